@@ -1,0 +1,2 @@
+//! The `destage` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Suites over every registered scheme, and slow reference models to hold them against.

@@ -1,0 +1,1 @@
+//! The flash array: timing, queues, translation layer and its policies.

@@ -1,0 +1,1 @@
+//! Cache-management schemes, their expression language and their registry.

@@ -1,0 +1,1 @@
+//! The simulator: cache core, request walk, engine, statistics and runner.

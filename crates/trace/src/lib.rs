@@ -1,0 +1,1 @@
+//! Block I/O traces: readers, writers and generators.

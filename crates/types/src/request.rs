@@ -1,0 +1,297 @@
+//! What a host asks of the device, and the compact store a decoded trace is kept in.
+
+use crate::{Nanos, SECTOR_BYTES};
+
+/// Kind of a host request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Op {
+    /// Read sectors.
+    Read,
+    /// Write sectors.
+    Write,
+    /// The sectors hold no data any more (discard).
+    Trim,
+    /// Everything written so far must be on flash when this completes; has no address.
+    Flush,
+}
+
+/// What the data of a request are to the file system that sent it, where that is known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Tag {
+    /// Not known.
+    #[default]
+    None,
+    /// File data.
+    Data,
+    /// Inodes and index blocks.
+    Node,
+    /// Superblock, checkpoint, tables, journal.
+    Meta,
+    /// Moved by the file system's own cleaning.
+    Gc,
+}
+
+/// Consecutive sectors.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Extent {
+    /// First sector, counted from the start of the device.
+    pub start_sector: u64,
+    /// Number of sectors, at least 1.
+    pub sectors: u32,
+}
+
+impl Extent {
+    /// First sector behind the extent.
+    #[inline]
+    pub const fn end(&self) -> u64 {
+        self.start_sector + self.sectors as u64
+    }
+}
+
+/// One host request, 32 B, as a decoded trace stores it.
+///
+/// Old addresses (`prev`) and further extents are rare and live in side tables of the
+/// [`RequestBatch`]; [`RequestBatch::get`] puts the two together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostRequest {
+    /// Time since the first request of the trace.
+    pub arrival: Nanos,
+    /// First sector of the first extent; 0 for FLUSH.
+    pub start_sector: u64,
+    /// Sectors of the first extent; 0 only for FLUSH.
+    pub sectors: u32,
+    /// Row of the side table plus one, 0 = none. Set by [`RequestBatch::push_with`] only.
+    side: u32,
+    /// Source of the request (volume, disk, process), as the trace numbers it.
+    pub stream: u32,
+    /// Kind of request.
+    pub op: Op,
+    /// Part of an atomic write of the file system (CAC section 4.3).
+    pub atomic: bool,
+    /// Origin in the file system.
+    pub tag: Tag,
+}
+
+impl HostRequest {
+    /// A request with one extent and nothing else known about it.
+    pub const fn new(arrival: Nanos, op: Op, start_sector: u64, sectors: u32) -> HostRequest {
+        let (stream, atomic, tag) = (0, false, Tag::None);
+        HostRequest {
+            arrival,
+            start_sector,
+            sectors,
+            side: 0,
+            stream,
+            op,
+            atomic,
+            tag,
+        }
+    }
+}
+
+/// Marks "no old address" in a `prev` list.
+pub const NO_PREV: u64 = u64::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    extents: (u32, u32),
+    prev: (u32, u32),
+}
+
+/// A run of decoded requests in trace order: what readers fill and the simulator reads.
+#[derive(Clone, Debug, Default)]
+pub struct RequestBatch {
+    requests: Vec<HostRequest>,
+    sides: Vec<Side>,
+    extents: Vec<Extent>,
+    prev: Vec<u64>,
+}
+
+/// One request of a [`RequestBatch`] together with its side-table rows.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestRef<'a> {
+    /// The 32 B record.
+    pub head: &'a HostRequest,
+    /// Extents after the first one, in the order of the request.
+    pub more: &'a [Extent],
+    /// Start sector of the old copy of each 4 KiB block, in request order, [`NO_PREV`] = none.
+    /// Empty if the request names no old address at all.
+    pub prev: &'a [u64],
+}
+
+impl<'a> RequestRef<'a> {
+    /// All extents in the order of the request; none for FLUSH.
+    pub fn extents(&self) -> impl Iterator<Item = Extent> + use<'a> {
+        let first = Extent {
+            start_sector: self.head.start_sector,
+            sectors: self.head.sectors,
+        };
+        (first.sectors > 0)
+            .then_some(first)
+            .into_iter()
+            .chain(self.more.iter().copied())
+    }
+
+    /// Bytes the request moves.
+    pub fn bytes(&self) -> u64 {
+        self.extents()
+            .map(|e| u64::from(e.sectors) * SECTOR_BYTES)
+            .sum()
+    }
+}
+
+impl RequestBatch {
+    /// An empty batch.
+    pub fn new() -> RequestBatch {
+        RequestBatch::default()
+    }
+
+    /// An empty batch with room for `requests` records.
+    pub fn with_capacity(requests: usize) -> RequestBatch {
+        RequestBatch {
+            requests: Vec::with_capacity(requests),
+            ..RequestBatch::default()
+        }
+    }
+
+    /// Appends a request with one extent and no old address.
+    #[inline]
+    pub fn push(&mut self, request: HostRequest) {
+        debug_assert_eq!(request.side, 0, "side tables are filled by push_with");
+        self.requests.push(request);
+    }
+
+    /// Appends a request with further extents and old addresses; both may be empty.
+    ///
+    /// # Panics
+    /// If a side table would exceed 2^32 rows.
+    pub fn push_with(&mut self, mut request: HostRequest, more: &[Extent], prev: &[u64]) {
+        if more.is_empty() && prev.iter().all(|&p| p == NO_PREV) {
+            request.side = 0;
+            return self.requests.push(request);
+        }
+        let row = |n: usize| u32::try_from(n).expect("side table of a trace exceeds 2^32 rows");
+        let (e, p) = (row(self.extents.len()), row(self.prev.len()));
+        self.extents.extend_from_slice(more);
+        self.prev.extend_from_slice(prev);
+        let side = Side {
+            extents: (e, row(self.extents.len())),
+            prev: (p, row(self.prev.len())),
+        };
+        self.sides.push(side);
+        request.side = row(self.sides.len());
+        self.requests.push(request);
+    }
+
+    /// Request `index` with its side-table rows.
+    ///
+    /// # Panics
+    /// If `index` is not below [`RequestBatch::len`].
+    #[inline]
+    pub fn get(&self, index: usize) -> RequestRef<'_> {
+        let head = &self.requests[index];
+        if head.side == 0 {
+            return RequestRef {
+                head,
+                more: &[],
+                prev: &[],
+            };
+        }
+        let side = self.sides[head.side as usize - 1];
+        RequestRef {
+            head,
+            more: &self.extents[side.extents.0 as usize..side.extents.1 as usize],
+            prev: &self.prev[side.prev.0 as usize..side.prev.1 as usize],
+        }
+    }
+
+    /// All requests in order.
+    pub fn iter(&self) -> impl Iterator<Item = RequestRef<'_>> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// The records alone, for code that needs no side table.
+    pub fn records(&self) -> &[HostRequest] {
+        &self.requests
+    }
+
+    /// The records for changes in place (rebasing of arrivals, stream numbers).
+    pub fn records_mut(&mut self) -> &mut [HostRequest] {
+        &mut self.requests
+    }
+
+    /// Number of requests.
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Is no request in the batch?
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// Forgets all requests but keeps the memory.
+    pub fn clear(&mut self) {
+        self.requests.clear();
+        self.sides.clear();
+        self.extents.clear();
+        self.prev.clear();
+    }
+
+    /// Keeps the first `len` requests. Side-table rows of the others stay allocated.
+    pub fn truncate(&mut self, len: usize) {
+        self.requests.truncate(len);
+    }
+
+    /// Does any request name an old address?
+    pub fn has_prev(&self) -> bool {
+        self.prev.iter().any(|&p| p != NO_PREV)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_takes_32_bytes() {
+        assert_eq!(std::mem::size_of::<HostRequest>(), 32);
+    }
+
+    #[test]
+    fn side_tables_belong_to_their_request() {
+        let mut batch = RequestBatch::new();
+        let at = |n| HostRequest::new(Nanos(n), Op::Write, n * 8, 8);
+        batch.push(at(1));
+        batch.push_with(
+            at(2),
+            &[Extent {
+                start_sector: 100,
+                sectors: 8,
+            }],
+            &[40, NO_PREV],
+        );
+        batch.push_with(at(3), &[], &[NO_PREV]);
+        assert_eq!(batch.get(0).prev, &[] as &[u64]);
+        assert_eq!(batch.get(1).prev, &[40, NO_PREV]);
+        let starts: Vec<u64> = batch.get(1).extents().map(|e| e.start_sector).collect();
+        assert_eq!(starts, [16, 100]);
+        assert_eq!(batch.get(1).bytes(), 8192);
+        assert_eq!(
+            batch.get(2).prev,
+            &[] as &[u64],
+            "a list of nothing is no list"
+        );
+        assert!(batch.has_prev());
+    }
+
+    #[test]
+    fn flush_has_no_extent() {
+        let flush = HostRequest::new(Nanos(0), Op::Flush, 0, 0);
+        let mut batch = RequestBatch::new();
+        batch.push(flush);
+        assert_eq!(batch.get(0).extents().count(), 0);
+    }
+}

@@ -1,0 +1,2 @@
+//! Checks and benchmarks of the workspace.
+fn main() {}
