@@ -1,1 +1,32 @@
 //! Cache-management schemes, their expression language and their registry.
+//!
+//! A scheme decides; the cache core of crate `sim` acts. The contract is [`Scheme`], what a scheme
+//! may see is [`View`]. This crate cannot name the device: what a scheme knows of it stands in
+//! [`DeviceView`].
+
+pub mod build;
+mod forward;
+pub mod frames;
+pub mod ghost;
+pub mod leaf;
+pub mod list;
+pub mod notes;
+pub mod rng;
+pub mod scheme;
+#[cfg(feature = "conformance")]
+pub mod state;
+pub mod view;
+pub mod wrap;
+
+pub use build::Env;
+#[doc(hidden)]
+pub use destage_types as types;
+pub use frames::{Frames, Trimmed};
+pub use ghost::{Ghost, GhostLists};
+pub use list::ListArena;
+pub use notes::{Column, Notes};
+pub use scheme::{
+    Access, Admission, After, Boxed, Candidate, Placement, RenamePlan, Request, Scheme, Scope,
+    Unit, Update, Why,
+};
+pub use view::{ChipLoad, DeviceView, FlashCosts, NoDevice, View};

@@ -1,0 +1,42 @@
+//! What a scheme is built for.
+
+use destage_types::{PageSize, StaticLayout};
+
+/// The surroundings of a scheme instance; its own parameters come from the expression.
+#[derive(Clone, Debug)]
+pub struct Env {
+    /// Page frames of the cache (C).
+    pub capacity: u32,
+    /// Size of a page.
+    pub page: PageSize,
+    /// Static page allocation of the device; one chip on one channel without a device.
+    pub layout: StaticLayout,
+    /// Pages of a flash block: the default of `block_pages`; 64 without a device.
+    pub pages_per_block: u32,
+    /// Does a read miss enter the cache?
+    pub read_alloc: bool,
+    /// Seed of the run; a scheme's own `seed` parameter goes first.
+    pub seed: u64,
+    /// Is there a background layer (awb, eager) outside? Prober then keeps its pages by age too.
+    pub background: bool,
+    /// Uniform numbers to draw instead of the generator's, for the worked examples.
+    #[cfg(feature = "conformance")]
+    pub draws: Option<Vec<f64>>,
+}
+
+impl Env {
+    /// A cache of `capacity` pages of 4 KiB without a device, seed 1.
+    pub fn cache_only(capacity: u32) -> Env {
+        Env {
+            capacity,
+            page: PageSize::KIB4,
+            layout: StaticLayout::flat(1, 1),
+            pages_per_block: 64,
+            read_alloc: true,
+            seed: 1,
+            background: false,
+            #[cfg(feature = "conformance")]
+            draws: None,
+        }
+    }
+}

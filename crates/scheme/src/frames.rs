@@ -1,0 +1,345 @@
+//! The frames of the cache: which page is where, and which of its sectors are valid and dirty.
+//!
+//! The cache core (crate `sim`) owns and changes a [`Frames`]; schemes see it read-only through
+//! [`crate::View`].
+
+use destage_types::{Lpn, PageSize, SectorMask, Slot};
+
+/// LPN -> slot without hashing: a directory of chunks that are allocated on first touch.
+#[derive(Clone, Debug)]
+struct LpnIndex {
+    /// Chunk number of `lpn >> CHUNK_SHIFT`; 0 is the chunk that stays empty for ever.
+    directory: Vec<u32>,
+    slots: Vec<Slot>,
+}
+
+const CHUNK_SHIFT: u32 = 11;
+const CHUNK: usize = 1 << CHUNK_SHIFT;
+
+impl LpnIndex {
+    fn new() -> LpnIndex {
+        LpnIndex {
+            directory: Vec::new(),
+            slots: vec![Slot::NONE; CHUNK],
+        }
+    }
+
+    #[inline]
+    fn get(&self, lpn: Lpn) -> Slot {
+        let chunk = match self.directory.get((lpn.0 >> CHUNK_SHIFT) as usize) {
+            Some(&chunk) => chunk as usize,
+            None => 0,
+        };
+        self.slots[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))]
+    }
+
+    #[inline]
+    fn set(&mut self, lpn: Lpn, slot: Slot) {
+        let at = (lpn.0 >> CHUNK_SHIFT) as usize;
+        let chunk = match self.directory.get(at) {
+            Some(&chunk) if chunk != 0 => chunk as usize,
+            _ => self.touch(at),
+        };
+        self.slots[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))] = slot;
+    }
+
+    #[cold]
+    fn touch(&mut self, at: usize) -> usize {
+        if at >= self.directory.len() {
+            self.directory.resize(at + 1, 0);
+        }
+        let chunk = self.slots.len() / CHUNK;
+        self.slots.resize(self.slots.len() + CHUNK, Slot::NONE);
+        self.directory[at] = u32::try_from(chunk).expect("more than 2^32 chunks of pages touched");
+        chunk
+    }
+}
+
+/// Every sector of the page is valid; `valid[slot]` is then not looked at.
+const FULL: u8 = 1;
+/// Some sector is dirty.
+const DIRTY: u8 = 2;
+/// Every sector is dirty; `dirty[slot]` is then not looked at.
+const ALL_DIRTY: u8 = 4;
+
+/// What a TRIM of some sectors left of a cached page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trimmed {
+    /// No valid sector is left: the page must be removed.
+    Gone,
+    /// Valid sectors are left, and the page is as clean or dirty as before.
+    Kept,
+    /// Valid sectors are left, none of them dirty any more.
+    Cleaned,
+}
+
+/// The page frames of the cache: at most `capacity` pages, each with its LPN and sector masks.
+#[derive(Clone, Debug)]
+pub struct Frames {
+    page: PageSize,
+    full: SectorMask,
+    index: LpnIndex,
+    lpn: Vec<Lpn>,
+    flags: Vec<u8>,
+    /// Masks of pages that are not wholly valid or dirty; the common case needs the flags alone.
+    valid: Vec<SectorMask>,
+    dirty: Vec<SectorMask>,
+    free: Vec<Slot>,
+}
+
+impl Frames {
+    /// `capacity` free frames for pages of `page`.
+    pub fn new(capacity: u32, page: PageSize) -> Frames {
+        let n = capacity as usize;
+        Frames {
+            page,
+            full: page.full_mask(),
+            index: LpnIndex::new(),
+            lpn: vec![Lpn(0); n],
+            flags: vec![0; n],
+            valid: vec![SectorMask::EMPTY; n],
+            dirty: vec![SectorMask::EMPTY; n],
+            free: (0..capacity).rev().map(Slot).collect(),
+        }
+    }
+
+    /// Size of a page.
+    #[inline]
+    pub fn page(&self) -> PageSize {
+        self.page
+    }
+
+    /// All sectors of a page.
+    #[inline]
+    pub fn full_mask(&self) -> SectorMask {
+        self.full
+    }
+
+    /// Frames of the cache.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.lpn.len()
+    }
+
+    /// Frames that hold a page.
+    #[inline]
+    pub fn used(&self) -> usize {
+        self.lpn.len() - self.free.len()
+    }
+
+    /// The frame that holds page `lpn`, if it is cached.
+    #[inline]
+    pub fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
+        let slot = self.index.get(lpn);
+        (slot != Slot::NONE).then_some(slot)
+    }
+
+    /// Page in frame `slot`. Meaningless for a free frame.
+    #[inline]
+    pub fn lpn(&self, slot: Slot) -> Lpn {
+        self.lpn[slot.index()]
+    }
+
+    /// Has the page a sector that flash does not have?
+    #[inline]
+    pub fn is_dirty(&self, slot: Slot) -> bool {
+        self.flags[slot.index()] & DIRTY != 0
+    }
+
+    /// Is every sector of the page valid?
+    #[inline]
+    pub fn is_full(&self, slot: Slot) -> bool {
+        self.flags[slot.index()] & FULL != 0
+    }
+
+    /// Valid sectors of the page.
+    #[inline]
+    pub fn valid(&self, slot: Slot) -> SectorMask {
+        if self.is_full(slot) {
+            self.full
+        } else {
+            self.valid[slot.index()]
+        }
+    }
+
+    /// Dirty sectors of the page.
+    #[inline]
+    pub fn dirty(&self, slot: Slot) -> SectorMask {
+        match self.flags[slot.index()] & (DIRTY | ALL_DIRTY) {
+            0 => SectorMask::EMPTY,
+            DIRTY => self.dirty[slot.index()],
+            _ => self.full,
+        }
+    }
+
+    /// Slots of the dirty pages, in slot order.
+    pub fn dirty_slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        let flags = self.flags.iter().enumerate();
+        flags
+            .filter(|(_, f)| **f & DIRTY != 0)
+            .map(|(i, _)| Slot(i as u32))
+    }
+
+    /// Slots of the cached pages, in slot order.
+    pub fn used_slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        let slots = (0..self.capacity() as u32).map(Slot);
+        slots.filter(|&s| self.flags[s.index()] != 0 || !self.valid[s.index()].is_empty())
+    }
+
+    /// Puts page `lpn` into a free frame with the sectors of `mask` valid, and dirty if asked.
+    ///
+    /// # Panics
+    /// If no frame is free.
+    #[inline]
+    pub fn insert(&mut self, lpn: Lpn, mask: SectorMask, dirty: bool) -> Slot {
+        debug_assert!(!mask.is_empty() && self.slot_of(lpn).is_none());
+        let slot = self
+            .free
+            .pop()
+            .expect("room was made before a page is inserted");
+        let i = slot.index();
+        self.index.set(lpn, slot);
+        self.lpn[i] = lpn;
+        if mask == self.full {
+            self.flags[i] = FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 };
+        } else {
+            self.valid[i] = mask;
+            self.dirty[i] = mask;
+            self.flags[i] = if dirty { DIRTY } else { 0 };
+        }
+        slot
+    }
+
+    /// The sectors of `mask` are written: valid and dirty from now on.
+    #[inline]
+    pub fn write(&mut self, slot: Slot, mask: SectorMask) {
+        let i = slot.index();
+        if self.flags[i] == FULL | DIRTY | ALL_DIRTY {
+            return;
+        }
+        if mask == self.full {
+            self.flags[i] = FULL | DIRTY | ALL_DIRTY;
+            return;
+        }
+        let (valid, dirty) = (self.valid(slot).union(mask), self.dirty(slot).union(mask));
+        self.set_masks(slot, valid, dirty);
+    }
+
+    /// The sectors of `mask` arrive from flash: valid, and clean unless they were dirty.
+    pub fn fill(&mut self, slot: Slot, mask: SectorMask) {
+        let (valid, dirty) = (self.valid(slot).union(mask), self.dirty(slot));
+        self.set_masks(slot, valid, dirty);
+    }
+
+    /// All dirty sectors are on flash now.
+    #[inline]
+    pub fn clean(&mut self, slot: Slot) {
+        self.flags[slot.index()] &= FULL;
+    }
+
+    /// The sectors of `mask` hold no data any more.
+    pub fn trim(&mut self, slot: Slot, mask: SectorMask) -> Trimmed {
+        let (valid, old) = (self.valid(slot).minus(mask), self.dirty(slot));
+        let dirty = old.minus(mask);
+        if valid.is_empty() {
+            return Trimmed::Gone;
+        }
+        self.set_masks(slot, valid, dirty);
+        if dirty.is_empty() && !old.is_empty() {
+            Trimmed::Cleaned
+        } else {
+            Trimmed::Kept
+        }
+    }
+
+    /// Frees the frame.
+    #[inline]
+    pub fn remove(&mut self, slot: Slot) {
+        let i = slot.index();
+        self.index.set(self.lpn[i], Slot::NONE);
+        self.flags[i] = 0;
+        self.valid[i] = SectorMask::EMPTY;
+        self.free.push(slot);
+    }
+
+    /// The page in `slot` is page `to` from now on (CAC's remap). Page `to` must not be cached.
+    pub fn rekey(&mut self, slot: Slot, to: Lpn) {
+        debug_assert!(self.slot_of(to).is_none());
+        self.index.set(self.lpn[slot.index()], Slot::NONE);
+        self.index.set(to, slot);
+        self.lpn[slot.index()] = to;
+    }
+
+    fn set_masks(&mut self, slot: Slot, valid: SectorMask, dirty: SectorMask) {
+        let i = slot.index();
+        self.valid[i] = valid;
+        self.dirty[i] = dirty;
+        self.flags[i] = if valid == self.full { FULL } else { 0 }
+            | if dirty.is_empty() { 0 } else { DIRTY }
+            | if dirty == self.full { ALL_DIRTY } else { 0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn half(first: bool) -> SectorMask {
+        SectorMask::span(if first { 0 } else { 4 }, 4)
+    }
+
+    #[test]
+    fn masks_follow_writes_fills_and_trims() {
+        let mut f = Frames::new(2, PageSize::KIB4);
+        let s = f.insert(Lpn(5), half(true), true);
+        assert!(f.is_dirty(s) && !f.is_full(s));
+        f.fill(s, f.full_mask());
+        assert!(f.is_full(s));
+        assert_eq!(f.dirty(s), half(true), "dirty sectors win over the fill");
+        assert_eq!(f.trim(s, half(true)), Trimmed::Cleaned);
+        assert_eq!(f.valid(s), half(false));
+        f.write(s, half(true));
+        assert!(f.is_full(s) && f.dirty(s) == half(true));
+        f.clean(s);
+        assert!(f.is_full(s) && !f.is_dirty(s));
+        assert_eq!(f.trim(s, half(false)), Trimmed::Kept);
+        assert_eq!(f.trim(s, half(true)), Trimmed::Gone);
+        f.remove(s);
+        assert_eq!((f.used(), f.slot_of(Lpn(5))), (0, None));
+    }
+
+    #[test]
+    fn index_agrees_with_a_hash_map_over_far_addresses() {
+        let mut f = Frames::new(64, PageSize::KIB4);
+        let mut model: HashMap<u64, Slot> = HashMap::new();
+        let mut x = 1u64;
+        for _ in 0..20_000 {
+            x = x
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let lpn = ((x >> 33) % 100) * 3001 + ((x >> 20) & 1) * (1 << 30);
+            match model.get(&lpn) {
+                Some(&slot) if x.is_multiple_of(3) => {
+                    f.remove(slot);
+                    model.remove(&lpn);
+                }
+                None if f.used() < f.capacity() => {
+                    model.insert(lpn, f.insert(Lpn(lpn), f.full_mask(), false));
+                }
+                _ => {}
+            }
+            assert_eq!(f.slot_of(Lpn(lpn)), model.get(&lpn).copied());
+            assert_eq!(f.used(), model.len());
+        }
+    }
+
+    #[test]
+    fn rekeying_keeps_masks() {
+        let mut f = Frames::new(1, PageSize::KIB4);
+        let s = f.insert(Lpn(1), half(true), true);
+        f.rekey(s, Lpn(9));
+        assert_eq!((f.slot_of(Lpn(1)), f.slot_of(Lpn(9))), (None, Some(s)));
+        assert_eq!((f.lpn(s), f.dirty(s)), (Lpn(9), half(true)));
+    }
+}

@@ -1,0 +1,304 @@
+//! Doubly linked lists over arrays: the order a scheme keeps its pages in.
+
+/// Any number of doubly linked lists over one set of nodes `0..nodes`; a node is in at most one.
+///
+/// Head = newest, tail = oldest. The links are rings through one sentinel a list, so no operation
+/// branches on emptiness. A scheme that needs to know in which list a node is keeps that itself.
+#[derive(Clone, Debug)]
+pub struct ListArena {
+    links: Vec<Link>,
+    nodes: u32,
+    len: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    newer: u32,
+    older: u32,
+}
+
+impl ListArena {
+    /// `lists` empty lists over `nodes` nodes.
+    ///
+    /// # Panics
+    /// If nodes and lists together exceed 2^32 - 1.
+    pub fn new(nodes: usize, lists: usize) -> ListArena {
+        let total = u32::try_from(nodes + lists).expect("a list arena has fewer than 2^32 nodes");
+        assert!(
+            total < u32::MAX,
+            "a list arena has fewer than 2^32 - 1 nodes"
+        );
+        let links = (0..total).map(|i| Link { newer: i, older: i }).collect();
+        ListArena {
+            links,
+            nodes: nodes as u32,
+            len: vec![0; lists],
+        }
+    }
+
+    #[inline]
+    fn sentinel(&self, list: usize) -> u32 {
+        self.nodes + list as u32
+    }
+
+    #[inline]
+    fn real(&self, node: u32) -> Option<u32> {
+        (node < self.nodes).then_some(node)
+    }
+
+    /// Links `node` in on the older side of `newer`.
+    #[inline]
+    fn link(&mut self, node: u32, newer: u32) {
+        let older = self.links[newer as usize].older;
+        self.links[node as usize] = Link { newer, older };
+        self.links[newer as usize].older = node;
+        self.links[older as usize].newer = node;
+    }
+
+    #[inline]
+    fn cut(&mut self, node: u32) {
+        let Link { newer, older } = self.links[node as usize];
+        self.links[newer as usize].older = older;
+        self.links[older as usize].newer = newer;
+    }
+
+    /// Puts `node`, which is in no list, at the head of `list`.
+    #[inline]
+    pub fn push_head(&mut self, list: usize, node: u32) {
+        self.link(node, self.sentinel(list));
+        self.len[list] += 1;
+    }
+
+    /// Puts `node`, which is in no list, at the tail of `list`.
+    #[inline]
+    pub fn push_tail(&mut self, list: usize, node: u32) {
+        let oldest = self.links[self.sentinel(list) as usize].newer;
+        self.link(node, oldest);
+        self.len[list] += 1;
+    }
+
+    /// Puts `node`, which is in no list, next to `newer` of `list`, on its older side.
+    #[inline]
+    pub fn insert_older(&mut self, list: usize, node: u32, newer: u32) {
+        self.link(node, newer);
+        self.len[list] += 1;
+    }
+
+    /// Puts `node`, which is in no list, next to `older` of `list`, on its newer side.
+    #[inline]
+    pub fn insert_newer(&mut self, list: usize, node: u32, older: u32) {
+        let newer = self.links[older as usize].newer;
+        self.link(node, newer);
+        self.len[list] += 1;
+    }
+
+    /// Takes `node` out of `list`, in which it must be.
+    #[inline]
+    pub fn unlink(&mut self, list: usize, node: u32) {
+        self.cut(node);
+        self.len[list] -= 1;
+    }
+
+    /// Moves `node` of `list` to its head.
+    #[inline]
+    pub fn move_to_head(&mut self, list: usize, node: u32) {
+        self.cut(node);
+        self.link(node, self.sentinel(list));
+    }
+
+    /// Moves `node` of `list` to its tail.
+    #[inline]
+    pub fn move_to_tail(&mut self, list: usize, node: u32) {
+        self.cut(node);
+        let oldest = self.links[self.sentinel(list) as usize].newer;
+        self.link(node, oldest);
+    }
+
+    /// Newest node of `list`.
+    #[inline]
+    pub fn head(&self, list: usize) -> Option<u32> {
+        self.real(self.links[self.sentinel(list) as usize].older)
+    }
+
+    /// Oldest node of `list`.
+    #[inline]
+    pub fn tail(&self, list: usize) -> Option<u32> {
+        self.real(self.links[self.sentinel(list) as usize].newer)
+    }
+
+    /// Next newer neighbour of a node that is in a list; `None` at the head.
+    #[inline]
+    pub fn newer(&self, node: u32) -> Option<u32> {
+        self.real(self.links[node as usize].newer)
+    }
+
+    /// Next older neighbour of a node that is in a list; `None` at the tail.
+    #[inline]
+    pub fn older(&self, node: u32) -> Option<u32> {
+        self.real(self.links[node as usize].older)
+    }
+
+    /// Number of lists.
+    pub fn lists(&self) -> usize {
+        self.len.len()
+    }
+
+    /// Nodes of `list`.
+    #[inline]
+    pub fn len(&self, list: usize) -> usize {
+        self.len[list] as usize
+    }
+
+    /// Is `list` empty?
+    #[inline]
+    pub fn is_empty(&self, list: usize) -> bool {
+        self.len[list] == 0
+    }
+
+    /// Nodes of `list` from the oldest to the newest.
+    pub fn from_tail(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.tail(list), |&n| self.newer(n))
+    }
+
+    /// Nodes of `list` from the newest to the oldest.
+    pub fn from_head(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.head(list), |&n| self.older(n))
+    }
+
+    /// Adds `more` nodes that are in no list; for structures with unbounded history.
+    ///
+    /// Sentinels sit behind the nodes, so their neighbours' links are rewritten: O(lists).
+    pub fn grow(&mut self, more: usize) {
+        let (old, lists) = (self.nodes, self.len.len());
+        let nodes = u32::try_from(old as usize + more).expect("fewer than 2^32 nodes");
+        let moved = |n: u32| if n >= old { n - old + nodes } else { n };
+        let sentinels: Vec<Link> = self.links.split_off(old as usize);
+        self.links
+            .extend((old..nodes).map(|i| Link { newer: i, older: i }));
+        for (l, link) in sentinels.into_iter().enumerate() {
+            let link = Link {
+                newer: moved(link.newer),
+                older: moved(link.older),
+            };
+            let sentinel = nodes + l as u32;
+            self.links.push(link);
+            for (node, side) in [(link.newer, true), (link.older, false)] {
+                if node < nodes {
+                    let neighbour = &mut self.links[node as usize];
+                    *(if side {
+                        &mut neighbour.older
+                    } else {
+                        &mut neighbour.newer
+                    }) = sentinel;
+                }
+            }
+        }
+        debug_assert_eq!(self.links.len(), nodes as usize + lists);
+        self.nodes = nodes;
+    }
+
+    /// Checks every link and length; for tests and fuzzing.
+    ///
+    /// # Errors
+    /// The first inconsistency found.
+    pub fn validate(&self) -> Result<(), String> {
+        for list in 0..self.len.len() {
+            let (down, up) = (self.from_head(list).count(), self.from_tail(list).count());
+            if down != up || down != self.len(list) {
+                return Err(format!(
+                    "list {list}: {down} down, {up} up, len {}",
+                    self.len(list)
+                ));
+            }
+        }
+        for (i, link) in self.links.iter().enumerate() {
+            if self.links[link.newer as usize].older != i as u32 && link.newer != i as u32 {
+                let unlinked = self.links[link.newer as usize].older != i as u32
+                    && self.links[link.older as usize].newer != i as u32;
+                if !unlinked {
+                    return Err(format!("node {i} is linked one way only"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    #[test]
+    fn arena_agrees_with_deques() {
+        let (nodes, lists) = (40usize, 3usize);
+        let mut arena = ListArena::new(nodes, lists);
+        let mut model: Vec<VecDeque<u32>> = vec![VecDeque::new(); lists];
+        let mut of: Vec<Option<usize>> = vec![None; nodes];
+        let mut x = 7u64;
+        for step in 0..30_000 {
+            x = x
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let (node, list, what) = (
+                (x >> 33) as usize % of.len(),
+                (x >> 50) as usize % lists,
+                x >> 60,
+            );
+            let n = node as u32;
+            match (of[node], what % 4) {
+                (None, 0 | 1) => {
+                    arena.push_head(list, n);
+                    model[list].push_front(n);
+                    of[node] = Some(list);
+                }
+                (None, _) => {
+                    arena.push_tail(list, n);
+                    model[list].push_back(n);
+                    of[node] = Some(list);
+                }
+                (Some(l), w) => {
+                    model[l].retain(|&m| m != n);
+                    match w {
+                        0 => {
+                            arena.move_to_head(l, n);
+                            model[l].push_front(n);
+                        }
+                        1 => {
+                            arena.move_to_tail(l, n);
+                            model[l].push_back(n);
+                        }
+                        _ => {
+                            arena.unlink(l, n);
+                            of[node] = None;
+                        }
+                    }
+                }
+            }
+            if step % 10_000 == 5_000 {
+                arena.grow(5);
+                of.extend([None; 5]);
+            }
+            for (l, deque) in model.iter().enumerate() {
+                assert!(arena.from_head(l).eq(deque.iter().copied()), "step {step}");
+                assert!(
+                    arena.from_tail(l).eq(deque.iter().rev().copied()),
+                    "step {step}"
+                );
+                assert_eq!(arena.len(l), deque.len());
+            }
+            arena.validate().unwrap();
+        }
+    }
+
+    #[test]
+    fn inserting_next_to_a_node() {
+        let mut arena = ListArena::new(4, 1);
+        arena.push_head(0, 0);
+        arena.insert_older(0, 1, 0);
+        arena.insert_newer(0, 2, 1);
+        arena.insert_newer(0, 3, 0);
+        assert!(arena.from_head(0).eq([3, 0, 2, 1]));
+        arena.validate().unwrap();
+    }
+}

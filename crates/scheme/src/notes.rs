@@ -1,0 +1,36 @@
+//! A log of scheme-internal events (migration, admission, decay) for the conformance tests.
+//!
+//! Without the `conformance` feature a [`Notes`] is empty and every call compiles to nothing.
+
+/// Column of a worked example in which a word stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Column {
+    /// Behind the hits and misses.
+    Result,
+    /// Among the evictions.
+    Event,
+}
+
+/// Words a scheme wrote since they were last taken.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    #[cfg(feature = "conformance")]
+    words: Vec<(Column, String)>,
+}
+
+impl Notes {
+    /// Adds the word that `word` makes; `word` is not called without the feature.
+    #[inline]
+    pub fn add(&mut self, column: Column, word: impl FnOnce() -> String) {
+        #[cfg(feature = "conformance")]
+        self.words.push((column, word()));
+        #[cfg(not(feature = "conformance"))]
+        let _ = (column, word);
+    }
+
+    /// Moves all words to the end of `out`.
+    #[cfg(feature = "conformance")]
+    pub fn take(&mut self, out: &mut Vec<(Column, String)>) {
+        out.append(&mut self.words);
+    }
+}

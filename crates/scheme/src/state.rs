@@ -1,0 +1,23 @@
+//! Pieces of the state strings of the worked examples (feature `conformance`).
+
+use crate::View;
+use destage_types::Slot;
+use std::fmt::Write;
+
+/// `5*` for a dirty page, `5` for a clean one.
+pub fn page(out: &mut String, v: &View, slot: Slot) {
+    let star = if v.frames.is_dirty(slot) { "*" } else { "" };
+    write!(out, "{}{star}", v.frames.lpn(slot)).expect("writing to a string cannot fail");
+}
+
+/// `[7* 3]`: pages in the order given.
+pub fn pages(out: &mut String, v: &View, slots: impl Iterator<Item = Slot>) {
+    out.push('[');
+    for (i, slot) in slots.enumerate() {
+        if i > 0 {
+            out.push(' ');
+        }
+        page(out, v, slot);
+    }
+    out.push(']');
+}
