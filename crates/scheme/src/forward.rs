@@ -11,6 +11,18 @@ macro_rules! forward {
             self.$i.rename_plan(u, v)
         }
     };
+    (@ $i:tt tracks_updates) => {
+        #[inline]
+        fn tracks_updates(&self) -> bool {
+            self.$i.tracks_updates()
+        }
+    };
+    (@ $i:tt foresee) => {
+        #[inline]
+        fn foresee(&mut self, slot: Slot, a: &$crate::Access, v: &$crate::View) {
+            self.$i.foresee(slot, a, v)
+        }
+    };
     (@ $i:tt rename) => {
         fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &$crate::View) -> bool {
             self.$i.rename(from, to, slot, v)

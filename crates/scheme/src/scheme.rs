@@ -178,6 +178,12 @@ pub trait Scheme {
         RenamePlan::default()
     }
 
+    /// Does the scheme want `rename_plan` for every written block? Only with `cac` in the chain.
+    #[inline]
+    fn tracks_updates(&self) -> bool {
+        false
+    }
+
     /// Page `from` is page `to` from now on (D11). With a slot: the page in it was `from`, and
     /// `v.frames` already says `to`. Without: answer whether a ghost of `from` existed, and
     /// rename it. Ghosts of `to` were forgotten before.
@@ -220,6 +226,11 @@ pub trait Scheme {
 
     /// Page `a`, which is in `slot`, is hit. `v.frames` still has the state before the access.
     fn touch(&mut self, slot: Slot, a: &Access, v: &View);
+
+    /// Page `a` is in `slot`, but a sector it reads is not valid: no touch (D2). For off-line
+    /// policies, which count any access to a resident page as its next use.
+    #[inline]
+    fn foresee(&mut self, _slot: Slot, _a: &Access, _v: &View) {}
 
     /// The page in `slot` leaves; `v.frames` still holds it.
     fn remove(&mut self, slot: Slot, why: Why, v: &View);
@@ -309,7 +320,7 @@ pub trait Scheme {
 pub struct Boxed(pub Box<dyn Scheme + Send>);
 
 impl Scheme for Boxed {
-    forward!(0: rename_plan rename request request_done admit_request admit_page full expect
-        insert touch remove cleaned forget size victim candidates next_group flush_candidates background
+    forward!(0: rename_plan tracks_updates rename request request_done admit_request admit_page full expect
+        insert touch foresee remove cleaned forget size victim candidates next_group flush_candidates background
         cancels measures conformance);
 }

@@ -1,1 +1,14 @@
 //! The simulator: cache core, request walk, engine, statistics and runner.
+//!
+//! Reading order: [`walk`] (one host request from arrival to the last eviction), [`flash`] (what it
+//! asks of the device), [`counts`].
+
+pub mod counts;
+pub mod flash;
+pub mod observe;
+pub mod walk;
+
+pub use counts::Counts;
+pub use flash::{CacheOnly, Cause, Flash, Program};
+pub use observe::{Event, Observer};
+pub use walk::{ReadFill, Walk, WalkOptions};

@@ -1,0 +1,105 @@
+//! Counters of a run, under the names of the result record (spec 90 section 7).
+
+/// Everything that is counted over the measured part of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Host requests of any kind.
+    pub requests: u64,
+    /// Read requests.
+    pub read_requests: u64,
+    /// Write requests.
+    pub write_requests: u64,
+    /// TRIM requests.
+    pub trim_requests: u64,
+    /// FLUSH requests.
+    pub flush_requests: u64,
+    /// Pages read or written by requests.
+    pub page_accesses: u64,
+    /// Pages read by requests.
+    pub read_pages: u64,
+    /// Pages written by requests.
+    pub write_pages: u64,
+    /// Page accesses that hit (decided before any state change).
+    pub page_hits: u64,
+    /// Read pages whose requested sectors were all valid.
+    pub read_page_hits: u64,
+    /// Written pages that were cached.
+    pub write_page_hits: u64,
+    /// Read requests of which every page hit.
+    pub read_request_hits: u64,
+    /// Write requests of which every page hit.
+    pub write_request_hits: u64,
+    /// Read requests of which at least one page hit.
+    pub read_request_hits_any: u64,
+    /// Write requests of which at least one page hit.
+    pub write_request_hits_any: u64,
+    /// Sum over read requests of hit pages / pages.
+    pub read_hit_fraction_sum: f64,
+    /// Sum over write requests of hit pages / pages.
+    pub write_hit_fraction_sum: f64,
+    /// Sectors read by requests.
+    pub read_sectors: u64,
+    /// Sectors written by requests.
+    pub write_sectors: u64,
+    /// Read sectors that were valid.
+    pub read_sector_hits: u64,
+    /// Written sectors that were valid before.
+    pub write_sector_hits: u64,
+    /// Make-room rounds: each removed one victim unit.
+    pub evictions: u64,
+    /// Pages removed by evictions.
+    pub evicted_pages: u64,
+    /// Evictions that removed a dirty page.
+    pub dirty_evictions: u64,
+    /// Dirty evictions to a chip in GC state at the decision.
+    pub dirty_gc_evictions: u64,
+    /// Dirty pages programmed by evictions.
+    pub flushed_pages: u64,
+    /// Host pages sent to flash by an admission decision.
+    pub bypassed_pages: u64,
+    /// Pages removed without a flush because newer data exist.
+    pub discarded_pages: u64,
+    /// Cached pages and ghosts renamed by CAC.
+    pub remaps: u64,
+    /// Flash reads for the host: read misses, read-modify-write, padding.
+    pub flash_reads_host: u64,
+    /// Flash programs for the host: evictions, bypass, FLUSH, background write-back, padding.
+    pub flash_writes_host: u64,
+    /// Flash reads of garbage collection.
+    pub flash_reads_gc: u64,
+    /// Flash programs of garbage collection.
+    pub flash_writes_gc: u64,
+    /// Programs of summary and mapping pages.
+    pub flash_writes_meta: u64,
+    /// Block erases.
+    pub erases: u64,
+    /// Background write-backs that were programmed.
+    pub background_writes: u64,
+    /// Background write-backs cancelled before they started.
+    pub background_cancels: u64,
+    /// Background write-backs whose page was rewritten during the flight.
+    pub background_stale: u64,
+    /// Pages evicted while their write-back was in flight.
+    pub inflight_evictions: u64,
+    /// Reads of pages that flash does not hold.
+    pub unmapped_reads: u64,
+    /// Requests that crossed the end of the device and were wrapped.
+    pub wrapped_requests: u64,
+}
+
+impl Counts {
+    /// Sectors read and written.
+    pub fn sectors(&self) -> u64 {
+        self.read_sectors + self.write_sectors
+    }
+
+    /// Sectors that hit.
+    pub fn sector_hits(&self) -> u64 {
+        self.read_sector_hits + self.write_sector_hits
+    }
+}
+
+/// `part / whole`, or `None` without a denominator.
+pub fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole != 0.0).then(|| part / whole)
+}

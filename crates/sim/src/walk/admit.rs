@@ -1,0 +1,131 @@
+//! Writes that an admission layer treats as a whole, and writes past the cache.
+
+use super::{Hits, Walk, page_sectors, page_span, view};
+use crate::flash::{Cause, Flash};
+use crate::observe::Event;
+use destage_scheme::{Access, Request, Scheme};
+use destage_types::Lpn;
+
+impl<S: Scheme, F: Flash> Walk<S, F> {
+    /// No cache at all: every page is programmed.
+    pub(super) fn write_uncached(&mut self, r: &Request<'_>) -> Hits {
+        self.each_page(r, |walk, a| {
+            walk.counts.write_sectors += u64::from(a.sectors.count());
+            if let Some(o) = &mut walk.observer {
+                o.event(Event::Bypassed(a.lpn));
+            }
+            walk.program(a.lpn, a.sectors, Cause::Own, None);
+            false
+        })
+    }
+
+    /// The request goes to flash; what is cached of it is superseded.
+    pub(super) fn write_bypassed(&mut self, r: &Request<'_>) -> Hits {
+        self.invalidate(r);
+        self.each_page(r, |walk, a| {
+            walk.counts.write_sectors += u64::from(a.sectors.count());
+            walk.counts.bypassed_pages += 1;
+            if let Some(o) = &mut walk.observer {
+                o.event(Event::Bypassed(a.lpn));
+            }
+            walk.program(a.lpn, a.sectors, Cause::Own, None);
+            false
+        })
+    }
+
+    /// The request is inserted as a whole: overlap is dropped, then room is made for all pages,
+    /// then they are admitted in ascending order (ProCache section 4.1). Every page is a miss.
+    ///
+    /// Room is made for the request, not for a page, so no ghost of a page sways the choice of
+    /// the victims; each page adapts the scheme at its own insertion.
+    pub(super) fn write_whole(&mut self, r: &Request<'_>) -> Hits {
+        self.invalidate(r);
+        let page = self.frames.page();
+        let first = r.extents.first().expect("a write has an extent");
+        let (lpn, sectors) = (page_span(first, page).0, first);
+        let incoming = Access {
+            lpn,
+            op: r.op,
+            now: r.now,
+            request: r.id,
+            seq: self.seq + 1,
+            sectors: page_sectors(sectors, lpn, page),
+        };
+        while self.frames.used() + self.absent_pages(r) > self.frames.capacity() {
+            self.evict(&incoming);
+        }
+        self.each_page(r, |walk, a| {
+            walk.counts.write_sectors += u64::from(a.sectors.count());
+            match walk.frames.slot_of(a.lpn) {
+                // Sectors outside the request were cached and still are.
+                Some(slot) => {
+                    walk.scheme.touch(slot, a, &view!(walk, a.now));
+                    walk.frames.write(slot, a.sectors);
+                }
+                None => {
+                    walk.scheme.expect(a, &view!(walk, a.now));
+                    let slot = walk.frames.insert(a.lpn, a.sectors, true);
+                    walk.scheme.insert(slot, a, &view!(walk, a.now));
+                }
+            }
+            false
+        })
+    }
+
+    /// Pages of the request that are not cached.
+    fn absent_pages(&self, r: &Request<'_>) -> usize {
+        let page = self.frames.page();
+        let mut absent = 0;
+        for extent in r.extents {
+            let (first, pages) = page_span(extent, page);
+            for i in 0..u64::from(pages) {
+                absent += usize::from(self.frames.slot_of(Lpn(first.0 + i)).is_none());
+            }
+        }
+        absent
+    }
+
+    /// Sectors of cached pages that the request covers become invalid without a flush; pages
+    /// with no valid sector left are removed (spec 50 A, "Invalidate overlap").
+    fn invalidate(&mut self, r: &Request<'_>) {
+        let page = self.frames.page();
+        let mut gone = std::mem::take(&mut self.lpns[2]);
+        gone.clear();
+        for extent in r.extents {
+            let (first, pages) = page_span(extent, page);
+            for i in 0..u64::from(pages) {
+                let lpn = Lpn(first.0 + i);
+                let Some(slot) = self.frames.slot_of(lpn) else {
+                    continue;
+                };
+                if self.supersede(slot, page_sectors(extent, lpn, page), r.now) {
+                    gone.push(lpn);
+                }
+            }
+        }
+        self.report_invalidated(&gone);
+        self.lpns[2] = gone;
+    }
+
+    /// One page goes to flash by decision of an admission layer.
+    #[cold]
+    pub(super) fn bypass_page(&mut self, a: &Access) {
+        if let Some(slot) = self.frames.slot_of(a.lpn)
+            && self.supersede(slot, a.sectors, a.now)
+        {
+            self.report_invalidated(&[a.lpn]);
+        }
+        self.counts.bypassed_pages += 1;
+        if let Some(o) = &mut self.observer {
+            o.event(Event::Bypassed(a.lpn));
+        }
+        self.program(a.lpn, a.sectors, Cause::Own, None);
+    }
+
+    fn report_invalidated(&mut self, gone: &[Lpn]) {
+        self.counts.discarded_pages += gone.len() as u64;
+        if let (Some(o), false) = (&mut self.observer, gone.is_empty()) {
+            o.event(Event::Invalidated(gone));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Eviction: one victim unit leaves (D5, D6).
+
+use super::{Walk, view};
+use crate::flash::{Cause, Flash, Program};
+use crate::observe::Event;
+use destage_scheme::{Access, Placement, Scheme, Why};
+use destage_types::{Lpn, SectorMask, Slot};
+
+impl<S: Scheme, F: Flash> Walk<S, F> {
+    /// One make-room round for page `a`.
+    #[inline]
+    pub(super) fn evict(&mut self, a: &Access) {
+        self.unit.clear();
+        self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
+        if let (&[slot], None) = (self.unit.slots.as_slice(), &self.observer)
+            && self.unit.placement == Placement::Stripe
+        {
+            return self.evict_page(slot, a);
+        }
+        self.evict_unit(a);
+    }
+
+    /// The common case: one page, nobody looks.
+    #[inline]
+    fn evict_page(&mut self, slot: Slot, a: &Access) {
+        self.counts.evictions += 1;
+        self.counts.evicted_pages += 1;
+        if self.frames.is_dirty(slot) {
+            self.counts.dirty_evictions += 1;
+            self.counts.flushed_pages += 1;
+            let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
+            self.count_gc_eviction(lpn);
+            self.program(lpn, valid, Cause::Eviction, None);
+        }
+        self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
+        self.frames.remove(slot);
+    }
+
+    fn evict_unit(&mut self, a: &Access) {
+        let mut unit = std::mem::take(&mut self.unit);
+        assert!(
+            !unit.slots.is_empty(),
+            "a scheme that holds pages names a victim"
+        );
+        unit.slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
+        let [mut flush, mut drop, inflight] = std::mem::take(&mut self.lpns);
+        flush.clear();
+        drop.clear();
+        for &slot in &unit.slots {
+            let list = if self.frames.is_dirty(slot) {
+                &mut flush
+            } else {
+                &mut drop
+            };
+            list.push(self.frames.lpn(slot));
+        }
+        if let Some(o) = &mut self.observer {
+            let pad = &unit.pad;
+            o.event(Event::Evicted {
+                flush: &flush,
+                drop: &drop,
+                inflight: &[],
+                pad,
+            });
+        }
+        self.counts.evictions += 1;
+        self.counts.evicted_pages += unit.slots.len() as u64;
+        self.counts.dirty_evictions += u64::from(!flush.is_empty());
+        self.counts.flushed_pages += flush.len() as u64;
+        if let Some(&lpn) = flush.first() {
+            self.count_gc_eviction(lpn);
+        }
+        let to = (unit.placement == Placement::SingleBlock).then_some(unit.id);
+        self.program_unit(&unit.slots, &unit.pad, to);
+        for &slot in &unit.slots {
+            self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
+            self.frames.remove(slot);
+        }
+        self.lpns = [flush, drop, inflight];
+        self.unit = unit;
+    }
+
+    /// Programs the dirty pages and the padding of a unit in ascending LPN. With padding the
+    /// clean pages are programmed too: the block leaves complete.
+    fn program_unit(&mut self, slots: &[Slot], pad: &[Lpn], to: Option<u64>) {
+        let mut pad = pad.iter().copied().peekable();
+        let whole = pad.peek().is_some();
+        for &slot in slots {
+            let lpn = self.frames.lpn(slot);
+            while let Some(absent) = pad.next_if(|&p| p < lpn) {
+                self.program_padding(absent, to);
+            }
+            if whole || self.frames.is_dirty(slot) {
+                self.program(lpn, self.frames.valid(slot), Cause::Eviction, to);
+            }
+        }
+        for absent in pad {
+            self.program_padding(absent, to);
+        }
+    }
+
+    /// A page that the cache does not have is read from flash, if it is there, and programmed
+    /// with its block.
+    fn program_padding(&mut self, lpn: Lpn, unit: Option<u64>) {
+        let read_first = self.flash.is_mapped(lpn);
+        self.counts.flash_reads_host += u64::from(read_first);
+        self.counts.flash_writes_host += 1;
+        self.flash.program(Program {
+            lpn,
+            cause: Cause::Eviction,
+            unit,
+            read_first,
+        });
+    }
+
+    #[inline]
+    fn count_gc_eviction(&mut self, lpn: Lpn) {
+        if F::TIMED && self.flash.view().in_gc(self.layout.chip(lpn)) {
+            self.counts.dirty_gc_evictions += 1;
+        }
+    }
+
+    /// Removes a cached page without a flash write; nothing of it is remembered.
+    pub(super) fn drop_page(&mut self, slot: Slot, now: destage_types::Nanos) {
+        self.scheme.remove(slot, Why::Gone, &view!(self, now));
+        self.frames.remove(slot);
+    }
+
+    /// Newer data replace the sectors of `mask` of a cached page without a flush. Says whether
+    /// the page is gone.
+    pub(super) fn supersede(
+        &mut self,
+        slot: Slot,
+        mask: SectorMask,
+        now: destage_types::Nanos,
+    ) -> bool {
+        use destage_scheme::Trimmed;
+        match self.frames.trim(slot, mask) {
+            Trimmed::Gone => {
+                self.drop_page(slot, now);
+                return true;
+            }
+            Trimmed::Cleaned => self.scheme.cleaned(&[slot], &view!(self, now)),
+            Trimmed::Kept => {}
+        }
+        false
+    }
+}

@@ -1,0 +1,425 @@
+//! The request walk: what one host request does to the cache, step by step.
+//!
+//! The walk owns the frames and acts; the scheme decides. The D-rules are those of spec 00
+//! section 2: D1 read hit, D2 read miss, D3/D4 write hit and miss, D5/D6 eviction, D8 TRIM,
+//! D9 FLUSH, D11 rename, D12 accounting.
+
+mod admit;
+mod evict;
+mod rename;
+#[cfg(test)]
+mod tests;
+mod trim;
+
+use crate::counts::Counts;
+use crate::flash::{Cause, Flash, Program};
+use crate::observe::{Event, Observer};
+use destage_scheme::{Access, Admission, Frames, Request, Scheme, Unit, View};
+use destage_types::{Extent, Lpn, Nanos, Op, PageSize, RequestRef, SectorMask, Slot, StaticLayout};
+
+/// What a read miss brings into the cache (D2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ReadFill {
+    /// The whole page is read, transferred and valid, as ECC code words need.
+    #[default]
+    Page,
+    /// Only the requested sectors are transferred and valid, as in SSDsim.
+    Requested,
+}
+
+/// Settings of the walk that are not the scheme's.
+#[derive(Clone, Copy, Debug)]
+pub struct WalkOptions {
+    /// Does a read miss enter the cache?
+    pub read_alloc: bool,
+    /// What a read miss brings in.
+    pub read_fill: ReadFill,
+    /// Does programming a page that is not wholly valid cost a flash read first?
+    pub rmw: bool,
+}
+
+/// The scheme as it sees the world at `now`. A macro, because only some fields may be borrowed.
+macro_rules! view {
+    ($walk:expr, $now:expr) => {
+        destage_scheme::View {
+            frames: &$walk.frames,
+            layout: &$walk.layout,
+            device: $walk.flash.view(),
+            now: $now,
+        }
+    };
+}
+pub(crate) use view;
+
+/// One cache with its scheme and the flash behind it.
+pub struct Walk<S, F> {
+    pub(crate) scheme: S,
+    pub(crate) frames: Frames,
+    pub(crate) layout: StaticLayout,
+    pub(crate) flash: F,
+    pub(crate) options: WalkOptions,
+    pub(crate) counts: Counts,
+    pub(crate) observer: Option<Box<dyn Observer + Send>>,
+    /// Requests so far; the id of the current one.
+    request: u64,
+    /// Page accesses so far (`page_seq`).
+    seq: u64,
+    /// The victim unit, reused.
+    unit: Unit,
+    /// Extents of the current request, reused.
+    extents: Vec<Extent>,
+    /// Page lists for events and for removals, reused.
+    lpns: [Vec<Lpn>; 3],
+    slots: Vec<Slot>,
+}
+
+/// Page hits of one request.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hits {
+    pages: u32,
+    hits: u32,
+}
+
+impl<S: Scheme, F: Flash> Walk<S, F> {
+    /// An empty cache of `capacity` pages; zero pages mean no cache at all.
+    pub fn new(
+        scheme: S,
+        flash: F,
+        capacity: u32,
+        page: PageSize,
+        layout: StaticLayout,
+        options: WalkOptions,
+    ) -> Walk<S, F> {
+        Walk {
+            scheme,
+            frames: Frames::new(capacity, page),
+            layout,
+            flash,
+            options,
+            counts: Counts::default(),
+            observer: None,
+            request: 0,
+            seq: 0,
+            unit: Unit::default(),
+            extents: Vec::new(),
+            lpns: Default::default(),
+            slots: Vec::new(),
+        }
+    }
+
+    /// Everything that happens to a page is told to `observer` from now on.
+    pub fn observe(&mut self, observer: Box<dyn Observer + Send>) {
+        self.observer = Some(observer);
+    }
+
+    /// Takes the observer back.
+    pub fn unobserve(&mut self) -> Option<Box<dyn Observer + Send>> {
+        self.observer.take()
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> &S {
+        &self.scheme
+    }
+
+    /// The scheme, to take its notes.
+    pub fn scheme_mut(&mut self) -> &mut S {
+        &mut self.scheme
+    }
+
+    /// The flash behind the cache.
+    pub fn flash(&self) -> &F {
+        &self.flash
+    }
+
+    /// The flash behind the cache.
+    pub fn flash_mut(&mut self) -> &mut F {
+        &mut self.flash
+    }
+
+    /// The frames.
+    pub fn frames(&self) -> &Frames {
+        &self.frames
+    }
+
+    /// What a scheme sees at `now`.
+    pub fn view(&self, now: Nanos) -> View<'_> {
+        view!(self, now)
+    }
+
+    /// Counters of the measured part so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// The warm-up ends here: counters start again from zero, the state stays.
+    pub fn reset_counts(&mut self) {
+        self.counts = Counts::default();
+    }
+
+    /// Serves request number `index` of the trace, which arrives at `now`.
+    #[inline]
+    pub fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+        if let Some(o) = &mut self.observer {
+            o.request(index);
+        }
+        self.request += 1;
+        self.counts.requests += 1;
+        let op = request.head.op;
+        self.flash.begin(index, op, now);
+        let hits = match op {
+            Op::Read | Op::Write => self.data(request, op, now),
+            Op::Trim => self.trim(request, now),
+            Op::Flush => self.flush(now),
+        };
+        self.flash.end(hits.pages, hits.hits);
+        if let Some(o) = &mut self.observer {
+            o.request_done();
+        }
+    }
+
+    fn data(&mut self, request: RequestRef<'_>, op: Op, now: Nanos) -> Hits {
+        let mut extents = std::mem::take(&mut self.extents);
+        extents.clear();
+        extents.extend(request.extents());
+        let page = self.frames.page();
+        let pages = extents.iter().map(|e| page_span(e, page).1).sum();
+        let r = Request {
+            id: self.request,
+            op,
+            now,
+            extents: &extents,
+            pages,
+            bytes: request.bytes(),
+        };
+        if op == Op::Write && self.scheme.tracks_updates() {
+            self.rename_all(&r, request.prev, request.head.atomic);
+        }
+        self.scheme.request(&r, &view!(self, now));
+        let hits = match op {
+            Op::Read => self.read_pages(&r),
+            _ if self.frames.capacity() == 0 => self.write_uncached(&r),
+            _ => match self.scheme.admit_request(&r, &view!(self, now)) {
+                Admission::PerPage => self.write_pages(&r),
+                Admission::Whole => self.write_whole(&r),
+                Admission::Bypass => self.write_bypassed(&r),
+            },
+        };
+        self.scheme.request_done(&r, &view!(self, now));
+        self.count_request(op, hits);
+        self.extents = extents;
+        debug_assert_eq!(self.scheme.size(), self.frames.used());
+        hits
+    }
+
+    #[inline]
+    fn count_request(&mut self, op: Op, Hits { pages, hits }: Hits) {
+        let c = &mut self.counts;
+        let (all, any) = (u64::from(hits == pages), u64::from(hits > 0));
+        let fraction = f64::from(hits) / f64::from(pages);
+        c.page_accesses += u64::from(pages);
+        c.page_hits += u64::from(hits);
+        if op == Op::Read {
+            c.read_requests += 1;
+            c.read_pages += u64::from(pages);
+            c.read_page_hits += u64::from(hits);
+            c.read_request_hits += all;
+            c.read_request_hits_any += any;
+            c.read_hit_fraction_sum += fraction;
+        } else {
+            c.write_requests += 1;
+            c.write_pages += u64::from(pages);
+            c.write_page_hits += u64::from(hits);
+            c.write_request_hits += all;
+            c.write_request_hits_any += any;
+            c.write_hit_fraction_sum += fraction;
+        }
+    }
+
+    /// Calls `f` for each page of the request in ascending order of each extent; `f` says whether
+    /// the page hit.
+    #[inline]
+    fn each_page(
+        &mut self,
+        r: &Request<'_>,
+        mut f: impl FnMut(&mut Self, &Access) -> bool,
+    ) -> Hits {
+        let page = self.frames.page();
+        let mut total = Hits::default();
+        for extent in r.extents {
+            let (first, pages) = page_span(extent, page);
+            for i in 0..pages {
+                let lpn = Lpn(first.0 + u64::from(i));
+                self.seq += 1;
+                let sectors = page_sectors(extent, lpn, page);
+                let (op, now, seq) = (r.op, r.now, self.seq);
+                let access = Access {
+                    lpn,
+                    op,
+                    now,
+                    request: r.id,
+                    seq,
+                    sectors,
+                };
+                total.hits += u32::from(f(self, &access));
+            }
+            total.pages += pages;
+        }
+        total
+    }
+
+    fn read_pages(&mut self, r: &Request<'_>) -> Hits {
+        self.each_page(r, |walk, a| walk.read_page(a))
+    }
+
+    fn write_pages(&mut self, r: &Request<'_>) -> Hits {
+        self.each_page(r, |walk, a| walk.write_page(a))
+    }
+
+    /// D1 and D2.
+    #[inline]
+    fn read_page(&mut self, a: &Access) -> bool {
+        let slot = self.frames.slot_of(a.lpn);
+        self.counts.read_sectors += u64::from(a.sectors.count());
+        if let Some(slot) = slot {
+            let have = self.frames.valid(slot).intersect(a.sectors);
+            self.counts.read_sector_hits += u64::from(have.count());
+            if have == a.sectors {
+                self.scheme.touch(slot, a, &view!(self, a.now));
+                return true;
+            }
+            self.scheme.foresee(slot, a, &view!(self, a.now));
+            self.fill_page(slot, a, have);
+            return false;
+        }
+        let mask = self.fill_mask(a.sectors);
+        self.flash_read(a.lpn, mask.count());
+        if self.options.read_alloc && self.frames.capacity() > 0 {
+            self.make_room(a);
+            let slot = self.frames.insert(a.lpn, mask, false);
+            self.scheme.insert(slot, a, &view!(self, a.now));
+        }
+        false
+    }
+
+    /// A page is cached, but a requested sector is not: never room, admission or touch (D2).
+    #[cold]
+    fn fill_page(&mut self, slot: Slot, a: &Access, have: SectorMask) {
+        if !self.options.read_alloc {
+            return self.flash_read(a.lpn, a.sectors.minus(have).count());
+        }
+        let mask = self.fill_mask(a.sectors);
+        let missing = mask.minus(self.frames.valid(slot));
+        let moved = if self.options.read_fill == ReadFill::Page {
+            mask
+        } else {
+            missing
+        };
+        self.flash_read(a.lpn, moved.count());
+        self.frames.fill(slot, missing);
+    }
+
+    /// Sectors that a read miss transfers and, if it is admitted, makes valid.
+    #[inline]
+    fn fill_mask(&self, requested: SectorMask) -> SectorMask {
+        if self.options.read_alloc && self.options.read_fill == ReadFill::Page {
+            self.frames.full_mask()
+        } else {
+            requested
+        }
+    }
+
+    /// D3 and D4, and the bypass of a single page by an admission layer.
+    #[inline]
+    fn write_page(&mut self, a: &Access) -> bool {
+        let slot = self.frames.slot_of(a.lpn);
+        self.counts.write_sectors += u64::from(a.sectors.count());
+        if !self.scheme.admit_page(a, &view!(self, a.now)) {
+            self.bypass_page(a);
+            return false;
+        }
+        let Some(slot) = slot else {
+            self.make_room(a);
+            let slot = self.frames.insert(a.lpn, a.sectors, true);
+            self.scheme.insert(slot, a, &view!(self, a.now));
+            return false;
+        };
+        let have = self.frames.valid(slot).intersect(a.sectors);
+        self.counts.write_sector_hits += u64::from(have.count());
+        self.scheme.touch(slot, a, &view!(self, a.now));
+        self.frames.write(slot, a.sectors);
+        true
+    }
+
+    /// D5: units leave until the scheme has room for the page.
+    #[inline]
+    fn make_room(&mut self, a: &Access) {
+        self.scheme.expect(a, &view!(self, a.now));
+        while self.scheme.full(a, &view!(self, a.now)) {
+            self.evict(a);
+        }
+    }
+
+    fn flash_read(&mut self, lpn: Lpn, sectors: u32) {
+        if let Some(o) = &mut self.observer {
+            o.event(Event::FlashRead(lpn));
+        }
+        if self.flash.is_mapped(lpn) {
+            self.counts.flash_reads_host += 1;
+            self.flash.read(lpn, sectors);
+        } else {
+            self.counts.unmapped_reads += 1;
+        }
+    }
+
+    /// Programs one page. `valid` are the sectors the cache has of it; if some are missing and
+    /// flash has them, they are read first (`rmw`).
+    fn program(&mut self, lpn: Lpn, valid: SectorMask, cause: Cause, unit: Option<u64>) {
+        let partial = self.options.rmw && valid != self.frames.full_mask();
+        let read_first = partial && self.flash.is_mapped(lpn);
+        self.counts.flash_reads_host += u64::from(read_first);
+        self.counts.flash_writes_host += 1;
+        self.flash.program(Program {
+            lpn,
+            cause,
+            unit,
+            read_first,
+        });
+    }
+
+    /// D9: all dirty pages are programmed in ascending LPN and stay, clean.
+    fn flush(&mut self, now: Nanos) -> Hits {
+        self.counts.flush_requests += 1;
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        slots.extend(self.frames.dirty_slots());
+        slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
+        for &slot in &slots {
+            let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
+            self.program(lpn, valid, Cause::Flush, None);
+            self.frames.clean(slot);
+        }
+        if !slots.is_empty() {
+            self.scheme.cleaned(&slots, &view!(self, now));
+        }
+        self.slots = slots;
+        Hits::default()
+    }
+}
+
+/// First page of an extent and the number of pages it touches.
+#[inline]
+pub(crate) fn page_span(extent: &Extent, page: PageSize) -> (Lpn, u32) {
+    let first = page.page_of(extent.start_sector);
+    let last = page.page_of(extent.end() - 1);
+    (first, (last.0 - first.0 + 1) as u32)
+}
+
+/// Sectors of page `lpn` that an extent covers.
+#[inline]
+pub(crate) fn page_sectors(extent: &Extent, lpn: Lpn, page: PageSize) -> SectorMask {
+    let start = page.first_sector(lpn);
+    let from = extent.start_sector.max(start);
+    let to = extent.end().min(start + u64::from(page.sectors()));
+    SectorMask::span((from - start) as u32, (to - from) as u32)
+}

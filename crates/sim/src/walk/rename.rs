@@ -1,0 +1,79 @@
+//! The mapping layer: cached pages get the new addresses of an update before the write itself
+//! (spec 30, "Device side": all renames first, then one ordinary request).
+
+use super::{Walk, page_span, view};
+use crate::flash::Flash;
+use crate::observe::Event;
+use destage_scheme::{RenamePlan, Request, Scheme, Update};
+use destage_types::{Lpn, Nanos, request::NO_PREV};
+
+impl<S: Scheme, F: Flash> Walk<S, F> {
+    /// Renames what the blocks of the request replace. `prev` holds one old start sector per
+    /// block in the order of the request, or nothing.
+    #[cold]
+    pub(super) fn rename_all(&mut self, r: &Request<'_>, prev: &[u64], atomic: bool) {
+        let page = self.frames.page();
+        let mut prev = prev.iter();
+        for extent in r.extents {
+            let (first, pages) = page_span(extent, page);
+            for i in 0..u64::from(pages) {
+                let old = prev.next().filter(|&&p| p != NO_PREV);
+                let update = Update {
+                    current: Lpn(first.0 + i),
+                    previous: old.map(|&sector| page.page_of(sector)),
+                    atomic,
+                };
+                let plan = self.scheme.rename_plan(&update, &view!(self, r.now));
+                self.apply(&plan, update.current, r.now);
+            }
+        }
+    }
+
+    fn apply(&mut self, plan: &RenamePlan, current: Lpn, now: Nanos) {
+        if plan.forget {
+            self.scheme.forget(current, &view!(self, now));
+        }
+        if let Some(source) = plan.source {
+            match (self.frames.slot_of(current), self.frames.slot_of(source)) {
+                (None, Some(slot)) => {
+                    self.frames.rekey(slot, current);
+                    self.scheme
+                        .rename(source, current, Some(slot), &view!(self, now));
+                    self.remapped(source, current);
+                    if plan.unmap {
+                        self.flash.trim(source);
+                    }
+                }
+                (None, None) => {
+                    let v = view!(self, now);
+                    if plan.ghosts && self.scheme.rename(source, current, None, &v) {
+                        self.remapped(source, current);
+                    }
+                }
+                (Some(_), _) => self.discard(source, now),
+            }
+        }
+        if let Some(old) = plan.discard {
+            self.discard(old, now);
+        }
+    }
+
+    fn remapped(&mut self, from: Lpn, to: Lpn) {
+        self.counts.remaps += 1;
+        if let Some(o) = &mut self.observer {
+            o.event(Event::Remapped { from, to });
+        }
+    }
+
+    /// Drops a superseded page, if it is cached, without a flash write.
+    fn discard(&mut self, lpn: Lpn, now: Nanos) {
+        let Some(slot) = self.frames.slot_of(lpn) else {
+            return;
+        };
+        self.drop_page(slot, now);
+        self.counts.discarded_pages += 1;
+        if let Some(o) = &mut self.observer {
+            o.event(Event::Discarded(lpn));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! TRIM (D8): wholly covered pages leave the cache, every list and every ghost without a flash
+//! write; of partly covered pages only the covered sectors go.
+
+use super::{Hits, Walk, page_sectors, page_span, view};
+use crate::flash::Flash;
+use destage_scheme::Scheme;
+use destage_types::{Extent, Lpn, Nanos, RequestRef};
+
+impl<S: Scheme, F: Flash> Walk<S, F> {
+    pub(super) fn trim(&mut self, request: RequestRef<'_>, now: Nanos) -> Hits {
+        self.counts.trim_requests += 1;
+        for extent in request.extents() {
+            self.trim_extent(&extent, now);
+        }
+        Hits::default()
+    }
+
+    fn trim_extent(&mut self, extent: &Extent, now: Nanos) {
+        let page = self.frames.page();
+        let (first, pages) = page_span(extent, page);
+        for i in 0..u64::from(pages) {
+            let lpn = Lpn(first.0 + i);
+            let sectors = page_sectors(extent, lpn, page);
+            if let Some(slot) = self.frames.slot_of(lpn) {
+                self.supersede(slot, sectors, now);
+            }
+            if sectors == self.frames.full_mask() {
+                self.scheme.forget(lpn, &view!(self, now));
+                self.flash.trim(lpn);
+            }
+        }
+    }
+}
