@@ -1,0 +1,99 @@
+//! The steps of `cargo xtask ci`. One line a step: name, command, environment.
+
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+struct Step {
+    name: &'static str,
+    args: &'static [&'static str],
+    env: &'static [(&'static str, &'static str)],
+}
+
+const fn step(name: &'static str, args: &'static [&'static str]) -> Step {
+    Step { name, args, env: &[] }
+}
+
+const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
+/// Each fuzz target runs this long, as a plain function on stable.
+const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "5")];
+
+const STEPS: &[Step] = &[
+    step("format", &["fmt", "--all", "--check"]),
+    step("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    Step {
+        name: "docs",
+        args: &["doc", "--workspace", "--no-deps", "--document-private-items"],
+        env: DOC_ENV,
+    },
+    step("unit", &["test", "--workspace", "--lib", "--bins"]),
+    step("doc tests", &["test", "--workspace", "--doc"]),
+    step("worked examples", &["test", "-p", "destage-conformance", "--test", "vectors"]),
+    step("conformance", &["test", "-p", "destage-conformance", "--test", "suite"]),
+    step("laws", &["test", "-p", "destage-conformance", "--test", "laws"]),
+    step("differential", &["test", "-p", "destage-conformance", "--test", "differential"]),
+    step("flash engine", &["test", "-p", "destage-conformance", "--test", "nand"]),
+    step("golden", &["test", "-p", "destage-conformance", "--test", "golden"]),
+    step("command line", &["test", "-p", "destage-cli", "--test", "*"]),
+    Step {
+        name: "fuzz",
+        args: &["test", "--workspace", "--lib", "--tests", "--", "fuzz"],
+        env: FUZZ_ENV,
+    },
+    step("benches, small", &["xtask", "bench", "--small"]),
+];
+
+/// Runs the steps in order and prints the time of each.
+///
+/// # Errors
+/// A step failed, or none has a name that contains `only`.
+pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
+    let steps: Vec<&Step> =
+        STEPS.iter().filter(|s| only.is_none_or(|part| s.name.contains(part))).collect();
+    if steps.is_empty() {
+        let names: Vec<&str> = STEPS.iter().map(|s| s.name).collect();
+        bail!("no step is called like that; steps: {}", names.join(", "));
+    }
+    for (variable, what) in [
+        ("DESTAGE_TRACES", "tests on real traces"),
+        ("DESTAGE_GOLDEN", "tests against agreed miss counts"),
+        ("DESTAGE_SPEC", "tests against the worked examples"),
+    ] {
+        if std::env::var_os(variable).is_none() {
+            println!("note: {variable} is not set, so {what} are skipped");
+        }
+    }
+    let mut times: Vec<(&str, Duration, bool)> = Vec::new();
+    for step in &steps {
+        println!("\n== {}", step.name);
+        let start = Instant::now();
+        let ok = run_step(step)?;
+        times.push((step.name, start.elapsed(), ok));
+        if !ok && !keep_going {
+            break;
+        }
+    }
+    report(&times)
+}
+
+fn run_step(step: &Step) -> Result<bool> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(step.args)
+        .envs(step.env.iter().copied())
+        .status()
+        .with_context(|| format!("cannot start step {}", step.name))?;
+    Ok(status.success())
+}
+
+fn report(times: &[(&str, Duration, bool)]) -> Result<()> {
+    println!("\n== times");
+    for (name, time, ok) in times {
+        let word = if *ok { "ok" } else { "FAILED" };
+        println!("{name:<16} {:>7.1} s  {word}", time.as_secs_f64());
+    }
+    let total: Duration = times.iter().map(|t| t.1).sum();
+    println!("{:<16} {:>7.1} s", "total", total.as_secs_f64());
+    let failed: Vec<&str> = times.iter().filter(|t| !t.2).map(|t| t.0).collect();
+    if failed.is_empty() { Ok(()) } else { bail!("failed: {}", failed.join(", ")) }
+}
