@@ -1,0 +1,177 @@
+//! Why a trace was refused. Every message names the file, the place, the value, what is wrong
+//! with it and what is allowed.
+
+use std::fmt;
+use std::io;
+
+use crate::Container;
+
+/// What is wrong with a line, without the text: costs nothing when bad lines are skipped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fault {
+    /// Index of the field, or [`Fault::LINE`].
+    pub column: u16,
+    /// What is wrong; continues the sentence "the value ...".
+    pub why: &'static str,
+}
+
+impl Fault {
+    /// Stands for "no field in particular".
+    pub const LINE: u16 = u16::MAX;
+
+    #[inline]
+    pub const fn at(column: u16, why: &'static str) -> Fault {
+        Fault { column, why }
+    }
+}
+
+/// A line that is not a request of the format it was read as.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadLine {
+    /// The file, or `stdin`.
+    pub file: String,
+    /// Number of the line, from 1.
+    pub line: u64,
+    /// Number (from 1) and name of the field; the name is empty behind the last known field.
+    /// `None` if the line as a whole is wrong.
+    pub column: Option<(usize, &'static str)>,
+    /// The field, or the start of the line; control characters are escaped.
+    pub value: String,
+    /// What is wrong with the value.
+    pub reason: &'static str,
+    /// What the format allows there.
+    pub allowed: String,
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: line {}", self.file, self.line)?;
+        match self.column {
+            Some((number, "")) => write!(f, ", column {number}")?,
+            Some((number, name)) => write!(f, ", column {number} ({name})")?,
+            None => {}
+        }
+        write!(
+            f,
+            ": `{}` {}; allowed: {}",
+            self.value, self.reason, self.allowed
+        )
+    }
+}
+
+/// Characters of a value that a message shows.
+const SHOWN: usize = 80;
+
+/// The start of `bytes` in printable characters.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    // A character takes up to 4 bytes: a cut inside one would show as a broken character.
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
+    let mut out: String = text
+        .chars()
+        .take(SHOWN)
+        .flat_map(char::escape_debug)
+        .collect();
+    if text.chars().nth(SHOWN).is_some() {
+        out.push_str("...");
+    }
+    out
+}
+
+/// Why a trace could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// A line is not a request; with `skip_bad_lines` it is counted instead.
+    #[error("{0}")]
+    Line(Box<BadLine>),
+    /// No line at all, or nothing but comments.
+    #[error("{file}: the trace is empty: {reason}")]
+    Empty {
+        /// The file, or `stdin`.
+        file: String,
+        /// Why nothing is left.
+        reason: &'static str,
+    },
+    /// Bad lines are skipped, and no other line is there.
+    #[error("{file}: not one of {lines} lines is a `{format}` request; the first: {first}")]
+    AllBad {
+        /// The file, or `stdin`.
+        file: String,
+        /// Name of the format.
+        format: &'static str,
+        /// Lines skipped.
+        lines: u64,
+        /// The first of them.
+        first: Box<BadLine>,
+    },
+    /// The operating system refused to open or read.
+    #[error("{file}: {source}")]
+    Io {
+        /// The file, or `stdin`.
+        file: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is compressed, and damaged or cut off.
+    #[error("{file}: damaged or truncated {container} file: {source}")]
+    Damaged {
+        /// The file, or `stdin`.
+        file: String,
+        /// How it is compressed.
+        container: Container,
+        /// What the decompressor said.
+        source: io::Error,
+    },
+    /// The file is compressed in a way that is not read.
+    #[error("{file}: {container} files are not read; allowed: plain, zstd, gzip, xz")]
+    Container {
+        /// The file, or `stdin`.
+        file: String,
+        /// What the first bytes say.
+        container: &'static str,
+    },
+    /// No such format.
+    #[error("unknown trace format `{name}`; did you mean `{nearest}`? known: {known}")]
+    UnknownFormat {
+        /// The name asked for.
+        name: String,
+        /// The known name nearest to it.
+        nearest: &'static str,
+        /// All names, joined by commas.
+        known: String,
+    },
+    /// No format fits the first lines.
+    #[error("{file}: no known trace format fits; first line `{first}`; known: {known}")]
+    Undetected {
+        /// The file, or `stdin`.
+        file: String,
+        /// The first line that is no comment.
+        first: String,
+        /// All names, joined by commas.
+        known: String,
+    },
+    /// Several formats fit the first lines.
+    #[error("{file}: several trace formats fit: {}; name the right one", .formats.join(", "))]
+    Ambiguous {
+        /// The file, or `stdin`.
+        file: String,
+        /// Their names.
+        formats: Vec<&'static str>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_cut_and_escaped() {
+        assert_eq!(shown(b"a\0b\t\x1b"), "a\\0b\\t\\u{1b}");
+        assert_eq!(shown(&[b'x'; 80]), "x".repeat(80));
+        assert_eq!(shown(&[b'x'; 81]), "x".repeat(80) + "...");
+        assert_eq!(
+            shown("\u{20ac}".repeat(100).as_bytes()),
+            "\u{20ac}".repeat(80) + "..."
+        );
+    }
+}

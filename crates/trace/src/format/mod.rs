@@ -1,0 +1,224 @@
+//! The trace formats: one file each, and the registry that names them.
+//!
+//! A new line-oriented format is a file here with a `FormatInfo` and a `LineFormat`, plus its
+//! line in [`FORMATS`]. Names, help, documentation rows, detection, fuzzing and the tests that
+//! hold for every format follow from that entry.
+
+mod block_list;
+mod destage;
+mod msr;
+
+use destage_types::RequestBatch;
+
+use crate::error::{BadLine, TraceError, shown};
+use crate::input::Input;
+
+pub(crate) use destage::{COLUMNS as CSV_COLUMNS, tag_name};
+
+/// All formats that are read, in the order of the documentation.
+pub const FORMATS: &[&FormatInfo] = &[&destage::INFO, &msr::INFO, &block_list::INFO];
+
+/// Lines that detection looks at.
+const SAMPLE_LINES: usize = 1_000;
+
+/// One column of a format.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Name of the column, as messages and documentation use it.
+    pub name: &'static str,
+    /// What the column may hold, with its unit.
+    pub allowed: &'static str,
+}
+
+/// What stands between the columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Separator {
+    /// One comma.
+    Comma,
+    /// Nothing: the line is one field.
+    None,
+}
+
+impl Separator {
+    /// The fields of a line.
+    pub(crate) fn split<'a>(self, line: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        line.split(move |&byte| self == Separator::Comma && byte == b',')
+    }
+}
+
+/// Everything the rest of the program knows about one trace format.
+pub struct FormatInfo {
+    /// Name on the command line and in results.
+    pub name: &'static str,
+    /// Other names that mean the same.
+    pub aliases: &'static [&'static str],
+    /// One sentence on what the format is.
+    pub about: &'static str,
+    /// Where the format is defined or its traces come from.
+    pub source: &'static str,
+    /// What stands between the columns.
+    pub separator: Separator,
+    /// The columns in order.
+    pub columns: &'static [Column],
+    /// Do the columns hold arrival times? If not, request i arrives at i us.
+    pub timed: bool,
+    /// A few lines of the format, all good and none of another format.
+    pub example: &'static str,
+    /// Number of requests in `example`.
+    pub example_requests: u64,
+    /// Do the first lines look like this format?
+    pub(crate) detect: fn(&Sample<'_>) -> bool,
+    /// A reader for what detection accepted or the user named.
+    pub(crate) open: fn(Input, ReadOptions) -> Box<dyn TraceReader>,
+}
+
+impl FormatInfo {
+    /// The row of the format in a Markdown table: name, description, columns, source.
+    pub fn doc_row(&self) -> String {
+        let columns: Vec<String> = self
+            .columns
+            .iter()
+            .map(|c| format!("`{}`: {}", c.name, c.allowed))
+            .collect();
+        let (name, about, columns) = (self.name, self.about, columns.join("<br>"));
+        format!("| `{name}` | {about} | {columns} | {} |", self.source)
+    }
+
+    /// What a line consists of, for messages.
+    pub(crate) fn line_shape(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|c| c.name).collect();
+        format!("a `{}` line: {}", self.name, names.join(","))
+    }
+}
+
+/// What a reader must know beyond its input.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct ReadOptions {
+    /// Count bad lines instead of stopping at the first one.
+    pub skip_bad_lines: bool,
+}
+
+/// What a reader counts.
+#[derive(Clone, Default, Debug)]
+pub struct Counts {
+    /// Lines read, comments and empty ones included.
+    pub lines: u64,
+    /// Requests decoded.
+    pub requests: u64,
+    /// Requests whose time was before that of the request before, and was raised to it.
+    pub arrival_corrections: u64,
+    /// Requests whose bytes were rounded outward to whole sectors.
+    pub unaligned_requests: u64,
+    /// Bad lines that were skipped.
+    pub skipped_lines: u64,
+    /// The first of them.
+    pub skipped_samples: Vec<BadLine>,
+}
+
+/// Decodes one trace.
+pub trait TraceReader: Send {
+    /// Appends up to `max` requests to `out`, which the caller owns, and returns their number;
+    /// fewer than `max` only at the end of the trace.
+    ///
+    /// # Errors
+    /// A bad line (unless they are skipped), a damaged file, or an error of the system. The
+    /// requests before it have been appended; the reader is at its end then.
+    fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError>;
+
+    /// What has been counted so far.
+    fn counts(&self) -> &Counts;
+}
+
+/// The start of a trace, for detection.
+pub(crate) struct Sample<'a> {
+    /// The first lines without comments, empty lines, line ends and trailing blanks.
+    lines: Vec<&'a [u8]>,
+}
+
+impl<'a> Sample<'a> {
+    /// `complete`: no byte follows, so that the last line is whole.
+    fn new(window: &'a [u8], complete: bool) -> Sample<'a> {
+        let whole = match memchr::memrchr(b'\n', window) {
+            Some(end) if !complete => &window[..end],
+            _ => window,
+        };
+        let lines = whole
+            .split(|&byte| byte == b'\n')
+            .take(SAMPLE_LINES)
+            .map(|line| line.trim_ascii_end())
+            .filter(|line| !line.is_empty() && line[0] != b'#')
+            .collect();
+        Sample { lines }
+    }
+
+    /// The first line that is no comment.
+    pub fn first(&self) -> &'a [u8] {
+        self.lines.first().copied().unwrap_or(b"")
+    }
+
+    /// Does `fits` hold for more than half of the lines? A few bad lines then still leave the
+    /// format known, so that the error names them instead of saying that nothing fits.
+    pub fn most(&self, fits: impl Fn(&[u8]) -> bool) -> bool {
+        2 * self.lines.iter().filter(|line| fits(line)).count() > self.lines.len()
+    }
+}
+
+fn known() -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+    names.join(", ")
+}
+
+/// The format with this name or alias.
+///
+/// # Errors
+/// [`TraceError::UnknownFormat`] with the nearest known name.
+pub fn by_name(name: &str) -> Result<&'static FormatInfo, TraceError> {
+    let named = |f: &&&FormatInfo| f.name == name || f.aliases.contains(&name);
+    if let Some(format) = FORMATS.iter().find(named) {
+        return Ok(format);
+    }
+    let lower = name.to_lowercase();
+    let nearest = FORMATS
+        .iter()
+        .flat_map(|f| std::iter::once(&f.name).chain(f.aliases))
+        .min_by_key(|known| strsim::damerau_levenshtein(&lower, known))
+        .expect("the registry is not empty");
+    Err(TraceError::UnknownFormat {
+        name: name.to_owned(),
+        nearest,
+        known: known(),
+    })
+}
+
+/// The one format of `formats` that the start of the input fits.
+pub(crate) fn detect(
+    formats: &[&'static FormatInfo],
+    input: &mut Input,
+) -> Result<&'static FormatInfo, TraceError> {
+    input.sample(SAMPLE_LINES)?;
+    let sample = Sample::new(input.window(), input.at_end());
+    let file = || input.file().to_owned();
+    if sample.lines.is_empty() && input.at_end() {
+        let reason = "it holds no line but comments";
+        return Err(TraceError::Empty {
+            file: file(),
+            reason,
+        });
+    }
+    let fits: Vec<_> = formats.iter().filter(|f| (f.detect)(&sample)).collect();
+    match fits[..] {
+        [format] => Ok(format),
+        [] => Err(TraceError::Undetected {
+            file: file(),
+            first: shown(sample.first()),
+            known: known(),
+        }),
+        _ => Err(TraceError::Ambiguous {
+            file: file(),
+            formats: fits.iter().map(|f| f.name).collect(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! MSR Cambridge CSV, the format of the best-known server traces.
+
+use destage_types::{HostRequest, Nanos, Op};
+
+use super::{Column, FormatInfo, Sample, Separator};
+use crate::error::Fault;
+use crate::extent;
+use crate::fields::{Fields, Line, looks_like_integer};
+use crate::line::{LineFormat, LineReader, Sink};
+
+const TIME: u16 = 0;
+const HOST: u16 = 1;
+const DISK: u16 = 2;
+const OP: u16 = 3;
+const OFFSET: u16 = 4;
+const SIZE: u16 = 5;
+
+pub(super) const INFO: FormatInfo = FormatInfo {
+    name: "msr",
+    aliases: &[],
+    about: "MSR Cambridge CSV: offsets and sizes in bytes, rounded outward to whole sectors.",
+    source: "Narayanan et al., Write Off-Loading, FAST'08; SNIA IOTTA trace 388",
+    separator: Separator::Comma,
+    columns: &[
+        Column {
+            name: "timestamp",
+            allowed: "Windows filetime in units of 100 ns",
+        },
+        Column {
+            name: "hostname",
+            allowed: "a name, at most 1024 different ones",
+        },
+        Column {
+            name: "disk",
+            allowed: "number of the disk, 0 to 65535",
+        },
+        Column {
+            name: "type",
+            allowed: "Read or Write",
+        },
+        Column {
+            name: "offset",
+            allowed: "bytes, the request ending at or below 256 TiB",
+        },
+        Column {
+            name: "size",
+            allowed: "bytes, 1 to 2 TiB",
+        },
+        Column {
+            name: "response",
+            allowed: "a whole number (units of 100 ns), not used",
+        },
+    ],
+    timed: true,
+    example: "128166372003061629,hm,0,Write,9056014336,2048,2833\n\
+              128166372003071000,hm,0,Read,4096,8192,120\n",
+    example_requests: 2,
+    detect,
+    open: |input, options| Box::new(LineReader::new(&INFO, Msr::default(), input, options)),
+};
+
+fn detect(sample: &Sample<'_>) -> bool {
+    sample.most(|line| {
+        let mut fields = line.split(|&byte| byte == b',');
+        let mut next = || fields.next().unwrap_or(b"");
+        let (time, _host, _disk, op, offset, size) =
+            (next(), next(), next(), next(), next(), next());
+        [time, offset, size].into_iter().all(looks_like_integer)
+            && slow_op(op).is_some()
+            && fields.count() == 1
+    })
+}
+
+/// Longest host and disk that are compared at once.
+const CACHED: usize = 16;
+/// The volumes come from 13 servers; every name is compared when the host changes.
+const MAX_HOSTS: usize = 1_024;
+
+#[derive(Default)]
+struct Msr {
+    /// Text `host,disk,` of the line before, its length, and the stream it means.
+    source: u128,
+    source_mask: u128,
+    source_len: usize,
+    stream: u32,
+    hosts: Vec<Box<[u8]>>,
+}
+
+impl Msr {
+    /// Stream of the next two columns: number of the host in order of appearance x 65536 + disk,
+    /// so that a volume of one server keeps its own number.
+    #[inline(always)]
+    fn stream(&mut self, fields: &mut Fields<'_>) -> Result<u32, Fault> {
+        if let Some(text) = fields.rest().first_chunk::<CACHED>()
+            && self.source_len > 0
+            && u128::from_le_bytes(*text) & self.source_mask == self.source
+        {
+            fields.skip(self.source_len, 2);
+            return Ok(self.stream);
+        }
+        self.other_stream(fields)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn other_stream(&mut self, fields: &mut Fields<'_>) -> Result<u32, Fault> {
+        let rest = fields.rest();
+        let host = fields.text()?;
+        let disk = fields.u64()?;
+        if host.is_empty() {
+            return Err(Fault::at(HOST, "is empty"));
+        }
+        let Ok(disk) = u16::try_from(disk) else {
+            return Err(Fault::at(DISK, "is no number of a disk"));
+        };
+        let known = self.hosts.iter().position(|known| **known == *host);
+        let index = known.unwrap_or(self.hosts.len());
+        if index >= MAX_HOSTS {
+            return Err(Fault::at(HOST, "is one name too many"));
+        }
+        if known.is_none() {
+            self.hosts.push(host.into());
+        }
+        self.stream = (index as u32) << 16 | u32::from(disk);
+        self.remember(rest, rest.len() - fields.rest().len());
+        Ok(self.stream)
+    }
+
+    fn remember(&mut self, text: &[u8], len: usize) {
+        self.source_len = 0;
+        let Some(text) = text.first_chunk::<CACHED>() else {
+            return;
+        };
+        // A shorter line than the text and its separator ends here and is a bad line anyway.
+        if len < CACHED && text[len - 1] == b',' {
+            self.source_len = len;
+            self.source_mask = (1 << (8 * len)) - 1;
+            self.source = u128::from_le_bytes(*text) & self.source_mask;
+        }
+    }
+}
+
+const READ: u64 = u64::from_le_bytes(*b"Read,\0\0\0");
+const WRITE: u64 = u64::from_le_bytes(*b"Write,\0\0");
+
+#[inline(always)]
+fn op(fields: &mut Fields<'_>) -> Result<Op, Fault> {
+    let word = fields.peek();
+    let write = word & 0xffff_ffff_ffff == WRITE;
+    if write | (word & 0xff_ffff_ffff == READ) {
+        // No branch on the kind, which no predictor could learn.
+        fields.skip(5 + usize::from(write), 1);
+        return Ok(if write { Op::Write } else { Op::Read });
+    }
+    slow_op(fields.text()?).ok_or(Fault::at(OP, "is no kind of request"))
+}
+
+#[cold]
+fn slow_op(text: &[u8]) -> Option<Op> {
+    if text.eq_ignore_ascii_case(b"read") {
+        return Some(Op::Read);
+    }
+    text.eq_ignore_ascii_case(b"write").then_some(Op::Write)
+}
+
+impl LineFormat for Msr {
+    const TICK_NS: u64 = 100;
+
+    #[inline(always)]
+    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let mut fields = line.fields(b',');
+        let ticks = fields.u64()?;
+        let stream = self.stream(&mut fields)?;
+        let op = op(&mut fields)?;
+        let (offset, size) = (fields.u64()?, fields.u64()?);
+        fields.unused_integer()?;
+        fields.end()?;
+        let (extent, rounded) =
+            extent::from_bytes(offset, size).map_err(|fault| fault.at(OFFSET, SIZE))?;
+        let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
+        request.stream = stream;
+        sink.push(ticks, request)
+            .map_err(|why| Fault::at(TIME, why))?;
+        sink.count_unaligned(rounded);
+        Ok(())
+    }
+}

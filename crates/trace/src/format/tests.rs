@@ -1,0 +1,93 @@
+//! What holds for every format of the registry.
+
+use super::*;
+use crate::load::open_as;
+use crate::{LoadOptions, Source, load};
+
+#[test]
+fn every_example_is_detected_as_its_own_format_only() {
+    for format in FORMATS {
+        let mut input = sample_input(format.example);
+        assert_eq!(detect(FORMATS, &mut input).unwrap().name, format.name);
+        let trace = load(
+            Source::bytes("x", format.example.as_bytes()),
+            &LoadOptions::default(),
+        )
+        .unwrap();
+        assert_eq!(
+            trace.meta.requests, format.example_requests,
+            "{}",
+            format.name
+        );
+        assert_eq!(trace.meta.timed, format.timed);
+    }
+}
+
+fn sample_input(text: &'static str) -> Input {
+    let raw = Source::bytes("x", text.as_bytes()).start(false).unwrap();
+    Input::open(raw, "x".to_owned()).unwrap()
+}
+
+#[test]
+fn names_are_unique_and_described() {
+    let mut names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+    names.extend(FORMATS.iter().flat_map(|f| f.aliases));
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+    for format in FORMATS {
+        assert!(format.about.ends_with('.') && !format.source.is_empty());
+        assert!(!format.columns.is_empty());
+        let row = format.doc_row();
+        assert!(row.starts_with(&format!("| `{}` |", format.name)) && !row.contains('\n'));
+        assert!(format.columns.iter().all(|c| row.contains(c.name)));
+        assert_eq!(by_name(format.name).unwrap().name, format.name);
+    }
+}
+
+#[test]
+fn unknown_names_get_the_nearest() {
+    let message = |name: &str| by_name(name).err().unwrap().to_string();
+    assert!(message("mrs").contains("did you mean `msr`"));
+    assert!(message("BLOCKLIST").contains("did you mean `block-list`"));
+    assert!(message("destaje").contains("known: destage, msr, block-list"));
+}
+
+#[test]
+fn two_formats_that_fit_are_named() {
+    static GREEDY: FormatInfo = FormatInfo {
+        name: "greedy",
+        detect: |_| true,
+        ..msr::INFO
+    };
+    let source = Source::bytes("x", msr::INFO.example.as_bytes());
+    let formats = [&msr::INFO, &GREEDY];
+    let error = open_as(&formats, source, &LoadOptions::default())
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("msr, greedy"), "{error}");
+}
+
+#[test]
+fn detection_sees_the_format_behind_some_bad_lines() {
+    let text = "1\nx\n2\ny\n3\n";
+    let mut input = sample_input(text);
+    assert_eq!(detect(FORMATS, &mut input).unwrap().name, "block-list");
+    let mut input = sample_input("1\nx\n2\ny\n");
+    let error = detect(FORMATS, &mut input).err().unwrap().to_string();
+    assert!(error.contains("first line `1`"), "{error}");
+}
+
+#[test]
+fn a_line_cut_by_the_sample_does_not_count() {
+    assert_eq!(Sample::new(b"1\n2\n3,", false).lines, [b"1", b"2"]);
+    assert_eq!(
+        Sample::new(b"1\n#c\n\n2,\r\n3", true).lines,
+        [&b"1"[..], b"2,", b"3"]
+    );
+    assert_eq!(
+        Sample::new(b"one line only", false).first(),
+        b"one line only"
+    );
+}

@@ -1,0 +1,198 @@
+//! Plain functions for fuzzers: any bytes in, no panic out, and the promises of a reader kept.
+
+use std::io::{self, Read};
+
+use destage_types::{Nanos, Op, RequestBatch};
+
+use crate::extent::MAX_BYTES;
+use crate::{FormatInfo, LoadOptions, Source, TraceError, load, open};
+
+/// Gives its bytes in pieces of changing length, so that lines fall across buffer fills.
+struct Pieces {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = &self.bytes[self.at..];
+        let n = (1 + self.at % 13).min(rest.len()).min(buffer.len());
+        buffer[..n].copy_from_slice(&rest[..n]);
+        self.at += n;
+        Ok(n)
+    }
+}
+
+fn options(format: Option<&FormatInfo>, skip_bad_lines: bool) -> LoadOptions {
+    LoadOptions {
+        format: format.map(|f| f.name.to_owned()),
+        skip_bad_lines,
+        hash: false,
+        ..LoadOptions::default()
+    }
+}
+
+/// Everything that a batch of a reader promises.
+///
+/// # Panics
+/// If a promise is broken.
+fn check(requests: &RequestBatch) {
+    let mut last = Nanos::ZERO;
+    for (i, request) in requests.iter().enumerate() {
+        assert!(
+            i > 0 || request.head.arrival == Nanos::ZERO,
+            "the first arrival is 0"
+        );
+        assert!(last <= request.head.arrival, "arrivals run forward");
+        last = request.head.arrival;
+        assert_eq!(request.extents().count() == 0, request.head.op == Op::Flush);
+        for extent in request.extents() {
+            assert!(extent.sectors > 0 && extent.end() <= MAX_BYTES / 512);
+        }
+    }
+}
+
+/// Reads `data` as `format`, with bad lines as errors and skipped, whole and in small pieces.
+///
+/// # Panics
+/// If a reader breaks a promise; that is what a fuzzer looks for.
+pub fn read_as(format: &FormatInfo, data: &[u8]) {
+    for skip in [false, true] {
+        let options = options(Some(format), skip);
+        let whole = load(Source::bytes("fuzz", data.to_vec()), &options);
+        let pieces = Pieces {
+            bytes: data.to_vec(),
+            at: 0,
+        };
+        let pieces = load(
+            Source::Stream("fuzz".to_owned(), Box::new(pieces)),
+            &options,
+        );
+        match (whole, pieces) {
+            (Ok(whole), Ok(pieces)) => {
+                check(&whole.requests);
+                assert_eq!(whole.requests.records(), pieces.requests.records());
+                assert_eq!(whole.meta, pieces.meta);
+            }
+            (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
+            (a, b) => panic!("whole: {:?}, in pieces: {:?}", a.err(), b.err()),
+        }
+    }
+}
+
+/// Reads `data` as whatever it is, in batches.
+///
+/// # Errors
+/// Those of a trace that cannot be read, which most inputs are.
+pub fn read_any(data: &[u8]) -> Result<u64, TraceError> {
+    let mut reader = open(Source::bytes("fuzz", data.to_vec()), &options(None, true))?;
+    let mut batch = RequestBatch::new();
+    while reader.next_batch(&mut batch)? > 0 {
+        batch.clear();
+    }
+    Ok(reader.finish()?.requests)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::FORMATS;
+
+    /// SplitMix64: the runs are the same every time.
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }
+
+        fn below(&mut self, n: usize) -> usize {
+            (self.next() % n.max(1) as u64) as usize
+        }
+    }
+
+    const WORDS: [&[u8]; 14] = [
+        b",",
+        b"\n",
+        b"\r\n",
+        b"-1",
+        b"0",
+        b"18446744073709551616",
+        b"281474976710656",
+        b"#",
+        b";",
+        b"Read,",
+        b"\0",
+        b"4294967295",
+        b" ",
+        b"\xff\xfe",
+    ];
+
+    fn mutate(data: &mut Vec<u8>, random: &mut Random) {
+        for _ in 0..=random.below(4) {
+            let at = random.below(data.len() + 1);
+            match random.below(5) {
+                0 => data.truncate(at),
+                1 => {
+                    let word = WORDS[random.below(WORDS.len())];
+                    data.splice(at..at, word.iter().copied());
+                }
+                2 if at < data.len() => data[at] = random.next() as u8,
+                3 if at < data.len() => {
+                    data.remove(at);
+                }
+                _ => {
+                    let end = (at + random.below(60)).min(data.len());
+                    let copy = data[at..end].to_vec();
+                    let to = random.below(data.len() + 1);
+                    data.splice(to..to, copy);
+                }
+            }
+        }
+    }
+
+    /// Runs `target` on mutations of `seed` for the time in `DESTAGE_FUZZ_SECONDS`, default 1 s.
+    fn run(seed: &[u8], target: impl Fn(&[u8])) {
+        let seconds = std::env::var("DESTAGE_FUZZ_SECONDS").ok();
+        let seconds = seconds.map_or(1.0, |s| s.parse().expect("DESTAGE_FUZZ_SECONDS: seconds"));
+        let (start, mut random, mut runs) = (Instant::now(), Random(1), 0);
+        while runs < 200 || start.elapsed() < Duration::from_secs_f64(seconds) {
+            let mut data = seed.to_vec();
+            mutate(&mut data, &mut random);
+            target(&data);
+            runs += 1;
+        }
+    }
+
+    #[test]
+    fn readers_keep_their_promises_on_mutated_examples() {
+        for format in FORMATS {
+            run(format.example.repeat(3).as_bytes(), |data| {
+                read_as(format, data)
+            });
+        }
+    }
+
+    #[test]
+    fn detection_and_containers_survive_mutations() {
+        let text = FORMATS[0].example.as_bytes();
+        assert!(read_any(text).is_ok());
+        let gzip = {
+            use std::io::Write;
+            let level = flate2::Compression::fast();
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
+            encoder.write_all(text).unwrap();
+            encoder.finish().unwrap()
+        };
+        for seed in [text, &zstd::stream::encode_all(text, 1).unwrap(), &gzip] {
+            run(seed, |data| {
+                let _ = read_any(data);
+            });
+        }
+    }
+}

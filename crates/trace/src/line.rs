@@ -1,0 +1,302 @@
+//! The frame that all line-oriented formats share: finding lines, comments, bad lines, arrivals.
+
+use destage_types::{Extent, HostRequest, Nanos, RequestBatch};
+
+use crate::error::{BadLine, Fault, TraceError, shown};
+use crate::fields::Line;
+use crate::format::{Counts, FormatInfo, ReadOptions, TraceReader};
+use crate::input::{Input, MAX_LINE};
+
+/// Messages of skipped lines that are kept.
+const KEPT: usize = 5;
+
+/// What is special about one line-oriented format.
+pub(crate) trait LineFormat: Send {
+    /// Nanoseconds of one unit of the arrival column; 1 for formats without one.
+    const TICK_NS: u64;
+
+    /// Reads one line and pushes at most one request. A line that fails must push nothing.
+    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault>;
+
+    /// Index in [`FormatInfo::columns`] of the field at `position`, where a header may omit
+    /// columns.
+    fn column(&self, position: usize) -> usize {
+        position
+    }
+
+    /// Pushes the request that was held back for further lines, if there is one.
+    fn finish(&mut self, _sink: &mut Sink<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// Makes arrivals of what a trace calls time.
+#[derive(Default)]
+struct Clock {
+    first: Option<u64>,
+    last: Nanos,
+    tick_ns: u64,
+}
+
+const SPAN: &str = "is more than 584 years after the first request";
+
+/// Takes the requests of a reader, numbers and times them.
+pub(crate) struct Sink<'a> {
+    out: &'a mut RequestBatch,
+    clock: &'a mut Clock,
+    counts: &'a mut Counts,
+}
+
+impl Sink<'_> {
+    /// Time since the first request; never less than that of the request before.
+    #[inline(always)]
+    fn arrival(&mut self, ticks: u64) -> Result<Nanos, &'static str> {
+        let first = *self.clock.first.get_or_insert(ticks);
+        // A time before the first one is before the previous one, too.
+        let since = ticks.saturating_sub(first);
+        let now = Nanos(since.checked_mul(self.clock.tick_ns).ok_or(SPAN)?);
+        if ticks < first || now < self.clock.last {
+            self.counts.arrival_corrections += 1;
+        }
+        self.clock.last = self.clock.last.max(now);
+        Ok(self.clock.last)
+    }
+
+    /// Appends a request that arrives at `ticks` of the trace's own clock.
+    #[inline(always)]
+    pub fn push(&mut self, ticks: u64, mut request: HostRequest) -> Result<(), &'static str> {
+        request.arrival = self.arrival(ticks)?;
+        self.counts.requests += 1;
+        self.out.push(request);
+        Ok(())
+    }
+
+    /// As [`Sink::push`], with the further extents and old addresses of the request.
+    pub fn push_with(
+        &mut self,
+        ticks: u64,
+        mut request: HostRequest,
+        more: &[Extent],
+        prev: &[u64],
+    ) -> Result<(), &'static str> {
+        request.arrival = self.arrival(ticks)?;
+        self.counts.requests += 1;
+        self.out.push_with(request, more, prev);
+        Ok(())
+    }
+
+    /// Appends a request of a trace without times: request i arrives at i us.
+    #[inline(always)]
+    pub fn push_untimed(&mut self, mut request: HostRequest) {
+        request.arrival = Nanos(self.counts.requests * 1_000);
+        self.counts.requests += 1;
+        self.out.push(request);
+    }
+
+    /// Counts a request whose bytes were rounded outward to sectors.
+    #[inline(always)]
+    pub fn count_unaligned(&mut self, rounded: bool) {
+        self.counts.unaligned_requests += u64::from(rounded);
+    }
+}
+
+/// Reads any [`LineFormat`].
+pub(crate) struct LineReader<F> {
+    info: &'static FormatInfo,
+    format: F,
+    input: Input,
+    options: ReadOptions,
+    clock: Clock,
+    counts: Counts,
+    /// Bytes of the window known to hold no line end.
+    scanned: usize,
+    /// Inside a line that is too long, up to its end.
+    discarding: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Lines may follow.
+    Lines,
+    /// All lines are read; the format may hold a request back.
+    Last,
+    /// Nothing follows, or an error came up.
+    End,
+}
+
+impl<F: LineFormat> LineReader<F> {
+    pub fn new(info: &'static FormatInfo, format: F, input: Input, options: ReadOptions) -> Self {
+        let clock = Clock {
+            tick_ns: F::TICK_NS,
+            ..Clock::default()
+        };
+        LineReader {
+            info,
+            format,
+            input,
+            options,
+            clock,
+            counts: Counts::default(),
+            scanned: 0,
+            discarding: false,
+            state: State::Lines,
+        }
+    }
+
+    /// Parses the complete lines of the window until `out` holds `goal` requests.
+    #[inline]
+    fn buffered_lines(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
+        while out.len() < goal {
+            let window = self.input.window();
+            let Some(n) = memchr::memchr(b'\n', &window[self.scanned..]) else {
+                self.scanned = window.len();
+                break;
+            };
+            let len = self.scanned + n;
+            self.scanned = 0;
+            self.one_line(len, out)?;
+            self.input.consume(len + 1);
+        }
+        Ok(())
+    }
+
+    /// Parses the `len` first bytes of the window as a line.
+    #[inline(always)]
+    fn one_line(&mut self, len: usize, out: &mut RequestBatch) -> Result<(), TraceError> {
+        self.counts.lines += 1;
+        if self.discarding {
+            self.discarding = false;
+            return Ok(());
+        }
+        let padded = self.input.padded();
+        let mut end = len;
+        while end > 0 && matches!(padded[end - 1], b'\r' | b' ' | b'\t') {
+            end -= 1;
+        }
+        if end == 0 || padded[0] == b'#' {
+            return Ok(());
+        }
+        let mut sink = Sink {
+            out,
+            clock: &mut self.clock,
+            counts: &mut self.counts,
+        };
+        match self.format.line(Line::new(padded, end), &mut sink) {
+            Ok(()) => Ok(()),
+            Err(fault) => self.bad_line(fault, end),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn bad_line(&mut self, fault: Fault, len: usize) -> Result<(), TraceError> {
+        let keep = self.counts.skipped_samples.len() < KEPT;
+        if self.options.skip_bad_lines && !keep {
+            self.counts.skipped_lines += 1;
+            return Ok(());
+        }
+        let text = &self.input.window()[..len];
+        let number = self.counts.lines;
+        let known = self.format.column(usize::from(fault.column));
+        let bad = describe(self.info, self.input.file(), number, fault, known, text);
+        if !self.options.skip_bad_lines {
+            return Err(TraceError::Line(Box::new(bad)));
+        }
+        self.counts.skipped_lines += 1;
+        self.counts.skipped_samples.push(bad);
+        Ok(())
+    }
+
+    /// The window holds no line end: gets more bytes, or deals with the end of the trace.
+    fn refill(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
+        let len = self.input.window().len();
+        if self.discarding {
+            self.input.consume(len);
+            self.scanned = 0;
+        } else if len > MAX_LINE {
+            // The line is counted at its end; the message must name its number now.
+            self.counts.lines += 1;
+            let result = self.bad_line(Fault::at(Fault::LINE, "is a line of over 16 MiB"), len);
+            self.counts.lines -= 1;
+            self.discarding = true;
+            return result;
+        }
+        if self.input.fill()? {
+            return Ok(());
+        }
+        self.state = State::Last;
+        let len = self.input.window().len();
+        if len > 0 || self.discarding {
+            self.one_line(len, out)?;
+            self.input.consume(len);
+        }
+        Ok(())
+    }
+
+    fn last_request(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
+        let mut sink = Sink {
+            out,
+            clock: &mut self.clock,
+            counts: &mut self.counts,
+        };
+        match self.format.finish(&mut sink) {
+            Ok(()) => Ok(()),
+            Err(fault) => self.bad_line(fault, 0),
+        }
+    }
+}
+
+impl<F: LineFormat> TraceReader for LineReader<F> {
+    fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
+        let before = out.len();
+        let goal = before.saturating_add(max);
+        while out.len() < goal && self.state == State::Lines {
+            let step = self.buffered_lines(out, goal);
+            let step = step.and_then(|()| match out.len() < goal {
+                true => self.refill(out),
+                false => Ok(()),
+            });
+            if let Err(error) = step {
+                self.state = State::End;
+                return Err(error);
+            }
+        }
+        if self.state == State::Last && out.len() < goal {
+            self.state = State::End;
+            self.last_request(out)?;
+        }
+        Ok(out.len() - before)
+    }
+
+    fn counts(&self) -> &Counts {
+        &self.counts
+    }
+}
+
+/// The message about a line. Splits it again, so that good lines need not remember anything.
+/// `known`: index of the field's column in the description of the format.
+fn describe(
+    info: &FormatInfo,
+    file: &str,
+    line: u64,
+    fault: Fault,
+    known: usize,
+    text: &[u8],
+) -> BadLine {
+    let position = usize::from(fault.column);
+    let whole = fault.column == Fault::LINE;
+    let column = info.columns.get(known).filter(|_| !whole);
+    let value = match whole {
+        true => text,
+        false => info.separator.split(text).nth(position).unwrap_or(b""),
+    };
+    BadLine {
+        file: file.to_owned(),
+        line,
+        column: (!whole).then(|| (position + 1, column.map_or("", |c| c.name))),
+        value: shown(value),
+        reason: fault.why,
+        allowed: column.map_or_else(|| info.line_shape(), |c| c.allowed.to_owned()),
+    }
+}

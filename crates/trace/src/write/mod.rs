@@ -1,0 +1,5 @@
+//! Writers: the program's own formats.
+
+mod csv;
+
+pub use csv::{CsvColumns, CsvWriter, write_csv};

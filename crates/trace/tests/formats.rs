@@ -1,0 +1,520 @@
+//! Each format: what its columns mean, and what hostile input gives.
+
+#[allow(dead_code)]
+mod common;
+
+use common::{msr_lines, read, read_with, refused, skipping};
+use destage_trace::{LoadOptions, Source, TraceError, open};
+use destage_types::request::NO_PREV;
+use destage_types::{Extent, Op, RequestBatch, Tag};
+
+const HEADER: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
+const GROUPS: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n";
+
+fn arrivals(batch: &RequestBatch) -> Vec<u64> {
+    batch.records().iter().map(|r| r.arrival.0).collect()
+}
+
+#[test]
+fn msr_columns() {
+    let text = "128166372003061629,hm,1,Write,9056014336,2048,2833\n\
+                128166372003061630,hm,1,Read,511,2,0\n\
+                128166372003061700,usr,2,READ,0,512,-4\n";
+    let trace = read("", text).unwrap();
+    let r = trace.requests.records();
+    assert_eq!(arrivals(&trace.requests), [0, 100, 7_100]);
+    assert_eq!(
+        (r[0].op, r[0].start_sector, r[0].sectors),
+        (Op::Write, 9_056_014_336 / 512, 4)
+    );
+    assert_eq!((r[1].op, r[1].start_sector, r[1].sectors), (Op::Read, 0, 2));
+    assert_eq!((r[2].op, r[2].start_sector, r[2].sectors), (Op::Read, 0, 1));
+    assert_eq!([r[0].stream, r[1].stream, r[2].stream], [1, 1, 65_536 + 2]);
+    assert_eq!(trace.meta.unaligned_requests, 1);
+    assert_eq!(trace.meta.format, "msr");
+    assert_eq!(trace.meta.name, "trace");
+}
+
+#[test]
+fn msr_sources_that_share_a_beginning_are_told_apart() {
+    let long = "a-host-with-a-long-name";
+    let names = ["h,1", "h,11", "hh,1", "h,1", long, "h,1"];
+    let text: String = names
+        .iter()
+        .map(|name| match name.contains(',') {
+            true => format!("1,{name},Read,0,512,0\n"),
+            false => format!("1,{name},3,Read,0,512,0\n"),
+        })
+        .collect();
+    let trace = read("msr", text).unwrap();
+    let streams: Vec<u32> = trace.requests.records().iter().map(|r| r.stream).collect();
+    assert_eq!(streams, [1, 11, 65_537, 1, 2 * 65_536 + 3, 1]);
+}
+
+#[test]
+fn msr_errors_name_line_column_value_and_what_is_allowed() {
+    let good = "5,h,0,Read,0,512,0\n";
+    let cases = [
+        (
+            "-5,h,0,Read,0,512,0",
+            "column 1 (timestamp): `-5` is negative",
+        ),
+        (
+            "18446744073709551616,h,0,Read,0,512,0",
+            "column 1 (timestamp): `18446744073709551616` does not fit",
+        ),
+        (",h,0,Read,0,512,0", "column 1 (timestamp): `` is empty"),
+        ("1,,0,Read,0,512,0", "column 2 (hostname): `` is empty"),
+        (
+            "1,h,x,Read,0,512,0",
+            "column 3 (disk): `x` is not a whole number",
+        ),
+        (
+            "1,h,65536,Read,0,512,0",
+            "column 3 (disk): `65536` is no number of a disk",
+        ),
+        (
+            "1,h,0,Erase,0,512,0",
+            "column 4 (type): `Erase` is no kind of request; allowed: Read or Write",
+        ),
+        (
+            "1,h,0,Read,-512,512,0",
+            "column 5 (offset): `-512` is negative; allowed: bytes",
+        ),
+        (
+            "1,h,0,Read,1.5,512,0",
+            "column 5 (offset): `1.5` is not a whole number",
+        ),
+        (
+            "1,h,0,Read,281474976710656,1,0",
+            "column 5 (offset): `281474976710656` starts or ends behind 256 TiB",
+        ),
+        ("1,h,0,Read,281474976710655,2,0", "column 5 (offset)"),
+        ("1,h,0,Read,18446744073709551615,512,0", "column 5 (offset)"),
+        ("1,h,0,Read,0,0,0", "column 6 (size): `0` is zero"),
+        ("1,h,0,Read,0,18446744073709551615,0", "column 6 (size)"),
+        ("1,h,0,Read,0,-1,0", "column 6 (size): `-1` is negative"),
+        ("1,h,0,Read,0,512", "column 7 (response): `` is missing"),
+        ("1,h,0,Read,0,512,", "column 7 (response): `` is empty"),
+        (
+            "1,h,0,Read,0,512,x",
+            "column 7 (response): `x` is not a whole number",
+        ),
+        (
+            "1,h,0,Read,0,512,0,0",
+            "column 8: `0` is one column too many",
+        ),
+        ("1,h,0,Read,0,512,0,", "column 8: `` is one column too many"),
+        ("1,h,0", "column 4 (type): `` is missing"),
+        ("1", "column 2 (hostname): `` is missing"),
+        (
+            "garbage",
+            "column 1 (timestamp): `garbage` is not a whole number",
+        ),
+        (
+            "1\0,h,0,Read,0,512,0",
+            "column 1 (timestamp): `1\\0` is not a whole number",
+        ),
+        ("1,h,0,Read\0,0,512,0", "column 4 (type): `Read\\0`"),
+    ];
+    for (line, expected) in cases {
+        for end in ["", "\n", "\r\n"] {
+            let message = refused("msr", format!("{good}{line}{end}"));
+            let expected = format!("trace.csv: line 2, {expected}");
+            assert!(message.starts_with(&expected), "{line}: {message}");
+            assert!(message.contains("; allowed: "), "{message}");
+        }
+        // The same line skipped, between good ones.
+        let text = format!("{good}{line}\n{good}");
+        let trace = read_with("msr", text, &skipping()).unwrap();
+        assert_eq!(
+            (trace.meta.requests, trace.meta.skipped_lines),
+            (2, 1),
+            "{line}"
+        );
+        assert_eq!(trace.meta.skipped_samples[0].line, 2);
+        assert_eq!(
+            arrivals(&trace.requests),
+            [0, 0],
+            "{line}: a bad line moves no clock"
+        );
+    }
+}
+
+#[test]
+fn times_that_run_back_are_raised_and_counted() {
+    let line = |t: u64| format!("{t},h,0,Read,0,512,0\n");
+    let text = [100, 110, 105, 90, 110, 120].map(line).concat();
+    let trace = read("msr", text).unwrap();
+    assert_eq!(arrivals(&trace.requests), [0, 1000, 1000, 1000, 1000, 2000]);
+    assert_eq!(trace.meta.arrival_corrections, 2);
+    // Before the first request, which is the first correction, not a huge number.
+    let trace = read("msr", [100, 99, 100].map(line).concat()).unwrap();
+    assert_eq!(arrivals(&trace.requests), [0, 0, 0]);
+    assert_eq!(trace.meta.arrival_corrections, 1);
+}
+
+#[test]
+fn a_span_beyond_64_bits_is_an_error() {
+    let text = "0,h,0,Read,0,512,0\n184467440737095516,h,0,Read,0,512,0\n";
+    assert_eq!(
+        read("msr", text).unwrap().requests.records()[1].arrival.0,
+        u64::MAX - 15
+    );
+    let text = "0,h,0,Read,0,512,0\n184467440737095517,h,0,Read,0,512,0\n";
+    let message = refused("msr", text);
+    assert!(
+        message.contains("line 2, column 1 (timestamp)"),
+        "{message}"
+    );
+    assert!(message.contains("584 years"), "{message}");
+}
+
+#[test]
+fn comments_empty_lines_and_line_ends_do_not_matter() {
+    let text = "\u{feff}# a comment, with commas\r\n\r\n1,h,0,Read,0,512,0\r\n   \n\
+                # 2\n2,h,0,Write,0,512,0";
+    let trace = read("", text).unwrap();
+    assert_eq!(trace.meta.requests, 2);
+    assert_eq!(arrivals(&trace.requests), [0, 100]);
+    let message = refused("", format!("{text}\r\n3,h,0,Read,0,0,0"));
+    assert!(message.contains("line 7, column 6"), "{message}");
+}
+
+#[test]
+fn block_list_columns_and_errors() {
+    let trace = read("", "# loop\n7\n  0\n68719476735\n").unwrap();
+    let r = trace.requests.records();
+    assert_eq!([r[0].start_sector, r[1].start_sector], [56, 0]);
+    assert_eq!(r[2].start_sector + u64::from(r[2].sectors), (1 << 48) / 512);
+    assert!(r.iter().all(|r| r.op == Op::Read && r.sectors == 8));
+    assert_eq!(arrivals(&trace.requests), [0, 1_000, 2_000]);
+    assert!(!trace.meta.timed);
+    for bad in [
+        "-7",
+        "68719476736",
+        "99999999999999999999",
+        "1,2",
+        "7 8",
+        "x",
+        "1\0",
+        "0x10",
+    ] {
+        let message = refused("block-list", format!("1\n{bad}\n"));
+        assert!(
+            message.starts_with("trace.csv: line 2, column 1 (block): `"),
+            "{message}"
+        );
+    }
+    // Negative numbers and numbers too large are of the format, but no blocks.
+    assert!(refused("", "-7\n").contains("`-7` is negative"));
+    let trace = read_with("block-list", "1\nx\n2\n", &skipping()).unwrap();
+    assert_eq!(
+        arrivals(&trace.requests),
+        [0, 1_000],
+        "skipped lines take no time"
+    );
+}
+
+#[test]
+fn destage_columns() {
+    let text = format!(
+        "{GROUPS}500,W,7,10,3,80;-1;96,1,data,\n\
+         600,R,8,8,0,-1,0,,\n\
+         700,T,0,4294967295,,,,,\n\
+         800,F,0,0,0,,0,,\n\
+         900,W,0,8,2,,1,node,a\n\
+         900,W,100,16,2,8;-1;16,1,node,a\n\
+         900,W,64,8,2,,1,node,a\n\
+         900,R,5,1,2,,0,gc,b\n\
+         950,R,6,1,2,,0,meta,\n"
+    );
+    let trace = read("", text).unwrap();
+    assert_eq!(trace.meta.format, "destage");
+    let batch = &trace.requests;
+    assert_eq!(arrivals(batch), [0, 100, 200, 300, 400, 400, 450]);
+    let head = |i| batch.get(i).head;
+    assert_eq!(batch.get(0).prev, [80, NO_PREV, 96]);
+    assert_eq!(
+        (head(0).stream, head(0).atomic, head(0).tag),
+        (3, true, Tag::Data)
+    );
+    assert_eq!(batch.get(1).prev, []);
+    assert_eq!((head(2).op, head(2).sectors), (Op::Trim, u32::MAX));
+    assert_eq!((head(3).op, head(3).sectors), (Op::Flush, 0));
+    let extents: Vec<Extent> = batch.get(4).extents().collect();
+    assert_eq!(
+        extents.iter().map(|e| e.start_sector).collect::<Vec<_>>(),
+        [0, 100, 64]
+    );
+    assert_eq!(batch.get(4).prev, [NO_PREV, 8, NO_PREV, 16, NO_PREV]);
+    assert_eq!((head(5).tag, head(6).tag), (Tag::Gc, Tag::Meta));
+}
+
+#[test]
+fn destage_errors() {
+    let cases = [
+        ("x,W,0,8,0,,0", "column 1 (arrival_ns): `x`"),
+        ("-1,W,0,8,0,,0", "column 1 (arrival_ns): `-1` is negative"),
+        (
+            "0,X,0,8,0,,0",
+            "column 2 (op): `X` is no kind of request; allowed: R (read), W",
+        ),
+        ("0,WW,0,8,0,,0", "column 2 (op)"),
+        ("0,W,549755813888,1,0,,0", "column 3 (start_sector)"),
+        ("0,W,549755813887,2,0,,0", "column 3 (start_sector)"),
+        ("0,W,0,0,0,,0", "column 4 (sectors): `0` is zero"),
+        ("0,W,0,4294967296,0,,0", "column 4 (sectors)"),
+        (
+            "0,F,8,0,0,,0",
+            "column 3 (start_sector): `8` is given, but a flush",
+        ),
+        (
+            "0,F,0,8,0,,0",
+            "column 4 (sectors): `8` is given, but a flush",
+        ),
+        (
+            "0,W,0,8,4294967296,,0",
+            "column 5 (stream): `4294967296` does not fit 32 bits",
+        ),
+        (
+            "0,W,0,8,0,1;2,0",
+            "column 6 (prev): `1;2` has not one entry per 4 KiB block",
+        ),
+        ("0,W,4,8,0,16,0", "column 6 (prev): `16` has not one entry"),
+        (
+            "0,W,0,8,0,-2,0",
+            "column 6 (prev): `-2` holds no sector number",
+        ),
+        (
+            "0,W,0,16,0,1;,0",
+            "column 6 (prev): `1;` holds no sector number",
+        ),
+        ("0,W,0,8,0,549755813881,0", "column 6 (prev)"),
+        ("0,W,0,8,0,18446744073709551615,0", "column 6 (prev)"),
+        (
+            "0,R,0,8,0,8,0",
+            "column 6 (prev): `8` is given, but only writes",
+        ),
+        (
+            "0,F,0,0,0,8,0",
+            "column 6 (prev): `8` is given, but only writes",
+        ),
+        ("0,W,0,8,0,,2", "column 7 (atomic): `2` is neither 0 nor 1"),
+        ("0,W,0,8,0,", "column 7 (atomic): `` is missing"),
+        ("0,W,0,8", "column 5 (stream): `` is missing"),
+        ("0,W,0,8,0,,0,x", "column 8: `x` is one column too many"),
+    ];
+    for (line, expected) in cases {
+        let message = refused("", format!("{HEADER}{line}\n"));
+        let expected = format!("trace.csv: line 2, {expected}");
+        assert!(message.starts_with(&expected), "{line}: {message}");
+    }
+}
+
+#[test]
+fn destage_groups_must_agree_and_be_consecutive() {
+    let first = "0,W,0,8,0,,0,,g\n";
+    let cases = [
+        (
+            format!("{first}1,W,8,8,0,,0,,g\n"),
+            "line 3, column 9 (group): `g` joins lines that",
+        ),
+        (
+            format!("{first}0,R,8,8,0,,0,,g\n"),
+            "line 3, column 9 (group): `g` joins",
+        ),
+        (
+            format!("{first}0,W,8,8,1,,0,,g\n"),
+            "line 3, column 9 (group): `g` joins",
+        ),
+        (
+            format!("{first}0,W,8,8,0,,1,,g\n"),
+            "line 3, column 9 (group): `g` joins",
+        ),
+        (
+            format!("{first}0,W,8,8,0,,0,gc,g\n"),
+            "line 3, column 9 (group): `g` joins",
+        ),
+        (
+            format!("{first}0,W,8,8,0,,0,,\n{first}"),
+            "line 4, column 9 (group): `g` was used",
+        ),
+        (
+            "0,F,0,0,0,,0,,g\n".to_owned(),
+            "line 2, column 9 (group): `g` is given, but a flush",
+        ),
+        (
+            "0,W,0,8,0,,0,inode,\n".to_owned(),
+            "line 2, column 8 (tag): `inode` is no tag",
+        ),
+        (
+            "0,W,0,8,0,0,0,,g\n0,W,0,2097152,0,,0,,g\n".to_owned(),
+            "line 3, column 9 (group): `g` is longer than 1 GiB",
+        ),
+    ];
+    for (text, expected) in cases {
+        let message = refused("", format!("{GROUPS}{text}"));
+        assert!(
+            message.starts_with(&format!("trace.csv: {expected}")),
+            "{message}"
+        );
+    }
+    // A file with `group` alone: position 8 is the group, not the tag.
+    let text = format!("{},group\n0,F,0,0,0,,0,7\n", HEADER.trim_end());
+    assert!(refused("", text).contains("column 8 (group): `7`"));
+}
+
+#[test]
+fn a_wrong_header_is_an_error() {
+    let row = "0,W,0,8,0,,0\n";
+    let message = refused(
+        "",
+        format!("arrival_ns,op,sector,sectors,stream,prev,atomic\n{row}"),
+    );
+    assert!(message.starts_with("trace.csv: line 1, column 3 (start_sector): `sector`"));
+    assert!(refused("destage", row).contains("line 1, column 1 (arrival_ns): `0`"));
+    let message = refused("", format!("{},size\n{row}", HEADER.trim_end()));
+    assert!(message.contains("line 1, column 8"), "{message}");
+    let message = refused("", format!("{},tag,tag\n{row}", HEADER.trim_end()));
+    assert!(message.contains("line 1, column 9"), "{message}");
+    assert!(refused("", "arrival_ns,op\n").contains("is no complete header"));
+    assert!(matches!(read("", HEADER), Err(TraceError::Empty { .. })));
+}
+
+#[test]
+fn limits_are_exact_for_requests_of_several_lines() {
+    let text = format!(
+        "{GROUPS}9,R,0,8,0,,0,,\n8,W,0,8,0,,0,,1\n8,W,64,8,0,,0,,1\n7,R,0,8,0,,0,,\n\
+         6,R,0,8,0,,0,,\n"
+    );
+    for (limit, corrections) in [(1, 0), (2, 1), (3, 2), (4, 3), (5, 3)] {
+        let options = LoadOptions {
+            limit: Some(limit),
+            ..LoadOptions::default()
+        };
+        let trace = read_with("", &text, &options).unwrap();
+        let requests = limit.min(4);
+        assert_eq!(trace.meta.requests, requests);
+        assert_eq!(trace.requests.len() as u64, requests);
+        assert_eq!(trace.meta.arrival_corrections, corrections);
+        if limit > 1 {
+            assert_eq!(
+                trace.requests.get(1).extents().count(),
+                2,
+                "the group is whole"
+            );
+        }
+    }
+    let options = LoadOptions {
+        limit: Some(0),
+        ..LoadOptions::default()
+    };
+    assert!(matches!(
+        read_with("", &text, &options),
+        Err(TraceError::Empty { .. })
+    ));
+}
+
+#[test]
+fn nothing_and_nonsense_are_errors() {
+    for format in ["", "msr", "block-list", "destage"] {
+        for text in ["", "\n\n", "# only\n# comments"] {
+            let error = read(format, text).err();
+            assert!(
+                matches!(error, Some(TraceError::Empty { .. })),
+                "{format}: {error:?}"
+            );
+        }
+        let binary: Vec<u8> = (0..5_000u32).map(|i| (i * i % 251) as u8).collect();
+        assert!(read(format, binary).is_err());
+    }
+    let error = read_with("msr", "a\nb\nc\n", &skipping()).err().unwrap();
+    let message = error.to_string();
+    assert!(matches!(error, TraceError::AllBad { lines: 3, .. }));
+    assert!(
+        message.contains("the first: trace.csv: line 1, column 1"),
+        "{message}"
+    );
+    let message = refused("", "1,2\n3,4\n");
+    assert!(
+        message.contains("first line `1,2`; known: destage, msr, block-list"),
+        "{message}"
+    );
+    let message = refused("msrr", "1\n");
+    assert!(message.contains("did you mean `msr`"), "{message}");
+}
+
+#[test]
+fn only_the_first_messages_are_kept() {
+    let text = format!("{}{}", "bad\n".repeat(1_000), msr_lines(3));
+    let trace = read_with("msr", text, &skipping()).unwrap();
+    assert_eq!(trace.meta.skipped_lines, 1_000);
+    assert_eq!(trace.meta.skipped_samples.len(), 5);
+    assert_eq!(trace.meta.requests, 3);
+}
+
+#[test]
+fn very_long_lines() {
+    // Within the limit: longer than the first buffer, and read.
+    let blocks = 200_000;
+    let prev = vec!["123456"; blocks].join(";");
+    let text = format!("{HEADER}0,W,0,{},0,{prev},0\n1,R,0,8,0,,0\n", blocks * 8);
+    let trace = read("", text).unwrap();
+    assert_eq!(trace.requests.get(0).prev.len(), blocks);
+    assert_eq!(trace.meta.requests, 2);
+    // Beyond it: one bad line, in bounded memory, wherever it stands.
+    let long = "7".repeat(40 << 20);
+    for text in [
+        format!("{long}\n1\n2\n"),
+        format!("1\n{long}\n2\n"),
+        format!("1\n2\n{long}"),
+    ] {
+        let trace = read_with("block-list", &text, &skipping()).unwrap();
+        assert_eq!((trace.meta.requests, trace.meta.skipped_lines), (2, 1));
+        let message = refused("block-list", &text);
+        assert!(message.contains("is a line of over 16 MiB"), "{message}");
+        let line = 1 + text.split('\n').position(|l| l.len() > 99).unwrap();
+        assert!(message.contains(&format!("line {line}: `777")), "{message}");
+    }
+}
+
+#[test]
+fn streaming_gives_bounded_batches_and_the_same_requests() {
+    let text = msr_lines(50_000);
+    let whole = read("", &text).unwrap();
+    let source = Source::bytes("x", text.into_bytes());
+    let mut reader = open(source, &LoadOptions::default()).unwrap();
+    let (mut batch, mut at) = (RequestBatch::new(), 0);
+    loop {
+        batch.clear();
+        let n = reader.next_batch(&mut batch).unwrap();
+        if n == 0 {
+            break;
+        }
+        assert!(n == batch.len() && n <= 8_192);
+        assert_eq!(batch.records(), &whole.requests.records()[at..at + n]);
+        at += n;
+    }
+    assert_eq!(at, 50_000);
+    assert_eq!(
+        reader.next_batch(&mut batch).unwrap(),
+        0,
+        "the end stays the end"
+    );
+    assert_eq!(reader.progress().0, msr_lines(50_000).len() as u64);
+    let mut meta = reader.finish().unwrap();
+    meta.name = whole.meta.name.clone();
+    assert_eq!(meta, whole.meta);
+}
+
+#[test]
+fn requests_before_a_bad_line_are_delivered_and_nothing_after_it() {
+    let text = "1\n2\nx\n4\n";
+    let mut reader = open(Source::bytes("x", text), &LoadOptions::default()).unwrap();
+    let mut batch = RequestBatch::new();
+    assert!(reader.next_batch(&mut batch).is_err());
+    assert_eq!(batch.len(), 2);
+    assert_eq!(reader.next_batch(&mut batch).unwrap(), 0);
+    assert_eq!(batch.len(), 2);
+}
