@@ -5,9 +5,12 @@
 //! [`DeviceView`].
 
 pub mod build;
+pub mod catalogue;
+pub mod expr;
 mod forward;
 pub mod frames;
 pub mod ghost;
+pub mod info;
 pub mod leaf;
 pub mod list;
 pub mod notes;
@@ -21,8 +24,10 @@ pub mod wrap;
 pub use build::Env;
 #[doc(hidden)]
 pub use destage_types as types;
+pub use expr::{Code, Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run};
 pub use frames::{Frames, Trimmed};
 pub use ghost::{Ghost, GhostLists};
+pub use info::{DefaultValue, Kind, ParamInfo, Role, SchemeInfo, Size};
 pub use list::ListArena;
 pub use notes::{Column, Notes};
 pub use scheme::{

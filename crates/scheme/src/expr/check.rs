@@ -1,0 +1,285 @@
+//! The rules of composition that need no run: X14, X11, X10 layer by layer, then the whole chain.
+
+use super::parse::{RawLayer, RawParam};
+use super::refusal::shorten;
+use super::{Code, Expr, Given, value};
+use crate::catalogue::{alias, find, nearest, nearest_of};
+use crate::info::{Role, SchemeInfo};
+
+type Broken = (Code, String);
+
+/// Names and parameters of every layer, from the outside in. Aliases and the default inner scheme
+/// are written out.
+///
+/// # Errors
+/// The first layer that is unknown (X14), has the wrong number of inner schemes (X11) or a
+/// parameter that is unknown or out of range (X10).
+pub(super) fn layers(raw: &[RawLayer]) -> Result<Vec<Expr>, Broken> {
+    let mut layers: Vec<Expr> = Vec::new();
+    let mut next = Some(0);
+    while let Some(at) = next {
+        let layer = &raw[at];
+        if let Some(names) = alias(&layer.name) {
+            check_alias(layer, names)?;
+            let infos = names.iter().filter_map(|name| find(name));
+            layers.extend(infos.map(Expr::new));
+            return Ok(layers);
+        }
+        let Some(info) = find(&layer.name) else {
+            let (name, near) = (shorten(&layer.name), nearest(&layer.name));
+            let why = format!("unknown scheme `{name}`, nearest is `{near}`");
+            return Err((Code::Unknown, why));
+        };
+        check_arity(info, layer.inner.len())?;
+        let mut expr = Expr::new(info);
+        expr.given = parameters(info, raw, layer)?;
+        if let Some(check) = info.cross_check {
+            check(&expr).map_err(|why| (Code::Param, why))?;
+        }
+        layers.push(expr);
+        next = layer.inner.first().copied();
+        if next.is_none() && info.role.is_wrapper() {
+            layers.extend(find("lru").map(Expr::new));
+        }
+    }
+    Ok(layers)
+}
+
+fn check_alias(layer: &RawLayer, names: &[&str]) -> Result<(), Broken> {
+    if layer.inner.is_empty() && layer.params.is_empty() {
+        return Ok(());
+    }
+    let written = names.join("(") + &")".repeat(names.len() - 1);
+    let why = format!(
+        "{} is an alias and takes no arguments; write {written} with them",
+        layer.name
+    );
+    Err((Code::Arity, why))
+}
+
+fn check_arity(info: &SchemeInfo, given: usize) -> Result<(), Broken> {
+    match (info.role.is_wrapper(), given) {
+        (false, 1..) => Err((Code::Arity, format!("{} takes no inner scheme", info.name))),
+        (true, 2..) => Err((
+            Code::Arity,
+            format!("{} takes one inner scheme, not {given}", info.name),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn parameters(
+    info: &'static SchemeInfo,
+    raw: &[RawLayer],
+    layer: &RawLayer,
+) -> Result<Vec<Given>, Broken> {
+    let mut given: Vec<Given> = Vec::new();
+    for param in &layer.params {
+        let one = parameter(info, raw, layer, param).map_err(|why| (Code::Param, why))?;
+        if given.iter().any(|g| g.key == one.key) {
+            let why = format!("parameter `{}` is given twice", one.key);
+            return Err((Code::Param, why));
+        }
+        given.push(one);
+    }
+    given.sort_by_key(|g| g.key);
+    Ok(given)
+}
+
+fn parameter(
+    info: &'static SchemeInfo,
+    raw: &[RawLayer],
+    layer: &RawLayer,
+    written: &RawParam,
+) -> Result<Given, String> {
+    let (prefix, key) = match written.key.split_once('.') {
+        Some((prefix, key)) => (Some(prefix), key),
+        None => (None, written.key.as_str()),
+    };
+    if let Some(prefix) = prefix.filter(|prefix| *prefix != info.name) {
+        return Err(format!(
+            "unknown parameter `{}`: the prefix `{}` names another layer than {}",
+            shorten(&written.key),
+            shorten(prefix),
+            info.name,
+        ));
+    }
+    let Some(param) = info.param(key) else {
+        return Err(unknown_parameter(info, raw, layer, key));
+    };
+    Ok(Given {
+        key: param.key,
+        value: value::resolve(param, &written.value)?,
+        text: value::text(&written.value),
+    })
+}
+
+fn unknown_parameter(
+    info: &'static SchemeInfo,
+    raw: &[RawLayer],
+    layer: &RawLayer,
+    key: &str,
+) -> String {
+    let shown = shorten(key);
+    let mut why = format!("unknown parameter `{shown}` of {}", info.name);
+    if let Some(owner) = inner_owner(raw, layer, key) {
+        why += &format!("; it belongs to {owner}: write it as {owner}({shown}=...)");
+        return why;
+    }
+    let keys: Vec<&str> = info.params.iter().map(|p| p.key).collect();
+    match nearest_of(key, keys.iter().copied()) {
+        Some(near) => why += &format!(", nearest is `{near}`; known: {}", keys.join(", ")),
+        None => why += &format!(": {} takes no parameters", info.name),
+    }
+    why
+}
+
+/// The nearest layer further in that declares `key`: a parameter written one parenthesis too far
+/// out is the common mistake.
+fn inner_owner(raw: &[RawLayer], layer: &RawLayer, key: &str) -> Option<&'static str> {
+    let mut at = layer.inner.first().copied();
+    // Legal compositions have six layers.
+    for _ in 0..6 {
+        let inner = &raw[at?];
+        if let Some(info) = find(&inner.name).filter(|info| info.param(key).is_some()) {
+            return Some(info.name);
+        }
+        at = inner.inner.first().copied();
+    }
+    None
+}
+
+/// The rules between layers, `layers` from the outside in.
+///
+/// # Errors
+/// The first broken rule of X4, X5, X2 (neighbours), X2 and X1, X3, X15, X12, X6.
+pub(super) fn chain(layers: &[Expr]) -> Result<(), Broken> {
+    let infos: Vec<&'static SchemeInfo> = layers.iter().map(|layer| layer.info).collect();
+    wrapped_leaf(&infos)?;
+    for pair in infos.windows(2) {
+        if let Some(role) = shared_role(pair[0], pair[1]) {
+            return Err(duplicate(role));
+        }
+    }
+    role_order(&infos)?;
+    group_leaf(&infos)?;
+    candidates(layers)?;
+    write_back_scope(layers)?;
+    renames(&infos)
+}
+
+fn wrapped_leaf(infos: &[&SchemeInfo]) -> Result<(), Broken> {
+    let wrapped = |role: Role| infos.len() > 1 && infos.iter().any(|info| info.role == role);
+    if wrapped(Role::None) {
+        return Err((Code::NoCache, "no cache to manage".to_owned()));
+    }
+    if wrapped(Role::Offline) {
+        return Err((Code::Offline, "offline policy".to_owned()));
+    }
+    Ok(())
+}
+
+/// The role two layers compete for. A leaf with a background layer of its own fills B too.
+fn shared_role(outer: &SchemeInfo, inner: &SchemeInfo) -> Option<Role> {
+    let fills = |info: &SchemeInfo, role: Role| {
+        info.role == role || (info.own_background && role == Role::Background)
+    };
+    let wrapper = outer.role.is_wrapper();
+    (wrapper && fills(inner, outer.role)).then_some(outer.role)
+}
+
+fn duplicate(role: Role) -> Broken {
+    (Code::Duplicate, format!("two {} layers", role.name()))
+}
+
+fn role_order(infos: &[&SchemeInfo]) -> Result<(), Broken> {
+    for (at, inner) in infos.iter().enumerate().skip(1) {
+        let outside = &infos[..at];
+        if let Some(role) = outside.iter().find_map(|outer| shared_role(outer, inner)) {
+            return Err(duplicate(role));
+        }
+        let outer = outside[at - 1];
+        if inner.role < outer.role {
+            let why = format!("{} must be outside {}", inner.name, outer.name);
+            return Err((Code::RoleOrder, why));
+        }
+    }
+    Ok(())
+}
+
+fn group_leaf(infos: &[&SchemeInfo]) -> Result<(), Broken> {
+    let leaf = infos[infos.len() - 1];
+    if leaf.role != Role::GroupLeaf {
+        return Ok(());
+    }
+    let per_page = |role| {
+        matches!(
+            role,
+            Role::Admission | Role::Classifier | Role::VictimFilter
+        )
+    };
+    match infos.iter().find(|info| per_page(info.role)) {
+        Some(wrapper) => Err((
+            Code::GroupLeaf,
+            format!(
+                "{} evicts groups of pages; {} decides per page",
+                leaf.name, wrapper.name
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Who asks for a candidate order: `gcar` always, the background layers where they write back
+/// what the base would evict; `ecr` cannot stand on a leaf that already keeps lists per chip.
+fn candidates(layers: &[Expr]) -> Result<(), Broken> {
+    let leaf = layers[layers.len() - 1].info;
+    let no_order = |name: &str| {
+        let why = format!("{name} has no candidate order");
+        Err((Code::Candidates, why))
+    };
+    let ordered = leaf.candidates.is_some() || leaf.role == Role::GroupLeaf;
+    let has = |name: &str| layers.iter().any(|layer| layer.info.name == name);
+    for layer in layers {
+        let asks = match layer.info.name {
+            "gcar" | "eager" => true,
+            "awb" => writes_base(layer, has("prober")),
+            "ecr" if matches!(leaf.name, "ecr-eps" | "cflru-eps") => return no_order(leaf.name),
+            _ => false,
+        };
+        if asks && has("ecr") && layer.info.role == Role::Background {
+            return no_order("ecr");
+        }
+        if asks && !ordered {
+            return no_order(leaf.name);
+        }
+    }
+    Ok(())
+}
+
+/// Whether `awb` needs its base's candidates: always without a classifier, since it then has no
+/// pages of its own. Layers are not nested yet, so the default of `scope` is not asked for.
+fn writes_base(awb: &Expr, with_prober: bool) -> bool {
+    !with_prober || (awb.is_given("scope") && awb.word("scope") == "ldr-then-base")
+}
+
+fn write_back_scope(layers: &[Expr]) -> Result<(), Broken> {
+    let classified = layers
+        .iter()
+        .any(|layer| layer.info.role == Role::Classifier);
+    let ldr_only = |layer: &&Expr| {
+        layer.info.name == "awb" && layer.is_given("scope") && layer.word("scope") == "ldr"
+    };
+    match layers.iter().find(ldr_only) {
+        Some(_) if !classified => Err((Code::Awb, "no LDR to write back".to_owned())),
+        _ => Ok(()),
+    }
+}
+
+fn renames(infos: &[&SchemeInfo]) -> Result<(), Broken> {
+    let mapped = infos[0].role == Role::Mapping;
+    match infos.iter().find(|info| mapped && !info.renames) {
+        Some(info) => Err((Code::Ghost, format!("{} cannot rename", info.name))),
+        None => Ok(()),
+    }
+}

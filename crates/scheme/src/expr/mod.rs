@@ -1,0 +1,315 @@
+//! Expressions: compositions of schemes with their parameters, such as `cac(awb(prober(lirs)))`.
+//!
+//! [`Expr::parse`] reads, checks and types an expression; whatever it returns is a legal
+//! composition whose parameters are declared and in range. [`check_run`] adds the rules that need
+//! the run's configuration. Rules have codes X0 to X16, see [`Code`].
+
+mod check;
+pub mod fuzz;
+mod number;
+mod parse;
+mod refusal;
+mod run;
+mod value;
+
+use std::fmt;
+use std::str::FromStr;
+
+use destage_types::{Nanos, PageSize};
+
+use crate::info::{DefaultValue, ParamInfo, SchemeInfo, Size};
+pub use refusal::{Code, Refusal, Warning};
+pub use run::{ReadAlloc, RunContext, RunDevice, check_run};
+use value::Value;
+
+/// A legal composition: one scheme, its given parameters, and the scheme inside it.
+///
+/// Printing gives the canonical form: lower case, no spaces, the inner scheme first, then the
+/// given parameters in alphabetical order, numbers as typed without superfluous zeros.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expr {
+    info: &'static SchemeInfo,
+    given: Vec<Given>,
+    inner: Option<Box<Expr>>,
+}
+
+/// A parameter that stands in the expression.
+#[derive(Clone, PartialEq, Debug)]
+struct Given {
+    key: &'static str,
+    value: Value,
+    text: String,
+}
+
+impl Expr {
+    /// Reads an expression and checks it as far as that is possible without a run.
+    ///
+    /// # Errors
+    /// The first rule that fails, in the order X0; per layer from the outside in X14, X11, X10;
+    /// for the whole chain X4, X5, X2 of neighbours, X2 and X1, X3, X15, X12, X6.
+    pub fn parse(text: &str) -> Result<Expr, Refusal> {
+        let raw = parse::parse(text).map_err(|why| Refusal::new(Code::Syntax, text, why))?;
+        let refuse = |(code, why): (Code, String)| Refusal::new(code, text, why);
+        let layers = check::layers(&raw).map_err(refuse)?;
+        check::chain(&layers).map_err(refuse)?;
+        let nest = |inner: Option<Expr>, mut layer: Expr| {
+            layer.inner = inner.map(Box::new);
+            Some(layer)
+        };
+        let whole = layers.into_iter().rev().fold(None, nest);
+        Ok(whole.expect("a parsed expression has at least one layer"))
+    }
+
+    /// The declaration of the outermost scheme.
+    pub fn scheme(&self) -> &'static SchemeInfo {
+        self.info
+    }
+
+    /// The scheme inside; every wrapper has one (`lru` if none was written).
+    pub fn inner(&self) -> Option<&Expr> {
+        self.inner.as_deref()
+    }
+
+    /// All layers, outermost first, the leaf last.
+    pub fn chain(&self) -> impl Iterator<Item = &Expr> {
+        std::iter::successors(Some(self), |layer| layer.inner())
+    }
+
+    /// The innermost scheme.
+    pub fn leaf(&self) -> &Expr {
+        self.chain().last().unwrap_or(self)
+    }
+
+    /// Whether a layer of this name (canonical spelling) occurs.
+    pub fn contains(&self, name: &str) -> bool {
+        self.chain().any(|layer| layer.info.name == name)
+    }
+
+    /// Canonical names alone, without parameters: `cac(prober(lirs))`.
+    pub fn shape(&self) -> String {
+        let names: Vec<&str> = self.chain().map(|layer| layer.info.name).collect();
+        names.join("(") + &")".repeat(names.len() - 1)
+    }
+
+    /// Whether a read miss allocates by default: not if any layer is a write buffer.
+    pub fn default_read_alloc(&self) -> bool {
+        !self.chain().any(|layer| layer.info.write_buffer)
+    }
+
+    /// Whether the scheme can run without knowing the future.
+    ///
+    /// # Errors
+    /// X5 for an offline policy.
+    pub fn check_online(&self) -> Result<(), Refusal> {
+        match self
+            .chain()
+            .any(|l| l.info.role == crate::info::Role::Offline)
+        {
+            true => Err(Refusal::new(
+                Code::Offline,
+                &self.to_string(),
+                "offline policy: it needs the whole trace beforehand and cannot run online",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The outermost layer that has no implementation yet, if any.
+    pub fn unavailable(&self) -> Option<&'static SchemeInfo> {
+        let infos = self.chain().map(|layer| layer.info);
+        infos.into_iter().find(|info| !info.available)
+    }
+
+    /// Whether parameter `key` stands in the expression.
+    ///
+    /// # Panics
+    /// Here and in every getter: the scheme declares no parameter `key`, or one of another type.
+    pub fn is_given(&self, key: &str) -> bool {
+        self.lookup(key).0.is_some()
+    }
+
+    /// A whole number. Panics too if it is a word or has no fixed default, see [`Expr::uint_opt`].
+    pub fn uint(&self, key: &str) -> u64 {
+        self.uint_opt(key)
+            .unwrap_or_else(|| panic!("{}.{key} has no fixed value", self.info.name))
+    }
+
+    /// A whole number, or `None` if the default depends on something else, or if the value is a
+    /// word such as `inf` ([`Expr::is_word`]) or a time ([`Expr::time_opt`]).
+    pub fn uint_opt(&self, key: &str) -> Option<u64> {
+        match self.lookup(key) {
+            (Some(Value::Uint(n)), _) => Some(*n),
+            (Some(Value::Word(_) | Value::Time(_)), param) if is_integer(param) => None,
+            (None, param) if is_integer(param) => match param.default {
+                DefaultValue::Uint(n) => Some(n),
+                _ => None,
+            },
+            _ => self.mistyped(key),
+        }
+    }
+
+    /// A number of frames: as given, or its default for a cache of `capacity` pages; `None` if
+    /// the value is a word such as `inf`.
+    pub fn frames(&self, key: &str, capacity: u64) -> Option<u64> {
+        match (self.uint_opt(key), self.lookup(key)) {
+            (Some(n), _) => Some(n),
+            (None, (Some(_), _)) => None,
+            (None, (None, param)) => param.default.frames(capacity),
+        }
+    }
+
+    /// Whether the value of a number parameter is this word (`inf`, `adaptive`).
+    pub fn is_word(&self, key: &str, word: &str) -> bool {
+        match self.lookup(key) {
+            (Some(value), _) => matches!(value, Value::Word(w) if *w == word),
+            (None, param) => matches!(param.default, DefaultValue::Word(w) if w == word),
+        }
+    }
+
+    /// A real number.
+    pub fn real(&self, key: &str) -> f64 {
+        match self.lookup(key) {
+            (Some(Value::Real(x)), _) => *x,
+            (None, param) => match param.default {
+                DefaultValue::Real(x) => x,
+                _ => self.mistyped(key),
+            },
+            _ => self.mistyped(key),
+        }
+    }
+
+    /// A size in bytes or in pages, as given.
+    pub fn size(&self, key: &str) -> Size {
+        match self.lookup(key) {
+            (Some(Value::Size(size)), _) => *size,
+            (None, param) => match param.default {
+                DefaultValue::Bytes(n) => Size::Bytes(n),
+                _ => self.mistyped(key),
+            },
+            _ => self.mistyped(key),
+        }
+    }
+
+    /// A size in bytes, on pages of `page`.
+    pub fn size_bytes(&self, key: &str, page: PageSize) -> u64 {
+        self.size(key).bytes(page)
+    }
+
+    /// A time.
+    pub fn time(&self, key: &str) -> Nanos {
+        self.time_opt(key).unwrap_or_else(|| self.mistyped(key))
+    }
+
+    /// A time, or `None` where the value is a number of events ([`Expr::uint_opt`]).
+    pub fn time_opt(&self, key: &str) -> Option<Nanos> {
+        match self.lookup(key) {
+            (Some(Value::Time(t)), _) => Some(*t),
+            (Some(Value::Uint(_)), _) => None,
+            (None, param) => match param.default {
+                DefaultValue::Time(t) => Some(t),
+                DefaultValue::Uint(_) => None,
+                _ => self.mistyped(key),
+            },
+            _ => self.mistyped(key),
+        }
+    }
+
+    /// One of the declared words.
+    pub fn word(&self, key: &str) -> &'static str {
+        match self.lookup(key) {
+            (Some(Value::Word(word)), _) => word,
+            (None, param) => match param.default {
+                DefaultValue::Word(word) => word,
+                DefaultValue::Inside {
+                    layer,
+                    then,
+                    otherwise,
+                } => match self.contains(layer) {
+                    true => then,
+                    false => otherwise,
+                },
+                _ => self.mistyped(key),
+            },
+            _ => self.mistyped(key),
+        }
+    }
+
+    /// A switch.
+    pub fn flag(&self, key: &str) -> bool {
+        match self.lookup(key) {
+            (Some(Value::Bool(b)), _) => *b,
+            (None, param) => match param.default {
+                DefaultValue::Bool(b) => b,
+                _ => self.mistyped(key),
+            },
+            _ => self.mistyped(key),
+        }
+    }
+
+    /// A list of numbers; `None` if it was not given.
+    pub fn vector(&self, key: &str) -> Option<&[f64]> {
+        match self.lookup(key) {
+            (Some(Value::Reals(numbers)), _) => Some(numbers),
+            (None, param) if param.default == DefaultValue::Nothing => None,
+            _ => self.mistyped(key),
+        }
+    }
+
+    /// Pages of a logical block: `block-pages` as given, else those of the device, else 64.
+    pub fn block_pages(&self, device: Option<u32>) -> u64 {
+        let given = self.uint_opt("block-pages");
+        given.unwrap_or(u64::from(device.unwrap_or(64)))
+    }
+
+    fn new(info: &'static SchemeInfo) -> Expr {
+        Expr {
+            info,
+            given: Vec::new(),
+            inner: None,
+        }
+    }
+
+    fn lookup(&self, key: &str) -> (Option<&Value>, &'static ParamInfo) {
+        let Some(param) = self.info.param(key) else {
+            panic!("scheme {} declares no parameter {key}", self.info.name);
+        };
+        let given = self.given.iter().find(|g| g.key == key);
+        (given.map(|g| &g.value), param)
+    }
+
+    fn mistyped(&self, key: &str) -> ! {
+        panic!("parameter {key} of {} has another type", self.info.name)
+    }
+}
+
+fn is_integer(param: &ParamInfo) -> bool {
+    use crate::info::Kind;
+    matches!(
+        param.kind,
+        Kind::Integer { .. } | Kind::IntegerOrTime { .. }
+    )
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.info.name)?;
+        let inner = self.inner().map(Expr::to_string);
+        let given = self.given.iter().map(|g| format!("{}={}", g.key, g.text));
+        let arguments: Vec<String> = inner.into_iter().chain(given).collect();
+        match arguments.is_empty() {
+            true => Ok(()),
+            false => write!(f, "({})", arguments.join(",")),
+        }
+    }
+}
+
+impl FromStr for Expr {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Expr, Refusal> {
+        Expr::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! The rules of composition that need the run's configuration: X16, X7, X8, X9, X13 and the parts
+//! of X10 that depend on the page size.
+
+use destage_types::PageSize;
+
+use super::{Code, Expr, Refusal, Warning};
+use crate::info::{MinCapacity, Role};
+
+/// Whether a page that a read missed enters the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ReadAlloc {
+    /// Yes.
+    On,
+    /// No.
+    Off,
+    /// As each scheme declares, see [`Expr::default_read_alloc`].
+    #[default]
+    Scheme,
+}
+
+impl ReadAlloc {
+    /// What the setting means for `expr`.
+    pub fn resolve(self, expr: &Expr) -> bool {
+        match self {
+            ReadAlloc::On => true,
+            ReadAlloc::Off => false,
+            ReadAlloc::Scheme => expr.default_read_alloc(),
+        }
+    }
+}
+
+/// What [`check_run`] has to know of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunContext {
+    /// Page frames of the cache.
+    pub capacity_pages: u64,
+    /// Page size of the cache.
+    pub page: PageSize,
+    /// Read allocation as configured.
+    pub read_alloc: ReadAlloc,
+    /// The device, if there is one.
+    pub device: Option<RunDevice>,
+}
+
+/// What [`check_run`] has to know of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunDevice {
+    /// Units with their own queue.
+    pub chips: u32,
+    /// Pages of a flash block.
+    pub pages_per_block: u32,
+    /// The place of a page is chosen when it is written.
+    pub dynamic_allocation: bool,
+}
+
+impl RunContext {
+    /// A run without a device, read allocation as the scheme says.
+    pub const fn cache_only(capacity_pages: u64, page: PageSize) -> RunContext {
+        RunContext {
+            capacity_pages,
+            page,
+            read_alloc: ReadAlloc::Scheme,
+            device: None,
+        }
+    }
+}
+
+/// Checks `expr` against a run's configuration.
+///
+/// # Errors
+/// The first broken rule of X16, X7, X9, X13, X10 (`cac` on other than 4096-byte pages, `ssp`
+/// below one page). What is allowed but has no effect comes back as warnings.
+pub fn check_run(expr: &Expr, run: &RunContext) -> Result<Vec<Warning>, Refusal> {
+    let mut warnings = Vec::new();
+    let outcome = read_allocation(expr, run)
+        .and_then(|()| allocation(expr, run))
+        .and_then(|()| {
+            clean_first(expr, run, &mut warnings);
+            capacity(expr, run, &mut warnings)
+        })
+        .and_then(|()| padding(expr))
+        .and_then(|()| page_size(expr, run));
+    idle_device(expr, run, &mut warnings);
+    match outcome {
+        Ok(()) => Ok(warnings),
+        Err((code, why)) => Err(Refusal::new(code, &expr.to_string(), why)),
+    }
+}
+
+type Outcome = Result<(), (Code, String)>;
+
+fn read_allocation(expr: &Expr, run: &RunContext) -> Outcome {
+    let buffer = |layer: &&Expr| matches!(layer.info.role, Role::GroupLeaf | Role::Admission);
+    match expr.chain().find(buffer) {
+        Some(layer) if run.read_alloc == ReadAlloc::On => Err((
+            Code::ReadAlloc,
+            format!("{} is a write buffer", layer.info.name),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn allocation(expr: &Expr, run: &RunContext) -> Outcome {
+    let dynamic = run.device.is_some_and(|device| device.dynamic_allocation);
+    match expr.chain().find(|layer| layer.info.chip_aware) {
+        Some(layer) if dynamic => Err((
+            Code::Dynamic,
+            format!(
+                "victim chip is unknown before allocation: {} needs static allocation",
+                layer.info.name
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn clean_first(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
+    if run.read_alloc.resolve(expr) {
+        return;
+    }
+    if let Some(layer) = expr.chain().find(|layer| layer.info.clean_aware) {
+        warnings.push(Warning {
+            code: Some(Code::Read),
+            reason: format!(
+                "clean-first has no effect: without read allocation {} holds no clean page \
+                 before a FLUSH",
+                layer.info.name
+            ),
+        });
+    }
+}
+
+fn capacity(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) -> Outcome {
+    let mut frames = run.capacity_pages;
+    for layer in expr.chain() {
+        let info = layer.info;
+        let least = match info.min_capacity {
+            MinCapacity::Frames(n) => n,
+            MinCapacity::OneBlock => {
+                layer.block_pages(run.device.map(|device| device.pages_per_block))
+            }
+            MinCapacity::AboveHir => {
+                let hir = layer.frames("hir", frames).expect("hir is always a number");
+                hir.saturating_add(1)
+            }
+            MinCapacity::FramePerChip => {
+                let chips = run
+                    .device
+                    .map_or(1, |device| u64::from(device.chips.max(1)));
+                if frames < chips && frames > 0 {
+                    warnings.push(Warning {
+                        code: Some(Code::Limit),
+                        reason: format!(
+                            "capacity {frames} below one page for each of the {chips} chips of {}",
+                            info.name
+                        ),
+                    });
+                }
+                1
+            }
+        };
+        if frames < least {
+            let why = format!("capacity {frames} below minimum {least} of {}", info.name);
+            return Err((Code::Limit, why));
+        }
+        if info.name == "ecr" && layer.word("inner-capacity") == "share" {
+            let chips = run
+                .device
+                .map_or(1, |device| u64::from(device.chips.max(1)));
+            frames /= chips;
+        }
+    }
+    Ok(())
+}
+
+fn padding(expr: &Expr) -> Outcome {
+    let striped = |layer: &Expr| layer.flag("padding") && layer.word("placement") == "stripe";
+    match expr.leaf() {
+        leaf if leaf.info.name == "bplru" && striped(leaf) => Err((
+            Code::Ftl,
+            "padding requires single_block (placement=single-block)".to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn page_size(expr: &Expr, run: &RunContext) -> Outcome {
+    let bytes = run.page.bytes();
+    for layer in expr.chain() {
+        let why = match layer.info.name {
+            "cac" if bytes != 4096 => {
+                format!("out of range: cac needs pages of 4096 bytes, not {bytes}")
+            }
+            "prober" if layer.size_bytes("ssp", run.page) < bytes => format!(
+                "out of range: ssp={} bytes is less than one page of {bytes}",
+                layer.size_bytes("ssp", run.page)
+            ),
+            _ => continue,
+        };
+        return Err((Code::Param, why));
+    }
+    Ok(())
+}
+
+/// Without a device no queue is ever loaded, no chip collects garbage and nothing is ever idle.
+fn idle_device(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
+    if run.device.is_some() {
+        return;
+    }
+    for layer in expr.chain() {
+        let effect = match layer.info.name {
+            "gcar" => "gcar(P) acts as P",
+            "ecr" => "every chip of ecr has an empty queue; ecr(lru) acts as cflru-eps",
+            "lcr" => "lcr acts as lru",
+            "ecr-eps" => "ecr-eps acts as lru",
+            "awb" => "awb never writes back",
+            "eager" => "eager never writes back",
+            "co-active" => "co-active never writes back",
+            _ => continue,
+        };
+        warnings.push(Warning {
+            code: None,
+            reason: format!("without a device {effect}"),
+        });
+    }
+}

@@ -1,0 +1,161 @@
+//! Values: a written value becomes a typed one, checked against its parameter's range.
+
+use destage_types::Nanos;
+
+use super::parse::RawValue;
+use super::refusal::shorten;
+use crate::catalogue::nearest_of;
+use crate::info::{Kind, ParamInfo, Range, Size};
+
+/// A value of the type its parameter asks for.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Value {
+    /// Whole number.
+    Uint(u64),
+    /// Real number.
+    Real(f64),
+    /// Bytes or pages.
+    Size(Size),
+    /// Time.
+    Time(Nanos),
+    /// Switch.
+    Bool(bool),
+    /// Word, as declared.
+    Word(&'static str),
+    /// Numbers.
+    Reals(Vec<f64>),
+}
+
+/// The value as the canonical form prints it.
+pub(super) fn text(raw: &RawValue) -> String {
+    match raw {
+        RawValue::Number(number, unit) => format!("{number}{}", unit.unwrap_or("")),
+        RawValue::Word(word) => word.clone(),
+        RawValue::List(numbers) => format!("[{}]", numbers.join(",")),
+    }
+}
+
+/// Types `raw` for `param`.
+///
+/// # Errors
+/// What is wrong with the value and what is allowed.
+pub(super) fn resolve(param: &ParamInfo, raw: &RawValue) -> Result<Value, String> {
+    let typed = match (param.kind, raw) {
+        (Kind::Word(choices), RawValue::Word(word)) => {
+            choose(choices, word).map(Value::Word).ok_or_else(|| {
+                let nearest = nearest_of(word, choices.iter().copied());
+                format!("nearest is {}", nearest.expect("choices are not empty"))
+            })
+        }
+        (_, RawValue::Word(word)) if param.or_word == Some(word) => {
+            Ok(Value::Word(param.or_word.expect("just compared")))
+        }
+        (Kind::Bool, RawValue::Word(word)) => match word.as_str() {
+            "true" => Ok(Value::Bool(true)),
+            "false" => Ok(Value::Bool(false)),
+            _ => Err(String::new()),
+        },
+        (Kind::Reals(range), RawValue::List(numbers)) => reals(range, numbers),
+        (_, RawValue::Number(number, unit)) => numeric(param.kind, number, *unit),
+        _ => Err(String::new()),
+    };
+    typed.map_err(|why| {
+        let why = match why.is_empty() {
+            true => why,
+            false => format!(" ({why})"),
+        };
+        let (value, allowed) = (shorten(&text(raw)), param.range());
+        format!(
+            "out of range: {}={value}{why}; allowed: {allowed}",
+            param.key
+        )
+    })
+}
+
+fn choose(choices: &'static [&'static str], word: &str) -> Option<&'static str> {
+    choices.iter().copied().find(|c| *c == word)
+}
+
+fn numeric(kind: Kind, number: &str, unit: Option<&str>) -> Result<Value, String> {
+    match (kind, unit) {
+        (Kind::Size, None) => Err("a size needs a unit".to_owned()),
+        (Kind::Size, Some(unit)) => size(number, unit).map(Value::Size),
+        (Kind::Time, None) => Err("a time needs a unit".to_owned()),
+        (Kind::Time, Some(unit)) => time(number, unit).map(Value::Time),
+        (Kind::IntegerOrTime { min }, Some(unit)) => match time(number, unit)? {
+            t if t.0 >= min => Ok(Value::Time(t)),
+            _ => Err(String::new()),
+        },
+        (Kind::IntegerOrTime { min }, None) => integer(number, min, u64::MAX),
+        (Kind::Integer { min, max }, None) => integer(number, min, max),
+        (Kind::Real(range), None) => real(range, number).map(Value::Real),
+        (Kind::Integer { .. } | Kind::Real(_), Some(unit)) => {
+            Err(format!("a plain number, not {unit}"))
+        }
+        (Kind::Bool | Kind::Word(_) | Kind::Reals(_), _) => Err(String::new()),
+    }
+}
+
+fn whole(number: &str) -> Result<u64, String> {
+    match number.bytes().all(|b| b.is_ascii_digit()) {
+        true => number.parse().map_err(|_| "more than 2^64".to_owned()),
+        false => Err("not a whole number of 0 or more".to_owned()),
+    }
+}
+
+fn integer(number: &str, min: u64, max: u64) -> Result<Value, String> {
+    match whole(number)? {
+        n if (min..=max).contains(&n) => Ok(Value::Uint(n)),
+        _ => Err(String::new()),
+    }
+}
+
+fn real(range: Range, number: &str) -> Result<f64, String> {
+    let x: f64 = number.parse().map_err(|_| "not a number".to_owned())?;
+    match x.is_finite() && range.contains(x) {
+        // -0.0 becomes 0.0
+        true => Ok(x + 0.0),
+        false => Err(String::new()),
+    }
+}
+
+fn reals(range: Range, numbers: &[String]) -> Result<Value, String> {
+    let most = 64;
+    if numbers.len() > most {
+        return Err(format!("more than {most} numbers"));
+    }
+    let all: Result<Vec<f64>, String> = numbers.iter().map(|n| real(range, n)).collect();
+    all.map(Value::Reals)
+}
+
+fn size(number: &str, unit: &str) -> Result<Size, String> {
+    let n = whole(number)?;
+    let shift = match unit {
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "p" if n > 0 => return Ok(Size::Pages(n)),
+        "p" => return Err(String::new()),
+        _ => return Err("not a unit of size".to_owned()),
+    };
+    match n.checked_mul(1 << shift) {
+        None => Err("more than 2^64 bytes".to_owned()),
+        Some(0) => Err(String::new()),
+        Some(bytes) => Ok(Size::Bytes(bytes)),
+    }
+}
+
+fn time(number: &str, unit: &str) -> Result<Nanos, String> {
+    let digits: usize = match unit {
+        "ns" => 0,
+        "us" => 3,
+        "ms" => 6,
+        _ => return Err("not a unit of time".to_owned()),
+    };
+    let (before, after) = number.split_once('.').unwrap_or((number, ""));
+    let after = after.trim_end_matches('0');
+    if after.len() > digits {
+        return Err("not a whole number of nanoseconds".to_owned());
+    }
+    whole(&format!("{before}{after:0<digits$}")).map(Nanos)
+}
