@@ -11,7 +11,11 @@ struct Step {
 }
 
 const fn step(name: &'static str, args: &'static [&'static str]) -> Step {
-    Step { name, args, env: &[] }
+    Step {
+        name,
+        args,
+        env: &[],
+    }
 }
 
 const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
@@ -20,21 +24,63 @@ const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "5")];
 
 const STEPS: &[Step] = &[
     step("format", &["fmt", "--all", "--check"]),
-    step("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    step(
+        "clippy",
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
     Step {
         name: "docs",
-        args: &["doc", "--workspace", "--no-deps", "--document-private-items"],
+        args: &[
+            "doc",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+        ],
         env: DOC_ENV,
     },
     step("unit", &["test", "--workspace", "--lib", "--bins"]),
     step("doc tests", &["test", "--workspace", "--doc"]),
-    step("worked examples", &["test", "-p", "destage-conformance", "--test", "vectors"]),
-    step("conformance", &["test", "-p", "destage-conformance", "--test", "suite"]),
-    step("laws", &["test", "-p", "destage-conformance", "--test", "laws"]),
-    step("differential", &["test", "-p", "destage-conformance", "--test", "differential"]),
-    step("flash engine", &["test", "-p", "destage-conformance", "--test", "nand"]),
-    step("golden", &["test", "-p", "destage-conformance", "--test", "golden"]),
-    step("command line", &["test", "-p", "destage-cli", "--test", "*"]),
+    step(
+        "worked examples",
+        &["test", "-p", "destage-conformance", "--test", "vectors"],
+    ),
+    step(
+        "conformance",
+        &["test", "-p", "destage-conformance", "--test", "suite"],
+    ),
+    step(
+        "laws",
+        &["test", "-p", "destage-conformance", "--test", "laws"],
+    ),
+    step(
+        "differential",
+        &[
+            "test",
+            "-p",
+            "destage-conformance",
+            "--test",
+            "differential",
+        ],
+    ),
+    step(
+        "flash engine",
+        &["test", "-p", "destage-conformance", "--test", "nand"],
+    ),
+    step(
+        "golden",
+        &["test", "-p", "destage-conformance", "--test", "golden"],
+    ),
+    step(
+        "command line",
+        &["test", "-p", "destage-cli", "--test", "*"],
+    ),
     Step {
         name: "fuzz",
         args: &["test", "--workspace", "--lib", "--tests", "--", "fuzz"],
@@ -48,8 +94,10 @@ const STEPS: &[Step] = &[
 /// # Errors
 /// A step failed, or none has a name that contains `only`.
 pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
-    let steps: Vec<&Step> =
-        STEPS.iter().filter(|s| only.is_none_or(|part| s.name.contains(part))).collect();
+    let steps: Vec<&Step> = STEPS
+        .iter()
+        .filter(|s| only.is_none_or(|part| s.name.contains(part)))
+        .collect();
     if steps.is_empty() {
         let names: Vec<&str> = STEPS.iter().map(|s| s.name).collect();
         bail!("no step is called like that; steps: {}", names.join(", "));
@@ -95,5 +143,9 @@ fn report(times: &[(&str, Duration, bool)]) -> Result<()> {
     let total: Duration = times.iter().map(|t| t.1).sum();
     println!("{:<16} {:>7.1} s", "total", total.as_secs_f64());
     let failed: Vec<&str> = times.iter().filter(|t| !t.2).map(|t| t.0).collect();
-    if failed.is_empty() { Ok(()) } else { bail!("failed: {}", failed.join(", ")) }
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        bail!("failed: {}", failed.join(", "))
+    }
 }

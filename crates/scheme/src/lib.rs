@@ -14,6 +14,7 @@ pub mod info;
 pub mod leaf;
 pub mod list;
 pub mod notes;
+pub mod registry;
 pub mod rng;
 pub mod scheme;
 #[cfg(feature = "conformance")]

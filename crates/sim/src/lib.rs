@@ -5,10 +5,20 @@
 
 pub mod counts;
 pub mod flash;
+pub mod log;
 pub mod observe;
+pub mod record;
+pub mod run;
+pub mod runner;
+pub mod sample;
+pub mod spec;
 pub mod walk;
 
 pub use counts::Counts;
 pub use flash::{CacheOnly, Cause, Flash, Program};
 pub use observe::{Event, Observer};
+pub use record::ResultRecord;
+pub use run::{Hooks, execute};
+pub use runner::{Meter, Sweep};
+pub use spec::{RunError, RunSpec, Warmup};
 pub use walk::{ReadFill, Walk, WalkOptions};

@@ -43,4 +43,12 @@ pub trait Observer {
 
     /// The request is done.
     fn request_done(&mut self) {}
+
+    /// The run is over: write out what is buffered.
+    ///
+    /// # Errors
+    /// What was observed could not be written.
+    fn finish(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

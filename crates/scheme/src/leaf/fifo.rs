@@ -4,7 +4,8 @@
 
 use crate::leaf::lru::PAGE_NODE_BYTES;
 use crate::list::ListArena;
-use crate::{Access, Scheme, Unit, View, Why};
+use crate::registry::Build;
+use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
 use destage_types::{Lpn, Slot};
 
 /// First in, first out.
@@ -19,6 +20,12 @@ impl Fifo {
         Fifo {
             list: ListArena::new(capacity, 1),
         }
+    }
+}
+
+impl Build for Fifo {
+    fn build(_expr: &Expr, env: &Env) -> Fifo {
+        Fifo::new(env.capacity as usize)
     }
 }
 

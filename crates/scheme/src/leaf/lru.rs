@@ -4,7 +4,8 @@
 //! Cost: O(1).
 
 use crate::list::ListArena;
-use crate::{Access, Scheme, Unit, View, Why};
+use crate::registry::Build;
+use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a page node (Req-block section 4.2.5).
@@ -22,6 +23,12 @@ impl Lru {
         Lru {
             list: ListArena::new(capacity, 1),
         }
+    }
+}
+
+impl Build for Lru {
+    fn build(_expr: &Expr, env: &Env) -> Lru {
+        Lru::new(env.capacity as usize)
     }
 }
 

@@ -25,6 +25,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     fn evict_page(&mut self, slot: Slot, a: &Access) {
         self.counts.evictions += 1;
         self.counts.evicted_pages += 1;
+        self.evict_pages.add(1);
         if self.frames.is_dirty(slot) {
             self.counts.dirty_evictions += 1;
             self.counts.flushed_pages += 1;
@@ -65,6 +66,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
         self.counts.evictions += 1;
         self.counts.evicted_pages += unit.slots.len() as u64;
+        self.evict_pages.add(unit.slots.len());
         self.counts.dirty_evictions += u64::from(!flush.is_empty());
         self.counts.flushed_pages += flush.len() as u64;
         if let Some(&lpn) = flush.first() {

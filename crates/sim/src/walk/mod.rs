@@ -14,6 +14,7 @@ mod trim;
 use crate::counts::Counts;
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::{Event, Observer};
+use crate::sample::PagesHistogram;
 use destage_scheme::{Access, Admission, Frames, Request, Scheme, Unit, View};
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, RequestRef, SectorMask, Slot, StaticLayout};
 
@@ -59,6 +60,7 @@ pub struct Walk<S, F> {
     pub(crate) flash: F,
     pub(crate) options: WalkOptions,
     pub(crate) counts: Counts,
+    evict_pages: PagesHistogram,
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
     /// Requests so far; the id of the current one.
     request: u64,
@@ -97,6 +99,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             flash,
             options,
             counts: Counts::default(),
+            evict_pages: PagesHistogram::default(),
             observer: None,
             request: 0,
             seq: 0,
@@ -155,6 +158,12 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     /// The warm-up ends here: counters start again from zero, the state stays.
     pub fn reset_counts(&mut self) {
         self.counts = Counts::default();
+        self.evict_pages.clear();
+    }
+
+    /// Evictions by the number of pages they removed.
+    pub fn evict_pages(&self) -> &PagesHistogram {
+        &self.evict_pages
     }
 
     /// Serves request number `index` of the trace, which arrives at `now`.

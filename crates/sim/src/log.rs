@@ -1,0 +1,83 @@
+//! `--log-evictions`: one JSON object per eviction, in the order in which they happen.
+
+use crate::observe::{Event, Observer};
+use destage_types::Lpn;
+use std::io::Write;
+
+/// Writes `{"request":17,"flush":[3,4],"drop":[9],"discard":[]}` lines.
+///
+/// A page whose write-back is in flight stands under `inflight`, present only then. Pages that a
+/// request supersedes without an eviction give one object per request with only `discard`.
+pub struct EvictionLog<W> {
+    out: W,
+    request: u64,
+    discarded: Vec<Lpn>,
+    failed: Option<std::io::Error>,
+}
+
+impl<W: Write> EvictionLog<W> {
+    /// Logs to `out`. The first write error ends the log and is told by `finish`.
+    pub fn new(out: W) -> EvictionLog<W> {
+        EvictionLog {
+            out,
+            request: 0,
+            discarded: Vec::new(),
+            failed: None,
+        }
+    }
+
+    fn line(&mut self, flush: &[Lpn], drop: &[Lpn], discard: &[Lpn], inflight: &[Lpn]) {
+        if self.failed.is_some() {
+            return;
+        }
+        let numbers = |lpns: &[Lpn]| lpns.iter().map(|l| l.0).collect::<Vec<u64>>();
+        let mut object = serde_json::json!({
+            "request": self.request,
+            "flush": numbers(flush),
+            "drop": numbers(drop),
+            "discard": numbers(discard),
+        });
+        if !inflight.is_empty() {
+            object["inflight"] = numbers(inflight).into();
+        }
+        self.failed = writeln!(self.out, "{object}").err();
+    }
+}
+
+impl<W: Write> Observer for EvictionLog<W> {
+    fn request(&mut self, index: u64) {
+        self.request = index;
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Evicted {
+                flush,
+                drop,
+                inflight,
+                ..
+            } => {
+                self.line(flush, drop, &[], inflight);
+            }
+            Event::Invalidated(lpns) => self.discarded.extend_from_slice(lpns),
+            Event::Discarded(lpn) => self.discarded.push(lpn),
+            Event::Bypassed(_) | Event::FlashRead(_) | Event::Remapped { .. } => {}
+        }
+    }
+
+    fn request_done(&mut self) {
+        if !self.discarded.is_empty() {
+            let discarded = std::mem::take(&mut self.discarded);
+            self.line(&[], &[], &discarded, &[]);
+            self.discarded = discarded;
+            self.discarded.clear();
+        }
+    }
+
+    fn finish(&mut self) -> std::io::Result<()> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.out.flush(),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The result record, `destage.result/1`: what one run measured, and under which conditions.
+//!
+//! Adding a field keeps `/1`; changing a meaning makes `/2`. A JSON Schema generated from these
+//! types is committed and compared by a test. Only [`RunInfo`] may differ between two executions
+//! of the same run.
+
+use crate::counts::{Counts, ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Value of [`ResultRecord::schema`].
+pub const SCHEMA: &str = "destage.result/1";
+
+/// One run.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct ResultRecord {
+    /// `destage.result/1`.
+    pub schema: String,
+    /// What was replayed.
+    pub trace: TraceInfo,
+    /// Canonical scheme expression.
+    pub scheme: String,
+    /// Cache size as given; 0 for `none`.
+    pub cache_bytes: u64,
+    /// Page frames: floor(cache_bytes / page_bytes).
+    pub cache_pages: u64,
+    /// Page size.
+    pub page_bytes: u64,
+    /// Name of the device, or `none`.
+    pub device: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Version of destage and its commit.
+    pub version: String,
+    /// How the figures are to be read.
+    pub reading: Reading,
+    /// Counters over the measured part.
+    pub counts: CountFields,
+    /// Ratios of counters; null without a denominator.
+    pub ratios: Ratios,
+    /// Response times. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ns: Option<Latencies>,
+    /// Time from enqueue to start of the programs of dirty evictions. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evict_wait_ns: Option<MeanNs>,
+    /// The same until the end of the program. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evict_turnaround_ns: Option<MeanNs>,
+    /// Pages per eviction.
+    pub evict_pages_mean: Option<f64>,
+    /// Dirty pages per eviction.
+    pub evict_flush_mean: Option<f64>,
+    /// Evictions by pages removed: (pages, evictions), ascending.
+    pub evict_pages_histogram: Vec<(u64, u64)>,
+    /// Spread of the chip queues at dirty evictions. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unbalance: Option<Unbalance>,
+    /// Mean metadata of the scheme, sampled every 10,000 requests and at the end.
+    pub meta_bytes_mean: Option<f64>,
+    /// Req-block: pages per list every 10,000 requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list_pages: Option<Vec<ListPages>>,
+    /// Counters of the scheme's own.
+    pub scheme_stats: serde_json::Map<String, serde_json::Value>,
+    /// Effective settings and where each comes from.
+    pub config: Vec<Setting>,
+    /// What the execution cost; not part of determinism.
+    pub run: RunInfo,
+}
+
+/// The trace of a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct TraceInfo {
+    /// File name without extensions; `stdin` for standard input.
+    pub name: String,
+    /// Decoded requests that were replayed, warm-up included.
+    pub requests: u64,
+    /// SHA-256 of the file as stored; absent for a generated workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+/// How the figures of a run are to be read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct Reading {
+    /// Does a read miss enter the cache?
+    pub read_alloc: bool,
+    /// What a read miss brings in: `page` or `requested`.
+    pub read_fill: String,
+    /// When an evicted page's program counts as done. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evict_wait: Option<String>,
+    /// Requests of the run's own stream before the measured part.
+    pub warmup_requests: u64,
+    /// Reads of pages that flash does not hold: `counted` or `precondition=trace`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmapped_reads: Option<String>,
+}
+
+/// A setting, its value and its origin.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct Setting {
+    /// Name.
+    pub key: String,
+    /// Effective value.
+    pub value: String,
+    /// `built-in`, `preset NAME`, `file NAME` or `command line`.
+    pub origin: String,
+}
+
+/// Mean of a time.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct MeanNs {
+    /// Mean in ns; null if nothing was measured.
+    pub mean: Option<f64>,
+}
+
+/// Response times of all requests, of reads and of writes.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Latencies {
+    /// All requests.
+    pub all: Latency,
+    /// Read requests.
+    pub read: Latency,
+    /// Write requests.
+    pub write: Latency,
+}
+
+/// Response times in ns; percentiles by nearest rank. Null if there was no request.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Latency {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Population standard deviation.
+    pub std: Option<f64>,
+    /// 50th percentile.
+    pub p50: Option<u64>,
+    /// 95th percentile.
+    pub p95: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// 99.9th percentile.
+    pub p999: Option<u64>,
+    /// Longest.
+    pub max: Option<u64>,
+}
+
+/// max CQCT / mean CQCT over the chips, sampled before each dirty eviction (ECR Fig. 4).
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Unbalance {
+    /// Share of samples above 10.
+    pub share_above_10: Option<f64>,
+    /// Samples taken.
+    pub samples: u64,
+    /// Dirty evictions at which all CQCT were 0.
+    pub undefined: u64,
+    /// (rate, share of samples at or below it), ascending.
+    pub cdf: Vec<(f64, f64)>,
+}
+
+/// Pages in the lists of Req-block at one moment.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct ListPages {
+    /// Requests served so far.
+    pub request: u64,
+    /// Pages in IRL.
+    pub irl: u64,
+    /// Pages in SRL.
+    pub srl: u64,
+    /// Pages in DRL.
+    pub drl: u64,
+}
+
+/// What an execution cost. The only part that is not deterministic.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct RunInfo {
+    /// Wall-clock seconds of the run.
+    pub wall_s: f64,
+    /// CPU seconds of the run's thread.
+    pub cpu_s: f64,
+    /// Threads of the sweep.
+    pub threads: u64,
+    /// Name of the machine.
+    pub host: String,
+}
+
+macro_rules! count_fields {
+    (always { $($a:ident)* } device { $($d:ident)* }) => {
+        /// Counters; those that need a device are absent without one.
+        #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+        #[allow(missing_docs)] // the fields are documented at `Counts`, one to one
+        pub struct CountFields {
+            $(pub $a: u64,)*
+            pub sector_hits: u64,
+            pub sectors: u64,
+            pub read_hit_fraction_sum: f64,
+            pub write_hit_fraction_sum: f64,
+            pub arrival_corrections: u64,
+            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $d: Option<u64>,)*
+        }
+
+        impl CountFields {
+            /// The counters of a run; `timed` adds those that need a device.
+            pub fn new(c: &Counts, arrival_corrections: u64, timed: bool) -> CountFields {
+                CountFields {
+                    $($a: c.$a,)*
+                    sector_hits: c.sector_hits(),
+                    sectors: c.sectors(),
+                    read_hit_fraction_sum: c.read_hit_fraction_sum,
+                    write_hit_fraction_sum: c.write_hit_fraction_sum,
+                    arrival_corrections,
+                    $($d: timed.then_some(c.$d),)*
+                }
+            }
+        }
+    };
+}
+
+count_fields! {
+    always {
+        requests read_requests write_requests trim_requests flush_requests page_accesses
+        read_pages write_pages page_hits read_page_hits write_page_hits read_request_hits
+        write_request_hits read_request_hits_any write_request_hits_any read_sectors write_sectors
+        read_sector_hits write_sector_hits evictions evicted_pages dirty_evictions flushed_pages
+        bypassed_pages discarded_pages remaps flash_reads_host flash_writes_host
+    }
+    device {
+        dirty_gc_evictions flash_reads_gc flash_writes_gc flash_writes_meta erases
+        background_writes background_cancels background_stale inflight_evictions unmapped_reads
+        wrapped_requests
+    }
+}
+
+/// Ratios of counters; null without a denominator.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Ratios {
+    /// Hit pages / accessed pages.
+    pub page_hit_ratio: Option<f64>,
+    /// The same of reads.
+    pub read_page_hit_ratio: Option<f64>,
+    /// The same of writes.
+    pub write_page_hit_ratio: Option<f64>,
+    /// Read requests of which every page hit / read requests.
+    pub read_req_hit_ratio: Option<f64>,
+    /// The same of writes.
+    pub write_req_hit_ratio: Option<f64>,
+    /// Read requests with a hit / read requests.
+    pub read_req_hit_ratio_any: Option<f64>,
+    /// The same of writes.
+    pub write_req_hit_ratio_any: Option<f64>,
+    /// Mean over read requests of hit pages / pages.
+    pub read_req_hit_ratio_fraction: Option<f64>,
+    /// The same of writes.
+    pub write_req_hit_ratio_fraction: Option<f64>,
+    /// Write requests of which every page hit / read and write requests.
+    pub write_hits_per_request: Option<f64>,
+    /// Hit sectors / sectors.
+    pub sector_hit_ratio: Option<f64>,
+    /// The same of reads.
+    pub read_sector_hit_ratio: Option<f64>,
+    /// The same of writes.
+    pub write_sector_hit_ratio: Option<f64>,
+    /// Dirty evictions / evictions.
+    pub dirty_evict_prob: Option<f64>,
+    /// Mean metadata / cache bytes.
+    pub meta_ratio: Option<f64>,
+    /// Dirty evictions to a chip in GC / dirty evictions. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirty_gc_evict_prob: Option<f64>,
+    /// All programs / host-written pages. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waf: Option<f64>,
+}
+
+impl Ratios {
+    /// The ratios of `c`; `meta` is mean metadata over cache bytes.
+    pub fn new(c: &Counts, meta: Option<f64>, timed: bool) -> Ratios {
+        let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
+        let programs = c.flash_writes_host + c.flash_writes_gc + c.flash_writes_meta;
+        let data_requests = c.read_requests + c.write_requests;
+        Ratios {
+            page_hit_ratio: r(c.page_hits, c.page_accesses),
+            read_page_hit_ratio: r(c.read_page_hits, c.read_pages),
+            write_page_hit_ratio: r(c.write_page_hits, c.write_pages),
+            read_req_hit_ratio: r(c.read_request_hits, c.read_requests),
+            write_req_hit_ratio: r(c.write_request_hits, c.write_requests),
+            read_req_hit_ratio_any: r(c.read_request_hits_any, c.read_requests),
+            write_req_hit_ratio_any: r(c.write_request_hits_any, c.write_requests),
+            read_req_hit_ratio_fraction: ratio(c.read_hit_fraction_sum, c.read_requests as f64),
+            write_req_hit_ratio_fraction: ratio(c.write_hit_fraction_sum, c.write_requests as f64),
+            write_hits_per_request: r(c.write_request_hits, data_requests),
+            sector_hit_ratio: r(c.sector_hits(), c.sectors()),
+            read_sector_hit_ratio: r(c.read_sector_hits, c.read_sectors),
+            write_sector_hit_ratio: r(c.write_sector_hits, c.write_sectors),
+            dirty_evict_prob: r(c.dirty_evictions, c.evictions),
+            meta_ratio: meta,
+            dirty_gc_evict_prob: timed
+                .then(|| r(c.dirty_gc_evictions, c.dirty_evictions))
+                .flatten(),
+            waf: timed.then(|| r(programs, c.write_pages)).flatten(),
+        }
+    }
+}
+
+/// The JSON Schema of [`ResultRecord`], as committed in `docs/result.schema.json`.
+pub fn json_schema() -> String {
+    let schema = schemars::schema_for!(ResultRecord);
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
+    text.push('\n');
+    text
+}

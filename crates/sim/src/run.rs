@@ -1,0 +1,217 @@
+//! One run from a decoded trace to a result record.
+
+use crate::counts::ratio;
+use crate::flash::{CacheOnly, Flash};
+use crate::observe::Observer;
+use crate::record::{CountFields, Ratios, Reading, ResultRecord, RunInfo, SCHEMA, TraceInfo};
+use crate::sample::{SAMPLE_EVERY, Samples};
+use crate::spec::{RunError, RunSpec};
+use crate::walk::{ReadFill, Walk, WalkOptions};
+use destage_scheme::registry::{Build, Visit, build_any};
+use destage_scheme::{Boxed, Env, Scheme};
+use destage_trace::Trace;
+use destage_types::{Nanos, StaticLayout};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a run tells while it runs and what it is told beside its settings.
+#[derive(Default)]
+pub struct Hooks<'a> {
+    /// Requests served so far by all runs that share it.
+    pub progress: Option<&'a AtomicU64>,
+    /// Sees every event of the measured part.
+    pub observer: Option<Box<dyn Observer + Send>>,
+    /// Version of destage for the record.
+    pub version: &'a str,
+}
+
+/// Time between two passes over a trace, so that they do not overlap (spec 00, "Time").
+const PASS_GAP: Nanos = Nanos(1_000_000);
+
+/// Executes one run. [`RunSpec::check`] must have passed.
+///
+/// # Errors
+/// The run cannot start.
+pub fn execute(spec: &RunSpec, trace: &Trace, hooks: Hooks<'_>) -> Result<ResultRecord, RunError> {
+    spec.check()?;
+    let plan = Plan::new(spec, trace)?;
+    let run = Execution {
+        spec,
+        trace,
+        hooks,
+        plan,
+    };
+    let env = run.env();
+    if spec.boxed {
+        return run.visit(Boxed::build(&spec.expr, &env));
+    }
+    build_any(&spec.expr, &env, run)
+}
+
+#[derive(Clone, Copy)]
+struct Plan {
+    capacity: u32,
+    warmup: u64,
+    passes: u64,
+}
+
+impl Plan {
+    fn new(spec: &RunSpec, trace: &Trace) -> Result<Plan, RunError> {
+        let (warmup, passes) = spec.warmup.resolve(trace.requests.len() as u64)?;
+        Ok(Plan {
+            capacity: spec.capacity()?,
+            warmup,
+            passes,
+        })
+    }
+}
+
+struct Execution<'a> {
+    spec: &'a RunSpec,
+    trace: &'a Trace,
+    hooks: Hooks<'a>,
+    plan: Plan,
+}
+
+impl Execution<'_> {
+    fn layout(&self) -> StaticLayout {
+        StaticLayout::flat(1, 1)
+    }
+
+    fn env(&self) -> Env {
+        Env {
+            capacity: self.plan.capacity,
+            page: self.spec.page,
+            layout: self.layout(),
+            read_alloc: self.spec.resolved_read_alloc(),
+            seed: self.spec.seed,
+            background: self.spec.expr.contains("awb") || self.spec.expr.contains("eager"),
+            ..Env::cache_only(self.plan.capacity)
+        }
+    }
+}
+
+impl Visit for Execution<'_> {
+    type Out = Result<ResultRecord, RunError>;
+
+    fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Self::Out {
+        let options = WalkOptions {
+            read_alloc: self.spec.resolved_read_alloc(),
+            read_fill: self.spec.read_fill,
+            rmw: self.spec.rmw,
+        };
+        let (capacity, page) = (self.plan.capacity, self.spec.page);
+        let walk = Walk::new(scheme, CacheOnly, capacity, page, self.layout(), options);
+        self.drive(walk)
+    }
+}
+
+impl Execution<'_> {
+    /// Replays the trace, warm-up first, and makes the record.
+    fn drive<S: Scheme, F: Flash>(
+        mut self,
+        mut walk: Walk<S, F>,
+    ) -> Result<ResultRecord, RunError> {
+        let requests = self.trace.requests.len() as u64;
+        let end = requests * self.plan.passes;
+        let mut samples = Samples::default();
+        let mut at = 0;
+        if self.plan.warmup == 0 {
+            self.start_measuring(&mut walk);
+        }
+        while at < end {
+            // The next point where something besides serving happens.
+            let measured = at >= self.plan.warmup;
+            let pause = if measured {
+                at + SAMPLE_EVERY
+            } else {
+                self.plan.warmup
+            };
+            let next = pause.min((at / requests + 1) * requests).min(end);
+            self.serve(&mut walk, at, next);
+            if let Some(progress) = self.hooks.progress {
+                progress.fetch_add(next - at, Ordering::Relaxed);
+            }
+            at = next;
+            if at == self.plan.warmup {
+                self.start_measuring(&mut walk);
+            } else if measured {
+                samples.take(walk.scheme(), at - self.plan.warmup);
+            }
+        }
+        if let Some(mut observer) = walk.unobserve() {
+            observer.finish()?;
+        }
+        Ok(self.record(&walk, samples))
+    }
+
+    fn start_measuring<S: Scheme, F: Flash>(&mut self, walk: &mut Walk<S, F>) {
+        walk.reset_counts();
+        if let Some(observer) = self.hooks.observer.take() {
+            walk.observe(observer);
+        }
+    }
+
+    /// Serves requests `from..to` of the stream; they lie in one pass.
+    fn serve<S: Scheme, F: Flash>(&self, walk: &mut Walk<S, F>, from: u64, to: u64) {
+        let batch = &self.trace.requests;
+        let (requests, first) = (batch.len() as u64, batch.get(0).head.arrival);
+        let span = batch.get(batch.len() - 1).head.arrival - first + PASS_GAP;
+        let pass = from / requests;
+        let shift = Nanos(span.0 * pass);
+        for i in from..to {
+            let index = i - pass * requests;
+            let request = batch.get(index as usize);
+            walk.serve(request, index, request.head.arrival + shift);
+        }
+    }
+
+    fn record<S: Scheme, F: Flash>(&self, walk: &Walk<S, F>, samples: Samples) -> ResultRecord {
+        let (spec, c) = (self.spec, walk.counts());
+        let meta = samples.meta_bytes_mean();
+        let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
+        let meta_ratio = meta.and_then(|m| ratio(m, cache_bytes as f64));
+        let mut stats = serde_json::Map::new();
+        walk.scheme().stats(&mut |name, value| {
+            stats.insert(name.to_owned(), value.into());
+        });
+        ResultRecord {
+            schema: SCHEMA.to_owned(),
+            trace: TraceInfo {
+                name: self.trace.meta.name.clone(),
+                requests: self.trace.requests.len() as u64,
+                sha256: self.trace.meta.sha256.clone(),
+            },
+            scheme: spec.expr.to_string(),
+            cache_bytes,
+            cache_pages: u64::from(self.plan.capacity),
+            page_bytes: spec.page.bytes(),
+            device: "none".to_owned(),
+            seed: spec.seed,
+            version: self.hooks.version.to_owned(),
+            reading: Reading {
+                read_alloc: spec.resolved_read_alloc(),
+                read_fill: match spec.read_fill {
+                    ReadFill::Page => "page".to_owned(),
+                    ReadFill::Requested => "requested".to_owned(),
+                },
+                evict_wait: None,
+                warmup_requests: self.plan.warmup,
+                unmapped_reads: None,
+            },
+            counts: CountFields::new(c, self.trace.meta.arrival_corrections, F::TIMED),
+            ratios: Ratios::new(c, meta_ratio, F::TIMED),
+            latency_ns: None,
+            evict_wait_ns: None,
+            evict_turnaround_ns: None,
+            evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
+            evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
+            evict_pages_histogram: walk.evict_pages().rows(),
+            unbalance: None,
+            meta_bytes_mean: meta,
+            list_pages: (!samples.list_pages.is_empty()).then_some(samples.list_pages),
+            scheme_stats: stats,
+            config: spec.settings.clone(),
+            run: RunInfo::default(),
+        }
+    }
+}
