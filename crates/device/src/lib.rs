@@ -1,1 +1,3 @@
 //! The flash array: timing, queues, translation layer and its policies.
+
+pub mod nand;

@@ -1,0 +1,54 @@
+//! Operations that wait for the end of another one.
+
+use super::*;
+
+impl<E: Events> Nand<E> {
+    /// Makes the operation in `slot` wait for the end of `parent`, which has not ended.
+    pub(super) fn hang_on(&mut self, parent: OpId, slot: u32) {
+        let first = if self.pool.holds(parent) {
+            &mut self.pool[parent.slot].dependents
+        } else {
+            self.arm_end(parent.chip as usize);
+            &mut self.chips[parent.chip as usize].dependents
+        };
+        let sibling = std::mem::replace(first, slot);
+        self.pool[slot].sibling = sibling;
+        self.pool[slot].after = Some(parent);
+    }
+
+    /// Undoes [`Nand::hang_on`].
+    pub(super) fn let_go(&mut self, parent: OpId, slot: u32) {
+        let sibling = self.pool[slot].sibling;
+        let mut at = if self.pool.holds(parent) {
+            self.pool[parent.slot].dependents
+        } else {
+            self.chips[parent.chip as usize].dependents
+        };
+        if at == slot {
+            if self.pool.holds(parent) {
+                self.pool[parent.slot].dependents = sibling;
+            } else {
+                self.chips[parent.chip as usize].dependents = sibling;
+            }
+            return;
+        }
+        while self.pool[at].sibling != slot {
+            at = self.pool[at].sibling;
+        }
+        self.pool[at].sibling = sibling;
+    }
+
+    pub(super) fn release_all(&mut self, first: u32, now: u64) {
+        let mut slot = first;
+        while slot != NONE {
+            let entry = &mut self.pool[slot];
+            entry.after = None;
+            entry.ready = now;
+            let next = std::mem::replace(&mut entry.sibling, NONE);
+            let c = entry.chip as usize;
+            self.chips[c].queue.unblock(&mut self.pool, slot);
+            self.made_ready(c, now);
+            slot = next;
+        }
+    }
+}

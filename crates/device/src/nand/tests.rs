@@ -1,0 +1,502 @@
+//! Exact times of small cases, most of them reckoned by hand or by formula.
+
+mod peers;
+
+use super::*;
+use destage_types::{ChannelId, ChipId, Nanos};
+
+#[derive(Default)]
+struct Log {
+    times: Vec<(u32, OpTimes)>,
+    ended: Vec<(u32, u64)>,
+    idle: Vec<(u32, u64)>,
+}
+
+impl Sink for Log {
+    fn timed(&mut self, token: u32, times: OpTimes) {
+        self.times.push((token, times));
+    }
+    fn ended(&mut self, token: u32, at: Nanos) {
+        self.ended.push((token, at.0));
+    }
+    fn idle(&mut self, channel: ChannelId, at: Nanos) {
+        self.idle.push((channel.0, at.0));
+    }
+}
+
+impl Log {
+    fn of(&self, token: u32) -> OpTimes {
+        let found = self.times.iter().find(|t| t.0 == token);
+        found.expect("the operation has run").1
+    }
+    fn span(&self, token: u32) -> (u64, u64) {
+        (self.of(token).start.0, self.of(token).end.0)
+    }
+    fn last_end(&self) -> u64 {
+        self.times.iter().map(|t| t.1.end.0).max().unwrap()
+    }
+    fn last_transfer(&self) -> u64 {
+        let ends = self.times.iter().map(|t| t.1.last_transfer.0);
+        ends.max().unwrap()
+    }
+}
+
+/// Round numbers: read 20 + 100 + transfer, program 30 + transfer + 1000, erase 10 + 5000.
+fn plain() -> Timing {
+    Timing {
+        t_cmd_read: Nanos(20),
+        t_cmd_program: Nanos(30),
+        t_cmd_erase: Nanos(10),
+        t_read: Nanos(100),
+        t_program: Nanos(1000),
+        t_erase: Nanos(5000),
+        t_ready: Nanos(0),
+    }
+}
+
+struct Bench {
+    nand: Nand,
+    log: Log,
+}
+
+impl Bench {
+    fn new(channels: u32, chips_per_channel: u32, timing: Timing) -> Bench {
+        Bench::with(&Config {
+            channels,
+            chips_per_channel,
+            timing,
+            discipline: Discipline::Fifo,
+            watch_idle: false,
+        })
+    }
+
+    fn with(config: &Config) -> Bench {
+        Bench {
+            nand: Nand::new(config),
+            log: Log::default(),
+        }
+    }
+
+    fn submit(&mut self, at: u64, command: Command) -> OpId {
+        self.nand.advance(Nanos(at), &mut self.log);
+        self.nand.submit(Nanos(at), command, &mut self.log)
+    }
+
+    fn read(&mut self, at: u64, chip: u32, transfer: u64, token: u32) -> OpId {
+        self.submit(at, Command::read(ChipId(chip), Nanos(transfer), token))
+    }
+
+    fn program(&mut self, at: u64, chip: u32, transfer: u64, token: u32) -> OpId {
+        self.submit(at, Command::program(ChipId(chip), Nanos(transfer), token))
+    }
+
+    fn cancel(&mut self, at: u64, id: OpId) -> bool {
+        self.nand.advance(Nanos(at), &mut self.log);
+        self.nand.cancel(Nanos(at), id, &mut self.log)
+    }
+
+    fn until(&mut self, at: u64) {
+        self.nand.advance(Nanos(at), &mut self.log);
+    }
+
+    fn finish(&mut self) {
+        let end = self.nand.now();
+        while self
+            .nand
+            .step(Nanos::NEVER, &mut self.log)
+            .is_some_and(|at| at >= end)
+        {}
+    }
+
+    /// `pages` operations over all chips in turn, all at 0: one host request, striped.
+    fn stripe(mut self, kind: Kind, pages: u32, transfer: u64) -> Log {
+        let chips = self.nand.chips();
+        for page in 0..pages {
+            let chip = ChipId(page % chips);
+            self.submit(0, Command::new(kind, chip, Nanos(transfer), page));
+        }
+        self.finish();
+        self.log
+    }
+}
+
+#[test]
+fn bus_goes_to_the_longest_wait_then_the_lowest_number() {
+    let mut bench = Bench::new(1, 4, plain());
+    bench.program(0, 0, 70, 0); // bus 0-100
+    bench.program(50, 3, 10, 1);
+    bench.program(60, 2, 10, 2);
+    bench.program(60, 1, 10, 3);
+    bench.finish();
+    let starts = [0, 1, 2, 3].map(|token| bench.log.of(token).start.0);
+    assert_eq!(starts, [0, 100, 140, 180]);
+}
+
+#[test]
+fn read_data_waits_for_the_bus_and_holds_the_die() {
+    let mut bench = Bench::new(1, 2, plain());
+    bench.read(0, 0, 40, 0); // data ready at 120
+    bench.program(115, 1, 70, 1); // bus 115-215
+    bench.read(130, 0, 40, 2);
+    bench.until(130);
+    assert_eq!(
+        bench.nand.residual(ChipId(0)),
+        Nanos(40),
+        "without the wait"
+    );
+    assert_eq!(bench.nand.host_reads(ChipId(0)), 2);
+    bench.finish();
+    assert_eq!(bench.log.span(0), (0, 255));
+    assert_eq!(bench.log.span(2), (255, 255 + 160));
+    let stats = bench.nand.chip_stats(ChipId(0));
+    assert_eq!((stats.busy, stats.stalled), (Nanos(255 + 160), Nanos(95)));
+    assert_eq!(bench.nand.bus_time(ChannelId(0)), Nanos(60 + 100 + 60));
+}
+
+#[test]
+fn classes_go_in_order_and_a_started_operation_stays() {
+    let mut bench = Bench::new(1, 1, plain());
+    let class = |class, token| Command::program(ChipId(0), Nanos(0), token).class(class);
+    let first = bench.submit(0, class(Class::Background, 0));
+    let second = bench.submit(0, class(Class::Background, 1));
+    bench.submit(5, class(Class::Gc, 2));
+    bench.submit(6, class(Class::Host, 3));
+    assert_eq!(bench.nand.background(ChannelId(0)), (1, 1));
+    assert_eq!(bench.nand.state(first), OpState::Started);
+    assert_eq!(bench.nand.state(second), OpState::Waiting);
+    assert!(!bench.cancel(7, first), "started");
+    let drains = Class::ALL.map(|class| bench.nand.drain_time(ChipId(0), class).0);
+    assert_eq!(drains, [1023 + 1030, 1023 + 2060, 1023 + 3090]);
+    bench.finish();
+    let starts = [0, 3, 2, 1].map(|token| bench.log.of(token).start.0);
+    assert_eq!(starts, [0, 1030, 2060, 3090]);
+    assert_eq!(bench.log.ended, [(0, 1030), (1, 4120)]);
+    assert_eq!(bench.nand.state(second), OpState::Gone);
+}
+
+#[test]
+fn a_background_operation_without_the_bus_has_not_started() {
+    let mut bench = Bench::new(1, 2, plain());
+    bench.program(0, 1, 70, 0); // bus 0-100
+    let waiting = Command::program(ChipId(0), Nanos(0), 1).class(Class::Background);
+    bench.submit(10, waiting);
+    bench.program(20, 0, 0, 2);
+    let doomed = bench.submit(
+        30,
+        Command {
+            token: 3,
+            ..waiting
+        },
+    );
+    assert!(bench.cancel(40, doomed));
+    assert!(!bench.cancel(40, doomed), "gone");
+    bench.finish();
+    assert_eq!(
+        bench.log.of(2).start,
+        Nanos(100),
+        "host work takes its place"
+    );
+    assert_eq!(bench.log.of(1).start, Nanos(1130));
+    assert_eq!(bench.nand.stats().cancelled, 1);
+    assert_eq!(bench.nand.stats().of_class(Class::Background), 1);
+    assert_eq!(bench.nand.stats().of_kind(Kind::Program), 3);
+}
+
+#[test]
+fn reads_first_but_not_past_their_own_program() {
+    let config = Config {
+        channels: 1,
+        chips_per_channel: 2,
+        timing: plain(),
+        discipline: Discipline::ReadFirst,
+        watch_idle: false,
+    };
+    let mut bench = Bench::with(&config);
+    let chip = ChipId(0);
+    bench.program(0, 0, 0, 0); // until 1030
+    bench.program(1, 0, 0, 1);
+    bench.submit(2, Command::read(chip, Nanos(10), 2).in_order());
+    bench.program(3, 0, 0, 3);
+    bench.read(4, 0, 10, 4);
+    bench.finish();
+    let mut order = bench.log.times.clone();
+    order.sort_by_key(|t| t.1.start);
+    let order: Vec<u32> = order.iter().map(|t| t.0).collect();
+    assert_eq!(order, [0, 4, 1, 2, 3]);
+
+    // A read-modify-write whose read is elsewhere: its program is not in the queue yet.
+    let mut bench = Bench::with(&config);
+    let old = bench.read(0, 1, 10, 0); // ends 130
+    bench.submit(0, Command::program(chip, Nanos(0), 1).after(old));
+    bench.submit(5, Command::read(chip, Nanos(10), 2).in_order());
+    bench.read(6, 0, 10, 3);
+    assert_eq!(
+        bench.nand.host_writes(chip),
+        1,
+        "waits in the queue of its chip"
+    );
+    bench.finish();
+    assert_eq!(bench.log.span(0), (0, 130));
+    assert_eq!(
+        bench.log.span(3),
+        (20, 20 + 20 + 100 + 10),
+        "bus free at 20"
+    );
+    assert_eq!(bench.log.span(1), (150, 150 + 1030));
+    assert_eq!(bench.log.span(2), (1180, 1310));
+}
+
+#[test]
+fn marked_read_waits_for_a_collected_page() {
+    let mut bench = Bench::new(1, 1, plain());
+    let chip = ChipId(0);
+    bench.program(0, 0, 0, 0); // until 1030
+    bench.submit(1, Command::program(chip, Nanos(0), 1).class(Class::Gc));
+    bench.submit(2, Command::read(chip, Nanos(10), 2).in_order());
+    bench.read(3, 0, 10, 3);
+    bench.finish();
+    assert_eq!(bench.log.span(3).0, 1030);
+    assert_eq!(bench.log.span(1).0, 1160);
+    assert_eq!(bench.log.span(2).0, 2190);
+}
+
+#[test]
+fn dependent_enters_at_the_end_of_the_other_with_its_own_number() {
+    let mut bench = Bench::new(2, 1, plain());
+    let read = bench.read(0, 0, 30, 0); // ends 150
+    let program = Command::program(ChipId(1), Nanos(0), 1);
+    let own = bench.submit(0, program.after(read));
+    bench.program(140, 1, 0, 2); // chip 1 is free: not held up by the blocked one
+    bench.program(141, 1, 0, 3);
+    bench.until(149);
+    assert_eq!(bench.nand.state(own), OpState::Waiting);
+    bench.finish();
+    assert_eq!(bench.log.span(2), (140, 1170));
+    assert_eq!(
+        bench.log.span(1),
+        (1170, 2200),
+        "its number is before that of 3"
+    );
+    assert_eq!(bench.log.span(3), (2200, 3230));
+    // The end of the other is a state change: the dependent starts at that very instant.
+    let mut bench = Bench::new(2, 1, plain());
+    let read = bench.read(0, 0, 30, 0);
+    bench.submit(0, program.after(read));
+    bench.program(150, 1, 0, 2);
+    bench.finish();
+    assert_eq!((bench.log.span(1).0, bench.log.span(2).0), (150, 1180));
+    // Nothing to wait for any more.
+    let late = bench.submit(4000, program.after(read));
+    assert_eq!(bench.nand.state(late), OpState::Started);
+}
+
+#[test]
+fn cancelling_releases_what_depends_on_it() {
+    let mut bench = Bench::new(2, 1, plain());
+    bench.program(0, 0, 0, 0);
+    let read = Command::read(ChipId(0), Nanos(30), 1).class(Class::Background);
+    let read = bench.submit(1, read);
+    let program = Command::program(ChipId(1), Nanos(0), 2).class(Class::Background);
+    let first = bench.submit(1, program.after(read));
+    let second = Command {
+        token: 3,
+        ..program
+    };
+    let second = bench.submit(1, second.after(read));
+    assert!(bench.cancel(2, first), "the last of the pair first");
+    assert!(bench.cancel(3, read));
+    assert_eq!(bench.nand.state(second), OpState::Started);
+    bench.finish();
+    assert_eq!(bench.log.span(3), (3, 1033));
+    assert_eq!(bench.log.times.len(), 2);
+}
+
+#[test]
+fn operations_that_take_no_time() {
+    let mut bench = Bench::new(1, 2, Timing::default());
+    for token in 0..6 {
+        bench.submit(7, Command::read(ChipId(token % 2), Nanos(0), token));
+        assert_eq!(
+            bench.log.span(token),
+            (7, 7),
+            "settled before the call returns"
+        );
+    }
+    let mut bench = Bench::new(1, 2, Timing::default());
+    let first = bench.read(0, 0, 4, 0);
+    bench.submit(0, Command::program(ChipId(1), Nanos(0), 1).after(first));
+    bench.read(0, 0, 0, 2);
+    bench.finish();
+    let spans = [0, 1, 2].map(|token| bench.log.span(token));
+    assert_eq!(spans, [(0, 4), (4, 4), (4, 4)]);
+}
+
+#[test]
+fn idle_channels_are_reported_at_the_instant() {
+    let config = Config {
+        channels: 2,
+        chips_per_channel: 2,
+        timing: plain(),
+        discipline: Discipline::Fifo,
+        watch_idle: true,
+    };
+    let mut bench = Bench::with(&config);
+    bench.program(0, 0, 0, 0); // channel 0, until 1030
+    bench.read(10, 2, 50, 1); // channel 0, bus 30-50, data 150-200
+    assert!(!bench.nand.is_channel_idle(ChannelId(0)));
+    assert!(bench.nand.is_channel_idle(ChannelId(1)));
+    bench.until(1029);
+    assert!(bench.log.idle.is_empty());
+    bench.until(1030);
+    assert_eq!(bench.log.idle, [(0, 1030)]);
+    // Background work keeps a channel from being idle only while it uses the bus.
+    let command = Command::program(ChipId(1), Nanos(70), 2).class(Class::Background);
+    bench.submit(2000, command);
+    assert!(!bench.nand.is_channel_idle(ChannelId(1)));
+    bench.until(2100);
+    assert!(bench.nand.is_channel_idle(ChannelId(1)));
+    assert_eq!(bench.log.idle, [(0, 1030), (1, 2100)]);
+    bench.finish();
+    assert_eq!(bench.log.ended, [(2, 3100)]);
+}
+
+#[test]
+fn unseen_ends_raise_no_event() {
+    let mut bench = Bench::new(1, 1, plain());
+    bench.program(0, 0, 0, 0);
+    assert_eq!(bench.nand.next_event_time(), Nanos::NEVER);
+    bench.until(1029);
+    assert_eq!(bench.nand.host_writes(ChipId(0)), 1);
+    bench.until(1030);
+    assert_eq!(bench.nand.host_writes(ChipId(0)), 0);
+    let noticed = Command::program(ChipId(0), Nanos(0), 1).notify_end();
+    bench.submit(1030, noticed);
+    assert_eq!(bench.nand.next_event_time(), Nanos(2060));
+    bench.finish();
+    assert_eq!(bench.log.ended, [(1, 2060)]);
+}
+
+#[test]
+fn drain_time_is_exact_on_a_channel_of_its_own() {
+    let mut bench = Bench::new(4, 1, plain());
+    for token in 0..9 {
+        let kind = [Kind::Read, Kind::Program, Kind::Erase][token as usize % 3];
+        let class = Class::ALL[token as usize / 3];
+        let command = Command::new(kind, ChipId(2), Nanos(15), token);
+        bench.submit(u64::from(token) * 7, command.class(class));
+    }
+    let drain = bench.nand.drain_time(ChipId(2), Class::Background);
+    let free = bench.nand.now() + drain;
+    bench.finish();
+    assert_eq!(bench.log.last_end(), free.0);
+    assert_eq!(
+        free,
+        Nanos(3 * (20 + 100 + 15 + 30 + 15 + 1000 + 10 + 5000))
+    );
+}
+
+/// The queue of the worked example of spec 90 section 8 (one chip, program 200 us).
+#[test]
+fn evictions_wait_for_the_ones_before() {
+    let times = Timing {
+        t_program: Nanos(200_000),
+        ..Timing::default()
+    };
+    let mut bench = Bench::new(1, 1, times);
+    for (token, at) in [10, 20, 700, 710].into_iter().enumerate() {
+        bench.program(at * 1000, 0, 0, token as u32);
+    }
+    bench.finish();
+    let spans = [0, 1, 2, 3].map(|token| {
+        let (start, end) = bench.log.span(token);
+        (start / 1000, end / 1000)
+    });
+    assert_eq!(spans, [(10, 210), (210, 410), (700, 900), (900, 1100)]);
+}
+
+/// CQCT column of the example of spec 40: queue drain times of two chips.
+#[test]
+fn drain_times_of_the_ecr_example() {
+    let times = Timing {
+        t_read: Nanos(25),
+        t_program: Nanos(200),
+        ..Timing::default()
+    };
+    let mut bench = Bench::new(2, 1, times);
+    let cqct = |bench: &mut Bench, at| {
+        bench.until(at);
+        [0, 1].map(|chip| bench.nand.drain_time(ChipId(chip), Class::Host).0)
+    };
+    bench.read(30, 1, 0, 0);
+    assert_eq!(cqct(&mut bench, 40), [0, 15]);
+    bench.program(50, 0, 0, 1);
+    assert_eq!(cqct(&mut bench, 50), [200, 5]);
+    bench.program(60, 1, 0, 2);
+    assert_eq!(cqct(&mut bench, 60), [190, 200]);
+    bench.program(70, 0, 0, 3);
+    assert_eq!(cqct(&mut bench, 70), [380, 190]);
+    bench.read(300, 1, 0, 4);
+    bench.program(300, 1, 0, 5);
+    assert_eq!(cqct(&mut bench, 300), [150, 225]);
+    bench.program(320, 0, 0, 6);
+    bench.program(330, 0, 0, 7);
+    assert_eq!(cqct(&mut bench, 330), [520, 195]);
+}
+
+#[test]
+fn large_arrays() {
+    for (channels, per) in [(300, 1), (1, 300), (64, 128)] {
+        let bench = Bench::new(channels, per, plain());
+        let log = bench.stripe(Kind::Program, 2 * channels * per, 50);
+        // Two rounds: either the bus never rests, or the die of the only chip does not.
+        let (bus, array) = (30 + 50, 1000);
+        let end = match per {
+            1 => 2 * (bus + array),
+            _ => 2 * u64::from(per) * bus + array,
+        };
+        assert_eq!(log.last_end(), end, "{channels} channels with {per} chips");
+    }
+}
+
+#[test]
+fn a_second_pass_needs_no_more_room() {
+    let mut bench = Bench::new(2, 2, plain());
+    let mut room = [0; 2];
+    for pass in 0..2u64 {
+        for i in 0..500u64 {
+            bench.program(pass * 1_000_000 + i * 200, (i * i % 4) as u32, 9, 0);
+        }
+        bench.until((pass + 1) * 1_000_000);
+        room[pass as usize] = bench.nand.backlog_capacity();
+    }
+    assert!(room[0] > 100 && room[0] == room[1]);
+}
+
+#[test]
+#[should_panic(expected = "advance to the time of submission first")]
+fn events_cannot_be_jumped_over() {
+    let mut nand = Nand::new(&Config {
+        channels: 1,
+        chips_per_channel: 1,
+        timing: plain(),
+        discipline: Discipline::Fifo,
+        watch_idle: false,
+    });
+    let mut log = Log::default();
+    nand.submit(Nanos(0), Command::read(ChipId(0), Nanos(5), 0), &mut log);
+    nand.submit(Nanos(900), Command::read(ChipId(0), Nanos(5), 1), &mut log);
+}
+
+#[test]
+#[should_panic(expected = "time runs backwards")]
+fn time_cannot_run_backwards() {
+    let mut bench = Bench::new(1, 1, plain());
+    bench.until(10);
+    bench.nand.advance(Nanos(9), &mut bench.log);
+}
+
+#[test]
+#[should_panic(expected = "queue units")]
+fn an_array_has_chips() {
+    Bench::new(4, 0, plain());
+}
