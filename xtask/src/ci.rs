@@ -71,7 +71,7 @@ const STEPS: &[Step] = &[
     ),
     step(
         "flash engine",
-        &["test", "-p", "destage-conformance", "--test", "nand"],
+        &["test", "-p", "destage-conformance", "--test", "nand_engine"],
     ),
     step(
         "golden",
