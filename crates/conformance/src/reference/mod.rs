@@ -1,4 +1,41 @@
-//! Models that are too simple to be wrong and too slow to be used: quadratic, without caches of
-//! anything that can be computed. Written from the rules, not from the code they judge.
+//! Slow, obvious models of the specification, written apart from the product.
+//!
+//! Plain vectors, linear search, clones. Nothing here shares code with the schemes or the core it
+//! judges; only `destage-types` is common ground.
+//!
+//! ```
+//! use destage_conformance::reference::{SlowCache, SlowConfig, SlowRequest};
+//! let config = SlowConfig::new(4, 8).read_alloc(true);
+//! let mut cache = SlowCache::new("cac(lru)", config).expect("a legal expression");
+//! let row = cache.step(&SlowRequest::write_pages(8, 1, 2));
+//! assert_eq!((row.result.as_str(), row.state.as_str()), ("MM", "[2* 1*] ; ART{}"));
+//! ```
 
+pub mod admission;
+pub mod arc;
+pub mod belady;
+pub mod cache;
+pub mod chips;
+pub mod counts;
+pub mod expr;
+pub mod flash;
+pub mod lirs;
+pub mod lists;
+pub mod mapping;
 pub mod nand;
+pub mod prober;
+pub mod reqblock;
+pub mod request;
+pub mod rng;
+pub mod scheme;
+pub mod store;
+pub mod swarm;
+mod walk;
+
+pub use cache::{Evicted, ReadFill, Row, SlowCache, SlowConfig};
+pub use counts::Counts;
+pub use flash::{Flash, Still};
+pub use request::{Access, SlowRequest, look_ahead, to_batch};
+pub use scheme::SlowScheme;
+pub use store::{Frame, Store};
+pub use swarm::{Profile, swarm};

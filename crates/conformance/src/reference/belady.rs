@@ -1,0 +1,91 @@
+//! Offline Belady with bypass (ProCache section 3, spec 50 B).
+
+use std::collections::BTreeMap;
+
+use super::expr::Expr;
+use super::scheme::SlowScheme;
+use super::store::Store;
+
+/// Evicts the page whose next use lies farthest ahead; `u64::MAX` stands for never.
+pub struct Belady {
+    next: BTreeMap<u64, u64>,
+    bypass: bool,
+    words: Vec<String>,
+}
+
+impl Belady {
+    /// Parameters `bypass` and `next-of`; the latter is read by whoever computes the next uses.
+    ///
+    /// # Errors
+    /// An unknown parameter or a bad value.
+    pub fn new(expr: &Expr) -> Result<Belady, String> {
+        expr.keys(&["bypass", "next-of"])?;
+        Ok(Belady {
+            next: BTreeMap::new(),
+            bypass: expr.flag("bypass", true)?,
+            words: Vec::new(),
+        })
+    }
+
+    fn farthest(&self) -> Option<u64> {
+        let mut order: Vec<(u64, u64)> = self.next.iter().map(|(&x, &n)| (x, n)).collect();
+        order.sort_by_key(|&(x, n)| (u64::MAX - n, x)); // on equality the smallest page
+        order.first().map(|&(x, _)| x)
+    }
+
+    fn refresh(&mut self, lpn: u64, store: &Store) {
+        self.next.insert(lpn, store.next.unwrap_or(u64::MAX));
+    }
+}
+
+impl SlowScheme for Belady {
+    fn bypasses(&mut self, lpn: u64, store: &Store) -> bool {
+        if store.has(lpn) || store.frames.len() < store.capacity || !self.bypass {
+            return false;
+        }
+        let victim = self.farthest();
+        let farther = |v: u64| store.next.unwrap_or(u64::MAX) > self.next[&v];
+        let past = victim.is_some_and(farther);
+        if past {
+            self.words.push("bypass".to_owned());
+        }
+        past
+    }
+    fn touch(&mut self, lpn: u64, _write: bool, store: &Store) {
+        self.refresh(lpn, store);
+    }
+    fn partial_miss(&mut self, lpn: u64, store: &Store) {
+        self.refresh(lpn, store);
+    }
+    fn admit(&mut self, lpn: u64, store: &Store) {
+        self.words.push("insert".to_owned());
+        self.refresh(lpn, store);
+    }
+    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
+        self.farthest().into_iter().collect()
+    }
+    fn take(&mut self, lpn: u64, _store: &Store) {
+        self.next.remove(&lpn);
+    }
+    fn remove(&mut self, lpn: u64) {
+        self.next.remove(&lpn);
+    }
+    fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
+        let next = self.next.remove(&from);
+        next.is_some_and(|n| self.next.insert(to, n).is_none())
+    }
+    fn words(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.words)
+    }
+    fn pages(&self) -> Vec<u64> {
+        self.next.keys().copied().collect()
+    }
+    fn state(&self, _store: &Store) -> String {
+        let item = |(x, n): (&u64, &u64)| match *n {
+            u64::MAX => format!("({x},inf)"),
+            n => format!("({x},{n})"),
+        };
+        let items: Vec<String> = self.next.iter().map(item).collect();
+        format!("{{{}}}", items.join(" "))
+    }
+}

@@ -1,0 +1,331 @@
+//! The slow cache: D-rules of spec 00 section 2, request by request.
+
+use std::collections::BTreeMap;
+
+use destage_types::Op;
+
+use super::admission::ProCache;
+use super::counts::Counts;
+use super::expr::Expr;
+use super::flash::{Flash, Still};
+use super::mapping::Art;
+use super::request::{Access, SlowRequest};
+use super::scheme::{Served, SlowScheme, build};
+use super::store::{Frame, Store};
+
+/// What a read miss brings in (D2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ReadFill {
+    /// The whole page.
+    #[default]
+    Page,
+    /// The requested sectors.
+    Requested,
+}
+
+/// Everything about a run that the expression does not say.
+pub struct SlowConfig {
+    capacity: usize,
+    spp: u32,
+    read_alloc: Option<bool>,
+    fill: ReadFill,
+    rmw: bool,
+    seed: u64,
+    draws: Vec<f64>,
+    flash: Box<dyn Flash>,
+}
+
+impl SlowConfig {
+    /// `capacity` pages of `spp` sectors; read allocation as the scheme has it, no device.
+    pub fn new(capacity: usize, spp: u32) -> SlowConfig {
+        SlowConfig {
+            capacity,
+            spp,
+            read_alloc: None,
+            fill: ReadFill::Page,
+            rmw: true,
+            seed: 1,
+            draws: Vec::new(),
+            flash: Box::new(Still::default()),
+        }
+    }
+
+    /// Fixes allocation on read misses.
+    pub fn read_alloc(mut self, on: bool) -> SlowConfig {
+        self.read_alloc = Some(on);
+        self
+    }
+
+    /// What a read miss brings in.
+    pub fn read_fill(mut self, fill: ReadFill) -> SlowConfig {
+        self.fill = fill;
+        self
+    }
+
+    /// Does the flush of a partly valid page cost a read?
+    pub fn rmw(mut self, on: bool) -> SlowConfig {
+        self.rmw = on;
+        self
+    }
+
+    /// Seed of the random choices.
+    pub fn seed(mut self, seed: u64) -> SlowConfig {
+        self.seed = seed;
+        self
+    }
+
+    /// Numbers to draw before the generator is asked.
+    pub fn draws(mut self, draws: &[f64]) -> SlowConfig {
+        self.draws = draws.to_vec();
+        self
+    }
+
+    /// The chips under the cache.
+    pub fn flash(mut self, flash: impl Flash + 'static) -> SlowConfig {
+        self.flash = Box::new(flash);
+        self
+    }
+}
+
+/// One victim unit.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Evicted {
+    /// Dirty pages in program order.
+    pub flush: Vec<u64>,
+    /// Clean pages, ascending.
+    pub drop: Vec<u64>,
+}
+
+/// What one request did.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Row {
+    /// The result column: letters, then words.
+    pub result: String,
+    /// The evicted column, `-` if empty.
+    pub evicted: String,
+    /// The state column.
+    pub state: String,
+    /// Hit or miss per page; empty for TRIM and FLUSH.
+    pub hits: Vec<bool>,
+    /// Victim units in order.
+    pub evictions: Vec<Evicted>,
+    /// Resident pages removed without a flush because newer data exist.
+    pub discards: Vec<u64>,
+    /// Renames that found something, in order.
+    pub remaps: Vec<(u64, u64)>,
+    /// Programs in order, whatever caused them.
+    pub programs: Vec<u64>,
+    /// Flash reads in order, read-modify-write included.
+    pub reads: Vec<u64>,
+}
+
+/// The slow cache.
+pub struct SlowCache {
+    /// Frames and clocks.
+    pub store: Store,
+    /// Counters since the start.
+    pub counts: Counts,
+    pub(super) scheme: Option<Box<dyn SlowScheme>>,
+    pub(super) art: Option<Art>,
+    pub(super) admission: Option<ProCache>,
+    pub(super) read_alloc: bool,
+    pub(super) fill: ReadFill,
+    pub(super) rmw: bool,
+    pub(super) row: Row,
+    pub(super) log: Vec<String>,
+    /// Pages renamed into residence for the request being served.
+    pub(super) renamed: Vec<u64>,
+}
+
+/// Schemes whose papers describe a write buffer (spec 00, `read_alloc`).
+const WRITE_BUFFERS: [&str; 14] = [
+    "req-block",
+    "bplru",
+    "fab",
+    "vbbms",
+    "pud-lru",
+    "bpac",
+    "lb-clock",
+    "ref",
+    "prober",
+    "procache",
+    "refcount",
+    "multihash",
+    "mbf",
+    "twolevel",
+];
+
+fn is_write_buffer(expr: &Expr) -> bool {
+    let own = WRITE_BUFFERS.contains(&expr.name.as_str()) || expr.name == "belady";
+    own || expr.inner.as_deref().is_some_and(is_write_buffer)
+}
+
+impl SlowCache {
+    /// An empty cache under the scheme named by `expression`.
+    ///
+    /// # Errors
+    /// The expression is not understood, or there is no model of a scheme in it.
+    pub fn new(expression: &str, config: SlowConfig) -> Result<SlowCache, String> {
+        let whole = Expr::parse(expression)?;
+        let page = u64::from(config.spp) * 512;
+        let (mut art, mut admission) = (None, None);
+        let mut expr = &whole;
+        loop {
+            match expr.name.as_str() {
+                "cac" if page != 4096 => return Err("cac needs pages of 4096 bytes".to_owned()),
+                "cac" => art = Some(Art::new(expr)?),
+                "procache" => {
+                    let (seed, draws) = (config.seed, &config.draws);
+                    admission = Some(ProCache::new(expr, page, seed, draws)?);
+                }
+                // Without a device nothing is written back in the background.
+                "awb" | "eager" => {}
+                _ => break,
+            }
+            expr = expr.wrapped()?;
+        }
+        let scheme = match expr.name.as_str() {
+            "none" => None,
+            _ => Some(build(expr, config.capacity, config.flash.chips())?),
+        };
+        Ok(SlowCache {
+            store: Store {
+                frames: BTreeMap::new(),
+                capacity: config.capacity,
+                spp: config.spp,
+                now: 0,
+                request: 0,
+                page_seq: 0,
+                writing: false,
+                next: None,
+                flash: config.flash,
+            },
+            counts: Counts::default(),
+            scheme,
+            art,
+            admission,
+            read_alloc: config.read_alloc.unwrap_or(!is_write_buffer(&whole)),
+            fill: config.fill,
+            rmw: config.rmw,
+            row: Row::default(),
+            log: Vec::new(),
+            renamed: Vec::new(),
+        })
+    }
+
+    /// Puts whole dirty pages with their next uses into the cache (the start of belady examples).
+    pub fn preload(&mut self, pages: &[(u64, u64)]) {
+        let full = self.store.full();
+        for &(lpn, next) in pages {
+            let frame = Frame {
+                valid: full,
+                dirty: full,
+            };
+            self.store.frames.insert(lpn, frame);
+            self.store.next = Some(next);
+            let scheme = self.scheme.as_mut().expect("preload needs a cache");
+            scheme.admit(lpn, &self.store);
+            scheme.words();
+        }
+    }
+
+    /// Pages the scheme believes resident, ascending.
+    pub fn scheme_pages(&self) -> Vec<u64> {
+        let mut pages = self.scheme.as_ref().map(|s| s.pages()).unwrap_or_default();
+        pages.sort_unstable();
+        pages
+    }
+
+    /// Serves one request.
+    pub fn step(&mut self, request: &SlowRequest) -> Row {
+        self.row = Row::default();
+        self.log.clear();
+        self.renamed.clear();
+        self.counts.requests += 1;
+        self.counts.arrival_corrections += u64::from(request.arrival < self.store.now);
+        self.store.now = self.store.now.max(request.arrival);
+        self.store.flash.advance(self.store.now);
+        self.store.request += 1;
+        self.store.writing = request.op == Op::Write;
+        let accesses = request.accesses(self.store.spp);
+        match request.op {
+            Op::Read => self.read(request, &accesses),
+            Op::Write => self.write(request, &accesses),
+            Op::Trim => self.trim(&accesses),
+            Op::Flush => self.flush(),
+        }
+        if let Some(art) = &mut self.art {
+            art.map.retain(|cur, _| self.store.frames.contains_key(cur));
+        }
+        self.describe(request.op);
+        self.row.clone()
+    }
+
+    /// Fills in the strings of the row.
+    fn describe(&mut self, op: Op) {
+        let whole_request = self.admission.as_ref().is_some_and(|a| a.rule != "page");
+        let letter = |hit: bool| if hit { "H" } else { "M" };
+        let letters: String = match op {
+            Op::Trim | Op::Flush => "-".to_owned(),
+            _ if whole_request => letter(self.row.hits.iter().all(|&h| h)).to_owned(),
+            _ => self.row.hits.iter().map(|&h| letter(h)).collect(),
+        };
+        self.row.result = match self.row.result.is_empty() {
+            true => letters,
+            false => format!("{letters} {}", self.row.result),
+        };
+        self.row.evicted = match self.log.is_empty() {
+            true => "-".to_owned(),
+            false => self.log.join(" "),
+        };
+        self.row.state = match &self.scheme {
+            Some(scheme) => scheme.state(&self.store),
+            None => "(none)".to_owned(),
+        };
+        if let Some(art) = &self.art {
+            self.row.state += &format!(" ; {}", art.state());
+        }
+        if let Some(note) = self.store.flash.note() {
+            self.row.state += &format!(" {note}");
+        }
+    }
+
+    pub(super) fn say(&mut self, word: &str) {
+        if !self.row.result.is_empty() {
+            self.row.result.push(' ');
+        }
+        self.row.result.push_str(word);
+    }
+
+    pub(super) fn scheme(&mut self) -> (&mut dyn SlowScheme, &Store) {
+        let scheme = self.scheme.as_mut().expect("only a cache asks its scheme");
+        (scheme.as_mut(), &self.store)
+    }
+
+    /// Tells the scheme of the whole request before its pages are served.
+    pub(super) fn classify(&mut self, request: &SlowRequest, accesses: &[Access]) {
+        if self.scheme.is_none() {
+            return;
+        }
+        let span = |&(start, n): &(u64, u32)| (start, start + u64::from(n) - 1);
+        let served = Served {
+            spans: request.extents.iter().map(span).collect(),
+            pages: accesses.iter().map(|a| a.lpn).collect(),
+            renamed: self.renamed.clone(),
+            write: request.op == Op::Write,
+        };
+        let (scheme, store) = self.scheme();
+        scheme.request(&served, store);
+    }
+
+    pub(super) fn finish(&mut self, request: &SlowRequest, sector_hits: u64) {
+        if let Some(scheme) = &mut self.scheme {
+            for word in scheme.words() {
+                self.say(&word);
+            }
+        }
+        let write = request.op == Op::Write;
+        let hits = &self.row.hits;
+        (self.counts).served(write, hits, request.sectors(), sector_hits);
+    }
+}

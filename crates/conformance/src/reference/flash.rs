@@ -1,0 +1,88 @@
+//! What a chip-aware scheme sees of the flash, and what the cache asks of it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The flash below the model: chip states for `ecr` and `gcar`, and a place to note operations.
+pub trait Flash {
+    /// Number of chips; a page belongs to chip `lpn mod chips` (spec 00 section 1).
+    fn chips(&self) -> usize;
+    /// Queue complete time of a chip (spec 40).
+    fn cqct(&self, chip: usize) -> u64;
+    /// Is the chip in GC state (spec 60, `gcar`)?
+    fn in_gc(&self, chip: usize) -> bool;
+    /// Time moves to `now`.
+    fn advance(&mut self, _now: u64) {}
+    /// A page is read.
+    fn read(&mut self, _lpn: u64) {}
+    /// A page is programmed; the time the program waits for its chip, where time is modelled.
+    fn program(&mut self, _lpn: u64) -> Option<u64> {
+        None
+    }
+    /// What a state string says of the chips.
+    fn note(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Chips whose states only the caller changes. Default: one idle chip, that is no device.
+#[derive(Clone, Debug)]
+pub struct Still {
+    /// Queue complete time per chip.
+    pub cqct: Vec<u64>,
+    /// GC state per chip.
+    pub gc: Vec<bool>,
+}
+
+impl Still {
+    /// `chips` idle chips.
+    pub fn idle(chips: usize) -> Still {
+        Still {
+            cqct: vec![0; chips],
+            gc: vec![false; chips],
+        }
+    }
+}
+
+impl Default for Still {
+    fn default() -> Still {
+        Still::idle(1)
+    }
+}
+
+impl Flash for Still {
+    fn chips(&self) -> usize {
+        self.cqct.len()
+    }
+    fn cqct(&self, chip: usize) -> u64 {
+        self.cqct[chip]
+    }
+    fn in_gc(&self, chip: usize) -> bool {
+        self.gc[chip]
+    }
+}
+
+/// Lets a test keep a handle on the flash it gave away.
+impl<F: Flash> Flash for Rc<RefCell<F>> {
+    fn chips(&self) -> usize {
+        self.borrow().chips()
+    }
+    fn cqct(&self, chip: usize) -> u64 {
+        self.borrow().cqct(chip)
+    }
+    fn in_gc(&self, chip: usize) -> bool {
+        self.borrow().in_gc(chip)
+    }
+    fn advance(&mut self, now: u64) {
+        self.borrow_mut().advance(now);
+    }
+    fn read(&mut self, lpn: u64) {
+        self.borrow_mut().read(lpn);
+    }
+    fn program(&mut self, lpn: u64) -> Option<u64> {
+        self.borrow_mut().program(lpn)
+    }
+    fn note(&self) -> Option<String> {
+        self.borrow().note()
+    }
+}

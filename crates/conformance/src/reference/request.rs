@@ -1,0 +1,155 @@
+//! Host requests as the models read them.
+
+use std::collections::BTreeMap;
+
+use destage_types::request::NO_PREV;
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestRef, SectorMask};
+
+/// One host request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlowRequest {
+    /// Kind of request.
+    pub op: Op,
+    /// Arrival, ns.
+    pub arrival: u64,
+    /// First sector and number of sectors of each extent; empty for FLUSH.
+    pub extents: Vec<(u64, u32)>,
+    /// First sector of the old copy of each 4 KiB block; shorter lists mean "none" for the rest.
+    pub prev: Vec<Option<u64>>,
+    /// Part of an atomic write (CAC section 4.3).
+    pub atomic: bool,
+    /// Next use of each page, `None` = never; only belady reads it. See [`look_ahead`].
+    pub next: Vec<Option<u64>>,
+}
+
+/// What a request does to one page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Logical page.
+    pub lpn: u64,
+    /// Sectors of the page that are meant.
+    pub mask: u128,
+}
+
+impl SlowRequest {
+    /// A request with one extent at time 0.
+    pub fn new(op: Op, first_sector: u64, sectors: u32) -> SlowRequest {
+        let extents = if sectors == 0 {
+            Vec::new()
+        } else {
+            vec![(first_sector, sectors)]
+        };
+        SlowRequest {
+            op,
+            arrival: 0,
+            extents,
+            prev: Vec::new(),
+            atomic: false,
+            next: Vec::new(),
+        }
+    }
+
+    /// A request for whole pages `first..=last` of `spp` sectors each.
+    pub fn pages(op: Op, spp: u32, first: u64, last: u64) -> SlowRequest {
+        let sectors = (last - first + 1) * u64::from(spp);
+        SlowRequest::new(op, first * u64::from(spp), sectors as u32)
+    }
+
+    /// A write of whole pages.
+    pub fn write_pages(spp: u32, first: u64, last: u64) -> SlowRequest {
+        SlowRequest::pages(Op::Write, spp, first, last)
+    }
+
+    /// A read of whole pages.
+    pub fn read_pages(spp: u32, first: u64, last: u64) -> SlowRequest {
+        SlowRequest::pages(Op::Read, spp, first, last)
+    }
+
+    /// The page accesses of the request: ascending inside an extent, extents in order.
+    pub fn accesses(&self, spp: u32) -> Vec<Access> {
+        let mut out = Vec::new();
+        for &(start, sectors) in &self.extents {
+            let end = start + u64::from(sectors); // first sector behind the extent
+            let size = u64::from(spp);
+            for lpn in start / size..=(end - 1) / size {
+                let from = start.max(lpn * size) - lpn * size;
+                let to = end.min((lpn + 1) * size) - lpn * size;
+                let mask = SectorMask::span(from as u32, (to - from) as u32).0;
+                out.push(Access { lpn, mask });
+            }
+        }
+        out
+    }
+
+    /// Sectors of all extents.
+    pub fn sectors(&self) -> u64 {
+        self.extents.iter().map(|e| u64::from(e.1)).sum()
+    }
+
+    /// Appends the request to a batch of the product's types.
+    pub fn push_to(&self, batch: &mut RequestBatch) {
+        let (start, sectors) = self.extents.first().copied().unwrap_or((0, 0));
+        let mut head = HostRequest::new(Nanos(self.arrival), self.op, start, sectors);
+        head.atomic = self.atomic;
+        let more: Vec<Extent> = (self.extents.iter().skip(1))
+            .map(|&(start_sector, sectors)| Extent {
+                start_sector,
+                sectors,
+            })
+            .collect();
+        let prev: Vec<u64> = self.prev.iter().map(|p| p.unwrap_or(NO_PREV)).collect();
+        batch.push_with(head, &more, &prev);
+    }
+}
+
+impl From<RequestRef<'_>> for SlowRequest {
+    fn from(request: RequestRef<'_>) -> SlowRequest {
+        let prev = request.prev.iter();
+        SlowRequest {
+            op: request.head.op,
+            arrival: request.head.arrival.0,
+            extents: (request.extents().map(|e| (e.start_sector, e.sectors))).collect(),
+            prev: prev.map(|&p| (p != NO_PREV).then_some(p)).collect(),
+            atomic: request.head.atomic,
+            next: Vec::new(),
+        }
+    }
+}
+
+/// The requests as a batch of the product's types.
+pub fn to_batch(requests: &[SlowRequest]) -> RequestBatch {
+    let mut batch = RequestBatch::with_capacity(requests.len());
+    for request in requests {
+        request.push_to(&mut batch);
+    }
+    batch
+}
+
+/// Fills `next` of every request: the index of the next page access to the same page, counted over
+/// all reads and writes (spec 50 B). A TRIM of the whole page in between means "never".
+///
+/// With `writes_only` (`next_of=write`) only writes count as a next use.
+pub fn look_ahead(requests: &mut [SlowRequest], spp: u32, writes_only: bool) {
+    let full = SectorMask::full(spp).0;
+    let data = |r: &SlowRequest| matches!(r.op, Op::Read | Op::Write);
+    let mut time: u64 = (requests.iter())
+        .filter(|r| data(r))
+        .map(|r| r.accesses(spp).len() as u64)
+        .sum();
+    let mut coming: BTreeMap<u64, u64> = BTreeMap::new();
+    for request in requests.iter_mut().rev() {
+        let accesses = request.accesses(spp);
+        request.next = vec![None; accesses.len()];
+        for (i, access) in accesses.iter().enumerate().rev() {
+            if data(request) {
+                time -= 1;
+                request.next[i] = coming.get(&access.lpn).copied();
+                if request.op == Op::Write || !writes_only {
+                    coming.insert(access.lpn, time);
+                }
+            } else if request.op == Op::Trim && access.mask == full {
+                coming.remove(&access.lpn);
+            }
+        }
+    }
+}

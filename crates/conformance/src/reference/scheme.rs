@@ -1,0 +1,152 @@
+//! What a cache scheme answers (spec 80, contract of an inner scheme), on page numbers.
+
+use super::arc::Arc;
+use super::belady::Belady;
+use super::chips::{ChipLru, Ecr, Gcar};
+use super::expr::Expr;
+use super::lirs::{Lirs, TwoQueue};
+use super::lists::{Cflru, Fifo, Lfu, Lru};
+use super::prober::Prober;
+use super::reqblock::ReqBlock;
+use super::store::Store;
+
+/// A write or read request as classifiers see it.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Sector intervals, first and last inclusive.
+    pub spans: Vec<(u64, u64)>,
+    /// Pages in request order.
+    pub pages: Vec<u64>,
+    /// Pages that were renamed into residence for this request (CAC).
+    pub renamed: Vec<u64>,
+    /// Write or read?
+    pub write: bool,
+}
+
+/// A cache scheme. It keeps orders and history; frames and masks are the cache's.
+///
+/// The cache updates its frames before `touch` and `admit`, and after `victim` and `remove`.
+pub trait SlowScheme {
+    /// A read or write request begins; renames are done, no page was served yet.
+    fn request(&mut self, _served: &Served, _store: &Store) {}
+
+    /// Does this page of the request go past the cache? `store.writing` tells reads from writes.
+    fn bypasses(&mut self, _lpn: u64, _store: &Store) -> bool {
+        false
+    }
+
+    /// A resident page was accessed (hit).
+    fn touch(&mut self, lpn: u64, write: bool, store: &Store);
+
+    /// A resident page was read, but not all sectors were there (D2): no touch.
+    fn partial_miss(&mut self, _lpn: u64, _store: &Store) {}
+
+    /// A page enters; whether it is dirty stands in the store.
+    fn admit(&mut self, lpn: u64, store: &Store);
+
+    /// Adapts to a page that is about to enter; a second call for the same page does nothing.
+    fn expect(&mut self, _incoming: u64) {}
+
+    /// Pages in the order in which they would become victims.
+    fn candidates(&self, incoming: Option<u64>, store: &Store) -> Vec<u64>;
+
+    /// Page `lpn` leaves as the victim, wherever it stands in the candidate order.
+    fn take(&mut self, lpn: u64, store: &Store);
+
+    /// Chooses one victim unit, takes it out and names its pages.
+    fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
+        if let Some(x) = incoming {
+            self.expect(x);
+        }
+        let chosen = self.candidates(incoming, store)[0];
+        self.take(chosen, store);
+        vec![chosen]
+    }
+
+    /// A resident page leaves without trace (TRIM, superseded, migrated).
+    fn remove(&mut self, lpn: u64);
+
+    /// Nothing is remembered of a page that is not resident.
+    fn forget_ghost(&mut self, _lpn: u64) {}
+
+    /// D11. `to` is not resident. False, and nothing changes, if `from` is unknown.
+    fn rename(&mut self, from: u64, to: u64, store: &Store) -> bool;
+
+    /// Dirty pages became clean without leaving.
+    fn cleaned(&mut self, _pages: &[u64], _store: &Store) {}
+
+    /// Words for the result column gathered during the request; forgotten by the call.
+    fn words(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// All resident pages, in any order.
+    fn pages(&self) -> Vec<u64>;
+
+    /// The state column of the worked examples.
+    fn state(&self, store: &Store) -> String;
+}
+
+/// Builds everything below the mapping and admission layers.
+///
+/// # Errors
+/// An unknown scheme, an unknown parameter or a bad value.
+pub fn build(expr: &Expr, capacity: usize, chips: usize) -> Result<Box<dyn SlowScheme>, String> {
+    let inner = |c: usize| expr.wrapped().and_then(|e| build(e, c, chips));
+    Ok(match expr.name.as_str() {
+        "fifo" => expr.keys(&[]).map(|()| Box::new(Fifo::default()))?,
+        "lru" => expr.keys(&[]).map(|()| Box::new(Lru::default()))?,
+        "lfu" => expr.keys(&[]).map(|()| Box::new(Lfu::default()))?,
+        "cflru" => Box::new(Cflru::new(expr, capacity)?),
+        "arc" => expr.keys(&[]).map(|()| Box::new(Arc::new(capacity)))?,
+        "lirs" if expr.word("variant", &["lirs", "two_queue"])? == "two_queue" => {
+            Box::new(TwoQueue::new(expr, capacity)?)
+        }
+        "lirs" => Box::new(Lirs::new(expr, capacity)?),
+        "req-block" => Box::new(ReqBlock::new(expr)?),
+        "belady" => Box::new(Belady::new(expr)?),
+        "ecr-eps" | "cflru-eps" => Box::new(ChipLru::new(expr)?),
+        "prober" => Box::new(Prober::new(expr, inner(capacity)?)?),
+        "gcar" => Box::new(Gcar::new(expr, inner(capacity)?)?),
+        "ecr" => {
+            let share = expr.word("inner-capacity", &["total", "share"])? == "share";
+            let nominal = if share {
+                (capacity / chips).max(1)
+            } else {
+                capacity
+            };
+            let each: Result<Vec<_>, String> = (0..chips).map(|_| inner(nominal)).collect();
+            Box::new(Ecr::new(expr, each?)?)
+        }
+        other => return Err(format!("no model of `{other}`")),
+    })
+}
+
+/// Takes `lpn` out of a list; was it there?
+pub fn take_out(list: &mut Vec<u64>, lpn: u64) -> bool {
+    let before = list.len();
+    list.retain(|&x| x != lpn);
+    list.len() < before
+}
+
+/// Puts `to` where `from` stands; was it there?
+pub fn replace(list: &mut [u64], from: u64, to: u64) -> bool {
+    match list.iter_mut().find(|x| **x == from) {
+        Some(x) => {
+            *x = to;
+            true
+        }
+        None => false,
+    }
+}
+
+/// A list as it is, from the tail to the head.
+pub fn tail_first(list: &[u64]) -> Vec<u64> {
+    list.iter().rev().copied().collect()
+}
+
+/// `[3 2 1]` with the given separator.
+pub fn plain(list: &[u64], separator: &str) -> String {
+    let items: Vec<String> = list.iter().map(u64::to_string).collect();
+    format!("[{}]", items.join(separator))
+}

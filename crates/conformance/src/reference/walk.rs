@@ -1,0 +1,404 @@
+//! The walk of one request through the slow cache (spec 00 section 2, 30 and 50 A).
+
+use super::admission::Verdict;
+use super::cache::{Evicted, ReadFill, SlowCache};
+use super::request::{Access, SlowRequest};
+use super::store::Frame;
+
+impl SlowCache {
+    // ---- reads (D1, D2) ----
+
+    pub(super) fn read(&mut self, request: &SlowRequest, accesses: &[Access]) {
+        self.counts.read_requests += 1;
+        self.classify(request, accesses);
+        let mut sector_hits = 0;
+        for (i, &access) in accesses.iter().enumerate() {
+            self.store.next = request.next.get(i).copied().flatten();
+            self.store.page_seq += 1;
+            let frame = self.store.frames.get(&access.lpn).copied();
+            let valid = frame.unwrap_or_default().valid;
+            sector_hits += u64::from((valid & access.mask).count_ones());
+            let hit = valid & access.mask == access.mask;
+            self.row.hits.push(hit);
+            if !hit {
+                self.read_miss(access, frame);
+            } else if self.admission.as_ref().is_none_or(|a| a.read_touch) {
+                let (scheme, store) = self.scheme();
+                scheme.touch(access.lpn, false, store);
+            }
+        }
+        self.finish(request, sector_hits);
+    }
+
+    fn read_miss(&mut self, access: Access, frame: Option<Frame>) {
+        self.flash_read(access.lpn);
+        if self.scheme.is_none() {
+            return self.log.push(format!("read{{{}}}", access.lpn));
+        }
+        let filled = match self.fill {
+            ReadFill::Page => self.store.full(),
+            ReadFill::Requested => access.mask,
+        };
+        if let Some(mut frame) = frame {
+            frame.valid |= filled;
+            if self.read_alloc {
+                self.store.frames.insert(access.lpn, frame);
+            }
+            let (scheme, store) = self.scheme();
+            return scheme.partial_miss(access.lpn, store);
+        }
+        if !self.read_alloc {
+            return;
+        }
+        let (scheme, store) = self.scheme();
+        if !scheme.bypasses(access.lpn, store) {
+            self.make_room(access.lpn);
+            self.insert(access.lpn, filled, 0);
+        }
+    }
+
+    // ---- writes (D3, D4) ----
+
+    pub(super) fn write(&mut self, request: &SlowRequest, accesses: &[Access]) {
+        self.counts.write_requests += 1;
+        let pairs = self.rename_request(request, accesses);
+        self.classify(request, accesses);
+        let bytes = request.sectors() * 512;
+        let sector_hits = match self.admission.take() {
+            None => {
+                let mut hits = 0;
+                for (i, &access) in accesses.iter().enumerate() {
+                    self.store.next = request.next.get(i).copied().flatten();
+                    hits += self.write_page(access);
+                }
+                hits
+            }
+            Some(mut admission) => {
+                // The classifier's words stand before the verdict.
+                let words = self.scheme().0.words();
+                words.iter().for_each(|w| self.say(w));
+                // With `hit_rule=page` every page is a request of its own.
+                let unit = match admission.rule {
+                    "page" => 1,
+                    _ => accesses.len(),
+                };
+                let mut hits = 0;
+                for pages in accesses.chunks(unit) {
+                    let verdict = admission.judge(pages, bytes, &self.store);
+                    hits += self.obey(verdict, pages);
+                }
+                self.admission = Some(admission);
+                hits
+            }
+        };
+        if let Some(art) = &mut self.art {
+            for (cur, pre) in pairs {
+                if request.atomic {
+                    art.map.remove(&pre);
+                }
+                art.map.insert(cur, (pre, request.atomic));
+            }
+        }
+        self.finish(request, sector_hits);
+    }
+
+    /// Carries out the verdict of the admission layer; how many sectors were cached.
+    fn obey(&mut self, verdict: Verdict, pages: &[Access]) -> u64 {
+        match verdict {
+            Verdict::Update => {
+                self.say("update");
+                pages.iter().map(|&a| self.write_page(a)).sum()
+            }
+            Verdict::Bypass(word) => {
+                self.say(&word);
+                self.invalidate(pages);
+                pages.iter().for_each(|&a| self.bypass(a));
+                0
+            }
+            Verdict::Admit(word) => {
+                self.say(&word);
+                self.admit_whole(pages);
+                0
+            }
+        }
+    }
+
+    /// An ordinary write of one page; how many of its sectors were cached.
+    fn write_page(&mut self, access: Access) -> u64 {
+        if self.scheme.is_none() {
+            self.log.push(format!("flush{{{}}}", access.lpn));
+            self.store.page_seq += 1;
+            self.row.hits.push(false);
+            self.program(access.lpn, access.mask);
+            return 0;
+        }
+        let (scheme, store) = self.scheme();
+        if scheme.bypasses(access.lpn, store) {
+            self.invalidate(&[access]);
+            self.bypass(access);
+            return 0;
+        }
+        self.store.page_seq += 1;
+        let frame = self.store.frames.get(&access.lpn).copied();
+        self.row.hits.push(frame.is_some());
+        self.place(access);
+        u64::from((frame.unwrap_or_default().valid & access.mask).count_ones())
+    }
+
+    /// New data enter the cache: merged into a resident page, or as a new page.
+    fn place(&mut self, access: Access) {
+        if let Some(frame) = self.store.frames.get_mut(&access.lpn) {
+            frame.valid |= access.mask;
+            frame.dirty |= access.mask;
+            let (scheme, store) = self.scheme();
+            scheme.touch(access.lpn, true, store);
+        } else {
+            self.make_room(access.lpn);
+            self.insert(access.lpn, access.mask, access.mask);
+        }
+    }
+
+    /// ProCache: overlap is dropped first, then room is made, then all pages are admitted.
+    fn admit_whole(&mut self, pages: &[Access]) {
+        self.invalidate(pages);
+        loop {
+            let mut entering = pages.to_vec();
+            let (scheme, store) = self.scheme();
+            entering.retain(|a| !store.has(a.lpn) && !scheme.bypasses(a.lpn, store));
+            let (used, capacity) = (self.store.frames.len(), self.store.capacity);
+            if entering.is_empty() || used + entering.len() <= capacity {
+                break;
+            }
+            self.evict(entering[0].lpn);
+        }
+        for &access in pages {
+            let (scheme, store) = self.scheme();
+            if scheme.bypasses(access.lpn, store) {
+                self.bypass(access);
+            } else {
+                self.store.page_seq += 1;
+                self.row.hits.push(false);
+                self.place(access);
+            }
+        }
+    }
+
+    /// Data go straight to flash: a miss.
+    fn bypass(&mut self, access: Access) {
+        self.store.page_seq += 1;
+        self.row.hits.push(false);
+        self.counts.bypassed_pages += 1;
+        self.program(access.lpn, access.mask);
+    }
+
+    /// Covered sectors of cached pages become invalid without a flush: newer data exist.
+    fn invalidate(&mut self, pages: &[Access]) {
+        let mut gone = Vec::new();
+        for &access in pages {
+            if self.cut(access) {
+                gone.push(access.lpn);
+            }
+        }
+        if !gone.is_empty() {
+            let names: Vec<String> = gone.iter().map(u64::to_string).collect();
+            self.log.push(format!("inval{{{}}}", names.join(",")));
+            self.counts.discarded_pages += gone.len() as u64;
+            self.row.discards.extend(gone);
+        }
+    }
+
+    /// Sectors leave a cached page; true if the page left with them.
+    fn cut(&mut self, access: Access) -> bool {
+        let Some(frame) = self.store.frames.get_mut(&access.lpn) else {
+            return false;
+        };
+        let was_dirty = frame.dirty != 0;
+        frame.valid &= !access.mask;
+        frame.dirty &= !access.mask;
+        let (valid, dirty) = (frame.valid, frame.dirty);
+        if valid == 0 {
+            self.remove(access.lpn);
+            return true;
+        }
+        if was_dirty && dirty == 0 {
+            let (scheme, store) = self.scheme();
+            scheme.cleaned(&[access.lpn], store);
+        }
+        false
+    }
+
+    fn remove(&mut self, lpn: u64) {
+        self.scheme().0.remove(lpn);
+        self.store.frames.remove(&lpn);
+    }
+
+    fn insert(&mut self, lpn: u64, valid: u128, dirty: u128) {
+        self.store.frames.insert(lpn, Frame { valid, dirty });
+        let (scheme, store) = self.scheme();
+        scheme.admit(lpn, store);
+    }
+
+    // ---- evictions (D5, D6) and flash ----
+
+    fn make_room(&mut self, incoming: u64) {
+        while self.store.frames.len() >= self.store.capacity {
+            self.evict(incoming);
+        }
+    }
+
+    fn evict(&mut self, incoming: u64) {
+        let (scheme, store) = self.scheme();
+        let mut unit = scheme.victim(Some(incoming), store);
+        unit.sort_unstable();
+        assert!(!unit.is_empty(), "a victim unit holds a page");
+        let (flush, drop): (Vec<u64>, Vec<u64>) =
+            unit.iter().partition(|&&lpn| self.store.dirty(lpn));
+        let mut waits = String::new();
+        for &lpn in &flush {
+            let valid = self.store.frames[&lpn].valid;
+            if let Some(wait) = self.program(lpn, valid) {
+                waits += &format!("@chip{} wait {wait}", self.store.chip(lpn));
+            }
+        }
+        for (word, pages, tail) in [("flush", &flush, waits.as_str()), ("drop", &drop, "")] {
+            if !pages.is_empty() {
+                let names: Vec<String> = pages.iter().map(u64::to_string).collect();
+                self.log
+                    .push(format!("{word}{{{}}}{tail}", names.join(",")));
+            }
+        }
+        for lpn in &unit {
+            let frame = self.store.frames.remove(lpn);
+            assert!(frame.is_some(), "victim {lpn} is not resident");
+        }
+        self.counts.evictions += 1;
+        self.counts.evicted_pages += unit.len() as u64;
+        self.counts.dirty_evictions += u64::from(!flush.is_empty());
+        self.counts.flushed_pages += flush.len() as u64;
+        self.row.evictions.push(Evicted { flush, drop });
+    }
+
+    pub(super) fn flash_read(&mut self, lpn: u64) {
+        self.counts.flash_reads_host += 1;
+        self.row.reads.push(lpn);
+        self.store.flash.read(lpn);
+    }
+
+    /// Programs a page of which `held` sectors are at hand; the rest is read first.
+    fn program(&mut self, lpn: u64, held: u128) -> Option<u64> {
+        if self.rmw && held != self.store.full() {
+            self.flash_read(lpn);
+        }
+        self.counts.flash_writes_host += 1;
+        self.row.programs.push(lpn);
+        self.store.flash.program(lpn)
+    }
+
+    // ---- TRIM (D8) and FLUSH (D9) ----
+
+    pub(super) fn trim(&mut self, accesses: &[Access]) {
+        self.counts.trim_requests += 1;
+        if self.scheme.is_none() {
+            return;
+        }
+        for &access in accesses {
+            let covered = access.mask == self.store.full();
+            if !self.cut(access) && covered {
+                self.scheme().0.forget_ghost(access.lpn);
+            }
+            if let Some(art) = self.art.as_mut().filter(|_| covered) {
+                art.forget(access.lpn);
+            }
+        }
+    }
+
+    pub(super) fn flush(&mut self) {
+        self.counts.flush_requests += 1;
+        let frames = self.store.frames.clone();
+        let dirty: Vec<u64> = (frames.iter())
+            .filter(|(_, f)| f.dirty != 0)
+            .map(|(&lpn, _)| lpn)
+            .collect();
+        for lpn in &dirty {
+            self.program(*lpn, frames[lpn].valid);
+        }
+        for lpn in &dirty {
+            let frame = self.store.frames.get_mut(lpn);
+            frame.expect("FLUSH removes nothing").dirty = 0;
+        }
+        if !dirty.is_empty() {
+            let (scheme, store) = self.scheme();
+            scheme.cleaned(&dirty, store);
+        }
+    }
+
+    // ---- the mapping layer (spec 30) ----
+
+    /// All renames of a write request; the pairs (cur, pre) that enter the table afterwards.
+    fn rename_request(&mut self, request: &SlowRequest, pages: &[Access]) -> Vec<(u64, u64)> {
+        let Some(mut art) = self.art.take() else {
+            return Vec::new();
+        };
+        let mut pairs = Vec::new();
+        for (i, access) in pages.iter().enumerate() {
+            let cur = access.lpn;
+            let given = request.prev.get(i).copied().flatten();
+            let pre = given
+                .map(|sector| sector / u64::from(self.store.spp))
+                .filter(|&pre| pre != cur);
+            let old = pre.and_then(|pre| art.map.get(&pre).copied());
+            art.forget(cur);
+            let Some(pre) = pre else {
+                continue;
+            };
+            pairs.push((cur, pre));
+            if !self.store.has(cur) {
+                self.scheme().0.forget_ghost(cur);
+            }
+            let source = match request.atomic {
+                true => old.map(|(before, _)| before),
+                false => Some(pre),
+            };
+            if let Some(source) = source {
+                if !self.store.has(cur) {
+                    if self.rename(source, cur, art.ghosts) {
+                        art.map.remove(&source);
+                    }
+                } else {
+                    self.discard(source);
+                }
+            }
+            if let Some((before, true)) = old.filter(|_| !request.atomic && art.drop_stale) {
+                self.discard(before);
+            }
+        }
+        self.art = Some(art);
+        pairs
+    }
+
+    fn rename(&mut self, from: u64, to: u64, ghosts: bool) -> bool {
+        let resident = self.store.has(from);
+        let (scheme, store) = self.scheme();
+        if !(resident || ghosts) || !scheme.rename(from, to, store) {
+            return false;
+        }
+        if let Some(frame) = self.store.frames.remove(&from) {
+            self.store.frames.insert(to, frame);
+            self.renamed.push(to);
+        }
+        self.counts.remaps += 1;
+        self.row.remaps.push((from, to));
+        self.log.push(format!("remap {from}->{to}"));
+        true
+    }
+
+    /// Drops a superseded page without a flash write.
+    fn discard(&mut self, lpn: u64) {
+        if self.store.has(lpn) {
+            self.remove(lpn);
+            self.counts.discarded_pages += 1;
+            self.row.discards.push(lpn);
+            self.log.push(format!("discard {lpn}"));
+        }
+    }
+}
