@@ -40,6 +40,10 @@ const OVERFLOW: &str = "does not fit 64 bits";
 const NO_NUMBER: &str = "is not a whole number";
 
 /// Walks over the fields of a line. Behind the last one `position` is `len + 1`.
+///
+/// Slow paths take and return it by value: as long as nobody holds its address, the walk stays
+/// in registers, which is a third of the reading time.
+#[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
     line: Line<'a>,
     separator: u8,
@@ -66,14 +70,17 @@ impl<'a> Fields<'a> {
             self.column += 1;
             return Ok(value);
         }
-        self.u64_by_bytes()
+        let (value, rest) = self.u64_by_bytes()?;
+        *self = rest;
+        Ok(value)
     }
 
     #[cold]
     #[inline(never)]
-    fn u64_by_bytes(&mut self) -> Result<u64, Fault> {
+    fn u64_by_bytes(mut self) -> Result<(u64, Self), Fault> {
         let column = self.column;
-        parse_u64(self.text()?).map_err(|why| Fault::at(column, why))
+        let value = parse_u64(self.text()?).map_err(|why| Fault::at(column, why))?;
+        Ok((value, self))
     }
 
     /// The next field as a number of at most 32 bits.
@@ -122,11 +129,18 @@ impl<'a> Fields<'a> {
             self.column += 1;
             return Ok(());
         }
+        *self = self.integer_by_bytes()?;
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn integer_by_bytes(mut self) -> Result<Self, Fault> {
         let column = self.column;
         let text = self.text()?;
         match text.strip_prefix(b"-").unwrap_or(text) {
             [] => Err(Fault::at(column, EMPTY)),
-            digits if digits.iter().all(u8::is_ascii_digit) => Ok(()),
+            digits if digits.iter().all(u8::is_ascii_digit) => Ok(self),
             _ => Err(Fault::at(column, NO_NUMBER)),
         }
     }
@@ -190,16 +204,22 @@ fn load(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*word))
 }
 
+/// A word with the values of its digits, and the top bit of a byte set from the first byte on
+/// that is no digit; a carry reaches only bytes behind that one.
+#[inline(always)]
+fn nibbles(word: u64) -> (u64, u64) {
+    let nibbles = word ^ 0x3030_3030_3030_3030;
+    let stops = (nibbles.wrapping_add(0x7676_7676_7676_7676) | nibbles) & 0x8080_8080_8080_8080;
+    (nibbles, stops)
+}
+
 /// Value and number of the digits from `at` on. The value is right for at most 19 digits.
 #[inline(always)]
 fn leading_digits(bytes: &[u8], at: usize) -> (u64, usize) {
     const POW10: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
     let (mut value, mut digits) = (0u64, 0);
     while let Some(word) = load(bytes, at + digits) {
-        let nibbles = word ^ 0x3030_3030_3030_3030;
-        // The top bit of a byte is set from the first byte on that is no digit; a carry reaches
-        // only bytes behind that one.
-        let stops = (nibbles.wrapping_add(0x7676_7676_7676_7676) | nibbles) & 0x8080_8080_8080_8080;
+        let (nibbles, stops) = nibbles(word);
         if stops == 0 {
             value = value
                 .wrapping_mul(100_000_000)
@@ -207,13 +227,18 @@ fn leading_digits(bytes: &[u8], at: usize) -> (u64, usize) {
             digits += 8;
             continue;
         }
-        let n = (stops.trailing_zeros() / 8) as usize;
-        // Shifts the n digits to the end of eight; two steps, as n may be 0.
-        let aligned = (nibbles << (8 * (7 - n))) << 8;
-        value = value
-            .wrapping_mul(POW10[n & 7])
-            .wrapping_add(eight_digits(aligned));
-        return (value, digits + n);
+        // 8 x the number of digits, and those shifted to the end of eight; in two steps, as
+        // there may be none.
+        let bits = stops.trailing_zeros() & 56;
+        let low = eight_digits((nibbles << (56 - bits)) << 8);
+        if digits == 0 {
+            return (low, (bits / 8) as usize);
+        }
+        let n = (bits / 8) as usize;
+        return (
+            value.wrapping_mul(POW10[n & 7]).wrapping_add(low),
+            digits + n,
+        );
     }
     (value, digits)
 }
@@ -291,7 +316,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_is_read_as_written(a: u64, b in 0u64..1_000_000_000_000, zeros in 0usize..12) {
+        fn every_number_is_read_as_written(
+            a: u64,
+            b in 0u64..1_000_000_000_000,
+            zeros in 0usize..12,
+        ) {
             let text = format!("{}{a},{b}", "0".repeat(zeros));
             with_fields(&text, |mut f| {
                 prop_assert_eq!(f.u64(), Ok(a));

@@ -145,47 +145,53 @@ impl<F: LineFormat> LineReader<F> {
     }
 
     /// Parses the complete lines of the window until `out` holds `goal` requests.
-    #[inline]
     fn buffered_lines(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
+        if self.discarding && !self.discard_line() {
+            return Ok(());
+        }
         while out.len() < goal {
-            let window = self.input.window();
-            let Some(n) = memchr::memchr(b'\n', &window[self.scanned..]) else {
-                self.scanned = window.len();
-                break;
+            let (padded, len) = (self.input.padded(), self.input.window().len());
+            let mut sink = Sink {
+                out,
+                clock: &mut self.clock,
+                counts: &mut self.counts,
             };
-            let len = self.scanned + n;
-            self.scanned = 0;
-            self.one_line(len, out)?;
-            self.input.consume(len + 1);
+            let (mut start, mut scanned) = (0, self.scanned);
+            let mut bad = None;
+            while sink.out.len() < goal {
+                let Some(n) = memchr::memchr(b'\n', &padded[start + scanned..len]) else {
+                    scanned = len - start;
+                    break;
+                };
+                let line = &padded[start..];
+                let end = scanned + n;
+                scanned = 0;
+                sink.counts.lines += 1;
+                if let Err(fault) = parse(&mut self.format, line, end, &mut sink) {
+                    bad = Some((fault, end));
+                    break;
+                }
+                start += end + 1;
+            }
+            self.scanned = scanned;
+            self.input.consume(start);
+            let Some((fault, end)) = bad else { break };
+            self.bad_line(fault, end)?;
+            self.input.consume(end + 1);
         }
         Ok(())
     }
 
-    /// Parses the `len` first bytes of the window as a line.
-    #[inline(always)]
-    fn one_line(&mut self, len: usize, out: &mut RequestBatch) -> Result<(), TraceError> {
-        self.counts.lines += 1;
-        if self.discarding {
-            self.discarding = false;
-            return Ok(());
-        }
-        let padded = self.input.padded();
-        let mut end = len;
-        while end > 0 && matches!(padded[end - 1], b'\r' | b' ' | b'\t') {
-            end -= 1;
-        }
-        if end == 0 || padded[0] == b'#' {
-            return Ok(());
-        }
-        let mut sink = Sink {
-            out,
-            clock: &mut self.clock,
-            counts: &mut self.counts,
-        };
-        match self.format.line(Line::new(padded, end), &mut sink) {
-            Ok(()) => Ok(()),
-            Err(fault) => self.bad_line(fault, end),
-        }
+    /// Drops the rest of a line that is too long. False if its end is not in the window.
+    #[cold]
+    fn discard_line(&mut self) -> bool {
+        let window = self.input.window();
+        let end = memchr::memchr(b'\n', window);
+        let len = end.map_or(window.len(), |n| n + 1);
+        self.input.consume(len);
+        self.scanned = 0;
+        self.discarding = end.is_none();
+        end.is_some()
     }
 
     #[cold]
@@ -196,7 +202,7 @@ impl<F: LineFormat> LineReader<F> {
             self.counts.skipped_lines += 1;
             return Ok(());
         }
-        let text = &self.input.window()[..len];
+        let text = self.input.window()[..len].trim_ascii_end();
         let number = self.counts.lines;
         let known = self.format.column(usize::from(fault.column));
         let bad = describe(self.info, self.input.file(), number, fault, known, text);
@@ -211,24 +217,26 @@ impl<F: LineFormat> LineReader<F> {
     /// The window holds no line end: gets more bytes, or deals with the end of the trace.
     fn refill(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
         let len = self.input.window().len();
-        if self.discarding {
-            self.input.consume(len);
-            self.scanned = 0;
-        } else if len > MAX_LINE {
-            // The line is counted at its end; the message must name its number now.
+        if len > MAX_LINE {
             self.counts.lines += 1;
-            let result = self.bad_line(Fault::at(Fault::LINE, "is a line of over 16 MiB"), len);
-            self.counts.lines -= 1;
             self.discarding = true;
-            return result;
+            return self.bad_line(Fault::at(Fault::LINE, "is a line of over 16 MiB"), len);
         }
         if self.input.fill()? {
             return Ok(());
         }
         self.state = State::Last;
         let len = self.input.window().len();
-        if len > 0 || self.discarding {
-            self.one_line(len, out)?;
+        if len > 0 {
+            self.counts.lines += 1;
+            let mut sink = Sink {
+                out,
+                clock: &mut self.clock,
+                counts: &mut self.counts,
+            };
+            if let Err(fault) = parse(&mut self.format, self.input.padded(), len, &mut sink) {
+                self.bad_line(fault, len)?;
+            }
             self.input.consume(len);
         }
         Ok(())
@@ -245,6 +253,24 @@ impl<F: LineFormat> LineReader<F> {
             Err(fault) => self.bad_line(fault, 0),
         }
     }
+}
+
+/// Parses the first `len` bytes of `padded`, unless they are a comment or blank.
+#[inline(always)]
+fn parse<F: LineFormat>(
+    format: &mut F,
+    padded: &[u8],
+    len: usize,
+    sink: &mut Sink<'_>,
+) -> Result<(), Fault> {
+    let mut end = len;
+    while end > 0 && matches!(padded[end - 1], b'\r' | b' ' | b'\t') {
+        end -= 1;
+    }
+    if end == 0 || padded[0] == b'#' {
+        return Ok(());
+    }
+    format.line(Line::new(padded, end), sink)
 }
 
 impl<F: LineFormat> TraceReader for LineReader<F> {

@@ -3,8 +3,8 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{msr_lines, read, read_with, refused, skipping};
-use destage_trace::{LoadOptions, Source, TraceError, open};
+use common::{read, read_with, refused, skipping};
+use destage_trace::TraceError;
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, Op, RequestBatch, Tag};
 
@@ -51,73 +51,75 @@ fn msr_sources_that_share_a_beginning_are_told_apart() {
     assert_eq!(streams, [1, 11, 65_537, 1, 2 * 65_536 + 3, 1]);
 }
 
+/// A bad line, and how the message about it goes on behind the number of the line.
+const MSR_ERRORS: &[(&str, &str)] = &[
+    (
+        "-5,h,0,Read,0,512,0",
+        "column 1 (timestamp): `-5` is negative",
+    ),
+    (
+        "18446744073709551616,h,0,Read,0,512,0",
+        "column 1 (timestamp): `18446744073709551616` does not fit",
+    ),
+    (",h,0,Read,0,512,0", "column 1 (timestamp): `` is empty"),
+    ("1,,0,Read,0,512,0", "column 2 (hostname): `` is empty"),
+    (
+        "1,h,x,Read,0,512,0",
+        "column 3 (disk): `x` is not a whole number",
+    ),
+    (
+        "1,h,65536,Read,0,512,0",
+        "column 3 (disk): `65536` is no number of a disk",
+    ),
+    (
+        "1,h,0,Erase,0,512,0",
+        "column 4 (type): `Erase` is no kind of request; allowed: Read or Write",
+    ),
+    (
+        "1,h,0,Read,-512,512,0",
+        "column 5 (offset): `-512` is negative; allowed: bytes",
+    ),
+    (
+        "1,h,0,Read,1.5,512,0",
+        "column 5 (offset): `1.5` is not a whole number",
+    ),
+    (
+        "1,h,0,Read,281474976710656,1,0",
+        "column 5 (offset): `281474976710656` starts or ends behind 256 TiB",
+    ),
+    ("1,h,0,Read,281474976710655,2,0", "column 5 (offset)"),
+    ("1,h,0,Read,18446744073709551615,512,0", "column 5 (offset)"),
+    ("1,h,0,Read,0,0,0", "column 6 (size): `0` is zero"),
+    ("1,h,0,Read,0,18446744073709551615,0", "column 6 (size)"),
+    ("1,h,0,Read,0,-1,0", "column 6 (size): `-1` is negative"),
+    ("1,h,0,Read,0,512", "column 7 (response): `` is missing"),
+    ("1,h,0,Read,0,512,", "column 7 (response): `` is empty"),
+    (
+        "1,h,0,Read,0,512,x",
+        "column 7 (response): `x` is not a whole number",
+    ),
+    (
+        "1,h,0,Read,0,512,0,0",
+        "column 8: `0` is one column too many",
+    ),
+    ("1,h,0,Read,0,512,0,", "column 8: `` is one column too many"),
+    ("1,h,0", "column 4 (type): `` is missing"),
+    ("1", "column 2 (hostname): `` is missing"),
+    (
+        "garbage",
+        "column 1 (timestamp): `garbage` is not a whole number",
+    ),
+    (
+        "1\0,h,0,Read,0,512,0",
+        "column 1 (timestamp): `1\\0` is not a whole number",
+    ),
+    ("1,h,0,Read\0,0,512,0", "column 4 (type): `Read\\0`"),
+];
+
 #[test]
 fn msr_errors_name_line_column_value_and_what_is_allowed() {
     let good = "5,h,0,Read,0,512,0\n";
-    let cases = [
-        (
-            "-5,h,0,Read,0,512,0",
-            "column 1 (timestamp): `-5` is negative",
-        ),
-        (
-            "18446744073709551616,h,0,Read,0,512,0",
-            "column 1 (timestamp): `18446744073709551616` does not fit",
-        ),
-        (",h,0,Read,0,512,0", "column 1 (timestamp): `` is empty"),
-        ("1,,0,Read,0,512,0", "column 2 (hostname): `` is empty"),
-        (
-            "1,h,x,Read,0,512,0",
-            "column 3 (disk): `x` is not a whole number",
-        ),
-        (
-            "1,h,65536,Read,0,512,0",
-            "column 3 (disk): `65536` is no number of a disk",
-        ),
-        (
-            "1,h,0,Erase,0,512,0",
-            "column 4 (type): `Erase` is no kind of request; allowed: Read or Write",
-        ),
-        (
-            "1,h,0,Read,-512,512,0",
-            "column 5 (offset): `-512` is negative; allowed: bytes",
-        ),
-        (
-            "1,h,0,Read,1.5,512,0",
-            "column 5 (offset): `1.5` is not a whole number",
-        ),
-        (
-            "1,h,0,Read,281474976710656,1,0",
-            "column 5 (offset): `281474976710656` starts or ends behind 256 TiB",
-        ),
-        ("1,h,0,Read,281474976710655,2,0", "column 5 (offset)"),
-        ("1,h,0,Read,18446744073709551615,512,0", "column 5 (offset)"),
-        ("1,h,0,Read,0,0,0", "column 6 (size): `0` is zero"),
-        ("1,h,0,Read,0,18446744073709551615,0", "column 6 (size)"),
-        ("1,h,0,Read,0,-1,0", "column 6 (size): `-1` is negative"),
-        ("1,h,0,Read,0,512", "column 7 (response): `` is missing"),
-        ("1,h,0,Read,0,512,", "column 7 (response): `` is empty"),
-        (
-            "1,h,0,Read,0,512,x",
-            "column 7 (response): `x` is not a whole number",
-        ),
-        (
-            "1,h,0,Read,0,512,0,0",
-            "column 8: `0` is one column too many",
-        ),
-        ("1,h,0,Read,0,512,0,", "column 8: `` is one column too many"),
-        ("1,h,0", "column 4 (type): `` is missing"),
-        ("1", "column 2 (hostname): `` is missing"),
-        (
-            "garbage",
-            "column 1 (timestamp): `garbage` is not a whole number",
-        ),
-        (
-            "1\0,h,0,Read,0,512,0",
-            "column 1 (timestamp): `1\\0` is not a whole number",
-        ),
-        ("1,h,0,Read\0,0,512,0", "column 4 (type): `Read\\0`"),
-    ];
-    for (line, expected) in cases {
+    for &(line, expected) in MSR_ERRORS {
         for end in ["", "\n", "\r\n"] {
             let message = refused("msr", format!("{good}{line}{end}"));
             let expected = format!("trace.csv: line 2, {expected}");
@@ -139,46 +141,6 @@ fn msr_errors_name_line_column_value_and_what_is_allowed() {
             "{line}: a bad line moves no clock"
         );
     }
-}
-
-#[test]
-fn times_that_run_back_are_raised_and_counted() {
-    let line = |t: u64| format!("{t},h,0,Read,0,512,0\n");
-    let text = [100, 110, 105, 90, 110, 120].map(line).concat();
-    let trace = read("msr", text).unwrap();
-    assert_eq!(arrivals(&trace.requests), [0, 1000, 1000, 1000, 1000, 2000]);
-    assert_eq!(trace.meta.arrival_corrections, 2);
-    // Before the first request, which is the first correction, not a huge number.
-    let trace = read("msr", [100, 99, 100].map(line).concat()).unwrap();
-    assert_eq!(arrivals(&trace.requests), [0, 0, 0]);
-    assert_eq!(trace.meta.arrival_corrections, 1);
-}
-
-#[test]
-fn a_span_beyond_64_bits_is_an_error() {
-    let text = "0,h,0,Read,0,512,0\n184467440737095516,h,0,Read,0,512,0\n";
-    assert_eq!(
-        read("msr", text).unwrap().requests.records()[1].arrival.0,
-        u64::MAX - 15
-    );
-    let text = "0,h,0,Read,0,512,0\n184467440737095517,h,0,Read,0,512,0\n";
-    let message = refused("msr", text);
-    assert!(
-        message.contains("line 2, column 1 (timestamp)"),
-        "{message}"
-    );
-    assert!(message.contains("584 years"), "{message}");
-}
-
-#[test]
-fn comments_empty_lines_and_line_ends_do_not_matter() {
-    let text = "\u{feff}# a comment, with commas\r\n\r\n1,h,0,Read,0,512,0\r\n   \n\
-                # 2\n2,h,0,Write,0,512,0";
-    let trace = read("", text).unwrap();
-    assert_eq!(trace.meta.requests, 2);
-    assert_eq!(arrivals(&trace.requests), [0, 100]);
-    let message = refused("", format!("{text}\r\n3,h,0,Read,0,0,0"));
-    assert!(message.contains("line 7, column 6"), "{message}");
 }
 
 #[test]
@@ -380,141 +342,4 @@ fn a_wrong_header_is_an_error() {
     assert!(message.contains("line 1, column 9"), "{message}");
     assert!(refused("", "arrival_ns,op\n").contains("is no complete header"));
     assert!(matches!(read("", HEADER), Err(TraceError::Empty { .. })));
-}
-
-#[test]
-fn limits_are_exact_for_requests_of_several_lines() {
-    let text = format!(
-        "{GROUPS}9,R,0,8,0,,0,,\n8,W,0,8,0,,0,,1\n8,W,64,8,0,,0,,1\n7,R,0,8,0,,0,,\n\
-         6,R,0,8,0,,0,,\n"
-    );
-    for (limit, corrections) in [(1, 0), (2, 1), (3, 2), (4, 3), (5, 3)] {
-        let options = LoadOptions {
-            limit: Some(limit),
-            ..LoadOptions::default()
-        };
-        let trace = read_with("", &text, &options).unwrap();
-        let requests = limit.min(4);
-        assert_eq!(trace.meta.requests, requests);
-        assert_eq!(trace.requests.len() as u64, requests);
-        assert_eq!(trace.meta.arrival_corrections, corrections);
-        if limit > 1 {
-            assert_eq!(
-                trace.requests.get(1).extents().count(),
-                2,
-                "the group is whole"
-            );
-        }
-    }
-    let options = LoadOptions {
-        limit: Some(0),
-        ..LoadOptions::default()
-    };
-    assert!(matches!(
-        read_with("", &text, &options),
-        Err(TraceError::Empty { .. })
-    ));
-}
-
-#[test]
-fn nothing_and_nonsense_are_errors() {
-    for format in ["", "msr", "block-list", "destage"] {
-        for text in ["", "\n\n", "# only\n# comments"] {
-            let error = read(format, text).err();
-            assert!(
-                matches!(error, Some(TraceError::Empty { .. })),
-                "{format}: {error:?}"
-            );
-        }
-        let binary: Vec<u8> = (0..5_000u32).map(|i| (i * i % 251) as u8).collect();
-        assert!(read(format, binary).is_err());
-    }
-    let error = read_with("msr", "a\nb\nc\n", &skipping()).err().unwrap();
-    let message = error.to_string();
-    assert!(matches!(error, TraceError::AllBad { lines: 3, .. }));
-    assert!(
-        message.contains("the first: trace.csv: line 1, column 1"),
-        "{message}"
-    );
-    let message = refused("", "1,2\n3,4\n");
-    assert!(
-        message.contains("first line `1,2`; known: destage, msr, block-list"),
-        "{message}"
-    );
-    let message = refused("msrr", "1\n");
-    assert!(message.contains("did you mean `msr`"), "{message}");
-}
-
-#[test]
-fn only_the_first_messages_are_kept() {
-    let text = format!("{}{}", "bad\n".repeat(1_000), msr_lines(3));
-    let trace = read_with("msr", text, &skipping()).unwrap();
-    assert_eq!(trace.meta.skipped_lines, 1_000);
-    assert_eq!(trace.meta.skipped_samples.len(), 5);
-    assert_eq!(trace.meta.requests, 3);
-}
-
-#[test]
-fn very_long_lines() {
-    // Within the limit: longer than the first buffer, and read.
-    let blocks = 200_000;
-    let prev = vec!["123456"; blocks].join(";");
-    let text = format!("{HEADER}0,W,0,{},0,{prev},0\n1,R,0,8,0,,0\n", blocks * 8);
-    let trace = read("", text).unwrap();
-    assert_eq!(trace.requests.get(0).prev.len(), blocks);
-    assert_eq!(trace.meta.requests, 2);
-    // Beyond it: one bad line, in bounded memory, wherever it stands.
-    let long = "7".repeat(40 << 20);
-    for text in [
-        format!("{long}\n1\n2\n"),
-        format!("1\n{long}\n2\n"),
-        format!("1\n2\n{long}"),
-    ] {
-        let trace = read_with("block-list", &text, &skipping()).unwrap();
-        assert_eq!((trace.meta.requests, trace.meta.skipped_lines), (2, 1));
-        let message = refused("block-list", &text);
-        assert!(message.contains("is a line of over 16 MiB"), "{message}");
-        let line = 1 + text.split('\n').position(|l| l.len() > 99).unwrap();
-        assert!(message.contains(&format!("line {line}: `777")), "{message}");
-    }
-}
-
-#[test]
-fn streaming_gives_bounded_batches_and_the_same_requests() {
-    let text = msr_lines(50_000);
-    let whole = read("", &text).unwrap();
-    let source = Source::bytes("x", text.into_bytes());
-    let mut reader = open(source, &LoadOptions::default()).unwrap();
-    let (mut batch, mut at) = (RequestBatch::new(), 0);
-    loop {
-        batch.clear();
-        let n = reader.next_batch(&mut batch).unwrap();
-        if n == 0 {
-            break;
-        }
-        assert!(n == batch.len() && n <= 8_192);
-        assert_eq!(batch.records(), &whole.requests.records()[at..at + n]);
-        at += n;
-    }
-    assert_eq!(at, 50_000);
-    assert_eq!(
-        reader.next_batch(&mut batch).unwrap(),
-        0,
-        "the end stays the end"
-    );
-    assert_eq!(reader.progress().0, msr_lines(50_000).len() as u64);
-    let mut meta = reader.finish().unwrap();
-    meta.name = whole.meta.name.clone();
-    assert_eq!(meta, whole.meta);
-}
-
-#[test]
-fn requests_before_a_bad_line_are_delivered_and_nothing_after_it() {
-    let text = "1\n2\nx\n4\n";
-    let mut reader = open(Source::bytes("x", text), &LoadOptions::default()).unwrap();
-    let mut batch = RequestBatch::new();
-    assert!(reader.next_batch(&mut batch).is_err());
-    assert_eq!(batch.len(), 2);
-    assert_eq!(reader.next_batch(&mut batch).unwrap(), 0);
-    assert_eq!(batch.len(), 2);
 }

@@ -98,12 +98,14 @@ impl Msr {
             fields.skip(self.source_len, 2);
             return Ok(self.stream);
         }
-        self.other_stream(fields)
+        let (stream, rest) = self.other_stream(*fields)?;
+        *fields = rest;
+        Ok(stream)
     }
 
     #[cold]
     #[inline(never)]
-    fn other_stream(&mut self, fields: &mut Fields<'_>) -> Result<u32, Fault> {
+    fn other_stream<'a>(&mut self, mut fields: Fields<'a>) -> Result<(u32, Fields<'a>), Fault> {
         let rest = fields.rest();
         let host = fields.text()?;
         let disk = fields.u64()?;
@@ -123,7 +125,7 @@ impl Msr {
         }
         self.stream = (index as u32) << 16 | u32::from(disk);
         self.remember(rest, rest.len() - fields.rest().len());
-        Ok(self.stream)
+        Ok((self.stream, fields))
     }
 
     fn remember(&mut self, text: &[u8], len: usize) {
