@@ -145,9 +145,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next eight bytes, the first one lowest. They may reach beyond the line.
+    /// The next eight bytes, the first one lowest. They may reach beyond the line, but start in
+    /// it: 0 if no field is left, as the next line may begin with what is looked for.
     #[inline(always)]
     pub fn peek(&self) -> u64 {
+        if self.position > self.line.len {
+            return 0;
+        }
         load(self.line.padded, self.position).unwrap_or(0)
     }
 

@@ -343,3 +343,12 @@ fn a_wrong_header_is_an_error() {
     assert!(refused("", "arrival_ns,op\n").contains("is no complete header"));
     assert!(matches!(read("", HEADER), Err(TraceError::Empty { .. })));
 }
+
+#[test]
+fn a_line_cut_before_its_type_does_not_borrow_that_of_the_next() {
+    let message = refused("msr", "1,h,0\nRead,0,512,0\n");
+    assert!(
+        message.contains("line 1, column 4 (type): `` is missing"),
+        "{message}"
+    );
+}
