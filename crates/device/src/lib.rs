@@ -1,3 +1,4 @@
 //! The flash array: timing, queues, translation layer and its policies.
 
+pub mod config;
 pub mod nand;

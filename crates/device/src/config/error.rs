@@ -1,0 +1,140 @@
+//! What can be wrong with a device: which key, which value, from where, and what is allowed.
+
+use super::layers::Origin;
+use destage_types::UnitError;
+use thiserror::Error;
+
+/// Why a device cannot be loaded.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// No preset has this name.
+    #[error(
+        "unknown device preset `{name}`; did you mean `{nearest}`? known: {known} \
+         (a device file ends in `.toml`)"
+    )]
+    UnknownPreset {
+        /// The name given.
+        name: String,
+        /// The nearest preset.
+        nearest: &'static str,
+        /// All presets.
+        known: String,
+    },
+    /// The device file cannot be read.
+    #[error("device file `{path}` cannot be read: {reason}")]
+    Unreadable {
+        /// The path as given.
+        path: String,
+        /// What the operating system says.
+        reason: String,
+    },
+    /// The device file is not TOML.
+    #[error("device file `{path}`, line {line}, column {column}: {reason}")]
+    Syntax {
+        /// The path as given.
+        path: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What the parser says.
+        reason: String,
+    },
+    /// Values are wrong: every one of them, in the order of the keys.
+    #[error("device `{device}`: {}{}", count(.faults.len()), list(.faults))]
+    Faults {
+        /// Preset or path as given.
+        device: String,
+        /// Never empty.
+        faults: Vec<Fault>,
+    },
+}
+
+fn count(n: usize) -> String {
+    if n == 1 {
+        String::new()
+    } else {
+        format!("{n} faults")
+    }
+}
+
+fn list(faults: &[Fault]) -> String {
+    match faults {
+        [one] => one.to_string(),
+        many => many.iter().map(|fault| format!("\n  {fault}")).collect(),
+    }
+}
+
+/// One wrong value.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("`{key}` = {value} ({origin}): {reason}")]
+pub struct Fault {
+    /// The key; of a fault between several keys, the first of them.
+    pub key: String,
+    /// The value as TOML.
+    pub value: String,
+    /// Which layer gave it.
+    pub origin: Origin,
+    /// What is wrong.
+    pub reason: Reason,
+}
+
+/// What is wrong with a value.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// No such key.
+    #[error("unknown key; did you mean `{nearest}`?")]
+    UnknownKey {
+        /// The nearest known key.
+        nearest: &'static str,
+    },
+    /// The key exists but cannot be given there.
+    #[error("{0}")]
+    NotHere(&'static str),
+    /// Another type is expected.
+    #[error("wrong type: {expected} is expected")]
+    Type {
+        /// What is expected, with an example.
+        expected: String,
+    },
+    /// A size or time that cannot be read.
+    #[error("{0}")]
+    Unit(UnitError),
+    /// A number outside its range.
+    #[error("out of range; allowed: {allowed}")]
+    Range {
+        /// The allowed range.
+        allowed: String,
+    },
+    /// A word that the key does not know.
+    #[error("unknown value; did you mean `{nearest}`? allowed: {allowed}")]
+    Word {
+        /// The nearest allowed word.
+        nearest: &'static str,
+        /// All allowed words.
+        allowed: String,
+    },
+    /// A feature that is not available.
+    #[error("not available yet; available: {available}")]
+    NotAvailable {
+        /// What can be asked for instead.
+        available: String,
+    },
+    /// The value does not go together with others.
+    #[error("{0}")]
+    Impossible(String),
+    /// Not of the form `key=value`.
+    #[error("a setting has the form `key=value`, such as `t_read=25us`")]
+    NotASetting,
+}
+
+/// The known word nearest to `given`; of equally near ones the first.
+pub(super) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> &'a str {
+    let given = given.to_ascii_lowercase();
+    known
+        .into_iter()
+        .min_by_key(|word| strsim::damerau_levenshtein(&given, word))
+        .expect("every list of known words has one")
+}

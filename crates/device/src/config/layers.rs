@@ -1,0 +1,343 @@
+//! Layers of values, where each effective value comes from, and loading.
+
+use super::error::{Fault, Reason, nearest};
+use super::keys::{COMMAND_KEYS, KEYS, position};
+use super::presets::{self, DEFAULT_PRESET, Preset, preset_names};
+use super::{ConfigError, DeviceConfig, build};
+use std::{fmt, io};
+use toml::{Table, Value};
+
+/// The layer that gave a value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// The built-in `default` preset.
+    BuiltIn,
+    /// A preset.
+    Preset(String),
+    /// A device file, by its path as given.
+    File(String),
+    /// `--set`.
+    Set,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::BuiltIn => f.write_str("built-in"),
+            Origin::Preset(name) => write!(f, "preset {name}"),
+            Origin::File(path) => write!(f, "file {path}"),
+            Origin::Set => f.write_str("--set"),
+        }
+    }
+}
+
+/// One effective value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Setting {
+    /// The key.
+    pub key: &'static str,
+    /// The value as TOML, with its unit.
+    pub value: String,
+    /// The layer that gave it.
+    pub origin: Origin,
+}
+
+/// A device with the origin of every value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EffectiveDevice {
+    config: DeviceConfig,
+    settings: Vec<Setting>,
+    notices: Vec<String>,
+}
+
+pub(super) struct Entry {
+    pub value: Value,
+    pub origin: Origin,
+}
+
+/// The values of all keys after layering, and what was wrong on the way.
+pub(super) struct Layers {
+    pub entries: Vec<Option<Entry>>,
+    pub faults: Vec<Fault>,
+}
+
+impl Layers {
+    fn new() -> Layers {
+        let mut layers = Layers {
+            entries: KEYS.iter().map(|_| None).collect(),
+            faults: Vec::new(),
+        };
+        let preset = presets::find(DEFAULT_PRESET).expect("the default preset is built in");
+        layers.preset(preset, Origin::BuiltIn);
+        layers
+    }
+
+    fn preset(&mut self, preset: &Preset, origin: Origin) {
+        let table: Table = preset.text.parse().expect("presets are valid TOML");
+        self.table(table, origin);
+    }
+
+    fn named_preset(&mut self, preset: &Preset) {
+        if preset.name != DEFAULT_PRESET {
+            self.preset(preset, Origin::Preset(preset.name.to_owned()));
+        }
+    }
+
+    fn table(&mut self, table: Table, origin: Origin) {
+        for (key, value) in table {
+            self.put(&key, value, origin.clone());
+        }
+    }
+
+    fn put(&mut self, key: &str, value: Value, origin: Origin) {
+        let reason = match key {
+            "raw" => Reason::NotHere("derived: the product of the counts; change those"),
+            "base" if origin == Origin::Set => {
+                Reason::NotHere("only a device file has a base; name the preset as the device")
+            }
+            _ => match self.entries.get_mut(position(key)) {
+                Some(entry) => {
+                    *entry = Some(Entry { value, origin });
+                    return;
+                }
+                None => Reason::UnknownKey {
+                    nearest: nearest(key, KEYS.iter().copied()),
+                },
+            },
+        };
+        self.fault(key, &value, origin, reason);
+    }
+
+    fn fault(&mut self, key: &str, value: &Value, origin: Origin, reason: Reason) {
+        let (key, value) = (key.to_owned(), value.to_string());
+        self.faults.push(Fault {
+            key,
+            value,
+            origin,
+            reason,
+        });
+    }
+
+    /// The base preset of a device file goes below the file.
+    fn base(&mut self, table: &Table, origin: &Origin) {
+        let Some(base) = table.get("base") else {
+            return;
+        };
+        let reason = match base.as_str().map(|name| (name, presets::find(name))) {
+            Some((_, Some(preset))) => return self.named_preset(preset),
+            Some((name, None)) => Reason::Word {
+                nearest: nearest(name, preset_names()),
+                allowed: preset_names().collect::<Vec<_>>().join(", "),
+            },
+            None => Reason::Type {
+                expected: "the name of a preset".to_owned(),
+            },
+        };
+        self.fault("base", base, origin.clone(), reason);
+    }
+
+    fn file(&mut self, path: &str, text: &str) -> Result<(), ConfigError> {
+        let mut table: Table = text.parse().map_err(|error| syntax(path, text, &error))?;
+        let origin = Origin::File(path.to_owned());
+        self.base(&table, &origin);
+        if !table.contains_key("name") {
+            let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+            let stem = file.strip_suffix(".toml").unwrap_or(file);
+            table.insert("name".to_owned(), Value::String(stem.to_owned()));
+        }
+        self.table(table, origin);
+        Ok(())
+    }
+
+    fn set(&mut self, text: &str) {
+        let Some((key, value)) = text.split_once('=') else {
+            let value = Value::String(text.to_owned());
+            return self.fault(text, &value, Origin::Set, Reason::NotASetting);
+        };
+        let (key, value) = (key.trim(), bare_value(value.trim()));
+        let Some(field) = key.strip_prefix("precondition.") else {
+            return self.put(key, value, Origin::Set);
+        };
+        // One field of the table: the others stay what the lower layers say.
+        let below = self.entries[position("precondition")].as_ref();
+        let mut table = match below.map(|entry| &entry.value) {
+            Some(Value::Table(table)) => table.clone(),
+            Some(Value::String(word)) if word == "trace" => {
+                Table::from_iter([("trace".to_owned(), Value::Boolean(true))])
+            }
+            _ => Table::new(),
+        };
+        table.insert(field.to_owned(), value);
+        self.put("precondition", Value::Table(table), Origin::Set);
+    }
+
+    fn finish(mut self, device: &str) -> Result<EffectiveDevice, ConfigError> {
+        let (config, notices) = build::build(&mut self);
+        self.faults.sort_by_key(|fault| {
+            position(
+                fault
+                    .key
+                    .split('.')
+                    .next()
+                    .expect("split gives one part at least"),
+            )
+        });
+        match (config, self.faults) {
+            (Some(config), faults) if faults.is_empty() => {
+                let settings = settings(&config, &self.entries);
+                Ok(EffectiveDevice {
+                    config,
+                    settings,
+                    notices,
+                })
+            }
+            (_, faults) => Err(ConfigError::Faults {
+                device: device.to_owned(),
+                faults,
+            }),
+        }
+    }
+}
+
+/// A value of `--set`: TOML where it is TOML, else a word or a number with its unit.
+fn bare_value(text: &str) -> Value {
+    let table = format!("value = {text}").parse::<Table>();
+    match table.map(|mut table| (table.len(), table.remove("value"))) {
+        Ok((1, Some(value))) => value,
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+fn syntax(path: &str, text: &str, error: &toml::de::Error) -> ConfigError {
+    let at = error.span().map_or(0, |span| span.start.min(text.len()));
+    let before = text.get(..at).unwrap_or_default();
+    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+    ConfigError::Syntax {
+        path: path.to_owned(),
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+        reason: error.message().to_owned(),
+    }
+}
+
+fn settings(config: &DeviceConfig, entries: &[Option<Entry>]) -> Vec<Setting> {
+    let origin = |key: &str| {
+        let given = entries[position(key)].as_ref();
+        let given = given.or_else(|| match COMMAND_KEYS.contains(&key) {
+            true => entries[position("t_cmd")].as_ref(),
+            false => None,
+        });
+        given
+            .expect("the default preset names every other key")
+            .origin
+            .clone()
+    };
+    let entries = config.entries().into_iter();
+    entries
+        .map(|(key, value)| Setting {
+            key,
+            value,
+            origin: origin(key),
+        })
+        .collect()
+}
+
+impl EffectiveDevice {
+    /// The preset `name` with the settings of `--set` (`key=value`) on top.
+    ///
+    /// # Errors
+    /// An unknown preset; every wrong setting.
+    pub fn from_preset(name: &str, sets: &[String]) -> Result<EffectiveDevice, ConfigError> {
+        let Some(preset) = presets::find(name) else {
+            return Err(ConfigError::UnknownPreset {
+                name: name.to_owned(),
+                nearest: nearest(name, preset_names()),
+                known: preset_names().collect::<Vec<_>>().join(", "),
+            });
+        };
+        let mut layers = Layers::new();
+        layers.named_preset(preset);
+        sets.iter().for_each(|set| layers.set(set));
+        layers.finish(name)
+    }
+
+    /// The device file `text`, called `path` in messages, with `--set` on top. Without a `name`
+    /// the device is called as the file.
+    ///
+    /// # Errors
+    /// Text that is not TOML; every wrong value.
+    pub fn from_text(
+        path: &str,
+        text: &str,
+        sets: &[String],
+    ) -> Result<EffectiveDevice, ConfigError> {
+        let mut layers = Layers::new();
+        layers.file(path, text)?;
+        sets.iter().for_each(|set| layers.set(set));
+        layers.finish(path)
+    }
+
+    /// What `--device` names: a path (it ends in `.toml` or has a separator), which `read` reads,
+    /// or a preset.
+    ///
+    /// # Errors
+    /// As [`EffectiveDevice::from_preset`] and [`EffectiveDevice::from_text`]; a file that cannot
+    /// be read.
+    pub fn load(
+        device: &str,
+        sets: &[String],
+        read: impl FnOnce(&str) -> io::Result<String>,
+    ) -> Result<EffectiveDevice, ConfigError> {
+        if !device.ends_with(".toml") && !device.contains(['/', '\\']) {
+            return EffectiveDevice::from_preset(device, sets);
+        }
+        let text = read(device).map_err(|error| ConfigError::Unreadable {
+            path: device.to_owned(),
+            reason: error.to_string(),
+        })?;
+        EffectiveDevice::from_text(device, &text, sets)
+    }
+
+    /// The values.
+    pub fn config(&self) -> &DeviceConfig {
+        &self.config
+    }
+
+    /// The values, without their origins.
+    pub fn into_config(self) -> DeviceConfig {
+        self.config
+    }
+
+    /// Every key with its effective value and origin, in the order of the preset tables.
+    pub fn settings(&self) -> &[Setting] {
+        &self.settings
+    }
+
+    /// What differs from what the device asks for, one sentence each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// The device as a file: every effective value with its unit, its layer and its source.
+    pub fn toml_text(&self) -> String {
+        let mut text: String = self
+            .notices
+            .iter()
+            .map(|notice| format!("# note: {notice}\n"))
+            .collect();
+        for Setting { key, value, origin } in &self.settings {
+            let preset = match origin {
+                Origin::BuiltIn => presets::find(DEFAULT_PRESET),
+                Origin::Preset(name) => presets::find(name),
+                _ => None,
+            };
+            let source = preset.and_then(|preset| preset.source(key));
+            let line = format!("{key} = {value}");
+            let source = source
+                .map(|source| format!(": {source}"))
+                .unwrap_or_default();
+            text.push_str(&format!("{line:<62} # {origin}{source}\n"));
+        }
+        text
+    }
+}

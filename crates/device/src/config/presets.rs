@@ -1,0 +1,58 @@
+//! The presets, embedded: one per device table of the papers (spec 95), and the built-in default.
+
+/// A device file that comes with the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// What `--device` and `base` call it.
+    pub name: &'static str,
+    /// The device file; the comment behind each value names its source.
+    pub text: &'static str,
+}
+
+macro_rules! preset {
+    ($name:literal) => {
+        Preset {
+            name: $name,
+            text: include_str!(concat!("../../../../presets/", $name, ".toml")),
+        }
+    };
+}
+
+/// Name of the lowest layer of every device.
+pub const DEFAULT_PRESET: &str = "default";
+
+static PRESETS: [Preset; 6] = [
+    preset!("default"),
+    preset!("req-block-128g"),
+    preset!("prober-512g"),
+    preset!("cac-128g"),
+    preset!("ecr-64g"),
+    preset!("procache-32g"),
+];
+
+/// All presets, the default first.
+pub fn presets() -> &'static [Preset] {
+    &PRESETS
+}
+
+/// The names of all presets.
+pub fn preset_names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|preset| preset.name)
+}
+
+/// The preset called `name`.
+pub(super) fn find(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+impl Preset {
+    /// The comment behind the value of `key`: its source.
+    pub fn source(&self, key: &str) -> Option<&'static str> {
+        let is_key = |line: &&str| {
+            let rest = line.strip_prefix(key).map(str::trim_start);
+            rest.is_some_and(|rest| rest.starts_with('='))
+        };
+        let (_, comment) = self.text.lines().find(is_key)?.split_once('#')?;
+        Some(comment.trim())
+    }
+}

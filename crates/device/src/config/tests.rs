@@ -1,0 +1,339 @@
+use super::*;
+use std::io;
+
+fn sets(list: &[&str]) -> Vec<String> {
+    list.iter().map(|&s| s.to_owned()).collect()
+}
+
+fn preset(name: &str) -> EffectiveDevice {
+    EffectiveDevice::from_preset(name, &[]).unwrap()
+}
+
+fn faults(preset: &str, list: &[&str]) -> Vec<String> {
+    match EffectiveDevice::from_preset(preset, &sets(list)) {
+        Err(ConfigError::Faults { faults, .. }) => faults.iter().map(Fault::to_string).collect(),
+        other => panic!("faults expected, not {other:?}"),
+    }
+}
+
+fn only_fault(list: &[&str]) -> String {
+    let found = faults("default", list);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].clone()
+}
+
+#[test]
+fn presets_have_the_sizes_of_the_tables() {
+    let gib = |n: f64| (n * (1u64 << 30) as f64) as u64;
+    for (name, raw, logical) in [
+        ("default", 32.0, 29.76),
+        ("req-block-128g", 128.0, 115.2),
+        ("prober-512g", 1024.0, 716.8),
+        ("cac-128g", 128.0, 115.2),
+        ("ecr-64g", 64.0, 54.4),
+        ("procache-32g", 32.0, 29.76),
+    ] {
+        let device = preset(name);
+        let config = device.config();
+        assert_eq!(config.name, name);
+        assert_eq!(config.geometry.raw_bytes(), gib(raw), "{name}");
+        let bytes = config.logical_pages() * config.geometry.page.bytes();
+        let whole = gib(logical) / config.geometry.page.bytes() * config.geometry.page.bytes();
+        assert_eq!(bytes, whole, "{name}");
+    }
+}
+
+#[test]
+fn presets_name_every_key_and_its_source() {
+    for preset in presets() {
+        let table: toml::Table = preset.text.parse().unwrap();
+        for (key, _) in self::preset("default").config().entries() {
+            let given = table.contains_key(key);
+            assert!(
+                given || keys::COMMAND_KEYS.contains(&key),
+                "{}: {key}",
+                preset.name
+            );
+            assert_eq!(
+                preset.source(key).is_some_and(|s| !s.is_empty()),
+                given,
+                "{key}"
+            );
+        }
+        assert_eq!(table.len(), keys::KEYS.len() - 1 - keys::COMMAND_KEYS.len());
+    }
+}
+
+#[test]
+fn entries_follow_the_keys() {
+    let keys: Vec<&str> = preset("default")
+        .config()
+        .entries()
+        .iter()
+        .map(|e| e.0)
+        .collect();
+    let known: Vec<&str> = keys::KEYS
+        .iter()
+        .copied()
+        .filter(|&k| k != "base")
+        .collect();
+    assert_eq!(keys, known);
+}
+
+#[test]
+fn values_of_two_presets() {
+    let device = preset("ecr-64g");
+    let ecr = device.config();
+    assert_eq!(
+        (ecr.t_read, ecr.t_program),
+        (Picos(25_000_000), Picos(200_000_000))
+    );
+    assert_eq!(ecr.page_transfer(), Nanos(105_600), "8 x 528 B x 25 ns");
+    assert_eq!(
+        (ecr.frontier, ecr.gc_unit, ecr.queue_per),
+        (Unit::Chip, Unit::Chip, QueuePer::Chip)
+    );
+    assert!(ecr.summary_page);
+    assert_eq!(ecr.data_pages_per_block(), 63);
+    // 5 % of 8 x 512 x 64 pages is 13107.2.
+    assert_eq!(ecr.gc_threshold_pages(), 13_108);
+    assert_eq!(ecr.gc_threshold_pages_per_chip(), 13_108);
+    assert_eq!(ecr.cache, ByteSize(32 << 20));
+    let device = preset("req-block-128g");
+    let rb = device.config();
+    assert_eq!(rb.page_transfer(), Nanos(40_960));
+    assert_eq!(
+        rb.t_cmd_erase,
+        Picos(70_000),
+        "t_cmd is the default of all three"
+    );
+    // 10 % of the spare tenth of a plane of 8192 x 64 pages: 5242.88, four planes per chip.
+    assert_eq!(rb.gc_threshold_pages(), 5_243);
+    assert_eq!(rb.gc_threshold_pages_per_chip(), 4 * 5_243);
+}
+
+#[test]
+fn without_gc_presets_run_from_the_trace_and_say_so() {
+    for (name, asked) in [
+        ("ecr-64g", true),
+        ("prober-512g", true),
+        ("cac-128g", false),
+    ] {
+        let device = preset(name);
+        assert_eq!(device.config().precondition, Precondition::TRACE, "{name}");
+        let said = device.notices().iter().any(|n| n.contains("until_gc"));
+        assert_eq!(said, asked, "{name}");
+        assert!(device.notices()[0].contains("no garbage collection"));
+    }
+    let quiet = EffectiveDevice::from_preset("default", &sets(&["gc_policy=none"])).unwrap();
+    assert!(quiet.notices().is_empty());
+    let asked = faults("ecr-64g", &["precondition.fill=0.5"]);
+    assert!(
+        asked[0].contains("not available yet; available: overwrite = 0"),
+        "{asked:?}"
+    );
+}
+
+#[test]
+fn later_layers_win_and_values_keep_their_origin() {
+    let file = "base = \"cac-128g\"\nt_read = \"30us\"\nt_cmd = \"1us\"\nt_cmd_erase = \"2us\"\n";
+    let set = sets(&[
+        "t_program=1.5ms",
+        "precondition.fill=0.25",
+        "allocation_order=plane,die,chip,channel",
+    ]);
+    let device = EffectiveDevice::from_text("dir/mine.toml", file, &set).unwrap();
+    let config = device.config();
+    assert_eq!(config.name, "mine");
+    assert_eq!(config.geometry.channels, 8);
+    assert_eq!(config.t_read, Picos(30_000_000));
+    assert_eq!(
+        (config.t_cmd_read, config.t_cmd_erase),
+        (Picos(1_000_000), Picos(2_000_000))
+    );
+    assert!(config.precondition.trace, "the other fields stay");
+    assert_eq!(config.precondition.fill.to_string(), "0.25");
+    assert_eq!(config.allocation_order[0], Axis::Plane);
+    let origin = |key: &str| {
+        let found = device.settings().iter().find(|s| s.key == key).unwrap();
+        found.origin.to_string()
+    };
+    assert_eq!(origin("channels"), "preset cac-128g");
+    assert_eq!(origin("t_read"), "file dir/mine.toml");
+    assert_eq!(origin("t_cmd_read"), "file dir/mine.toml");
+    assert_eq!(origin("t_program"), "--set");
+    assert_eq!(origin("precondition"), "--set");
+    let plain = EffectiveDevice::from_text("a.toml", "op = 0.2", &[]).unwrap();
+    assert!(
+        plain
+            .settings()
+            .iter()
+            .any(|s| s.key == "t_read" && s.origin == Origin::BuiltIn)
+    );
+}
+
+#[test]
+fn all_faults_are_reported_in_order_of_keys() {
+    let found = faults(
+        "default",
+        &[
+            "rmw=maybe",
+            "t_raed=25us",
+            "t_read=75",
+            "channels=0",
+            "op=1.5",
+            "queue=lifo",
+            "oops",
+        ],
+    );
+    let text = found.join("\n");
+    let starts: Vec<&str> = found.iter().map(|f| f.split('`').nth(1).unwrap()).collect();
+    assert_eq!(
+        starts,
+        ["channels", "op", "t_read", "queue", "rmw", "t_raed", "oops"],
+        "{text}"
+    );
+    assert!(
+        found[0].contains("= 0 (--set): out of range; allowed: 1 to 65536"),
+        "{text}"
+    );
+    assert!(found[1].contains("allowed: 0 to 1"), "{text}");
+    assert!(
+        found[2].contains("a time needs a unit (ps, ns, us, ms, s)"),
+        "{text}"
+    );
+    assert!(
+        found[3].contains("did you mean `fifo`? allowed: fifo, read-first"),
+        "{text}"
+    );
+    assert!(found[4].contains("true or false"), "{text}");
+    assert!(
+        found[5].contains("unknown key; did you mean `t_read`?"),
+        "{text}"
+    );
+    assert!(found[6].contains("key=value"), "{text}");
+}
+
+#[test]
+fn single_faults() {
+    for (set, part) in [
+        ("channels=eight", "an integer, 1 to 65536, is expected"),
+        ("page_bytes=4k", "without unit, here 4096"),
+        ("page_bytes=3000", "a power of two, 512 to 65536"),
+        ("pages_per_block=70000", "1 to 65535"),
+        ("blocks_per_plane=1000000", "more"),
+        ("t_read=25 weeks", "unknown unit of time"),
+        ("t_read=2000s", "allowed: 0 to 1000s"),
+        ("t_read=true", "a time such as \"25us\""),
+        ("cache=16MB", "did you mean `16MiB`"),
+        ("cache=16", "a size needs a unit"),
+        ("op=1", "none is left to the host"),
+        ("op=ten", "a number such as 0.1"),
+        ("ftl=bast", "not available yet; available: page"),
+        ("allocation=dynamic", "not available yet; available: static"),
+        ("multi_plane=on", "not available yet; available: false"),
+        ("copyback=true", "not available yet"),
+        (
+            "gc_mode=background",
+            "not available yet; available: foreground",
+        ),
+        ("gc_policy=greddy", "did you mean `greedy`"),
+        ("frontier=chip", "queue_per = \"die\""),
+        (
+            "allocation_order=[\"channel\",\"channel\",\"die\",\"plane\"]",
+            "in any order",
+        ),
+        ("precondition=dirty", "the word \"trace\" or a table"),
+        ("precondition={fill=1.5}", "allowed: 0 to 1"),
+        ("precondition={fil=1}", "did you mean `fill`"),
+        ("precondition={overwrite=-1}", "allowed: 0 to 1000"),
+        ("precondition={overwrite=\"twice\"}", "until_gc"),
+        ("raw=128GiB", "derived"),
+        ("base=ecr-64g", "only a device file has a base"),
+        ("name=", "not empty"),
+    ] {
+        let part = if part == "more" {
+            "2^32 = 4294967296"
+        } else {
+            part
+        };
+        let found = only_fault(&[set]);
+        assert!(found.contains(part), "{set}: {found}");
+    }
+    let many = only_fault(&[
+        "channels=65536",
+        "chips_per_channel=2",
+        "blocks_per_plane=1",
+        "pages_per_block=1",
+    ]);
+    assert!(many.contains("planes, at most 65536"), "{many}");
+    let summary = only_fault(&["summary_page=true", "op=0.001"]);
+    assert!(summary.contains("0.00390625 at least"), "{summary}");
+}
+
+#[test]
+fn the_largest_device_has_two_to_the_32_pages() {
+    let size = [
+        "channels=1",
+        "chips_per_channel=1",
+        "dies_per_chip=1",
+        "planes_per_die=1",
+        "blocks_per_plane=16777216",
+        "pages_per_block=256",
+    ];
+    let device = EffectiveDevice::from_preset("default", &sets(&size)).unwrap();
+    assert_eq!(device.config().geometry.pages(), 1 << 32);
+    assert!(device.config().gc_threshold_pages() > 0);
+    let full = [&size[..], &["op=0"]].concat();
+    assert!(only_fault(&full).contains("needs spare pages"));
+}
+
+#[test]
+fn names_and_files() {
+    let no_file = |_: &str| -> io::Result<String> { Err(io::Error::other("no such file")) };
+    let error = EffectiveDevice::load("ecr64g", &[], no_file)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("did you mean `ecr-64g`"), "{error}");
+    let error = EffectiveDevice::load("x.toml", &[], no_file)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "device file `x.toml` cannot be read: no such file");
+    let bad = |_: &str| Ok("op = 0.1\nt_read = 75us\n".to_owned());
+    let error = EffectiveDevice::load("x.toml", &[], bad).unwrap_err();
+    assert!(
+        matches!(error, ConfigError::Syntax { line: 2, .. }),
+        "{error}"
+    );
+    let base = |_: &str| Ok("base = \"cac\"\nt_read = 75".to_owned());
+    let error = EffectiveDevice::load("dir/x", &[], base)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("2 faults") && error.contains("did you mean `cac-128g`"),
+        "{error}"
+    );
+    let good = |path: &str| Ok(format!("name = \"{path}\"\nmulti_plane = \"off\""));
+    assert_eq!(
+        EffectiveDevice::load("a.toml", &[], good)
+            .unwrap()
+            .config()
+            .name,
+        "a.toml"
+    );
+}
+
+#[test]
+fn printed_devices_are_device_files_with_sources() {
+    for name in preset_names() {
+        let device = preset(name);
+        let again = EffectiveDevice::from_text("again.toml", &device.toml_text(), &[]).unwrap();
+        assert_eq!(again.config(), device.config());
+    }
+    let text = preset("ecr-64g").toml_text();
+    assert!(
+        text.contains("# preset ecr-64g: Table 2 (64 chips)"),
+        "{text}"
+    );
+    assert!(text.starts_with("# note: "), "{text}");
+}

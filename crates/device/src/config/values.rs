@@ -1,0 +1,200 @@
+//! Values that are words: one enum per key, its words, and words whose feature does not exist yet.
+
+use super::Ratio;
+use destage_types::{Axis, QueuePer};
+use std::fmt;
+
+/// A value written as one word of a fixed set.
+pub(super) trait Word: Copy + PartialEq + 'static {
+    /// Words and what they mean.
+    const WORDS: &'static [(&'static str, Self)];
+    /// Words that are understood but ask for something that is not available.
+    const LATER: &'static [&'static str] = &[];
+
+    /// The word of a value.
+    fn word(self) -> &'static str {
+        let found = Self::WORDS.iter().find(|(_, value)| *value == self);
+        found.expect("every value has a word").0
+    }
+
+    /// The word as TOML.
+    fn toml(self) -> String {
+        format!("\"{}\"", self.word())
+    }
+}
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident $(later [$($later:literal),+])? {
+        $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)?
+    })+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $name {
+            $($(#[$vdoc])* $variant,)+
+        }
+
+        impl Word for $name {
+            const WORDS: &'static [(&'static str, Self)] = &[$(($word, $name::$variant)),+];
+            $(const LATER: &'static [&'static str] = &[$($later),+];)?
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.word())
+            }
+        }
+    )+};
+}
+
+words! {
+    /// How often `t_dram` is charged (spec 00 section 2, Completion time).
+    Dram {
+        /// Once per request, whatever its size.
+        PerRequest = "per_request",
+        /// Once per page.
+        PerPage = "per_page",
+    }
+    /// Bandwidth between host and device.
+    HostLink later ["limited"] {
+        /// No limit.
+        Unlimited = "unlimited",
+    }
+    /// Translation layer.
+    Ftl later ["block", "bast", "fast", "hybrid"] {
+        /// Page-level mapping.
+        Page = "page",
+    }
+    /// Who chooses the plane of a page.
+    Allocation later ["dynamic"] {
+        /// The logical address, see `allocation_order`.
+        Static = "static",
+    }
+    /// A part of the array that has one of something (write frontier, GC).
+    Unit {
+        /// A plane.
+        Plane = "plane",
+        /// A die.
+        Die = "die",
+        /// A package.
+        Chip = "chip",
+    }
+    /// Order of host operations in a queue.
+    QueueOrder {
+        /// As they came.
+        Fifo = "fifo",
+        /// Reads before programs.
+        ReadFirst = "read-first",
+    }
+    /// How GC chooses its victim.
+    GcPolicy later ["cost-benefit", "d-choices", "random"] {
+        /// No GC: a run that uses up the free pages ends with an error.
+        None = "none",
+        /// The block with the fewest valid pages.
+        Greedy = "greedy",
+    }
+    /// When GC runs.
+    GcMode later ["background"] {
+        /// When a program leaves too few free pages.
+        Foreground = "foreground",
+    }
+    /// What `gc_threshold` is a share of.
+    ThresholdBase {
+        /// All pages of the unit.
+        Total = "total",
+        /// The pages that are not exported.
+        Spare = "spare",
+    }
+    /// Choice of free blocks by wear.
+    WearLevelling later ["static"] {
+        /// Free blocks are taken in turn.
+        Off = "off",
+        /// The least worn free block is taken.
+        Dynamic = "dynamic",
+    }
+    /// When a program counts as done (spec 00 section 2, Completion time).
+    EvictWait {
+        /// At its end.
+        ProgramDone = "program_done",
+        /// At the end of its data transfer.
+        TransferDone = "transfer_done",
+        /// A caused program when it is enqueued, an own program at its end.
+        Issue = "issue",
+    }
+    /// Whether a read waits for the page that it displaced.
+    EvictWaitRead {
+        /// No.
+        Issue = "issue",
+        /// As `evict_wait` says.
+        Same = "same",
+    }
+    /// What a read miss transfers (D2).
+    ReadFill {
+        /// The whole page.
+        Page = "page",
+        /// The requested sectors.
+        Requested = "requested",
+    }
+}
+
+impl Word for QueuePer {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("chip", QueuePer::Chip), ("die", QueuePer::Die)];
+}
+
+impl Word for Axis {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("channel", Axis::Channel),
+        ("chip", Axis::Chip),
+        ("die", Axis::Die),
+        ("plane", Axis::Plane),
+    ];
+}
+
+/// Random overwrites before the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overwrite {
+    /// So many times the logical space.
+    Times(Ratio),
+    /// Until every GC unit has been at its threshold.
+    UntilGc,
+}
+
+/// What flash holds before the run; done without time or counts (spec 95).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Precondition {
+    /// Pages that the trace reads before it writes them are mapped.
+    pub trace: bool,
+    /// Share of the logical space that is written sequentially, `0..=1`.
+    pub fill: Ratio,
+    /// Uniform random overwrites after that.
+    pub overwrite: Overwrite,
+}
+
+impl Precondition {
+    /// The pages the trace reads, and nothing else: the word `"trace"`.
+    pub const TRACE: Precondition = Precondition {
+        trace: true,
+        fill: Ratio::ZERO,
+        overwrite: Overwrite::Times(Ratio::ZERO),
+    };
+
+    /// Does it write pages more than once, which only GC makes room for?
+    pub fn needs_gc(&self) -> bool {
+        self.overwrite != Overwrite::Times(Ratio::ZERO)
+    }
+}
+
+impl fmt::Display for Precondition {
+    /// The TOML table.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{{ trace = {}, fill = {}, overwrite = ",
+            self.trace, self.fill
+        )?;
+        match self.overwrite {
+            Overwrite::Times(n) => write!(f, "{n} }}"),
+            Overwrite::UntilGc => write!(f, "\"until_gc\" }}"),
+        }
+    }
+}
