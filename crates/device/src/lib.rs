@@ -1,4 +1,5 @@
 //! The flash array: timing, queues, translation layer and its policies.
 
 pub mod config;
+pub mod ftl;
 pub mod nand;

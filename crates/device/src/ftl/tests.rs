@@ -1,0 +1,245 @@
+use super::model::{Model, TINY, device, orders};
+use super::*;
+use crate::config::{DeviceConfig, EffectiveDevice, Ratio};
+use destage_types::QueuePer;
+
+fn tiny(more: &str) -> DeviceConfig {
+    device(&format!("{TINY} {more}"))
+}
+
+#[test]
+fn every_order_follows_the_static_layout_until_the_device_is_full() {
+    assert_eq!(orders().len(), 24);
+    for order in orders() {
+        for kind in [
+            "frontier=plane",
+            "frontier=die",
+            "queue_per=chip frontier=chip",
+        ] {
+            let mut model = Model::new(tiny(&format!("{kind} allocation_order={order}")));
+            for lpn in 0..model.map.logical_pages() {
+                assert!(model.write(lpn, None));
+            }
+            // The spare space goes to overwrites; then there is no room anywhere.
+            let mut lpn = 0;
+            while model.map.free_pages() > 0 {
+                model.write(lpn % model.map.logical_pages(), None);
+                lpn += 1;
+            }
+            model.check();
+            assert!(!model.write(5, None));
+            model.check();
+        }
+    }
+}
+
+#[test]
+fn a_full_device_says_what_it_holds() {
+    let mut map = PageMap::new(&tiny(""));
+    for _ in 0..12 {
+        map.write(Lpn(3)).unwrap();
+    }
+    let full = map.write(Lpn(3)).unwrap_err();
+    assert_eq!((full.device_free, full.device_valid), (180, 1));
+    assert_eq!(
+        full.to_string(),
+        "device full: no free page for logical page 3 in its plane (plane 3, chip 3): 12 pages \
+         there, 180 of 192 pages free on the device, 1 valid, 144 logical pages"
+    );
+    assert!(map.is_mapped(Lpn(3)), "the old data stay");
+    assert!(map.write_to_plane(Lpn(3), PlaneId(4)).is_ok());
+}
+
+#[test]
+fn a_chip_frontier_goes_round_the_planes_block_by_block() {
+    let mut map = PageMap::new(&tiny("queue_per=chip frontier=chip"));
+    let mut seen = Vec::new();
+    for i in 0..48 {
+        // Pages 1, 5, 9 .. belong to chip 1, whichever plane their address names.
+        let place = map.write(Lpn(1 + 4 * (i % 30))).unwrap().place;
+        assert_eq!(place.chip, ChipId(1));
+        if i % 4 == 0 {
+            seen.push(place.plane.0);
+        }
+        assert_eq!(map.chip_free_pages(ChipId(1)), 47 - i);
+    }
+    // Planes of chip 1: dies first (1, 5), then planes (9, 13).
+    assert_eq!(seen, [1, 5, 9, 13, 1, 5, 9, 13, 1, 5, 9, 13]);
+    assert!(map.write(Lpn(1)).is_err());
+    assert_eq!(map.chip_free_pages(ChipId(0)), 48);
+}
+
+#[test]
+fn frontier_pages_count_down_and_start_again() {
+    let mut map = PageMap::new(&tiny("queue_per=chip frontier=chip"));
+    let chip = ChipId(0);
+    assert_eq!(
+        map.chip_frontier_free_pages(chip),
+        4,
+        "the block that is opened next"
+    );
+    let mut left = Vec::new();
+    for _ in 0..5 {
+        map.write(Lpn(0)).unwrap();
+        left.push(map.chip_frontier_free_pages(chip));
+    }
+    assert_eq!(left, [3, 2, 1, 4, 3]);
+    (0..43).for_each(|_| assert!(map.write(Lpn(0)).is_ok()));
+    assert_eq!(
+        (
+            map.chip_frontier_free_pages(chip),
+            map.chip_free_pages(chip)
+        ),
+        (0, 0)
+    );
+}
+
+#[test]
+fn summary_pages_end_blocks() {
+    let mut map = PageMap::new(&tiny("queue_per=chip frontier=chip summary_page=true"));
+    let chip = ChipId(0);
+    let mut left = Vec::new();
+    for i in 1..=6 {
+        let placed = map.write(Lpn(0)).unwrap();
+        assert_eq!(placed.summary.is_some(), i % 3 == 0);
+        left.push((
+            map.chip_frontier_free_pages(chip),
+            map.chip_free_pages(chip),
+        ));
+    }
+    assert_eq!(left, [(3, 47), (2, 46), (4, 44), (3, 43), (2, 42), (4, 40)]);
+    assert_eq!(map.block_counts(PlaneId(0), 0), (0, 4, 0));
+    assert_eq!(map.block_counts(PlaneId(4), 0), (1, 4, 0));
+}
+
+#[test]
+fn several_frontiers_of_a_chip_report_the_tightest() {
+    let mut map = PageMap::new(&tiny("queue_per=die frontier=plane"));
+    // Chip (die) 0 has planes 0 and 8.
+    map.write_to_plane(Lpn(0), PlaneId(8)).unwrap();
+    assert_eq!(map.chip_frontier_free_pages(ChipId(0)), 3);
+    map.write_to_plane(Lpn(1), PlaneId(0)).unwrap();
+    map.write_to_plane(Lpn(2), PlaneId(0)).unwrap();
+    assert_eq!(map.chip_frontier_free_pages(ChipId(0)), 2);
+    assert_eq!(map.plane_chip(PlaneId(8)), (ChipId(0), ChannelId(0)));
+    assert_eq!(map.plane_address(PlaneId(8)).plane, 1);
+}
+
+#[test]
+fn erased_blocks_come_back_in_the_order_of_their_erase() {
+    let one = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 \
+               blocks_per_plane=4 pages_per_block=2 op=0.5";
+    let mut map = PageMap::new(&device(one));
+    let plane = PlaneId(0);
+    (0..7).for_each(|_| assert!(map.write(Lpn(0)).is_ok()));
+    for block in [2, 0, 1] {
+        map.erase(plane, block);
+    }
+    let mut order = Vec::new();
+    for _ in 0..7 {
+        order.push(map.write(Lpn(0)).unwrap().place.ppn.0);
+    }
+    assert_eq!(
+        order,
+        [7, 4, 5, 0, 1, 2, 3],
+        "the open block first, then 2, 0, 1"
+    );
+    assert!(map.write(Lpn(0)).is_err());
+    assert_eq!(map.block_counts(plane, 1), (1, 2, 1));
+}
+
+#[test]
+#[should_panic(expected = "valid pages is not erased")]
+fn a_block_with_data_is_not_erased() {
+    let mut map = PageMap::new(&tiny(""));
+    (0..4).for_each(|i| assert!(map.write(Lpn(i * 16)).is_ok()));
+    map.erase(PlaneId(0), 0);
+}
+
+#[test]
+#[should_panic(expected = "logical page 144 of 144 pages")]
+fn addresses_beyond_the_device_are_a_broken_promise() {
+    PageMap::new(&tiny("")).is_mapped(Lpn(144));
+}
+
+#[test]
+fn preconditioning_maps_without_moving() {
+    let mut map = PageMap::new(&tiny(""));
+    assert_eq!(map.map_trace([Lpn(9), Lpn(2), Lpn(9)]), Ok(2));
+    let nine = map.read(Lpn(9));
+    assert_eq!(map.fill(Ratio::from_f64(0.5).unwrap()), Ok(70));
+    assert_eq!(map.read(Lpn(9)), nine);
+    assert!(map.is_mapped(Lpn(71)) && !map.is_mapped(Lpn(72)));
+    assert_eq!(map.fill(Ratio::ONE), Ok(72));
+    assert_eq!(map.valid_pages(), 144);
+    assert_eq!(map.free_pages(), 48);
+}
+
+#[test]
+fn the_thresholds_of_a_chip_follow_the_device() {
+    let config = tiny("gc_unit=plane gc_threshold=0.3 gc_threshold_base=total queue_per=chip");
+    let map = PageMap::new(&config);
+    // 3.6 of 12 pages of a plane, four planes in a chip.
+    assert_eq!(map.chip_gc_threshold_pages(), 16);
+    let coarse = tiny("gc_unit=chip gc_threshold=0.25 gc_threshold_base=total queue_per=die");
+    assert_eq!(config.queue_per, QueuePer::Chip);
+    assert_eq!(
+        PageMap::new(&coarse).chip_gc_threshold_pages(),
+        6,
+        "a die's share of 12 pages"
+    );
+}
+
+#[test]
+fn large_devices_take_memory_where_they_are_written() {
+    let config = EffectiveDevice::from_preset("prober-512g", &[])
+        .unwrap()
+        .into_config();
+    let mut map = PageMap::new(&config);
+    let empty = map.memory_bytes();
+    assert!(empty < 2 << 20, "{empty}");
+    for lpn in 0..1000 {
+        map.write(Lpn(lpn * 90_001)).unwrap();
+    }
+    // 1000 scattered chunks of 8 KiB, and one chunk of pages and of blocks per plane.
+    let per_plane = 128 * (8192 + 4096);
+    assert!(
+        map.memory_bytes() <= empty + 1000 * 8192 + per_plane,
+        "{}",
+        map.memory_bytes()
+    );
+}
+
+#[test]
+fn a_filled_device_takes_eight_bytes_per_page_and_sixteen_per_block() {
+    let config = device("blocks_per_plane=64");
+    let mut map = PageMap::new(&config);
+    map.fill(Ratio::ONE).unwrap();
+    let blocks = u64::from(config.geometry.planes()) * 64;
+    assert!(
+        map.memory_bytes() <= 8 * map.pages() + 16 * blocks,
+        "{}",
+        map.memory_bytes()
+    );
+}
+
+#[test]
+fn the_last_page_of_the_largest_device_is_a_page() {
+    let config = device(
+        "channels=64 chips_per_channel=32 dies_per_chip=4 planes_per_die=8 blocks_per_plane=2 \
+         pages_per_block=32768 op=0.5 page_bytes=512",
+    );
+    let (mut map, last) = (PageMap::new(&config), PlaneId(65535));
+    assert_eq!(map.pages(), 1 << 32);
+    for i in 0..65536u64 {
+        let at = map.write_to_plane(Lpn(i % 7), last).unwrap().place;
+        assert_eq!(map.read(Lpn(i % 7)), Some(at));
+    }
+    let at = map.read(Lpn(65535 % 7)).unwrap();
+    assert_eq!(at.ppn, Ppn(u32::MAX));
+    assert_eq!(map.owner(at.ppn), Some(Lpn(65535 % 7)));
+    assert!(!map.is_mapped(Lpn(8)), "no page looks mapped by accident");
+    assert_eq!(map.trim(Lpn(65535 % 7)), Some(at.ppn));
+    assert!(!map.is_mapped(Lpn(65535 % 7)));
+    assert_eq!((map.owner(at.ppn), map.valid_pages()), (None, 6));
+}
