@@ -3,8 +3,9 @@
 //! Two things answer: [`CacheOnly`], for which every page is mapped and nothing takes time, and the
 //! engine of a device. The walk is generic over them, so a cache-only run pays nothing for time.
 
+use destage_device::ftl::DeviceFull;
 use destage_scheme::{DeviceView, NoDevice};
-use destage_types::{Lpn, Nanos, Op};
+use destage_types::{ChannelId, Lpn, Nanos, Op};
 
 /// Why a page is programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +56,42 @@ pub trait Flash {
 
     /// All operations of the request are known; it had `pages` page accesses and `hits` hits.
     fn end(&mut self, pages: u32, hits: u32);
+
+    /// The device ran out of space, and what was to be programmed since then is lost.
+    fn fault(&self) -> Option<&DeviceFull>;
+
+    /// Lets time pass up to `until`, or up to the next instant at which background work ended or
+    /// may be issued; that instant is the answer.
+    fn step(&mut self, until: Nanos) -> Option<Nanos>;
+
+    /// When something happens next without new requests.
+    fn next_event(&self) -> Nanos;
+
+    /// The measured part begins with the next request.
+    fn start_measuring(&mut self);
+
+    /// Is `channel` idle: no host or GC operation queued or in service, and its bus free?
+    fn is_idle(&self, channel: ChannelId) -> bool;
+
+    /// Queues a background program of page `lpn` and gives its token; with `read_first` the old
+    /// page is read before, in the background too.
+    fn queue_background(&mut self, lpn: Lpn, read_first: bool, now: Nanos) -> u32;
+
+    /// When a background program that has started ends; `None` if it is still queued.
+    fn background_end(&self, token: u32) -> Option<Nanos>;
+
+    /// Takes a queued background program back; says whether a read before it went with it.
+    fn cancel_background(&mut self, token: u32) -> bool;
+
+    /// A background program in flight counts as caused by the current request from now on.
+    fn adopt_background(&mut self, token: u32);
+
+    /// Moves the tokens of the background programs that ended since the last call to `out`; the
+    /// tokens are free then.
+    fn take_ended(&mut self, out: &mut Vec<u32>);
+
+    /// Moves the background programs that started since the last call to `out`.
+    fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>);
 }
 
 /// No device: every page is mapped, and nothing takes time.
@@ -81,4 +118,40 @@ impl Flash for CacheOnly {
     fn trim(&mut self, _lpn: Lpn) {}
 
     fn end(&mut self, _pages: u32, _hits: u32) {}
+
+    fn fault(&self) -> Option<&DeviceFull> {
+        None
+    }
+
+    fn step(&mut self, _until: Nanos) -> Option<Nanos> {
+        None
+    }
+
+    fn next_event(&self) -> Nanos {
+        Nanos::NEVER
+    }
+
+    fn start_measuring(&mut self) {}
+
+    fn is_idle(&self, _channel: ChannelId) -> bool {
+        false
+    }
+
+    fn queue_background(&mut self, lpn: Lpn, _read_first: bool, _now: Nanos) -> u32 {
+        unreachable!("without a device nothing asks to write page {lpn} back")
+    }
+
+    fn background_end(&self, _token: u32) -> Option<Nanos> {
+        None
+    }
+
+    fn cancel_background(&mut self, _token: u32) -> bool {
+        false
+    }
+
+    fn adopt_background(&mut self, _token: u32) {}
+
+    fn take_ended(&mut self, _out: &mut Vec<u32>) {}
+
+    fn take_started(&mut self, _out: &mut Vec<(Lpn, Nanos)>) {}
 }

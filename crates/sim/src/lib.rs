@@ -4,6 +4,7 @@
 //! asks of the device), [`counts`].
 
 pub mod counts;
+pub mod engine;
 pub mod flash;
 pub mod log;
 pub mod observe;

@@ -1,9 +1,13 @@
-//! `--log-evictions`: one JSON object per eviction, in the order in which they happen.
+//! Logs of a run: `--log-evictions` and `--log-requests`.
 
+use crate::engine::Completion;
 use crate::observe::{Event, Observer};
-use destage_types::Lpn;
+use destage_types::{Lpn, Op};
+use std::collections::BTreeMap;
 use std::io::Write;
 
+/// `--log-evictions`: one JSON object per eviction, in the order in which they happen.
+///
 /// Writes `{"request":17,"flush":[3,4],"drop":[9],"discard":[]}` lines.
 ///
 /// A page whose write-back is in flight stands under `inflight`, present only then. Pages that a
@@ -61,7 +65,10 @@ impl<W: Write> Observer for EvictionLog<W> {
             }
             Event::Invalidated(lpns) => self.discarded.extend_from_slice(lpns),
             Event::Discarded(lpn) => self.discarded.push(lpn),
-            Event::Bypassed(_) | Event::FlashRead(_) | Event::Remapped { .. } => {}
+            Event::Bypassed(_)
+            | Event::FlashRead(_)
+            | Event::Remapped { .. }
+            | Event::WriteBack { .. } => {}
         }
     }
 
@@ -79,5 +86,64 @@ impl<W: Write> Observer for EvictionLog<W> {
             Some(error) => Err(error),
             None => self.out.flush(),
         }
+    }
+}
+
+/// `--log-requests`: one CSV row per request, in request order.
+///
+/// Columns `request,op,arrival_ns,complete_ns,pages,hit_pages`; `request` is the 0-based index in
+/// the decoded trace, `op` one of R, W, T, F.
+pub struct RequestLog<W> {
+    out: W,
+    /// Requests that are complete before an earlier one.
+    waiting: BTreeMap<u64, Completion>,
+    next: u64,
+}
+
+impl<W: Write> RequestLog<W> {
+    /// Logs requests from `first` on to `out`, header first.
+    ///
+    /// # Errors
+    /// The header cannot be written.
+    pub fn new(mut out: W, first: u64) -> std::io::Result<RequestLog<W>> {
+        writeln!(out, "request,op,arrival_ns,complete_ns,pages,hit_pages")?;
+        Ok(RequestLog {
+            out,
+            waiting: BTreeMap::new(),
+            next: first,
+        })
+    }
+
+    /// A request is complete.
+    ///
+    /// # Errors
+    /// A row cannot be written.
+    pub fn add(&mut self, done: Completion) -> std::io::Result<()> {
+        self.waiting.insert(done.index, done);
+        while let Some(c) = self.waiting.remove(&self.next) {
+            self.next += 1;
+            let op = match c.op {
+                Op::Read => 'R',
+                Op::Write => 'W',
+                Op::Trim => 'T',
+                Op::Flush => 'F',
+            };
+            let (arrival, complete) = (c.arrival, c.complete);
+            writeln!(
+                self.out,
+                "{},{op},{arrival},{complete},{},{}",
+                c.index, c.pages, c.hits
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Every request was added: writes out what is buffered.
+    ///
+    /// # Errors
+    /// The last rows cannot be written.
+    pub fn finish(&mut self) -> std::io::Result<()> {
+        debug_assert!(self.waiting.is_empty(), "a request never completed");
+        self.out.flush()
     }
 }

@@ -1,6 +1,6 @@
 //! Events of the request walk for those who want to see each one: logs and conformance tests.
 
-use destage_types::Lpn;
+use destage_types::{Lpn, Nanos};
 
 /// Something the walk did to a cached page. Lists are in the order in which things happened.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,34 @@ pub enum Event<'a> {
         /// New address.
         to: Lpn,
     },
+    /// A background write-back of a page.
+    WriteBack {
+        /// The page.
+        lpn: Lpn,
+        /// When.
+        at: Nanos,
+        /// What.
+        step: WriteBackStep,
+    },
+}
+
+/// A step in the life of a background write-back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteBackStep {
+    /// Queued on its channel.
+    Queued,
+    /// Its program starts.
+    Started,
+    /// Taken back before it started.
+    Cancelled,
+    /// Done, and the page left the cache.
+    Removed,
+    /// Done, and the page stays, clean.
+    Cleaned,
+    /// Done, but the page was rewritten since.
+    Stale,
+    /// Done, but the page had left the cache.
+    Gone,
 }
 
 /// Receives the events of one run.

@@ -98,6 +98,7 @@ impl Visit for Execution<'_> {
             read_alloc: self.spec.resolved_read_alloc(),
             read_fill: self.spec.read_fill,
             rmw: self.spec.rmw,
+            wrap: None,
         };
         let (capacity, page) = (self.plan.capacity, self.spec.page);
         let walk = Walk::new(scheme, CacheOnly, capacity, page, self.layout(), options);

@@ -4,7 +4,7 @@ use super::{Hits, Walk, page_sectors, page_span, view};
 use crate::flash::{Cause, Flash};
 use crate::observe::Event;
 use destage_scheme::{Access, Request, Scheme};
-use destage_types::Lpn;
+use destage_types::{Lpn, Op};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
     /// No cache at all: every page is programmed.
@@ -59,6 +59,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             match walk.frames.slot_of(a.lpn) {
                 // Sectors outside the request were cached and still are.
                 Some(slot) => {
+                    walk.accessed(slot, Op::Write, a.now);
                     walk.scheme.touch(slot, a, &view!(walk, a.now));
                     walk.frames.write(slot, a.sectors);
                 }

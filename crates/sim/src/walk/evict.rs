@@ -3,8 +3,8 @@
 use super::{Walk, view};
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::Event;
-use destage_scheme::{Access, Placement, Scheme, Why};
-use destage_types::{Lpn, SectorMask, Slot};
+use destage_scheme::{Access, Placement, Scheme, Trimmed, Why};
+use destage_types::{Lpn, Nanos, Op, SectorMask, Slot};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
     /// One make-room round for page `a`.
@@ -14,6 +14,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
         if let (&[slot], None) = (self.unit.slots.as_slice(), &self.observer)
             && self.unit.placement == Placement::Stripe
+            && self.background.is_none()
         {
             return self.evict_page(slot, a);
         }
@@ -44,14 +45,15 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             "a scheme that holds pages names a victim"
         );
         unit.slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
-        let [mut flush, mut drop, inflight] = std::mem::take(&mut self.lpns);
-        flush.clear();
-        drop.clear();
+        let [mut flush, mut drop, mut inflight] = std::mem::take(&mut self.lpns);
+        for list in [&mut flush, &mut drop, &mut inflight] {
+            list.clear();
+        }
         for &slot in &unit.slots {
-            let list = if self.frames.is_dirty(slot) {
-                &mut flush
-            } else {
-                &mut drop
+            let list = match self.victim_in_flight(slot, a) {
+                true => &mut inflight,
+                false if self.frames.is_dirty(slot) => &mut flush,
+                false => &mut drop,
             };
             list.push(self.frames.lpn(slot));
         }
@@ -60,20 +62,21 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             o.event(Event::Evicted {
                 flush: &flush,
                 drop: &drop,
-                inflight: &[],
+                inflight: &inflight,
                 pad,
             });
         }
         self.counts.evictions += 1;
         self.counts.evicted_pages += unit.slots.len() as u64;
         self.evict_pages.add(unit.slots.len());
-        self.counts.dirty_evictions += u64::from(!flush.is_empty());
-        self.counts.flushed_pages += flush.len() as u64;
+        self.counts.dirty_evictions += u64::from(!flush.is_empty() || !inflight.is_empty());
+        self.counts.flushed_pages += (flush.len() + inflight.len()) as u64;
+        self.counts.inflight_evictions += inflight.len() as u64;
         if let Some(&lpn) = flush.first() {
             self.count_gc_eviction(lpn);
         }
         let to = (unit.placement == Placement::SingleBlock).then_some(unit.id);
-        self.program_unit(&unit.slots, &unit.pad, to);
+        self.program_unit(&unit.slots, &unit.pad, &inflight, to);
         for &slot in &unit.slots {
             self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
             self.frames.remove(slot);
@@ -82,9 +85,19 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.unit = unit;
     }
 
+    /// Does the victim's write-back in flight serve as its program (spec 20 C)? A queued one is
+    /// taken back.
+    fn victim_in_flight(&mut self, slot: Slot, a: &Access) -> bool {
+        let Some(token) = self.release_write_back(slot, a.now) else {
+            return false;
+        };
+        self.flash.adopt_background(token);
+        true
+    }
+
     /// Programs the dirty pages and the padding of a unit in ascending LPN. With padding the
     /// clean pages are programmed too: the block leaves complete.
-    fn program_unit(&mut self, slots: &[Slot], pad: &[Lpn], to: Option<u64>) {
+    fn program_unit(&mut self, slots: &[Slot], pad: &[Lpn], inflight: &[Lpn], to: Option<u64>) {
         let mut pad = pad.iter().copied().peekable();
         let whole = pad.peek().is_some();
         for &slot in slots {
@@ -92,7 +105,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             while let Some(absent) = pad.next_if(|&p| p < lpn) {
                 self.program_padding(absent, to);
             }
-            if whole || self.frames.is_dirty(slot) {
+            if (whole || self.frames.is_dirty(slot)) && !inflight.contains(&lpn) {
                 self.program(lpn, self.frames.valid(slot), Cause::Eviction, to);
             }
         }
@@ -123,26 +136,25 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     /// Removes a cached page without a flash write; nothing of it is remembered.
-    pub(super) fn drop_page(&mut self, slot: Slot, now: destage_types::Nanos) {
+    pub(super) fn drop_page(&mut self, slot: Slot, now: Nanos) {
+        self.release_write_back(slot, now);
         self.scheme.remove(slot, Why::Gone, &view!(self, now));
         self.frames.remove(slot);
     }
 
     /// Newer data replace the sectors of `mask` of a cached page without a flush. Says whether
     /// the page is gone.
-    pub(super) fn supersede(
-        &mut self,
-        slot: Slot,
-        mask: SectorMask,
-        now: destage_types::Nanos,
-    ) -> bool {
-        use destage_scheme::Trimmed;
+    pub(super) fn supersede(&mut self, slot: Slot, mask: SectorMask, now: Nanos) -> bool {
+        self.accessed(slot, Op::Write, now);
         match self.frames.trim(slot, mask) {
             Trimmed::Gone => {
                 self.drop_page(slot, now);
                 return true;
             }
-            Trimmed::Cleaned => self.scheme.cleaned(&[slot], &view!(self, now)),
+            Trimmed::Cleaned => {
+                self.release_write_back(slot, now);
+                self.scheme.cleaned(&[slot], &view!(self, now));
+            }
             Trimmed::Kept => {}
         }
         false

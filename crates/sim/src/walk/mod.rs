@@ -5,6 +5,7 @@
 //! D9 FLUSH, D11 rename, D12 accounting.
 
 mod admit;
+mod background;
 mod evict;
 mod rename;
 #[cfg(test)]
@@ -37,6 +38,8 @@ pub struct WalkOptions {
     pub read_fill: ReadFill,
     /// Does programming a page that is not wholly valid cost a flash read first?
     pub rmw: bool,
+    /// Sectors of the device's address space, modulo which addresses are taken; `None`: as given.
+    pub wrap: Option<u64>,
 }
 
 /// The scheme as it sees the world at `now`. A macro, because only some fields may be borrowed.
@@ -61,6 +64,7 @@ pub struct Walk<S, F> {
     pub(crate) options: WalkOptions,
     pub(crate) counts: Counts,
     evict_pages: PagesHistogram,
+    background: Option<Box<background::WriteBacks>>,
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
     /// Requests so far; the id of the current one.
     request: u64,
@@ -100,6 +104,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             options,
             counts: Counts::default(),
             evict_pages: PagesHistogram::default(),
+            background: None,
             observer: None,
             request: 0,
             seq: 0,
@@ -159,6 +164,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     pub fn reset_counts(&mut self) {
         self.counts = Counts::default();
         self.evict_pages.clear();
+        self.flash.start_measuring();
     }
 
     /// Evictions by the number of pages they removed.
@@ -172,6 +178,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         if let Some(o) = &mut self.observer {
             o.request(index);
         }
+        self.advance(now);
         self.request += 1;
         self.counts.requests += 1;
         let op = request.head.op;
@@ -182,6 +189,9 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             Op::Flush => self.flush(now),
         };
         self.flash.end(hits.pages, hits.hits);
+        if F::TIMED {
+            self.issue(now);
+        }
         if let Some(o) = &mut self.observer {
             o.request_done();
         }
@@ -191,6 +201,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         let mut extents = std::mem::take(&mut self.extents);
         extents.clear();
         extents.extend(request.extents());
+        self.wrap(&mut extents);
         let page = self.frames.page();
         let pages = extents.iter().map(|e| page_span(e, page).1).sum();
         let r = Request {
@@ -219,6 +230,26 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.extents = extents;
         debug_assert_eq!(self.scheme.size(), self.frames.used());
         hits
+    }
+
+    /// Takes addresses modulo the address space; an extent that crosses its end becomes two.
+    fn wrap(&mut self, extents: &mut Vec<Extent>) {
+        let Some(space) = self.options.wrap else {
+            return;
+        };
+        if extents.iter().all(|e| e.end() <= space) {
+            return;
+        }
+        self.counts.wrapped_requests += 1;
+        for mut rest in std::mem::take(extents) {
+            while rest.sectors > 0 {
+                rest.start_sector %= space;
+                let sectors = u64::from(rest.sectors).min(space - rest.start_sector) as u32;
+                extents.push(Extent { sectors, ..rest });
+                rest.start_sector += u64::from(sectors);
+                rest.sectors -= sectors;
+            }
+        }
     }
 
     #[inline]
@@ -293,6 +324,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         if let Some(slot) = slot {
             let have = self.frames.valid(slot).intersect(a.sectors);
             self.counts.read_sector_hits += u64::from(have.count());
+            self.accessed(slot, Op::Read, a.now);
             if have == a.sectors {
                 self.scheme.touch(slot, a, &view!(self, a.now));
                 return true;
@@ -355,6 +387,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         };
         let have = self.frames.valid(slot).intersect(a.sectors);
         self.counts.write_sector_hits += u64::from(have.count());
+        self.accessed(slot, Op::Write, a.now);
         self.scheme.touch(slot, a, &view!(self, a.now));
         self.frames.write(slot, a.sectors);
         true
@@ -405,7 +438,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
         for &slot in &slots {
             let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
-            self.program(lpn, valid, Cause::Flush, None);
+            // A write-back in flight of the current version serves as the page's flush.
+            if self.release_write_back(slot, now).is_none() {
+                self.program(lpn, valid, Cause::Flush, None);
+            }
             self.frames.clean(slot);
         }
         if !slots.is_empty() {

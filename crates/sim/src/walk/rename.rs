@@ -5,7 +5,7 @@ use super::{Walk, page_span, view};
 use crate::flash::Flash;
 use crate::observe::Event;
 use destage_scheme::{RenamePlan, Request, Scheme, Update};
-use destage_types::{Lpn, Nanos, request::NO_PREV};
+use destage_types::{Lpn, Nanos, Op, request::NO_PREV};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
     /// Renames what the blocks of the request replace. `prev` holds one old start sector per
@@ -20,13 +20,17 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                 let old = prev.next().filter(|&&p| p != NO_PREV);
                 let update = Update {
                     current: Lpn(first.0 + i),
-                    previous: old.map(|&sector| page.page_of(sector)),
+                    previous: old.map(|&sector| page.page_of(self.wrapped(sector))),
                     atomic,
                 };
                 let plan = self.scheme.rename_plan(&update, &view!(self, r.now));
                 self.apply(&plan, update.current, r.now);
             }
         }
+    }
+
+    fn wrapped(&self, sector: u64) -> u64 {
+        self.options.wrap.map_or(sector, |space| sector % space)
     }
 
     fn apply(&mut self, plan: &RenamePlan, current: Lpn, now: Nanos) {
@@ -36,6 +40,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         if let Some(source) = plan.source {
             match (self.frames.slot_of(current), self.frames.slot_of(source)) {
                 (None, Some(slot)) => {
+                    self.accessed(slot, Op::Write, now);
                     self.frames.rekey(slot, current);
                     self.scheme
                         .rename(source, current, Some(slot), &view!(self, now));

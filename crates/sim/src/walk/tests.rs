@@ -12,6 +12,7 @@ fn cache(capacity: u32, read_alloc: bool) -> Cache {
         read_alloc,
         read_fill: ReadFill::Page,
         rmw: true,
+        wrap: None,
     };
     let layout = StaticLayout::flat(1, 1);
     Walk::new(

@@ -9,9 +9,14 @@ use destage_types::{Extent, Lpn, Nanos, RequestRef};
 impl<S: Scheme, F: Flash> Walk<S, F> {
     pub(super) fn trim(&mut self, request: RequestRef<'_>, now: Nanos) -> Hits {
         self.counts.trim_requests += 1;
-        for extent in request.extents() {
-            self.trim_extent(&extent, now);
+        let mut extents = std::mem::take(&mut self.extents);
+        extents.clear();
+        extents.extend(request.extents());
+        self.wrap(&mut extents);
+        for extent in &extents {
+            self.trim_extent(extent, now);
         }
+        self.extents = extents;
         Hits::default()
     }
 

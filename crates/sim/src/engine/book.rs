@@ -1,0 +1,461 @@
+//! The engine's books: which operation belongs to which request, and when a request is complete
+//! (spec 00 section 2, "Completion time").
+
+use super::EngineOptions;
+use super::latency::{LatencyStats, Mean};
+use super::slab::Slab;
+use destage_device::config::{Dram, EvictWait};
+use destage_device::ftl::{DeviceFull, PageMap};
+use destage_device::nand::{OpId, OpTimes, Sink};
+use destage_types::{ChipId, Lpn, Nanos, Op};
+
+/// What an operation is to the request it belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// Data the request reads.
+    Read,
+    /// Old data read before a program; the program waits for it, the request for the program.
+    Before,
+    /// A program of the request's own pages.
+    Own,
+    /// A program the request caused.
+    Caused,
+    /// A program of FLUSH.
+    Flush,
+    /// A background write-back.
+    Background,
+    /// Old data read before a background write-back, in the background too.
+    BackgroundRead,
+    /// A summary page; nobody waits for it.
+    Summary,
+}
+
+impl Role {
+    /// Does the operation belong to no request?
+    fn is_background(self) -> bool {
+        matches!(
+            self,
+            Role::Background | Role::BackgroundRead | Role::Summary
+        )
+    }
+}
+
+/// When an operation counts as done for its request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Counted {
+    /// When it is queued: the request does not wait.
+    AtOnce,
+    /// At the end of its last bus transfer.
+    Transfer,
+    /// At its end.
+    End,
+}
+
+/// An operation that is not timed yet, or a background one that has not ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpRecord {
+    pub role: Role,
+    pub lpn: Lpn,
+    /// Name in the array, once submitted.
+    pub id: Option<OpId>,
+    /// Background: it has started, and ends then.
+    pub started: Option<Nanos>,
+    /// Background: token of the read before it.
+    pub before: Option<u32>,
+    request: u32,
+    index: u64,
+    counted: Counted,
+    enqueued: Nanos,
+    /// Order of entry, for FLUSH and for reads of pending pages.
+    serial: u64,
+    measured: bool,
+}
+
+impl OpRecord {
+    /// Host data on its way to flash.
+    pub fn is_program(&self) -> bool {
+        matches!(self.role, Role::Own | Role::Caused | Role::Flush)
+    }
+}
+
+/// A request that is not complete.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    index: u64,
+    op: Op,
+    arrival: Nanos,
+    done: Nanos,
+    /// Operations whose end it waits for and does not know.
+    waiting: u32,
+    /// All its operations are known.
+    closed: bool,
+    measured: bool,
+    pages: u32,
+    hits: u32,
+}
+
+/// A FLUSH that waits for programs that were in flight when it arrived.
+#[derive(Clone, Copy, Debug)]
+struct WaitingFlush {
+    request: u32,
+    /// Programs that entered before this one count.
+    serial: u64,
+    programs: u32,
+}
+
+/// A completed request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// Number of the request in the trace, from 0.
+    pub index: u64,
+    /// Kind.
+    pub op: Op,
+    /// Arrival.
+    pub arrival: Nanos,
+    /// Completion; may lie after the clock: it is known when the last phase starts.
+    pub complete: Nanos,
+    /// Page accesses.
+    pub pages: u32,
+    /// Page hits.
+    pub hits: u32,
+    /// Does it belong to the measured part?
+    pub measured: bool,
+}
+
+/// When a program ran, for logs and tests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProgramTimes {
+    /// Number of the request that issued it.
+    pub request: u64,
+    /// The page.
+    pub lpn: Lpn,
+    /// Is it a background write-back?
+    pub background: bool,
+    /// When it was queued.
+    pub enqueued: Nanos,
+    /// When it runs.
+    pub times: OpTimes,
+}
+
+/// Everything the engine knows that is not in the array itself.
+pub(super) struct Book {
+    pub options: EngineOptions,
+    pub map: PageMap,
+    pub ops: Slab<OpRecord>,
+    requests: Slab<Pending>,
+    current: u32,
+    flushes: Vec<WaitingFlush>,
+    serial: u64,
+    /// Programs of host data whose times are not known yet.
+    untimed: u32,
+    /// Latest end of a program of host data, demand or background.
+    latest_end: Nanos,
+    measured: bool,
+    pub all: LatencyStats,
+    pub read: LatencyStats,
+    pub write: LatencyStats,
+    pub evict_wait: Mean,
+    pub evict_turnaround: Mean,
+    /// Background operations that ended since the walk looked.
+    pub ended: Vec<u32>,
+    /// Background programs that started since the walk looked.
+    pub started: Vec<(Lpn, Nanos)>,
+    /// Completions, if somebody wants them.
+    pub completions: Option<Vec<Completion>>,
+    /// Times of programs, if somebody wants them.
+    pub programs: Option<Vec<ProgramTimes>>,
+    pub full: Option<DeviceFull>,
+    /// Chips that owe a summary page because a background program took the last data page.
+    pub summaries: Vec<ChipId>,
+}
+
+impl Book {
+    pub fn new(options: EngineOptions, map: PageMap) -> Book {
+        let stats = || LatencyStats::new(options.t_dram);
+        Book {
+            options,
+            map,
+            ops: Slab::new(),
+            requests: Slab::new(),
+            current: u32::MAX,
+            flushes: Vec::new(),
+            serial: 0,
+            untimed: 0,
+            latest_end: Nanos::ZERO,
+            measured: false,
+            all: stats(),
+            read: stats(),
+            write: stats(),
+            evict_wait: Mean::default(),
+            evict_turnaround: Mean::default(),
+            ended: Vec::new(),
+            started: Vec::new(),
+            completions: None,
+            programs: None,
+            full: None,
+            summaries: Vec::new(),
+        }
+    }
+
+    /// The measured part begins with the next request.
+    pub fn start_measuring(&mut self) {
+        self.measured = true;
+        for stats in [&mut self.all, &mut self.read, &mut self.write] {
+            stats.clear();
+        }
+        (self.evict_wait, self.evict_turnaround) = (Mean::default(), Mean::default());
+    }
+
+    /// A request arrives; DRAM serves it in any case.
+    pub fn begin(&mut self, index: u64, op: Op, now: Nanos) {
+        self.current = self.requests.add(Pending {
+            index,
+            op,
+            arrival: now,
+            done: now + self.options.t_dram,
+            waiting: 0,
+            closed: false,
+            measured: self.measured,
+            pages: 0,
+            hits: 0,
+        });
+        if op == Op::Flush {
+            self.wait_for_programs();
+        }
+    }
+
+    /// FLUSH completes with all programs of host data in flight at its arrival.
+    fn wait_for_programs(&mut self) {
+        let (request, serial, programs) = (self.current, self.serial, self.untimed);
+        let flush = &mut self.requests[request];
+        flush.done = flush.done.max(self.latest_end);
+        flush.waiting = programs;
+        if programs > 0 {
+            self.flushes.push(WaitingFlush {
+                request,
+                serial,
+                programs,
+            });
+        }
+    }
+
+    /// All operations of the current request are known.
+    pub fn end(&mut self, pages: u32, hits: u32) {
+        let row = self.current;
+        let request = &mut self.requests[row];
+        if self.options.dram == Dram::PerPage {
+            let service = Nanos(self.options.t_dram.0 * u64::from(pages.max(1)));
+            request.done = request.done.max(request.arrival + service);
+        }
+        request.closed = true;
+        (request.pages, request.hits) = (pages, hits);
+        self.current = u32::MAX;
+        self.settle(row);
+    }
+
+    /// Enters an operation of the current request, or a background one, and gives its token.
+    pub fn enter(&mut self, role: Role, lpn: Lpn, now: Nanos) -> u32 {
+        let serial = self.serial;
+        self.serial += 1;
+        let (request, id, started, enqueued) = (self.current, None, None, now);
+        let counted = self.counted(role);
+        let mut record = OpRecord {
+            role,
+            lpn,
+            id,
+            started,
+            before: None,
+            request,
+            index: u64::MAX,
+            counted,
+            enqueued,
+            serial,
+            measured: self.measured,
+        };
+        if !role.is_background() {
+            let pending = &mut self.requests[request];
+            pending.waiting += u32::from(counted != Counted::AtOnce);
+            (record.index, record.measured) = (pending.index, pending.measured);
+            self.untimed += u32::from(record.is_program());
+        }
+        self.ops.add(record)
+    }
+
+    fn counted(&self, role: Role) -> Counted {
+        let by_key = |issue: Counted, wait: EvictWait| match wait {
+            EvictWait::ProgramDone => Counted::End,
+            EvictWait::TransferDone => Counted::Transfer,
+            EvictWait::Issue => issue,
+        };
+        match role {
+            Role::Read | Role::Flush => Counted::End,
+            Role::Before | Role::Background | Role::BackgroundRead | Role::Summary => {
+                Counted::AtOnce
+            }
+            Role::Own => by_key(Counted::End, self.options.evict_wait),
+            Role::Caused => by_key(Counted::AtOnce, self.caused_wait()),
+        }
+    }
+
+    /// What the current request waits for of a program it caused.
+    fn caused_wait(&self) -> EvictWait {
+        let read = self.requests[self.current].op == Op::Read;
+        if read && !self.options.read_waits_for_evictions {
+            EvictWait::Issue
+        } else {
+            self.options.evict_wait
+        }
+    }
+
+    /// The current request evicts a page whose write-back is in flight: that program counts as
+    /// caused by it, with a waiting time of 0 (spec 20 C).
+    pub fn adopt(&mut self, token: u32) {
+        let end = self.ops[token]
+            .started
+            .expect("only a write-back in flight is adopted");
+        if self.measured {
+            self.evict_wait.add(Nanos::ZERO);
+        }
+        if self.caused_wait() != EvictWait::Issue {
+            let request = &mut self.requests[self.current];
+            request.done = request.done.max(end);
+        }
+    }
+
+    /// Operation `token` is called `id` in the array; it may be timed already.
+    pub fn note_id(&mut self, token: u32, id: OpId) {
+        if let Some(op) = self.ops.get_mut(token) {
+            op.id = Some(id);
+        }
+    }
+
+    /// The pending program of page `lpn` that entered last, if its times are not known yet.
+    pub fn pending_program(&self, lpn: Lpn) -> Option<OpId> {
+        let programs = self.ops.iter().filter(|o| o.lpn == lpn && o.is_program());
+        programs.max_by_key(|o| o.serial).and_then(|o| o.id)
+    }
+
+    fn settle(&mut self, row: u32) {
+        let r = self.requests[row];
+        if !r.closed || r.waiting > 0 {
+            return;
+        }
+        self.requests.remove(row);
+        if let Some(list) = &mut self.completions {
+            list.push(Completion {
+                index: r.index,
+                op: r.op,
+                arrival: r.arrival,
+                complete: r.done,
+                pages: r.pages,
+                hits: r.hits,
+                measured: r.measured,
+            });
+        }
+        if !r.measured {
+            return;
+        }
+        let time = r.done - r.arrival;
+        self.all.add(time);
+        match r.op {
+            Op::Read => self.read.add(time),
+            Op::Write => self.write.add(time),
+            Op::Trim | Op::Flush => {}
+        }
+    }
+
+    /// The request of an operation knows one end more.
+    fn count_end(&mut self, row: u32, end: Nanos) {
+        let request = &mut self.requests[row];
+        request.done = request.done.max(end);
+        request.waiting -= 1;
+        self.settle(row);
+    }
+
+    fn program_timed(&mut self, op: &OpRecord, end: Nanos) {
+        self.untimed -= 1;
+        self.latest_end = self.latest_end.max(end);
+        let mut i = 0;
+        while i < self.flushes.len() {
+            let flush = &mut self.flushes[i];
+            if op.serial >= flush.serial {
+                i += 1;
+                continue;
+            }
+            flush.programs -= 1;
+            let (row, left) = (flush.request, flush.programs);
+            if left == 0 {
+                self.flushes.remove(i);
+            } else {
+                i += 1;
+            }
+            self.count_end(row, end);
+        }
+    }
+
+    fn background_started(&mut self, token: u32, times: &OpTimes) {
+        self.ops[token].started = Some(times.end);
+        self.started.push((self.ops[token].lpn, times.start));
+        self.latest_end = self.latest_end.max(times.end);
+        // The mapping changes when a background program starts (spec 00, "Mapping").
+        let lpn = self.ops[token].lpn;
+        match self.map.write(lpn) {
+            Ok(placed) => self.summaries.extend(placed.summary.map(|s| s.chip)),
+            Err(full) => {
+                self.full.get_or_insert(full);
+            }
+        }
+    }
+
+    fn log_program(&mut self, op: &OpRecord, times: OpTimes) {
+        if let Some(list) = &mut self.programs {
+            let (request, lpn, enqueued) = (op.index, op.lpn, op.enqueued);
+            let background = op.role == Role::Background;
+            list.push(ProgramTimes {
+                request,
+                lpn,
+                background,
+                enqueued,
+                times,
+            });
+        }
+    }
+}
+
+impl Sink for Book {
+    fn timed(&mut self, token: u32, times: OpTimes) {
+        let op = self.ops[token];
+        match op.role {
+            Role::Background => {
+                self.log_program(&op, times);
+                return self.background_started(token, &times);
+            }
+            Role::BackgroundRead => return,
+            _ => {}
+        }
+        self.ops.remove(token);
+        if op.is_program() {
+            self.log_program(&op, times);
+            self.program_timed(&op, times.end);
+        }
+        if op.role == Role::Caused && op.measured {
+            self.evict_wait.add(times.start - op.enqueued);
+            self.evict_turnaround.add(times.end - op.enqueued);
+        }
+        match op.counted {
+            Counted::AtOnce => {}
+            Counted::Transfer => self.count_end(op.request, times.last_transfer),
+            Counted::End => self.count_end(op.request, times.end),
+        }
+    }
+
+    fn ended(&mut self, token: u32, _at: Nanos) {
+        // Tokens of reads are free at once, those of programs when the walk has seen them.
+        match self.ops[token].role {
+            Role::BackgroundRead => {
+                self.ops.remove(token);
+            }
+            _ => self.ended.push(token),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Response times: mean, deviation and exact percentiles.
+
+use crate::record::{Latency, MeanNs};
+use destage_types::Nanos;
+
+/// Response times of one class of requests.
+///
+/// Percentiles are by nearest rank and exact, so every time is kept, except for the most frequent
+/// one - the DRAM service time of requests that need no flash - which is only counted.
+#[derive(Clone, Debug)]
+pub struct LatencyStats {
+    usual: u64,
+    usual_count: u64,
+    others: Vec<u64>,
+    sum: u128,
+    squares: u128,
+}
+
+impl LatencyStats {
+    /// No request yet; `usual` is the time most requests are expected to take.
+    pub fn new(usual: Nanos) -> LatencyStats {
+        let (usual_count, sum, squares) = (0, 0, 0);
+        LatencyStats {
+            usual: usual.0,
+            usual_count,
+            others: Vec::new(),
+            sum,
+            squares,
+        }
+    }
+
+    /// A request took `time`.
+    #[inline]
+    pub fn add(&mut self, time: Nanos) {
+        let t = u128::from(time.0);
+        self.sum += t;
+        self.squares += t * t;
+        if time.0 == self.usual {
+            self.usual_count += 1;
+        } else {
+            self.others.push(time.0);
+        }
+    }
+
+    /// Forgets everything but keeps the memory.
+    pub fn clear(&mut self) {
+        (self.usual_count, self.sum, self.squares) = (0, 0, 0);
+        self.others.clear();
+    }
+
+    /// Requests.
+    pub fn count(&self) -> u64 {
+        self.usual_count + self.others.len() as u64
+    }
+
+    /// The figures of the result record.
+    pub fn summary(&self) -> Latency {
+        let n = self.count();
+        if n == 0 {
+            return Latency::default();
+        }
+        let mut sorted = self.others.clone();
+        sorted.sort_unstable();
+        let below = sorted.partition_point(|&t| t < self.usual) as u64;
+        // The i-th smallest (from 1) of all times, the usual one standing as a block in between.
+        let smallest = |i: u64| {
+            if i <= below {
+                sorted[i as usize - 1]
+            } else if i <= below + self.usual_count {
+                self.usual
+            } else {
+                sorted[(i - self.usual_count) as usize - 1]
+            }
+        };
+        let rank = |per_mille: u64| (u128::from(n) * u128::from(per_mille)).div_ceil(1000) as u64;
+        let mean = self.sum as f64 / n as f64;
+        // n^2 times the variance in integers: no cancellation.
+        let spread = u128::from(n) * self.squares - self.sum * self.sum;
+        Latency {
+            mean: Some(mean),
+            std: Some(libm::sqrt(spread as f64) / n as f64),
+            p50: Some(smallest(rank(500))),
+            p95: Some(smallest(rank(950))),
+            p99: Some(smallest(rank(990))),
+            p999: Some(smallest(rank(999))),
+            max: Some(smallest(n)),
+        }
+    }
+}
+
+/// Mean of a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mean {
+    sum: u128,
+    count: u64,
+}
+
+impl Mean {
+    /// One more value.
+    #[inline]
+    pub fn add(&mut self, time: Nanos) {
+        self.sum += u128::from(time.0);
+        self.count += 1;
+    }
+
+    /// The mean, without a value null.
+    pub fn summary(&self) -> MeanNs {
+        MeanNs {
+            mean: (self.count > 0).then(|| self.sum as f64 / self.count as f64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_equal_those_of_the_sorted_list() {
+        for usual in [0u64, 5, 50, 99] {
+            let mut stats = LatencyStats::new(Nanos(usual));
+            let mut all: Vec<u64> = (0..997).map(|i| (i * 37) % 100).collect();
+            all.iter().for_each(|&t| stats.add(Nanos(t)));
+            all.sort_unstable();
+            let s = stats.summary();
+            let rank = |p: f64| all[(p * 997.0).ceil() as usize - 1];
+            assert_eq!(s.p50, Some(rank(0.5)));
+            assert_eq!(s.p95, Some(rank(0.95)));
+            assert_eq!(s.p99, Some(rank(0.99)));
+            assert_eq!(s.p999, Some(rank(0.999)));
+            assert_eq!(s.max, Some(99));
+            let mean = all.iter().sum::<u64>() as f64 / 997.0;
+            let var = all.iter().map(|&t| (t as f64 - mean).powi(2)).sum::<f64>() / 997.0;
+            assert!((s.std.unwrap() - var.sqrt()).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn nothing_is_null() {
+        assert_eq!(LatencyStats::new(Nanos(1)).summary(), Latency::default());
+        assert_eq!(Mean::default().summary().mean, None);
+    }
+}

@@ -1,0 +1,396 @@
+//! The timed flash behind the cache: array, translation layer and the books of requests.
+//!
+//! The engine is passive: [`Flash::step`] lets time pass up to a given instant, the request walk
+//! submits operations, and completions come out. It neither sleeps nor reads a clock, so trace
+//! replay and a live device can drive the same code.
+
+mod book;
+pub mod latency;
+mod slab;
+#[cfg(test)]
+mod tests;
+
+pub use book::{Completion, ProgramTimes};
+
+use crate::flash::{Cause, Flash, Program};
+use book::{Book, Role};
+use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder};
+use destage_device::ftl::{DeviceFull, PageMap};
+use destage_device::nand::{Class, Command, Discipline, Nand, OpId, Timing, Transfer};
+use destage_scheme::{ChipLoad, DeviceView, FlashCosts};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Picos, PlaneId};
+
+/// Settings of the engine that are not of the array or the translation layer.
+#[derive(Clone, Copy, Debug)]
+struct EngineOptions {
+    t_dram: Nanos,
+    dram: Dram,
+    evict_wait: EvictWait,
+    read_waits_for_evictions: bool,
+    background: bool,
+}
+
+/// Array, translation layer and books of one device.
+pub struct Engine {
+    nand: Nand,
+    book: Book,
+    transfer: Transfer,
+    page_transfer: Nanos,
+    page_sectors: u32,
+    costs: FlashCosts,
+    /// Reads may overtake programs: look for a pending program of the page they read.
+    overtaking: bool,
+    /// A program may wait for a read on another chip, and be overtaken on its own.
+    split_rmw: bool,
+    /// Summary pages programmed in the measured part.
+    summary_programs: u64,
+    now: Nanos,
+}
+
+impl Engine {
+    /// A device at rest at time 0. `map` is its translation layer, preconditioned; with
+    /// `background` the walk is told of idle channels and ends of background work.
+    pub fn new(config: &DeviceConfig, map: PageMap, background: bool) -> Engine {
+        let t = |ps: Picos| ps.times(1);
+        let timing = Timing {
+            t_cmd_read: t(config.t_cmd_read),
+            t_cmd_program: t(config.t_cmd_program),
+            t_cmd_erase: t(config.t_cmd_erase),
+            t_read: t(config.t_read),
+            t_program: t(config.t_program),
+            t_erase: t(config.t_erase),
+            t_ready: t(config.t_ready),
+        };
+        let read_first = config.queue == QueueOrder::ReadFirst;
+        let nand = destage_device::nand::Config {
+            discipline: if read_first {
+                Discipline::ReadFirst
+            } else {
+                Discipline::Fifo
+            },
+            watch_idle: background,
+            ..destage_device::nand::Config::new(&config.geometry, config.queue_per, timing)
+        };
+        let options = EngineOptions {
+            t_dram: t(config.t_dram),
+            dram: config.dram,
+            evict_wait: config.evict_wait,
+            read_waits_for_evictions: config.evict_wait_read == EvictWaitRead::Same,
+            background,
+        };
+        let transfer = Transfer {
+            t_byte: config.t_byte,
+            sector_bytes: config.sector_bytes,
+        };
+        Engine {
+            nand: Nand::new(&nand),
+            book: Book::new(options, map),
+            transfer,
+            page_transfer: config.page_transfer(),
+            page_sectors: config.geometry.page.sectors(),
+            costs: FlashCosts {
+                read: timing.t_read + timing.t_ready,
+                program: timing.t_program,
+                erase: timing.t_erase,
+                transfer: config.page_transfer(),
+                pages_per_block: u64::from(config.geometry.pages_per_block),
+            },
+            overtaking: read_first,
+            split_rmw: false,
+            summary_programs: 0,
+            now: Nanos::ZERO,
+        }
+    }
+
+    /// Keeps completed requests for [`Engine::take_completions`] from now on.
+    pub fn keep_completions(&mut self) {
+        self.book.completions = Some(Vec::new());
+    }
+
+    /// Moves the requests that were completed since the last call to `out`.
+    pub fn take_completions(&mut self, out: &mut Vec<Completion>) {
+        if let Some(list) = &mut self.book.completions {
+            out.append(list);
+        }
+    }
+
+    /// Keeps the times of programs for [`Engine::take_programs`] from now on.
+    pub fn keep_programs(&mut self) {
+        self.book.programs = Some(Vec::new());
+    }
+
+    /// Moves the programs that were timed since the last call to `out`.
+    pub fn take_programs(&mut self, out: &mut Vec<ProgramTimes>) {
+        if let Some(list) = &mut self.book.programs {
+            out.append(list);
+        }
+    }
+
+    /// Response times of all, read and write requests that are complete.
+    pub fn latencies(&self) -> crate::record::Latencies {
+        crate::record::Latencies {
+            all: self.book.all.summary(),
+            read: self.book.read.summary(),
+            write: self.book.write.summary(),
+        }
+    }
+
+    /// Summary pages programmed in the measured part.
+    pub fn summary_programs(&self) -> u64 {
+        self.summary_programs
+    }
+
+    /// Mean waiting and turnaround time of the programs of dirty evictions.
+    pub fn evict_times(&self) -> (crate::record::MeanNs, crate::record::MeanNs) {
+        (
+            self.book.evict_wait.summary(),
+            self.book.evict_turnaround.summary(),
+        )
+    }
+
+    /// The array.
+    pub fn nand(&self) -> &Nand {
+        &self.nand
+    }
+
+    fn submit_read(&mut self, role: Role, lpn: Lpn, chip: ChipId, sectors: u32) -> OpId {
+        let waits_for = if self.overtaking || self.split_rmw {
+            self.book.pending_program(lpn)
+        } else {
+            None // FIFO: the program stands before the read in the same queue
+        };
+        let token = self.book.enter(role, lpn, self.now);
+        let transfer = self.transfer.sectors(sectors);
+        let mut command = Command::read(chip, transfer, token);
+        command.after = waits_for;
+        self.nand.submit(self.now, command, &mut self.book)
+    }
+
+    /// Programs a summary page: the transfer of one sector, then a whole program (ECR-1).
+    fn submit_summary(&mut self, chip: ChipId) {
+        self.summary_programs += 1;
+        let token = self.book.enter(Role::Summary, Lpn(u64::MAX), self.now);
+        let command = Command::program(chip, self.transfer.sectors(1), token);
+        self.nand.submit(self.now, command, &mut self.book);
+    }
+
+    /// Programs the summary pages that background programs made due.
+    fn submit_due_summaries(&mut self) {
+        while let Some(chip) = self.book.summaries.pop() {
+            self.submit_summary(chip);
+        }
+    }
+}
+
+impl Flash for Engine {
+    const TIMED: bool = true;
+
+    fn view(&self) -> &dyn DeviceView {
+        self
+    }
+
+    fn is_mapped(&self, lpn: Lpn) -> bool {
+        self.book.map.is_mapped(lpn)
+    }
+
+    fn begin(&mut self, index: u64, op: Op, now: Nanos) {
+        self.now = now;
+        self.book.begin(index, op, now);
+    }
+
+    fn read(&mut self, lpn: Lpn, sectors: u32) {
+        let place = self
+            .book
+            .map
+            .read(lpn)
+            .expect("the walk asks for mapped pages only");
+        self.submit_read(Role::Read, lpn, place.chip, sectors);
+    }
+
+    fn program(&mut self, program: Program) {
+        let lpn = program.lpn;
+        let mut before = None;
+        if program.read_first
+            && let Some(old) = self.book.map.read(lpn)
+        {
+            // The whole page: an ECC code word cannot be completed from a part of it.
+            let sectors = self.page_sectors;
+            before = Some((
+                self.submit_read(Role::Before, lpn, old.chip, sectors),
+                old.chip,
+            ));
+        }
+        let mapped = match program.unit {
+            Some(unit) => {
+                let plane = PlaneId((unit % u64::from(self.book.map.planes())) as u32);
+                self.book.map.write_to_plane(lpn, plane)
+            }
+            None => self.book.map.write(lpn),
+        };
+        let placed = match mapped {
+            Ok(placed) => placed,
+            Err(full) => {
+                self.book.full.get_or_insert(full);
+                return;
+            }
+        };
+        let role = match program.cause {
+            Cause::Eviction => Role::Caused,
+            Cause::Own => Role::Own,
+            Cause::Flush => Role::Flush,
+        };
+        let chip = placed.place.chip;
+        let token = self.book.enter(role, lpn, self.now);
+        let mut command = Command::program(chip, self.page_transfer, token);
+        if let Some((read, old)) = before {
+            command.after = Some(read);
+            self.split_rmw |= old != chip;
+        }
+        let id = self.nand.submit(self.now, command, &mut self.book);
+        self.book.note_id(token, id);
+        if let Some(summary) = placed.summary {
+            self.submit_summary(summary.chip);
+        }
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        self.book.map.trim(lpn);
+    }
+
+    fn end(&mut self, pages: u32, hits: u32) {
+        self.book.end(pages, hits);
+    }
+
+    fn fault(&self) -> Option<&DeviceFull> {
+        self.book.full.as_ref()
+    }
+
+    fn step(&mut self, until: Nanos) -> Option<Nanos> {
+        if !self.book.options.background {
+            self.nand.advance(until, &mut self.book);
+            self.now = until;
+            return None;
+        }
+        let at = self.nand.step(until, &mut self.book);
+        if at.is_none() && until != Nanos::NEVER {
+            self.nand.advance(until, &mut self.book);
+        }
+        self.now = at.unwrap_or(until);
+        self.submit_due_summaries();
+        at
+    }
+
+    fn next_event(&self) -> Nanos {
+        self.nand.next_event_time()
+    }
+
+    fn start_measuring(&mut self) {
+        self.summary_programs = 0;
+        self.book.start_measuring();
+    }
+
+    fn is_idle(&self, channel: ChannelId) -> bool {
+        self.nand.is_channel_idle(channel)
+    }
+
+    fn queue_background(&mut self, lpn: Lpn, read_first: bool, now: Nanos) -> u32 {
+        self.now = now;
+        let mut before = None;
+        if read_first && let Some(old) = self.book.map.read(lpn) {
+            let token = self.book.enter(Role::BackgroundRead, lpn, now);
+            let command = Command::read(old.chip, self.page_transfer, token);
+            let id = self
+                .nand
+                .submit(now, command.class(Class::Background), &mut self.book);
+            self.book.note_id(token, id);
+            before = Some((token, id));
+        }
+        let token = self.book.enter(Role::Background, lpn, now);
+        self.book.ops[token].before = before.map(|b| b.0);
+        let chip = self.book.map.layout().chip(lpn);
+        let mut command = Command::program(chip, self.page_transfer, token);
+        command.after = before.map(|b| b.1);
+        let id = self
+            .nand
+            .submit(now, command.class(Class::Background), &mut self.book);
+        self.book.note_id(token, id);
+        self.submit_due_summaries();
+        token
+    }
+
+    fn background_end(&self, token: u32) -> Option<Nanos> {
+        self.book.ops[token].started
+    }
+
+    fn cancel_background(&mut self, token: u32) -> bool {
+        let op = self.book.ops.remove(token);
+        let id = op.id.expect("a queued write-back was submitted");
+        let cancelled = self.nand.cancel(self.now, id, &mut self.book);
+        assert!(
+            cancelled,
+            "only a write-back that has not started is cancelled"
+        );
+        // The read before it may be queued, running or over; only a queued one is taken back.
+        let Some(read) = op.before else { return false };
+        let Some(record) = self.book.ops.get_mut(read) else {
+            return false;
+        };
+        if record.role != Role::BackgroundRead || record.lpn != op.lpn {
+            return false;
+        }
+        let id = record.id.expect("a queued read was submitted");
+        let cancelled = self.nand.cancel(self.now, id, &mut self.book);
+        if cancelled {
+            self.book.ops.remove(read);
+        }
+        cancelled
+    }
+
+    fn adopt_background(&mut self, token: u32) {
+        self.book.adopt(token);
+    }
+
+    fn take_ended(&mut self, out: &mut Vec<u32>) {
+        for token in self.book.ended.drain(..) {
+            self.book.ops.remove(token);
+            out.push(token);
+        }
+    }
+
+    fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {
+        out.append(&mut self.book.started);
+    }
+}
+
+impl DeviceView for Engine {
+    fn load(&self, chip: ChipId) -> ChipLoad {
+        let in_service = self.nand.in_service(chip);
+        let map = &self.book.map;
+        ChipLoad {
+            reads: u64::from(self.nand.host_reads(chip)),
+            writes: u64::from(self.nand.host_writes(chip)),
+            residual: self.nand.residual(chip),
+            in_service_read: in_service
+                .is_some_and(|(kind, _)| kind == destage_device::nand::Kind::Read),
+            drain: self.nand.drain_time(chip, Class::Gc),
+            free_pages: map.chip_free_pages(chip),
+            gc_threshold_pages: map.chip_gc_threshold_pages(),
+            frontier_free_pages: map.chip_frontier_free_pages(chip),
+            // No GC yet: no block would be picked, and S_i * T_gc has no valid pages to move.
+            victim_valid_pages: 0,
+            gc_remaining: None,
+        }
+    }
+
+    fn in_gc(&self, _chip: ChipId) -> bool {
+        false
+    }
+
+    fn any_in_gc(&self) -> bool {
+        false
+    }
+
+    fn costs(&self) -> FlashCosts {
+        self.costs
+    }
+}

@@ -1,0 +1,66 @@
+//! Rows that are reused: memory grows to the largest number of live rows and stays.
+
+use std::ops::{Index, IndexMut};
+
+#[derive(Clone, Debug)]
+pub(super) struct Slab<T> {
+    rows: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    pub fn new() -> Slab<T> {
+        Slab {
+            rows: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub fn add(&mut self, row: T) -> u32 {
+        match self.free.pop() {
+            Some(at) => {
+                self.rows[at as usize] = Some(row);
+                at
+            }
+            None => {
+                self.rows.push(Some(row));
+                (self.rows.len() - 1) as u32
+            }
+        }
+    }
+
+    #[inline]
+    pub fn remove(&mut self, at: u32) -> T {
+        self.free.push(at);
+        self.rows[at as usize]
+            .take()
+            .expect("a row is removed once")
+    }
+
+    /// Live rows in row order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.rows.iter().flatten()
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, at: u32) -> Option<&mut T> {
+        self.rows[at as usize].as_mut()
+    }
+}
+
+impl<T> Index<u32> for Slab<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, at: u32) -> &T {
+        self.rows[at as usize].as_ref().expect("a live row")
+    }
+}
+
+impl<T> IndexMut<u32> for Slab<T> {
+    #[inline]
+    fn index_mut(&mut self, at: u32) -> &mut T {
+        self.rows[at as usize].as_mut().expect("a live row")
+    }
+}
