@@ -3,6 +3,8 @@
 //! Two things answer: [`CacheOnly`], for which every page is mapped and nothing takes time, and the
 //! engine of a device. The walk is generic over them, so a cache-only run pays nothing for time.
 
+use crate::engine::Completion;
+use crate::record::{Latencies, MeanNs};
 use destage_device::ftl::DeviceFull;
 use destage_scheme::{DeviceView, NoDevice};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
@@ -92,6 +94,30 @@ pub trait Flash {
 
     /// Moves the background programs that started since the last call to `out`.
     fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>);
+
+    /// Response times and what else only a device has, over the measured part.
+    fn measures(&self) -> Option<DeviceMeasures> {
+        None
+    }
+
+    /// Keeps completed requests from now on.
+    fn keep_completions(&mut self) {}
+
+    /// Moves the requests that were completed since the last call to `out`.
+    fn take_completions(&mut self, _out: &mut Vec<Completion>) {}
+}
+
+/// What only a device can measure.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceMeasures {
+    /// Response times.
+    pub latency: Latencies,
+    /// Waiting time of the programs of dirty evictions.
+    pub evict_wait: MeanNs,
+    /// The same until their end.
+    pub evict_turnaround: MeanNs,
+    /// Summary pages programmed.
+    pub summary_programs: u64,
 }
 
 /// No device: every page is mapped, and nothing takes time.

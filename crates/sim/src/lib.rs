@@ -4,6 +4,7 @@
 //! asks of the device), [`counts`].
 
 pub mod counts;
+pub mod device;
 pub mod engine;
 pub mod flash;
 pub mod log;
@@ -20,6 +21,6 @@ pub use flash::{CacheOnly, Cause, Flash, Program};
 pub use observe::{Event, Observer};
 pub use record::ResultRecord;
 pub use run::{Hooks, execute};
-pub use runner::{Meter, Sweep};
-pub use spec::{RunError, RunSpec, Warmup};
+pub use runner::{Logs, Meter, Sweep};
+pub use spec::{RunError, RunSpec, TimeScale, Warmup};
 pub use walk::{ReadFill, Walk, WalkOptions};

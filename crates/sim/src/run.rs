@@ -1,7 +1,10 @@
 //! One run from a decoded trace to a result record.
 
-use crate::counts::ratio;
+use crate::counts::{Counts, ratio};
+use crate::device::{address_space, prepare};
+use crate::engine::Completion;
 use crate::flash::{CacheOnly, Flash};
+use crate::log::RequestLog;
 use crate::observe::Observer;
 use crate::record::{CountFields, Ratios, Reading, ResultRecord, RunInfo, SCHEMA, TraceInfo};
 use crate::sample::{SAMPLE_EVERY, Samples};
@@ -11,6 +14,7 @@ use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Scheme};
 use destage_trace::Trace;
 use destage_types::{Nanos, StaticLayout};
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a run tells while it runs and what it is told beside its settings.
@@ -20,6 +24,8 @@ pub struct Hooks<'a> {
     pub progress: Option<&'a AtomicU64>,
     /// Sees every event of the measured part.
     pub observer: Option<Box<dyn Observer + Send>>,
+    /// Completed requests of the measured part go there, in request order. Needs a device.
+    pub request_log: Option<Box<dyn Write + Send>>,
     /// Version of destage for the record.
     pub version: &'a str,
 }
@@ -74,19 +80,23 @@ struct Execution<'a> {
 
 impl Execution<'_> {
     fn layout(&self) -> StaticLayout {
-        StaticLayout::flat(1, 1)
+        match &self.spec.device {
+            Some(device) => device.layout(),
+            None => StaticLayout::flat(1, 1),
+        }
     }
 
     fn env(&self) -> Env {
-        Env {
-            capacity: self.plan.capacity,
-            page: self.spec.page,
-            layout: self.layout(),
-            read_alloc: self.spec.resolved_read_alloc(),
-            seed: self.spec.seed,
-            background: self.spec.expr.contains("awb") || self.spec.expr.contains("eager"),
-            ..Env::cache_only(self.plan.capacity)
+        let mut env = Env::cache_only(self.plan.capacity);
+        env.page = self.spec.page;
+        env.layout = self.layout();
+        env.read_alloc = self.spec.resolved_read_alloc();
+        env.seed = self.spec.seed;
+        env.background = self.spec.has_background();
+        if let Some(device) = &self.spec.device {
+            env.pages_per_block = device.geometry.pages_per_block;
         }
+        env
     }
 }
 
@@ -98,10 +108,23 @@ impl Visit for Execution<'_> {
             read_alloc: self.spec.resolved_read_alloc(),
             read_fill: self.spec.read_fill,
             rmw: self.spec.rmw,
-            wrap: None,
+            wrap: match &self.spec.device {
+                Some(device) if self.spec.wrap => Some(address_space(device)),
+                _ => None,
+            },
         };
-        let (capacity, page) = (self.plan.capacity, self.spec.page);
-        let walk = Walk::new(scheme, CacheOnly, capacity, page, self.layout(), options);
+        let (capacity, page, layout) = (self.plan.capacity, self.spec.page, self.layout());
+        let Some(device) = &self.spec.device else {
+            return self.drive(Walk::new(
+                scheme, CacheOnly, capacity, page, layout, options,
+            ));
+        };
+        let background = self.spec.has_background();
+        let engine = prepare(device, self.trace, self.spec.wrap, background)?;
+        let mut walk = Walk::new(scheme, engine, capacity, page, layout, options);
+        if background {
+            walk.enable_background();
+        }
         self.drive(walk)
     }
 }
@@ -115,9 +138,10 @@ impl Execution<'_> {
         let requests = self.trace.requests.len() as u64;
         let end = requests * self.plan.passes;
         let mut samples = Samples::default();
+        let mut log = None;
         let mut at = 0;
         if self.plan.warmup == 0 {
-            self.start_measuring(&mut walk);
+            log = self.start_measuring(&mut walk)?;
         }
         while at < end {
             // The next point where something besides serving happens.
@@ -128,46 +152,85 @@ impl Execution<'_> {
                 self.plan.warmup
             };
             let next = pause.min((at / requests + 1) * requests).min(end);
-            self.serve(&mut walk, at, next);
+            self.serve(&mut walk, at, next)?;
             if let Some(progress) = self.hooks.progress {
                 progress.fetch_add(next - at, Ordering::Relaxed);
             }
             at = next;
             if at == self.plan.warmup {
-                self.start_measuring(&mut walk);
+                log = self.start_measuring(&mut walk)?;
             } else if measured {
                 samples.take(walk.scheme(), at - self.plan.warmup);
             }
+            log_completions(&mut walk, &mut log)?;
         }
+        // What ends after the last arrival belongs to response times, not to the counters.
+        let counts = walk.counts().clone();
         if let Some(mut observer) = walk.unobserve() {
             observer.finish()?;
         }
-        Ok(self.record(&walk, samples))
+        walk.drain();
+        log_completions(&mut walk, &mut log)?;
+        if let Some(log) = &mut log {
+            log.finish()?;
+        }
+        Ok(self.record(&walk, counts, samples))
     }
 
-    fn start_measuring<S: Scheme, F: Flash>(&mut self, walk: &mut Walk<S, F>) {
+    fn start_measuring<S: Scheme, F: Flash>(
+        &mut self,
+        walk: &mut Walk<S, F>,
+    ) -> Result<Option<RequestLog<Box<dyn Write + Send>>>, RunError> {
         walk.reset_counts();
         if let Some(observer) = self.hooks.observer.take() {
             walk.observe(observer);
         }
+        let Some(out) = self.hooks.request_log.take() else {
+            return Ok(None);
+        };
+        walk.flash_mut().keep_completions();
+        let first = self.plan.warmup % self.trace.requests.len() as u64;
+        Ok(Some(RequestLog::new(out, first)?))
     }
 
     /// Serves requests `from..to` of the stream; they lie in one pass.
-    fn serve<S: Scheme, F: Flash>(&self, walk: &mut Walk<S, F>, from: u64, to: u64) {
+    fn serve<S: Scheme, F: Flash>(
+        &self,
+        walk: &mut Walk<S, F>,
+        from: u64,
+        to: u64,
+    ) -> Result<(), RunError> {
         let batch = &self.trace.requests;
-        let (requests, first) = (batch.len() as u64, batch.get(0).head.arrival);
-        let span = batch.get(batch.len() - 1).head.arrival - first + PASS_GAP;
+        let scale = self.spec.time_scale;
+        let arrival = |i: u64| scale.apply(batch.records()[i as usize].arrival);
+        let requests = batch.len() as u64;
+        let span = arrival(requests - 1) - arrival(0) + PASS_GAP;
         let pass = from / requests;
         let shift = Nanos(span.0 * pass);
         for i in from..to {
             let index = i - pass * requests;
-            let request = batch.get(index as usize);
-            walk.serve(request, index, request.head.arrival + shift);
+            walk.serve(batch.get(index as usize), index, arrival(index) + shift);
+            if F::TIMED
+                && let Some(full) = walk.flash().fault()
+            {
+                return Err(RunError::DeviceFull {
+                    request: i,
+                    full: Box::new(*full),
+                });
+            }
         }
+        Ok(())
     }
 
-    fn record<S: Scheme, F: Flash>(&self, walk: &Walk<S, F>, samples: Samples) -> ResultRecord {
-        let (spec, c) = (self.spec, walk.counts());
+    fn record<S: Scheme, F: Flash>(
+        &self,
+        walk: &Walk<S, F>,
+        mut counts: Counts,
+        samples: Samples,
+    ) -> ResultRecord {
+        let measures = walk.flash().measures();
+        counts.flash_writes_meta = measures.map_or(0, |m| m.summary_programs);
+        let (spec, c) = (self.spec, &counts);
         let meta = samples.meta_bytes_mean();
         let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
         let meta_ratio = meta.and_then(|m| ratio(m, cache_bytes as f64));
@@ -186,7 +249,10 @@ impl Execution<'_> {
             cache_bytes,
             cache_pages: u64::from(self.plan.capacity),
             page_bytes: spec.page.bytes(),
-            device: "none".to_owned(),
+            device: spec
+                .device
+                .as_ref()
+                .map_or("none".to_owned(), |d| d.name.clone()),
             seed: spec.seed,
             version: self.hooks.version.to_owned(),
             reading: Reading {
@@ -195,15 +261,18 @@ impl Execution<'_> {
                     ReadFill::Page => "page".to_owned(),
                     ReadFill::Requested => "requested".to_owned(),
                 },
-                evict_wait: None,
+                evict_wait: spec.device.as_ref().map(|d| d.evict_wait.to_string()),
                 warmup_requests: self.plan.warmup,
-                unmapped_reads: None,
+                unmapped_reads: spec.device.as_ref().map(|d| match d.precondition.trace {
+                    true => "precondition=trace".to_owned(),
+                    false => "counted".to_owned(),
+                }),
             },
             counts: CountFields::new(c, self.trace.meta.arrival_corrections, F::TIMED),
             ratios: Ratios::new(c, meta_ratio, F::TIMED),
-            latency_ns: None,
-            evict_wait_ns: None,
-            evict_turnaround_ns: None,
+            latency_ns: measures.map(|m| m.latency),
+            evict_wait_ns: measures.map(|m| m.evict_wait),
+            evict_turnaround_ns: measures.map(|m| m.evict_turnaround),
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: walk.evict_pages().rows(),
@@ -215,4 +284,18 @@ impl Execution<'_> {
             run: RunInfo::default(),
         }
     }
+}
+
+/// Writes the requests that were completed since the last call to the log.
+fn log_completions<S: Scheme, F: Flash>(
+    walk: &mut Walk<S, F>,
+    log: &mut Option<RequestLog<Box<dyn Write + Send>>>,
+) -> Result<(), RunError> {
+    let Some(log) = log else { return Ok(()) };
+    let mut done: Vec<Completion> = Vec::new();
+    walk.flash_mut().take_completions(&mut done);
+    for completion in done.into_iter().filter(|c| c.measured) {
+        log.add(completion)?;
+    }
+    Ok(())
 }

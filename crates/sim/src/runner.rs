@@ -5,6 +5,7 @@ use crate::record::{ResultRecord, RunInfo};
 use crate::run::{Hooks, execute};
 use crate::spec::{RunError, RunSpec};
 use destage_trace::Trace;
+use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -30,15 +31,24 @@ pub struct Sweep<'a> {
     pub meter: &'a dyn Meter,
 }
 
-/// Makes the observer of run number `i`, if it has one.
-pub type MakeObserver<'a> = dyn Fn(usize) -> Option<Box<dyn Observer + Send>> + Sync + 'a;
+/// The logs of one run.
+#[derive(Default)]
+pub struct Logs {
+    /// Sees every event of the measured part.
+    pub observer: Option<Box<dyn Observer + Send>>,
+    /// Completed requests go there.
+    pub requests: Option<Box<dyn Write + Send>>,
+}
+
+/// Makes the logs of run number `i`.
+pub type MakeLogs<'a> = dyn Fn(usize) -> Logs + Sync + 'a;
 
 impl Sweep<'_> {
     /// Executes all runs; the results stand in the order of the runs, whatever finished first.
     ///
     /// # Errors
     /// The first run, in that order, that cannot start.
-    pub fn execute(&self, observer: &MakeObserver<'_>) -> Result<Vec<ResultRecord>, RunError> {
+    pub fn execute(&self, logs: &MakeLogs<'_>) -> Result<Vec<ResultRecord>, RunError> {
         type Done = Mutex<Option<Result<ResultRecord, RunError>>>;
         let done: Vec<Done> = self.runs.iter().map(|_| Mutex::new(None)).collect();
         let next = AtomicUsize::new(0);
@@ -48,7 +58,7 @@ impl Sweep<'_> {
                     loop {
                         let i = next.fetch_add(1, Ordering::Relaxed);
                         let Some(spec) = self.runs.get(i) else { break };
-                        let result = self.one(spec, observer(i));
+                        let result = self.one(spec, logs(i));
                         *done[i]
                             .lock()
                             .expect("no run panics while it holds the lock") = Some(result);
@@ -65,14 +75,11 @@ impl Sweep<'_> {
         results.collect()
     }
 
-    fn one(
-        &self,
-        spec: &RunSpec,
-        observer: Option<Box<dyn Observer + Send>>,
-    ) -> Result<ResultRecord, RunError> {
+    fn one(&self, spec: &RunSpec, logs: Logs) -> Result<ResultRecord, RunError> {
         let mut hooks = Some(Hooks {
             progress: Some(self.progress),
-            observer,
+            observer: logs.observer,
+            request_log: logs.requests,
             version: self.version,
         });
         let mut result = None;

@@ -2,8 +2,11 @@
 
 use crate::record::Setting;
 use crate::walk::ReadFill;
-use destage_scheme::{Expr, ReadAlloc, Refusal, RunContext, Warning, check_run};
-use destage_types::{ByteSize, PageSize};
+use destage_device::config::{Allocation, DeviceConfig};
+use destage_device::ftl::DeviceFull;
+use destage_scheme::{Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run};
+use destage_types::{ByteSize, Nanos, PageSize};
+use std::sync::Arc;
 
 /// The part of a run before the measured one.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -68,6 +71,54 @@ impl Warmup {
     }
 }
 
+/// A factor on arrivals, kept as a fraction so that scaling is exact.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimeScale {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl TimeScale {
+    /// Arrivals as the trace has them.
+    pub const ONE: TimeScale = TimeScale {
+        numerator: 1,
+        denominator: 1,
+    };
+
+    /// Reads `2`, `0.5`, `12.25`: a positive number with at most 6 decimals.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn parse(text: &str) -> Result<TimeScale, String> {
+        let wrong =
+            || format!("`{text}` is no time scale; allowed: a number above 0 such as `0.5`");
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        if fraction.len() > 6 || whole.len() > 9 || !text.starts_with(|c: char| c.is_ascii_digit())
+        {
+            return Err(wrong());
+        }
+        let numerator = format!("{whole}{fraction}").parse().map_err(|_| wrong())?;
+        let denominator = 10u64.pow(fraction.len() as u32);
+        if numerator == 0 {
+            return Err(wrong());
+        }
+        Ok(TimeScale {
+            numerator,
+            denominator,
+        })
+    }
+
+    /// The scaled time, rounded down to a nanosecond.
+    #[inline]
+    pub fn apply(self, time: Nanos) -> Nanos {
+        if self == TimeScale::ONE {
+            return time;
+        }
+        let scaled = u128::from(time.0) * u128::from(self.numerator);
+        Nanos((scaled / u128::from(self.denominator)) as u64)
+    }
+}
+
 /// Settings of one run.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
@@ -85,6 +136,12 @@ pub struct RunSpec {
     pub rmw: bool,
     /// The part before the measured one.
     pub warmup: Warmup,
+    /// The device; `None`: cache only.
+    pub device: Option<Arc<DeviceConfig>>,
+    /// Take addresses modulo the device's address space instead of refusing them.
+    pub wrap: bool,
+    /// Factor on all arrivals.
+    pub time_scale: TimeScale,
     /// Seed of schemes that draw.
     pub seed: u64,
     /// Build every layer through dynamic calls, to compare with the static types.
@@ -103,6 +160,57 @@ pub enum RunError {
     /// The expression breaks a rule of composition.
     #[error("{0}")]
     Refused(Refusal),
+    /// The trace addresses more than the device has.
+    #[error(
+        "request {request} of the trace ends at sector {sector}, beyond the {sectors} sectors \
+         that device {device} exports; a larger device, or --wrap to take addresses modulo"
+    )]
+    BeyondDevice {
+        /// Index of the request, from 0.
+        request: u64,
+        /// Its last sector.
+        sector: u64,
+        /// Name of the device.
+        device: String,
+        /// Sectors the device exports.
+        sectors: u64,
+    },
+    /// The device is too small for what it is to hold before the run.
+    #[error("preconditioning device {device} failed: {full}")]
+    Precondition {
+        /// Name of the device.
+        device: String,
+        /// What was full.
+        full: Box<DeviceFull>,
+    },
+    /// The device ran out of space.
+    #[error("request {request} of the trace (warm-up passes included) found the {full}")]
+    DeviceFull {
+        /// Requests served before, over all passes.
+        request: u64,
+        /// What was full.
+        full: Box<DeviceFull>,
+    },
+    /// Cache and device disagree about the page.
+    #[error("--page {page} does not fit device {device}, whose page has {device_page}")]
+    PageOfDevice {
+        /// Page asked for.
+        page: ByteSize,
+        /// Name of the device.
+        device: String,
+        /// Page of the device.
+        device_page: ByteSize,
+    },
+    /// The cache is larger than the device.
+    #[error("a cache of {cache} is larger than device {device}, which exports {exported} bytes")]
+    CacheBeyondDevice {
+        /// Cache size.
+        cache: ByteSize,
+        /// Name of the device.
+        device: String,
+        /// Bytes the host can address.
+        exported: u64,
+    },
     /// The scheme is declared but not built yet.
     #[error("cannot run {expr}: scheme `{name}` is known but not available yet")]
     Unavailable {
@@ -161,6 +269,30 @@ impl RunSpec {
         }
     }
 
+    /// The run without a device on a scheme and a cache size, everything else as built in.
+    pub fn cache_only(expr: Expr, cache: ByteSize) -> RunSpec {
+        RunSpec {
+            expr,
+            cache,
+            page: PageSize::KIB4,
+            read_alloc: ReadAlloc::Scheme,
+            read_fill: ReadFill::Page,
+            rmw: true,
+            warmup: Warmup::None,
+            device: None,
+            wrap: false,
+            time_scale: TimeScale::ONE,
+            seed: 1,
+            boxed: false,
+            settings: Vec::new(),
+        }
+    }
+
+    /// Does a background layer write pages back?
+    pub fn has_background(&self) -> bool {
+        self.expr.contains("awb") || self.expr.contains("eager")
+    }
+
     /// Does a read miss enter the cache?
     pub fn resolved_read_alloc(&self) -> bool {
         self.is_cached() && self.read_alloc.resolve(&self.expr)
@@ -178,13 +310,43 @@ impl RunSpec {
             });
         }
         let capacity_pages = u64::from(self.capacity()?);
+        if let Some(device) = &self.device {
+            self.check_device(device)?;
+        }
         let context = RunContext {
             capacity_pages,
             page: self.page,
             read_alloc: self.read_alloc,
-            device: None,
+            device: self.device.as_ref().map(|device| RunDevice {
+                chips: device.layout().chips(),
+                pages_per_block: device.geometry.pages_per_block,
+                dynamic_allocation: device.allocation != Allocation::Static,
+            }),
         };
         check_run(&self.expr, &context).map_err(RunError::Refused)
+    }
+
+    fn check_device(&self, device: &DeviceConfig) -> Result<(), RunError> {
+        let name = || device.name.clone();
+        let device_page = device.geometry.page;
+        if self.page != device_page {
+            let (page, device_page) = (ByteSize(self.page.bytes()), ByteSize(device_page.bytes()));
+            return Err(RunError::PageOfDevice {
+                page,
+                device: name(),
+                device_page,
+            });
+        }
+        let exported = device.logical_pages() * device_page.bytes();
+        if self.is_cached() && self.cache.0 > exported {
+            let cache = self.cache;
+            return Err(RunError::CacheBeyondDevice {
+                cache,
+                device: name(),
+                exported,
+            });
+        }
+        Ok(())
     }
 }
 
@@ -207,5 +369,17 @@ mod tests {
         );
         assert_eq!(Warmup::Passes(2).resolve(10).unwrap(), (20, 3));
         assert!(Warmup::Requests(10).resolve(10).is_err());
+    }
+
+    #[test]
+    fn time_scales() {
+        assert_eq!(TimeScale::parse("0.5").unwrap().apply(Nanos(3)), Nanos(1));
+        assert_eq!(
+            TimeScale::parse("12.25").unwrap().apply(Nanos(400)),
+            Nanos(4900)
+        );
+        for wrong in ["0", "-1", "", "x", "0.0000001", ".5", "1e3", "+2"] {
+            assert!(TimeScale::parse(wrong).is_err(), "{wrong}");
+        }
     }
 }

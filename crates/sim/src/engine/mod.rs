@@ -12,7 +12,8 @@ mod tests;
 
 pub use book::{Completion, ProgramTimes};
 
-use crate::flash::{Cause, Flash, Program};
+use crate::flash::{Cause, DeviceMeasures, Flash, Program};
+use crate::record::Latencies;
 use book::{Book, Role};
 use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder};
 use destage_device::ftl::{DeviceFull, PageMap};
@@ -102,18 +103,6 @@ impl Engine {
         }
     }
 
-    /// Keeps completed requests for [`Engine::take_completions`] from now on.
-    pub fn keep_completions(&mut self) {
-        self.book.completions = Some(Vec::new());
-    }
-
-    /// Moves the requests that were completed since the last call to `out`.
-    pub fn take_completions(&mut self, out: &mut Vec<Completion>) {
-        if let Some(list) = &mut self.book.completions {
-            out.append(list);
-        }
-    }
-
     /// Keeps the times of programs for [`Engine::take_programs`] from now on.
     pub fn keep_programs(&mut self) {
         self.book.programs = Some(Vec::new());
@@ -124,28 +113,6 @@ impl Engine {
         if let Some(list) = &mut self.book.programs {
             out.append(list);
         }
-    }
-
-    /// Response times of all, read and write requests that are complete.
-    pub fn latencies(&self) -> crate::record::Latencies {
-        crate::record::Latencies {
-            all: self.book.all.summary(),
-            read: self.book.read.summary(),
-            write: self.book.write.summary(),
-        }
-    }
-
-    /// Summary pages programmed in the measured part.
-    pub fn summary_programs(&self) -> u64 {
-        self.summary_programs
-    }
-
-    /// Mean waiting and turnaround time of the programs of dirty evictions.
-    pub fn evict_times(&self) -> (crate::record::MeanNs, crate::record::MeanNs) {
-        (
-            self.book.evict_wait.summary(),
-            self.book.evict_turnaround.summary(),
-        )
     }
 
     /// The array.
@@ -359,6 +326,30 @@ impl Flash for Engine {
 
     fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {
         out.append(&mut self.book.started);
+    }
+
+    fn measures(&self) -> Option<DeviceMeasures> {
+        let book = &self.book;
+        Some(DeviceMeasures {
+            latency: Latencies {
+                all: book.all.summary(),
+                read: book.read.summary(),
+                write: book.write.summary(),
+            },
+            evict_wait: book.evict_wait.summary(),
+            evict_turnaround: book.evict_turnaround.summary(),
+            summary_programs: self.summary_programs,
+        })
+    }
+
+    fn keep_completions(&mut self) {
+        self.book.completions = Some(Vec::new());
+    }
+
+    fn take_completions(&mut self, out: &mut Vec<Completion>) {
+        if let Some(list) = &mut self.book.completions {
+            out.append(list);
+        }
     }
 }
 

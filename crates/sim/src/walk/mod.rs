@@ -232,23 +232,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         hits
     }
 
-    /// Takes addresses modulo the address space; an extent that crosses its end becomes two.
+    #[inline]
     fn wrap(&mut self, extents: &mut Vec<Extent>) {
-        let Some(space) = self.options.wrap else {
-            return;
-        };
-        if extents.iter().all(|e| e.end() <= space) {
-            return;
-        }
-        self.counts.wrapped_requests += 1;
-        for mut rest in std::mem::take(extents) {
-            while rest.sectors > 0 {
-                rest.start_sector %= space;
-                let sectors = u64::from(rest.sectors).min(space - rest.start_sector) as u32;
-                extents.push(Extent { sectors, ..rest });
-                rest.start_sector += u64::from(sectors);
-                rest.sectors -= sectors;
-            }
+        if let Some(space) = self.options.wrap {
+            self.counts.wrapped_requests += u64::from(wrap_extents(extents, space));
         }
     }
 
@@ -458,6 +445,25 @@ pub(crate) fn page_span(extent: &Extent, page: PageSize) -> (Lpn, u32) {
     let first = page.page_of(extent.start_sector);
     let last = page.page_of(extent.end() - 1);
     (first, (last.0 - first.0 + 1) as u32)
+}
+
+/// Takes addresses modulo an address space of `space` sectors; an extent that crosses its end
+/// becomes two. Says whether anything was changed.
+pub(crate) fn wrap_extents(extents: &mut Vec<Extent>, space: u64) -> bool {
+    if extents.iter().all(|e| e.end() <= space) {
+        return false;
+    }
+    for mut rest in std::mem::take(extents) {
+        while rest.sectors > 0 {
+            rest.start_sector %= space;
+            let left = space - rest.start_sector;
+            let sectors = u64::from(rest.sectors).min(left) as u32;
+            extents.push(Extent { sectors, ..rest });
+            rest.start_sector += u64::from(sectors);
+            rest.sectors -= sectors;
+        }
+    }
+    true
 }
 
 /// Sectors of page `lpn` that an extent covers.
