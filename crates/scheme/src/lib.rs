@@ -13,6 +13,8 @@ pub mod ghost;
 pub mod info;
 pub mod leaf;
 pub mod list;
+#[cfg(test)]
+mod mini;
 pub mod notes;
 pub mod registry;
 pub mod rng;

@@ -5,7 +5,7 @@
 //! `Prober<Lru>`; every other legal expression is built layer by layer through [`Boxed`] and gives
 //! the same results, only slower. Matching is on the shape (names without parameters).
 
-use crate::leaf::{Fifo, Lru, NoCache};
+use crate::leaf::{Fifo, Lru, NoCache, ReqBlock};
 use crate::{Boxed, Env, Expr, Scheme};
 
 /// A scheme that can be built from its layer of an expression.
@@ -64,6 +64,7 @@ registry! {
         "none" => NoCache,
         "fifo" => Fifo,
         "lru" => Lru,
+        "req-block" => ReqBlock,
     }
     wrap {
     }
@@ -71,5 +72,6 @@ registry! {
         "none" => NoCache,
         "fifo" => Fifo,
         "lru" => Lru,
+        "req-block" => ReqBlock,
     }
 }
