@@ -6,6 +6,7 @@
 //! the same results, only slower. Matching is on the shape (names without parameters).
 
 use crate::leaf::{Fifo, Lru, NoCache, ReqBlock};
+use crate::wrap::ProCache;
 use crate::{Boxed, Env, Expr, Scheme};
 
 /// A scheme that can be built from its layer of an expression.
@@ -67,11 +68,13 @@ registry! {
         "req-block" => ReqBlock,
     }
     wrap {
+        "procache" => ProCache,
     }
     fast {
         "none" => NoCache,
         "fifo" => Fifo,
         "lru" => Lru,
         "req-block" => ReqBlock,
+        "procache(lru)" => ProCache<Lru>,
     }
 }

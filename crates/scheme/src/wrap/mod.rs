@@ -1,1 +1,5 @@
 //! Layers around another scheme.
+
+mod procache;
+
+pub use procache::{HitRule, ProCache, ProCacheParams};
