@@ -6,7 +6,7 @@
 //! the same results, only slower. Matching is on the shape (names without parameters).
 
 use crate::leaf::{Fifo, Lru, NoCache, ReqBlock};
-use crate::wrap::ProCache;
+use crate::wrap::{Cac, ProCache};
 use crate::{Boxed, Env, Expr, Scheme};
 
 /// A scheme that can be built from its layer of an expression.
@@ -69,6 +69,7 @@ registry! {
     }
     wrap {
         "procache" => ProCache,
+        "cac" => Cac,
     }
     fast {
         "none" => NoCache,
@@ -76,5 +77,6 @@ registry! {
         "lru" => Lru,
         "req-block" => ReqBlock,
         "procache(lru)" => ProCache<Lru>,
+        "cac(lru)" => Cac<Lru>,
     }
 }

@@ -1,0 +1,235 @@
+//! CAC: the cached old version of a file block becomes the new one when a log-structured file
+//! system writes the block to another address.
+//!
+//! Source: Tian, "Data Correlation Aware Buffer Cache Management for Improved I/O Performance on
+//! Log-Structured File System-based NAND Flash Storage Devices", sections 4.1-4.4.
+//!
+//! Order: all renames of a write first, then one ordinary request of the inner scheme, then the
+//! address remapping table (CAC-8). State: at most one table entry per cached block; 4 B of
+//! metadata per cached block, with or without an entry (CAC-1; 128 KiB for a full cache of
+//! 128 MiB). Ties: those of the inner scheme; renames in the order of the request. Cost: O(1) per
+//! block, amortised.
+
+mod art;
+#[cfg(test)]
+mod tests;
+
+use crate::registry::Build;
+use crate::{Env, Expr, RenamePlan, Request, Scheme, Update, View, Why, forward};
+use art::Art;
+use destage_types::{Lpn, Slot};
+
+/// Bytes of a table entry (CAC section 4.4).
+const ART_ENTRY_BYTES: u64 = 4;
+
+/// Parameters of [`Cac`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacParams {
+    /// Are ghosts renamed too (CAC-2)?
+    pub ghosts: bool,
+    /// Does a non-atomic update of an atomic chain drop the older version kept (CAC-4)?
+    pub drop_stale: bool,
+    /// Does a remap invalidate the flash copy of the old address (CAC-6)?
+    pub unmap_pre: bool,
+}
+
+impl Default for CacParams {
+    fn default() -> CacParams {
+        CacParams {
+            ghosts: true,
+            drop_stale: true,
+            unmap_pre: false,
+        }
+    }
+}
+
+/// What the table says of a block: the address of its old version.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Pair {
+    pre: Lpn,
+    /// Written atomically: the old version must stay too.
+    atomic: bool,
+}
+
+/// A table update that waits for the end of the request.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    current: Lpn,
+    pair: Pair,
+}
+
+/// The mapping layer.
+#[derive(Clone, Debug)]
+pub struct Cac<S> {
+    inner: S,
+    params: CacParams,
+    art: Art,
+    /// Is a request between its first rename and its classification?
+    renaming: bool,
+    /// Updates of the current request, in its order.
+    pending: Vec<Pending>,
+    /// Entries of blocks that were dropped while the current request is renamed: the table keeps
+    /// them until the end of the request, and a later block of it may name them.
+    dropped: Vec<(Lpn, Pair)>,
+}
+
+impl<S: Scheme> Cac<S> {
+    /// Around `inner`, for a cache of `capacity` blocks.
+    pub fn new(params: CacParams, capacity: usize, inner: S) -> Cac<S> {
+        Cac {
+            inner,
+            params,
+            art: Art::new(capacity),
+            renaming: false,
+            pending: Vec::new(),
+            dropped: Vec::new(),
+        }
+    }
+
+    /// ART\[`block`\].
+    fn entry(&self, block: Lpn, v: &View) -> Option<Pair> {
+        if let Some(slot) = v.slot_of(block) {
+            return self.art.get(slot);
+        }
+        let dropped = self.dropped.iter().find(|(lpn, _)| *lpn == block);
+        dropped.map(|(_, pair)| *pair)
+    }
+
+    /// The address names new data from now on: its own entry and all entries that name it as
+    /// old address go (CAC-3).
+    fn forget_pairs(&mut self, block: Lpn, v: &View) {
+        if let Some(slot) = v.slot_of(block) {
+            self.art.delete(slot);
+        }
+        self.art.delete_naming(block);
+        self.dropped
+            .retain(|(lpn, pair)| *lpn != block && pair.pre != block);
+    }
+}
+
+impl<S: Build> Build for Cac<S> {
+    fn build(expr: &Expr, env: &Env) -> Cac<S> {
+        let params = CacParams {
+            ghosts: expr.flag("ghosts"),
+            drop_stale: expr.flag("drop-stale"),
+            unmap_pre: expr.flag("unmap-pre"),
+        };
+        let inner = expr.inner().expect("every wrapper has an inner scheme");
+        Cac::new(params, env.capacity as usize, S::build(inner, env))
+    }
+}
+
+impl<S: Scheme> Scheme for Cac<S> {
+    forward!(inner: admit_request admit_page full expect insert touch foresee cleaned size victim
+        candidates next_group flush_candidates background cancels list_pages);
+
+    #[inline]
+    fn tracks_updates(&self) -> bool {
+        true
+    }
+
+    fn rename_plan(&mut self, u: &Update, v: &View) -> RenamePlan {
+        self.renaming = true;
+        let previous = u.previous.filter(|&p| p != u.current);
+        // Read before the pairs of the target are forgotten, as the write rule orders it: an update
+        // that goes back to the address of the older version kept still drops that version.
+        let old = previous.and_then(|p| self.entry(p, v));
+        self.forget_pairs(u.current, v);
+        let Some(pre) = previous else {
+            return RenamePlan::default();
+        };
+        let atomic = u.atomic;
+        self.pending.push(Pending {
+            current: u.current,
+            pair: Pair { pre, atomic },
+        });
+        // The previous atomic version must stay, so the one before it gives its place
+        // (section 4.3).
+        let source = match atomic {
+            true => old.map(|pair| pair.pre),
+            false => Some(pre),
+        };
+        let kept = old.filter(|pair| pair.atomic && !atomic && self.params.drop_stale);
+        RenamePlan {
+            forget: v.slot_of(u.current).is_none(),
+            source,
+            ghosts: self.params.ghosts,
+            discard: kept.map(|pair| pair.pre),
+            unmap: self.params.unmap_pre,
+        }
+    }
+
+    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
+        if let Some(slot) = slot {
+            self.art.delete(slot);
+        }
+        self.inner.rename(from, to, slot, v)
+    }
+
+    fn request(&mut self, r: &Request, v: &View) {
+        self.renaming = false;
+        self.dropped.clear();
+        self.inner.request(r, v);
+    }
+
+    fn request_done(&mut self, r: &Request, v: &View) {
+        for Pending { current, pair } in self.pending.drain(..) {
+            if pair.atomic
+                && let Some(slot) = v.slot_of(pair.pre)
+            {
+                self.art.delete(slot);
+            }
+            // A bypassed or evicted block has no entry.
+            if let Some(slot) = v.slot_of(current) {
+                self.art.set(slot, pair);
+            }
+        }
+        self.inner.request_done(r, v);
+    }
+
+    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
+        if let Some(pair) = self.art.delete(slot)
+            && self.renaming
+        {
+            self.dropped.push((v.frames.lpn(slot), pair));
+        }
+        self.inner.remove(slot, why, v);
+    }
+
+    /// TRIM, or an address that is written anew.
+    fn forget(&mut self, lpn: Lpn, v: &View) {
+        self.forget_pairs(lpn, v);
+        self.inner.forget(lpn, v);
+    }
+
+    fn meta_bytes(&self) -> u64 {
+        self.inner.meta_bytes() + ART_ENTRY_BYTES * self.inner.size() as u64
+    }
+
+    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        f("art_entries", self.art.len() as u64);
+        self.inner.stats(f);
+    }
+
+    #[cfg(feature = "conformance")]
+    fn state(&self, v: &View, out: &mut String) {
+        self.inner.state(v, out);
+        let entries = v.frames.used_slots().filter_map(|slot| {
+            let pair = self.art.get(slot)?;
+            Some((v.frames.lpn(slot), pair))
+        });
+        let mut entries: Vec<(Lpn, Pair)> = entries.collect();
+        entries.sort_unstable_by_key(|(lpn, _)| *lpn);
+        let word = |(lpn, pair): &(Lpn, Pair)| {
+            let mark = if pair.atomic { "a" } else { "" };
+            format!("{lpn}:{}{mark}", pair.pre)
+        };
+        let words: Vec<String> = entries.iter().map(word).collect();
+        out.push_str(&format!(" ; ART{{{}}}", words.join(" ")));
+    }
+
+    #[cfg(feature = "conformance")]
+    fn take_notes(&mut self, out: &mut Vec<(crate::Column, String)>) {
+        self.inner.take_notes(out);
+    }
+}
