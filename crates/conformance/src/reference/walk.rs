@@ -270,6 +270,10 @@ impl SlowCache {
         for lpn in &unit {
             let frame = self.store.frames.remove(lpn);
             assert!(frame.is_some(), "victim {lpn} is not resident");
+            // Spec 30: on eviction the ART entry is deleted, even if the page comes back at once.
+            if let Some(art) = &mut self.art {
+                art.map.remove(lpn);
+            }
         }
         self.counts.evictions += 1;
         self.counts.evicted_pages += unit.len() as u64;

@@ -44,15 +44,12 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                     self.frames.rekey(slot, current);
                     self.scheme
                         .rename(source, current, Some(slot), &view!(self, now));
-                    self.remapped(source, current);
-                    if plan.unmap {
-                        self.flash.trim(source);
-                    }
+                    self.remapped(plan, source, current);
                 }
                 (None, None) => {
                     let v = view!(self, now);
                     if plan.ghosts && self.scheme.rename(source, current, None, &v) {
-                        self.remapped(source, current);
+                        self.remapped(plan, source, current);
                     }
                 }
                 (Some(_), _) => self.discard(source, now),
@@ -63,8 +60,11 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
-    fn remapped(&mut self, from: Lpn, to: Lpn) {
+    fn remapped(&mut self, plan: &RenamePlan, from: Lpn, to: Lpn) {
         self.counts.remaps += 1;
+        if plan.unmap {
+            self.flash.trim(from);
+        }
         if let Some(o) = &mut self.observer {
             o.event(Event::Remapped { from, to });
         }
