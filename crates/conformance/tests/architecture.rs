@@ -1,0 +1,88 @@
+//! The invariants of docs/ARCHITECTURE.md that Cargo alone does not enforce.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// `destage-*` names under `[dependencies]` of a crate's manifest.
+fn dependencies(name: &str) -> Vec<String> {
+    let path = root().join("crates").join(name).join("Cargo.toml");
+    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let section = text.split("[dependencies]").nth(1).unwrap_or_default();
+    let section = section.split("\n[").next().unwrap_or_default();
+    let names = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("destage-"));
+    let mut found: Vec<String> = names
+        .map(|rest| {
+            rest.split(['.', ' ', '='])
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn crates_depend_downwards_only() {
+    let allowed = BTreeMap::from([
+        ("types", vec![]),
+        ("trace", vec!["types"]),
+        ("scheme", vec!["types"]),
+        ("device", vec!["types"]),
+        ("sim", vec!["device", "scheme", "trace", "types"]),
+    ]);
+    for (name, allowed) in allowed {
+        for dependency in dependencies(name) {
+            assert!(
+                allowed.contains(&dependency.as_str()),
+                "{name} depends on {dependency}"
+            );
+        }
+    }
+    assert_eq!(dependencies("sim").len(), 4, "the manifests were read");
+}
+
+fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    for entry in entries {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_clock_and_no_io_below_the_command_line() {
+    let forbidden = [
+        "Instant::now",
+        "SystemTime",
+        "std::fs",
+        "std::net",
+        "println!",
+        "thread_rng",
+    ];
+    let mut seen = 0;
+    for name in ["types", "scheme", "device", "sim"] {
+        let mut files = Vec::new();
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+        for file in files.iter().filter(|f| !f.ends_with("tests.rs")) {
+            let text = fs::read_to_string(file).expect("a source file");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for word in forbidden {
+                assert!(!code.contains(word), "{} uses {word}", file.display());
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "only {seen} files were read");
+}
