@@ -5,9 +5,10 @@ use crate::record::{ResultRecord, RunInfo};
 use crate::run::{Hooks, execute};
 use crate::spec::{RunError, RunSpec};
 use destage_trace::Trace;
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 /// Measures what a run costs. Clocks are not readable here; the command line has one.
 pub trait Meter: Sync {
@@ -49,30 +50,54 @@ impl Sweep<'_> {
     /// # Errors
     /// The first run, in that order, that cannot start.
     pub fn execute(&self, logs: &MakeLogs<'_>) -> Result<Vec<ResultRecord>, RunError> {
-        type Done = Mutex<Option<Result<ResultRecord, RunError>>>;
-        let done: Vec<Done> = self.runs.iter().map(|_| Mutex::new(None)).collect();
+        let mut records = Vec::with_capacity(self.runs.len());
+        self.execute_each(logs, &mut |record| {
+            records.push(record);
+            true
+        })?;
+        Ok(records)
+    }
+
+    /// As [`Sweep::execute`], but hands over each result as soon as it and all before it are
+    /// there. If `emit` returns false, no further run starts.
+    ///
+    /// # Errors
+    /// The first run, in that order, that cannot start; those before it have been handed over.
+    pub fn execute_each(
+        &self,
+        logs: &MakeLogs<'_>,
+        emit: &mut dyn FnMut(ResultRecord) -> bool,
+    ) -> Result<(), RunError> {
         let next = AtomicUsize::new(0);
+        let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
             for _ in 0..self.jobs.clamp(1, self.runs.len().max(1)) {
-                scope.spawn(|| {
+                let (sender, next) = (sender.clone(), &next);
+                scope.spawn(move || {
                     loop {
                         let i = next.fetch_add(1, Ordering::Relaxed);
                         let Some(spec) = self.runs.get(i) else { break };
-                        let result = self.one(spec, logs(i));
-                        *done[i]
-                            .lock()
-                            .expect("no run panics while it holds the lock") = Some(result);
+                        if sender.send((i, self.one(spec, logs(i)))).is_err() {
+                            break;
+                        }
                     }
                 });
             }
-        });
-        let results = done.into_iter().map(|slot| {
-            let result = slot
-                .into_inner()
-                .expect("no run panics while it holds the lock");
-            result.expect("every run was executed")
-        });
-        results.collect()
+            drop(sender);
+            let mut early = BTreeMap::new();
+            let mut due = 0;
+            // Leaving the loop drops the receiver, and the threads stop after their current run.
+            for (i, result) in receiver {
+                early.insert(i, result);
+                while let Some(result) = early.remove(&due) {
+                    due += 1;
+                    if !emit(result?) {
+                        return Ok(());
+                    }
+                }
+            }
+            Ok(())
+        })
     }
 
     fn one(&self, spec: &RunSpec, logs: Logs) -> Result<ResultRecord, RunError> {
