@@ -32,6 +32,7 @@ mod input;
 mod line;
 mod load;
 mod source;
+pub mod synth;
 mod write;
 
 pub use container::Container;
