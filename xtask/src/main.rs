@@ -2,6 +2,7 @@
 
 mod ci;
 
+use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -23,11 +24,18 @@ enum Command {
         #[arg(long)]
         keep_going: bool,
     },
+    /// Write the documents that are made from registries and types.
+    Docs {
+        /// Only say which ones are stale.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Ci { only, keep_going } => ci::run(only.as_deref(), keep_going),
+        Command::Docs { check } => docs(check),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -36,4 +44,18 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The text comes from the program itself, so that checking needs no other tool.
+fn docs(check: bool) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let run = ["run", "-q", "-p", "destage-cli", "--example", "docs", "--"];
+    let mut command = std::process::Command::new(cargo);
+    command.args(run);
+    if check {
+        command.arg("--check");
+    }
+    let status = command.status().context("cannot start cargo")?;
+    ensure!(status.success(), "the documents are not as they should be");
+    Ok(())
 }

@@ -1,0 +1,245 @@
+//! What can be said on the command line. Values are checked one by one here and against each
+//! other in `run::plan`; absent options stay absent, so that a setting knows its origin.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use destage_scheme::ReadAlloc;
+use destage_sim::{ReadFill, Warmup};
+use destage_types::{ByteSize, PageSize};
+use std::path::PathBuf;
+
+/// A laboratory for the cache inside a NAND SSD.
+#[derive(Parser, Debug)]
+#[command(name = "destage", version = crate::VERSION, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Replay traces through caches and print what each scheme achieves.
+    Run(RunArgs),
+    /// Run a built-in workload through the standard schemes; needs no input.
+    Demo(DemoArgs),
+    /// List the cache schemes, or explain one.
+    Schemes(SchemesArgs),
+    /// Look at traces and convert them.
+    Trace(TraceArgs),
+}
+
+/// Options of `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// Trace files, plain or compressed (.zst, .gz, .xz); `-` is standard input
+    #[arg(value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Cache scheme, such as `lru` or `cac(prober(lirs))`; repeatable [default: lru]
+    #[arg(long = "scheme", value_name = "EXPR")]
+    pub schemes: Vec<String>,
+    /// Cache size with its unit, such as 16MiB; repeatable [default: 16MiB]
+    #[arg(long = "cache", value_name = "SIZE", value_parser = ByteSize::parse)]
+    pub caches: Vec<ByteSize>,
+    /// Page size with its unit, 512B to 64KiB [default: 4KiB]
+    #[arg(long, value_name = "SIZE", value_parser = page_size)]
+    pub page: Option<PageSize>,
+    /// Device behind the cache; `none` counts hits and flash traffic without time [default: none]
+    #[arg(long, value_name = "DEVICE", value_parser = device)]
+    pub device: Option<String>,
+    /// Override one key of the device; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Do pages that a read missed enter the cache? [default: scheme, as each scheme says]
+    #[arg(long, value_name = "WHEN")]
+    pub read_alloc: Option<ReadAllocArg>,
+    /// What a read miss brings in: the whole page, or the requested sectors [default: page]
+    #[arg(long, value_name = "WHAT")]
+    pub read_fill: Option<ReadFillArg>,
+    /// Part before the measured one: requests, percent (`10%`) or whole passes (`passes=1`)
+    #[arg(long, value_name = "N|N%|passes=K", value_parser = Warmup::parse)]
+    pub warmup: Option<Warmup>,
+    /// Seed of schemes that draw random numbers [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub jobs: JobsArgs,
+    /// Folder for results.jsonl or results.csv; the table then goes to standard output
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// How results are written [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    pub format_out: Option<FormatOut>,
+    /// Write one JSON object per eviction; several runs need --out and give a file each
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub log_evictions: Option<PathBuf>,
+}
+
+/// How traces are read.
+#[derive(Args, Debug, Clone)]
+pub struct InputArgs {
+    /// Trace format; told by the content if absent
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// Stop after that many requests of each trace
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// Count bad lines and go on, instead of stopping at the first one
+    #[arg(long)]
+    pub skip_bad_lines: bool,
+}
+
+/// How many threads.
+#[derive(Args, Debug, Clone)]
+pub struct JobsArgs {
+    /// Runs at the same time [default: all processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+}
+
+impl JobsArgs {
+    /// Threads to use.
+    pub fn resolve(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.map_or_else(all, usize::from)
+    }
+}
+
+/// Options of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Seed of the workload [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub jobs: JobsArgs,
+    /// How results are written [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    pub format_out: Option<FormatOut>,
+}
+
+/// Options of `schemes`.
+#[derive(Args, Debug)]
+pub struct SchemesArgs {
+    /// Explain this scheme: parameters, defaults, ranges, source, tie rule
+    pub name: Option<String>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `trace`.
+#[derive(Args, Debug)]
+pub struct TraceArgs {
+    /// What to do with the trace.
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+/// Commands on traces.
+#[derive(Subcommand, Debug)]
+pub enum TraceCommand {
+    /// Count requests, bytes, footprint, span and streams
+    Info {
+        /// Trace files; `-` is standard input
+        #[arg(value_name = "TRACE", required = true)]
+        traces: Vec<PathBuf>,
+        #[command(flatten)]
+        input: InputArgs,
+        /// Print one JSON object per trace instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a trace as destage CSV
+    Convert {
+        /// Trace file; `-` is standard input
+        trace: PathBuf,
+        #[command(flatten)]
+        input: InputArgs,
+        /// File to write; `-` is standard output
+        #[arg(short, long, value_name = "FILE", default_value = "-")]
+        output: PathBuf,
+    },
+    /// Print the first requests as destage CSV
+    Head {
+        /// Trace file; `-` is standard input
+        trace: PathBuf,
+        /// Trace format; told by the content if absent
+        #[arg(long, value_name = "NAME")]
+        format: Option<String>,
+        /// Count bad lines and go on, instead of stopping at the first one
+        #[arg(long)]
+        skip_bad_lines: bool,
+        /// Requests to print
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
+              value_parser = clap::value_parser!(u64).range(1..))]
+        requests: u64,
+    },
+}
+
+/// How results are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum FormatOut {
+    /// A table for people, when all runs are done.
+    Table,
+    /// One result record per line, as soon as it is known.
+    Jsonl,
+    /// One line per run with the scalars of the record, as soon as it is known.
+    Csv,
+}
+
+/// `--read-alloc`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ReadAllocArg {
+    /// Always; refused if a scheme cannot.
+    On,
+    /// Never.
+    Off,
+    /// As each scheme declares.
+    Scheme,
+}
+
+impl From<ReadAllocArg> for ReadAlloc {
+    fn from(arg: ReadAllocArg) -> ReadAlloc {
+        match arg {
+            ReadAllocArg::On => ReadAlloc::On,
+            ReadAllocArg::Off => ReadAlloc::Off,
+            ReadAllocArg::Scheme => ReadAlloc::Scheme,
+        }
+    }
+}
+
+/// `--read-fill`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ReadFillArg {
+    /// The whole page.
+    Page,
+    /// The requested sectors.
+    Requested,
+}
+
+impl From<ReadFillArg> for ReadFill {
+    fn from(arg: ReadFillArg) -> ReadFill {
+        match arg {
+            ReadFillArg::Page => ReadFill::Page,
+            ReadFillArg::Requested => ReadFill::Requested,
+        }
+    }
+}
+
+fn page_size(text: &str) -> Result<PageSize, String> {
+    let size = ByteSize::parse(text).map_err(|e| e.to_string())?;
+    PageSize::new(size.0)
+        .ok_or_else(|| format!("`{text}`: a page is a power of two from 512B to 64KiB"))
+}
+
+fn device(text: &str) -> Result<String, String> {
+    match text {
+        "none" => Ok(text.to_owned()),
+        _ => Err(format!(
+            "`{text}`: there is no such device in this version; allowed: none (cache only)"
+        )),
+    }
+}

@@ -1,0 +1,198 @@
+//! `destage demo`: a built-in workload through the standard line-up, against the offline bound.
+
+use crate::args::{DemoArgs, FormatOut};
+use crate::available;
+use crate::failure::Failure;
+use crate::output::{Output, Readings, print, table};
+use crate::run::{Batch, Settings, execute};
+use destage_scheme::{Expr, ReadAlloc};
+use destage_sim::{ResultRecord, RunSpec};
+use destage_trace::synth::demo;
+use destage_types::{ByteSize, PageSize};
+
+/// The line-up; the bound stands last.
+const LINE_UP: [&str; 8] = [
+    "lru",
+    "arc",
+    "cflru",
+    "prober(lru)",
+    "req-block",
+    "ecr",
+    "procache",
+    "belady",
+];
+const BOUND: &str = "belady";
+const CACHES: [ByteSize; 3] = [ByteSize(4 << 20), ByteSize(16 << 20), ByteSize(64 << 20)];
+
+/// Runs the demonstration.
+///
+/// # Errors
+/// The result cannot be written.
+pub fn run(args: &DemoArgs) -> Result<(), Failure> {
+    let seed = args.seed.unwrap_or(1);
+    let trace = demo(seed);
+    let (runs, missing) = line_up(args);
+    let batch = Batch {
+        trace: &trace,
+        runs: &runs,
+        jobs: args.jobs.resolve(),
+        log: &|_| None,
+    };
+    match args.format_out.unwrap_or(FormatOut::Table) {
+        FormatOut::Table => {
+            let mut records = Vec::new();
+            execute(&batch, &mut |record| {
+                records.push(record);
+                Ok(())
+            })?;
+            print(&text(&records, seed, &missing))
+        }
+        format => {
+            let mut output = Output::open(format, None)?;
+            execute(&batch, &mut |record| output.add(record))?;
+            output.finish()
+        }
+    }
+}
+
+/// The runs by cache size, and the schemes that have no implementation yet.
+fn line_up(args: &DemoArgs) -> (Vec<RunSpec>, Vec<String>) {
+    let exprs = LINE_UP.iter().map(|text| {
+        let expr = Expr::parse(text);
+        expr.expect("the line-up is made of legal expressions")
+    });
+    let (known, missing): (Vec<Expr>, Vec<Expr>) =
+        exprs.partition(|expr| available::missing(expr).is_none());
+    let runs = CACHES.iter().flat_map(|&cache| {
+        known
+            .iter()
+            .map(move |expr| spec(args, expr.clone(), cache))
+    });
+    let missing = missing.iter().map(Expr::to_string).collect();
+    (runs.collect(), missing)
+}
+
+fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize) -> RunSpec {
+    // With read allocation the bound holds for schemes with and without it.
+    let read_alloc = match expr.scheme().name == BOUND {
+        true => ReadAlloc::On,
+        false => ReadAlloc::Scheme,
+    };
+    let mut settings = Settings::default();
+    settings.add("scheme", None::<&str>, &expr.to_string());
+    settings.add("cache", None::<&str>, &cache.to_string());
+    let word = match read_alloc {
+        ReadAlloc::On => "on",
+        _ => "scheme",
+    };
+    settings.add("page", None::<&str>, "4KiB");
+    settings.add("device", None::<&str>, "none");
+    settings.add("read_alloc", None::<&str>, word);
+    settings.add("read_fill", None::<&str>, "page");
+    settings.add("rmw", None::<&str>, "true");
+    settings.add("warmup", None::<&str>, "none");
+    settings.add("seed", args.seed, "1");
+    RunSpec {
+        expr,
+        cache,
+        page: PageSize::KIB4,
+        read_alloc,
+        read_fill: Default::default(),
+        rmw: true,
+        warmup: Default::default(),
+        seed: args.seed.unwrap_or(1),
+        boxed: false,
+        settings: settings.0,
+    }
+}
+
+fn text(records: &[ResultRecord], seed: u64, missing: &[String]) -> String {
+    let readings = Readings::of(records);
+    let header = [
+        "cache",
+        "scheme",
+        "page hit %",
+        "below bound",
+        "write hit %",
+        "read hit %",
+        "evictions",
+        "flash writes",
+        "against lru",
+    ];
+    let mut table = table::plain(&header, 2);
+    for cache in CACHES {
+        let rows: Vec<&ResultRecord> = records
+            .iter()
+            .filter(|r| r.cache_bytes == cache.0)
+            .collect();
+        let find = |name: &str| rows.iter().find(|r| r.scheme == name);
+        let bound = find(BOUND).and_then(|r| r.ratios.page_hit_ratio);
+        let lru = find("lru").map(|r| r.counts.flash_writes_host);
+        for r in &rows {
+            table.add_row([
+                table::cache(r),
+                format!("{}{}", r.scheme, readings.mark(r)),
+                table::percent(r.ratios.page_hit_ratio),
+                below(r.ratios.page_hit_ratio, bound),
+                table::percent(r.ratios.write_page_hit_ratio),
+                table::percent(r.ratios.read_page_hit_ratio),
+                r.counts.evictions.to_string(),
+                r.counts.flash_writes_host.to_string(),
+                against(r.counts.flash_writes_host, lru),
+            ]);
+        }
+        if cache != CACHES[CACHES.len() - 1] {
+            table.add_row([""]);
+        }
+    }
+    head(records, seed) + &table::lines(&table) + "\n" + &foot(&readings, missing)
+}
+
+fn head(records: &[ResultRecord], seed: u64) -> String {
+    let Some(first) = records.first() else {
+        return String::new();
+    };
+    let c = &first.counts;
+    format!(
+        "demo: {} requests ({} reads, {} writes), {} page accesses of 4 KiB, seed {seed}, no \
+         device:\nhot small writes, large streams made of many small requests, reads with \
+         locality\n\n",
+        c.requests, c.read_requests, c.write_requests, c.page_accesses
+    )
+}
+
+fn foot(readings: &Readings<'_>, missing: &[String]) -> String {
+    let mut lines = readings.lines();
+    lines.push(
+        "below bound: page hit ratio under that of the offline policy belady with read allocation \
+         on,\n             in percentage points"
+            .to_owned(),
+    );
+    lines.push("against lru: flash writes relative to lru with the same cache".to_owned());
+    if !missing.is_empty() {
+        lines.push(format!(
+            "left out, not available yet: {}",
+            missing.join(", ")
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Percentage points under the bound.
+fn below(ratio: Option<f64>, bound: Option<f64>) -> String {
+    match (ratio, bound) {
+        (Some(ratio), Some(bound)) => format!("{:.2}", 100.0 * (bound - ratio)),
+        _ => "-".to_owned(),
+    }
+}
+
+/// Relative difference in percent.
+fn against(writes: u64, lru: Option<u64>) -> String {
+    match lru {
+        Some(lru) if lru > 0 => {
+            let percent = 100.0 * (writes as f64 / lru as f64 - 1.0);
+            format!("{percent:+.1} %")
+        }
+        _ => "-".to_owned(),
+    }
+}

@@ -1,0 +1,72 @@
+//! Why a command failed, and with which exit code.
+
+use crate::terminal;
+use destage_sim::RunError;
+use destage_trace::TraceError;
+use std::io;
+use std::process::ExitCode;
+
+/// The end of a command that did not succeed.
+#[derive(Debug)]
+pub enum Failure {
+    /// Bad usage or input: all faults that were found. Exit code 2.
+    Usage(Vec<String>),
+    /// Something that started did not end well. Exit code 1.
+    Run(String),
+    /// Nobody reads standard output any more, as with `| head`: no failure at all.
+    Closed,
+}
+
+impl Failure {
+    /// One fault of usage or input.
+    pub fn usage(fault: impl Into<String>) -> Failure {
+        Failure::Usage(vec![fault.into()])
+    }
+
+    /// Standard output took no more.
+    pub fn stdout(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::Run(format!("cannot write to standard output: {error}")),
+        }
+    }
+
+    /// Says what went wrong on standard error.
+    pub fn report(self) -> ExitCode {
+        let (messages, code) = match self {
+            Failure::Usage(faults) => (faults, 2),
+            Failure::Run(message) => (vec![message], 1),
+            Failure::Closed => return ExitCode::SUCCESS,
+        };
+        for message in messages {
+            terminal::say(&format!("error: {message}"));
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Failure {
+        Failure::usage(explained(&error))
+    }
+}
+
+/// The message of `error`, with the option that helps.
+pub fn explained(error: &TraceError) -> String {
+    match error {
+        TraceError::Line(_) => format!("{error} (--skip-bad-lines counts such lines and goes on)"),
+        TraceError::Ambiguous { .. } | TraceError::Undetected { .. } => {
+            format!("{error} (--format forces one)")
+        }
+        _ => error.to_string(),
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        match error {
+            RunError::Log(_) => Failure::Run(error.to_string()),
+            _ => Failure::usage(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The `destage` command line.
+//!
+//! Reading order: [`main`], `args` (what can be said), `run::plan` (what it means), `run` (doing
+//! it), `output` (telling). Nothing but results goes to standard output.
+
+mod args;
+mod available;
+mod demo;
+pub mod docs;
+mod failure;
+mod output;
+mod run;
+mod schemes;
+mod terminal;
+mod trace;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Version of the program with the commit it was built from.
+pub const VERSION: &str = env!("DESTAGE_VERSION");
+
+/// Parses the command line, does what it says, and tells the exit code: 0, 1 for a run that
+/// failed, 2 for bad usage or input.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; a closed pipe is nothing to complain about.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let done = match cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Schemes(args) => schemes::run(&args),
+        Command::Trace(args) => trace::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

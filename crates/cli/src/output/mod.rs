@@ -1,0 +1,104 @@
+//! Results: a table for people, lines for programs.
+
+mod reading;
+mod rows;
+pub mod table;
+
+pub use reading::Readings;
+
+use crate::args::FormatOut;
+use crate::failure::Failure;
+use destage_sim::ResultRecord;
+use rows::{Form, Rows};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Where the results of a command go.
+///
+/// Without a folder, standard output takes the form asked for. With a folder, the records go to
+/// `results.jsonl` or `results.csv` there, and the table to standard output.
+pub struct Output {
+    /// For the table, shown at the end.
+    table: Option<Vec<ResultRecord>>,
+    stdout: Option<Rows<io::Stdout>>,
+    file: Option<Rows<BufWriter<File>>>,
+}
+
+impl Output {
+    /// Creates folder and file if there is to be one.
+    ///
+    /// # Errors
+    /// They cannot be created.
+    pub fn open(format: FormatOut, folder: Option<&Path>) -> Result<Output, Failure> {
+        let form = match format {
+            FormatOut::Table => None,
+            FormatOut::Jsonl => Some(Form::Jsonl),
+            FormatOut::Csv => Some(Form::Csv),
+        };
+        let Some(folder) = folder else {
+            return Ok(Output {
+                table: form.is_none().then(Vec::new),
+                stdout: form.map(|form| Rows::new(io::stdout(), form)),
+                file: None,
+            });
+        };
+        let form = form.unwrap_or(Form::Jsonl);
+        let refused = |error| {
+            Failure::usage(format!(
+                "--out {}: cannot write there: {error}",
+                folder.display()
+            ))
+        };
+        std::fs::create_dir_all(folder).map_err(refused)?;
+        let path = folder.join(format!("results.{}", form.extension()));
+        let file = File::create(path).map_err(refused)?;
+        Ok(Output {
+            table: Some(Vec::new()),
+            stdout: None,
+            file: Some(Rows::new(BufWriter::new(file), form)),
+        })
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn add(&mut self, record: ResultRecord) -> Result<(), Failure> {
+        if let Some(rows) = &mut self.stdout {
+            rows.write(&record).map_err(Failure::stdout)?;
+        }
+        if let Some(rows) = &mut self.file {
+            rows.write(&record).map_err(unwritten)?;
+        }
+        if let Some(table) = &mut self.table {
+            table.push(record);
+        }
+        Ok(())
+    }
+
+    /// Shows the table if there is one.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(self) -> Result<(), Failure> {
+        match self.table {
+            Some(records) if !records.is_empty() => print(&table::text(&records)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn unwritten(error: io::Error) -> Failure {
+    Failure::Run(format!("cannot write the results: {error}"))
+}
+
+/// Writes `text` to standard output.
+///
+/// # Errors
+/// It cannot be written.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    done.map_err(Failure::stdout)
+}

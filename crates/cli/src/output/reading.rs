@@ -1,0 +1,75 @@
+//! How the figures of a table are to be read, and which rows are read differently.
+
+use destage_sim::ResultRecord;
+use destage_sim::record::{Reading, Setting};
+
+/// The readings in one table.
+pub struct Readings<'a> {
+    /// The most frequent one first, then the others in the order of the rows.
+    kinds: Vec<Reading>,
+    config: &'a [Setting],
+}
+
+/// The reading of a row without what differs from trace to trace; a row without a cache has none.
+fn kind(record: &ResultRecord) -> Option<Reading> {
+    (record.cache_pages > 0).then(|| Reading {
+        warmup_requests: 0,
+        ..record.reading.clone()
+    })
+}
+
+impl<'a> Readings<'a> {
+    /// The readings of `records`.
+    pub fn of(records: &'a [ResultRecord]) -> Readings<'a> {
+        let mut kinds: Vec<(Reading, usize)> = Vec::new();
+        for reading in records.iter().filter_map(kind) {
+            match kinds.iter_mut().find(|k| k.0 == reading) {
+                Some(known) => known.1 += 1,
+                None => kinds.push((reading, 1)),
+            }
+        }
+        // Stable: among equals the first row decides.
+        kinds.sort_by_key(|k| std::cmp::Reverse(k.1));
+        Readings {
+            kinds: kinds.into_iter().map(|k| k.0).collect(),
+            config: records.first().map_or(&[], |r| &r.config),
+        }
+    }
+
+    /// The mark of a row: nothing for the common reading, `*`, `**`, ... for others.
+    pub fn mark(&self, record: &ResultRecord) -> String {
+        let kind = kind(record);
+        let at = self.kinds.iter().position(|k| Some(k) == kind.as_ref());
+        "*".repeat(at.unwrap_or(0))
+    }
+
+    /// The reading line, and one for each mark.
+    pub fn lines(&self) -> Vec<String> {
+        let Some((common, others)) = self.kinds.split_first() else {
+            return vec![format!("reading: no cache, warm-up {}", self.warmup())];
+        };
+        let text = |r: &Reading| {
+            format!(
+                "read allocation {}, read fill {}, evict_wait {}, unmapped reads {}",
+                if r.read_alloc { "on" } else { "off" },
+                r.read_fill,
+                r.evict_wait.as_deref().unwrap_or("- (no device)"),
+                r.unmapped_reads.as_deref().unwrap_or("- (no device)"),
+            )
+        };
+        let mut lines = vec![format!(
+            "reading: {}, warm-up {}",
+            text(common),
+            self.warmup()
+        )];
+        for (i, other) in others.iter().enumerate() {
+            lines.push(format!("{} differs: {}", "*".repeat(i + 1), text(other)));
+        }
+        lines
+    }
+
+    fn warmup(&self) -> &str {
+        let warmup = self.config.iter().find(|s| s.key == "warmup");
+        warmup.map_or("none", |s| &s.value)
+    }
+}

@@ -1,0 +1,91 @@
+//! Reading traces: checks before the first run, progress, and warnings about what was read.
+
+use crate::failure::{Failure, explained};
+use crate::terminal::{Progress, Warnings};
+use destage_trace::{LoadOptions, Source, Trace, TraceError, TraceMeta, open};
+use destage_types::RequestBatch;
+use std::path::{Path, PathBuf};
+
+/// Opens every file and tells its format, so that a wrong name or a wrong file ends the command
+/// before hours of runs instead of after. Pipes and standard input cannot be read twice and are
+/// left alone.
+///
+/// # Errors
+/// All faults.
+pub fn preflight(traces: &[PathBuf], options: &LoadOptions) -> Result<(), Failure> {
+    let options = LoadOptions {
+        hash: false,
+        ..options.clone()
+    };
+    let mut faults = Vec::new();
+    for path in traces {
+        let seekable = path.metadata().is_ok_and(|m| m.is_file());
+        let missing = path != Path::new("-") && !path.exists();
+        if seekable || missing {
+            let opened = open(Source::from_arg(path), &options);
+            faults.extend(opened.err().map(|e| explained(&e)));
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Usage(faults)),
+    }
+}
+
+/// Reads a whole trace and warns of what it had to change or to leave out.
+///
+/// # Errors
+/// Those of reading.
+pub fn load(path: &Path, options: &LoadOptions, warnings: &mut Warnings) -> Result<Trace, Failure> {
+    let trace = read(path, options)?;
+    trace_warnings(&trace.meta, warnings);
+    Ok(trace)
+}
+
+fn read(path: &Path, options: &LoadOptions) -> Result<Trace, TraceError> {
+    let mut reader = open(Source::from_arg(path), options)?;
+    let (_, total) = reader.progress();
+    let progress = Progress::bytes(&format!("reading {}", path.display()), total);
+    let mut requests = RequestBatch::new();
+    while reader.next_batch(&mut requests)? > 0 {
+        progress.set(reader.progress().0);
+    }
+    let meta = reader.finish()?;
+    Ok(Trace { requests, meta })
+}
+
+/// Warns of what somebody who uses the trace should know.
+pub fn trace_warnings(meta: &TraceMeta, warnings: &mut Warnings) {
+    for warning in about(meta) {
+        warnings.warn(warning);
+    }
+}
+
+fn about(meta: &TraceMeta) -> Vec<String> {
+    let name = &meta.name;
+    let mut warnings = Vec::new();
+    if meta.skipped_lines > 0 {
+        let mut text = format!("{name}: skipped {} bad lines:", meta.skipped_lines);
+        for sample in &meta.skipped_samples {
+            text += &format!("\n  {sample}");
+        }
+        if meta.skipped_lines > meta.skipped_samples.len() as u64 {
+            text += "\n  ...";
+        }
+        warnings.push(text);
+    }
+    if meta.arrival_corrections > 0 {
+        warnings.push(format!(
+            "{name}: {} of {} requests came before the one in front of them and were given its \
+             time",
+            meta.arrival_corrections, meta.requests
+        ));
+    }
+    if meta.unaligned_requests > 0 {
+        warnings.push(format!(
+            "{name}: {} of {} requests were not whole sectors of 512 B and were rounded outward",
+            meta.unaligned_requests, meta.requests
+        ));
+    }
+    warnings
+}

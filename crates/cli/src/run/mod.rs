@@ -1,0 +1,55 @@
+//! `destage run`: traces x schemes x cache sizes, one decoded trace at a time.
+
+mod input;
+mod plan;
+mod settings;
+mod sweep;
+
+pub use input::trace_warnings;
+pub use settings::Settings;
+pub use sweep::{Batch, execute};
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::terminal::Warnings;
+use plan::Plan;
+
+/// Does what `args` say.
+///
+/// # Errors
+/// Bad usage or input, found before any trace is read where that is possible; or a run that
+/// failed. Results of the runs before it have been written.
+pub fn run(args: RunArgs) -> Result<(), Failure> {
+    let plan = Plan::new(args)?;
+    let mut warnings = Warnings::default();
+    for warning in &plan.warnings {
+        warnings.warn(warning);
+    }
+    input::preflight(&plan.traces, &plan.load)?;
+    plan.create_logs()?;
+    let mut output = Output::open(plan.format_out, plan.out.as_deref())?;
+    let done = replay(&plan, &mut output, &mut warnings);
+    // What was finished is shown even if a later trace failed.
+    let shown = output.finish();
+    done.and(shown)
+}
+
+fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(), Failure> {
+    for (number, path) in plan.traces.iter().enumerate() {
+        let trace = input::load(path, &plan.load, warnings)?;
+        let name = &trace.meta.name;
+        let requests = trace.meta.requests;
+        if let Err(error) = plan.warmup.resolve(requests) {
+            return Err(Failure::usage(format!("{name}: {error}")));
+        }
+        let batch = Batch {
+            trace: &trace,
+            runs: &plan.runs,
+            jobs: plan.jobs,
+            log: &|run| plan.log_file(number, name, run),
+        };
+        execute(&batch, &mut |record| output.add(record))?;
+    }
+    Ok(())
+}

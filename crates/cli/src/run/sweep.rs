@@ -1,0 +1,191 @@
+//! Executing the runs over one trace: threads, clocks, progress, memory, logs.
+
+use crate::failure::Failure;
+use crate::terminal::{Progress, say};
+use cpu_time::ThreadTime;
+use destage_sim::log::EvictionLog;
+use destage_sim::record::RunInfo;
+use destage_sim::{Meter, Observer, ResultRecord, RunSpec, Sweep};
+use destage_trace::Trace;
+use destage_types::HostRequest;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+/// Runs over one trace.
+pub struct Batch<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// The runs.
+    pub runs: &'a [RunSpec],
+    /// Threads.
+    pub jobs: usize,
+    /// Where run number `i` logs its evictions, if it does.
+    pub log: &'a (dyn Fn(usize) -> Option<PathBuf> + Sync),
+}
+
+/// Executes the runs and hands their records to `emit` in the order of the runs, each as soon as
+/// it and all before it are there.
+///
+/// # Errors
+/// A run or `emit` failed; further runs are not started.
+pub fn execute(
+    batch: &Batch<'_>,
+    emit: &mut dyn FnMut(ResultRecord) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if let Some(note) = memory_note(batch) {
+        say(&note);
+    }
+    let requests = batch.trace.requests.len() as u64;
+    let passes = |run: &RunSpec| run.warmup.resolve(requests).map_or(1, |r| r.1);
+    let total = batch.runs.iter().map(passes).sum::<u64>() * requests;
+    let progress = Progress::requests(&batch.trace.meta.name, total);
+    let counter = AtomicU64::new(0);
+    let sweep = Sweep {
+        trace: batch.trace,
+        runs: batch.runs,
+        jobs: batch.jobs,
+        version: crate::VERSION,
+        progress: &counter,
+        meter: &Clocks,
+    };
+    let observer = |run: usize| -> Option<Box<dyn Observer + Send>> {
+        let path = (batch.log)(run)?;
+        let out = BufWriter::new(LogFile { path, file: None });
+        Some(Box::new(EvictionLog::new(out)))
+    };
+    let mut failure = None;
+    progress.follow(&counter, || {
+        sweep.execute_each(&observer, &mut |record| {
+            failure = progress.suspend(|| emit(record)).err();
+            failure.is_none()
+        })
+    })?;
+    failure.map_or(Ok(()), Err)
+}
+
+/// A log that is opened by the run that writes it; a log without a line is an empty file.
+struct LogFile {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl LogFile {
+    fn open(&mut self) -> io::Result<&mut File> {
+        if self.file.is_none() {
+            let named =
+                |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", self.path.display()));
+            self.file = Some(File::create(&self.path).map_err(named)?);
+        }
+        Ok(self.file.as_mut().expect("opened just now"))
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.open()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.open()?.flush()
+    }
+}
+
+/// Wall clock and CPU time of the calling thread.
+struct Clocks;
+
+impl Meter for Clocks {
+    fn measure(&self, run: &mut dyn FnMut()) -> RunInfo {
+        let (wall, cpu) = (Instant::now(), ThreadTime::now());
+        run();
+        RunInfo {
+            wall_s: wall.elapsed().as_secs_f64(),
+            cpu_s: cpu.elapsed().as_secs_f64(),
+            threads: 0,
+            host: host().to_owned(),
+        }
+    }
+}
+
+/// Name of the machine; empty if it does not say.
+fn host() -> &'static str {
+    static HOST: OnceLock<String> = OnceLock::new();
+    HOST.get_or_init(|| {
+        let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
+        let said = files.iter().find_map(|f| std::fs::read_to_string(f).ok());
+        let said = said.or_else(|| std::env::var("COMPUTERNAME").ok());
+        said.map_or_else(String::new, |name| name.trim().to_owned())
+    })
+}
+
+/// Memory from which on a user wants to know before it is taken.
+const LARGE: u64 = 1 << 30;
+/// Bytes per page frame: address, masks and flags 45 B, lists and marks of a scheme about as much.
+const PER_FRAME: u64 = 96;
+/// Bytes per page that the trace touches: the index of the cache, and history of a scheme.
+const PER_PAGE: u64 = 8;
+/// Pages covered by one entry of the index's directory.
+const DIRECTORY: u64 = 2048;
+
+/// What the runs will need, if that is more than 1 GiB.
+fn memory_note(batch: &Batch<'_>) -> Option<String> {
+    let records = batch.trace.requests.records();
+    let trace = size_of_val(records) as u64;
+    let mut each: Vec<u64> = batch.runs.iter().map(|r| run_bytes(r, records)).collect();
+    each.sort_unstable_by(|a, b| b.cmp(a));
+    let together = batch.jobs.min(each.len());
+    let caches: u64 = each[..together].iter().sum();
+    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / LARGE as f64);
+    (trace + caches > LARGE).then(|| {
+        format!(
+            "note: needs about {} of memory: {} for the trace, {} for {together} runs at a time",
+            gib(trace + caches),
+            gib(trace),
+            gib(caches)
+        )
+    })
+}
+
+fn run_bytes(run: &RunSpec, records: &[HostRequest]) -> u64 {
+    let frames = u64::from(run.capacity().unwrap_or(0));
+    let per_page = u64::from(run.page.sectors());
+    let (mut accesses, mut last) = (0, 0);
+    for request in records {
+        let sectors = u64::from(request.sectors);
+        accesses += sectors.div_ceil(per_page);
+        last = last.max((request.start_sector + sectors) / per_page);
+    }
+    let touched = accesses.min(last + 1);
+    frames * PER_FRAME + touched * PER_PAGE + last / DIRECTORY * size_of::<u32>() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_scheme::Expr;
+    use destage_types::{ByteSize, Nanos, Op, PageSize};
+
+    #[test]
+    fn memory_grows_with_cache_and_footprint() {
+        let run = |cache: u64| RunSpec {
+            expr: Expr::parse("lru").unwrap(),
+            cache: ByteSize(cache),
+            page: PageSize::KIB4,
+            read_alloc: Default::default(),
+            read_fill: Default::default(),
+            rmw: true,
+            warmup: Default::default(),
+            seed: 1,
+            boxed: false,
+            settings: Vec::new(),
+        };
+        let far = HostRequest::new(Nanos(0), Op::Write, 1 << 39, 8);
+        let near = HostRequest::new(Nanos(0), Op::Write, 0, 8);
+        assert_eq!(run_bytes(&run(1 << 20), &[near]), 256 * 96 + 8);
+        let whole = run_bytes(&run(1 << 30), &[near, far]);
+        assert_eq!(whole, (1 << 18) * 96 + 16 + (1 << 36) / 2048 * 4);
+    }
+}

@@ -1,0 +1,94 @@
+//! `destage schemes`: what there is, and what each does.
+
+use crate::args::SchemesArgs;
+use crate::available::is_available;
+use crate::failure::Failure;
+use crate::output::{print, table};
+use destage_scheme::SchemeInfo;
+use destage_scheme::catalogue::describe::{self, SchemeRecord};
+use destage_scheme::catalogue::{self, SCHEMES};
+
+/// Lists the schemes, or explains one.
+///
+/// # Errors
+/// There is no scheme of that name.
+pub fn run(args: &SchemesArgs) -> Result<(), Failure> {
+    match &args.name {
+        None if args.json => {
+            let records: Vec<SchemeRecord> = SCHEMES.iter().map(|info| record(info)).collect();
+            print(&json(&records)?)
+        }
+        None => print(&list()),
+        Some(name) => explain(name, args.json),
+    }
+}
+
+fn record(info: &SchemeInfo) -> SchemeRecord {
+    SchemeRecord {
+        available: is_available(info),
+        ..describe::record(info)
+    }
+}
+
+fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value);
+    let text = text.map_err(|e| Failure::Run(format!("cannot write JSON: {e}")))?;
+    Ok(text + "\n")
+}
+
+fn list() -> String {
+    let mut table = table::plain(&["scheme", "role", "available", "shown", "what it does"], 9);
+    for info in SCHEMES {
+        let available = is_available(info);
+        table.add_row([
+            info.name.to_owned(),
+            format!("{} {}", info.role.letter(), info.role.name()),
+            (if available { "yes" } else { "not yet" }).to_owned(),
+            info.proof.text(),
+            info.summary.to_owned(),
+        ]);
+    }
+    let count = SCHEMES.iter().filter(|info| is_available(info)).count();
+    let mut text = table::lines(&table);
+    text += &format!(
+        "\n{count} of {} schemes are available. Wrappers nest in the order M > B > A > K > V \
+         around one leaf,\nsuch as cac(prober(lru)). `shown`: worked examples (vectors), a slow \
+         model on random runs (model),\nexact counts on a real trace (golden). \
+         `destage schemes NAME` explains one.\n",
+        SCHEMES.len()
+    );
+    text
+}
+
+fn explain(name: &str, as_json: bool) -> Result<(), Failure> {
+    let lower = name.to_lowercase();
+    let layers = match (catalogue::find(&lower), catalogue::alias(&lower)) {
+        (Some(info), _) => vec![info],
+        (None, Some(names)) => names.iter().filter_map(|n| catalogue::find(n)).collect(),
+        (None, None) => {
+            let near = catalogue::nearest(&lower);
+            return Err(Failure::usage(format!(
+                "unknown scheme `{name}`, nearest is `{near}`; `destage schemes` lists all"
+            )));
+        }
+    };
+    if as_json {
+        return match layers[..] {
+            [info] => print(&json(&record(info))?),
+            _ => print(&json(
+                &layers.iter().map(|i| record(i)).collect::<Vec<_>>(),
+            )?),
+        };
+    }
+    let mut text = String::new();
+    if let [outer, _, ..] = layers[..] {
+        let names: Vec<&str> = layers.iter().map(|i| i.name).collect();
+        let whole = names.join("(") + &")".repeat(names.len() - 1);
+        text += &format!(
+            "{lower} is an alias of {whole}, `{}` outermost\n\n",
+            outer.name
+        );
+    }
+    let parts: Vec<String> = layers.iter().map(|i| describe::explain(i)).collect();
+    print(&(text + &parts.join("\n")))
+}

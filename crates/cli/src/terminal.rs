@@ -1,0 +1,106 @@
+//! Standard error: messages, each warning once, and progress bars on a terminal.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Time between two looks at the counter behind a progress bar.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Writes a line to standard error. If nobody listens, nothing is lost that could be told.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Warnings of one command; the same one is said once.
+#[derive(Default)]
+pub struct Warnings {
+    said: BTreeSet<String>,
+}
+
+impl Warnings {
+    /// Says `warning` unless it was said before.
+    pub fn warn(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        if !self.said.contains(&warning) {
+            say(&format!("warning: {warning}"));
+            self.said.insert(warning);
+        }
+    }
+}
+
+/// A progress bar on standard error; nothing at all if that is no terminal.
+pub struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar over the bytes of a file, or a spinner if their number is not known.
+    pub fn bytes(name: &str, total: Option<u64>) -> Progress {
+        match total {
+            Some(total) => Progress::new(
+                total,
+                "{prefix} {wide_bar} {bytes}/{total_bytes}, {eta} left",
+                name,
+            ),
+            None => Progress::new(0, "{prefix} {bytes}, {elapsed}", name),
+        }
+    }
+
+    /// A bar over requests.
+    pub fn requests(name: &str, total: u64) -> Progress {
+        let template = "{prefix} {wide_bar} {human_pos}/{human_len} requests, {eta} left";
+        Progress::new(total, template, name)
+    }
+
+    fn new(total: u64, template: &str, prefix: &str) -> Progress {
+        if !std::io::stderr().is_terminal() {
+            return Progress {
+                bar: ProgressBar::hidden(),
+            };
+        }
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(prefix.to_owned());
+        Progress { bar }
+    }
+
+    /// Sets how much is done.
+    pub fn set(&self, done: u64) {
+        self.bar.set_position(done);
+    }
+
+    /// Does `work` while the bar follows `counter`.
+    pub fn follow<T>(&self, counter: &AtomicU64, work: impl FnOnce() -> T) -> T {
+        if self.bar.is_hidden() {
+            return work();
+        }
+        let (alive, ended) = channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // The other end is dropped when the work ends, whichever way it does.
+                while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                    self.set(counter.load(Ordering::Relaxed));
+                }
+            });
+            let _alive = alive;
+            work()
+        })
+    }
+
+    /// Does `work`, which writes to the terminal, without the bar in between.
+    pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.bar.suspend(work)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

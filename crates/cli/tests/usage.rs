@@ -1,0 +1,237 @@
+//! Bad usage: exit code 2, and a message that names the place, the value and what is allowed.
+
+mod common;
+
+use common::{Bench, csv};
+
+#[track_caller]
+fn refused(args: &str, parts: &[&str]) {
+    let bench = Bench::new();
+    bench.file("t.csv", csv("W0 W1 W2 W3"));
+    let args: Vec<&str> = args.split_whitespace().collect();
+    bench.destage(&args).fails(2, parts);
+}
+
+#[test]
+fn cache_without_unit() {
+    refused(
+        "run t.csv --cache 16",
+        &["--cache", "`16`", "needs a unit", "MiB"],
+    );
+}
+
+#[test]
+fn cache_with_decimal_unit() {
+    refused(
+        "run t.csv --cache 16MB",
+        &["--cache", "`16MB`", "did you mean `16MiB`"],
+    );
+}
+
+#[test]
+fn cache_with_unknown_unit() {
+    refused(
+        "run t.csv --cache 16foo",
+        &["--cache", "unknown unit", "KiB"],
+    );
+}
+
+#[test]
+fn cache_of_nothing() {
+    refused(
+        "run t.csv --cache 0k",
+        &["--cache 0B", "holds no page", "at least one"],
+    );
+    refused(
+        "run t.csv --cache 2k",
+        &["--cache 2KiB", "holds no page of 4096 bytes"],
+    );
+}
+
+#[test]
+fn cache_too_large() {
+    refused(
+        "run t.csv --cache 99999TiB",
+        &["--cache 99999TiB", "more than 2^32 - 2 pages"],
+    );
+}
+
+#[test]
+fn page_sizes() {
+    refused(
+        "run t.csv --page 3k",
+        &["--page", "`3k`", "power of two from 512B to 64KiB"],
+    );
+    refused("run t.csv --page 4096", &["--page", "needs a unit"]);
+    refused("run t.csv --page 128k", &["--page", "64KiB"]);
+}
+
+#[test]
+fn unknown_scheme() {
+    refused(
+        "run t.csv --scheme lur",
+        &["lur", "X14 UNKNOWN", "nearest is `lru`"],
+    );
+}
+
+#[test]
+fn unknown_parameter() {
+    refused(
+        "run t.csv --scheme cflru(y=3)",
+        &["X10 PARAM", "unknown parameter `y`", "`x`"],
+    );
+}
+
+#[test]
+fn refused_before_any_trace_is_read() {
+    refused(
+        "run missing.csv --scheme prober(cac(lru))",
+        &["X1 ROLE_ORDER", "cac"],
+    );
+    let bench = Bench::new();
+    bench.file("t.csv", csv("W0"));
+    let args = ["run", "t.csv", "missing.csv", "--scheme", "gcar(none)"];
+    let done = bench.destage(&args).fails(2, &["X4 NO_CACHE"]);
+    assert!(!done.stderr.contains("missing.csv"), "{}", done.stderr);
+}
+
+#[test]
+fn all_faults_at_once() {
+    refused(
+        "run t.csv --scheme lur --scheme fufo --cache 1k",
+        &[
+            "`lru`",
+            "`fifo`",
+            "unknown scheme `lur`",
+            "unknown scheme `fufo`",
+        ],
+    );
+}
+
+#[test]
+fn unavailable_scheme() {
+    let bench = Bench::new();
+    bench.file("t.csv", csv("W0"));
+    let listed = bench.destage(&["schemes", "--json"]).ok();
+    let schemes: Vec<serde_json::Value> = serde_json::from_str(&listed.stdout).unwrap();
+    let Some(info) = schemes.iter().find(|s| s["available"] == false) else {
+        return eprintln!("SKIPPED: every declared scheme is available");
+    };
+    let name = info["name"].as_str().unwrap();
+    let done = bench.destage(&["run", "t.csv", "--scheme", name]);
+    done.fails(2, &[name, "known but not available yet", "destage schemes"]);
+}
+
+#[test]
+fn unknown_format() {
+    refused(
+        "run t.csv --format mrs",
+        &["--format", "`mrs`", "did you mean `msr`", "block-list"],
+    );
+}
+
+#[test]
+fn other_devices_than_none() {
+    refused(
+        "run t.csv --device ecr-64g",
+        &["--device", "`ecr-64g`", "allowed: none"],
+    );
+    refused(
+        "run t.csv --set t_read=25us",
+        &["--set t_read=25us", "`t_read`", "device"],
+    );
+    refused("run t.csv --set t_read", &["--set t_read", "KEY=VALUE"]);
+}
+
+#[test]
+fn values_out_of_range() {
+    refused("run t.csv --jobs 0", &["--jobs", "0"]);
+    refused("run t.csv --limit 0", &["--limit", "0"]);
+    refused(
+        "run t.csv --warmup 100%",
+        &["--warmup", "leaves nothing to measure"],
+    );
+    refused("run t.csv --warmup x", &["--warmup", "`x`", "passes=K"]);
+    refused("run t.csv --read-alloc maybe", &["--read-alloc", "scheme"]);
+    refused(
+        "run t.csv --read-fill sector",
+        &["--read-fill", "requested"],
+    );
+    refused("run t.csv --format-out xml", &["--format-out", "jsonl"]);
+    refused("run t.csv --seed -1", &["'-1'"]);
+}
+
+#[test]
+fn unknown_options_name_the_nearest() {
+    refused("run t.csv --shceme lru", &["--shceme", "'--scheme'"]);
+    refused("rum t.csv", &["rum", "'run'"]);
+}
+
+#[test]
+fn no_trace() {
+    refused(
+        "run",
+        &["no trace given", "`-` for standard input", "destage demo"],
+    );
+    refused("run - -", &["standard input", "only once"]);
+}
+
+#[test]
+fn no_command() {
+    let done = Bench::new().destage(&[]);
+    assert_eq!(done.code, 2);
+    assert!(
+        done.stderr.contains("Usage: destage <COMMAND>"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
+fn logs_of_several_runs_need_a_folder() {
+    refused(
+        "run t.csv --scheme lru --scheme fifo --log-evictions log.jsonl",
+        &["--log-evictions", "2 runs", "--out DIR"],
+    );
+    refused("run t.csv --log-evictions -", &["--log-evictions", "file"]);
+}
+
+#[test]
+fn unwritable_places() {
+    let bench = Bench::new();
+    bench.file("t.csv", csv("W0"));
+    bench.file("file", "");
+    bench
+        .destage(&["run", "t.csv", "--out", "file/sub"])
+        .fails(2, &["--out file/sub"]);
+    let log = ["run", "t.csv", "--log-evictions", "nowhere/log.jsonl"];
+    bench
+        .destage(&log)
+        .fails(2, &["--log-evictions nowhere/log.jsonl", "cannot create"]);
+    let convert = ["trace", "convert", "t.csv", "-o", "nowhere/t.csv"];
+    bench
+        .destage(&convert)
+        .fails(2, &["--output nowhere/t.csv", "cannot create"]);
+}
+
+#[test]
+fn duplicates_run_once() {
+    let bench = Bench::new();
+    bench.file("t.csv", csv("W0"));
+    let args = [
+        "run", "t.csv", "--scheme", "lru", "--scheme", "LRU", "--cache", "1m",
+    ];
+    let done = bench.destage(&[&args[..], &["--cache", "1024k", "--format-out", "jsonl"]].concat());
+    let done = done.ok();
+    assert_eq!(done.records().len(), 1);
+    assert!(
+        done.stderr.contains("warning: --scheme LRU"),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stderr.contains("warning: --cache 1MiB"),
+        "{}",
+        done.stderr
+    );
+}
