@@ -235,3 +235,27 @@ fn duplicates_run_once() {
         done.stderr
     );
 }
+
+#[test]
+fn traces_are_never_overwritten() {
+    let bench = Bench::new();
+    let trace = bench.file("t.csv", csv("W0"));
+    std::fs::create_dir(bench.dir.path().join("out")).unwrap();
+    let inside = bench.file("out/results.csv", csv("W0"));
+    let log = ["run", "t.csv", "--log-evictions", "./t.csv"];
+    bench.destage(&log).fails(2, &["t.csv is read as a trace"]);
+    let out = [
+        "run",
+        "out/results.csv",
+        "--out",
+        "out",
+        "--format-out",
+        "csv",
+    ];
+    bench
+        .destage(&out)
+        .fails(2, &["out/results.csv is read as a trace"]);
+    for path in [trace, inside] {
+        assert_eq!(std::fs::read_to_string(path).unwrap(), csv("W0"));
+    }
+}

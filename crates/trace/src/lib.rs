@@ -6,9 +6,9 @@
 //! 2. [`Container`]: none, zstd, gzip or xz, told by the first bytes, never by the file name;
 //! 3. [`TraceReader`]: one file per format below [`format`](mod@format), turning lines into
 //!    requests of a batch that the caller owns;
-//! 4. [`Reader`] and [`load`]: limits, counts and what a result record says about its trace.
+//! 4. [`Reader`] and [`load()`]: limits, counts and what a result record says about its trace.
 //!
-//! Memory is bounded by the buffers of these layers, whatever the size of the file; [`load`]
+//! Memory is bounded by the buffers of these layers, whatever the size of the file; [`load()`]
 //! alone keeps the requests themselves.
 //!
 //! ```

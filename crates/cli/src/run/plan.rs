@@ -66,6 +66,21 @@ impl Plan {
                 "--log-evictions: {n} runs need --out DIR, where each gets a file of its own"
             ));
         }
+        let results = args.out.iter().flat_map(|dir| {
+            let names = ["results.jsonl", "results.csv"];
+            names.map(|name| dir.join(name))
+        });
+        faults.extend(
+            results
+                .chain(args.log_evictions.clone())
+                .filter_map(|file| {
+                    let same = |trace: &&PathBuf| same_file(trace, &file);
+                    let trace = args.traces.iter().find(same)?.display();
+                    Some(format!(
+                        "{trace} is read as a trace and would be overwritten"
+                    ))
+                }),
+        );
         if !faults.is_empty() {
             return Err(Failure::Usage(faults));
         }
@@ -127,6 +142,10 @@ impl Plan {
         };
         Some(dir.join(format!("{stem}-{number:03}-{}.{extension}", tame(&parts))))
     }
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 fn part(text: Option<&std::ffi::OsStr>) -> String {

@@ -140,12 +140,12 @@ fn memory_note(batch: &Batch<'_>) -> Option<String> {
     let caches: u64 = each[..together].iter().sum();
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / LARGE as f64);
     (trace + caches > LARGE).then(|| {
-        format!(
-            "note: needs about {} of memory: {} for the trace, {} for {together} runs at a time",
-            gib(trace + caches),
-            gib(trace),
-            gib(caches)
-        )
+        let runs = match together {
+            1 => "the run".to_owned(),
+            n => format!("{n} runs at a time"),
+        };
+        let (all, trace, caches) = (gib(trace + caches), gib(trace), gib(caches));
+        format!("note: needs about {all} of memory: {trace} for the trace, {caches} for {runs}")
     })
 }
 
@@ -168,9 +168,8 @@ mod tests {
     use destage_scheme::Expr;
     use destage_types::{ByteSize, Nanos, Op, PageSize};
 
-    #[test]
-    fn memory_grows_with_cache_and_footprint() {
-        let run = |cache: u64| RunSpec {
+    fn run(cache: u64) -> RunSpec {
+        RunSpec {
             expr: Expr::parse("lru").unwrap(),
             cache: ByteSize(cache),
             page: PageSize::KIB4,
@@ -181,11 +180,39 @@ mod tests {
             seed: 1,
             boxed: false,
             settings: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn memory_grows_with_cache_and_footprint() {
         let far = HostRequest::new(Nanos(0), Op::Write, 1 << 39, 8);
         let near = HostRequest::new(Nanos(0), Op::Write, 0, 8);
         assert_eq!(run_bytes(&run(1 << 20), &[near]), 256 * 96 + 8);
         let whole = run_bytes(&run(1 << 30), &[near, far]);
         assert_eq!(whole, (1 << 18) * 96 + 16 + (1 << 36) / 2048 * 4);
+    }
+
+    #[test]
+    fn much_memory_is_announced() {
+        let trace = destage_trace::synth::demo(1);
+        let note = |runs: &[RunSpec], jobs: usize| {
+            let log = &|_| None;
+            memory_note(&Batch {
+                trace: &trace,
+                runs,
+                jobs,
+                log,
+            })
+        };
+        let large = [run(32 << 30), run(1 << 20), run(32 << 30)];
+        assert_eq!(note(&large, 1), None, "one at a time is below 1 GiB");
+        assert_eq!(
+            note(&large, 2).as_deref(),
+            Some(
+                "note: needs about 1.5 GiB of memory: 0.0 GiB for the trace, 1.5 GiB for 2 runs \
+                 at a time"
+            ),
+            "the two largest may run together"
+        );
     }
 }
