@@ -3,6 +3,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use destage_scheme::ReadAlloc;
+use destage_sim::spec::TimeScale;
 use destage_sim::{ReadFill, Warmup};
 use destage_types::{ByteSize, PageSize};
 use std::path::PathBuf;
@@ -25,6 +26,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// List the cache schemes, or explain one.
     Schemes(SchemesArgs),
+    /// List the devices that come with the program, or print one as TOML.
+    Presets(PresetsArgs),
     /// Look at traces and convert them.
     Trace(TraceArgs),
 }
@@ -46,8 +49,9 @@ pub struct RunArgs {
     /// Page size with its unit, 512B to 64KiB [default: 4KiB]
     #[arg(long, value_name = "SIZE", value_parser = page_size)]
     pub page: Option<PageSize>,
-    /// Device behind the cache; `none` counts hits and flash traffic without time [default: none]
-    #[arg(long, value_name = "DEVICE", value_parser = device)]
+    /// Device behind the cache, as `destage presets` lists them, or `none`: hits and flash traffic
+    /// are counted without time [default: none]
+    #[arg(long, value_name = "none|PRESET|FILE.toml")]
     pub device: Option<String>,
     /// Override one key of the device; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -61,6 +65,12 @@ pub struct RunArgs {
     /// Part before the measured one: requests, percent (`10%`) or whole passes (`passes=1`)
     #[arg(long, value_name = "N|N%|passes=K", value_parser = Warmup::parse)]
     pub warmup: Option<Warmup>,
+    /// Factor on all arrival times; needs a device [default: 1]
+    #[arg(long, value_name = "X", value_parser = time_scale)]
+    pub time_scale: Option<TimeScaleArg>,
+    /// Take addresses beyond the device modulo its size instead of refusing them
+    #[arg(long)]
+    pub wrap: bool,
     /// Seed of schemes that draw random numbers [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -75,6 +85,18 @@ pub struct RunArgs {
     /// Write one JSON object per eviction; several runs need --out and give a file each
     #[arg(long, value_name = "FILE.jsonl")]
     pub log_evictions: Option<PathBuf>,
+    /// Write arrival and completion of every request; needs a device, several runs need --out
+    #[arg(long, value_name = "FILE.csv")]
+    pub log_requests: Option<PathBuf>,
+}
+
+/// `--time-scale` with the text that was given.
+#[derive(Clone, Debug)]
+pub struct TimeScaleArg {
+    /// The factor.
+    pub scale: TimeScale,
+    /// As given.
+    pub text: String,
 }
 
 /// How traces are read.
@@ -128,6 +150,16 @@ pub struct SchemesArgs {
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `presets`.
+#[derive(Args, Debug)]
+pub struct PresetsArgs {
+    /// Print this preset or device file: every effective value, its origin and its source
+    pub name: Option<String>,
+    /// Override one key; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "name")]
+    pub set: Vec<String>,
 }
 
 /// Options of `trace`.
@@ -235,11 +267,8 @@ fn page_size(text: &str) -> Result<PageSize, String> {
         .ok_or_else(|| format!("`{text}`: a page is a power of two from 512B to 64KiB"))
 }
 
-fn device(text: &str) -> Result<String, String> {
-    match text {
-        "none" => Ok(text.to_owned()),
-        _ => Err(format!(
-            "`{text}`: there is no such device in this version; allowed: none (cache only)"
-        )),
-    }
+fn time_scale(text: &str) -> Result<TimeScaleArg, String> {
+    let scale = TimeScale::parse(text)?;
+    let text = text.to_owned();
+    Ok(TimeScaleArg { scale, text })
 }

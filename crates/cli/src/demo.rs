@@ -4,11 +4,11 @@ use crate::args::{DemoArgs, FormatOut};
 use crate::available;
 use crate::failure::Failure;
 use crate::output::{Output, Readings, print, table};
-use crate::run::{Batch, Settings, execute};
+use crate::run::{Batch, LogFiles, Settings, execute};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::synth::demo;
-use destage_types::{ByteSize, PageSize};
+use destage_types::ByteSize;
 
 /// The line-up; the bound stands last.
 const LINE_UP: [&str; 8] = [
@@ -36,7 +36,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         trace: &trace,
         runs: &runs,
         jobs: args.jobs.resolve(),
-        log: &|_| None,
+        logs: &|_| LogFiles::default(),
     };
     match args.format_out.unwrap_or(FormatOut::Table) {
         FormatOut::Table => {
@@ -93,16 +93,10 @@ fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize) -> RunSpec {
     settings.add("warmup", None::<&str>, "none");
     settings.add("seed", args.seed, "1");
     RunSpec {
-        expr,
-        cache,
-        page: PageSize::KIB4,
         read_alloc,
-        read_fill: Default::default(),
-        rmw: true,
-        warmup: Default::default(),
         seed: args.seed.unwrap_or(1),
-        boxed: false,
         settings: settings.0,
+        ..RunSpec::cache_only(expr, cache)
     }
 }
 

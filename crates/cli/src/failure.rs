@@ -65,7 +65,7 @@ pub fn explained(error: &TraceError) -> String {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
-            RunError::Log(_) => Failure::Run(error.to_string()),
+            RunError::Log(_) | RunError::DeviceFull { .. } => Failure::Run(error.to_string()),
             _ => Failure::usage(error.to_string()),
         }
     }

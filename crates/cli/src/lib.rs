@@ -9,6 +9,7 @@ mod demo;
 pub mod docs;
 mod failure;
 mod output;
+mod presets;
 mod run;
 mod schemes;
 mod terminal;
@@ -36,6 +37,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Demo(args) => demo::run(&args),
         Command::Schemes(args) => schemes::run(&args),
+        Command::Presets(args) => presets::run(&args),
         Command::Trace(args) => trace::run(&args),
     };
     match done {

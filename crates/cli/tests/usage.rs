@@ -131,19 +131,6 @@ fn unknown_format() {
 }
 
 #[test]
-fn other_devices_than_none() {
-    refused(
-        "run t.csv --device ecr-64g",
-        &["--device", "`ecr-64g`", "allowed: none"],
-    );
-    refused(
-        "run t.csv --set t_read=25us",
-        &["--set t_read=25us", "`t_read`", "device"],
-    );
-    refused("run t.csv --set t_read", &["--set t_read", "KEY=VALUE"]);
-}
-
-#[test]
 fn values_out_of_range() {
     refused("run t.csv --jobs 0", &["--jobs", "0"]);
     refused("run t.csv --limit 0", &["--limit", "0"]);

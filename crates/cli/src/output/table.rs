@@ -35,7 +35,8 @@ pub fn percent(ratio: Option<f64>) -> String {
 /// The table of `records` with its reading line and the settings that are not built in.
 pub fn text(records: &[ResultRecord]) -> String {
     let readings = Readings::of(records);
-    let header = [
+    let timed = records.iter().any(|r| r.latency_ns.is_some());
+    let mut header = vec![
         "trace",
         "scheme",
         "cache",
@@ -46,10 +47,13 @@ pub fn text(records: &[ResultRecord]) -> String {
         "pages/eviction",
         "flash writes",
     ];
+    if timed {
+        header.extend(["mean ms", "p99 ms", "write amplification"]);
+    }
     let mut table = plain(&header, 2);
     for r in records {
         let mean = r.evict_pages_mean;
-        table.add_row([
+        let mut row = vec![
             r.trace.name.clone(),
             format!("{}{}", r.scheme, readings.mark(r)),
             cache(r),
@@ -59,7 +63,11 @@ pub fn text(records: &[ResultRecord]) -> String {
             r.counts.evictions.to_string(),
             mean.map_or_else(|| "-".to_owned(), |m| format!("{m:.2}")),
             r.counts.flash_writes_host.to_string(),
-        ]);
+        ];
+        if timed {
+            row.extend(times(r));
+        }
+        table.add_row(row);
     }
     let mut text = lines(&table) + "\n";
     let mut below = readings.lines();
@@ -77,4 +85,18 @@ pub fn cache(record: &ResultRecord) -> String {
         0 => "-".to_owned(),
         _ => ByteSize(record.cache_bytes).to_string(),
     }
+}
+
+/// Mean and 99th percentile of the response time, and write amplification.
+fn times(record: &ResultRecord) -> [String; 3] {
+    let ms = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |n| format!("{:.3}", n / 1e6));
+    let all = record.latency_ns.as_ref().map(|l| &l.all);
+    [
+        ms(all.and_then(|l| l.mean)),
+        ms(all.and_then(|l| l.p99).map(|p| p as f64)),
+        record
+            .ratios
+            .waf
+            .map_or_else(|| "-".to_owned(), |w| format!("{w:.3}")),
+    ]
 }

@@ -3,11 +3,12 @@
 mod input;
 mod plan;
 mod settings;
+mod spec;
 mod sweep;
 
 pub use input::trace_warnings;
 pub use settings::Settings;
-pub use sweep::{Batch, execute};
+pub use sweep::{Batch, LogFiles, execute};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -47,7 +48,7 @@ fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(
             trace: &trace,
             runs: &plan.runs,
             jobs: plan.jobs,
-            log: &|run| plan.log_file(number, name, run),
+            logs: &|run| plan.log_files(number, name, run),
         };
         execute(&batch, &mut |record| output.add(record))?;
     }

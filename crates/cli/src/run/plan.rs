@@ -1,13 +1,15 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
-use super::settings::{Settings, warmup_text};
-use crate::args::{FormatOut, ReadAllocArg, ReadFillArg, RunArgs};
+use super::spec::Common;
+use super::sweep::LogFiles;
+use crate::args::{FormatOut, RunArgs};
 use crate::available;
 use crate::failure::Failure;
+use destage_device::config::EffectiveDevice;
 use destage_scheme::Expr;
 use destage_sim::{RunError, RunSpec, Warmup};
 use destage_trace::{LoadOptions, format};
-use destage_types::{ByteSize, PageSize};
+use destage_types::ByteSize;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -29,10 +31,9 @@ pub struct Plan {
     pub out: Option<PathBuf>,
     /// What should be said before the runs start.
     pub warnings: Vec<String>,
-    log: Option<PathBuf>,
+    evictions: Option<PathBuf>,
+    requests: Option<PathBuf>,
 }
-
-const DEFAULT_CACHE: ByteSize = ByteSize(16 << 20);
 
 impl Plan {
     /// Checks `args`.
@@ -43,12 +44,17 @@ impl Plan {
         let mut faults = usage_faults(&args);
         let mut warnings = Vec::new();
         let exprs = schemes(&args, &mut faults, &mut warnings);
-        let caches = caches(&args, &mut warnings);
+        let device = device(&args, &mut faults);
+        if let Some(device) = &device {
+            warnings.extend(device.notices().iter().cloned());
+        }
+        let common = Common::new(&args, device.as_ref());
+        let caches = caches(&args, common.default_cache(), &mut warnings);
         let mut runs = Vec::new();
         for expr in &exprs {
             let cacheless = expr.scheme().name == "none";
             let sizes = if cacheless { &caches[..1] } else { &caches[..] };
-            runs.extend(sizes.iter().map(|&cache| spec(&args, expr.clone(), cache)));
+            runs.extend(sizes.iter().map(|&cache| common.run(expr.clone(), cache)));
         }
         for run in &runs {
             match run.check() {
@@ -59,28 +65,8 @@ impl Plan {
             }
         }
         warnings.extend(mixed_read_allocation(&runs));
-        let several = args.traces.len() * runs.len() > 1;
-        if args.log_evictions.is_some() && several && args.out.is_none() {
-            let n = args.traces.len() * runs.len();
-            faults.push(format!(
-                "--log-evictions: {n} runs need --out DIR, where each gets a file of its own"
-            ));
-        }
-        let results = args.out.iter().flat_map(|dir| {
-            let names = ["results.jsonl", "results.csv"];
-            names.map(|name| dir.join(name))
-        });
-        faults.extend(
-            results
-                .chain(args.log_evictions.clone())
-                .filter_map(|file| {
-                    let same = |trace: &&PathBuf| same_file(trace, &file);
-                    let trace = args.traces.iter().find(same)?.display();
-                    Some(format!(
-                        "{trace} is read as a trace and would be overwritten"
-                    ))
-                }),
-        );
+        faults.extend(log_faults(&args, args.traces.len() * runs.len()));
+        faults.extend(overwritten(&args));
         if !faults.is_empty() {
             return Err(Failure::Usage(faults));
         }
@@ -98,7 +84,8 @@ impl Plan {
             format_out: args.format_out.unwrap_or(FormatOut::Table),
             out: args.out,
             warnings,
-            log: args.log_evictions,
+            evictions: args.log_evictions,
+            requests: args.log_requests,
         })
     }
 
@@ -106,42 +93,119 @@ impl Plan {
         self.traces.len() * self.runs.len() == 1
     }
 
-    /// Makes sure that a log can be written before anything runs.
+    /// Makes sure that logs can be written before anything runs.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// A file cannot be created.
     pub fn create_logs(&self) -> Result<(), Failure> {
-        let Some(log) = self.log.as_ref().filter(|_| self.single()) else {
-            return Ok(());
-        };
-        File::create(log).map(drop).map_err(|error| {
-            let place = log.display();
-            Failure::usage(format!(
-                "--log-evictions {place}: cannot create it: {error}"
-            ))
-        })
+        let logs = [
+            ("--log-evictions", &self.evictions),
+            ("--log-requests", &self.requests),
+        ];
+        for (option, path) in logs {
+            let Some(path) = path.as_ref().filter(|_| self.single()) else {
+                continue;
+            };
+            File::create(path).map_err(|error| {
+                let place = path.display();
+                Failure::usage(format!("{option} {place}: cannot create it: {error}"))
+            })?;
+        }
+        Ok(())
     }
 
-    /// Where run number `run` over trace number `trace` logs its evictions.
-    pub fn log_file(&self, trace: usize, name: &str, run: usize) -> Option<PathBuf> {
-        let log = self.log.as_ref()?;
-        let (Some(dir), false) = (&self.out, self.single()) else {
-            return Some(log.clone());
+    /// Where run number `run` over trace number `trace` writes its logs.
+    pub fn log_files(&self, trace: usize, name: &str, run: usize) -> LogFiles {
+        let place = |log: &Option<PathBuf>, extension: &str| {
+            let log = log.as_ref()?;
+            match (&self.out, self.single()) {
+                (Some(dir), false) => {
+                    let file = self.log_name(log, extension, (trace, run), name);
+                    Some(dir.join(file))
+                }
+                _ => Some(log.clone()),
+            }
         };
+        LogFiles {
+            evictions: place(&self.evictions, "jsonl"),
+            requests: place(&self.requests, "csv"),
+        }
+    }
+
+    /// Name of the log of one of several runs: number, trace, scheme and cache size.
+    fn log_name(
+        &self,
+        log: &Path,
+        extension: &str,
+        (trace, run): (usize, usize),
+        name: &str,
+    ) -> String {
         let spec = &self.runs[run];
         let number = trace * self.runs.len() + run + 1;
         let parts = match spec.is_cached() {
             true => format!("{name}-{}-{}", spec.expr, spec.cache),
             false => format!("{name}-{}", spec.expr),
         };
-        let (stem, extension) = (part(log.file_stem()), part(log.extension()));
-        let extension = if extension.is_empty() {
-            "jsonl"
-        } else {
-            &extension
-        };
-        Some(dir.join(format!("{stem}-{number:03}-{}.{extension}", tame(&parts))))
+        let (stem, given) = (part(log.file_stem()), part(log.extension()));
+        let extension = if given.is_empty() { extension } else { &given };
+        format!("{stem}-{number:03}-{}.{extension}", tame(&parts))
     }
+}
+
+/// The device that is asked for, if there is to be one.
+fn device(args: &RunArgs, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
+    let name = args.device.as_deref().filter(|name| *name != "none")?;
+    match EffectiveDevice::load(name, &args.set, |path| std::fs::read_to_string(path)) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            faults.push(format!("--device: {error}"));
+            None
+        }
+    }
+}
+
+fn log_faults(args: &RunArgs, runs: usize) -> Vec<String> {
+    let mut faults = Vec::new();
+    let logs = [
+        ("--log-evictions", &args.log_evictions),
+        ("--log-requests", &args.log_requests),
+    ];
+    for (option, path) in logs {
+        match path.as_deref() {
+            Some(path) if path == Path::new("-") => {
+                faults.push(format!(
+                    "{option} needs a file: standard output is for results"
+                ));
+            }
+            Some(_) if runs > 1 && args.out.is_none() => faults.push(format!(
+                "{option}: {runs} runs need --out DIR, where each gets a file of its own"
+            )),
+            _ => {}
+        }
+    }
+    if args.log_evictions.is_some() && args.log_evictions == args.log_requests {
+        faults.push("--log-evictions and --log-requests need a file each".to_owned());
+    }
+    faults
+}
+
+/// Files to be written that are read as traces.
+fn overwritten(args: &RunArgs) -> Vec<String> {
+    let names = ["results.jsonl", "results.csv"];
+    let results = args
+        .out
+        .iter()
+        .flat_map(|dir| names.map(|name| dir.join(name)));
+    let logs = args.log_evictions.iter().chain(&args.log_requests).cloned();
+    let written: Vec<PathBuf> = results.chain(logs).collect();
+    let hit = |trace: &&PathBuf| written.iter().any(|file| same_file(trace, file));
+    let fault = |t: &PathBuf| {
+        format!(
+            "{} is read as a trace and would be overwritten",
+            t.display()
+        )
+    };
+    args.traces.iter().filter(hit).map(fault).collect()
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {
@@ -180,16 +244,15 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
     {
         faults.push(format!("--format: {error}"));
     }
-    for set in &args.set {
-        faults.push(match set.split_once('=') {
-            Some((key, _)) => {
-                format!("--set {set}: `{key}` is a key of a device, and --device is none")
-            }
-            None => format!("--set {set}: allowed: KEY=VALUE"),
-        });
-    }
-    if args.log_evictions.as_deref() == Some(Path::new("-")) {
-        faults.push("--log-evictions needs a file: standard output is for results".to_owned());
+    if args.device.as_deref().is_none_or(|name| name == "none") {
+        let needs = [
+            ("--set", !args.set.is_empty()),
+            ("--wrap", args.wrap),
+            ("--time-scale", args.time_scale.is_some()),
+            ("--log-requests", args.log_requests.is_some()),
+        ];
+        let given = needs.iter().filter(|n| n.1);
+        faults.extend(given.map(|n| format!("{} needs a device, and --device is none", n.0)));
     }
     faults
 }
@@ -226,7 +289,7 @@ fn unavailable(expr: &Expr, name: &'static str) -> String {
     )
 }
 
-fn caches(args: &RunArgs, warnings: &mut Vec<String>) -> Vec<ByteSize> {
+fn caches(args: &RunArgs, default: ByteSize, warnings: &mut Vec<String>) -> Vec<ByteSize> {
     let mut caches: Vec<ByteSize> = Vec::new();
     for &cache in &args.caches {
         match caches.contains(&cache) {
@@ -235,7 +298,7 @@ fn caches(args: &RunArgs, warnings: &mut Vec<String>) -> Vec<ByteSize> {
         }
     }
     if caches.is_empty() {
-        caches.push(DEFAULT_CACHE);
+        caches.push(default);
     }
     caches
 }
@@ -249,53 +312,12 @@ fn note(faults: &mut Vec<String>, fault: String) {
 
 fn refused(run: &RunSpec, error: &RunError) -> String {
     match error {
-        RunError::NoPage { .. } | RunError::TooManyPages { .. } => {
+        RunError::NoPage { .. }
+        | RunError::TooManyPages { .. }
+        | RunError::CacheBeyondDevice { .. } => {
             format!("--cache {}: {error}", run.cache)
         }
         _ => error.to_string(),
-    }
-}
-
-fn spec(args: &RunArgs, expr: Expr, cache: ByteSize) -> RunSpec {
-    let mut settings = Settings::default();
-    let given = !args.schemes.is_empty();
-    settings.add("scheme", given.then_some(&expr), "lru");
-    if expr.scheme().name != "none" {
-        let given = !args.caches.is_empty();
-        settings.add("cache", given.then_some(cache), &DEFAULT_CACHE.to_string());
-    }
-    let page = args.page.map(|p| ByteSize(p.bytes()));
-    settings.add("page", page, "4KiB");
-    settings.add("device", args.device.as_ref(), "none");
-    let read_alloc = args.read_alloc.map(|r| match r {
-        ReadAllocArg::On => "on",
-        ReadAllocArg::Off => "off",
-        ReadAllocArg::Scheme => "scheme",
-    });
-    settings.add("read_alloc", read_alloc, "scheme");
-    let read_fill = args.read_fill.map(|r| match r {
-        ReadFillArg::Page => "page",
-        ReadFillArg::Requested => "requested",
-    });
-    settings.add("read_fill", read_fill, "page");
-    settings.add("rmw", None::<bool>, "true");
-    settings.add("warmup", args.warmup.map(warmup_text), "none");
-    settings.add("limit", args.input.limit, "none");
-    settings.add("seed", args.seed, "1");
-    settings.add("format", args.input.format.as_ref(), "detected");
-    let skip = args.input.skip_bad_lines.then_some(true);
-    settings.add("skip_bad_lines", skip, "false");
-    RunSpec {
-        expr,
-        cache,
-        page: args.page.unwrap_or(PageSize::KIB4),
-        read_alloc: args.read_alloc.map(Into::into).unwrap_or_default(),
-        read_fill: args.read_fill.map(Into::into).unwrap_or_default(),
-        rmw: true,
-        warmup: args.warmup.unwrap_or_default(),
-        seed: args.seed.unwrap_or(1),
-        boxed: false,
-        settings: settings.0,
     }
 }
 

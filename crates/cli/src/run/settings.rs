@@ -7,7 +7,7 @@ use std::fmt::Display;
 /// Origin of a value that nobody gave.
 const BUILT_IN: &str = "built-in";
 /// Origin of a value from a flag.
-const COMMAND_LINE: &str = "command line";
+pub const COMMAND_LINE: &str = "command line";
 
 /// Collects settings in the order in which they are shown.
 #[derive(Clone, Default)]
@@ -16,28 +16,39 @@ pub struct Settings(pub Vec<Setting>);
 impl Settings {
     /// A setting that has the value given, or else the built-in one.
     pub fn add<T: Display>(&mut self, key: &str, given: Option<T>, default: &str) {
-        let (value, origin) = match given {
-            Some(value) => (value.to_string(), COMMAND_LINE),
-            None => (default.to_owned(), BUILT_IN),
-        };
+        match given {
+            Some(value) => self.from(key, &value.to_string(), COMMAND_LINE.to_owned()),
+            None => self.from(key, default, BUILT_IN.to_owned()),
+        }
+    }
+
+    /// A setting of known origin.
+    pub fn from(&mut self, key: &str, value: &str, origin: String) {
         self.0.push(Setting {
             key: key.to_owned(),
-            value,
-            origin: origin.to_owned(),
+            value: value.to_owned(),
+            origin,
         });
     }
 
-    /// The line below a table: every setting that is not built in and not a column anyway.
+    /// The line below a table: every setting of the command line that is not a column anyway.
     pub fn line(settings: &[Setting]) -> Option<String> {
         let shown = |s: &&Setting| {
-            s.origin != BUILT_IN && !matches!(s.key.as_str(), "scheme" | "cache" | "warmup")
+            s.origin == COMMAND_LINE && !matches!(s.key.as_str(), "scheme" | "cache" | "warmup")
         };
         let parts: Vec<String> = settings
             .iter()
             .filter(shown)
             .map(|s| format!("{}={} ({})", s.key, s.value, s.origin))
             .collect();
-        (!parts.is_empty()).then(|| format!("settings: {}; all others built-in", parts.join(", ")))
+        let others = match settings
+            .iter()
+            .any(|s| s.key == "device" && s.value != "none")
+        {
+            true => "all others as the device says, or built-in",
+            false => "all others built-in",
+        };
+        (!parts.is_empty()).then(|| format!("settings: {}; {others}", parts.join(", ")))
     }
 }
 

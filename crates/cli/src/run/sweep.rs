@@ -5,6 +5,7 @@ use crate::terminal::{Progress, say};
 use cpu_time::ThreadTime;
 use destage_sim::log::EvictionLog;
 use destage_sim::record::RunInfo;
+use destage_sim::runner::Logs;
 use destage_sim::{Meter, Observer, ResultRecord, RunSpec, Sweep};
 use destage_trace::Trace;
 use destage_types::HostRequest;
@@ -23,8 +24,17 @@ pub struct Batch<'a> {
     pub runs: &'a [RunSpec],
     /// Threads.
     pub jobs: usize,
-    /// Where run number `i` logs its evictions, if it does.
-    pub log: &'a (dyn Fn(usize) -> Option<PathBuf> + Sync),
+    /// Where run number `i` writes its logs.
+    pub logs: &'a (dyn Fn(usize) -> LogFiles + Sync),
+}
+
+/// The logs of one run.
+#[derive(Default)]
+pub struct LogFiles {
+    /// One object per eviction.
+    pub evictions: Option<PathBuf>,
+    /// One line per request.
+    pub requests: Option<PathBuf>,
 }
 
 /// Executes the runs and hands their records to `emit` in the order of the runs, each as soon as
@@ -52,14 +62,20 @@ pub fn execute(
         progress: &counter,
         meter: &Clocks,
     };
-    let observer = |run: usize| -> Option<Box<dyn Observer + Send>> {
-        let path = (batch.log)(run)?;
-        let out = BufWriter::new(LogFile { path, file: None });
-        Some(Box::new(EvictionLog::new(out)))
+    let logs = |run: usize| {
+        let files = (batch.logs)(run);
+        let out = |path| BufWriter::new(LogFile { path, file: None });
+        let evictions = files.evictions.map(|path| EvictionLog::new(out(path)));
+        Logs {
+            observer: evictions.map(|log| Box::new(log) as Box<dyn Observer + Send>),
+            requests: files
+                .requests
+                .map(|path| Box::new(out(path)) as Box<dyn Write + Send>),
+        }
     };
     let mut failure = None;
     progress.follow(&counter, || {
-        sweep.execute_each(&observer, &mut |record| {
+        sweep.execute_each(&logs, &mut |record| {
             failure = progress.suspend(|| emit(record)).err();
             failure.is_none()
         })
@@ -130,6 +146,11 @@ const PER_PAGE: u64 = 8;
 /// Pages covered by one entry of the index's directory.
 const DIRECTORY: u64 = 2048;
 
+/// Bytes per mapped flash page: both directions of the map.
+const PER_FLASH_PAGE: u64 = 8;
+/// Bytes per flash block.
+const PER_BLOCK: u64 = 16;
+
 /// What the runs will need, if that is more than 1 GiB.
 fn memory_note(batch: &Batch<'_>) -> Option<String> {
     let records = batch.trace.requests.records();
@@ -159,28 +180,24 @@ fn run_bytes(run: &RunSpec, records: &[HostRequest]) -> u64 {
         last = last.max((request.start_sector + sectors) / per_page);
     }
     let touched = accesses.min(last + 1);
-    frames * PER_FRAME + touched * PER_PAGE + last / DIRECTORY * size_of::<u32>() as u64
+    let flash = run.device.as_ref().map_or(0, |device| {
+        let (geometry, filled) = (&device.geometry, device.precondition.fill.as_f64());
+        let blocks = geometry.pages() / u64::from(geometry.pages_per_block);
+        let mapped = touched.max((geometry.pages() as f64 * filled) as u64);
+        mapped * PER_FLASH_PAGE + blocks * PER_BLOCK
+    });
+    let index = touched * PER_PAGE + last / DIRECTORY * size_of::<u32>() as u64;
+    frames * PER_FRAME + index + flash
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use destage_scheme::Expr;
-    use destage_types::{ByteSize, Nanos, Op, PageSize};
+    use destage_types::{ByteSize, Nanos, Op};
 
     fn run(cache: u64) -> RunSpec {
-        RunSpec {
-            expr: Expr::parse("lru").unwrap(),
-            cache: ByteSize(cache),
-            page: PageSize::KIB4,
-            read_alloc: Default::default(),
-            read_fill: Default::default(),
-            rmw: true,
-            warmup: Default::default(),
-            seed: 1,
-            boxed: false,
-            settings: Vec::new(),
-        }
+        RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(cache))
     }
 
     #[test]
@@ -196,12 +213,12 @@ mod tests {
     fn much_memory_is_announced() {
         let trace = destage_trace::synth::demo(1);
         let note = |runs: &[RunSpec], jobs: usize| {
-            let log = &|_| None;
+            let logs = &|_| LogFiles::default();
             memory_note(&Batch {
                 trace: &trace,
                 runs,
                 jobs,
-                log,
+                logs,
             })
         };
         let large = [run(32 << 30), run(1 << 20), run(32 << 30)];

@@ -41,14 +41,14 @@ impl Random {
         unreachable!("a number below the sum of the weights lies in one of them")
     }
 
-    /// A number of `0..n`, small ones far more often: of every range, the first fifth takes 80 %
+    /// A number of `0..n`, small ones far more often: of every range, the first fifth takes `percent`
     /// (Gray et al., Quickly Generating Billion-Record Synthetic Databases, SIGMOD 1994,
     /// self-similar distribution).
-    pub fn skewed(&mut self, n: u64) -> u64 {
+    pub fn skewed(&mut self, n: u64, percent: u64) -> u64 {
         let (mut first, mut size) = (0, n);
         while size > 1 {
             let head = (size / 5).max(1);
-            if self.chance(80) {
+            if self.chance(percent) {
                 size = head;
             } else {
                 first += head;
@@ -75,7 +75,7 @@ mod tests {
         let mut random = Random::new(7);
         let mut low = 0;
         for _ in 0..10_000 {
-            let x = random.skewed(1000);
+            let x = random.skewed(1000, 80);
             assert!(x < 1000);
             low += u32::from(x < 200);
         }

@@ -1,0 +1,47 @@
+//! `destage presets`: the devices that come with the program.
+
+use crate::args::PresetsArgs;
+use crate::failure::Failure;
+use crate::output::{print, table};
+use destage_device::config::{EffectiveDevice, presets};
+use destage_types::ByteSize;
+
+/// Lists the presets, or prints a device as TOML.
+///
+/// # Errors
+/// There is no such device, or a value of it is wrong.
+pub fn run(args: &PresetsArgs) -> Result<(), Failure> {
+    let load = |name: &str| {
+        let device = EffectiveDevice::load(name, &args.set, |path| std::fs::read_to_string(path));
+        device.map_err(|error| Failure::usage(error.to_string()))
+    };
+    if let Some(name) = &args.name {
+        return print(&load(name)?.toml_text());
+    }
+    let header = [
+        "preset",
+        "raw",
+        "page",
+        "channels",
+        "chips",
+        "cache",
+        "what it is",
+    ];
+    let mut table = table::plain(&header, header.len());
+    for preset in presets() {
+        let device = load(preset.name)?.into_config();
+        let g = device.geometry;
+        // The first line of a preset says what it is.
+        let about = preset.text.lines().next().unwrap_or("");
+        table.add_row([
+            preset.name.to_owned(),
+            ByteSize(g.raw_bytes()).to_string(),
+            ByteSize(g.page.bytes()).to_string(),
+            g.channels.to_string(),
+            (g.channels * g.chips_per_channel).to_string(),
+            device.cache.to_string(),
+            about.trim_start_matches(['#', ' ']).to_owned(),
+        ]);
+    }
+    print(&table::lines(&table))
+}
