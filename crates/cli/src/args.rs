@@ -21,7 +21,7 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Replay traces through caches and print what each scheme achieves.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Run a built-in workload through the standard schemes; needs no input.
     Demo(DemoArgs),
     /// List the cache schemes, or explain one.

@@ -34,7 +34,7 @@ pub fn main() -> ExitCode {
         }
     };
     let done = match cli.command {
-        Command::Run(args) => run::run(args),
+        Command::Run(args) => run::run(*args),
         Command::Demo(args) => demo::run(&args),
         Command::Schemes(args) => schemes::run(&args),
         Command::Presets(args) => presets::run(&args),

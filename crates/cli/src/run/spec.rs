@@ -111,8 +111,8 @@ impl<'a> Common<'a> {
         key: &str,
         default: &str,
     ) {
-        let of_device = self.device.iter().flat_map(|d| d.settings());
-        match of_device.filter(|s| s.key == key).next_back() {
+        let mut of_device = self.device.iter().flat_map(|d| d.settings());
+        match of_device.find(|s| s.key == key) {
             Some(s) if given.is_none() => {
                 all.from(name, s.value.trim_matches('"'), origin(&s.origin));
             }
