@@ -52,6 +52,12 @@ macro_rules! forward {
             self.$i.admit_page(a, v)
         }
     };
+    (@ $i:tt admit_read) => {
+        #[inline]
+        fn admit_read(&mut self, a: &$crate::Access, v: &$crate::View) -> bool {
+            self.$i.admit_read(a, v)
+        }
+    };
     (@ $i:tt full) => {
         #[inline]
         fn full(&self, a: &$crate::Access, v: &$crate::View) -> bool {

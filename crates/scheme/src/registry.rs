@@ -5,7 +5,7 @@
 //! `Prober<Lru>`; every other legal expression is built layer by layer through [`Boxed`] and gives
 //! the same results, only slower. Matching is on the shape (names without parameters).
 
-use crate::leaf::{Fifo, Lru, NoCache, ReqBlock};
+use crate::leaf::{Arc, Cflru, Fifo, Lfu, Lirs, Lru, NoCache, ReqBlock};
 use crate::wrap::{Cac, ProCache};
 use crate::{Boxed, Env, Expr, Scheme};
 
@@ -65,6 +65,10 @@ registry! {
         "none" => NoCache,
         "fifo" => Fifo,
         "lru" => Lru,
+        "lfu" => Lfu,
+        "cflru" => Cflru,
+        "arc" => Arc,
+        "lirs" => Lirs,
         "req-block" => ReqBlock,
     }
     wrap {
@@ -75,8 +79,13 @@ registry! {
         "none" => NoCache,
         "fifo" => Fifo,
         "lru" => Lru,
+        "lfu" => Lfu,
+        "cflru" => Cflru,
+        "arc" => Arc,
+        "lirs" => Lirs,
         "req-block" => ReqBlock,
         "procache(lru)" => ProCache<Lru>,
         "cac(lru)" => Cac<Lru>,
+        "cac(arc)" => Cac<Arc>,
     }
 }

@@ -209,6 +209,13 @@ pub trait Scheme {
         true
     }
 
+    /// May this read miss enter the cache? Asked only with read allocation, before room is made;
+    /// admission layers refuse read allocation, so only off-line policies say no.
+    #[inline]
+    fn admit_read(&mut self, _a: &Access, _v: &View) -> bool {
+        true
+    }
+
     // ---- placement
 
     /// Must a unit leave before page `a` can enter?
@@ -320,7 +327,7 @@ pub trait Scheme {
 pub struct Boxed(pub Box<dyn Scheme + Send>);
 
 impl Scheme for Boxed {
-    forward!(0: rename_plan tracks_updates rename request request_done admit_request admit_page full expect
-        insert touch foresee remove cleaned forget size victim candidates next_group flush_candidates background
-        cancels measures conformance);
+    forward!(0: rename_plan tracks_updates rename request request_done admit_request admit_page
+        admit_read full expect insert touch foresee remove cleaned forget size victim candidates
+        next_group flush_candidates background cancels measures conformance);
 }

@@ -1,7 +1,7 @@
 //! Pieces of the state strings of the worked examples (feature `conformance`).
 
 use crate::View;
-use destage_types::Slot;
+use destage_types::{Lpn, Slot};
 use std::fmt::Write;
 
 /// `5*` for a dirty page, `5` for a clean one.
@@ -18,6 +18,16 @@ pub fn pages(out: &mut String, v: &View, slots: impl Iterator<Item = Slot>) {
             out.push(' ');
         }
         page(out, v, slot);
+    }
+    out.push(']');
+}
+
+/// `[7 3]`: absent pages in the order given.
+pub fn ghosts(out: &mut String, pages: impl Iterator<Item = Lpn>, separator: &str) {
+    out.push('[');
+    for (i, lpn) in pages.enumerate() {
+        out.push_str(if i > 0 { separator } else { "" });
+        write!(out, "{lpn}").expect("writing to a string cannot fail");
     }
     out.push(']');
 }

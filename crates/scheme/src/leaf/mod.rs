@@ -1,11 +1,25 @@
 //! Schemes that wrap nothing.
 
+mod arc;
+mod belady;
+mod cflru;
 mod fifo;
+mod future;
+mod lfu;
+mod lirs;
 mod lru;
 mod none;
 mod req_block;
+#[cfg(test)]
+mod testing;
 
+pub use arc::Arc;
+pub use belady::Belady;
+pub use cflru::Cflru;
 pub use fifo::Fifo;
+pub use future::{Future, FutureBuilder, FutureTooLong, NextOf};
+pub use lfu::Lfu;
+pub use lirs::{Lirs, LirsOptions, LirsVariant};
 pub use lru::Lru;
 pub use none::NoCache;
 pub use req_block::{
