@@ -7,6 +7,7 @@ pub mod counts;
 pub mod device;
 pub mod engine;
 pub mod flash;
+mod future;
 pub mod log;
 pub mod observe;
 pub mod record;

@@ -4,17 +4,20 @@ use crate::counts::{Counts, ratio};
 use crate::device::{address_space, prepare};
 use crate::engine::Completion;
 use crate::flash::{CacheOnly, Flash};
+use crate::future;
 use crate::log::RequestLog;
 use crate::observe::Observer;
 use crate::record::{CountFields, Ratios, Reading, ResultRecord, RunInfo, SCHEMA, TraceInfo};
 use crate::sample::{SAMPLE_EVERY, Samples};
 use crate::spec::{RunError, RunSpec};
 use crate::walk::{ReadFill, Walk, WalkOptions};
+use destage_scheme::leaf::{Belady, Future, NextOf};
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Scheme};
 use destage_trace::Trace;
 use destage_types::{Nanos, StaticLayout};
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a run tells while it runs and what it is told beside its settings.
@@ -47,6 +50,14 @@ pub fn execute(spec: &RunSpec, trace: &Trace, hooks: Hooks<'_>) -> Result<Result
         plan,
     };
     let env = run.env();
+    if spec.expr.scheme().name == "belady" {
+        let future = run.future(Belady::next_of(&spec.expr))?;
+        let belady = Belady::from_expr(&spec.expr, &env, Arc::new(future));
+        return match spec.boxed {
+            true => run.visit(Boxed(Box::new(belady))),
+            false => run.visit(belady),
+        };
+    }
     if spec.boxed {
         return run.visit(Boxed::build(&spec.expr, &env));
     }
@@ -86,6 +97,20 @@ impl Execution<'_> {
         }
     }
 
+    /// Sectors of the address space that addresses are taken modulo of, if they are.
+    fn wrap(&self) -> Option<u64> {
+        match &self.spec.device {
+            Some(device) if self.spec.wrap => Some(address_space(device)),
+            _ => None,
+        }
+    }
+
+    fn future(&self, next_of: NextOf) -> Result<Future, RunError> {
+        let (requests, passes) = (&self.trace.requests, self.plan.passes);
+        let future = future::collect(requests, self.spec.page, self.wrap(), passes, next_of);
+        future.map_err(RunError::Future)
+    }
+
     fn env(&self) -> Env {
         let mut env = Env::cache_only(self.plan.capacity);
         env.page = self.spec.page;
@@ -108,10 +133,7 @@ impl Visit for Execution<'_> {
             read_alloc: self.spec.resolved_read_alloc(),
             read_fill: self.spec.read_fill,
             rmw: self.spec.rmw,
-            wrap: match &self.spec.device {
-                Some(device) if self.spec.wrap => Some(address_space(device)),
-                _ => None,
-            },
+            wrap: self.wrap(),
         };
         let (capacity, page, layout) = (self.plan.capacity, self.spec.page, self.layout());
         let Some(device) = &self.spec.device else {

@@ -320,9 +320,14 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             self.fill_page(slot, a, have);
             return false;
         }
-        let mask = self.fill_mask(a.sectors);
+        let refused = self.options.read_alloc && !self.scheme.admit_read(a, &view!(self, a.now));
+        let mask = if refused {
+            a.sectors
+        } else {
+            self.fill_mask(a.sectors)
+        };
         self.flash_read(a.lpn, mask.count());
-        if self.options.read_alloc && self.frames.capacity() > 0 {
+        if self.options.read_alloc && !refused && self.frames.capacity() > 0 {
             self.make_room(a);
             let slot = self.frames.insert(a.lpn, mask, false);
             self.scheme.insert(slot, a, &view!(self, a.now));
