@@ -1,3 +1,9 @@
 //! Suites over every registered scheme, and slow reference models to hold them against.
 
+#[cfg(feature = "conformance")]
+pub mod drive;
 pub mod reference;
+#[cfg(feature = "conformance")]
+pub mod suites;
+#[cfg(feature = "conformance")]
+pub mod vectors;

@@ -1,0 +1,345 @@
+//! A scheme that is watched: every call must keep the contract of [`Scheme`].
+
+use super::journal::Shared;
+use destage_scheme::{
+    Access, Admission, Candidate, Column, RenamePlan, Request, Scheme, Unit, Update, View, Why,
+    forward,
+};
+use destage_types::{ChannelId, Lpn, Op, Slot};
+
+/// How the victim relates to the candidate order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Nothing is promised.
+    Free,
+    /// The order holds every cached page; the victim is one of them. ARC: the page that comes in
+    /// can sway REPLACE, and the order is asked for without one.
+    Holds,
+    /// The order holds every cached page, and the victim is the first.
+    First,
+}
+
+/// Forwards every call to the scheme inside and panics if caller or scheme break the contract.
+pub struct Checked<S> {
+    inner: S,
+    order: Order,
+    /// A group leaf whose next victim group does not depend on the page that comes in.
+    groups: bool,
+    journal: Shared,
+    /// Which slots hold a page, as the scheme was told.
+    present: Vec<bool>,
+    /// The request that is open.
+    request: Option<u64>,
+    /// The page access for which `expect` was called and `insert` not yet.
+    expected: Option<u64>,
+    /// Pages of the victim unit that have not been removed yet.
+    leaving: Vec<Slot>,
+    unit: Unit,
+}
+
+impl<S: Scheme> Checked<S> {
+    /// Watches `inner`.
+    pub fn new(inner: S, order: Order, groups: bool, journal: Shared) -> Checked<S> {
+        Checked {
+            inner,
+            order,
+            groups,
+            journal,
+            present: Vec::new(),
+            request: None,
+            expected: None,
+            leaving: Vec::new(),
+            unit: Unit::default(),
+        }
+    }
+
+    fn is_present(&self, slot: Slot) -> bool {
+        self.present.get(slot.index()) == Some(&true)
+    }
+
+    fn set_present(&mut self, slot: Slot, to: bool) {
+        if slot.index() >= self.present.len() {
+            self.present.resize(slot.index() + 1, false);
+        }
+        self.present[slot.index()] = to;
+    }
+
+    fn check_access(&self, a: &Access) {
+        assert_eq!(self.request, Some(a.request), "page {}: its request", a.lpn);
+        assert!(
+            !a.sectors.is_empty(),
+            "page {}: an access of nothing",
+            a.lpn
+        );
+    }
+
+    fn check_size(&self, v: &View) {
+        let (size, used) = (self.inner.size(), v.frames.used());
+        assert_eq!(size, used, "pages the scheme holds, frames in use");
+        assert!(used <= v.frames.capacity(), "more pages than frames");
+    }
+
+    /// Takes the scheme's words at once, so that they stand in order among the core's events.
+    fn listen(&mut self) {
+        let mut words = Vec::new();
+        self.inner.take_notes(&mut words);
+        let mut journal = self.journal.open();
+        for (column, word) in words {
+            journal.note(column, word);
+        }
+    }
+
+    /// All candidates in order, checked for what holds of every order.
+    fn candidate_order(&self, v: &View) -> Vec<Slot> {
+        let mut order = Vec::new();
+        let answer = self.inner.candidates(v, &mut |slot| {
+            order.push(slot);
+            false
+        });
+        assert_eq!(answer, None, "nobody took a candidate");
+        self.check_cached(&order, v, "candidates");
+        if self.order != Order::Free {
+            assert_eq!(order.len(), v.frames.used(), "candidates: not all pages");
+        }
+        if let Some(&second) = order.get(1) {
+            let answer = self.inner.candidates(v, &mut |slot| slot == second);
+            assert_eq!(answer, Some(second), "the candidate that was taken");
+        }
+        order
+    }
+
+    fn check_cached(&self, slots: &[Slot], v: &View, what: &str) {
+        for (i, &slot) in slots.iter().enumerate() {
+            assert!(self.is_present(slot), "{what}: frame {slot} holds no page");
+            assert_eq!(v.slot_of(v.frames.lpn(slot)), Some(slot));
+            assert!(!slots[..i].contains(&slot), "{what}: frame {slot} twice");
+        }
+    }
+
+    /// Pages for background layers must be cached dirty pages of their channel.
+    fn check_flush_candidates(&self, v: &View) {
+        for channel in (0..v.layout.channels()).map(ChannelId) {
+            let mut offered = Vec::new();
+            let answer = self
+                .inner
+                .flush_candidates(channel, v, &mut |c: Candidate| {
+                    offered.push(c.slot);
+                    false
+                });
+            assert_eq!(answer, None, "nobody took a flush candidate");
+            self.check_cached(&offered, v, "flush candidates");
+            for &slot in &offered {
+                assert_eq!(v.layout.channel(v.chip(slot)), channel);
+            }
+        }
+    }
+}
+
+impl<S: Scheme> Scheme for Checked<S> {
+    forward!(inner: tracks_updates cancels measures flush_candidates next_group candidates
+        background state);
+
+    fn rename_plan(&mut self, update: &Update, v: &View) -> RenamePlan {
+        assert_eq!(self.request, None, "renames come before the request");
+        let plan = self.inner.rename_plan(update, v);
+        self.listen();
+        plan
+    }
+
+    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
+        assert_ne!(from, to, "a rename to itself");
+        match slot {
+            Some(slot) => {
+                assert!(self.is_present(slot), "page {from} to {to}: not present");
+                assert_eq!(v.frames.lpn(slot), to, "the frames say so first");
+            }
+            None => {
+                assert_eq!(v.slot_of(from), None, "page {from} is cached, no ghost");
+                assert_eq!(v.slot_of(to), None, "ghost {from}: page {to} is cached");
+            }
+        }
+        let known = self.inner.rename(from, to, slot, v);
+        assert!(known || slot.is_none(), "cached page {from} is unknown");
+        self.check_size(v);
+        self.listen();
+        known
+    }
+
+    fn request(&mut self, r: &Request, v: &View) {
+        assert_eq!(self.request, None, "request {}: one is open", r.id);
+        assert!(matches!(r.op, Op::Read | Op::Write), "only data requests");
+        self.request = Some(r.id);
+        self.inner.request(r, v);
+        self.check_size(v);
+        self.listen();
+    }
+
+    fn request_done(&mut self, r: &Request, v: &View) {
+        assert_eq!(self.request, Some(r.id), "the end of an open request");
+        assert_eq!(self.expected, None, "an expected page did not come");
+        assert!(self.leaving.is_empty(), "a victim did not leave");
+        self.request = None;
+        self.inner.request_done(r, v);
+        self.check_size(v);
+        self.check_flush_candidates(v);
+        self.listen();
+    }
+
+    fn admit_request(&mut self, r: &Request, v: &View) -> Admission {
+        assert_eq!(self.request, Some(r.id));
+        assert_eq!(r.op, Op::Write, "admission is asked about writes");
+        let admission = self.inner.admit_request(r, v);
+        if admission == Admission::Whole {
+            assert!(r.pages as usize <= v.frames.capacity(), "more than all");
+        }
+        self.listen();
+        self.journal.open().whole = admission != Admission::PerPage;
+        admission
+    }
+
+    fn admit_page(&mut self, a: &Access, v: &View) -> bool {
+        self.check_access(a);
+        assert_eq!(a.op, Op::Write, "admission is asked about writes");
+        let admitted = self.inner.admit_page(a, v);
+        self.listen();
+        admitted
+    }
+
+    fn full(&self, a: &Access, v: &View) -> bool {
+        assert_eq!(self.expected, Some(a.seq), "`full` comes after `expect`");
+        let full = self.inner.full(a, v);
+        assert!(full || v.frames.used() < v.frames.capacity(), "no frame");
+        full
+    }
+
+    fn expect(&mut self, a: &Access, v: &View) {
+        self.check_access(a);
+        assert_eq!(self.expected, None, "page {}: another is expected", a.lpn);
+        assert_eq!(v.slot_of(a.lpn), None, "page {} is cached", a.lpn);
+        self.expected = Some(a.seq);
+        self.inner.expect(a, v);
+        self.check_size(v);
+        self.listen();
+    }
+
+    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.check_access(a);
+        assert_eq!(
+            self.expected.take(),
+            Some(a.seq),
+            "`expect` comes once before"
+        );
+        assert!(!self.is_present(slot), "frame {slot} is taken");
+        assert_eq!(v.slot_of(a.lpn), Some(slot), "the frames say so first");
+        assert!(self.leaving.is_empty(), "a victim did not leave");
+        self.inner.insert(slot, a, v);
+        self.set_present(slot, true);
+        self.check_size(v);
+        self.listen();
+    }
+
+    fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.check_access(a);
+        assert!(self.is_present(slot), "page {} is not present", a.lpn);
+        assert_eq!(v.slot_of(a.lpn), Some(slot));
+        self.inner.touch(slot, a, v);
+        self.check_size(v);
+        self.listen();
+        self.journal.open().touched.push(a.seq);
+    }
+
+    fn foresee(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.check_access(a);
+        assert!(self.is_present(slot), "page {} is not present", a.lpn);
+        assert_eq!(a.op, Op::Read, "only reads miss partly");
+        self.inner.foresee(slot, a, v);
+        self.check_size(v);
+        self.listen();
+    }
+
+    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
+        assert!(self.is_present(slot), "frame {slot} holds no page");
+        assert_eq!(v.slot_of(v.frames.lpn(slot)), Some(slot));
+        if why == Why::Evicted {
+            let at = self.leaving.iter().position(|&s| s == slot);
+            let at = at.expect("a page leaves that was not the victim");
+            self.leaving.swap_remove(at);
+        }
+        self.check_size(v);
+        self.inner.remove(slot, why, v);
+        self.set_present(slot, false);
+        let left = v.frames.used() - 1;
+        assert_eq!(
+            self.inner.size(),
+            left,
+            "pages the scheme holds after a removal"
+        );
+        self.listen();
+    }
+
+    fn cleaned(&mut self, slots: &[Slot], v: &View) {
+        self.check_cached(slots, v, "cleaned");
+        assert!(!slots.is_empty(), "nothing was cleaned");
+        assert!(!slots.iter().any(|&s| v.frames.is_dirty(s)), "still dirty");
+        self.inner.cleaned(slots, v);
+        self.check_size(v);
+        self.listen();
+    }
+
+    fn forget(&mut self, lpn: Lpn, v: &View) {
+        assert_eq!(
+            v.slot_of(lpn),
+            None,
+            "page {lpn} is cached: nothing to forget"
+        );
+        self.inner.forget(lpn, v);
+        self.check_size(v);
+        self.listen();
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
+        assert!(self.inner.size() > 0, "a victim of an empty cache");
+        assert!(out.slots.is_empty() && out.pad.is_empty(), "an empty unit");
+        let order = self.candidate_order(v);
+        let mut next = std::mem::take(&mut self.unit);
+        next.clear();
+        self.inner.next_group(v, &mut next);
+        self.inner.victim(a, v, out);
+        assert!(!out.slots.is_empty(), "no victim for page {}", a.lpn);
+        self.check_cached(&out.slots, v, "victim");
+        match self.order {
+            Order::Free => {}
+            Order::Holds => assert!(order.contains(&out.slots[0]), "not a candidate"),
+            Order::First => assert_eq!(out.slots, order[..1], "not the first candidate"),
+        }
+        if self.groups {
+            let sorted = |slots: &[Slot]| {
+                let mut slots = slots.to_vec();
+                slots.sort_unstable();
+                slots
+            };
+            let (told, taken) = (sorted(&next.slots), sorted(&out.slots));
+            assert_eq!(told, taken, "not the group that was next");
+        }
+        self.unit = next;
+        for pair in out.pad.windows(2) {
+            assert!(pair[0] < pair[1], "padding is not ascending");
+        }
+        assert!(
+            out.pad.iter().all(|&p| v.slot_of(p).is_none()),
+            "padding is cached"
+        );
+        self.leaving.clear();
+        self.leaving.extend_from_slice(&out.slots);
+        self.check_size(v);
+        self.listen();
+    }
+
+    fn take_notes(&mut self, out: &mut Vec<(Column, String)>) {
+        self.inner.take_notes(out);
+    }
+}

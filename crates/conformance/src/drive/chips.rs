@@ -1,0 +1,126 @@
+//! Flash for tests: chips whose load and GC state the test sets, with or without FIFO queues.
+
+use super::journal::Shared;
+use destage_scheme::{ChipLoad, DeviceView, FlashCosts};
+use destage_sim::{Cause, Flash, Program};
+use destage_types::{ChipId, Lpn, Nanos, Op, StaticLayout};
+
+/// Service times of the FIFO queues.
+#[derive(Clone, Copy, Debug)]
+pub struct Queues {
+    /// A read.
+    pub read: Nanos,
+    /// A program.
+    pub program: Nanos,
+}
+
+/// Chips under a cache. Every page is mapped.
+#[derive(Clone, Debug)]
+pub struct Chips {
+    /// What each chip says of itself, beside its queue.
+    pub loads: Vec<ChipLoad>,
+    /// Which chips are in GC state.
+    pub gc: Vec<bool>,
+    /// Constants of the flash.
+    pub costs: FlashCosts,
+    queues: Option<Queues>,
+    free: Vec<Nanos>,
+    layout: StaticLayout,
+    now: Nanos,
+    journal: Shared,
+}
+
+impl Chips {
+    /// Idle chips; with `queues` they get busy.
+    pub fn new(layout: StaticLayout, queues: Option<Queues>, journal: Shared) -> Chips {
+        let chips = layout.chips() as usize;
+        Chips {
+            loads: vec![ChipLoad::default(); chips],
+            gc: vec![false; chips],
+            costs: FlashCosts::default(),
+            queues,
+            free: vec![Nanos::ZERO; chips],
+            layout,
+            now: Nanos::ZERO,
+            journal,
+        }
+    }
+
+    /// Time until the queue of the chip is empty.
+    fn wait(&self, chip: ChipId) -> Nanos {
+        self.free[chip.index()].since(self.now)
+    }
+
+    fn enqueue(&mut self, lpn: Lpn, time: Nanos) {
+        let chip = self.layout.chip(lpn);
+        self.free[chip.index()] = self.now + self.wait(chip) + time;
+    }
+
+    fn do_read(&mut self, lpn: Lpn) {
+        self.journal.open().reads.push(lpn.0);
+        if let Some(queues) = self.queues {
+            self.enqueue(lpn, queues.read);
+        }
+    }
+}
+
+impl DeviceView for Chips {
+    fn load(&self, chip: ChipId) -> ChipLoad {
+        let load = self.loads[chip.index()];
+        let drain = load.drain + self.wait(chip);
+        ChipLoad { drain, ..load }
+    }
+
+    fn in_gc(&self, chip: ChipId) -> bool {
+        self.gc[chip.index()]
+    }
+
+    fn any_in_gc(&self) -> bool {
+        self.gc.contains(&true)
+    }
+
+    fn costs(&self) -> FlashCosts {
+        self.costs
+    }
+}
+
+impl Flash for Chips {
+    const TIMED: bool = true;
+
+    fn view(&self) -> &dyn DeviceView {
+        self
+    }
+
+    fn is_mapped(&self, _lpn: Lpn) -> bool {
+        true
+    }
+
+    fn begin(&mut self, _index: u64, _op: Op, now: Nanos) {
+        self.now = now;
+    }
+
+    fn read(&mut self, lpn: Lpn, sectors: u32) {
+        assert!(sectors > 0, "page {lpn}: a flash read moves something");
+        self.do_read(lpn);
+    }
+
+    fn program(&mut self, program: Program) {
+        if program.read_first {
+            self.do_read(program.lpn);
+        }
+        self.journal.open().programs.push(program.lpn.0);
+        let Some(queues) = self.queues else { return };
+        if program.cause == Cause::Eviction && queues.program > Nanos::ZERO {
+            let chip = self.layout.chip(program.lpn);
+            let text = format!("@chip{} wait {}", chip.0, self.wait(chip).0);
+            self.journal.open().annotate_eviction(&text);
+        }
+        self.enqueue(program.lpn, queues.program);
+    }
+
+    fn trim(&mut self, _lpn: Lpn) {}
+
+    fn end(&mut self, pages: u32, hits: u32) {
+        assert!(hits <= pages);
+    }
+}

@@ -1,0 +1,182 @@
+//! From an expression to a driven cache.
+
+use super::{Checked, Chips, Core, Drive, Order, Queues, Shared};
+use destage_scheme::registry::{Build, NAMES, Visit, build_any};
+use destage_scheme::{
+    Boxed, Env, Expr, ReadAlloc, RunContext, RunDevice, Scheme, check_run, info::Role,
+};
+use destage_sim::{ReadFill, Walk, WalkOptions};
+use destage_types::{PageSize, StaticLayout};
+
+/// Everything about a run that the expression does not say.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Page frames; `none` gets 0 whatever stands here.
+    pub capacity: u32,
+    /// Page size.
+    pub page: PageSize,
+    /// Do read misses enter the cache? As the scheme declares if not given.
+    pub read_alloc: Option<bool>,
+    /// What a read miss brings in.
+    pub read_fill: ReadFill,
+    /// Does the flush of a partly valid page cost a read?
+    pub rmw: bool,
+    /// Seed of random choices.
+    pub seed: u64,
+    /// Numbers to draw in place of the generator's.
+    pub draws: Option<Vec<f64>>,
+    /// Static page allocation.
+    pub layout: StaticLayout,
+    /// FIFO queues of the chips.
+    pub queues: Option<Queues>,
+    /// Build every layer through dynamic calls?
+    pub boxed: bool,
+}
+
+impl Config {
+    /// `capacity` pages of `spp` sectors, one idle chip.
+    pub fn new(capacity: u32, spp: u32) -> Config {
+        Config {
+            capacity,
+            page: PageSize::new(u64::from(spp) * 512).expect("a power of two up to 128 sectors"),
+            read_alloc: None,
+            read_fill: ReadFill::Page,
+            rmw: true,
+            seed: 1,
+            draws: None,
+            layout: StaticLayout::flat(1, 1),
+            queues: None,
+            boxed: false,
+        }
+    }
+
+    /// Read allocation, which the expression decides if it was not given.
+    pub fn resolved_read_alloc(&self, expr: &Expr) -> bool {
+        self.read_alloc.unwrap_or_else(|| expr.default_read_alloc())
+    }
+
+    /// The rules that need the run's configuration.
+    ///
+    /// # Errors
+    /// The first one that is broken.
+    pub fn check(&self, expr: &Expr) -> Result<(), String> {
+        let run = RunContext {
+            capacity_pages: u64::from(self.capacity),
+            page: self.page,
+            read_alloc: match self.read_alloc {
+                None => ReadAlloc::Scheme,
+                Some(true) => ReadAlloc::On,
+                Some(false) => ReadAlloc::Off,
+            },
+            device: (self.layout.chips() > 1).then(|| RunDevice {
+                chips: self.layout.chips(),
+                pages_per_block: 64,
+                dynamic_allocation: false,
+            }),
+        };
+        check_run(expr, &run).map(|_| ()).map_err(|r| r.to_string())
+    }
+
+    /// What the scheme is built for.
+    pub fn env(&self, expr: &Expr) -> Env {
+        let background = expr.chain().any(|l| l.scheme().role == Role::Background);
+        Env {
+            page: self.page,
+            layout: self.layout,
+            read_alloc: self.resolved_read_alloc(expr),
+            seed: self.seed,
+            background,
+            draws: self.draws.clone(),
+            ..Env::cache_only(self.frames(expr))
+        }
+    }
+
+    fn frames(&self, expr: &Expr) -> u32 {
+        match expr.scheme().role {
+            Role::None => 0,
+            _ => self.capacity,
+        }
+    }
+
+    /// Settings of the walk.
+    pub fn options(&self, expr: &Expr) -> WalkOptions {
+        let cached = expr.scheme().role != Role::None;
+        WalkOptions {
+            read_alloc: cached && self.resolved_read_alloc(expr),
+            read_fill: self.read_fill,
+            rmw: self.rmw,
+        }
+    }
+
+    /// A driven cache under `expr`.
+    ///
+    /// # Panics
+    /// A scheme in it is not built, or the run is refused.
+    pub fn drive(&self, expr: &Expr) -> Drive {
+        assert!(is_built(expr), "{expr}: not available");
+        if let Err(refusal) = self.check(expr) {
+            panic!("{refusal}");
+        }
+        let env = self.env(expr);
+        let start = Start {
+            config: self,
+            expr,
+            journal: Shared::default(),
+        };
+        match self.boxed {
+            true => start.visit(Boxed::build(expr, &env)),
+            false => build_any(expr, &env, start),
+        }
+    }
+}
+
+/// Is every layer of the expression in the registry?
+pub fn is_built(expr: &Expr) -> bool {
+    let known = |layer: &Expr| NAMES.contains(&layer.scheme().name);
+    expr.unavailable().is_none() && expr.chain().all(known)
+}
+
+/// What is promised about the candidate order of the whole composition (spec 80, `gcar`).
+///
+/// The order of a leaf is that of the table; layers outside the victim choice pass it on. With
+/// `prober` outside, LDR is asked first, so the order of the base says nothing of the victim; with
+/// `gcar` the order is the base's, and the victim is one of it.
+fn order(expr: &Expr) -> Order {
+    if expr.contains("prober") || expr.contains("ecr") {
+        return Order::Free;
+    }
+    match expr.leaf().scheme() {
+        leaf if leaf.candidates.is_none() || leaf.role != Role::PageLeaf => Order::Free,
+        leaf if leaf.name == "arc" || expr.contains("gcar") => Order::Holds,
+        _ => Order::First,
+    }
+}
+
+struct Start<'a> {
+    config: &'a Config,
+    expr: &'a Expr,
+    journal: Shared,
+}
+
+impl Visit for Start<'_> {
+    type Out = Drive;
+
+    fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Drive {
+        let (config, expr, journal) = (self.config, self.expr, self.journal);
+        let layout = config.layout;
+        let chips = Chips::new(layout, config.queues, journal.clone());
+        // A VBBMS victim depends on the class of the request that needs room.
+        let groups = expr.leaf().scheme().role == Role::GroupLeaf && !expr.contains("vbbms");
+        let checked = Checked::new(scheme, order(expr), groups, journal.clone());
+        let frames = config.frames(expr);
+        journal.open().uncached = frames == 0;
+        let options = config.options(expr);
+        let mut walk = Walk::new(checked, chips, frames, config.page, layout, options);
+        walk.observe(Box::new(journal.clone()));
+        let core: Box<dyn Core> = Box::new(walk);
+        let pages_are_requests = |l: &Expr| l.word("hit-rule") == "page";
+        let procache = expr.chain().find(|l| l.scheme().name == "procache");
+        Drive::new(core, journal, config.page.sectors())
+            .letter_per_request(procache.is_some_and(|l| !pages_are_requests(l)))
+    }
+}

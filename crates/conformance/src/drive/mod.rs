@@ -1,0 +1,285 @@
+//! Runs requests through the real cache core, one by one, and writes down what happened in the
+//! words of the worked examples.
+//!
+//! The scheme runs inside [`Checked`], which holds core and scheme to their contract. Whatever
+//! implements [`Core`] can be driven: the cache alone here, a device with time elsewhere.
+
+mod checked;
+mod chips;
+mod config;
+mod journal;
+
+use crate::reference::{self, Row, SlowRequest, to_batch};
+use destage_scheme::{Scheme, View};
+use destage_sim::{Counts, Walk};
+use destage_types::{Nanos, Op, RequestRef};
+
+pub use checked::{Checked, Order};
+pub use chips::{Chips, Queues};
+pub use config::{Config, is_built};
+pub use journal::{Journal, Shared};
+
+/// What a scheme measures of itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Measures {
+    /// Bytes of metadata.
+    pub meta_bytes: u64,
+    /// Counters of its own.
+    pub stats: Vec<(&'static str, u64)>,
+    /// Pages in its lists.
+    pub list_pages: Option<[u64; 3]>,
+}
+
+/// A cache core that serves requests, whatever its scheme and its flash.
+pub trait Core {
+    /// Everything due before `now` is done, then request `index` is served.
+    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos);
+
+    /// Counters so far.
+    fn counts(&self) -> &Counts;
+
+    /// The state column at `now`.
+    fn state(&self, now: Nanos) -> String;
+
+    /// What the scheme says of itself now.
+    fn measures(&self) -> Measures;
+
+    /// (pages, dirty pages, frames).
+    fn occupancy(&self) -> (usize, usize, usize);
+
+    /// The flash, if it is the kind whose chips a test sets by hand.
+    fn chips(&mut self) -> Option<&mut Chips>;
+}
+
+impl<S: Scheme> Core for Walk<S, Chips> {
+    fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+        Walk::serve(self, request, index, now);
+    }
+
+    fn counts(&self) -> &Counts {
+        Walk::counts(self)
+    }
+
+    fn state(&self, now: Nanos) -> String {
+        let mut out = String::new();
+        let view: View<'_> = self.view(now);
+        self.scheme().state(&view, &mut out);
+        out
+    }
+
+    fn measures(&self) -> Measures {
+        let mut stats = Vec::new();
+        self.scheme()
+            .stats(&mut |name, value| stats.push((name, value)));
+        Measures {
+            meta_bytes: self.scheme().meta_bytes(),
+            stats,
+            list_pages: self.scheme().list_pages(),
+        }
+    }
+
+    fn occupancy(&self) -> (usize, usize, usize) {
+        let frames = self.frames();
+        (
+            frames.used(),
+            frames.dirty_slots().count(),
+            frames.capacity(),
+        )
+    }
+
+    fn chips(&mut self) -> Option<&mut Chips> {
+        Some(self.flash_mut())
+    }
+}
+
+/// A cache under test.
+pub struct Drive {
+    core: Box<dyn Core>,
+    journal: Shared,
+    spp: u32,
+    /// One letter for a whole request in the result column (spec 50 A).
+    letter_per_request: bool,
+    now: Nanos,
+    index: u64,
+    /// Page accesses so far.
+    seq: u64,
+}
+
+impl Drive {
+    /// Drives `core`, which writes to `journal`; pages have `spp` sectors.
+    pub fn new(core: Box<dyn Core>, journal: Shared, spp: u32) -> Drive {
+        Drive {
+            core,
+            journal,
+            spp,
+            letter_per_request: false,
+            now: Nanos::ZERO,
+            index: 0,
+            seq: 0,
+        }
+    }
+
+    /// Prints one letter for a whole request.
+    pub fn letter_per_request(self, yes: bool) -> Drive {
+        Drive {
+            letter_per_request: yes,
+            ..self
+        }
+    }
+
+    /// Serves one request and says what it did.
+    pub fn step(&mut self, request: &SlowRequest) -> Row {
+        self.journal.open().clear();
+        self.now = Nanos(self.now.0.max(request.arrival));
+        let before = self.core.counts().clone();
+        let batch = to_batch(std::slice::from_ref(request));
+        self.core.serve(batch.get(0), self.index, self.now);
+        self.index += 1;
+        let pages = match request.op {
+            Op::Read | Op::Write => request.accesses(self.spp).len() as u64,
+            Op::Trim | Op::Flush => 0,
+        };
+        let first = self.seq + 1;
+        self.seq += pages;
+        let journal = std::mem::take(&mut *self.journal.open());
+        self.journal.open().uncached = journal.uncached;
+        let hit = |seq| !journal.whole && journal.touched.contains(&seq);
+        let hits: Vec<bool> = (first..first + pages).map(hit).collect();
+        self.check_counts(&before, pages, &hits, &journal);
+        self.row(request.op, hits, journal)
+    }
+
+    fn row(&self, op: Op, hits: Vec<bool>, journal: Journal) -> Row {
+        let letter = |hit: bool| if hit { "H" } else { "M" };
+        let mut result: String = match op {
+            Op::Trim | Op::Flush => "-".to_owned(),
+            _ if self.letter_per_request => letter(hits.iter().all(|&h| h)).to_owned(),
+            _ => hits.iter().map(|&h| letter(h)).collect(),
+        };
+        for word in &journal.words {
+            result.push(' ');
+            result.push_str(word);
+        }
+        let evicted = match journal.events.is_empty() {
+            true => "-".to_owned(),
+            false => journal.events.join(" "),
+        };
+        Row {
+            result,
+            evicted,
+            state: self.core.state(self.now),
+            hits,
+            evictions: journal.evictions,
+            discards: journal.discards,
+            remaps: journal.remaps,
+            programs: journal.programs,
+            reads: journal.reads,
+        }
+    }
+
+    /// The counters must have moved by what was seen.
+    fn check_counts(&self, before: &Counts, pages: u64, hits: &[bool], journal: &Journal) {
+        let c = self.core.counts();
+        let hits = hits.iter().filter(|&&h| h).count() as u64;
+        assert_eq!(c.requests - before.requests, 1);
+        assert_eq!(c.page_accesses - before.page_accesses, pages);
+        assert_eq!(c.page_hits - before.page_hits, hits, "page hits");
+        let units = &journal.evictions;
+        let removed: usize = units.iter().map(|e| e.flush.len() + e.drop.len()).sum();
+        let flushed: usize = units.iter().map(|e| e.flush.len()).sum();
+        let dirty = units.iter().filter(|e| !e.flush.is_empty()).count();
+        for (name, moved, seen) in [
+            ("evictions", c.evictions - before.evictions, units.len()),
+            ("evicted", c.evicted_pages - before.evicted_pages, removed),
+            ("flushed", c.flushed_pages - before.flushed_pages, flushed),
+            ("dirty", c.dirty_evictions - before.dirty_evictions, dirty),
+            (
+                "programs",
+                c.flash_writes_host - before.flash_writes_host,
+                journal.programs.len(),
+            ),
+            (
+                "reads",
+                c.flash_reads_host - before.flash_reads_host,
+                journal.reads.len(),
+            ),
+            (
+                "discards",
+                c.discarded_pages - before.discarded_pages,
+                journal.discards.len(),
+            ),
+            ("remaps", c.remaps - before.remaps, journal.remaps.len()),
+        ] {
+            assert_eq!(moved, seen as u64, "{name}");
+        }
+        let (used, dirty, capacity) = self.core.occupancy();
+        assert!(dirty <= used && used <= capacity);
+    }
+
+    /// The chips under the cache, to set their state.
+    ///
+    /// # Panics
+    /// If the core has flash of another kind.
+    pub fn chips(&mut self) -> &mut Chips {
+        self.core.chips().expect("the flash is not set by hand")
+    }
+
+    /// What the scheme measures of itself.
+    pub fn measures(&self) -> Measures {
+        self.core.measures()
+    }
+
+    /// (pages, dirty pages, frames).
+    pub fn occupancy(&self) -> (usize, usize, usize) {
+        self.core.occupancy()
+    }
+
+    /// The core's counters.
+    pub fn core_counts(&self) -> &Counts {
+        self.core.counts()
+    }
+
+    /// The counters under the names of the slow models.
+    pub fn counts(&self) -> reference::Counts {
+        counts(self.core.counts())
+    }
+}
+
+/// The counters of the core as those of the slow models.
+pub fn counts(c: &Counts) -> reference::Counts {
+    reference::Counts {
+        requests: c.requests,
+        read_requests: c.read_requests,
+        write_requests: c.write_requests,
+        trim_requests: c.trim_requests,
+        flush_requests: c.flush_requests,
+        page_accesses: c.page_accesses,
+        read_pages: c.read_pages,
+        write_pages: c.write_pages,
+        page_hits: c.page_hits,
+        read_page_hits: c.read_page_hits,
+        write_page_hits: c.write_page_hits,
+        read_request_hits: c.read_request_hits,
+        write_request_hits: c.write_request_hits,
+        read_request_hits_any: c.read_request_hits_any,
+        write_request_hits_any: c.write_request_hits_any,
+        read_hit_fraction_sum: c.read_hit_fraction_sum,
+        write_hit_fraction_sum: c.write_hit_fraction_sum,
+        sectors: c.sectors(),
+        read_sectors: c.read_sectors,
+        write_sectors: c.write_sectors,
+        sector_hits: c.sector_hits(),
+        read_sector_hits: c.read_sector_hits,
+        write_sector_hits: c.write_sector_hits,
+        evictions: c.evictions,
+        evicted_pages: c.evicted_pages,
+        dirty_evictions: c.dirty_evictions,
+        flushed_pages: c.flushed_pages,
+        bypassed_pages: c.bypassed_pages,
+        discarded_pages: c.discarded_pages,
+        remaps: c.remaps,
+        flash_reads_host: c.flash_reads_host,
+        flash_writes_host: c.flash_writes_host,
+        arrival_corrections: 0,
+    }
+}

@@ -1,0 +1,277 @@
+//! The worked examples of the specification (`vectors.json`; format: spec 00 section 6).
+//!
+//! They stand beside the specification, whose folder `DESTAGE_SPEC` names, and are never copied
+//! into the project.
+
+use crate::drive::{Config, Drive, Queues};
+use crate::reference::{Counts, Row, SlowRequest};
+use destage_scheme::Expr;
+use destage_types::{Nanos, Op, PageSize, StaticLayout};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// All worked examples.
+pub struct Vectors(Map<String, Value>);
+
+/// One table of a worked example with its complete setup.
+pub struct Table {
+    /// Name of the worked example.
+    pub name: String,
+    setup: Map<String, Value>,
+    rows: Vec<Value>,
+    expect: Map<String, Value>,
+}
+
+/// Why a table was not run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Skip {
+    /// A scheme in it is not built yet.
+    Scheme(&'static str),
+    /// It needs a device that keeps time.
+    Time,
+}
+
+impl Vectors {
+    /// Reads the examples; `None`, with a note, if `DESTAGE_SPEC` is not set.
+    ///
+    /// # Panics
+    /// The variable names no readable examples.
+    pub fn load() -> Option<Vectors> {
+        let Some(path) = std::env::var_os("DESTAGE_SPEC").map(PathBuf::from) else {
+            println!("SKIPPED: DESTAGE_SPEC does not name the folder of the specification");
+            return None;
+        };
+        let file = match path.is_dir() {
+            true => path.join("vectors.json"),
+            false => path,
+        };
+        let text = std::fs::read_to_string(&file).expect("DESTAGE_SPEC names a readable file");
+        match serde_json::from_str(&text) {
+            Ok(Value::Object(all)) => Some(Vectors(all)),
+            other => panic!("the worked examples are no JSON object: {other:?}"),
+        }
+    }
+
+    /// Names of all examples, in the order of the file.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// What the example is about: `scheme`, `identifier`, `equation`, `parser` or `rng`.
+    pub fn kind(&self, name: &str) -> &str {
+        self.0[name]["setup"]["kind"].as_str().unwrap_or("scheme")
+    }
+
+    /// The tables of an example.
+    ///
+    /// # Panics
+    /// There is no such example, or it has no tables.
+    pub fn tables(&self, name: &str) -> Vec<Table> {
+        let vector = self.0.get(name).unwrap_or_else(|| panic!("no `{name}`"));
+        let tables = vector["tables"].as_array().expect("an example has tables");
+        let tables = tables.iter().map(|table| {
+            let mut setup = object(&vector["setup"]);
+            setup.extend(object(&table["setup"]));
+            Table {
+                name: name.to_owned(),
+                setup,
+                rows: table["rows"].as_array().expect("a table has rows").clone(),
+                expect: object(&table["expect"]),
+            }
+        });
+        tables.collect()
+    }
+}
+
+fn object(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+fn number(value: &Value) -> u64 {
+    value
+        .as_u64()
+        .unwrap_or_else(|| panic!("{value}: no number"))
+}
+
+impl Table {
+    /// The rows as they stand in the file.
+    pub fn rows(&self) -> &[Value] {
+        &self.rows
+    }
+
+    /// A cell of a row.
+    ///
+    /// # Panics
+    /// There is no such cell.
+    pub fn cell<'a>(&self, row: &'a Value, column: &str) -> &'a str {
+        let cell = row[column].as_str();
+        cell.unwrap_or_else(|| panic!("{}: no column `{column}`", self.name))
+    }
+
+    fn setup(&self, key: &str) -> &Value {
+        self.setup.get(key).unwrap_or(&Value::Null)
+    }
+
+    /// The scheme of the table.
+    ///
+    /// # Panics
+    /// It is no legal expression.
+    pub fn expr(&self) -> Expr {
+        let text = self.setup("scheme").as_str().expect("a scheme");
+        Expr::parse(text).unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
+    /// Does the table need a device that keeps time?
+    ///
+    /// A device whose chips have plain FIFO queues and no background work can be imitated: the
+    /// columns then hold no event times, only waits.
+    pub fn needs_time(&self) -> bool {
+        let device = self.setup("device");
+        if device.is_null() || device["gc"] == "per row" {
+            return false;
+        }
+        let idle = self.rows.iter().any(|r| r["req"]["op"] == "idle");
+        let timed = self.rows.iter().any(|r| r.get("response").is_some());
+        let expr = self.expr();
+        let background = ["awb", "eager", "co-active"];
+        idle || timed || background.iter().any(|layer| expr.contains(layer))
+    }
+
+    /// The configuration of the run.
+    pub fn config(&self) -> Config {
+        let spp = number(self.setup("page_sectors"));
+        let capacity = number(self.setup("capacity_pages")) as u32;
+        let draws = self.setup("draws").as_array();
+        let draws = draws.map(|d| d.iter().filter_map(Value::as_f64).collect());
+        let device = self.setup("device");
+        let unit = number(self.setup("time_unit_ns"));
+        let (mut layout, mut queues) = (StaticLayout::flat(1, 1), None);
+        if device.is_object() {
+            let channels = number(&device["channels"]) as u32;
+            layout = StaticLayout::flat(channels, number(&device["chips"]) as u32);
+            queues = Some(Queues {
+                read: Nanos(number(&device["t_read"]) * unit),
+                program: Nanos(number(&device["t_program"]) * unit),
+            });
+        }
+        Config {
+            page: PageSize::new(spp * 512).expect("a page size"),
+            read_alloc: self.setup("read_alloc").as_bool(),
+            draws,
+            layout,
+            queues,
+            ..Config::new(capacity, spp as u32)
+        }
+    }
+
+    /// The requests of the table; for belady those that make the initial content come first.
+    pub fn requests(&self) -> Vec<SlowRequest> {
+        let spp = number(self.setup("page_sectors"));
+        let unit = number(self.setup("time_unit_ns"));
+        let mut requests = self.initial();
+        let mut now = 0;
+        for row in &self.rows {
+            let req = &row["req"];
+            now = req["at"].as_u64().map_or(now, |at| at * unit);
+            let mut request = request(req, spp);
+            request.arrival = now;
+            requests.push(request);
+        }
+        requests
+    }
+
+    /// Requests that bring in the initial content.
+    pub fn initial(&self) -> Vec<SlowRequest> {
+        let spp = number(self.setup("page_sectors")) as u32;
+        let pages = self.setup("initial").as_array().into_iter().flatten();
+        let write = |page: &Value| {
+            let lpn = number(&page[0]);
+            let mut request = SlowRequest::write_pages(spp, lpn, lpn);
+            request.next = vec![page[1].as_u64()];
+            request
+        };
+        pages.map(write).collect()
+    }
+
+    /// Runs the table and compares every cell.
+    ///
+    /// # Panics
+    /// A cell differs.
+    pub fn run(&self, mut drive: Drive) {
+        let requests = self.requests();
+        let (initial, requests) = requests.split_at(self.initial().len());
+        for request in initial {
+            drive.step(request);
+        }
+        for (row, request) in self.rows.iter().zip(requests) {
+            if let Some(chips) = row["req"]["gc_chips"].as_array() {
+                let gc = &mut drive.chips().gc;
+                gc.fill(false);
+                chips.iter().for_each(|c| gc[number(c) as usize] = true);
+            } else if self.setup("device")["gc"] == "per row" {
+                drive.chips().gc.fill(false);
+            }
+            let got = drive.step(request);
+            self.compare(row, &got);
+        }
+        let counts = drive.counts();
+        for (key, wanted) in &self.expect {
+            let wanted: Vec<u64> = match wanted.as_array() {
+                Some(pair) => pair.iter().map(number).collect(),
+                None => vec![number(wanted)],
+            };
+            assert_eq!(wanted, counted(&counts, key), "{}: {key}", self.name);
+        }
+    }
+
+    fn compare(&self, row: &Value, got: &Row) {
+        let at = format!("{} row {} `{}`", self.name, row["#"], row["request"]);
+        for (column, got) in [
+            ("result", &got.result),
+            ("evicted", &got.evicted),
+            ("state after", &got.state),
+        ] {
+            let Some(wanted) = row.get(column).and_then(Value::as_str) else {
+                continue;
+            };
+            assert_eq!(got, wanted, "{at}: column `{column}`");
+        }
+    }
+}
+
+fn request(req: &Value, spp: u64) -> SlowRequest {
+    let op = match req["op"].as_str().expect("an operation") {
+        "R" => Op::Read,
+        "W" => Op::Write,
+        "T" => Op::Trim,
+        "F" => return SlowRequest::new(Op::Flush, 0, 0),
+        other => panic!("operation `{other}`"),
+    };
+    let (first, last) = (number(&req["first"]), number(&req["last"]));
+    let mut request = match req["unit"].as_str() {
+        Some("sector") => SlowRequest::new(op, first, (last - first + 1) as u32),
+        _ => SlowRequest::pages(op, spp as u32, first, last),
+    };
+    let pre = req["pre"].as_array().into_iter().flatten();
+    request.prev = pre.map(|p| p.as_u64().map(|p| p * spp)).collect();
+    request.atomic = req["atomic"].as_bool().unwrap_or(false);
+    request.next = vec![req["next"].as_u64()];
+    request
+}
+
+/// A figure below a table: a count, or numerator and denominator.
+fn counted(c: &Counts, key: &str) -> Vec<u64> {
+    match key {
+        "page_hit_ratio" => vec![c.page_hits, c.page_accesses],
+        "read_page_hit_ratio" => vec![c.read_page_hits, c.read_pages],
+        "write_page_hit_ratio" => vec![c.write_page_hits, c.write_pages],
+        "read_req_hit_ratio" => vec![c.read_request_hits, c.read_requests],
+        "write_req_hit_ratio" => vec![c.write_request_hits, c.write_requests],
+        "read_req_hit_ratio_any" => vec![c.read_request_hits_any, c.read_requests],
+        "write_req_hit_ratio_any" => vec![c.write_request_hits_any, c.write_requests],
+        "dirty_evict_prob" => vec![c.dirty_evictions, c.evictions],
+        "evictions" => vec![c.evictions],
+        "flash_writes_host" => vec![c.flash_writes_host],
+        other => panic!("no figure is called `{other}`"),
+    }
+}

@@ -1,0 +1,119 @@
+//! The worked examples of the specification, through the real core.
+
+use destage_conformance::drive::is_built;
+use destage_conformance::vectors::{Table, Vectors};
+use destage_scheme::Expr;
+use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::registry::NAMES;
+use destage_scheme::rng::SplitMix64;
+
+/// Examples that must run. More may run; fewer is a failure.
+const MUST_RUN: &str = "comp fifo lru met none rng";
+
+/// What became of an example.
+#[derive(PartialEq)]
+enum Outcome {
+    Ran(usize),
+    NotAvailable(String),
+    NeedsTime,
+}
+
+fn run_table(table: &Table) -> Outcome {
+    let expr = table.expr();
+    if !is_built(&expr) {
+        let missing = expr.chain().find(|l| !NAMES.contains(&l.scheme().name));
+        let missing = missing.map_or("an extended scheme", |l| l.scheme().name);
+        return Outcome::NotAvailable(missing.to_owned());
+    }
+    if table.needs_time() {
+        return Outcome::NeedsTime;
+    }
+    for boxed in [false, true] {
+        let mut config = table.config();
+        config.boxed = boxed;
+        table.run(config.drive(&expr));
+    }
+    Outcome::Ran(table.rows().len())
+}
+
+fn random_numbers(table: &Table) -> usize {
+    let mut bits = SplitMix64::new(1);
+    let mut reals = SplitMix64::new(1);
+    for row in table.rows() {
+        let number = format!("{:#018x}", bits.next_u64());
+        assert_eq!(number, table.cell(row, "u64"));
+        let real = reals.next_53() as f64 * 2f64.powi(-53);
+        assert_eq!(format!("{real:.16}"), table.cell(row, "uniform"));
+    }
+    table.rows().len()
+}
+
+fn parser(table: &Table) -> usize {
+    for row in table.rows() {
+        let text = table.cell(row, "expression").trim_matches('`');
+        let got = match Expr::parse(text) {
+            Ok(expr) => format!("`{expr}`"),
+            Err(refusal) => refusal.code.to_string(),
+        };
+        assert_eq!(got, table.cell(row, "accepted as / refused with"), "{text}");
+    }
+    table.rows().len()
+}
+
+fn run(vectors: &Vectors, name: &str) -> Outcome {
+    let mut rows = 0;
+    for table in vectors.tables(name) {
+        let outcome = match vectors.kind(name) {
+            "scheme" => run_table(&table),
+            "rng" => Outcome::Ran(random_numbers(&table)),
+            "parser" => Outcome::Ran(parser(&table)),
+            "equation" => Outcome::NotAvailable("ecr".to_owned()),
+            "identifier" if !is_built(&table.expr()) => {
+                Outcome::NotAvailable(table.expr().scheme().name.to_owned())
+            }
+            other => panic!("{name}: its scheme is available, but no way to run `{other}`"),
+        };
+        match outcome {
+            Outcome::Ran(n) => rows += n,
+            other => return other,
+        }
+    }
+    assert!(rows > 0, "{name}: no rows");
+    Outcome::Ran(rows)
+}
+
+#[test]
+fn every_example_of_an_available_scheme_is_reproduced() {
+    let Some(vectors) = Vectors::load() else {
+        return;
+    };
+    let (mut ran, mut rows) = (Vec::new(), 0);
+    for name in vectors.names() {
+        match run(&vectors, name) {
+            Outcome::Ran(n) => {
+                println!("{name}: {n} rows");
+                rows += n;
+                ran.push(name);
+            }
+            Outcome::NotAvailable(scheme) => println!("{name}: `{scheme}` is not available"),
+            Outcome::NeedsTime => println!("{name}: needs a device that keeps time"),
+        }
+    }
+    println!("{} examples, {rows} rows, static and boxed", ran.len());
+    for name in MUST_RUN.split_whitespace() {
+        assert!(ran.contains(&name), "`{name}` did not run");
+    }
+    for info in SCHEMES.iter().filter(|info| info.proof.vectors) {
+        for name in info.vectors {
+            let timed = TIMED.contains(name);
+            assert!(
+                timed || ran.contains(name),
+                "{}: {name} did not run",
+                info.name
+            );
+        }
+    }
+}
+
+/// Examples with event times, which only a device engine has.
+const TIMED: [&str; 5] = ["awb", "awbinflight", "eager", "coactive", "tim"];
