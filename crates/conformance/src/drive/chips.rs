@@ -1,9 +1,10 @@
 //! Flash for tests: chips whose load and GC state the test sets, with or without FIFO queues.
 
-use super::journal::Shared;
+use super::{Stage, journal::Shared};
+use destage_device::ftl::DeviceFull;
 use destage_scheme::{ChipLoad, DeviceView, FlashCosts};
 use destage_sim::{Cause, Flash, Program};
-use destage_types::{ChipId, Lpn, Nanos, Op, StaticLayout};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
 /// Service times of the FIFO queues.
 #[derive(Clone, Copy, Debug)]
@@ -122,5 +123,47 @@ impl Flash for Chips {
 
     fn end(&mut self, pages: u32, hits: u32) {
         assert!(hits <= pages);
+    }
+
+    fn fault(&self) -> Option<&DeviceFull> {
+        None
+    }
+
+    fn step(&mut self, _until: Nanos) -> Option<Nanos> {
+        None
+    }
+
+    fn next_event(&self) -> Nanos {
+        Nanos::NEVER
+    }
+
+    fn start_measuring(&mut self) {}
+
+    fn is_idle(&self, _channel: ChannelId) -> bool {
+        false
+    }
+
+    fn queue_background(&mut self, lpn: Lpn, _read_first: bool, _now: Nanos) -> u32 {
+        unreachable!("no channel is ever idle, so page {lpn} is not written back")
+    }
+
+    fn background_end(&self, _token: u32) -> Option<Nanos> {
+        None
+    }
+
+    fn cancel_background(&mut self, _token: u32) -> bool {
+        false
+    }
+
+    fn adopt_background(&mut self, _token: u32) {}
+
+    fn take_ended(&mut self, _out: &mut Vec<u32>) {}
+
+    fn take_started(&mut self, _out: &mut Vec<(Lpn, Nanos)>) {}
+}
+
+impl Stage for Chips {
+    fn chips(&mut self) -> Option<&mut Chips> {
+        Some(self)
     }
 }

@@ -1,6 +1,6 @@
 //! From an expression to a driven cache.
 
-use super::{Checked, Chips, Core, Drive, Order, Queues, Shared};
+use super::{Checked, Chips, Core, Drive, Order, Queues, Shared, Stage, TestDevice};
 use destage_scheme::registry::{Build, NAMES, Visit, build_any};
 use destage_scheme::{
     Boxed, Env, Expr, ReadAlloc, RunContext, RunDevice, Scheme, check_run, info::Role,
@@ -29,6 +29,8 @@ pub struct Config {
     pub layout: StaticLayout,
     /// FIFO queues of the chips.
     pub queues: Option<Queues>,
+    /// A device with time in place of such chips.
+    pub device: Option<TestDevice>,
     /// Build every layer through dynamic calls?
     pub boxed: bool,
 }
@@ -46,6 +48,7 @@ impl Config {
             draws: None,
             layout: StaticLayout::flat(1, 1),
             queues: None,
+            device: None,
             boxed: false,
         }
     }
@@ -105,6 +108,7 @@ impl Config {
             read_alloc: cached && self.resolved_read_alloc(expr),
             read_fill: self.read_fill,
             rmw: self.rmw,
+            wrap: None,
         }
     }
 
@@ -158,25 +162,44 @@ struct Start<'a> {
     journal: Shared,
 }
 
-impl Visit for Start<'_> {
-    type Out = Drive;
-
-    fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Drive {
+impl Start<'_> {
+    fn start<S: Scheme, F: Stage>(self, scheme: S, flash: F) -> Drive
+    where
+        Walk<Checked<S>, F>: Core + 'static,
+    {
         let (config, expr, journal) = (self.config, self.expr, self.journal);
-        let layout = config.layout;
-        let chips = Chips::new(layout, config.queues, journal.clone());
         // A VBBMS victim depends on the class of the request that needs room.
         let groups = expr.leaf().scheme().role == Role::GroupLeaf && !expr.contains("vbbms");
         let checked = Checked::new(scheme, order(expr), groups, journal.clone());
         let frames = config.frames(expr);
         journal.open().uncached = frames == 0;
+        journal.open().hide_queued = expr.contains("eager");
         let options = config.options(expr);
-        let mut walk = Walk::new(checked, chips, frames, config.page, layout, options);
+        let layout = config.layout;
+        let mut walk = Walk::new(checked, flash, frames, config.page, layout, options);
         walk.observe(Box::new(journal.clone()));
-        let core: Box<dyn Core> = Box::new(walk);
+        walk.reset_counts();
+        if config.env(expr).background {
+            walk.enable_background();
+        }
         let pages_are_requests = |l: &Expr| l.word("hit-rule") == "page";
         let procache = expr.chain().find(|l| l.scheme().name == "procache");
-        Drive::new(core, journal, config.page.sectors())
+        Drive::new(Box::new(walk), journal, config.page.sectors())
             .letter_per_request(procache.is_some_and(|l| !pages_are_requests(l)))
+    }
+}
+
+impl Visit for Start<'_> {
+    type Out = Drive;
+
+    fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Drive {
+        if let Some(device) = &self.config.device {
+            let background = self.config.env(self.expr).background;
+            let engine = device.engine(self.config, background);
+            return self.start(scheme, engine);
+        }
+        let (layout, queues) = (self.config.layout, self.config.queues);
+        let chips = Chips::new(layout, queues, self.journal.clone());
+        self.start(scheme, chips)
     }
 }

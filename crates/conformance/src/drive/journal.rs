@@ -2,8 +2,9 @@
 
 use crate::reference::Evicted;
 use destage_scheme::Column;
+use destage_sim::observe::WriteBackStep;
 use destage_sim::{Event, Observer};
-use destage_types::Lpn;
+use destage_types::{Lpn, Nanos};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Everything that happened during one request, in order.
@@ -29,6 +30,10 @@ pub struct Journal {
     pub reads: Vec<u64>,
     /// There is no cache: reads and programs of the request itself are events too.
     pub uncached: bool,
+    /// Leave out that background programs were queued.
+    pub hide_queued: bool,
+    /// Background programs that are queued, in order.
+    pub queue: Vec<u64>,
     /// The item of `events` that programs of the current eviction belong to.
     flush_item: Option<usize>,
 }
@@ -49,11 +54,18 @@ impl Shared {
 impl Journal {
     /// Forgets the request before.
     pub fn clear(&mut self) {
-        let uncached = self.uncached;
-        *self = Journal {
-            uncached,
+        self.take();
+    }
+
+    /// Takes what is written of the request.
+    pub fn take(&mut self) -> Journal {
+        let next = Journal {
+            uncached: self.uncached,
+            hide_queued: self.hide_queued,
+            queue: self.queue.clone(),
             ..Journal::default()
         };
+        std::mem::replace(self, next)
     }
 
     /// Adds a word of the scheme's own.
@@ -84,11 +96,35 @@ impl Journal {
         self.item("drop", drop);
         self.item("inflight", inflight);
         self.item("pad-read", pad);
-        let numbers = |pages: &[Lpn]| pages.iter().map(|l| l.0).collect();
+        let dirty = flush.iter().chain(inflight);
         self.evictions.push(Evicted {
-            flush: numbers(flush),
-            drop: numbers(drop),
+            flush: dirty.map(|l| l.0).collect(),
+            drop: drop.iter().map(|l| l.0).collect(),
         });
+    }
+
+    fn written_back(&mut self, lpn: Lpn, at: Nanos, step: WriteBackStep) {
+        let text = match step {
+            WriteBackStep::Queued => format!("queue {lpn}"),
+            WriteBackStep::Started => format!("start {lpn}"),
+            WriteBackStep::Cancelled => format!("cancel {lpn}"),
+            WriteBackStep::Removed => format!("done {lpn} removed"),
+            WriteBackStep::Cleaned => format!("clean {lpn}"),
+            WriteBackStep::Stale => format!("done {lpn} stale"),
+            WriteBackStep::Gone => format!("done {lpn} gone"),
+        };
+        match step {
+            WriteBackStep::Queued => self.queue.push(lpn.0),
+            WriteBackStep::Started | WriteBackStep::Cancelled => {
+                let at = self.queue.iter().position(|&x| x == lpn.0);
+                self.queue
+                    .remove(at.expect("only a queued write-back starts"));
+            }
+            _ => {}
+        }
+        if step != WriteBackStep::Queued || !self.hide_queued {
+            self.events.push(format!("t{at}:{text}"));
+        }
     }
 }
 
@@ -119,6 +155,7 @@ impl Observer for Shared {
                 journal.events.push(format!("remap {from}->{to}"));
                 journal.remaps.push((from.0, to.0));
             }
+            Event::WriteBack { lpn, at, step } => journal.written_back(lpn, at, step),
         }
     }
 }

@@ -8,16 +8,18 @@ mod checked;
 mod chips;
 mod config;
 mod journal;
+mod timed;
 
 use crate::reference::{self, Row, SlowRequest, to_batch};
 use destage_scheme::{Scheme, View};
-use destage_sim::{Counts, Walk};
+use destage_sim::{Counts, Flash, Walk};
 use destage_types::{Nanos, Op, RequestRef};
 
 pub use checked::{Checked, Order};
 pub use chips::{Chips, Queues};
 pub use config::{Config, is_built};
 pub use journal::{Journal, Shared};
+pub use timed::{TestDevice, Times};
 
 /// What a scheme measures of itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,9 +51,23 @@ pub trait Core {
 
     /// The flash, if it is the kind whose chips a test sets by hand.
     fn chips(&mut self) -> Option<&mut Chips>;
+
+    /// Lets all work end and says when it was done.
+    fn settle(&mut self) -> Times;
 }
 
-impl<S: Scheme> Core for Walk<S, Chips> {
+/// Flash that can be driven.
+pub trait Stage: Flash {
+    /// The chips, if a test sets their state by hand.
+    fn chips(&mut self) -> Option<&mut Chips> {
+        None
+    }
+
+    /// What happened to programs and requests, once it is known.
+    fn take_times(&mut self, _out: &mut Times) {}
+}
+
+impl<S: Scheme, F: Stage> Core for Walk<S, F> {
     fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
         Walk::serve(self, request, index, now);
     }
@@ -88,7 +104,14 @@ impl<S: Scheme> Core for Walk<S, Chips> {
     }
 
     fn chips(&mut self) -> Option<&mut Chips> {
-        Some(self.flash_mut())
+        self.flash_mut().chips()
+    }
+
+    fn settle(&mut self) -> Times {
+        self.drain();
+        let mut times = Times::default();
+        self.flash_mut().take_times(&mut times);
+        times
     }
 }
 
@@ -141,8 +164,7 @@ impl Drive {
         };
         let first = self.seq + 1;
         self.seq += pages;
-        let journal = std::mem::take(&mut *self.journal.open());
-        self.journal.open().uncached = journal.uncached;
+        let journal = self.journal.open().take();
         let hit = |seq| !journal.whole && journal.touched.contains(&seq);
         let hits: Vec<bool> = (first..first + pages).map(hit).collect();
         self.check_counts(&before, pages, &hits, &journal);
@@ -178,7 +200,7 @@ impl Drive {
     }
 
     /// The counters must have moved by what was seen.
-    fn check_counts(&self, before: &Counts, pages: u64, hits: &[bool], journal: &Journal) {
+    fn check_counts(&mut self, before: &Counts, pages: u64, hits: &[bool], journal: &Journal) {
         let c = self.core.counts();
         let hits = hits.iter().filter(|&&h| h).count() as u64;
         assert_eq!(c.requests - before.requests, 1);
@@ -194,16 +216,6 @@ impl Drive {
             ("flushed", c.flushed_pages - before.flushed_pages, flushed),
             ("dirty", c.dirty_evictions - before.dirty_evictions, dirty),
             (
-                "programs",
-                c.flash_writes_host - before.flash_writes_host,
-                journal.programs.len(),
-            ),
-            (
-                "reads",
-                c.flash_reads_host - before.flash_reads_host,
-                journal.reads.len(),
-            ),
-            (
                 "discards",
                 c.discarded_pages - before.discarded_pages,
                 journal.discards.len(),
@@ -211,6 +223,12 @@ impl Drive {
             ("remaps", c.remaps - before.remaps, journal.remaps.len()),
         ] {
             assert_eq!(moved, seen as u64, "{name}");
+        }
+        if self.core.chips().is_some() {
+            let programs = self.core.counts().flash_writes_host - before.flash_writes_host;
+            let reads = self.core.counts().flash_reads_host - before.flash_reads_host;
+            assert_eq!(programs, journal.programs.len() as u64, "programs");
+            assert_eq!(reads, journal.reads.len() as u64, "flash reads");
         }
         let (used, dirty, capacity) = self.core.occupancy();
         assert!(dirty <= used && used <= capacity);
@@ -229,9 +247,19 @@ impl Drive {
         self.core.measures()
     }
 
+    /// Lets all work end and says when it was done.
+    pub fn settle(&mut self) -> Times {
+        self.core.settle()
+    }
+
     /// (pages, dirty pages, frames).
     pub fn occupancy(&self) -> (usize, usize, usize) {
         self.core.occupancy()
+    }
+
+    /// Background programs that are queued, in order.
+    pub fn queue(&self) -> Vec<u64> {
+        self.journal.open().queue.clone()
     }
 
     /// The core's counters.

@@ -3,7 +3,9 @@
 //! They stand beside the specification, whose folder `DESTAGE_SPEC` names, and are never copied
 //! into the project.
 
-use crate::drive::{Config, Drive, Queues};
+mod timed;
+
+use crate::drive::{Config, Drive, Queues, TestDevice};
 use crate::reference::{Counts, Row, SlowRequest};
 use destage_scheme::Expr;
 use destage_types::{Nanos, Op, PageSize, StaticLayout};
@@ -20,15 +22,6 @@ pub struct Table {
     setup: Map<String, Value>,
     rows: Vec<Value>,
     expect: Map<String, Value>,
-}
-
-/// Why a table was not run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Skip {
-    /// A scheme in it is not built yet.
-    Scheme(&'static str),
-    /// It needs a device that keeps time.
-    Time,
 }
 
 impl Vectors {
@@ -121,20 +114,19 @@ impl Table {
         Expr::parse(text).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
-    /// Does the table need a device that keeps time?
-    ///
-    /// A device whose chips have plain FIFO queues and no background work can be imitated: the
-    /// columns then hold no event times, only waits.
-    pub fn needs_time(&self) -> bool {
+    /// Has the table a device that keeps time? One without is a cache alone, or chips whose GC
+    /// state stands in the rows.
+    pub fn is_timed(&self) -> bool {
         let device = self.setup("device");
-        if device.is_null() || device["gc"] == "per row" {
-            return false;
-        }
-        let idle = self.rows.iter().any(|r| r["req"]["op"] == "idle");
-        let timed = self.rows.iter().any(|r| r.get("response").is_some());
-        let expr = self.expr();
+        device.is_object() && device["gc"] != "per row"
+    }
+
+    /// Can the chips be imitated by plain FIFO queues, without background work?
+    pub fn has_plain_queues(&self) -> bool {
+        let (expr, rows) = (self.expr(), &self.rows);
         let background = ["awb", "eager", "co-active"];
-        idle || timed || background.iter().any(|layer| expr.contains(layer))
+        let response = rows.iter().any(|r| r.get("response").is_some());
+        !response && !background.iter().any(|layer| expr.contains(layer))
     }
 
     /// The configuration of the run.
@@ -161,6 +153,22 @@ impl Table {
             layout,
             queues,
             ..Config::new(capacity, spp as u32)
+        }
+    }
+
+    /// The same with the engine in place of imitated queues.
+    pub fn timed_config(&self) -> Config {
+        let device = self.setup("device");
+        let time = |key: &str| Nanos(number(&device[key]) * number(self.setup("time_unit_ns")));
+        assert_eq!(time("t_transfer"), Nanos::ZERO, "{}: transfers", self.name);
+        let device = TestDevice {
+            read: time("t_read"),
+            program: time("t_program"),
+            dram: time("t_dram"),
+        };
+        Config {
+            device: Some(device),
+            ..self.config()
         }
     }
 

@@ -1,0 +1,72 @@
+//! The engine with a small device, for worked examples and runs with time.
+
+use super::{Config, Stage};
+use destage_device::config::EffectiveDevice;
+use destage_device::ftl::PageMap;
+use destage_sim::engine::{Completion, Engine, ProgramTimes};
+use destage_types::Nanos;
+
+/// Chips of one die and one plane with FIFO queues, free commands and transfers; never full.
+#[derive(Clone, Copy, Debug)]
+pub struct TestDevice {
+    /// Array time of a read.
+    pub read: Nanos,
+    /// Array time of a program.
+    pub program: Nanos,
+    /// DRAM service.
+    pub dram: Nanos,
+}
+
+/// When things were done.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// Programs, in the order in which their times became known.
+    pub programs: Vec<ProgramTimes>,
+    /// Completed requests, likewise.
+    pub completions: Vec<Completion>,
+    /// Mean waiting time of the programs of dirty evictions, ns.
+    pub evict_wait_mean: Option<f64>,
+    /// Mean response time, ns.
+    pub mean_response: Option<f64>,
+    /// Standard deviation of the response time, ns.
+    pub resp_std: Option<f64>,
+}
+
+impl TestDevice {
+    /// The engine for the layout and the page size of `config`.
+    pub fn engine(&self, config: &Config, background: bool) -> Engine {
+        let (channels, chips) = (config.layout.channels(), config.layout.chips());
+        let sets = [
+            format!("channels={channels}"),
+            format!("chips_per_channel={}", chips / channels),
+            format!("page_bytes={}", config.page.bytes()),
+            format!("t_read={}ns", self.read),
+            format!("t_program={}ns", self.program),
+            format!("t_dram={}ns", self.dram),
+            "dies_per_chip=1".to_owned(),
+            "planes_per_die=1".to_owned(),
+            "blocks_per_plane=4096".to_owned(),
+            "pages_per_block=64".to_owned(),
+            "t_erase=1us".to_owned(),
+            "t_cmd=0".to_owned(),
+            "t_byte=0".to_owned(),
+            "queue_per=chip".to_owned(),
+        ];
+        let device = EffectiveDevice::from_preset("default", &sets).expect("a legal device");
+        let map = PageMap::new(device.config());
+        let mut engine = Engine::new(device.config(), map, background);
+        engine.keep_completions();
+        engine.keep_programs();
+        engine
+    }
+}
+
+impl Stage for Engine {
+    fn take_times(&mut self, out: &mut Times) {
+        self.take_programs(&mut out.programs);
+        self.take_completions(&mut out.completions);
+        out.evict_wait_mean = self.evict_times().0.mean;
+        let all = self.latencies().all;
+        (out.mean_response, out.resp_std) = (all.mean, all.std);
+    }
+}
