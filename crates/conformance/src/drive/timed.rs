@@ -3,6 +3,7 @@
 use super::{Config, Stage};
 use destage_device::config::EffectiveDevice;
 use destage_device::ftl::PageMap;
+use destage_sim::Flash;
 use destage_sim::engine::{Completion, Engine, ProgramTimes};
 use destage_types::Nanos;
 
@@ -65,8 +66,9 @@ impl Stage for Engine {
     fn take_times(&mut self, out: &mut Times) {
         self.take_programs(&mut out.programs);
         self.take_completions(&mut out.completions);
-        out.evict_wait_mean = self.evict_times().0.mean;
-        let all = self.latencies().all;
+        let measures = self.measures().expect("a device measures");
+        out.evict_wait_mean = measures.evict_wait.mean;
+        let all = measures.latency.all;
         (out.mean_response, out.resp_std) = (all.mean, all.std);
     }
 }
