@@ -156,6 +156,20 @@ fn order(expr: &Expr) -> Order {
     }
 }
 
+/// Is the next victim group known before the page comes that needs room?
+///
+/// Not with VBBMS, where the class of the request picks the region, nor where the access itself
+/// moves the clock.
+fn tells_group(expr: &Expr) -> bool {
+    let leaf = expr.leaf();
+    let by_access = |l: &Expr| l.word("time-basis") == "page-seq";
+    match leaf.scheme().name {
+        "vbbms" => false,
+        "req-block" => !by_access(leaf),
+        _ => leaf.scheme().role == Role::GroupLeaf,
+    }
+}
+
 struct Start<'a> {
     config: &'a Config,
     expr: &'a Expr,
@@ -168,9 +182,7 @@ impl Start<'_> {
         Walk<Checked<S>, F>: Core + 'static,
     {
         let (config, expr, journal) = (self.config, self.expr, self.journal);
-        // A VBBMS victim depends on the class of the request that needs room.
-        let groups = expr.leaf().scheme().role == Role::GroupLeaf && !expr.contains("vbbms");
-        let checked = Checked::new(scheme, order(expr), groups, journal.clone());
+        let checked = Checked::new(scheme, order(expr), tells_group(expr), journal.clone());
         let frames = config.frames(expr);
         journal.open().uncached = frames == 0;
         journal.open().hide_queued = expr.contains("eager");

@@ -94,7 +94,7 @@ impl ProCache {
             None if bytes == self.limit && self.at_limit_cold => return None,
             None => self.probability,
         };
-        let filling = self.only_when_full && store.frames.len() < store.capacity;
+        let filling = self.only_when_full && !store.been_full;
         Some(if filling { 1.0 } else { probability })
     }
 }

@@ -196,6 +196,7 @@ impl SlowCache {
                 now: 0,
                 request: 0,
                 page_seq: 0,
+                been_full: false,
                 writing: false,
                 next: None,
                 flash: config.flash,

@@ -29,6 +29,8 @@ pub struct Store {
     pub request: u64,
     /// Number of the page access being served, from 1 (`page_seq`).
     pub page_seq: u64,
+    /// Was every frame in use at some time?
+    pub been_full: bool,
     /// Is the request being served a write?
     pub writing: bool,
     /// Next use of the page being accessed; only belady looks.

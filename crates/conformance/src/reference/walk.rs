@@ -234,6 +234,7 @@ impl SlowCache {
 
     fn insert(&mut self, lpn: u64, valid: u128, dirty: u128) {
         self.store.frames.insert(lpn, Frame { valid, dirty });
+        self.store.been_full |= self.store.frames.len() >= self.store.capacity;
         let (scheme, store) = self.scheme();
         scheme.admit(lpn, store);
     }

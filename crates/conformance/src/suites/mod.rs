@@ -1,0 +1,263 @@
+//! Random runs of any expression through the real core, alone or beside a slow model.
+
+mod chips;
+mod settings;
+mod shrink;
+
+use crate::drive::{Config, Drive, TestDevice};
+use crate::reference::rng::SplitMix64;
+use crate::reference::{
+    Profile, ReadFill as SlowFill, Row, SlowCache, SlowConfig, SlowRequest, look_ahead, swarm,
+};
+use destage_scheme::Expr;
+use destage_scheme::info::Role;
+use destage_sim::ReadFill;
+use destage_types::StaticLayout;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+pub use chips::{COSTS, Script, SlowChips};
+pub use settings::{compositions, one_by_one, random, values};
+pub use shrink::{message_of, print, shrink};
+
+/// One run: expression, configuration, requests and the states of the chips.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The scheme.
+    pub expr: Expr,
+    /// Its surroundings.
+    pub config: Config,
+    /// Seed of the chips' states; 0 = idle for ever.
+    pub chips_seed: u64,
+    /// What the host asks.
+    pub requests: Vec<SlowRequest>,
+}
+
+/// The smallest cache that the expression accepts under `config`.
+///
+/// # Panics
+/// None up to 4096 pages.
+pub fn least_capacity(expr: &Expr, config: &Config) -> u32 {
+    let fits = |&capacity: &u32| {
+        let config = Config {
+            capacity,
+            ..config.clone()
+        };
+        config.check(expr).is_ok()
+    };
+    (1..=4096)
+        .find(fits)
+        .unwrap_or_else(|| panic!("{expr}: no cache is large enough: {config:?}"))
+}
+
+impl Case {
+    /// A random case for `expr`: the seed decides everything.
+    pub fn random(expr: &Expr, seed: u64, length: usize) -> Case {
+        let mut rng = SplitMix64::new(seed ^ 0x5eed);
+        let rng = &mut rng;
+        let pick = |rng: &mut SplitMix64, n: usize| rng.below(n as u64) as usize;
+        let mapped = expr.contains("cac");
+        let spp = match mapped || rng.chance(40) {
+            true => 8,
+            false => [1, 4, 16, 32, 128][pick(rng, 5)],
+        };
+        let layouts = [(1, 1), (1, 1), (1, 3), (2, 2), (2, 4)];
+        let (channels, chips) = layouts[pick(rng, layouts.len())];
+        let mut config = Config {
+            layout: StaticLayout::flat(channels, chips),
+            read_fill: [ReadFill::Page, ReadFill::Requested][pick(rng, 2)],
+            rmw: rng.chance(70),
+            seed: rng.below(1000),
+            ..Config::new(4096, spp)
+        };
+        for alloc in [Some(true), Some(false), None] {
+            config.read_alloc = alloc;
+            if rng.chance(40) && config.check(expr).is_ok() {
+                break;
+            }
+            config.read_alloc = None;
+        }
+        let least = least_capacity(expr, &config);
+        config.capacity = least
+            + match rng.below(4) {
+                0 => rng.below(3) as u32,
+                1 => rng.below(8) as u32,
+                _ => rng.below(25) as u32,
+            };
+        let pages = [12, 40, 64, 64, 400][pick(rng, 5)].max(u64::from(least) * 2);
+        let mut profile = Profile::new(length, spp).pages(pages);
+        if rng.chance(25) {
+            profile = profile.with_extents();
+        }
+        if mapped {
+            profile = profile.with_prev();
+        }
+        let chips_seed = match rng.chance(60) {
+            true => 1 + rng.below(1 << 20),
+            false => 0,
+        };
+        Case {
+            expr: expr.clone(),
+            config,
+            chips_seed,
+            requests: swarm(seed, profile),
+        }
+    }
+
+    /// The same case with other requests.
+    pub fn with(&self, requests: &[SlowRequest]) -> Case {
+        Case {
+            requests: requests.to_vec(),
+            ..self.clone()
+        }
+    }
+
+    /// The requests as the scheme sees them: an offline one knows what comes.
+    fn prepared(&self) -> Vec<SlowRequest> {
+        let mut requests = self.requests.clone();
+        if self.expr.scheme().role == Role::Offline {
+            let writes_only = self.expr.word("next-of") == "write";
+            look_ahead(&mut requests, self.config.page.sectors(), writes_only);
+        }
+        requests
+    }
+
+    /// Runs the case to its end, with all checks of the driver.
+    pub fn run(&self) -> (Drive, Vec<Row>) {
+        let requests = self.prepared();
+        let mut drive = self.config.drive(&self.expr);
+        let mut script = self.script();
+        let rows = requests.iter().map(|request| {
+            script.step();
+            script.apply(drive.chips());
+            drive.step(request)
+        });
+        let rows = rows.collect();
+        (drive, rows)
+    }
+
+    /// Runs the case on a device with time, to the end of all work.
+    pub fn run_timed(&self, device: TestDevice) -> (Drive, Vec<Row>) {
+        let requests = self.prepared();
+        let config = Config {
+            device: Some(device),
+            ..self.config.clone()
+        };
+        let mut drive = config.drive(&self.expr);
+        let rows: Vec<Row> = requests.iter().map(|r| drive.step(r)).collect();
+        let times = drive.settle();
+        assert_eq!(
+            times.completions.len(),
+            requests.len(),
+            "completed requests"
+        );
+        (drive, rows)
+    }
+
+    fn script(&self) -> Script {
+        Script::new(self.config.layout.chips(), self.chips_seed)
+    }
+
+    /// The slow model of the case with its chips; an error if there is none.
+    fn slow(&self) -> Result<(SlowCache, Rc<RefCell<Script>>), String> {
+        let (expr, config) = (&self.expr, &self.config);
+        let script = Rc::new(RefCell::new(self.script()));
+        let fill = match config.read_fill {
+            ReadFill::Page => SlowFill::Page,
+            ReadFill::Requested => SlowFill::Requested,
+        };
+        let capacity = match expr.scheme().role {
+            Role::None => 0,
+            _ => config.capacity as usize,
+        };
+        let alloc = config.resolved_read_alloc(expr);
+        let slow = SlowConfig::new(capacity, config.page.sectors())
+            .read_alloc(alloc)
+            .read_fill(fill)
+            .rmw(config.rmw)
+            .seed(config.seed)
+            .flash(SlowChips::new(script.clone(), expr));
+        Ok((SlowCache::new(&expr.to_string(), slow)?, script))
+    }
+
+    /// Is there a slow model of every layer and setting?
+    pub fn has_model(&self) -> bool {
+        self.slow().is_ok()
+    }
+
+    /// Runs the case beside its slow model, step by step.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn compare(&self) -> Result<(), String> {
+        let requests = self.prepared();
+        let (mut slow, script) = self.slow()?;
+        let mut drive = self.config.drive(&self.expr);
+        for (i, request) in requests.iter().enumerate() {
+            script.borrow_mut().step();
+            script.borrow().apply(drive.chips());
+            let wanted = slow.step(request);
+            let got = drive.step(request);
+            if let Some(difference) = self.difference(&wanted, &got) {
+                return Err(format!("request {i} {request:?}: {difference}"));
+            }
+        }
+        let (wanted, got) = (&slow.counts, drive.counts());
+        let wanted = crate::reference::Counts {
+            arrival_corrections: 0,
+            ..wanted.clone()
+        };
+        match wanted == got {
+            true => Ok(()),
+            false => Err(format!("counts\n  model {wanted:?}\n  core  {got:?}")),
+        }
+    }
+
+    /// What differs between two rows.
+    fn difference(&self, model: &Row, core: &Row) -> Option<String> {
+        let state = |row: &Row| self.plain_state(&row.state);
+        let plain = |row: &Row| Row {
+            state: state(row),
+            ..row.clone()
+        };
+        let (model, core) = (plain(model), plain(core));
+        (model != core).then(|| format!("\n  model {model:?}\n  core  {core:?}"))
+    }
+
+    /// The state without what a model does not print: the chips' times, and what a background
+    /// layer leaves out of the state of the classifier inside.
+    fn plain_state(&self, state: &str) -> String {
+        let background = self
+            .expr
+            .chain()
+            .any(|l| l.scheme().role == Role::Background);
+        if background && self.expr.contains("prober") {
+            return String::new();
+        }
+        match state.split_once(" CQCT=[") {
+            None => state.to_owned(),
+            Some((before, after)) => {
+                let after = after.split_once(']').map_or("", |parts| parts.1);
+                format!("{before}{after}")
+            }
+        }
+    }
+
+    /// Panics with a short stream if `check` fails for the case.
+    ///
+    /// # Panics
+    /// If so.
+    pub fn must(&self, check: impl Fn(&Case) -> Result<(), String>) {
+        let fails = |requests: &[SlowRequest]| message_of(|| check(&self.with(requests)));
+        if fails(&self.requests).is_none() {
+            return;
+        }
+        let (requests, message) = shrink(&self.requests, fails);
+        let (config, chips) = (&self.config, self.chips_seed);
+        let stream = print(&requests);
+        panic!(
+            "{}: {message}\n{config:?}, chips {chips}\n{stream}",
+            self.expr
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Expressions to test: every legal composition, and settings drawn from the declarations.
+
+use crate::drive::is_built;
+use crate::reference::rng::SplitMix64;
+use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::info::{Kind, Range, Role};
+use destage_scheme::{Expr, ParamInfo, SchemeInfo};
+
+/// An expression from its layers, outermost first: name and `key=value` items of each.
+fn compose(layers: &[(&str, Vec<String>)]) -> String {
+    let mut text = String::new();
+    for (name, items) in layers.iter().rev() {
+        let inner = (!text.is_empty()).then_some(text);
+        let arguments: Vec<String> = inner.into_iter().chain(items.iter().cloned()).collect();
+        text = match arguments.is_empty() {
+            true => (*name).to_owned(),
+            false => format!("{name}({})", arguments.join(",")),
+        };
+    }
+    text
+}
+
+/// Every legal composition of built schemes, without parameters.
+pub fn compositions() -> Vec<Expr> {
+    let is_wrapper = |info: &&&SchemeInfo| info.role.is_wrapper();
+    let mut found: Vec<Expr> = (SCHEMES.iter().filter(|i| !is_wrapper(i)))
+        .filter_map(|leaf| Expr::parse(leaf.name).ok())
+        .filter(is_built)
+        .collect();
+    // From the inside out; a role that must be further in cannot come later.
+    let wrappers: Vec<_> = SCHEMES.iter().filter(is_wrapper).collect();
+    for role in [
+        Role::VictimFilter,
+        Role::Classifier,
+        Role::Admission,
+        Role::Background,
+        Role::Mapping,
+    ] {
+        let mut more = Vec::new();
+        for wrapper in wrappers.iter().filter(|w| w.role == role) {
+            let wrapped = found.iter().map(|e| format!("{}({e})", wrapper.name));
+            more.extend(wrapped.filter_map(|text| Expr::parse(&text).ok()));
+        }
+        found.extend(more.into_iter().filter(is_built));
+    }
+    found
+}
+
+fn numbers(range: &Range) -> Vec<String> {
+    let some = [0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 2.0, 3.5, 6.0];
+    let some = some.iter().filter(|&&x| range.contains(x));
+    some.map(f64::to_string).collect()
+}
+
+/// A few legal values of a parameter, among them those at the ends of its range.
+pub fn values(param: &ParamInfo) -> Vec<String> {
+    let texts = |items: &[&str]| items.iter().map(|&s| s.to_owned()).collect::<Vec<_>>();
+    let whole = |min: u64, max: u64| {
+        let some = [min, min + 1, 2, 3, 4, 7];
+        let some = some.into_iter().filter(|&n| (min..=max).contains(&n));
+        some.map(|n| n.to_string()).collect::<Vec<_>>()
+    };
+    let mut values = match param.kind {
+        Kind::Integer { min, max } => whole(min, max),
+        Kind::IntegerOrTime { min } => {
+            let mut some = whole(min.max(1), u64::MAX);
+            some.push("300us".to_owned());
+            some
+        }
+        Kind::Real(range) => numbers(&range),
+        Kind::Size => texts(&["1p", "2p", "3p", "4k", "64k"]),
+        Kind::Time => texts(&["0ns", "1us", "300us"]),
+        Kind::Bool => texts(&["true", "false"]),
+        Kind::Word(words) => texts(words),
+        Kind::Reals(range) => {
+            let some = numbers(&range);
+            let list = |n: usize| format!("[{}]", some[some.len() - n..].join(","));
+            vec![list(1), list(some.len().min(3))]
+        }
+    };
+    values.extend(param.or_word.map(str::to_owned));
+    values
+}
+
+/// The composition with one parameter given, for every parameter and every value of [`values`].
+pub fn one_by_one(shape: &Expr) -> Vec<Expr> {
+    let layers: Vec<_> = shape.chain().map(Expr::scheme).collect();
+    let mut all = Vec::new();
+    for (i, info) in layers.iter().enumerate() {
+        for param in info.params {
+            for value in values(param) {
+                let items = |j: usize| match i == j {
+                    true => vec![format!("{}={value}", param.key)],
+                    false => Vec::new(),
+                };
+                let named = layers.iter().enumerate().map(|(j, l)| (l.name, items(j)));
+                let text = compose(&named.collect::<Vec<_>>());
+                all.extend(Expr::parse(&text)); // some values contradict other parameters
+            }
+        }
+    }
+    all
+}
+
+/// The composition with random parameters.
+pub fn random(shape: &Expr, rng: &mut SplitMix64) -> Expr {
+    for _ in 0..8 {
+        let percent = rng.below(70);
+        let layers = shape.chain().map(|layer| {
+            let info = layer.scheme();
+            let mut items = Vec::new();
+            for param in info.params {
+                let values = values(param);
+                if rng.chance(percent) {
+                    let value = &values[rng.below(values.len() as u64) as usize];
+                    items.push(format!("{}={value}", param.key));
+                }
+            }
+            (info.name, items)
+        });
+        let layers: Vec<_> = layers.collect();
+        if let Ok(expr) = Expr::parse(&compose(&layers)) {
+            return expr;
+        }
+    }
+    shape.clone()
+}

@@ -1,0 +1,144 @@
+//! Miss counts on public traces that several independent simulators agree on.
+//!
+//! `DESTAGE_GOLDEN` names the folder with `golden.csv` and the traces. A line of a trace is one
+//! read of one 4 KiB block, and every miss enters the cache.
+
+use destage_conformance::drive::is_built;
+use destage_scheme::{Expr, ReadAlloc};
+use destage_sim::spec::TimeScale;
+use destage_sim::{Hooks, ReadFill, RunSpec, Warmup, execute};
+use destage_trace::{LoadOptions, Source, Trace, load};
+use destage_types::{ByteSize, PageSize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Policies that must have run. More may run; fewer is a failure.
+const MUST_RUN: &[&str] = &["FIFO", "LRU"];
+
+/// The expression whose rules are those of the tools behind the figures.
+fn expression(policy: &str) -> &str {
+    match policy {
+        "LRU" => "lru",
+        "FIFO" => "fifo",
+        "LFU" => "lfu",
+        "CLOCK" => "clock",
+        "ARC" => "arc",
+        "TWOQ" => "2q",
+        "LIRS" => "lirs(max-nonres=inf,skip-repeat=true)",
+        "OPT" => "belady(bypass=false)",
+        other => panic!("no scheme is called {other}"),
+    }
+}
+
+fn spec(expr: Expr, pages: u64, boxed: bool) -> RunSpec {
+    let page = PageSize::KIB4;
+    RunSpec {
+        expr,
+        cache: ByteSize(pages * page.bytes()),
+        page,
+        read_alloc: ReadAlloc::On,
+        read_fill: ReadFill::Page,
+        rmw: true,
+        warmup: Warmup::None,
+        device: None,
+        wrap: false,
+        time_scale: TimeScale::ONE,
+        seed: 1,
+        boxed,
+        settings: Vec::new(),
+    }
+}
+
+/// Requests and misses of a run.
+fn run(expr: &Expr, pages: u64, boxed: bool, trace: &Trace) -> (u64, u64) {
+    let spec = spec(expr.clone(), pages, boxed);
+    let record = execute(&spec, trace, Hooks::default()).expect("the run is legal");
+    let c = &record.counts;
+    assert_eq!(c.read_requests, c.requests, "a line is one read");
+    assert_eq!(c.read_pages, c.requests, "of one page");
+    (c.requests, c.read_pages - c.read_page_hits)
+}
+
+fn read(folder: &Path, name: &str) -> Trace {
+    let path = folder.join(format!("{name}.txt.xz"));
+    load(Source::Path(path), &LoadOptions::default()).expect("a readable trace")
+}
+
+#[test]
+fn miss_counts_are_those_of_independent_tools() {
+    let Some(folder) = std::env::var_os("DESTAGE_GOLDEN").map(PathBuf::from) else {
+        println!("SKIPPED: DESTAGE_GOLDEN does not name the folder of agreed miss counts");
+        return;
+    };
+    let table = std::fs::read_to_string(folder.join("golden.csv")).expect("a readable table");
+    let mut lines = table.lines();
+    let header = lines.next().expect("a header");
+    assert_eq!(header, "trace,policy,cache_size,unit,requests,misses");
+    let mut traces: BTreeMap<&str, Trace> = BTreeMap::new();
+    let (mut ran, mut wrong) = (BTreeMap::new(), Vec::new());
+    let mut missing = BTreeSet::new();
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [name, policy, pages, unit, requests, misses] = cells[..] else {
+            panic!("{line}: not six cells");
+        };
+        assert_eq!(unit, "object", "{line}");
+        let expr = Expr::parse(expression(policy)).expect("a legal expression");
+        if !is_built(&expr) {
+            missing.insert(policy);
+            continue;
+        }
+        let number = |text: &str| text.parse::<u64>().expect("a number");
+        let trace = traces.entry(name).or_insert_with(|| read(&folder, name));
+        // Dynamic calls on the small traces only: they give the same, more slowly.
+        let boxed = trace.requests.len() < 20_000;
+        let got = run(&expr, number(pages), boxed, trace);
+        let wanted = (number(requests), number(misses));
+        if got != wanted {
+            wrong.push(format!("{line}: {got:?} requests and misses"));
+        }
+        *ran.entry(policy).or_insert(0) += 1;
+    }
+    println!("rows per policy: {ran:?}; not available: {missing:?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for policy in MUST_RUN {
+        assert!(ran.contains_key(policy), "{policy} did not run");
+    }
+}
+
+/// Misses that follow by hand from the rules, so that the path from a file to a record is tested
+/// without the folder.
+#[test]
+fn loops_and_scans_miss_as_arithmetic_says() {
+    let lines = |blocks: &mut dyn Iterator<Item = u64>| {
+        let text: String = blocks.map(|b| format!("{b}\n")).collect();
+        let source = Source::bytes("loop.txt", text.into_bytes());
+        load(source, &LoadOptions::default()).expect("a legal trace")
+    };
+    let rounds = 20;
+    let ring = lines(&mut (0..rounds * 10).map(|i| i % 10));
+    let scan = lines(&mut (0..200));
+    for (text, pages, misses) in [
+        ("lru", 10, 10),
+        ("fifo", 10, 10),
+        // One frame too few: every access of a loop misses.
+        ("lru", 9, 200),
+        ("fifo", 9, 200),
+        // Belady keeps all but one page: after the first round one miss in every nine accesses.
+        ("belady(bypass=false)", 9, 10 + (rounds * 10 - 10) / 9),
+        // LFU never lets go of pages used twice as long as the newest one was used once.
+        ("lfu", 10, 10),
+        ("arc", 10, 10),
+    ] {
+        let expr = Expr::parse(text).expect("a legal expression");
+        if is_built(&expr) {
+            let (requests, got) = run(&expr, pages, false, &ring);
+            assert_eq!((requests, got), (200, misses), "{text}, {pages} pages");
+            assert_eq!(
+                run(&expr, pages, false, &scan),
+                (200, 200),
+                "{text}: a scan"
+            );
+        }
+    }
+}
