@@ -1,0 +1,121 @@
+//! The second of two identical passes allocates nothing.
+//!
+//! First touch may allocate: the index of a page's chunk, a list that reaches its length. History
+//! without a bound (`max-nonres=inf`) may grow for ever and is left out.
+
+use destage_conformance::drive::Config;
+use destage_conformance::reference::rng::SplitMix64;
+use destage_conformance::reference::{SlowRequest, look_ahead, to_batch};
+use destage_conformance::suites::{Case, compositions, random};
+use destage_scheme::info::Role;
+use destage_scheme::registry::{Build, FAST, Visit, build_any};
+use destage_scheme::{Boxed, Expr, Scheme, notes};
+use destage_sim::{CacheOnly, Walk};
+use destage_types::RequestBatch;
+
+struct Passes<'a> {
+    expr: &'a Expr,
+    config: &'a Config,
+    batch: &'a RequestBatch,
+}
+
+impl Visit for Passes<'_> {
+    type Out = u64;
+
+    /// Allocations of the second pass.
+    fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> u64 {
+        let (config, expr) = (self.config, self.expr);
+        let frames = match expr.scheme().role {
+            Role::None => 0,
+            _ => config.capacity,
+        };
+        let options = config.options(expr);
+        let (page, layout) = (config.page, config.layout);
+        let mut walk = Walk::new(scheme, CacheOnly, frames, page, layout, options);
+        let last = self.batch.len() / 2;
+        let mut serve = |from: usize, to: usize| {
+            for i in from..to {
+                let request = self.batch.get(i);
+                walk.serve(request, i as u64, request.head.arrival);
+            }
+        };
+        serve(0, last);
+        allocation_counter::measure(|| serve(last, 2 * last)).count_total
+    }
+}
+
+/// The requests of the case twice, the second time later.
+fn twice(case: &Case) -> Vec<SlowRequest> {
+    let end = case.requests.last().map_or(0, |r| r.arrival) + 1_000_000;
+    let again = case.requests.iter().map(|r| SlowRequest {
+        arrival: r.arrival + end,
+        ..r.clone()
+    });
+    let mut requests: Vec<SlowRequest> = case.requests.iter().cloned().chain(again).collect();
+    if case.expr.scheme().role == Role::Offline {
+        let writes_only = case.expr.word("next-of") == "write";
+        look_ahead(&mut requests, case.config.page.sectors(), writes_only);
+    }
+    requests
+}
+
+/// Allocations in the second pass of the case.
+fn allocations(case: &Case, boxed: bool) -> u64 {
+    let requests = twice(case);
+    let batch = to_batch(&requests);
+    let env = case.config.env(&case.expr);
+    let passes = Passes {
+        expr: &case.expr,
+        config: &case.config,
+        batch: &batch,
+    };
+    notes::mute(true);
+    let count = match boxed {
+        true => passes.visit(Boxed::build(&case.expr, &env)),
+        false => build_any(&case.expr, &env, passes),
+    };
+    notes::mute(false);
+    count
+}
+
+fn is_bounded(expr: &Expr) -> bool {
+    let unbounded = |l: &Expr| l.scheme().name == "lirs" && l.is_word("max-nonres", "inf");
+    !expr.chain().any(unbounded)
+}
+
+#[test]
+fn static_compositions_allocate_nothing_in_the_second_pass() {
+    let mut rng = SplitMix64::new(3);
+    for shape in FAST {
+        let shape = Expr::parse(shape).expect("a registered composition is legal");
+        for seed in 0..8 {
+            let expr = match seed {
+                0 | 1 => shape.clone(),
+                _ => random(&shape, &mut rng),
+            };
+            let case = Case::random(&expr, seed, 2000);
+            if is_bounded(&expr) {
+                assert_eq!(allocations(&case, false), 0, "{expr}, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn boxed_compositions_allocate_nothing_in_the_second_pass() {
+    let mut rng = SplitMix64::new(5);
+    for (i, shape) in compositions().iter().enumerate() {
+        let expr = random(shape, &mut rng);
+        let case = Case::random(&expr, 100 + i as u64, 600);
+        if is_bounded(&expr) {
+            assert_eq!(allocations(&case, true), 0, "{expr}");
+        }
+    }
+}
+
+/// The counter counts: a scheme that allocates would be caught.
+#[test]
+fn an_allocation_is_counted() {
+    let info = allocation_counter::measure(|| drop(std::hint::black_box(vec![1u8])));
+    assert_eq!(info.count_total, 1);
+}
