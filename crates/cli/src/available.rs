@@ -1,10 +1,12 @@
 //! Which schemes can be run, beyond those that are declared.
 
-use destage_scheme::{Expr, SchemeInfo, registry};
+use destage_scheme::{Expr, Role, SchemeInfo, registry};
 
-/// Is there an implementation of the scheme?
+/// Is there an implementation of the scheme? An offline policy needs the trace and is built by the
+/// run instead of the registry.
 pub fn is_available(info: &SchemeInfo) -> bool {
-    info.available && registry::NAMES.contains(&info.name)
+    let built = registry::NAMES.contains(&info.name) || info.role == Role::Offline;
+    info.available && built
 }
 
 /// The outermost layer of `expr` without an implementation.
