@@ -1,14 +1,18 @@
-//! `destage demo`: a built-in workload through the standard line-up, against the offline bound.
+//! `destage demo`: a built-in workload through the standard line-up on a preset device, against
+//! the offline bound.
 
 use crate::args::{DemoArgs, FormatOut};
 use crate::available;
 use crate::failure::Failure;
 use crate::output::{Output, Readings, print, table};
 use crate::run::{Batch, LogFiles, Settings, execute};
+use destage_device::config::{DeviceConfig, EffectiveDevice};
 use destage_scheme::{Expr, ReadAlloc};
+use destage_sim::record::Latency;
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::synth::demo;
 use destage_types::ByteSize;
+use std::sync::Arc;
 
 /// The line-up; the bound stands last.
 const LINE_UP: [&str; 8] = [
@@ -23,6 +27,9 @@ const LINE_UP: [&str; 8] = [
 ];
 const BOUND: &str = "belady";
 const CACHES: [ByteSize; 3] = [ByteSize(4 << 20), ByteSize(16 << 20), ByteSize(64 << 20)];
+
+/// The device of the Req-block paper: its program time makes what a cache saves visible.
+const DEVICE: &str = "req-block-128g";
 
 /// Runs the demonstration.
 ///
@@ -63,16 +70,19 @@ fn line_up(args: &DemoArgs) -> (Vec<RunSpec>, Vec<String>) {
     });
     let (known, missing): (Vec<Expr>, Vec<Expr>) =
         exprs.partition(|expr| available::missing(expr).is_none());
+    let device = EffectiveDevice::from_preset(DEVICE, &[]).expect("a preset that comes along");
+    let device = Arc::new(device.into_config());
     let runs = CACHES.iter().flat_map(|&cache| {
+        let device = &device;
         known
             .iter()
-            .map(move |expr| spec(args, expr.clone(), cache))
+            .map(move |expr| spec(args, expr.clone(), cache, device))
     });
     let missing = missing.iter().map(Expr::to_string).collect();
     (runs.collect(), missing)
 }
 
-fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize) -> RunSpec {
+fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize, device: &Arc<DeviceConfig>) -> RunSpec {
     // With read allocation the bound holds for schemes with and without it.
     let read_alloc = match expr.scheme().name == BOUND {
         true => ReadAlloc::On,
@@ -86,7 +96,7 @@ fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize) -> RunSpec {
         _ => "scheme",
     };
     settings.add("page", None::<&str>, "4KiB");
-    settings.add("device", None::<&str>, "none");
+    settings.add("device", None::<&str>, DEVICE);
     settings.add("read_alloc", None::<&str>, word);
     settings.add("read_fill", None::<&str>, "page");
     settings.add("rmw", None::<&str>, "true");
@@ -94,6 +104,7 @@ fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize) -> RunSpec {
     settings.add("seed", args.seed, "1");
     RunSpec {
         read_alloc,
+        device: Some(Arc::clone(device)),
         seed: args.seed.unwrap_or(1),
         settings: settings.0,
         ..RunSpec::cache_only(expr, cache)
@@ -107,9 +118,8 @@ fn text(records: &[ResultRecord], seed: u64, missing: &[String]) -> String {
         "scheme",
         "page hit %",
         "below bound",
-        "write hit %",
-        "read hit %",
-        "evictions",
+        "mean ms",
+        "p99 ms",
         "flash writes",
         "against lru",
     ];
@@ -128,9 +138,8 @@ fn text(records: &[ResultRecord], seed: u64, missing: &[String]) -> String {
                 format!("{}{}", r.scheme, readings.mark(r)),
                 table::percent(r.ratios.page_hit_ratio),
                 below(r.ratios.page_hit_ratio, bound),
-                table::percent(r.ratios.write_page_hit_ratio),
-                table::percent(r.ratios.read_page_hit_ratio),
-                r.counts.evictions.to_string(),
+                latency(r, |l| l.mean),
+                latency(r, |l| l.p99.map(|ns| ns as f64)),
                 r.counts.flash_writes_host.to_string(),
                 against(r.counts.flash_writes_host, lru),
             ]);
@@ -148,8 +157,8 @@ fn head(records: &[ResultRecord], seed: u64) -> String {
     };
     let c = &first.counts;
     format!(
-        "demo: {} requests ({} reads, {} writes), {} page accesses of 4 KiB, seed {seed}, no \
-         device:\nhot small writes, large streams made of many small requests, reads with \
+        "demo: {} requests ({} reads, {} writes), {} page accesses of 4 KiB, seed {seed}, \
+         device {DEVICE}:\nhot small writes, large streams made of many small requests, reads with \
          locality\n\n",
         c.requests, c.read_requests, c.write_requests, c.page_accesses
     )
@@ -162,6 +171,7 @@ fn foot(readings: &Readings<'_>, missing: &[String]) -> String {
          on,\n             in percentage points"
             .to_owned(),
     );
+    lines.push("mean, p99: response time over all requests".to_owned());
     lines.push("against lru: flash writes relative to lru with the same cache".to_owned());
     if !missing.is_empty() {
         lines.push(format!(
@@ -170,6 +180,14 @@ fn foot(readings: &Readings<'_>, missing: &[String]) -> String {
         ));
     }
     lines.join("\n") + "\n"
+}
+
+/// A response time over all requests in ms.
+fn latency(r: &ResultRecord, of: impl Fn(&Latency) -> Option<f64>) -> String {
+    match r.latency_ns.as_ref().and_then(|l| of(&l.all)) {
+        Some(ns) => format!("{:.3}", ns / 1e6),
+        None => "-".to_owned(),
+    }
 }
 
 /// Percentage points under the bound.
