@@ -219,6 +219,12 @@ impl StaticLayout {
         self.channels
     }
 
+    /// Number of planes.
+    #[inline]
+    pub const fn planes(&self) -> u32 {
+        self.planes as u32
+    }
+
     /// Chip that static allocation gives `lpn`.
     #[inline]
     pub fn chip(&self, lpn: Lpn) -> ChipId {
