@@ -5,8 +5,11 @@ use destage_types::{PageSize, StaticLayout};
 /// The surroundings of a scheme instance; its own parameters come from the expression.
 #[derive(Clone, Debug)]
 pub struct Env {
-    /// Page frames of the cache (C).
+    /// Page frames the scheme is meant for (C); its parameters and ghosts follow from it.
     pub capacity: u32,
+    /// Frames of the whole cache: what is indexed by slot has this many entries. More than
+    /// `capacity` only for the policy of one chip under `ecr(P, inner_capacity=share)`.
+    pub slots: u32,
     /// Size of a page.
     pub page: PageSize,
     /// Static page allocation of the device; one chip on one channel without a device.
@@ -29,6 +32,7 @@ impl Env {
     pub fn cache_only(capacity: u32) -> Env {
         Env {
             capacity,
+            slots: capacity,
             page: PageSize::KIB4,
             layout: StaticLayout::flat(1, 1),
             pages_per_block: 64,

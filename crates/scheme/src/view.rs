@@ -83,6 +83,12 @@ pub trait DeviceView {
 
     /// Constants of the flash.
     fn costs(&self) -> FlashCosts;
+
+    /// Array time of the program that `chip` does next; differs from page to page where cells
+    /// hold several bits.
+    fn next_program(&self, _chip: ChipId) -> Nanos {
+        self.costs().program
+    }
 }
 
 /// No device: nothing is ever queued.

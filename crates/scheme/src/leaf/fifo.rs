@@ -25,7 +25,7 @@ impl Fifo {
 
 impl Build for Fifo {
     fn build(_expr: &Expr, env: &Env) -> Fifo {
-        Fifo::new(env.capacity as usize)
+        Fifo::new(env.slots as usize)
     }
 }
 

@@ -28,7 +28,7 @@ impl Lru {
 
 impl Build for Lru {
     fn build(_expr: &Expr, env: &Env) -> Lru {
-        Lru::new(env.capacity as usize)
+        Lru::new(env.slots as usize)
     }
 }
 
