@@ -6,6 +6,7 @@
 
 pub mod build;
 pub mod catalogue;
+pub mod cqct;
 pub mod expr;
 mod forward;
 pub mod frames;
@@ -21,6 +22,8 @@ pub mod rng;
 pub mod scheme;
 #[cfg(feature = "conformance")]
 pub mod state;
+#[cfg(test)]
+mod testing;
 pub mod view;
 pub mod wrap;
 

@@ -5,8 +5,8 @@
 //! `Prober<Lru>`; every other legal expression is built layer by layer through [`Boxed`] and gives
 //! the same results, only slower. Matching is on the shape (names without parameters).
 
-use crate::leaf::{Arc, Cflru, Fifo, Lfu, Lirs, Lru, NoCache, ReqBlock};
-use crate::wrap::{Cac, ProCache};
+use crate::leaf::{Arc, Cflru, CflruEps, EcrEps, Fifo, Lfu, Lirs, Lru, NoCache, ReqBlock};
+use crate::wrap::{Awb, Cac, Ecr, Gcar, ProCache, Prober};
 use crate::{Boxed, Env, Expr, Scheme};
 
 /// A scheme that can be built from its layer of an expression.
@@ -69,11 +69,17 @@ registry! {
         "cflru" => Cflru,
         "arc" => Arc,
         "lirs" => Lirs,
+        "ecr-eps" => EcrEps,
+        "cflru-eps" => CflruEps,
         "req-block" => ReqBlock,
     }
     wrap {
-        "procache" => ProCache,
         "cac" => Cac,
+        "awb" => Awb,
+        "procache" => ProCache,
+        "prober" => Prober,
+        "gcar" => Gcar,
+        "ecr" => Ecr,
     }
     fast {
         "none" => NoCache,
@@ -83,8 +89,16 @@ registry! {
         "cflru" => Cflru,
         "arc" => Arc,
         "lirs" => Lirs,
+        "ecr-eps" => EcrEps,
+        "cflru-eps" => CflruEps,
         "req-block" => ReqBlock,
+        "ecr(lru)" => Ecr<Lru>,
+        "gcar(lru)" => Gcar<Lru>,
+        "gcar(cflru)" => Gcar<Cflru>,
+        "prober(lru)" => Prober<Lru>,
+        "prober(lirs)" => Prober<Lirs>,
         "procache(lru)" => ProCache<Lru>,
+        "awb(prober(lru))" => Awb<Prober<Lru>>,
         "cac(lru)" => Cac<Lru>,
         "cac(arc)" => Cac<Arc>,
     }

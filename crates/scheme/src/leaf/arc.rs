@@ -44,9 +44,14 @@ pub struct Arc {
 impl Arc {
     /// For a cache of `capacity` pages.
     pub fn new(capacity: usize) -> Arc {
+        Arc::with_slots(capacity, capacity)
+    }
+
+    /// The same in a cache of `slots` frames, more of which than `capacity` it may come to hold.
+    pub fn with_slots(slots: usize, capacity: usize) -> Arc {
         Arc {
-            lists: ListArena::new(capacity, 2),
-            of: vec![0; capacity],
+            lists: ListArena::new(slots, 2),
+            of: vec![0; slots],
             ghosts: GhostLists::with_usual(2 * capacity + 1, capacity + 1, 2),
             capacity,
             p: 0.0,
@@ -74,7 +79,7 @@ impl Arc {
 
 impl Build for Arc {
     fn build(_expr: &Expr, env: &Env) -> Arc {
-        Arc::new(env.capacity as usize)
+        Arc::with_slots(env.slots as usize, env.capacity as usize)
     }
 }
 

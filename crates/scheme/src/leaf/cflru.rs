@@ -45,10 +45,18 @@ impl Cflru {
     /// # Panics
     /// If `x` is zero.
     pub fn new(capacity: usize, x: u32) -> Cflru {
+        Cflru::with_slots(capacity, capacity, x)
+    }
+
+    /// The same in a cache of `slots` frames, more of which than `capacity` it may come to hold.
+    ///
+    /// # Panics
+    /// If `x` is zero.
+    pub fn with_slots(slots: usize, capacity: usize, x: u32) -> Cflru {
         Cflru {
-            pages: ListArena::new(capacity, 1),
-            clean: ListArena::new(capacity, 1),
-            flags: vec![0; capacity],
+            pages: ListArena::new(slots, 1),
+            clean: ListArena::new(slots, 1),
+            flags: vec![0; slots],
             region_size: (capacity / x as usize).max(1),
             in_region: 0,
             edge: 0,
@@ -133,7 +141,7 @@ impl Cflru {
 impl Build for Cflru {
     fn build(expr: &Expr, env: &Env) -> Cflru {
         let x = u32::try_from(expr.uint("x")).unwrap_or(u32::MAX); // a region of one page
-        Cflru::new(env.capacity as usize, x)
+        Cflru::with_slots(env.slots as usize, env.capacity as usize, x)
     }
 }
 

@@ -97,7 +97,7 @@ impl Lfu {
 
 impl Build for Lfu {
     fn build(_expr: &Expr, env: &Env) -> Lfu {
-        Lfu::new(env.capacity as usize)
+        Lfu::new(env.slots as usize)
     }
 }
 

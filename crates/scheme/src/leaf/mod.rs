@@ -3,6 +3,8 @@
 mod arc;
 mod belady;
 mod cflru;
+mod cflru_eps;
+mod ecr_eps;
 mod fifo;
 mod future;
 mod lfu;
@@ -16,11 +18,14 @@ mod testing;
 pub use arc::Arc;
 pub use belady::Belady;
 pub use cflru::Cflru;
+pub use cflru_eps::CflruEps;
+pub use ecr_eps::EcrEps;
 pub use fifo::Fifo;
 pub use future::{Future, FutureBuilder, FutureTooLong, NextOf};
 pub use lfu::Lfu;
 pub use lirs::{Lirs, LirsOptions, LirsVariant};
 pub use lru::Lru;
+pub(crate) use lru::PAGE_NODE_BYTES;
 pub use none::NoCache;
 pub use req_block::{
     AccessUnit, Merge, OriginRule, ReqBlock, ReqBlockParams, SizeBasis, SplitAccess,

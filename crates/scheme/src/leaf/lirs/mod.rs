@@ -97,11 +97,16 @@ macro_rules! body {
 impl Lirs {
     /// For a cache of `capacity` pages.
     pub fn new(capacity: usize, options: LirsOptions) -> Lirs {
+        Lirs::with_slots(capacity, capacity, options)
+    }
+
+    /// The same in a cache of `slots` frames, more of which than `capacity` it may come to hold.
+    pub fn with_slots(slots: usize, capacity: usize, options: LirsOptions) -> Lirs {
         let lir = capacity.saturating_sub(options.hir);
         Lirs {
             body: match options.variant {
-                LirsVariant::Stack => Body::Stack(Stack::new(capacity, lir, options.max_nonres)),
-                LirsVariant::TwoQueue => Body::TwoQueue(TwoQueue::new(capacity, lir)),
+                LirsVariant::Stack => Body::Stack(Stack::new(slots, lir, options.max_nonres)),
+                LirsVariant::TwoQueue => Body::TwoQueue(TwoQueue::new(slots, capacity, lir)),
             },
             skip_repeat: options.skip_repeat,
             last: Lpn(u64::MAX),
@@ -123,7 +128,7 @@ impl Build for Lirs {
             skip_repeat: expr.flag("skip-repeat"),
             variant,
         };
-        Lirs::new(env.capacity as usize, options)
+        Lirs::with_slots(env.slots as usize, env.capacity as usize, options)
     }
 }
 

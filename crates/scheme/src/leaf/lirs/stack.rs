@@ -53,14 +53,14 @@ impl Page {
 }
 
 impl Stack {
-    /// For `capacity` pages, `lir` of them LIR.
-    pub(super) fn new(capacity: usize, lir: usize, max_gone: Option<usize>) -> Stack {
+    /// For `slots` frames, `lir` of them LIR.
+    pub(super) fn new(slots: usize, lir: usize, max_gone: Option<usize>) -> Stack {
         // One more than the bound exists for a moment at each eviction. A larger bound than the
         // default is grown into, as none at all is.
-        let room = max_gone.map_or(2 * capacity, |n| n.min(2 * capacity)) + 1;
+        let room = max_gone.map_or(2 * slots, |n| n.min(2 * slots)) + 1;
         Stack {
-            lists: ListArena::new(capacity, 2),
-            pages: vec![Page(0); capacity],
+            lists: ListArena::new(slots, 2),
+            pages: vec![Page(0); slots],
             gone: GhostLists::new(room, 1),
             gone_time: vec![0; room],
             lir_capacity: lir,

@@ -19,16 +19,18 @@ pub(super) struct TwoQueue {
     hot: Vec<bool>,
     past: GhostLists,
     hot_capacity: usize,
+    max_past: usize,
 }
 
 impl TwoQueue {
-    /// For `capacity` pages, `hot` of them in S.
-    pub(super) fn new(capacity: usize, hot: usize) -> TwoQueue {
+    /// For `capacity` pages, `hot` of them in S, in a cache of `slots` frames.
+    pub(super) fn new(slots: usize, capacity: usize, hot: usize) -> TwoQueue {
         TwoQueue {
-            lists: ListArena::new(capacity, 2),
-            hot: vec![false; capacity],
+            lists: ListArena::new(slots, 2),
+            hot: vec![false; slots],
             past: GhostLists::new(capacity + 1, 1),
             hot_capacity: hot,
+            max_past: capacity,
         }
     }
 
@@ -73,7 +75,7 @@ impl TwoQueue {
         self.lists.unlink(list, slot.0);
         if let Some(lpn) = evicted {
             self.past.push_head(0, lpn);
-            if self.past.len(0) > self.hot.len() {
+            if self.past.len(0) > self.max_past {
                 self.past.drop_oldest(0);
             }
         }

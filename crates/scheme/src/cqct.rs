@@ -1,0 +1,362 @@
+//! Chip Queue Complete Time: Equations 1-4 of ECR (section 3.1), and their options.
+//!
+//! [`equation`] is a pure function of numbers; [`Cqct`] feeds it with what a device says of a chip.
+
+use crate::view::{ChipLoad, FlashCosts};
+use crate::{Expr, View};
+use destage_types::{ChipId, Nanos};
+
+/// Latencies and the block size that Equations 1-4 use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Latencies {
+    /// A read of a page (L_r).
+    pub read: Nanos,
+    /// A program of a page (L_w).
+    pub program: Nanos,
+    /// A block erase (L_gc).
+    pub erase: Nanos,
+    /// A summary-page write (L_sp).
+    pub summary: Nanos,
+    /// Pages of a block (N_p).
+    pub pages_per_block: u64,
+}
+
+/// The parts of Equation 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parts {
+    /// Will the queued programs start garbage collection (S_i, Equation 2)?
+    pub gc: bool,
+    /// Time of one garbage collection (T_gc, Equation 3).
+    pub gc_time: Nanos,
+    /// Summary-page writes (N_sp, Equation 4).
+    pub summaries: u64,
+    /// The result (CQCT_i, Equation 1).
+    pub total: Nanos,
+}
+
+/// Equations 1-4 for one chip. A running or scheduled GC job contributes what is left of it in
+/// place of S_i * T_gc.
+pub fn equation(load: &ChipLoad, l: &Latencies) -> Parts {
+    let gc = load.free_pages <= load.gc_threshold_pages + load.writes;
+    let gc_time = l.erase.0 + load.victim_valid_pages * (l.read.0 + l.program.0);
+    let copies = if gc { load.victim_valid_pages } else { 0 };
+    let summaries = summary_writes(load.writes + copies, load.frontier_free_pages, l);
+    let collecting = match load.gc_remaining {
+        Some(rest) => rest.0,
+        None if gc => gc_time,
+        None => 0,
+    };
+    let total =
+        l.read.0 * load.reads + l.program.0 * load.writes + collecting + l.summary.0 * summaries;
+    Parts {
+        gc,
+        gc_time: Nanos(gc_time),
+        summaries,
+        total: Nanos(total),
+    }
+}
+
+/// Equation 4; literal also where the frontier has one free page or none left.
+fn summary_writes(programs: u64, frontier_free: u64, l: &Latencies) -> u64 {
+    // programs - (N_fpb - 1) without leaving the unsigned numbers.
+    match (programs + 1).checked_sub(frontier_free) {
+        None => 0,
+        Some(beyond) => 1 + beyond / l.pages_per_block.saturating_sub(1).max(1),
+    }
+}
+
+/// How far an operation in service counts (ECR-2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Residual {
+    /// Like one that has not started.
+    #[default]
+    Full,
+    /// With the time that is left of it.
+    Remaining,
+}
+
+/// Where the number comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Estimate {
+    /// Equations 1-4.
+    #[default]
+    Equation,
+    /// The exact time until the chip's queue is empty.
+    Oracle,
+}
+
+/// Which program latency stands for L_w (ECR-5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PageLatency {
+    /// One latency for all pages.
+    #[default]
+    Constant,
+    /// That of the physical page that is written next.
+    PerPage,
+}
+
+/// Summary-page write of the DiskSim SSD extension: 13.2 us transfer, 200 us program (ECR-1).
+pub const DEFAULT_SUMMARY: Nanos = Nanos(213_200);
+
+/// The options of CQCT, shared by the schemes that weigh chips by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cqct {
+    /// Do L_r and L_w include the transfer of a page (`xfer`)?
+    pub transfer: bool,
+    /// Weight of the operation in service (`residual`).
+    pub residual: Residual,
+    /// Equation or exact drain time (`cqct`).
+    pub estimate: Estimate,
+    /// Time of a summary-page write (`l_sp`).
+    pub summary: Nanos,
+    /// Constant or per-page program latency (`page_latency`).
+    pub page_latency: PageLatency,
+}
+
+impl Default for Cqct {
+    fn default() -> Cqct {
+        Cqct {
+            transfer: true,
+            residual: Residual::Full,
+            estimate: Estimate::Equation,
+            summary: DEFAULT_SUMMARY,
+            page_latency: PageLatency::Constant,
+        }
+    }
+}
+
+impl Cqct {
+    /// As the layer `e` of an expression says.
+    pub fn from_expr(e: &Expr) -> Cqct {
+        Cqct {
+            transfer: e.word("xfer") == "included",
+            residual: match e.word("residual") {
+                "full" => Residual::Full,
+                _ => Residual::Remaining,
+            },
+            estimate: match e.word("cqct") {
+                "equation" => Estimate::Equation,
+                _ => Estimate::Oracle,
+            },
+            summary: e.time("l-sp"),
+            page_latency: match e.word("page-latency") {
+                "constant" => PageLatency::Constant,
+                _ => PageLatency::PerPage,
+            },
+        }
+    }
+
+    /// CQCT of `chip` now; zero without a device.
+    pub fn of(&self, chip: ChipId, v: &View) -> Nanos {
+        let costs = v.device.costs();
+        // A device has blocks; without one nothing is ever queued (spec 00 section 2, Time).
+        if self.estimate == Estimate::Equation && costs.pages_per_block == 0 {
+            return Nanos::ZERO;
+        }
+        let load = v.device.load(chip);
+        if self.estimate == Estimate::Oracle {
+            return load.drain;
+        }
+        let program = match self.page_latency {
+            PageLatency::Constant => costs.program,
+            PageLatency::PerPage => v.device.next_program(chip),
+        };
+        let l = self.latencies(&costs, program);
+        let total = equation(&load, &l).total;
+        match self.residual {
+            Residual::Full => total,
+            Residual::Remaining => with_residual(total, &load, &l),
+        }
+    }
+
+    fn latencies(&self, costs: &FlashCosts, program: Nanos) -> Latencies {
+        let transfer = if self.transfer {
+            costs.transfer
+        } else {
+            Nanos::ZERO
+        };
+        Latencies {
+            read: costs.read + transfer,
+            program: program + transfer,
+            erase: costs.erase,
+            summary: self.summary,
+            pages_per_block: costs.pages_per_block,
+        }
+    }
+}
+
+/// Counts the host operation in service with the rest of its time instead of all of it. While a
+/// GC job runs, the operation in service is the job's and counts in its remaining time already.
+fn with_residual(total: Nanos, load: &ChipLoad, l: &Latencies) -> Nanos {
+    let (queued, whole) = match load.in_service_read {
+        true => (load.reads, l.read),
+        false => (load.writes, l.program),
+    };
+    if load.residual == Nanos::ZERO || queued == 0 || load.gc_remaining.is_some() {
+        return total;
+    }
+    total.since(whole) + load.residual
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Chips;
+    use crate::{DeviceView, Frames, NoDevice};
+    use destage_types::{PageSize, StaticLayout};
+
+    const US: u64 = 1000;
+
+    fn paper() -> Latencies {
+        Latencies {
+            read: Nanos(25 * US),
+            program: Nanos(200 * US),
+            erase: Nanos(1500 * US),
+            summary: Nanos(150 * US),
+            pages_per_block: 64,
+        }
+    }
+
+    fn load(nr: u64, nw: u64, nfp: u64, nfpb: u64, nvp: u64) -> ChipLoad {
+        ChipLoad {
+            reads: nr,
+            writes: nw,
+            free_pages: nfp,
+            frontier_free_pages: nfpb,
+            gc_threshold_pages: 400,
+            victim_valid_pages: nvp,
+            ..ChipLoad::default()
+        }
+    }
+
+    /// The check values below the equations in the specification of ECR.
+    #[test]
+    fn check_values_of_the_equations() {
+        let rows = [
+            (load(2, 3, 500, 20, 10), false, 3750, 0, 650),
+            (load(0, 0, 500, 20, 10), false, 3750, 0, 0),
+            (load(1, 19, 500, 20, 10), false, 3750, 1, 3975),
+            (load(1, 5, 405, 20, 10), true, 3750, 0, 4775),
+            (load(0, 10, 380, 8, 60), true, 15000, 2, 17300),
+            (load(3, 130, 900, 1, 10), false, 3750, 3, 26525),
+            (load(0, 0, 500, 1, 10), false, 3750, 1, 150),
+        ];
+        for (i, (load, gc, gc_us, summaries, total_us)) in rows.into_iter().enumerate() {
+            let want = Parts {
+                gc,
+                gc_time: Nanos(gc_us * US),
+                summaries,
+                total: Nanos(total_us * US),
+            };
+            assert_eq!(equation(&load, &paper()), want, "row {}", i + 1);
+        }
+    }
+
+    #[test]
+    fn a_full_frontier_and_blocks_of_one_page_do_not_divide_by_zero() {
+        assert_eq!(equation(&load(0, 0, 500, 0, 0), &paper()).summaries, 1);
+        let one = Latencies {
+            pages_per_block: 1,
+            ..paper()
+        };
+        assert_eq!(equation(&load(0, 3, 500, 1, 0), &one).summaries, 4);
+    }
+
+    #[test]
+    fn a_running_collection_takes_the_place_of_a_predicted_one() {
+        let mut busy = load(1, 5, 405, 20, 10);
+        busy.gc_remaining = Some(Nanos(7 * US));
+        assert_eq!(
+            equation(&busy, &paper()).total,
+            Nanos((4775 - 3750 + 7) * US)
+        );
+        busy.free_pages = 500;
+        assert_eq!(equation(&busy, &paper()).total, Nanos(1032 * US));
+    }
+
+    fn of(options: Cqct, device: &dyn DeviceView) -> u64 {
+        let (frames, layout) = (Frames::new(1, PageSize::KIB4), StaticLayout::flat(1, 1));
+        let v = View {
+            frames: &frames,
+            layout: &layout,
+            device,
+            now: Nanos(0),
+        };
+        options.of(ChipId(0), &v).0
+    }
+
+    fn device() -> Chips {
+        let mut device = Chips::new(1);
+        device.costs = FlashCosts {
+            read: Nanos(25),
+            program: Nanos(200),
+            erase: Nanos(1500),
+            transfer: Nanos(100),
+            pages_per_block: 64,
+        };
+        device.next_program = Some(Nanos(900));
+        device.load[0] = load(2, 3, 5000, 60, 10);
+        device.load[0].drain = Nanos(77);
+        device.load[0].residual = Nanos(11);
+        device
+    }
+
+    #[test]
+    fn options_of_cqct() {
+        let (device, all) = (device(), Cqct::default());
+        assert_eq!(of(all, &device), 2 * 125 + 3 * 300);
+        let bare = Cqct {
+            transfer: false,
+            ..all
+        };
+        assert_eq!(of(bare, &device), 2 * 25 + 3 * 200);
+        let oracle = Cqct {
+            estimate: Estimate::Oracle,
+            ..all
+        };
+        assert_eq!(of(oracle, &device), 77);
+        let per_page = Cqct {
+            page_latency: PageLatency::PerPage,
+            ..bare
+        };
+        assert_eq!(of(per_page, &device), 2 * 25 + 3 * 900);
+        assert_eq!(DEFAULT_SUMMARY, Nanos(213_200));
+    }
+
+    #[test]
+    fn remaining_time_of_the_operation_in_service() {
+        let mut device = device();
+        let remaining = Cqct {
+            residual: Residual::Remaining,
+            ..Cqct::default()
+        };
+        assert_eq!(of(remaining, &device), 2 * 125 + 2 * 300 + 11);
+        device.load[0].in_service_read = true;
+        assert_eq!(of(remaining, &device), 125 + 11 + 3 * 300);
+        device.load[0].gc_remaining = Some(Nanos(40));
+        assert_eq!(of(remaining, &device), 2 * 125 + 3 * 300 + 40);
+        device.load[0] = load(0, 0, 5000, 60, 10);
+        assert_eq!(of(remaining, &device), 0);
+    }
+
+    #[test]
+    fn summary_pages_count_with_their_own_time() {
+        let mut device = device();
+        device.load[0].frontier_free_pages = 1;
+        let options = Cqct {
+            summary: Nanos(7),
+            ..Cqct::default()
+        };
+        assert_eq!(of(options, &device), 2 * 125 + 3 * 300 + 7);
+    }
+
+    #[test]
+    fn without_a_device_it_is_zero() {
+        assert_eq!(of(Cqct::default(), &NoDevice), 0);
+        let oracle = Cqct {
+            estimate: Estimate::Oracle,
+            ..Cqct::default()
+        };
+        assert_eq!(of(oracle, &NoDevice), 0);
+    }
+}

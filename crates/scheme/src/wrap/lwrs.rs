@@ -1,0 +1,326 @@
+//! The LWRS queue: which writes of the recent past form a large sequential stream (Prober,
+//! section 3.1).
+//!
+//! Nodes are disjoint, never adjacent intervals of sectors with the arrival serial number (asn) of
+//! their last write. A set is large if it is longer than `ssp`, so no flag is needed: a node never
+//! changes its length.
+//!
+//! Cost: O(log rip) comparisons a write; nodes stand in sorted blocks of about sqrt(rip) entries,
+//! so that a search touches few cache lines and an insertion moves less than one block. Outdated
+//! nodes count as absent at once and are swept out every `rip`/4 writes: a few steps a write,
+//! where finding each of them when it is due would cost a search. Nothing is allocated after
+//! construction unless more nodes than min(rip, 2^20) are held (a request of several extents adds
+//! several).
+
+use super::blocks::Blocks;
+
+/// Bytes of a node (Prober, section 3.1).
+pub(crate) const LWRS_NODE_BYTES: u64 = 16;
+
+/// Nodes for which memory is set aside at once; longer queues grow when they come to be used.
+const ROOM: u64 = 1 << 20;
+
+/// One set of sectors, `first..=last`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Set {
+    /// First sector (slsn).
+    pub first: u64,
+    /// Last sector (elsn).
+    pub last: u64,
+    /// Serial number of the write that grew it last.
+    pub asn: u64,
+}
+
+impl Set {
+    /// Length in sectors.
+    #[inline]
+    pub const fn sectors(&self) -> u64 {
+        self.last - self.first + 1
+    }
+}
+
+/// What a write did to the queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Grown {
+    /// Is the set of the write large, that is, is the write large write data (LWdata)?
+    pub large: bool,
+    /// The sets before and behind the write that became part of a large set for the first time,
+    /// as `(first, last)` sector.
+    pub joined: [Option<(u64, u64)>; 2],
+}
+
+/// The LWRS queue and its clock.
+#[derive(Clone, Debug)]
+pub struct Lwrs {
+    ssp: u64,
+    window: u64,
+    asn: u64,
+    /// Serial number of the last write: only writes delete nodes.
+    written: u64,
+    sets: Blocks,
+    /// Writes until outdated nodes are swept out.
+    sweep_in: u64,
+}
+
+impl Lwrs {
+    /// Sets longer than `ssp` sectors are large; a node is outdated when it is `window` serial
+    /// numbers old (`rip`, or `rip + 1` under `rip_cmp=gt`).
+    pub fn new(ssp: u64, window: u64) -> Lwrs {
+        let nodes = window.min(ROOM) as usize;
+        Lwrs {
+            ssp,
+            window,
+            asn: 0,
+            written: 0,
+            sets: Blocks::new(nodes + nodes / 4 + 1),
+            sweep_in: window / 4,
+        }
+    }
+
+    /// Serial number of the last request.
+    #[inline]
+    pub fn asn(&self) -> u64 {
+        self.asn
+    }
+
+    /// Can no later write extend the stream of a page written at `asn` (PR-9)?
+    #[inline]
+    pub fn outdated(&self, asn: u64) -> bool {
+        self.asn - asn >= self.window
+    }
+
+    /// A request that only advances the serial number (`asn_counts=all`).
+    #[inline]
+    pub fn tick(&mut self) {
+        self.asn += 1;
+    }
+
+    /// A write request begins. Its extents follow with [`Lwrs::write`].
+    #[inline]
+    pub fn begin(&mut self) {
+        self.asn += 1;
+        self.written = self.asn;
+        match self.sweep_in.checked_sub(1) {
+            Some(left) => self.sweep_in = left,
+            None => self.sweep(),
+        }
+    }
+
+    #[cold]
+    fn sweep(&mut self) {
+        let (asn, window) = (self.asn, self.window);
+        self.sets.retain(|old| asn - old < window);
+        self.sweep_in = window / 4;
+    }
+
+    /// Sectors `first..=last` are written by the request that began last.
+    ///
+    /// Nodes that overlap them are forgotten whole (PR-3), adjacent ones are merged.
+    #[inline]
+    pub fn write(&mut self, first: u64, last: u64) -> Grown {
+        let asn = self.asn;
+        let mut new = Set { first, last, asn };
+        let mut parts = [None; 2];
+        let below = self.sets.last_up_to(last.saturating_add(1));
+        let (mut at, mut replaced) = (below, None);
+        while let Some(node) = at {
+            let old = self.sets.get(node);
+            if old.last.saturating_add(1) < first {
+                break;
+            }
+            // Kept until the place of the new node is known; of two the later one can go.
+            if let Some(other) = replaced.replace(node) {
+                self.sets.remove(other);
+                replaced = self.sets.last_up_to(old.first);
+            }
+            if !self.is_held(&old) {
+                // Absent, but nothing may stand next to the new node.
+            } else if old.last.saturating_add(1) == first {
+                new.first = old.first;
+                parts[0] = Some((old.first, old.last));
+            } else if last.saturating_add(1) == old.first {
+                new.last = old.last;
+                parts[1] = Some((old.first, old.last));
+            }
+            at = replaced.and_then(|node| self.sets.before(node));
+        }
+        match (replaced, below) {
+            (Some(node), _) => self.sets.replace(node, new),
+            (None, Some(below)) => self.sets.insert_behind(below, new),
+            (None, None) => self.sets.insert(new),
+        }
+        self.grown(new, parts)
+    }
+
+    #[inline]
+    fn grown(&self, new: Set, parts: [Option<(u64, u64)>; 2]) -> Grown {
+        let large = new.sectors() > self.ssp;
+        let first_time = |p: Option<(u64, u64)>| p.filter(|(a, b)| large && b - a < self.ssp);
+        Grown {
+            large,
+            joined: parts.map(first_time),
+        }
+    }
+
+    /// Nodes in the queue. O(rip).
+    pub fn len(&self) -> usize {
+        self.sets().count()
+    }
+
+    /// Is the queue empty?
+    pub fn is_empty(&self) -> bool {
+        self.sets().next().is_none()
+    }
+
+    /// Was the node not outdated when the last write began?
+    #[inline]
+    fn is_held(&self, set: &Set) -> bool {
+        self.written - set.asn < self.window
+    }
+
+    /// The nodes by ascending sector.
+    pub fn sets(&self) -> impl Iterator<Item = Set> + '_ {
+        self.sets.iter().filter(|s| self.is_held(s))
+    }
+
+    /// `(asn,first,last)` of every node, large ones with `,L`, as the worked examples print them.
+    #[cfg(feature = "conformance")]
+    pub fn print(&self, out: &mut String) {
+        use std::fmt::Write;
+        out.push_str("LWRS ");
+        for (i, s) in self.sets().enumerate() {
+            let gap = if i > 0 { " " } else { "" };
+            let large = if s.sectors() > self.ssp { ",L" } else { "" };
+            write!(out, "{gap}({},{},{}{large})", s.asn, s.first, s.last)
+                .expect("writing to a string cannot fail");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps 1-5 of the specification over a plain vector.
+    struct Model {
+        ssp: u64,
+        window: u64,
+        asn: u64,
+        sets: Vec<Set>,
+    }
+
+    impl Model {
+        fn begin(&mut self) {
+            self.asn += 1;
+            let (asn, window) = (self.asn, self.window);
+            self.sets.retain(|s| asn - s.asn < window);
+        }
+
+        fn write(&mut self, first: u64, last: u64) -> Grown {
+            let asn = self.asn;
+            self.sets.retain(|s| s.last < first || s.first > last);
+            let mut new = Set { first, last, asn };
+            let mut joined = vec![];
+            self.sets.sort_by_key(|s| s.first);
+            for s in &self.sets {
+                if s.last + 1 == first || s.first == last + 1 {
+                    new.first = new.first.min(s.first);
+                    new.last = new.last.max(s.last);
+                    joined.push((s.last + 1 == first, *s));
+                }
+            }
+            self.sets.retain(|s| joined.iter().all(|(_, j)| j != s));
+            self.sets.push(new);
+            self.sets.sort_by_key(|s| s.first);
+            let large = new.sectors() > self.ssp;
+            let of = |before| {
+                let mut sets = joined.iter().filter(|j| j.0 == before);
+                let set = sets.next().map(|j| j.1)?;
+                (large && set.sectors() <= self.ssp).then_some((set.first, set.last))
+            };
+            Grown {
+                large,
+                joined: [of(true), of(false)],
+            }
+        }
+    }
+
+    #[test]
+    fn agrees_with_a_plain_model() {
+        for (seed, rip, space, extents) in [
+            (1u64, 4u64, 60u64, 1),
+            (2, 300, 9_000, 1),
+            (3, 2_000, 60_000, 1),
+            (4, 50, 900, 3),
+        ] {
+            let mut rng = crate::rng::SplitMix64::new(seed);
+            let mut queue = Lwrs::new(8, rip);
+            let mut model = Model {
+                ssp: 8,
+                window: rip,
+                asn: 0,
+                sets: vec![],
+            };
+            let mut next = 0;
+            for step in 0..12_000u64 {
+                if rng.next_u64().is_multiple_of(11) {
+                    queue.tick();
+                    model.asn += 1;
+                    continue;
+                }
+                queue.begin();
+                model.begin();
+                for _ in 0..1 + rng.next_u64() % extents {
+                    let first = match rng.next_u64() % 4 {
+                        0 | 1 => next,
+                        _ => rng.next_u64() % space,
+                    };
+                    let last = first + rng.next_u64() % 6 * (rng.next_u64() % 9 / 7 * 40 + 1);
+                    next = last + 1;
+                    let grown = queue.write(first, last);
+                    assert_eq!(grown, model.write(first, last), "step {step}");
+                }
+                if step % 16 == 0 || space < 100 {
+                    assert!(queue.sets().eq(model.sets.iter().copied()), "step {step}");
+                    assert_eq!(queue.len(), model.sets.len());
+                    queue.sets.check();
+                }
+                for pair in model.sets.windows(2) {
+                    assert!(pair[0].last + 1 < pair[1].first, "disjoint, never adjacent");
+                }
+                assert!(extents > 1 || queue.len() <= rip as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_by_construction() {
+        let rip = 3000;
+        let mut queue = Lwrs::new(256, rip);
+        let room = |q: &Lwrs| q.sets.room();
+        let before = room(&queue);
+        let mut rng = crate::rng::SplitMix64::new(5);
+        for i in 0..200_000u64 {
+            queue.begin();
+            // Bursts of neighbours, so that blocks fill, empty and merge.
+            let base = (i / 500) * 7919 % 64 * 100_000;
+            let first = base + rng.next_u64() % 60_000;
+            queue.write(first, first + rng.next_u64() % 8);
+        }
+        assert_eq!(room(&queue), before);
+    }
+
+    #[test]
+    fn ends_of_the_address_space() {
+        let mut queue = Lwrs::new(8, 4);
+        queue.begin();
+        queue.write(u64::MAX - 3, u64::MAX);
+        queue.begin();
+        queue.write(0, 3);
+        queue.begin();
+        assert!(queue.write(u64::MAX - 12, u64::MAX - 4).large);
+        assert_eq!(queue.len(), 2);
+        let lengths: Vec<u64> = queue.sets().map(|s| s.sectors()).collect();
+        assert_eq!(lengths, [4, 13]);
+    }
+}

@@ -1,0 +1,149 @@
+//! Lists ordered by last touch, with pages that join out of turn.
+
+use crate::ListArena;
+use destage_types::Slot;
+
+/// LRU lists over the slots of the cache that know when each page was touched last.
+///
+/// Every list is sorted by stamp, the newest at the head: pages move to a head only when they are
+/// touched, and [`Recency::merge`] puts the others where they belong. Stamps count touches.
+#[derive(Clone, Debug)]
+pub(crate) struct Recency {
+    lists: ListArena,
+    stamp: Vec<u64>,
+    of: Vec<u32>,
+    newest: u64,
+    size: usize,
+    scratch: Vec<Slot>,
+}
+
+impl Recency {
+    /// `lists` empty lists for `capacity` slots.
+    pub(crate) fn new(capacity: usize, lists: usize) -> Recency {
+        Recency {
+            lists: ListArena::new(capacity, lists),
+            stamp: vec![0; capacity],
+            of: vec![0; capacity],
+            newest: 0,
+            size: 0,
+            scratch: Vec::with_capacity(capacity),
+        }
+    }
+
+    /// Puts an absent page at the head of `list`.
+    #[inline]
+    pub(crate) fn push(&mut self, list: usize, slot: Slot) {
+        self.stamp_now(slot);
+        self.of[slot.index()] = list as u32;
+        self.size += 1;
+        self.lists.push_head(list, slot.0);
+    }
+
+    /// Touches a page of `list`, its own list.
+    #[inline]
+    pub(crate) fn touch(&mut self, list: usize, slot: Slot) {
+        self.stamp_now(slot);
+        self.lists.move_to_head(list, slot.0);
+    }
+
+    #[inline]
+    fn stamp_now(&mut self, slot: Slot) {
+        self.newest += 1;
+        self.stamp[slot.index()] = self.newest;
+    }
+
+    /// Takes a page out of its list.
+    #[inline]
+    pub(crate) fn remove(&mut self, slot: Slot) {
+        self.size -= 1;
+        self.lists.unlink(self.list_of(slot), slot.0);
+    }
+
+    /// The list a page is in.
+    #[inline]
+    pub(crate) fn list_of(&self, slot: Slot) -> usize {
+        self.of[slot.index()] as usize
+    }
+
+    /// When the page was touched last.
+    #[inline]
+    pub(crate) fn stamp(&self, slot: Slot) -> u64 {
+        self.stamp[slot.index()]
+    }
+
+    /// Moves those of `slots` that are in other lists to `list`, each to its place by last touch.
+    pub(crate) fn merge(&mut self, list: usize, slots: &[Slot]) {
+        let (of, stamp) = (&self.of, &self.stamp);
+        self.scratch.clear();
+        self.scratch
+            .extend(slots.iter().filter(|s| of[s.index()] != list as u32));
+        self.scratch.sort_unstable_by_key(|s| stamp[s.index()]);
+        let mut at = self.lists.tail(list);
+        for &slot in &self.scratch {
+            while let Some(n) = at.filter(|&n| self.stamp[n as usize] < self.stamp[slot.index()]) {
+                at = self.lists.newer(n);
+            }
+            self.lists.unlink(self.of[slot.index()] as usize, slot.0);
+            match at {
+                Some(newer) => self.lists.insert_older(list, slot.0, newer),
+                None => self.lists.push_head(list, slot.0),
+            }
+            self.of[slot.index()] = list as u32;
+        }
+    }
+
+    /// The page of `list` touched longest ago.
+    #[inline]
+    pub(crate) fn oldest(&self, list: usize) -> Option<Slot> {
+        self.lists.tail(list).map(Slot)
+    }
+
+    /// Pages in all lists.
+    #[inline]
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Pages of `list`.
+    #[inline]
+    pub(crate) fn len(&self, list: usize) -> usize {
+        self.lists.len(list)
+    }
+
+    /// Pages of `list`, newest first.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn newest_first(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
+        self.lists.from_head(list).map(Slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_keeps_every_list_sorted() {
+        let mut rng = crate::rng::SplitMix64::new(3);
+        let mut r = Recency::new(40, 3);
+        let mut seen = [false; 40];
+        for _ in 1..4000 {
+            let slot = Slot((rng.next_u64() % 40) as u32);
+            let list = (rng.next_u64() % 3) as usize;
+            match (seen[slot.index()], rng.next_u64() % 8) {
+                (false, _) => r.push(list, slot),
+                (true, 0) => {
+                    let others: Vec<Slot> = (0..40).map(Slot).collect();
+                    let others = others.into_iter().filter(|s| seen[s.index()]);
+                    r.merge(0, &others.collect::<Vec<_>>());
+                }
+                (true, _) => r.touch(r.list_of(slot), slot),
+            }
+            seen[slot.index()] = true;
+            for list in 0..3 {
+                let stamps: Vec<u64> = r.newest_first(list).map(|s| r.stamp(s)).collect();
+                assert!(stamps.is_sorted_by(|a, b| a > b));
+                assert_eq!(stamps.len(), r.len(list));
+            }
+        }
+    }
+}
