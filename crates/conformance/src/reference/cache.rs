@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use destage_types::Op;
 
 use super::admission::ProCache;
+use super::background::{DeviceCounts, WriteBack};
 use super::counts::Counts;
+use super::cqct::Cost;
 use super::expr::Expr;
 use super::flash::{Flash, Still};
 use super::mapping::Art;
@@ -125,6 +127,9 @@ pub struct SlowCache {
     pub store: Store,
     /// Counters since the start.
     pub counts: Counts,
+    /// Counters of a device.
+    pub device_counts: DeviceCounts,
+    pub(super) background: Option<WriteBack>,
     pub(super) scheme: Option<Box<dyn SlowScheme>>,
     pub(super) art: Option<Art>,
     pub(super) admission: Option<ProCache>,
@@ -165,10 +170,10 @@ impl SlowCache {
     ///
     /// # Errors
     /// The expression is not understood, or there is no model of a scheme in it.
-    pub fn new(expression: &str, config: SlowConfig) -> Result<SlowCache, String> {
+    pub fn new(expression: &str, mut config: SlowConfig) -> Result<SlowCache, String> {
         let whole = Expr::parse(expression)?;
         let page = u64::from(config.spp) * 512;
-        let (mut art, mut admission) = (None, None);
+        let (mut art, mut admission, mut background) = (None, None, None);
         let mut expr = &whole;
         loop {
             match expr.name.as_str() {
@@ -179,10 +184,23 @@ impl SlowCache {
                     admission = Some(ProCache::new(expr, page, seed, draws)?);
                 }
                 // Without a device nothing is written back in the background.
+                "awb" if config.flash.device().is_some() => {
+                    background = Some(WriteBack::new(expr)?);
+                }
+                "eager" if config.flash.device().is_some() => {
+                    return Err("no model of `eager` on a device".to_owned());
+                }
                 "awb" | "eager" => {}
                 _ => break,
             }
             expr = expr.wrapped()?;
+        }
+        let mut layer = Some(expr);
+        while let (Some(e), Some(device)) = (layer, config.flash.device()) {
+            if ["ecr", "ecr-eps"].contains(&e.name.as_str()) {
+                device.cost = Cost::new(e)?;
+            }
+            layer = e.inner.as_deref();
         }
         let scheme = match expr.name.as_str() {
             "none" => None,
@@ -202,6 +220,8 @@ impl SlowCache {
                 flash: config.flash,
             },
             counts: Counts::default(),
+            device_counts: DeviceCounts::default(),
+            background,
             scheme,
             art,
             admission,
@@ -244,8 +264,8 @@ impl SlowCache {
         self.renamed.clear();
         self.counts.requests += 1;
         self.counts.arrival_corrections += u64::from(request.arrival < self.store.now);
-        self.store.now = self.store.now.max(request.arrival);
-        self.store.flash.advance(self.store.now);
+        self.pass_time(self.store.now.max(request.arrival));
+        self.store.flash.begin(self.store.request, request.op);
         self.store.request += 1;
         self.store.writing = request.op == Op::Write;
         let accesses = request.accesses(self.store.spp);
@@ -255,11 +275,18 @@ impl SlowCache {
             Op::Trim => self.trim(&accesses),
             Op::Flush => self.flush(),
         }
+        self.drop_translations();
+        self.store.flash.end(self.row.hits.len() as u64);
+        self.issue();
+        self.describe(request.op);
+        self.row.clone()
+    }
+
+    /// Pages that left have no entry in the remapping table.
+    pub(super) fn drop_translations(&mut self) {
         if let Some(art) = &mut self.art {
             art.map.retain(|cur, _| self.store.frames.contains_key(cur));
         }
-        self.describe(request.op);
-        self.row.clone()
     }
 
     /// Fills in the strings of the row.

@@ -78,6 +78,11 @@ impl Expr {
         inner.ok_or(format!("`{}` wraps nothing", self.name))
     }
 
+    /// Is a layer of this name here or further inside?
+    pub fn has(&self, name: &str) -> bool {
+        self.name == name || self.inner.as_deref().is_some_and(|e| e.has(name))
+    }
+
     /// Refuses keys outside `known`.
     ///
     /// # Errors

@@ -3,10 +3,42 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use destage_types::Op;
+
+use super::device::SlowDevice;
+
+/// Why a page is programmed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// It was evicted.
+    Eviction,
+    /// It is data of the request itself.
+    Own,
+    /// FLUSH.
+    Flush,
+}
+
+/// One program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Write {
+    /// The page.
+    pub lpn: u64,
+    /// Why.
+    pub cause: Cause,
+    /// Unit whose pages go to one plane (D6, `single_block`).
+    pub unit: Option<u64>,
+    /// The old page is read before.
+    pub read_first: bool,
+}
+
 /// The flash below the model: chip states for `ecr` and `gcar`, and a place to note operations.
 pub trait Flash {
     /// Number of chips; a page belongs to chip `lpn mod chips` (spec 00 section 1).
     fn chips(&self) -> usize;
+    /// Chip that static allocation gives a page.
+    fn chip(&self, lpn: u64) -> usize {
+        (lpn % self.chips() as u64) as usize
+    }
     /// Queue complete time of a chip (spec 40).
     fn cqct(&self, chip: usize) -> u64;
     /// Is the chip in GC state (spec 60, `gcar`)?
@@ -17,6 +49,31 @@ pub trait Flash {
     fn read(&mut self, _lpn: u64) {}
     /// A page is programmed; the time the program waits for its chip, where time is modelled.
     fn program(&mut self, _lpn: u64) -> Option<u64> {
+        None
+    }
+    /// A request begins; what follows up to `end` is done for it.
+    fn begin(&mut self, _index: u64, _op: Op) {}
+    /// The request had that many page accesses.
+    fn end(&mut self, _pages: u64) {}
+    /// Does flash hold data of the page?
+    fn mapped(&self, _lpn: u64) -> bool {
+        true
+    }
+    /// Sectors of a page are read for the host.
+    fn fetch(&mut self, lpn: u64, _sectors: u32) {
+        self.read(lpn);
+    }
+    /// A page is programmed; as `program` where nothing but the page matters.
+    fn write(&mut self, write: &Write) -> Option<u64> {
+        if write.read_first {
+            self.read(write.lpn);
+        }
+        self.program(write.lpn)
+    }
+    /// The page holds no data any more.
+    fn unmap(&mut self, _lpn: u64) {}
+    /// The flash, if it is the device with time.
+    fn device(&mut self) -> Option<&mut SlowDevice> {
         None
     }
     /// What a state string says of the chips.

@@ -14,20 +14,22 @@ pub struct Art {
     pub ghosts: bool,
     /// Drop the kept version behind a plain update (CAC-4).
     pub drop_stale: bool,
+    /// A remap makes the flash copy of the old address invalid (CAC-6).
+    pub unmap_pre: bool,
 }
 
 impl Art {
-    /// Parameters `ghosts`, `drop-stale`; `unmap-pre` concerns the flash alone.
+    /// Parameters `ghosts`, `drop-stale`, `unmap-pre`.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
     pub fn new(expr: &Expr) -> Result<Art, String> {
         expr.keys(&["ghosts", "drop-stale", "unmap-pre"])?;
-        expr.flag("unmap-pre", false)?;
         Ok(Art {
             map: BTreeMap::new(),
             ghosts: expr.flag("ghosts", true)?,
             drop_stale: expr.flag("drop-stale", true)?,
+            unmap_pre: expr.flag("unmap-pre", false)?,
         })
     }
 
@@ -82,6 +84,9 @@ impl SlowCache {
                 if !self.store.has(cur) {
                     if self.rename(source, cur, art.ghosts) {
                         art.map.remove(&source);
+                        if art.unmap_pre {
+                            self.store.flash.unmap(source);
+                        }
                     }
                 } else {
                     self.discard(source);
@@ -97,6 +102,9 @@ impl SlowCache {
 
     fn rename(&mut self, from: u64, to: u64, ghosts: bool) -> bool {
         let resident = self.store.has(from);
+        if resident {
+            self.accessed(from, true);
+        }
         let (scheme, store) = self.scheme();
         if !(resident || ghosts) || !scheme.rename(from, to, store) {
             return false;
@@ -104,6 +112,7 @@ impl SlowCache {
         if let Some(frame) = self.store.frames.remove(&from) {
             self.store.frames.insert(to, frame);
             self.renamed.push(to);
+            self.readdress(from, to);
         }
         self.counts.remaps += 1;
         self.row.remaps.push((from, to));

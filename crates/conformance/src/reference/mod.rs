@@ -13,16 +13,20 @@
 
 pub mod admission;
 pub mod arc;
+pub mod background;
 pub mod belady;
 pub mod cache;
 pub mod chips;
 pub mod counts;
+pub mod cqct;
+pub mod device;
 pub mod expr;
 pub mod flash;
 pub mod lirs;
 pub mod lists;
 pub mod mapping;
 pub mod nand;
+pub mod pagemap;
 pub mod prober;
 pub mod reqblock;
 pub mod request;
@@ -33,8 +37,10 @@ pub mod swarm;
 mod walk;
 
 pub use cache::{Evicted, ReadFill, Row, SlowCache, SlowConfig};
+pub use background::DeviceCounts;
 pub use counts::Counts;
-pub use flash::{Flash, Still};
+pub use device::{SlowDevice, SlowProgram};
+pub use flash::{Cause, Flash, Still, Write};
 pub use request::{Access, SlowRequest, look_ahead, to_batch};
 pub use scheme::SlowScheme;
 pub use store::{Frame, Store};

@@ -27,7 +27,11 @@ enum At {
 
 #[derive(Clone, Copy, Debug)]
 struct Operation {
+    /// Operations submitted before this one.
+    number: u64,
     command: Command,
+    /// Operation that must end first.
+    after: Option<u64>,
     at: At,
     start: u64,
     /// Of the last bus transfer, 0 before it is known.
@@ -35,7 +39,8 @@ struct Operation {
     end: u64,
 }
 
-/// The array. Operations are named by their number, in order of submission.
+/// The array. Operations are named by their number, in order of submission, and stand in that
+/// order.
 #[derive(Clone, Debug)]
 pub struct Reference {
     channels: u32,
@@ -45,6 +50,9 @@ pub struct Reference {
     watch_idle: bool,
     now: u64,
     operations: Vec<Operation>,
+    submitted: u64,
+    /// When each chip ended an operation last.
+    free_since: Vec<u64>,
     was_idle: Vec<bool>,
     bus_time: Vec<u64>,
 }
@@ -60,6 +68,8 @@ impl Reference {
             watch_idle: config.watch_idle,
             now: 0,
             operations: Vec::new(),
+            submitted: 0,
+            free_since: vec![0; (config.channels * config.chips_per_channel) as usize],
             was_idle: vec![true; config.channels as usize],
             bus_time: vec![0; config.channels as usize],
         }
@@ -97,12 +107,26 @@ impl Reference {
 
     /// Submits an operation at `now` and returns its number.
     pub fn submit<S: Sink>(&mut self, now: Nanos, command: Command, sink: &mut S) -> u64 {
+        let after = command.after.map(OpId::number);
+        self.submit_after(now, command, after, sink)
+    }
+
+    /// Submits an operation that waits for operation number `after`.
+    pub fn submit_after<S: Sink>(
+        &mut self,
+        now: Nanos,
+        command: Command,
+        after: Option<u64>,
+        sink: &mut S,
+    ) -> u64 {
         self.now = now.0;
-        let waits = command
-            .after
-            .is_some_and(|id| self.state(id.number()) != OpState::Gone);
+        let number = self.submitted;
+        let waits = after.is_some_and(|other| self.state(other) != OpState::Gone);
+        self.submitted += 1;
         self.operations.push(Operation {
+            number,
             command,
+            after,
             at: if waits {
                 At::Blocked
             } else {
@@ -113,7 +137,14 @@ impl Reference {
             end: 0,
         });
         self.settle(sink);
-        self.operations.len() as u64 - 1
+        number
+    }
+
+    /// Forgets operations that are gone, for long runs; [`Reference::chip_time`] counts the others
+    /// alone from then on.
+    pub fn forget_gone(&mut self) {
+        let gone = |op: &Operation| matches!(op.at, At::Ended | At::Cancelled);
+        self.operations.retain(|op| !gone(op));
     }
 
     /// Takes back a waiting background operation.
@@ -121,7 +152,8 @@ impl Reference {
         self.now = now.0;
         let waiting = self.state(number) == OpState::Waiting;
         if waiting {
-            self.operations[number as usize].at = At::Cancelled;
+            let i = self.position(number).expect("a waiting operation is kept");
+            self.operations[i].at = At::Cancelled;
             self.release(number);
             self.settle(sink);
         }
@@ -165,17 +197,19 @@ impl Reference {
                 continue;
             }
             self.operations[i].at = At::Ended;
+            let free_since = &mut self.free_since[op.command.chip.index()];
+            *free_since = op.end.max(*free_since);
             if op.command.notify_end || op.command.class == Class::Background {
                 sink.ended(op.command.token, Nanos(self.now));
             }
-            self.release(i as u64);
+            self.release(op.number);
         }
         !due.is_empty()
     }
 
     fn release(&mut self, number: u64) {
         for op in &mut self.operations {
-            if op.at == At::Blocked && op.command.after.map(OpId::number) == Some(number) {
+            if op.at == At::Blocked && op.after == Some(number) {
                 op.at = At::Queued(self.now);
             }
         }
@@ -271,11 +305,7 @@ impl Reference {
                 _ => None,
             };
         }
-        let free_since = mine()
-            .filter(|(_, op)| op.at == At::Ended)
-            .map(|(_, op)| op.end)
-            .max()
-            .unwrap_or(0);
+        let free_since = self.free_since[chip as usize];
         let (i, op) = mine()
             .filter(|(i, op)| matches!(op.at, At::Queued(_)) && !self.must_wait(*i))
             .min_by_key(|(i, op)| (op.command.class, !self.goes_ahead(&op.command), *i))?;
@@ -315,7 +345,11 @@ impl Reference {
 
     /// How far an operation is.
     pub fn state(&self, number: u64) -> OpState {
-        let op = &self.operations[number as usize];
+        assert!(number < self.submitted, "operation {number} comes later");
+        let Some(i) = self.position(number) else {
+            return OpState::Gone;
+        };
+        let op = &self.operations[i];
         if op.waits() {
             OpState::Waiting
         } else if op.in_service() {
@@ -325,9 +359,17 @@ impl Reference {
         }
     }
 
+    fn position(&self, number: u64) -> Option<usize> {
+        self.operations.binary_search_by_key(&number, |op| op.number).ok()
+    }
+
     /// What was submitted as operation `number`.
+    ///
+    /// # Panics
+    /// It is forgotten.
     pub fn command(&self, number: u64) -> &Command {
-        &self.operations[number as usize].command
+        let i = self.position(number).expect("the operation is kept");
+        &self.operations[i].command
     }
 
     /// Host operations of one kind on a chip, waiting or in service.

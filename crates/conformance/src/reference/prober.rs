@@ -1,6 +1,8 @@
 //! Prober (spec 20 A and B): the LWRS queue finds large sequential write streams, whose pages
 //! wait in the LDR list in front of the base scheme's victims.
 
+use std::collections::BTreeMap;
+
 use super::expr::Expr;
 use super::scheme::{Served, SlowScheme, replace, take_out};
 use super::store::Store;
@@ -20,6 +22,8 @@ pub struct Prober {
     /// Sorted by the first sector.
     lwrs: Vec<Node>,
     asn: u64,
+    /// Serial number of the last write of every page written so far, by present address.
+    written: BTreeMap<u64, u64>,
     /// Newest page last.
     ldr: Vec<u64>,
     /// Is the request being served LW?
@@ -54,6 +58,7 @@ impl Prober {
             base,
             lwrs: Vec::new(),
             asn: 0,
+            written: BTreeMap::new(),
             ldr: Vec::new(),
             lw: false,
             renamed: Vec::new(),
@@ -70,8 +75,8 @@ impl Prober {
         })
     }
 
-    fn outdated(&self, node: &Node) -> bool {
-        let age = self.asn - node.asn;
+    fn outdated(&self, asn: u64) -> bool {
+        let age = self.asn - asn;
         age > self.rip || (age == self.rip && !self.rip_gt)
     }
 
@@ -81,7 +86,7 @@ impl Prober {
         let overlaps = |n: &Node| n.first <= b && a <= n.last;
         let kept = old
             .into_iter()
-            .filter(|n| !self.outdated(n) && !overlaps(n));
+            .filter(|n| !self.outdated(n.asn) && !overlaps(n));
         let adjacent = |n: &Node| n.last + 1 == a || n.first == b + 1;
         let (merged, rest): (Vec<Node>, Vec<Node>) = kept.partition(adjacent);
         let mut new = Node {
@@ -145,6 +150,9 @@ impl SlowScheme for Prober {
     }
 
     fn touch(&mut self, lpn: u64, write: bool, store: &Store) {
+        if write {
+            self.written.insert(lpn, self.asn);
+        }
         let waiting = self.ldr.contains(&lpn);
         if write && self.large(lpn) {
             if !take_out(&mut self.ldr, lpn) {
@@ -167,6 +175,9 @@ impl SlowScheme for Prober {
     }
 
     fn admit(&mut self, lpn: u64, store: &Store) {
+        if store.writing {
+            self.written.insert(lpn, self.asn);
+        }
         if store.writing && self.large(lpn) {
             self.base.forget_ghost(lpn);
             self.ldr.push(lpn);
@@ -211,7 +222,22 @@ impl SlowScheme for Prober {
         self.base.forget_ghost(lpn);
     }
 
+    fn streams(&self) -> Vec<(u64, u64, bool)> {
+        let state = |&lpn: &u64| {
+            let asn = self.written.get(&lpn).copied().unwrap_or(0);
+            (lpn, asn, self.outdated(asn))
+        };
+        self.ldr.iter().map(state).collect()
+    }
+
+    fn write_back_order(&self, store: &Store) -> Vec<u64> {
+        self.base.write_back_order(store)
+    }
+
     fn rename(&mut self, from: u64, to: u64, store: &Store) -> bool {
+        if let Some(asn) = self.written.get(&from).copied() {
+            self.written.insert(to, asn);
+        }
         if self.ldr.contains(&from) {
             self.base.forget_ghost(to);
             return replace(&mut self.ldr, from, to);

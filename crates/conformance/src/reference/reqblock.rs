@@ -29,6 +29,7 @@ const DRL: usize = 1;
 const SRL: usize = 2;
 
 /// Lists in the order IRL, DRL, SRL (the order of preference among equal victims), head first.
+#[derive(Clone)]
 pub struct ReqBlock {
     lists: [Vec<Block>; 3],
     blocks: u64,
@@ -40,10 +41,12 @@ pub struct ReqBlock {
     inherit_time: bool,
     origin: &'static str,
     merge: &'static str,
+    single_block: bool,
+    last_victim: u64,
 }
 
 impl ReqBlock {
-    /// Parameters of spec 10; `placement` concerns the flash alone.
+    /// Parameters of spec 10.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
@@ -69,6 +72,8 @@ impl ReqBlock {
             inherit_time: expr.word("split-insert-time", &["now", "inherit"])? == "inherit",
             origin: expr.word("origin", &["root", "direct", "none"])?,
             merge: expr.word("merge", &["first", "all", "neighbour"])?,
+            single_block: expr.word("placement", &["stripe", "single_block"])? == "single_block",
+            last_victim: 0,
         })
     }
 
@@ -226,9 +231,19 @@ impl SlowScheme for ReqBlock {
             .into_iter()
             .partition(|b| self.goes_along(&victim, list, b));
         self.lists[IRL] = kept;
+        self.last_victim = victim.id;
         let mut pages = victim.pages;
         pages.extend(gone.into_iter().flat_map(|b: Block| b.pages));
         pages
+    }
+
+    fn unit(&self) -> Option<u64> {
+        self.single_block.then_some(self.last_victim)
+    }
+
+    fn next_group(&self, store: &Store) -> Option<Vec<u64>> {
+        let any = self.lists.iter().any(|list| !list.is_empty());
+        any.then(|| self.clone().victim(None, store))
     }
 
     fn remove(&mut self, lpn: u64) {

@@ -63,6 +63,27 @@ pub trait SlowScheme {
         vec![chosen]
     }
 
+    /// Number of the unit that `victim` named last, if its pages go to one plane (D6).
+    fn unit(&self) -> Option<u64> {
+        None
+    }
+
+    /// Pages of large sequential writes: page, serial number of its last write, is it outdated?
+    /// (spec 20 C)
+    fn streams(&self) -> Vec<(u64, u64, bool)> {
+        Vec::new()
+    }
+
+    /// Pages for background layers behind those of `streams`, first one first.
+    fn write_back_order(&self, store: &Store) -> Vec<u64> {
+        self.candidates(None, store)
+    }
+
+    /// The group that leaves next if nothing else happens, of a scheme that evicts groups.
+    fn next_group(&self, _store: &Store) -> Option<Vec<u64>> {
+        None
+    }
+
     /// A resident page leaves without trace (TRIM, superseded, migrated).
     fn remove(&mut self, lpn: u64);
 

@@ -62,7 +62,7 @@ impl Store {
 
     /// Chip of a page.
     pub fn chip(&self, lpn: u64) -> usize {
-        (lpn % self.flash.chips() as u64) as usize
+        self.flash.chip(lpn)
     }
 
     /// `5*` for a dirty page, `5` for a clean one.

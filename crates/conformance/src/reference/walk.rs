@@ -2,6 +2,7 @@
 
 use super::admission::Verdict;
 use super::cache::{Evicted, ReadFill, SlowCache};
+use super::flash::{Cause, Write};
 use super::request::{Access, SlowRequest};
 use super::store::Frame;
 
@@ -20,6 +21,9 @@ impl SlowCache {
             sector_hits += u64::from((valid & access.mask).count_ones());
             let hit = valid & access.mask == access.mask;
             self.row.hits.push(hit);
+            if frame.is_some() {
+                self.accessed(access.lpn, false);
+            }
             if !hit {
                 self.read_miss(access, frame);
             } else if self.admission.as_ref().is_none_or(|a| a.read_touch) {
@@ -31,7 +35,13 @@ impl SlowCache {
     }
 
     fn read_miss(&mut self, access: Access, frame: Option<Frame>) {
-        self.flash_read(access.lpn);
+        // Without allocation, or with `requested`, nothing moves but what is asked for and absent.
+        let whole = self.read_alloc && self.fill == ReadFill::Page && self.scheme.is_some();
+        let wanted = match whole {
+            true => self.store.full(),
+            false => access.mask & !frame.unwrap_or_default().valid,
+        };
+        self.flash_read(access.lpn, wanted.count_ones());
         if self.scheme.is_none() {
             return self.log.push(format!("read{{{}}}", access.lpn));
         }
@@ -129,7 +139,7 @@ impl SlowCache {
             self.log.push(format!("flush{{{}}}", access.lpn));
             self.store.page_seq += 1;
             self.row.hits.push(false);
-            self.program(access.lpn, access.mask);
+            self.program(access.lpn, access.mask, Cause::Own, None);
             return 0;
         }
         let (scheme, store) = self.scheme();
@@ -147,6 +157,9 @@ impl SlowCache {
 
     /// New data enter the cache: merged into a resident page, or as a new page.
     fn place(&mut self, access: Access) {
+        if self.store.has(access.lpn) {
+            self.accessed(access.lpn, true);
+        }
         if let Some(frame) = self.store.frames.get_mut(&access.lpn) {
             frame.valid |= access.mask;
             frame.dirty |= access.mask;
@@ -188,7 +201,7 @@ impl SlowCache {
         self.store.page_seq += 1;
         self.row.hits.push(false);
         self.counts.bypassed_pages += 1;
-        self.program(access.lpn, access.mask);
+        self.program(access.lpn, access.mask, Cause::Own, None);
     }
 
     /// Covered sectors of cached pages become invalid without a flush: newer data exist.
@@ -209,6 +222,9 @@ impl SlowCache {
 
     /// Sectors leave a cached page; true if the page left with them.
     fn cut(&mut self, access: Access) -> bool {
+        if self.store.has(access.lpn) {
+            self.accessed(access.lpn, true);
+        }
         let Some(frame) = self.store.frames.get_mut(&access.lpn) else {
             return false;
         };
@@ -221,6 +237,7 @@ impl SlowCache {
             return true;
         }
         if was_dirty && dirty == 0 {
+            self.release(access.lpn);
             let (scheme, store) = self.scheme();
             scheme.cleaned(&[access.lpn], store);
         }
@@ -228,6 +245,7 @@ impl SlowCache {
     }
 
     pub(super) fn remove(&mut self, lpn: u64) {
+        self.release(lpn);
         self.scheme().0.remove(lpn);
         self.store.frames.remove(&lpn);
     }
@@ -250,14 +268,26 @@ impl SlowCache {
     fn evict(&mut self, incoming: u64) {
         let (scheme, store) = self.scheme();
         let mut unit = scheme.victim(Some(incoming), store);
+        let place = scheme.unit();
         unit.sort_unstable();
         assert!(!unit.is_empty(), "a victim unit holds a page");
+        let (mut inflight, mut rest) = (Vec::new(), Vec::new());
+        for &lpn in &unit {
+            match self.release(lpn) {
+                Some(token) => inflight.push((lpn, token)),
+                None => rest.push(lpn),
+            }
+        }
+        for &(_, token) in &inflight {
+            let device = self.store.flash.device();
+            device.expect("only a device has flights").adopt(token);
+        }
         let (flush, drop): (Vec<u64>, Vec<u64>) =
-            unit.iter().partition(|&&lpn| self.store.dirty(lpn));
+            rest.iter().partition(|&&lpn| self.store.dirty(lpn));
         let mut waits = String::new();
         for &lpn in &flush {
             let valid = self.store.frames[&lpn].valid;
-            if let Some(wait) = self.program(lpn, valid) {
+            if let Some(wait) = self.program(lpn, valid, Cause::Eviction, place) {
                 waits += &format!("@chip{} wait {wait}", self.store.chip(lpn));
             }
         }
@@ -267,6 +297,9 @@ impl SlowCache {
                 self.log
                     .push(format!("{word}{{{}}}{tail}", names.join(",")));
             }
+        }
+        for (lpn, _) in &inflight {
+            self.log.push(format!("inflight{{{lpn}}}"));
         }
         for lpn in &unit {
             let frame = self.store.frames.remove(lpn);
@@ -278,36 +311,53 @@ impl SlowCache {
         }
         self.counts.evictions += 1;
         self.counts.evicted_pages += unit.len() as u64;
-        self.counts.dirty_evictions += u64::from(!flush.is_empty());
-        self.counts.flushed_pages += flush.len() as u64;
+        let flushed = flush.len() + inflight.len();
+        self.counts.dirty_evictions += u64::from(flushed > 0);
+        self.counts.flushed_pages += flushed as u64;
+        self.device_counts.inflight_evictions += inflight.len() as u64;
         self.row.evictions.push(Evicted { flush, drop });
     }
 
-    pub(super) fn flash_read(&mut self, lpn: u64) {
+    pub(super) fn flash_read(&mut self, lpn: u64, sectors: u32) {
+        if !self.store.flash.mapped(lpn) {
+            self.device_counts.unmapped_reads += 1;
+            return;
+        }
         self.counts.flash_reads_host += 1;
         self.row.reads.push(lpn);
-        self.store.flash.read(lpn);
+        self.store.flash.fetch(lpn, sectors);
     }
 
     /// Programs a page of which `held` sectors are at hand; the rest is read first.
-    fn program(&mut self, lpn: u64, held: u128) -> Option<u64> {
-        if self.rmw && held != self.store.full() {
-            self.flash_read(lpn);
+    fn program(&mut self, lpn: u64, held: u128, cause: Cause, unit: Option<u64>) -> Option<u64> {
+        let partial = self.rmw && held != self.store.full();
+        let read_first = partial && self.store.flash.mapped(lpn);
+        if read_first {
+            self.counts.flash_reads_host += 1;
+            self.row.reads.push(lpn);
         }
         self.counts.flash_writes_host += 1;
         self.row.programs.push(lpn);
-        self.store.flash.program(lpn)
+        self.store.flash.write(&Write {
+            lpn,
+            cause,
+            unit,
+            read_first,
+        })
     }
 
     // ---- TRIM (D8) and FLUSH (D9) ----
 
     pub(super) fn trim(&mut self, accesses: &[Access]) {
         self.counts.trim_requests += 1;
-        if self.scheme.is_none() {
-            return;
-        }
         for &access in accesses {
             let covered = access.mask == self.store.full();
+            if covered {
+                self.store.flash.unmap(access.lpn);
+            }
+            if self.scheme.is_none() {
+                continue;
+            }
             if !self.cut(access) && covered {
                 self.scheme().0.forget_ghost(access.lpn);
             }
@@ -325,7 +375,9 @@ impl SlowCache {
             .map(|(&lpn, _)| lpn)
             .collect();
         for lpn in &dirty {
-            self.program(*lpn, frames[lpn].valid);
+            if self.release(*lpn).is_none() {
+                self.program(*lpn, frames[lpn].valid, Cause::Flush, None);
+            }
         }
         for lpn in &dirty {
             let frame = self.store.frames.get_mut(lpn);

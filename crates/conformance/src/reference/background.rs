@@ -1,0 +1,266 @@
+//! Active write-back of the slow cache (spec 20 C): pages queued, in flight, cancelled, landed.
+//!
+//! Works only over a [`SlowDevice`](super::device::SlowDevice); over other flash no channel is
+//! ever idle.
+
+use super::cache::SlowCache;
+use super::expr::Expr;
+
+/// A write-back that is queued or in flight.
+#[derive(Clone, Debug)]
+struct Flight {
+    token: u32,
+    /// The cached page it belongs to, under its present address; none once that page left or was
+    /// flushed.
+    page: Option<u64>,
+    channel: usize,
+    /// Changed since it started.
+    stale: bool,
+}
+
+/// Counters that only a device has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[allow(missing_docs)] // the names are those of the result record (spec 90)
+pub struct DeviceCounts {
+    pub background_cancels: u64,
+    pub background_stale: u64,
+    pub inflight_evictions: u64,
+    pub unmapped_reads: u64,
+}
+
+/// The layer `awb`.
+pub struct WriteBack {
+    depth: usize,
+    /// LDR alone, or then the base too.
+    ldr_only: bool,
+    wait_for_partial: bool,
+    keep_clean: bool,
+    cancel_on_reads: bool,
+    flights: Vec<Flight>,
+}
+
+impl WriteBack {
+    /// Parameters of spec 20 C.
+    ///
+    /// # Errors
+    /// An unknown parameter or a bad value.
+    pub fn new(expr: &Expr) -> Result<WriteBack, String> {
+        expr.keys(&["scope", "depth", "partial", "after", "cancel-on"])?;
+        let prober = expr.has("prober");
+        let scopes = match prober {
+            true => ["ldr", "ldr_then_base"],
+            false => ["ldr_then_base", "ldr"],
+        };
+        Ok(WriteBack {
+            depth: expr.number("depth", 2, 1)? as usize,
+            ldr_only: expr.word("scope", &scopes)? == "ldr",
+            wait_for_partial: expr.word("partial", &["wait", "write"])? == "wait",
+            keep_clean: expr.word("after", &["remove", "keep_clean"])? == "keep_clean",
+            cancel_on_reads: expr.word("cancel-on", &["any", "write"])? == "any",
+            flights: Vec::new(),
+        })
+    }
+
+    fn of_page(&self, lpn: u64) -> Option<usize> {
+        self.flights.iter().position(|f| f.page == Some(lpn))
+    }
+}
+
+impl SlowCache {
+    /// Everything due at or before `until` happens, in time order, each instant followed by
+    /// background issue.
+    pub fn pass_time(&mut self, until: u64) {
+        while let Some(at) = self.store.flash.device().and_then(|d| d.next_instant(until)) {
+            self.store.now = at;
+            self.store.flash.advance(at);
+            if let Some(device) = self.store.flash.device() {
+                device.advance_to(at);
+            }
+            self.issue();
+        }
+        self.store.now = until;
+        self.store.flash.advance(until);
+        if let Some(device) = self.store.flash.device() {
+            device.advance_to(until);
+        }
+        self.drop_translations();
+    }
+
+    /// All work ends.
+    pub fn drain(&mut self) {
+        while let Some(at) = (self.store.flash.device()).and_then(|d| d.next_instant(u64::MAX)) {
+            self.pass_time(at);
+        }
+    }
+
+    /// Pages whose write-back ended leave or are clean, then idle channels get work; again if some
+    /// of that work took no time at all.
+    pub(super) fn issue(&mut self) {
+        loop {
+            let landed = self.land();
+            let queued = self.issue_once();
+            if !landed && !queued {
+                break;
+            }
+        }
+    }
+
+    fn land(&mut self) -> bool {
+        let Some(mut back) = self.background.take() else {
+            return false;
+        };
+        let flights = std::mem::take(&mut back.flights);
+        let (ended, flying): (Vec<Flight>, Vec<Flight>) = (flights.into_iter())
+            .partition(|f| self.store.flash.device().is_some_and(|d| d.has_ended(f.token)));
+        back.flights = flying;
+        for flight in &ended {
+            let Some(lpn) = flight.page else { continue };
+            if flight.stale {
+                self.device_counts.background_stale += 1;
+            } else if back.keep_clean {
+                let frame = self.store.frames.get_mut(&lpn);
+                frame.expect("a page in flight is cached").dirty = 0;
+                let (scheme, store) = self.scheme();
+                scheme.cleaned(&[lpn], store);
+            } else {
+                self.scheme().0.remove(lpn);
+                self.store.frames.remove(&lpn);
+            }
+        }
+        self.background = Some(back);
+        !ended.is_empty()
+    }
+
+    fn issue_once(&mut self) -> bool {
+        let Some(mut back) = self.background.take() else {
+            return false;
+        };
+        let mut any = false;
+        let channels = self.store.flash.device().map_or(0, |d| d.channels());
+        for channel in 0..channels {
+            if !self.store.flash.device().is_some_and(|d| d.is_idle(channel)) {
+                continue;
+            }
+            while back.flights.iter().filter(|f| f.channel == channel).count() < back.depth {
+                let pages = self.choose(&back, channel);
+                if pages.is_empty() {
+                    break;
+                }
+                for lpn in pages {
+                    any = true;
+                    self.queue(&mut back, lpn, channel);
+                }
+            }
+        }
+        self.background = Some(back);
+        any
+    }
+
+    /// The next page to write back on `channel`, or the next group.
+    fn choose(&mut self, back: &WriteBack, channel: usize) -> Vec<u64> {
+        let here: Vec<u64> = (self.store.frames.keys().copied().collect::<Vec<_>>().into_iter())
+            .filter(|&x| self.store.flash.device().is_some_and(|d| d.channel(x) == channel))
+            .collect();
+        let store = &self.store;
+        let Some(scheme) = &self.scheme else {
+            return Vec::new();
+        };
+        let free = |x: u64| store.dirty(x) && back.of_page(x).is_none();
+        let streams = scheme.streams();
+        let ready = |(x, _, outdated): &&(u64, u64, bool)| {
+            let eligible = *outdated || store.whole(*x) || !back.wait_for_partial;
+            eligible && free(*x) && here.contains(x)
+        };
+        if let Some(first) = streams.iter().filter(ready).min_by_key(|s| (s.1, s.0)) {
+            return vec![first.0];
+        }
+        if back.ldr_only {
+            return Vec::new();
+        }
+        let order = scheme.write_back_order(store);
+        if let Some(&first) = order.iter().find(|x| free(**x) && here.contains(x)) {
+            return vec![first];
+        }
+        let Some(group) = scheme.next_group(store) else {
+            return Vec::new();
+        };
+        let busy = group.iter().any(|&x| back.of_page(x).is_some());
+        let Some(first) = group.iter().min().filter(|_| !busy) else {
+            return Vec::new();
+        };
+        let mut pages: Vec<u64> = group.iter().copied().filter(|&x| free(x)).collect();
+        pages.sort_unstable();
+        match here.contains(first) {
+            true => pages,
+            false => Vec::new(),
+        }
+    }
+
+    fn queue(&mut self, back: &mut WriteBack, lpn: u64, channel: usize) {
+        let read_first = self.rmw && !self.store.whole(lpn) && self.store.flash.mapped(lpn);
+        self.counts.flash_reads_host += u64::from(read_first);
+        let device = self.store.flash.device();
+        let token = device
+            .expect("only a device has idle channels")
+            .write_back(lpn, read_first);
+        back.flights.push(Flight {
+            token,
+            page: Some(lpn),
+            channel,
+            stale: false,
+        });
+    }
+
+    /// A host request touches a cached page; `change` tells a write, TRIM or rename from a read.
+    pub(super) fn accessed(&mut self, lpn: u64, change: bool) {
+        let Some(mut back) = self.background.take() else {
+            return;
+        };
+        if let Some(i) = back.of_page(lpn) {
+            if self.started(&back.flights[i]) {
+                back.flights[i].stale |= change;
+            } else if change || back.cancel_on_reads {
+                self.cancel(&mut back, i);
+            }
+        }
+        self.background = Some(back);
+    }
+
+    fn started(&mut self, flight: &Flight) -> bool {
+        let device = self.store.flash.device();
+        device.is_some_and(|d| d.has_started(flight.token))
+    }
+
+    fn cancel(&mut self, back: &mut WriteBack, i: usize) {
+        let flight = back.flights.remove(i);
+        let device = self.store.flash.device();
+        let read_too = device.is_some_and(|d| d.cancel(flight.token));
+        self.counts.flash_reads_host -= u64::from(read_too);
+        self.device_counts.background_cancels += 1;
+    }
+
+    /// The page leaves or is flushed: its write-back, if it is in flight and current.
+    pub(super) fn release(&mut self, lpn: u64) -> Option<u32> {
+        let mut back = self.background.take()?;
+        let mut current = None;
+        if let Some(i) = back.of_page(lpn) {
+            if self.started(&back.flights[i]) {
+                let flight = &mut back.flights[i];
+                flight.page = None;
+                current = (!flight.stale).then_some(flight.token);
+            } else {
+                self.cancel(&mut back, i);
+            }
+        }
+        self.background = Some(back);
+        current
+    }
+
+    /// The page has a new address.
+    pub(super) fn readdress(&mut self, from: u64, to: u64) {
+        let flights = self.background.iter_mut().flat_map(|b| &mut b.flights);
+        for flight in flights.filter(|f| f.page == Some(from)) {
+            flight.page = Some(to);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Equations 1 to 4 of ECR (spec 40), written out.
+
+use destage_device::nand::Kind;
+
+use super::expr::Expr;
+
+/// Keys of the cost equation.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    with_transfer: bool,
+    remaining: bool,
+    oracle: bool,
+    summary: u64,
+}
+
+impl Default for Cost {
+    fn default() -> Cost {
+        Cost {
+            with_transfer: true,
+            remaining: false,
+            oracle: false,
+            summary: 213_200,
+        }
+    }
+}
+
+/// The state of a chip.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // the symbols of spec 40
+pub struct Queue {
+    pub drain: u64,
+    pub reads: u64,
+    pub writes: u64,
+    /// Kind of the host operation in service.
+    pub in_service: Option<Kind>,
+    pub residual: u64,
+    pub t_read: u64,
+    pub t_program: u64,
+    pub t_erase: u64,
+    pub transfer: u64,
+    pub pages_per_block: u64,
+    pub free: u64,
+    pub threshold: u64,
+    pub frontier_free: u64,
+}
+
+impl Cost {
+    /// The keys of the chip-aware layer of an expression.
+    ///
+    /// # Errors
+    /// A value that is none.
+    pub fn new(expr: &Expr) -> Result<Cost, String> {
+        Ok(Cost {
+            with_transfer: expr.word("xfer", &["included", "excluded"])? == "included",
+            remaining: expr.word("residual", &["full", "remaining"])? == "remaining",
+            oracle: expr.word("cqct", &["equation", "oracle"])? == "oracle",
+            ..Cost::default()
+        })
+    }
+
+    /// CQCT. No block would be picked for GC, so N_vp is 0.
+    pub fn weigh(&self, q: &Queue) -> u64 {
+        if self.oracle {
+            return q.drain;
+        }
+        let transfer = if self.with_transfer { q.transfer } else { 0 };
+        let (l_r, l_w) = (q.t_read + transfer, q.t_program + transfer);
+        let int = |x: u64| i128::from(x);
+        let s = int(q.free) - int(q.writes) <= int(q.threshold);
+        let t_gc = if s { q.t_erase } else { 0 };
+        let beyond = int(q.writes) - (int(q.frontier_free) - 1);
+        let n_sp = match beyond < 0 {
+            true => 0,
+            false => 1 + beyond as u64 / (q.pages_per_block - 1).max(1),
+        };
+        let queued = match (self.remaining, q.in_service) {
+            (true, Some(Kind::Read)) => l_r * (q.reads - 1) + q.residual + l_w * q.writes,
+            (true, Some(Kind::Program)) => l_r * q.reads + l_w * (q.writes - 1) + q.residual,
+            _ => l_r * q.reads + l_w * q.writes,
+        };
+        queued + t_gc + self.summary * n_sp
+    }
+}

@@ -1,0 +1,493 @@
+//! A slow device with time: the state-per-operation array, a plain page map, and the rules of spec
+//! 00 section 2 that say when a request is complete.
+//!
+//! Nothing is added up while time passes. Every request keeps the list of operations it waits for,
+//! and completions are read off that list when the run is over.
+
+use std::collections::BTreeMap;
+
+use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder};
+use destage_device::nand::{Class, Command, Config, Discipline, Kind, OpTimes, Sink, Timing};
+use destage_types::{ChannelId, ChipId, Nanos, Op, Picos};
+
+use super::cqct::{Cost, Queue};
+use super::flash::{Cause, Flash, Write};
+use super::nand::Reference;
+use super::pagemap::SlowMap;
+
+/// What an operation does for whom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Purpose {
+    /// Data for a request, or old data before a program.
+    Read,
+    /// Data of the host on their way to flash.
+    Program(Cause),
+    /// A background write-back.
+    WriteBack,
+    /// Old data before a write-back.
+    ReadForWriteBack,
+    Summary,
+}
+
+/// One operation, kept for ever.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    purpose: Purpose,
+    lpn: u64,
+    /// Request that issued it; background work has none.
+    request: Option<u64>,
+    enqueued: u64,
+    number: u64,
+    times: Option<OpTimes>,
+    ended: bool,
+    /// The read before a write-back.
+    before: Option<u32>,
+}
+
+/// What a request waits for.
+#[derive(Clone, Copy, Debug)]
+enum Wait {
+    Transfer(u32),
+    End(u32),
+}
+
+#[derive(Clone, Debug)]
+struct Request {
+    index: u64,
+    op: Op,
+    arrival: u64,
+    pages: u64,
+    waits: Vec<Wait>,
+}
+
+/// When a program ran.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct SlowProgram {
+    /// The page.
+    pub lpn: u64,
+    /// Request that issued it; `None` for background work.
+    pub request: Option<u64>,
+    /// When it was queued, started, had its data, and ended.
+    pub times: [u64; 4],
+}
+
+#[derive(Default)]
+struct Entries {
+    all: Vec<Entry>,
+    /// Write-backs that started since the device looked.
+    started: Vec<u32>,
+}
+
+impl Sink for Entries {
+    fn timed(&mut self, token: u32, times: OpTimes) {
+        let entry = &mut self.all[token as usize];
+        entry.times = Some(times);
+        if entry.purpose == Purpose::WriteBack {
+            self.started.push(token);
+        }
+    }
+
+    fn ended(&mut self, token: u32, _at: Nanos) {
+        self.all[token as usize].ended = true;
+    }
+}
+
+/// The device.
+pub struct SlowDevice {
+    config: DeviceConfig,
+    array: Reference,
+    map: SlowMap,
+    entries: Entries,
+    requests: Vec<Request>,
+    /// Last demand program of every page.
+    last_program: BTreeMap<u64, u64>,
+    /// Evictions that found their write-back in flight.
+    adopted: u64,
+    now: u64,
+    /// How chip-aware schemes weigh the queues.
+    pub cost: Cost,
+    /// Summary pages.
+    pub summaries: u64,
+    /// Write-backs started.
+    pub write_backs: u64,
+}
+
+fn time(key: Picos) -> Nanos {
+    Nanos(key.0.div_ceil(1000))
+}
+
+impl SlowDevice {
+    /// A device at rest at time 0, nothing mapped.
+    pub fn new(config: &DeviceConfig) -> SlowDevice {
+        let c = config;
+        let timing = Timing {
+            t_cmd_read: time(c.t_cmd_read),
+            t_cmd_program: time(c.t_cmd_program),
+            t_cmd_erase: time(c.t_cmd_erase),
+            t_read: time(c.t_read),
+            t_program: time(c.t_program),
+            t_erase: time(c.t_erase),
+            t_ready: time(c.t_ready),
+        };
+        let map = SlowMap::new(c);
+        let array = Config {
+            channels: c.geometry.channels,
+            chips_per_channel: map.chips() as u32 / c.geometry.channels,
+            timing,
+            discipline: match c.queue {
+                QueueOrder::Fifo => Discipline::Fifo,
+                QueueOrder::ReadFirst => Discipline::ReadFirst,
+            },
+            watch_idle: false,
+        };
+        SlowDevice {
+            config: c.clone(),
+            array: Reference::new(&array),
+            map,
+            entries: Entries::default(),
+            requests: Vec::new(),
+            last_program: BTreeMap::new(),
+            adopted: 0,
+            now: 0,
+            cost: Cost::default(),
+            summaries: 0,
+            write_backs: 0,
+        }
+    }
+
+    /// Maps pages that are not mapped yet, without time.
+    pub fn precondition(&mut self, pages: impl IntoIterator<Item = u64>) {
+        for lpn in pages {
+            if !self.map.chip_of_page.contains_key(&lpn) {
+                self.map.write(lpn, None);
+            }
+        }
+    }
+
+    // ---- time ----
+
+    /// When something happens next, if no later than `until`.
+    pub fn next_instant(&self, until: u64) -> Option<u64> {
+        let next = self.array.next_event_time();
+        (next != Nanos::NEVER && next.0 <= until).then_some(next.0)
+    }
+
+    /// Lets time pass up to `until`.
+    pub fn advance_to(&mut self, until: u64) {
+        self.now = until;
+        self.array.advance(Nanos(until), &mut self.entries);
+        self.note_starts();
+        self.array.forget_gone();
+    }
+
+    /// The mapping changes when a write-back starts (spec 00, "Mapping").
+    fn note_starts(&mut self) {
+        for token in std::mem::take(&mut self.entries.started) {
+            self.write_backs += 1;
+            let lpn = self.entries.all[token as usize].lpn;
+            let (chip, summary) = self.map.write(lpn, None);
+            if summary {
+                self.summary(chip);
+            }
+        }
+    }
+
+    // ---- operations ----
+
+    fn submit(
+        &mut self,
+        purpose: Purpose,
+        lpn: u64,
+        command: Command,
+        after: Option<u64>,
+        before: Option<u32>,
+    ) -> u32 {
+        let token = self.entries.all.len() as u32;
+        let background = command.class == Class::Background || purpose == Purpose::Summary;
+        let request = self.requests.last().filter(|_| !background);
+        self.entries.all.push(Entry {
+            purpose,
+            lpn,
+            request: request.map(|r| r.index),
+            enqueued: self.now,
+            number: 0,
+            times: None,
+            ended: false,
+            before,
+        });
+        let command = Command { token, ..command };
+        let number = self
+            .array
+            .submit_after(Nanos(self.now), command, after, &mut self.entries);
+        self.entries.all[token as usize].number = number;
+        self.note_starts();
+        token
+    }
+
+    fn transfer(&self, sectors: u32) -> Nanos {
+        let bytes = u64::from(sectors) * u64::from(self.config.sector_bytes);
+        Nanos((bytes * self.config.t_byte.0).div_ceil(1000))
+    }
+
+    fn page_transfer(&self) -> Nanos {
+        self.transfer(self.config.geometry.page.sectors())
+    }
+
+    fn host_read(&mut self, lpn: u64, sectors: u32) -> u32 {
+        let chip = ChipId(self.map.chip_of_page[&lpn] as u32);
+        let command = Command::read(chip, self.transfer(sectors), 0);
+        // Whatever the discipline: after a pending program of the page.
+        let after = self.last_program.get(&lpn).copied();
+        self.submit(Purpose::Read, lpn, command, after, None)
+    }
+
+    fn summary(&mut self, chip: usize) {
+        self.summaries += 1;
+        let command = Command::program(ChipId(chip as u32), self.transfer(1), 0);
+        self.submit(Purpose::Summary, u64::MAX, command, None, None);
+    }
+
+    fn wait(&mut self, wait: Wait) {
+        let request = self.requests.last_mut().expect("a request is open");
+        request.waits.push(wait);
+    }
+
+    /// What the open request waits for of a program; nothing under `issue`.
+    fn wait_rule(&self, cause: Cause) -> EvictWait {
+        let reading = self.requests.last().is_some_and(|r| r.op == Op::Read);
+        match (cause, self.config.evict_wait) {
+            (Cause::Flush, _) => EvictWait::ProgramDone,
+            (Cause::Own, EvictWait::Issue) => EvictWait::ProgramDone,
+            (Cause::Own, rule) => rule,
+            (Cause::Eviction, rule) => match self.config.evict_wait_read {
+                EvictWaitRead::Issue if reading => EvictWait::Issue,
+                _ => rule,
+            },
+        }
+    }
+
+    // ---- write-back ----
+
+    /// Is the channel idle in the sense of spec 20 C?
+    pub fn is_idle(&self, channel: usize) -> bool {
+        self.array.is_channel_idle(ChannelId(channel as u32))
+    }
+
+    /// Number of channels.
+    pub fn channels(&self) -> usize {
+        self.config.geometry.channels as usize
+    }
+
+    /// Channel of a page by static allocation.
+    pub fn channel(&self, lpn: u64) -> usize {
+        self.map.static_chip(lpn) % self.channels()
+    }
+
+    /// Queues a background program, with a background read of the old page before it if told so.
+    pub fn write_back(&mut self, lpn: u64, read_first: bool) -> u32 {
+        let page = self.page_transfer();
+        let background = |command: Command| command.class(Class::Background);
+        let mut before = None;
+        if read_first {
+            let chip = ChipId(self.map.chip_of_page[&lpn] as u32);
+            let read = background(Command::read(chip, page, 0));
+            let after = self.last_program.get(&lpn).copied();
+            before = Some(self.submit(Purpose::ReadForWriteBack, lpn, read, after, None));
+        }
+        let chip = ChipId(self.map.static_chip(lpn) as u32);
+        let program = background(Command::program(chip, page, 0));
+        let after = before.map(|read| self.entries.all[read as usize].number);
+        self.submit(Purpose::WriteBack, lpn, program, after, before)
+    }
+
+    /// Has the write-back started?
+    pub fn has_started(&self, token: u32) -> bool {
+        self.entries.all[token as usize].times.is_some()
+    }
+
+    /// Has the write-back ended?
+    pub fn has_ended(&self, token: u32) -> bool {
+        self.entries.all[token as usize].ended
+    }
+
+    /// Takes a write-back that has not started back; true if the read before it went with it.
+    pub fn cancel(&mut self, token: u32) -> bool {
+        let entry = self.entries.all[token as usize];
+        let now = Nanos(self.now);
+        let gone = self.array.cancel(now, entry.number, &mut self.entries);
+        assert!(gone, "only what has not started is cancelled");
+        let read = entry.before.map(|read| self.entries.all[read as usize]);
+        let read = read.is_some_and(|r| self.array.cancel(now, r.number, &mut self.entries));
+        self.note_starts();
+        read
+    }
+
+    /// A write-back in flight counts as caused by the open request.
+    pub fn adopt(&mut self, token: u32) {
+        self.adopted += 1;
+        if self.wait_rule(Cause::Eviction) != EvictWait::Issue {
+            self.wait(Wait::End(token));
+        }
+    }
+
+    // ---- results ----
+
+    /// Completion of every request, by index. All work must have ended.
+    pub fn completions(&self) -> BTreeMap<u64, u64> {
+        let dram = time(self.config.t_dram).0;
+        let end = |r: &Request| {
+            let services = match self.config.dram {
+                Dram::PerRequest => 1,
+                Dram::PerPage => r.pages.max(1),
+            };
+            let times = |token: u32| {
+                let times = self.entries.all[token as usize].times;
+                times.expect("all work has ended")
+            };
+            let waits = r.waits.iter().map(|wait| match *wait {
+                Wait::Transfer(token) => times(token).last_transfer.0,
+                Wait::End(token) => times(token).end.0,
+            });
+            waits.fold(r.arrival + services * dram, u64::max)
+        };
+        self.requests.iter().map(|r| (r.index, end(r))).collect()
+    }
+
+    /// All programs of host data, sorted.
+    pub fn programs(&self) -> Vec<SlowProgram> {
+        let program = |e: &Entry| {
+            let wanted = matches!(e.purpose, Purpose::Program(_) | Purpose::WriteBack);
+            let times = e.times.filter(|_| wanted)?;
+            Some(SlowProgram {
+                lpn: e.lpn,
+                request: e.request,
+                times: [
+                    e.enqueued,
+                    times.start.0,
+                    times.last_transfer.0,
+                    times.end.0,
+                ],
+            })
+        };
+        let mut programs: Vec<SlowProgram> = self.entries.all.iter().filter_map(program).collect();
+        programs.sort_unstable();
+        programs
+    }
+
+    /// Sum and number of the waiting times of programs caused by evictions.
+    pub fn evict_wait(&self) -> (u64, u64) {
+        let caused = self.entries.all.iter();
+        let caused = caused.filter(|e| e.purpose == Purpose::Program(Cause::Eviction));
+        let waits = caused.filter_map(|e| e.times.map(|t| t.start.0 - e.enqueued));
+        waits.fold((0, self.adopted), |(sum, n), wait| (sum + wait, n + 1))
+    }
+}
+
+impl Flash for SlowDevice {
+    fn chips(&self) -> usize {
+        self.map.chips()
+    }
+
+    fn chip(&self, lpn: u64) -> usize {
+        self.map.static_chip(lpn)
+    }
+
+    fn cqct(&self, chip: usize) -> u64 {
+        let id = ChipId(chip as u32);
+        let page = self.page_transfer();
+        let c = &self.config;
+        self.cost.weigh(&Queue {
+            drain: self.array.drain_time(id, Class::Gc).0,
+            reads: self.array.host_count(id, Kind::Read).into(),
+            writes: self.array.host_count(id, Kind::Program).into(),
+            in_service: match self.array.in_service(id) {
+                Some((kind, Class::Host)) => Some(kind),
+                _ => None,
+            },
+            residual: self.array.residual(id).0,
+            t_read: (time(c.t_read) + time(c.t_ready)).0,
+            t_program: time(c.t_program).0,
+            t_erase: time(c.t_erase).0,
+            transfer: page.0,
+            pages_per_block: c.geometry.pages_per_block.into(),
+            free: self.map.free_pages(chip),
+            threshold: c.gc_threshold_pages_per_chip(),
+            frontier_free: self.map.frontier_free_pages(chip),
+        })
+    }
+
+    fn in_gc(&self, _chip: usize) -> bool {
+        false
+    }
+
+    fn begin(&mut self, index: u64, op: Op) {
+        let mut waits = Vec::new();
+        if op == Op::Flush {
+            // All programs of host data in flight: queued demand ones, started background ones.
+            for (token, entry) in self.entries.all.iter().enumerate() {
+                let in_flight = match entry.purpose {
+                    Purpose::Program(_) => true,
+                    Purpose::WriteBack => entry.times.is_some(),
+                    _ => false,
+                };
+                if in_flight {
+                    waits.push(Wait::End(token as u32));
+                }
+            }
+        }
+        self.requests.push(Request {
+            index,
+            op,
+            arrival: self.now,
+            pages: 0,
+            waits,
+        });
+    }
+
+    fn end(&mut self, pages: u64) {
+        let request = self.requests.last_mut().expect("a request is open");
+        request.pages = pages;
+    }
+
+    fn mapped(&self, lpn: u64) -> bool {
+        self.map.chip_of_page.contains_key(&lpn)
+    }
+
+    fn read(&mut self, lpn: u64) {
+        self.fetch(lpn, self.config.geometry.page.sectors());
+    }
+
+    fn fetch(&mut self, lpn: u64, sectors: u32) {
+        let token = self.host_read(lpn, sectors);
+        self.wait(Wait::End(token));
+    }
+
+    fn write(&mut self, write: &Write) -> Option<u64> {
+        let lpn = write.lpn;
+        let sectors = self.config.geometry.page.sectors();
+        let before = write.read_first.then(|| self.host_read(lpn, sectors));
+        let (chip, summary) = self.map.write(lpn, write.unit);
+        let command = Command::program(ChipId(chip as u32), self.page_transfer(), 0);
+        let after = before.map(|read| self.entries.all[read as usize].number);
+        let token = self.submit(Purpose::Program(write.cause), lpn, command, after, before);
+        let number = self.entries.all[token as usize].number;
+        self.last_program.insert(lpn, number);
+        match self.wait_rule(write.cause) {
+            EvictWait::ProgramDone => self.wait(Wait::End(token)),
+            EvictWait::TransferDone => self.wait(Wait::Transfer(token)),
+            EvictWait::Issue => {}
+        }
+        if summary {
+            self.summary(chip);
+        }
+        None
+    }
+
+    fn unmap(&mut self, lpn: u64) {
+        self.map.chip_of_page.remove(&lpn);
+    }
+
+    fn device(&mut self) -> Option<&mut SlowDevice> {
+        Some(self)
+    }
+}
