@@ -69,7 +69,12 @@ impl SlowScheme for Arc {
     }
 
     fn take(&mut self, lpn: u64, _store: &Store) {
-        if take_out(&mut self.t1, lpn) {
+        let ghost = |x: u64| self.b1.contains(&x) || self.b2.contains(&x);
+        let known = self.adapted.is_some_and(ghost);
+        let fills = self.t1.len() >= self.capacity && self.t1.last() == Some(&lpn);
+        if !known && fills {
+            self.t1.pop(); // case IV: T1 alone fills the cache, its tail is not remembered
+        } else if take_out(&mut self.t1, lpn) {
             self.b1.insert(0, lpn);
         } else if take_out(&mut self.t2, lpn) {
             self.b2.insert(0, lpn);

@@ -204,7 +204,7 @@ impl SlowCache {
         }
         let scheme = match expr.name.as_str() {
             "none" => None,
-            _ => Some(build(expr, config.capacity, config.flash.chips())?),
+            _ => Some(build(expr, config.capacity, config.flash.chips(), page)?),
         };
         Ok(SlowCache {
             store: Store {

@@ -180,8 +180,10 @@ impl SlowScheme for Ecr {
 
     fn remove(&mut self, lpn: u64) {
         self.touched.remove(&lpn);
-        if !take_out(&mut self.clean, lpn) {
-            let chip = (lpn % self.inner.len() as u64) as usize;
+        let chip = (lpn % self.inner.len() as u64) as usize;
+        if take_out(&mut self.clean, lpn) {
+            self.inner[chip].forget_ghost(lpn); // of the time when it was dirty
+        } else {
             self.inner[chip].remove(lpn);
         }
     }

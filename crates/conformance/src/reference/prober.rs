@@ -42,17 +42,17 @@ pub struct Prober {
 }
 
 impl Prober {
-    /// Parameters of spec 20 A and B.
+    /// Parameters of spec 20 A and B, on pages of `page` bytes.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, base: Box<dyn SlowScheme>) -> Result<Prober, String> {
+    pub fn new(expr: &Expr, page: u64, base: Box<dyn SlowScheme>) -> Result<Prober, String> {
         let own = ["ssp", "rip", "rip-cmp", "asn-counts", "ldr", "ldr-evict"];
         let more = ["ldr-read-hit", "ldr-skip-partial", "cac-updates"];
         expr.keys(&[own.as_slice(), more.as_slice()].concat())?;
         let ssp = match expr.params.get("ssp") {
             Some(v) if v.bytes().all(|b| b.is_ascii_digit()) => expr.number("ssp", 256, 1)?,
-            _ => expr.number("ssp", 128 << 10, 4096)? / 512,
+            _ => expr.number("ssp", 128 << 10, page)? / 512,
         };
         Ok(Prober {
             base,

@@ -108,12 +108,17 @@ pub trait SlowScheme {
     fn state(&self, store: &Store) -> String;
 }
 
-/// Builds everything below the mapping and admission layers.
+/// Builds everything below the mapping and admission layers, on pages of `page` bytes.
 ///
 /// # Errors
 /// An unknown scheme, an unknown parameter or a bad value.
-pub fn build(expr: &Expr, capacity: usize, chips: usize) -> Result<Box<dyn SlowScheme>, String> {
-    let inner = |c: usize| expr.wrapped().and_then(|e| build(e, c, chips));
+pub fn build(
+    expr: &Expr,
+    capacity: usize,
+    chips: usize,
+    page: u64,
+) -> Result<Box<dyn SlowScheme>, String> {
+    let inner = |c: usize| expr.wrapped().and_then(|e| build(e, c, chips, page));
     Ok(match expr.name.as_str() {
         "fifo" => expr.keys(&[]).map(|()| Box::new(Fifo::default()))?,
         "lru" => expr.keys(&[]).map(|()| Box::new(Lru::default()))?,
@@ -127,7 +132,7 @@ pub fn build(expr: &Expr, capacity: usize, chips: usize) -> Result<Box<dyn SlowS
         "req-block" => Box::new(ReqBlock::new(expr)?),
         "belady" => Box::new(Belady::new(expr)?),
         "ecr-eps" | "cflru-eps" => Box::new(ChipLru::new(expr)?),
-        "prober" => Box::new(Prober::new(expr, inner(capacity)?)?),
+        "prober" => Box::new(Prober::new(expr, page, inner(capacity)?)?),
         "gcar" => Box::new(Gcar::new(expr, inner(capacity)?)?),
         "ecr" => {
             let share = expr.word("inner-capacity", &["total", "share"])? == "share";

@@ -75,6 +75,11 @@ impl SlowCache {
         self.classify(request, accesses);
         let bytes = request.sectors() * 512;
         let sector_hits = match self.admission.take() {
+            None if self.goes_past(accesses) => {
+                self.invalidate(accesses);
+                accesses.iter().for_each(|&a| self.bypass(a));
+                0
+            }
             None => {
                 let mut hits = 0;
                 for (i, &access) in accesses.iter().enumerate() {
@@ -110,6 +115,15 @@ impl SlowCache {
             }
         }
         self.finish(request, sector_hits);
+    }
+
+    /// Does the scheme send every page of the request to flash?
+    fn goes_past(&mut self, accesses: &[Access]) -> bool {
+        if self.scheme.is_none() {
+            return false;
+        }
+        let (scheme, store) = self.scheme();
+        accesses.iter().all(|a| scheme.bypasses(a.lpn, store))
     }
 
     /// Carries out the verdict of the admission layer; how many sectors were cached.

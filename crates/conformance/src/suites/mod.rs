@@ -61,6 +61,11 @@ impl Case {
             true => 8,
             false => [1, 4, 16, 32, 128][pick(rng, 5)],
         };
+        // A size in bytes can be too small for a large page (ssp below one page).
+        let spp = match Config::new(4096, spp).check(expr).is_ok() {
+            true => spp,
+            false => 8,
+        };
         let layouts = [(1, 1), (1, 1), (1, 3), (2, 2), (2, 4)];
         let (channels, chips) = layouts[pick(rng, layouts.len())];
         let mut config = Config {

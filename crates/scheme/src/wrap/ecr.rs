@@ -295,8 +295,11 @@ impl<S: Scheme> Scheme for Ecr<S> {
 
     #[inline]
     fn remove(&mut self, slot: Slot, why: Why, v: &View) {
-        if let Some(policy) = self.inner.get_mut(self.pages.list_of(slot)) {
-            policy.remove(slot, why, v);
+        match self.inner.get_mut(self.pages.list_of(slot)) {
+            Some(policy) => policy.remove(slot, why, v),
+            // A clean page may have a ghost among the dirty ones of its chip.
+            None if why == Why::Gone => self.forget(v.frames.lpn(slot), v),
+            None => {}
         }
         self.pages.remove(slot);
     }

@@ -87,9 +87,9 @@ impl<S: Build> Build for Gcar<S> {
 }
 
 impl<S: Scheme> Scheme for Gcar<S> {
-    forward!(inner: rename_plan rename request request_done admit_request admit_page full expect
-        insert touch remove cleaned forget size candidates next_group flush_candidates background cancels
-        measures conformance);
+    forward!(inner: rename_plan tracks_updates rename request request_done admit_request
+        admit_page admit_read full expect insert touch foresee remove cleaned forget size
+        candidates next_group flush_candidates background cancels measures conformance);
 
     #[inline]
     fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {

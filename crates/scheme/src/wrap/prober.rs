@@ -39,6 +39,8 @@ pub struct Prober<S> {
     ldr: Ldr,
     /// Is the request in service LWdata?
     large: bool,
+    /// The base needs no (further) call to adapt to the page that comes in.
+    adapted: bool,
     /// Cached pages that were renamed for the request in service, sorted; empty unless exempt.
     renamed: Vec<Lpn>,
     scratch: Vec<Slot>,
@@ -65,6 +67,7 @@ impl<S: Scheme> Prober<S> {
             queue: Lwrs::new(options.ssp, window),
             ldr: Ldr::new(capacity, channels),
             large: false,
+            adapted: true,
             renamed: Vec::new(),
             scratch: Vec::with_capacity(capacity),
             #[cfg(any(test, feature = "conformance"))]
@@ -142,13 +145,13 @@ impl<S: Scheme> Prober<S> {
         }
     }
 
-    /// An LDR page becomes regular data: admitted, then touched (PR-5). It is admitted as clean
-    /// or dirty as it is, so that the base's state agrees with the frames when it is touched.
+    /// An LDR page becomes regular data: admitted, then touched (PR-5). A dirty page that is read
+    /// is admitted as the dirty page it is.
     fn make_regular(&mut self, slot: Slot, a: &Access, v: &View) {
         self.ldr.remove(slot, v);
         let dirty = v.frames.is_dirty(slot);
         let admitted = Access {
-            op: if dirty { Op::Write } else { Op::Read },
+            op: if dirty { Op::Write } else { a.op },
             ..*a
         };
         self.inner.expect(&admitted, v);
@@ -179,7 +182,8 @@ impl<S: Build> Build for Prober<S> {
 }
 
 impl<S: Scheme> Scheme for Prober<S> {
-    forward!(inner: rename_plan full forget next_group background cancels list_pages);
+    forward!(inner: rename_plan tracks_updates admit_read full foresee forget next_group background
+        cancels list_pages);
 
     fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
         if slot.is_some() && self.options.cac_updates == CacUpdates::Exempt {
@@ -229,9 +233,9 @@ impl<S: Scheme> Scheme for Prober<S> {
 
     #[inline]
     fn expect(&mut self, a: &Access, v: &View) {
-        if self.is_large(a) {
-            self.inner.forget(a.lpn, v);
-        } else {
+        // The base is asked for a victim on behalf of LWdata, but never gets the page.
+        self.adapted = !self.is_large(a);
+        if self.adapted {
             self.inner.expect(a, v);
         }
     }
@@ -239,7 +243,9 @@ impl<S: Scheme> Scheme for Prober<S> {
     #[inline]
     fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
         self.ldr.stamp(slot, self.queue.asn());
+        self.adapted = true;
         if self.is_large(a) {
+            self.inner.forget(a.lpn, v);
             self.ldr.push(slot, v);
         } else {
             self.inner.insert(slot, a, v);
@@ -299,12 +305,15 @@ impl<S: Scheme> Scheme for Prober<S> {
 
     #[inline]
     fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
-        if self.ldr.is_empty() {
-            return self.inner.victim(a, v, out);
-        }
-        match self.find_in_ldr(|s| !self.is_spared(s, v)) {
+        let slot = self.find_in_ldr(|s| !self.is_spared(s, v));
+        match slot {
             Some(slot) => out.one(slot),
-            None if self.inner.size() > 0 => self.inner.victim(a, v, out),
+            None if self.inner.size() > 0 => {
+                if !std::mem::replace(&mut self.adapted, true) {
+                    self.inner.expect(a, v);
+                }
+                self.inner.victim(a, v, out);
+            }
             None => out.slots.extend(self.find_in_ldr(|_| true)),
         }
     }

@@ -271,7 +271,11 @@ impl<S: Scheme> Scheme for ProCache<S> {
                 self.note_cold_size();
                 Admission::Bypass
             }
-            Some(threshold) if self.is_hot(threshold) => Admission::Whole,
+            // What is admitted here may still go past the cache one layer further in.
+            Some(threshold) if self.is_hot(threshold) => match self.inner.admit_request(r, v) {
+                Admission::Bypass => Admission::Bypass,
+                Admission::Whole | Admission::PerPage => Admission::Whole,
+            },
             Some(_) => Admission::Bypass,
         }
     }
@@ -282,14 +286,14 @@ impl<S: Scheme> Scheme for ProCache<S> {
         }
         if v.slot_of(a.lpn).is_some() {
             self.note_update();
-            return true;
+            return self.inner.admit_page(a, v);
         }
         match self.threshold(self.request_bytes) {
             None => {
                 self.note_cold_size();
                 false
             }
-            Some(threshold) => self.is_hot(threshold),
+            Some(threshold) => self.is_hot(threshold) && self.inner.admit_page(a, v),
         }
     }
 

@@ -112,13 +112,13 @@ fn trim_and_flush_do_not_age_the_queue() {
 }
 
 #[test]
-fn a_clean_page_comes_back_as_clean_before_it_is_touched() {
+fn a_clean_page_that_is_written_comes_back_as_dirty() {
     let mut r = rig(16, options());
     stream(&mut r, 0);
     r.flush();
     r.scheme.inner.take();
     r.write(sectors(4, 5));
-    assert_eq!(r.scheme.inner.take(), "expect 1 R, insert 1 R, touch 1 W");
+    assert_eq!(r.scheme.inner.take(), "expect 1 W, insert 1 W, touch 1 W");
 }
 
 #[test]
@@ -300,4 +300,23 @@ fn states_and_notes_as_the_worked_examples_print_them() {
     stream(&mut r, 0);
     r.write(sectors(100, 103));
     assert_eq!(r.state(), "LDR [0* 1* 2*] ; RDR [25*]");
+}
+
+#[test]
+fn the_base_adapts_to_large_data_only_if_it_gives_the_victim() {
+    let mut r = rig(2, options());
+    r.write(sectors(100, 103));
+    r.write(sectors(200, 203));
+    r.scheme.inner.take();
+    r.write(sectors(0, 11));
+    let first = "expect 0 W, evicted 25, forget 0";
+    assert_eq!(
+        r.scheme.inner.take(),
+        format!("{first}, forget 1, forget 2")
+    );
+    assert_eq!(
+        r.take(),
+        "flush{25} flush{0} flush{1}",
+        "then LDR gives the victims"
+    );
 }
