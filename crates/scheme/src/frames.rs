@@ -43,6 +43,13 @@ impl LpnIndex {
         self.slots[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))] = slot;
     }
 
+    /// Forgets `lpn`, which has an entry.
+    #[inline]
+    fn clear(&mut self, lpn: Lpn) {
+        let chunk = self.directory[(lpn.0 >> CHUNK_SHIFT) as usize] as usize;
+        self.slots[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))] = Slot::NONE;
+    }
+
     #[cold]
     fn touch(&mut self, at: usize) -> usize {
         if at >= self.directory.len() {
@@ -61,6 +68,8 @@ const FULL: u8 = 1;
 const DIRTY: u8 = 2;
 /// Every sector is dirty; `dirty[slot]` is then not looked at.
 const ALL_DIRTY: u8 = 4;
+/// The frame holds a page.
+const USED: u8 = 8;
 
 /// What a TRIM of some sectors left of a cached page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,6 +143,14 @@ impl Frames {
         (slot != Slot::NONE).then_some(slot)
     }
 
+    /// Looks all these pages up and does nothing with the answers: their entries of the index are
+    /// in the processor's cache afterwards.
+    #[inline]
+    pub fn look_ahead(&self, lpns: impl Iterator<Item = Lpn>) {
+        let all = lpns.fold(0, |all, lpn| all ^ self.index.get(lpn).0);
+        std::hint::black_box(all);
+    }
+
     /// Page in frame `slot`. Meaningless for a free frame.
     #[inline]
     pub fn lpn(&self, slot: Slot) -> Lpn {
@@ -150,6 +167,12 @@ impl Frames {
     #[inline]
     pub fn is_full(&self, slot: Slot) -> bool {
         self.flags[slot.index()] & FULL != 0
+    }
+
+    /// Is every sector of `mask` valid?
+    #[inline]
+    pub fn has(&self, slot: Slot, mask: SectorMask) -> bool {
+        self.is_full(slot) || self.valid[slot.index()].contains(mask)
     }
 
     /// Valid sectors of the page.
@@ -183,14 +206,14 @@ impl Frames {
     /// Slots of the cached pages, in slot order.
     pub fn used_slots(&self) -> impl Iterator<Item = Slot> + '_ {
         let slots = (0..self.capacity() as u32).map(Slot);
-        slots.filter(|&s| self.flags[s.index()] != 0 || !self.valid[s.index()].is_empty())
+        slots.filter(|&s| self.flags[s.index()] & USED != 0)
     }
 
     /// Puts page `lpn` into a free frame with the sectors of `mask` valid, and dirty if asked.
     ///
     /// # Panics
     /// If no frame is free.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, lpn: Lpn, mask: SectorMask, dirty: bool) -> Slot {
         debug_assert!(!mask.is_empty() && self.slot_of(lpn).is_none());
         let slot = self
@@ -201,24 +224,30 @@ impl Frames {
         self.index.set(lpn, slot);
         self.lpn[i] = lpn;
         if mask == self.full {
-            self.flags[i] = FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 };
+            self.flags[i] = USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 };
         } else {
-            self.valid[i] = mask;
-            self.dirty[i] = mask;
-            self.flags[i] = if dirty { DIRTY } else { 0 };
+            self.insert_part(i, mask, dirty);
         }
         slot
+    }
+
+    /// Out of line, so that whole pages pass quickly.
+    #[inline(never)]
+    fn insert_part(&mut self, i: usize, mask: SectorMask, dirty: bool) {
+        self.valid[i] = mask;
+        self.dirty[i] = mask;
+        self.flags[i] = USED | if dirty { DIRTY } else { 0 };
     }
 
     /// The sectors of `mask` are written: valid and dirty from now on.
     #[inline]
     pub fn write(&mut self, slot: Slot, mask: SectorMask) {
         let i = slot.index();
-        if self.flags[i] == FULL | DIRTY | ALL_DIRTY {
+        if self.flags[i] == USED | FULL | DIRTY | ALL_DIRTY {
             return;
         }
         if mask == self.full {
-            self.flags[i] = FULL | DIRTY | ALL_DIRTY;
+            self.flags[i] = USED | FULL | DIRTY | ALL_DIRTY;
             return;
         }
         let (valid, dirty) = (self.valid(slot).union(mask), self.dirty(slot).union(mask));
@@ -234,7 +263,7 @@ impl Frames {
     /// All dirty sectors are on flash now.
     #[inline]
     pub fn clean(&mut self, slot: Slot) {
-        self.flags[slot.index()] &= FULL;
+        self.flags[slot.index()] &= USED | FULL;
     }
 
     /// The sectors of `mask` hold no data any more.
@@ -253,19 +282,18 @@ impl Frames {
     }
 
     /// Frees the frame.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, slot: Slot) {
         let i = slot.index();
-        self.index.set(self.lpn[i], Slot::NONE);
+        self.index.clear(self.lpn[i]);
         self.flags[i] = 0;
-        self.valid[i] = SectorMask::EMPTY;
         self.free.push(slot);
     }
 
     /// The page in `slot` is page `to` from now on (CAC's remap). Page `to` must not be cached.
     pub fn rekey(&mut self, slot: Slot, to: Lpn) {
         debug_assert!(self.slot_of(to).is_none());
-        self.index.set(self.lpn[slot.index()], Slot::NONE);
+        self.index.clear(self.lpn[slot.index()]);
         self.index.set(to, slot);
         self.lpn[slot.index()] = to;
     }
@@ -274,7 +302,8 @@ impl Frames {
         let i = slot.index();
         self.valid[i] = valid;
         self.dirty[i] = dirty;
-        self.flags[i] = if valid == self.full { FULL } else { 0 }
+        self.flags[i] = USED
+            | if valid == self.full { FULL } else { 0 }
             | if dirty.is_empty() { 0 } else { DIRTY }
             | if dirty == self.full { ALL_DIRTY } else { 0 };
     }

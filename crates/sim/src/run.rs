@@ -33,6 +33,9 @@ pub struct Hooks<'a> {
     pub version: &'a str,
 }
 
+/// Requests whose pages are looked up together before they are served.
+const LOOK_AHEAD: usize = 32;
+
 /// Time between two passes over a trace, so that they do not overlap (spec 00, "Time").
 const PASS_GAP: Nanos = Nanos(1_000_000);
 
@@ -229,16 +232,25 @@ impl Execution<'_> {
         let span = arrival(requests - 1) - arrival(0) + PASS_GAP;
         let pass = from / requests;
         let shift = Nanos(span.0 * pass);
-        for i in from..to {
-            let index = i - pass * requests;
-            walk.serve(batch.get(index as usize), index, arrival(index) + shift);
-            if F::TIMED
-                && let Some(full) = walk.flash().fault()
-            {
-                return Err(RunError::DeviceFull {
-                    request: i,
-                    full: Box::new(*full),
-                });
+        let (first, last) = (from - pass * requests, to - pass * requests);
+        let mut index = first;
+        for block in batch.records()[first as usize..last as usize].chunks(LOOK_AHEAD) {
+            walk.look_ahead(block);
+            for head in block {
+                walk.serve(
+                    batch.with_sides(head),
+                    index,
+                    scale.apply(head.arrival) + shift,
+                );
+                if F::TIMED
+                    && let Some(full) = walk.flash().fault()
+                {
+                    return Err(RunError::DeviceFull {
+                        request: index + pass * requests,
+                        full: Box::new(*full),
+                    });
+                }
+                index += 1;
             }
         }
         Ok(())

@@ -191,7 +191,15 @@ impl RequestBatch {
     /// If `index` is not below [`RequestBatch::len`].
     #[inline]
     pub fn get(&self, index: usize) -> RequestRef<'_> {
-        let head = &self.requests[index];
+        self.with_sides(&self.requests[index])
+    }
+
+    /// A record of [`RequestBatch::records`] with its side-table rows.
+    ///
+    /// # Panics
+    /// If the record is one of another batch.
+    #[inline]
+    pub fn with_sides<'a>(&'a self, head: &'a HostRequest) -> RequestRef<'a> {
         if head.side == 0 {
             return RequestRef {
                 head,

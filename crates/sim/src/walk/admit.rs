@@ -9,8 +9,7 @@ use destage_types::{Lpn, Op};
 impl<S: Scheme, F: Flash> Walk<S, F> {
     /// No cache at all: every page is programmed.
     pub(super) fn write_uncached(&mut self, r: &Request<'_>) -> Hits {
-        self.each_page(r, |walk, a| {
-            walk.counts.write_sectors += u64::from(a.sectors.count());
+        self.each_page(r, |walk, a, _| {
             if let Some(o) = &mut walk.observer {
                 o.event(Event::Bypassed(a.lpn));
             }
@@ -22,8 +21,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     /// The request goes to flash; what is cached of it is superseded.
     pub(super) fn write_bypassed(&mut self, r: &Request<'_>) -> Hits {
         self.invalidate(r);
-        self.each_page(r, |walk, a| {
-            walk.counts.write_sectors += u64::from(a.sectors.count());
+        self.each_page(r, |walk, a, _| {
             walk.counts.bypassed_pages += 1;
             if let Some(o) = &mut walk.observer {
                 o.event(Event::Bypassed(a.lpn));
@@ -54,8 +52,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         while self.frames.used() + self.absent_pages(r) > self.frames.capacity() {
             self.evict(&incoming);
         }
-        self.each_page(r, |walk, a| {
-            walk.counts.write_sectors += u64::from(a.sectors.count());
+        self.each_page(r, |walk, a, _| {
             match walk.frames.slot_of(a.lpn) {
                 // Sectors outside the request were cached and still are.
                 Some(slot) => {

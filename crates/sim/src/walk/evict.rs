@@ -8,7 +8,7 @@ use destage_types::{Lpn, Nanos, Op, SectorMask, Slot};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
     /// One make-room round for page `a`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn evict(&mut self, a: &Access) {
         self.unit.clear();
         self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
@@ -22,7 +22,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     /// The common case: one page, nobody looks.
-    #[inline]
+    #[inline(always)]
     fn evict_page(&mut self, slot: Slot, a: &Access) {
         self.counts.evictions += 1;
         self.counts.evicted_pages += 1;
@@ -38,6 +38,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.frames.remove(slot);
     }
 
+    #[inline(never)]
     fn evict_unit(&mut self, a: &Access) {
         let mut unit = std::mem::take(&mut self.unit);
         assert!(

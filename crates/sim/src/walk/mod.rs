@@ -17,7 +17,10 @@ use crate::flash::{Cause, Flash, Program};
 use crate::observe::{Event, Observer};
 use crate::sample::PagesHistogram;
 use destage_scheme::{Access, Admission, Frames, Request, Scheme, Unit, View};
-use destage_types::{Extent, Lpn, Nanos, Op, PageSize, RequestRef, SectorMask, Slot, StaticLayout};
+use destage_types::{
+    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestRef, SECTOR_BYTES, SectorMask, Slot,
+    StaticLayout,
+};
 
 /// What a read miss brings into the cache (D2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -172,6 +175,16 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         &self.evict_pages
     }
 
+    /// Looks where the pages that `requests` begin with are in the cache, which brings that part
+    /// of the index close. The lookups do not wait for each other; those of requests that are
+    /// served one after the other do.
+    #[inline]
+    pub fn look_ahead(&self, requests: &[HostRequest]) {
+        let page = self.frames.page();
+        let lpns = requests.iter().map(|r| page.page_of(r.start_sector));
+        self.frames.look_ahead(lpns);
+    }
+
     /// Serves request number `index` of the trace, which arrives at `now`.
     #[inline]
     pub fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
@@ -197,37 +210,71 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
+    /// Reads and writes. Requests for one page are the common case of many traces and the only
+    /// one of cache-only studies: the loops over extents and pages are compiled away for them.
+    #[inline]
     fn data(&mut self, request: RequestRef<'_>, op: Op, now: Nanos) -> Hits {
+        let (page, head) = (self.frames.page(), request.head);
+        let plain = request.more.is_empty() && self.options.wrap.is_none();
+        if !plain || page.offset(head.start_sector) + head.sectors > page.sectors() {
+            return self.data_of_many(request, op, now);
+        }
+        let only = Extent {
+            start_sector: head.start_sector,
+            sectors: head.sectors,
+        };
+        self.data_of::<true>(request, &[only], op, now)
+    }
+
+    #[inline(never)]
+    fn data_of_many(&mut self, request: RequestRef<'_>, op: Op, now: Nanos) -> Hits {
         let mut extents = std::mem::take(&mut self.extents);
         extents.clear();
         extents.extend(request.extents());
         self.wrap(&mut extents);
+        let hits = self.data_of::<false>(request, &extents, op, now);
+        self.extents = extents;
+        hits
+    }
+
+    /// `ONE` says that the extents are one, inside one page.
+    #[inline(always)]
+    fn data_of<const ONE: bool>(
+        &mut self,
+        request: RequestRef<'_>,
+        extents: &[Extent],
+        op: Op,
+        now: Nanos,
+    ) -> Hits {
         let page = self.frames.page();
-        let pages = extents.iter().map(|e| page_span(e, page).1).sum();
+        let pages = match ONE {
+            true => 1,
+            false => extents.iter().map(|e| page_span(e, page).1).sum(),
+        };
+        let sectors: u64 = extents.iter().map(|e| u64::from(e.sectors)).sum();
         let r = Request {
             id: self.request,
             op,
             now,
-            extents: &extents,
+            extents,
             pages,
-            bytes: request.bytes(),
+            bytes: sectors * SECTOR_BYTES,
         };
         if op == Op::Write && self.scheme.tracks_updates() {
             self.rename_all(&r, request.prev, request.head.atomic);
         }
         self.scheme.request(&r, &view!(self, now));
         let hits = match op {
-            Op::Read => self.read_pages(&r),
+            Op::Read => self.read_pages::<ONE>(&r),
             _ if self.frames.capacity() == 0 => self.write_uncached(&r),
             _ => match self.scheme.admit_request(&r, &view!(self, now)) {
-                Admission::PerPage => self.write_pages(&r),
+                Admission::PerPage => self.write_pages::<ONE>(&r),
                 Admission::Whole => self.write_whole(&r),
                 Admission::Bypass => self.write_bypassed(&r),
             },
         };
         self.scheme.request_done(&r, &view!(self, now));
-        self.count_request(op, hits);
-        self.extents = extents;
+        self.count_request(op, hits, sectors);
         debug_assert_eq!(self.scheme.size(), self.frames.used());
         hits
     }
@@ -240,14 +287,20 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     #[inline]
-    fn count_request(&mut self, op: Op, Hits { pages, hits }: Hits) {
+    fn count_request(&mut self, op: Op, Hits { pages, hits }: Hits, sectors: u64) {
         let c = &mut self.counts;
         let (all, any) = (u64::from(hits == pages), u64::from(hits > 0));
-        let fraction = f64::from(hits) / f64::from(pages);
+        // Most requests hit wholly or not at all: no division for them.
+        let fraction = match hits {
+            0 => 0.0,
+            _ if hits == pages => 1.0,
+            _ => f64::from(hits) / f64::from(pages),
+        };
         c.page_accesses += u64::from(pages);
         c.page_hits += u64::from(hits);
         if op == Op::Read {
             c.read_requests += 1;
+            c.read_sectors += sectors;
             c.read_pages += u64::from(pages);
             c.read_page_hits += u64::from(hits);
             c.read_request_hits += all;
@@ -255,6 +308,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             c.read_hit_fraction_sum += fraction;
         } else {
             c.write_requests += 1;
+            c.write_sectors += sectors;
             c.write_pages += u64::from(pages);
             c.write_page_hits += u64::from(hits);
             c.write_request_hits += all;
@@ -263,59 +317,82 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
-    /// Calls `f` for each page of the request in ascending order of each extent; `f` says whether
-    /// the page hit.
+    /// The next page access: `count` sectors from `at` on, inside one page.
+    #[inline(always)]
+    fn access(&mut self, r: &Request<'_>, at: u64, count: u32) -> Access {
+        let page = self.frames.page();
+        self.seq += 1;
+        Access {
+            lpn: page.page_of(at),
+            op: r.op,
+            now: r.now,
+            request: r.id,
+            seq: self.seq,
+            sectors: match count == page.sectors() {
+                true => self.frames.full_mask(),
+                false => SectorMask::span(page.offset(at), count),
+            },
+        }
+    }
+
+    /// Calls `f` for each page of the request in ascending order of each extent, with the number
+    /// of sectors asked for; `f` says whether the page hit.
     #[inline]
     fn each_page(
         &mut self,
         r: &Request<'_>,
-        mut f: impl FnMut(&mut Self, &Access) -> bool,
+        mut f: impl FnMut(&mut Self, &Access, u32) -> bool,
     ) -> Hits {
         let page = self.frames.page();
-        let mut total = Hits::default();
+        let mut hits = 0;
         for extent in r.extents {
-            let (first, pages) = page_span(extent, page);
-            for i in 0..pages {
-                let lpn = Lpn(first.0 + u64::from(i));
-                self.seq += 1;
-                let sectors = page_sectors(extent, lpn, page);
-                let (op, now, seq) = (r.op, r.now, self.seq);
-                let access = Access {
-                    lpn,
-                    op,
-                    now,
-                    request: r.id,
-                    seq,
-                    sectors,
-                };
-                total.hits += u32::from(f(self, &access));
+            let (mut at, end) = (extent.start_sector, extent.end());
+            while at < end {
+                let behind = page.first_sector(Lpn(page.page_of(at).0 + 1)).min(end);
+                let count = (behind - at) as u32;
+                let access = self.access(r, at, count);
+                hits += u32::from(f(self, &access, count));
+                at = behind;
             }
-            total.pages += pages;
         }
-        total
+        let pages = r.pages;
+        Hits { pages, hits }
     }
 
-    fn read_pages(&mut self, r: &Request<'_>) -> Hits {
-        self.each_page(r, |walk, a| walk.read_page(a))
+    #[inline(always)]
+    fn read_pages<const ONE: bool>(&mut self, r: &Request<'_>) -> Hits {
+        if !ONE {
+            return self.each_page(r, |walk, a, sectors| walk.read_page(a, sectors));
+        }
+        let extent = r.extents[0];
+        let access = self.access(r, extent.start_sector, extent.sectors);
+        let hits = u32::from(self.read_page(&access, extent.sectors));
+        Hits { pages: 1, hits }
     }
 
-    fn write_pages(&mut self, r: &Request<'_>) -> Hits {
-        self.each_page(r, |walk, a| walk.write_page(a))
+    #[inline(always)]
+    fn write_pages<const ONE: bool>(&mut self, r: &Request<'_>) -> Hits {
+        if !ONE {
+            return self.each_page(r, |walk, a, sectors| walk.write_page(a, sectors));
+        }
+        let extent = r.extents[0];
+        let access = self.access(r, extent.start_sector, extent.sectors);
+        let hits = u32::from(self.write_page(&access, extent.sectors));
+        Hits { pages: 1, hits }
     }
 
     /// D1 and D2.
-    #[inline]
-    fn read_page(&mut self, a: &Access) -> bool {
-        let slot = self.frames.slot_of(a.lpn);
-        self.counts.read_sectors += u64::from(a.sectors.count());
-        if let Some(slot) = slot {
-            let have = self.frames.valid(slot).intersect(a.sectors);
-            self.counts.read_sector_hits += u64::from(have.count());
+    #[inline(always)]
+    fn read_page(&mut self, a: &Access, sectors: u32) -> bool {
+        if let Some(slot) = self.frames.slot_of(a.lpn) {
             self.accessed(slot, Op::Read, a.now);
-            if have == a.sectors {
+            if self.frames.has(slot, a.sectors) {
+                self.counts.read_sector_hits += u64::from(sectors);
                 self.scheme.touch(slot, a, &view!(self, a.now));
                 return true;
             }
+            let have = self.frames.valid(slot).intersect(a.sectors);
+            self.counts.read_sector_hits += u64::from(have.count());
             self.scheme.foresee(slot, a, &view!(self, a.now));
             self.fill_page(slot, a, have);
             return false;
@@ -363,10 +440,9 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     /// D3 and D4, and the bypass of a single page by an admission layer.
-    #[inline]
-    fn write_page(&mut self, a: &Access) -> bool {
+    #[inline(always)]
+    fn write_page(&mut self, a: &Access, sectors: u32) -> bool {
         let slot = self.frames.slot_of(a.lpn);
-        self.counts.write_sectors += u64::from(a.sectors.count());
         if !self.scheme.admit_page(a, &view!(self, a.now)) {
             self.bypass_page(a);
             return false;
@@ -377,8 +453,11 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             self.scheme.insert(slot, a, &view!(self, a.now));
             return false;
         };
-        let have = self.frames.valid(slot).intersect(a.sectors);
-        self.counts.write_sector_hits += u64::from(have.count());
+        let have = match self.frames.has(slot, a.sectors) {
+            true => sectors,
+            false => self.frames.valid(slot).intersect(a.sectors).count(),
+        };
+        self.counts.write_sector_hits += u64::from(have);
         self.accessed(slot, Op::Write, a.now);
         self.scheme.touch(slot, a, &view!(self, a.now));
         self.frames.write(slot, a.sectors);
@@ -386,7 +465,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     /// D5: units leave until the scheme has room for the page.
-    #[inline]
+    #[inline(always)]
     fn make_room(&mut self, a: &Access) {
         self.scheme.expect(a, &view!(self, a.now));
         while self.scheme.full(a, &view!(self, a.now)) {
@@ -394,6 +473,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
+    #[inline]
     fn flash_read(&mut self, lpn: Lpn, sectors: u32) {
         if let Some(o) = &mut self.observer {
             o.event(Event::FlashRead(lpn));
