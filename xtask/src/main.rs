@@ -1,5 +1,6 @@
 //! Checks of the workspace, the same on a laptop and in CI: `cargo xtask ci`.
 
+mod bench;
 mod ci;
 
 use anyhow::{Context, Result, ensure};
@@ -30,11 +31,14 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Measures speed and memory, beside libCacheSim, and prints tables.
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Ci { only, keep_going } => ci::run(only.as_deref(), keep_going),
+        Command::Bench(options) => bench::run(options),
         Command::Docs { check } => docs(check),
     };
     match done {
