@@ -64,8 +64,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             return;
         }
         while let Some(at) = self.flash.step(until) {
-            self.complete(at);
-            self.issue(at);
+            self.write_back(at);
         }
     }
 
@@ -80,20 +79,35 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
-    /// Queues background work on every idle channel, channels in ascending order.
-    pub(super) fn issue(&mut self, at: Nanos) {
+    /// Ends write-backs that are done and queues others, until nothing more happens at `at`: one
+    /// that takes no time is done as soon as it is queued.
+    pub(super) fn write_back(&mut self, at: Nanos) {
+        while self.background.is_some() {
+            let ended = self.complete(at);
+            let queued = self.issue(at);
+            if !ended && !queued {
+                return;
+            }
+        }
+    }
+
+    /// Queues background work on every idle channel, channels in ascending order; was there any?
+    fn issue(&mut self, at: Nanos) -> bool {
         let Some(mut back) = self.background.take() else {
-            return;
+            return false;
         };
+        let mut queued = false;
         for channel in (0..self.layout.channels()).map(ChannelId) {
             if self.flash.is_idle(channel) {
-                self.issue_on(channel, at, &mut back);
+                queued |= self.issue_on(channel, at, &mut back);
             }
         }
         self.background = Some(back);
+        queued
     }
 
-    fn issue_on(&mut self, channel: ChannelId, at: Nanos, back: &mut WriteBacks) {
+    fn issue_on(&mut self, channel: ChannelId, at: Nanos, back: &mut WriteBacks) -> bool {
+        let mut queued = false;
         loop {
             back.unit.clear();
             let outstanding = back.outstanding[channel.index()];
@@ -114,8 +128,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                 let slot = back.unit.slots[i];
                 self.queue(slot, channel, after, at, back);
             }
+            queued = true;
         }
         self.report_started(back);
+        queued
     }
 
     fn queue(
@@ -157,13 +173,15 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
-    /// Write-backs that ended: the page leaves or is clean, if it is still what was written.
-    fn complete(&mut self, at: Nanos) {
+    /// Write-backs that ended: the page leaves or is clean, if it is still what was written. Did
+    /// any end?
+    fn complete(&mut self, at: Nanos) -> bool {
         let Some(mut back) = self.background.take() else {
-            return;
+            return false;
         };
         let mut ended = std::mem::take(&mut back.ended);
         self.flash.take_ended(&mut ended);
+        let any = !ended.is_empty();
         for token in ended.drain(..) {
             let flight = back.flights[token as usize];
             back.outstanding[flight.channel.index()] -= 1;
@@ -176,6 +194,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         back.ended = ended;
         self.report_started(&mut back);
         self.background = Some(back);
+        any
     }
 
     fn land(&mut self, flight: &Flight, at: Nanos) -> WriteBackStep {

@@ -203,7 +203,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         };
         self.flash.end(hits.pages, hits.hits);
         if F::TIMED {
-            self.issue(now);
+            self.write_back(now);
         }
         if let Some(o) = &mut self.observer {
             o.request_done();
