@@ -7,7 +7,7 @@ use super::slab::Slab;
 use destage_device::config::{Dram, EvictWait};
 use destage_device::ftl::{DeviceFull, PageMap};
 use destage_device::nand::{OpId, OpTimes, Sink};
-use destage_types::{ChipId, Lpn, Nanos, Op};
+use destage_types::{ChipId, Lpn, Nanos, Op, Ppn};
 
 /// What an operation is to the request it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +56,8 @@ enum Counted {
 pub(super) struct OpRecord {
     pub role: Role,
     pub lpn: Lpn,
+    /// The physical page that a program of host data writes.
+    pub target: Option<Ppn>,
     /// Name in the array, once submitted.
     pub id: Option<OpId>,
     /// Background: it has started, and ends then.
@@ -66,7 +68,7 @@ pub(super) struct OpRecord {
     index: u64,
     counted: Counted,
     enqueued: Nanos,
-    /// Order of entry, for FLUSH and for reads of pending pages.
+    /// Order of entry, for FLUSH.
     serial: u64,
     measured: bool,
 }
@@ -262,6 +264,7 @@ impl Book {
         let mut record = OpRecord {
             role,
             lpn,
+            target: None,
             id,
             started,
             before: None,
@@ -329,10 +332,11 @@ impl Book {
         }
     }
 
-    /// The pending program of page `lpn` that entered last, if its times are not known yet.
-    pub fn pending_program(&self, lpn: Lpn) -> Option<OpId> {
-        let programs = self.ops.iter().filter(|o| o.lpn == lpn && o.is_program());
-        programs.max_by_key(|o| o.serial).and_then(|o| o.id)
+    /// The program that writes physical page `ppn`, if its times are not known yet. A program of an
+    /// older version of the same data may still wait elsewhere; no read depends on that one.
+    pub fn pending_program(&self, ppn: Ppn) -> Option<OpId> {
+        let mut programs = self.ops.iter().filter(|o| o.is_program());
+        programs.find(|o| o.target == Some(ppn)).and_then(|o| o.id)
     }
 
     fn settle(&mut self, row: u32) {

@@ -16,7 +16,7 @@ use crate::flash::{Cause, DeviceMeasures, Flash, Program};
 use crate::record::Latencies;
 use book::{Book, Role};
 use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder};
-use destage_device::ftl::{DeviceFull, PageMap};
+use destage_device::ftl::{DeviceFull, PageMap, Place};
 use destage_device::nand::{Class, Command, Discipline, Nand, OpId, Timing, Transfer};
 use destage_scheme::{ChipLoad, DeviceView, FlashCosts};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Picos, PlaneId};
@@ -120,15 +120,15 @@ impl Engine {
         &self.nand
     }
 
-    fn submit_read(&mut self, role: Role, lpn: Lpn, chip: ChipId, sectors: u32) -> OpId {
+    fn submit_read(&mut self, role: Role, lpn: Lpn, place: Place, sectors: u32) -> OpId {
         let waits_for = if self.overtaking || self.split_rmw {
-            self.book.pending_program(lpn)
+            self.book.pending_program(place.ppn)
         } else {
             None // FIFO: the program stands before the read in the same queue
         };
         let token = self.book.enter(role, lpn, self.now);
         let transfer = self.transfer.sectors(sectors);
-        let mut command = Command::read(chip, transfer, token);
+        let mut command = Command::read(place.chip, transfer, token);
         command.after = waits_for;
         self.nand.submit(self.now, command, &mut self.book)
     }
@@ -171,7 +171,7 @@ impl Flash for Engine {
             .map
             .read(lpn)
             .expect("the walk asks for mapped pages only");
-        self.submit_read(Role::Read, lpn, place.chip, sectors);
+        self.submit_read(Role::Read, lpn, place, sectors);
     }
 
     fn program(&mut self, program: Program) {
@@ -182,10 +182,7 @@ impl Flash for Engine {
         {
             // The whole page: an ECC code word cannot be completed from a part of it.
             let sectors = self.page_sectors;
-            before = Some((
-                self.submit_read(Role::Before, lpn, old.chip, sectors),
-                old.chip,
-            ));
+            before = Some((self.submit_read(Role::Before, lpn, old, sectors), old.chip));
         }
         let mapped = match program.unit {
             Some(unit) => {
@@ -208,6 +205,7 @@ impl Flash for Engine {
         };
         let chip = placed.place.chip;
         let token = self.book.enter(role, lpn, self.now);
+        self.book.ops[token].target = Some(placed.place.ppn);
         let mut command = Command::program(chip, self.page_transfer, token);
         if let Some((read, old)) = before {
             command.after = Some(read);
