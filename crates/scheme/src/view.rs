@@ -37,7 +37,7 @@ pub struct ChipLoad {
     pub reads: u64,
     /// Programs in the queue, the one in service included (N_w). GC operations do not count.
     pub writes: u64,
-    /// Time until the operation in service ends.
+    /// Time until the host operation in service ends; zero while there is none.
     pub residual: Nanos,
     /// Is the operation in service, whose residual time that is, a read?
     pub in_service_read: bool,

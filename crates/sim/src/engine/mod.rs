@@ -353,12 +353,17 @@ impl Flash for Engine {
 
 impl DeviceView for Engine {
     fn load(&self, chip: ChipId) -> ChipLoad {
+        // Only host operations are in N_r and N_w, so only they can count with their residual time.
         let in_service = self.nand.in_service(chip);
+        let in_service = in_service.filter(|&(_, class)| class == Class::Host);
         let map = &self.book.map;
         ChipLoad {
             reads: u64::from(self.nand.host_reads(chip)),
             writes: u64::from(self.nand.host_writes(chip)),
-            residual: self.nand.residual(chip),
+            residual: match in_service {
+                Some(_) => self.nand.residual(chip),
+                None => Nanos::ZERO,
+            },
             in_service_read: in_service
                 .is_some_and(|(kind, _)| kind == destage_device::nand::Kind::Read),
             drain: self.nand.drain_time(chip, Class::Gc),
