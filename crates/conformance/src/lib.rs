@@ -6,4 +6,6 @@ pub mod reference;
 #[cfg(feature = "conformance")]
 pub mod suites;
 #[cfg(feature = "conformance")]
+pub mod timed;
+#[cfg(feature = "conformance")]
 pub mod vectors;

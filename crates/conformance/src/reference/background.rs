@@ -70,7 +70,12 @@ impl SlowCache {
     /// Everything due at or before `until` happens, in time order, each instant followed by
     /// background issue.
     pub fn pass_time(&mut self, until: u64) {
-        while let Some(at) = self.store.flash.device().and_then(|d| d.next_instant(until)) {
+        while let Some(at) = self
+            .store
+            .flash
+            .device()
+            .and_then(|d| d.next_instant(until))
+        {
             self.store.now = at;
             self.store.flash.advance(at);
             if let Some(device) = self.store.flash.device() {
@@ -110,8 +115,12 @@ impl SlowCache {
             return false;
         };
         let flights = std::mem::take(&mut back.flights);
-        let (ended, flying): (Vec<Flight>, Vec<Flight>) = (flights.into_iter())
-            .partition(|f| self.store.flash.device().is_some_and(|d| d.has_ended(f.token)));
+        let (ended, flying): (Vec<Flight>, Vec<Flight>) = (flights.into_iter()).partition(|f| {
+            self.store
+                .flash
+                .device()
+                .is_some_and(|d| d.has_ended(f.token))
+        });
         back.flights = flying;
         for flight in &ended {
             let Some(lpn) = flight.page else { continue };
@@ -138,7 +147,12 @@ impl SlowCache {
         let mut any = false;
         let channels = self.store.flash.device().map_or(0, |d| d.channels());
         for channel in 0..channels {
-            if !self.store.flash.device().is_some_and(|d| d.is_idle(channel)) {
+            if !self
+                .store
+                .flash
+                .device()
+                .is_some_and(|d| d.is_idle(channel))
+            {
                 continue;
             }
             while back.flights.iter().filter(|f| f.channel == channel).count() < back.depth {
@@ -158,9 +172,20 @@ impl SlowCache {
 
     /// The next page to write back on `channel`, or the next group.
     fn choose(&mut self, back: &WriteBack, channel: usize) -> Vec<u64> {
-        let here: Vec<u64> = (self.store.frames.keys().copied().collect::<Vec<_>>().into_iter())
-            .filter(|&x| self.store.flash.device().is_some_and(|d| d.channel(x) == channel))
-            .collect();
+        let here: Vec<u64> = (self
+            .store
+            .frames
+            .keys()
+            .copied()
+            .collect::<Vec<_>>()
+            .into_iter())
+        .filter(|&x| {
+            self.store
+                .flash
+                .device()
+                .is_some_and(|d| d.channel(x) == channel)
+        })
+        .collect();
         let store = &self.store;
         let Some(scheme) = &self.scheme else {
             return Vec::new();

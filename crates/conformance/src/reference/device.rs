@@ -99,7 +99,7 @@ pub struct SlowDevice {
     map: SlowMap,
     entries: Entries,
     requests: Vec<Request>,
-    /// Last demand program of every page.
+    /// The demand program that the mapping of a page points to.
     last_program: BTreeMap<u64, u64>,
     /// Evictions that found their write-back in flight.
     adopted: u64,
@@ -185,6 +185,8 @@ impl SlowDevice {
         for token in std::mem::take(&mut self.entries.started) {
             self.write_backs += 1;
             let lpn = self.entries.all[token as usize].lpn;
+            // Its chip is busy with it: a read of the page comes after it anyway.
+            self.last_program.remove(&lpn);
             let (chip, summary) = self.map.write(lpn, None);
             if summary {
                 self.summary(chip);

@@ -36,8 +36,8 @@ pub mod store;
 pub mod swarm;
 mod walk;
 
-pub use cache::{Evicted, ReadFill, Row, SlowCache, SlowConfig};
 pub use background::DeviceCounts;
+pub use cache::{Evicted, ReadFill, Row, SlowCache, SlowConfig};
 pub use counts::Counts;
 pub use device::{SlowDevice, SlowProgram};
 pub use flash::{Cause, Flash, Still, Write};

@@ -360,7 +360,9 @@ impl Reference {
     }
 
     fn position(&self, number: u64) -> Option<usize> {
-        self.operations.binary_search_by_key(&number, |op| op.number).ok()
+        self.operations
+            .binary_search_by_key(&number, |op| op.number)
+            .ok()
     }
 
     /// What was submitted as operation `number`.

@@ -1,0 +1,330 @@
+//! A cache over a device, the real one and the slow one, on the same requests.
+//!
+//! [`TimedRun::real`] replays requests through the request walk and the engine, [`TimedRun::slow`]
+//! through the slow cache and the slow device; [`compare`] wants them equal to the nanosecond.
+
+mod requests;
+
+pub use requests::{address_map, device, timed_swarm, trace_of};
+
+use std::collections::BTreeMap;
+
+use crate::reference::{Counts, SlowCache, SlowConfig, SlowDevice, SlowProgram, SlowRequest};
+use destage_device::config::DeviceConfig;
+use destage_scheme::registry::{Build, Visit, build_any};
+use destage_scheme::{Boxed, Env, Expr, Scheme};
+use destage_sim::device::{address_space, prepare};
+use destage_sim::engine::{Completion, ProgramTimes};
+use destage_sim::observe::{Event, Observer};
+use destage_sim::{Flash, ReadFill, Walk, WalkOptions};
+use destage_types::{Lpn, Nanos, Op};
+
+/// Everything about a run but its requests.
+#[derive(Clone, Debug)]
+pub struct TimedRun {
+    /// The scheme.
+    pub expr: String,
+    /// Page frames.
+    pub capacity: u32,
+    /// Read allocation; as the scheme declares if not given.
+    pub read_alloc: Option<bool>,
+    /// What a read miss brings in.
+    pub read_fill: ReadFill,
+    /// Does the flush of a partly valid page cost a read?
+    pub rmw: bool,
+    /// The device.
+    pub device: DeviceConfig,
+    /// Addresses modulo the device.
+    pub wrap: bool,
+    /// Build every layer through dynamic calls?
+    pub boxed: bool,
+    /// Attach an observer: the walk has a shorter way without one.
+    pub observed: bool,
+}
+
+/// What a run did.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// (index, pages, hits, arrival, completion) of every request, in order.
+    pub requests: Vec<(u64, u64, u64, u64, u64)>,
+    /// Every program of host data, sorted.
+    pub programs: Vec<SlowProgram>,
+    /// Counters without a device.
+    pub counts: Counts,
+    /// Counters of a device: background writes, cancels, stale ones, evictions in flight, unmapped
+    /// reads, summary programs, wrapped requests.
+    pub device_counts: [u64; 7],
+    /// Pages left in the cache and whether they are dirty, after all work has ended.
+    pub pages: BTreeMap<u64, bool>,
+    /// Mean waiting time of the programs of evictions.
+    pub evict_wait_mean: Option<f64>,
+}
+
+/// Sees everything and writes nothing down.
+struct Blind;
+
+impl Observer for Blind {
+    fn request(&mut self, _index: u64) {}
+    fn event(&mut self, _event: Event<'_>) {}
+}
+
+struct Real<'a> {
+    run: &'a TimedRun,
+    expr: &'a Expr,
+    requests: &'a [SlowRequest],
+}
+
+impl TimedRun {
+    /// `expr` over `device`, everything else as built in.
+    pub fn new(expr: &str, capacity: u32, device: DeviceConfig) -> TimedRun {
+        TimedRun {
+            expr: expr.to_owned(),
+            capacity,
+            read_alloc: None,
+            read_fill: ReadFill::Page,
+            rmw: true,
+            device,
+            wrap: false,
+            boxed: false,
+            observed: false,
+        }
+    }
+
+    /// The scheme, `None` if a layer of it is not available.
+    ///
+    /// # Panics
+    /// It is no legal expression.
+    pub fn scheme(&self) -> Option<Expr> {
+        let expr = Expr::parse(&self.expr).unwrap_or_else(|refusal| panic!("{refusal}"));
+        crate::drive::is_built(&expr).then_some(expr)
+    }
+
+    fn frames(&self) -> u32 {
+        if self.expr == "none" {
+            0
+        } else {
+            self.capacity
+        }
+    }
+
+    /// Through the walk and the engine.
+    ///
+    /// # Panics
+    /// The run cannot start, or the device is full.
+    pub fn real(&self, requests: &[SlowRequest]) -> Outcome {
+        let expr = self.scheme().expect("an available scheme");
+        let read_alloc = self.allocates(&expr);
+        let env = Env {
+            page: self.device.geometry.page,
+            layout: self.device.layout(),
+            pages_per_block: self.device.geometry.pages_per_block,
+            read_alloc,
+            background: expr.contains("awb"),
+            ..Env::cache_only(self.frames())
+        };
+        let real = Real {
+            run: self,
+            expr: &expr,
+            requests,
+        };
+        match self.boxed {
+            true => real.visit(Boxed::build(&expr, &env)),
+            false => build_any(&expr, &env, real),
+        }
+    }
+
+    fn allocates(&self, expr: &Expr) -> bool {
+        let asked = self.read_alloc.unwrap_or_else(|| expr.default_read_alloc());
+        self.frames() > 0 && asked
+    }
+
+    /// Through the slow models.
+    ///
+    /// # Panics
+    /// There is no model of the scheme.
+    pub fn slow(&self, requests: &[SlowRequest]) -> Outcome {
+        let page = self.device.geometry.page;
+        let mut device = SlowDevice::new(&self.device);
+        let logical = self.device.logical_pages();
+        device.precondition(0..self.device.precondition.fill.of(logical));
+        let mut wrapped = requests.to_vec();
+        if self.wrap {
+            let space = logical * u64::from(page.sectors());
+            wrapped.iter_mut().for_each(|r| *r = address_map(r, space));
+        }
+        let differs = |(a, b): &(&SlowRequest, &SlowRequest)| a.extents != b.extents;
+        let wrapped_requests = requests.iter().zip(&wrapped).filter(differs).count() as u64;
+        if self.device.precondition.trace {
+            device.precondition(requests::first_reads(&wrapped, page.sectors()));
+        }
+        let mut config = SlowConfig::new(self.frames() as usize, page.sectors()).flash(device);
+        config = config.rmw(self.rmw).read_fill(match self.read_fill {
+            ReadFill::Page => crate::reference::ReadFill::Page,
+            ReadFill::Requested => crate::reference::ReadFill::Requested,
+        });
+        if let Some(on) = self.read_alloc {
+            config = config.read_alloc(on);
+        }
+        let mut cache = SlowCache::new(&self.expr, config).unwrap_or_else(|e| panic!("{e}"));
+        let rows: Vec<_> = wrapped.iter().map(|r| cache.step(r)).collect();
+        let (counts, device_counts) = (cache.counts.clone(), cache.device_counts);
+        let device = cache.store.flash.device().expect("there is a device");
+        let (write_backs, summaries) = (device.write_backs, device.summaries);
+        cache.drain();
+        let device = cache.store.flash.device().expect("there is a device");
+        let complete = device.completions();
+        let mut now = 0;
+        let request = |(i, row): (usize, &crate::reference::Row)| {
+            now = now.max(requests[i].arrival);
+            let hits = row.hits.iter().filter(|&&h| h).count() as u64;
+            (
+                i as u64,
+                row.hits.len() as u64,
+                hits,
+                now,
+                complete[&(i as u64)],
+            )
+        };
+        let requests = rows.iter().enumerate().map(request).collect();
+        let (sum, n) = device.evict_wait();
+        let programs = device.programs();
+        let frames = cache.store.frames.iter();
+        Outcome {
+            requests,
+            programs,
+            counts: Counts {
+                flash_writes_host: counts.flash_writes_host + write_backs,
+                arrival_corrections: 0,
+                ..counts
+            },
+            device_counts: [
+                write_backs,
+                device_counts.background_cancels,
+                device_counts.background_stale,
+                device_counts.inflight_evictions,
+                device_counts.unmapped_reads,
+                summaries,
+                wrapped_requests,
+            ],
+            pages: frames.map(|(&lpn, f)| (lpn, f.dirty != 0)).collect(),
+            evict_wait_mean: (n > 0).then(|| sum as f64 / n as f64),
+        }
+    }
+}
+
+impl Visit for Real<'_> {
+    type Out = Outcome;
+
+    fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Outcome {
+        let run = self.run;
+        let background = self.expr.contains("awb");
+        let trace = trace_of(self.requests);
+        let engine = prepare(&run.device, &trace, run.wrap, background);
+        let mut engine = engine.unwrap_or_else(|e| panic!("{e}"));
+        engine.keep_programs();
+        engine.keep_completions();
+        let options = WalkOptions {
+            read_alloc: run.allocates(self.expr),
+            read_fill: run.read_fill,
+            rmw: run.rmw,
+            wrap: run.wrap.then(|| address_space(&run.device)),
+        };
+        let (page, layout) = (run.device.geometry.page, run.device.layout());
+        let mut walk = Walk::new(scheme, engine, run.frames(), page, layout, options);
+        if background {
+            walk.enable_background();
+        }
+        walk.reset_counts();
+        if run.observed {
+            walk.observe(Box::new(Blind));
+        }
+        let mut now = Nanos::ZERO;
+        for (i, request) in trace.requests.iter().enumerate() {
+            now = now.max(request.head.arrival);
+            walk.serve(request, i as u64, now);
+            assert!(walk.flash().fault().is_none(), "the device is full");
+        }
+        let counts = walk.counts().clone();
+        let measures = walk.flash().measures().expect("a device measures");
+        walk.drain();
+        let after = walk.flash().measures().expect("a device measures");
+        let mut completions: Vec<Completion> = Vec::new();
+        walk.flash_mut().take_completions(&mut completions);
+        completions.sort_by_key(|c| c.index);
+        let mut programs: Vec<ProgramTimes> = Vec::new();
+        walk.flash_mut().take_programs(&mut programs);
+        let mut programs: Vec<SlowProgram> = programs.iter().map(program).collect();
+        programs.sort_unstable();
+        let frames = walk.frames();
+        let space = run.device.logical_pages();
+        let cached = (0..space).filter_map(|lpn| Some((lpn, frames.slot_of(Lpn(lpn))?)));
+        Outcome {
+            requests: completions.iter().map(completion).collect(),
+            programs,
+            counts: crate::drive::counts(&counts),
+            device_counts: [
+                counts.background_writes,
+                counts.background_cancels,
+                counts.background_stale,
+                counts.inflight_evictions,
+                counts.unmapped_reads,
+                measures.summary_programs,
+                counts.wrapped_requests,
+            ],
+            pages: cached
+                .map(|(lpn, slot)| (lpn, frames.is_dirty(slot)))
+                .collect(),
+            evict_wait_mean: after.evict_wait.mean,
+        }
+    }
+}
+
+fn completion(c: &Completion) -> (u64, u64, u64, u64, u64) {
+    (
+        c.index,
+        c.pages.into(),
+        c.hits.into(),
+        c.arrival.0,
+        c.complete.0,
+    )
+}
+
+fn program(p: &ProgramTimes) -> SlowProgram {
+    SlowProgram {
+        lpn: p.lpn.0,
+        request: (!p.background).then_some(p.request),
+        times: [
+            p.enqueued.0,
+            p.times.start.0,
+            p.times.last_transfer.0,
+            p.times.end.0,
+        ],
+    }
+}
+
+/// Wants two outcomes equal; says where they part first.
+///
+/// # Panics
+/// They differ.
+pub fn compare(real: &Outcome, slow: &Outcome, what: &str) {
+    assert_eq!(real.requests.len(), slow.requests.len(), "{what}: requests");
+    for (r, s) in real.requests.iter().zip(&slow.requests) {
+        assert_eq!(r, s, "{what}: (index, pages, hits, arrival, completion)");
+    }
+    for (r, s) in real.programs.iter().zip(&slow.programs) {
+        assert_eq!(r, s, "{what}: programs");
+    }
+    assert_eq!(real.programs.len(), slow.programs.len(), "{what}: programs");
+    assert_eq!(real.counts, slow.counts, "{what}: counts");
+    assert_eq!(
+        real.device_counts, slow.device_counts,
+        "{what}: device counts"
+    );
+    assert_eq!(real.pages, slow.pages, "{what}: pages left");
+    assert_eq!(real.evict_wait_mean, slow.evict_wait_mean, "{what}: wait");
+}
+
+/// Requests of one kind.
+pub fn count_of(requests: &[SlowRequest], op: Op) -> usize {
+    requests.iter().filter(|r| r.op == op).count()
+}

@@ -1,0 +1,281 @@
+//! The whole device against its slow model: random runs must agree in every completion and in
+//! every program, to the nanosecond, and in every counter.
+
+use destage_conformance::reference::Profile;
+use destage_conformance::reference::rng::SplitMix64;
+use destage_conformance::timed::{TimedRun, compare, device, timed_swarm};
+use destage_device::config::DeviceConfig;
+use destage_sim::ReadFill;
+
+/// Schemes over any device.
+const PLAIN: [&str; 9] = [
+    "none",
+    "lru",
+    "fifo",
+    "req-block(delta=2)",
+    "req-block(delta=3,placement=single_block)",
+    "procache(lru,p=0.5,c=12p)",
+    "procache(lru,p=0.6,c=8p,hit_rule=page)",
+    "procache(fifo,p=0.5,c=16p,hit_rule=any)",
+    "prober(lru,ssp=8k,rip=6)",
+];
+
+/// Schemes over chips that static allocation numbers page by page.
+const CHIPS: [&str; 9] = [
+    "ecr",
+    "ecr(lru,cqct=oracle)",
+    "ecr(lru,xfer=excluded,tie=lowest_index)",
+    "ecr(lru,residual=remaining)",
+    "ecr-eps",
+    "ecr-eps(residual=remaining)",
+    "cflru-eps",
+    "gcar(lru)",
+    "prober(ecr(lru,cqct=oracle),ssp=8k,rip=6)",
+];
+
+const BACKGROUND: [&str; 11] = [
+    "awb(prober(lru,ssp=4k,rip=4))",
+    "awb(prober(lru,ssp=8k,rip=6),depth=1)",
+    "awb(prober(lru,ssp=8k,rip=3),depth=5,cancel_on=write)",
+    "awb(prober(lru,ssp=4k,rip=5),partial=write,after=keep_clean)",
+    "awb(prober(lru,ssp=8k,rip=4),scope=ldr_then_base,depth=3)",
+    "awb(prober(fifo,ssp=8k,rip=8,ldr_evict=head))",
+    "awb(lru)",
+    "awb(lru,depth=4,after=keep_clean,cancel_on=write)",
+    "awb(req-block(delta=2))",
+    "awb(procache(prober(lru,ssp=4k,rip=4),p=0.7,c=16p))",
+    "awb(prober(ecr(lru,residual=remaining),ssp=4k,rip=4))",
+];
+
+/// Schemes that rename pages (4 KiB each).
+const MAPPED: [&str; 5] = [
+    "cac(lru)",
+    "cac(lru,unmap_pre=true)",
+    "cac(req-block(delta=2))",
+    "cac(awb(prober(lru,ssp=8k,rip=5)))",
+    "cac(awb(prober(lru,ssp=4k,rip=3),depth=3,after=keep_clean),unmap_pre=true)",
+];
+
+fn pick<T: Copy>(rng: &mut SplitMix64, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize]
+}
+
+/// A device drawn at random, and the time of a program.
+fn random_device(rng: &mut SplitMix64, spp: u32, any_order: bool) -> (DeviceConfig, u64) {
+    let mut sets: Vec<String> = Vec::new();
+    let mut set = |key: &str, value: String| sets.push(format!("{key}={value}"));
+    let (channels, chips) = pick(
+        rng,
+        &[(1, 1), (1, 1), (1, 3), (2, 1), (2, 2), (3, 2), (4, 1)],
+    );
+    set("channels", channels.to_string());
+    set("chips_per_channel", chips.to_string());
+    set("dies_per_chip", pick(rng, &[1, 1, 2]).to_string());
+    set("planes_per_die", pick(rng, &[1, 1, 2]).to_string());
+    set("blocks_per_plane", "4096".to_owned());
+    set("pages_per_block", pick(rng, &[2, 3, 8]).to_string());
+    set("page_bytes", (spp * 512).to_string());
+    set("op", "0.5".to_owned());
+    let per = pick(rng, &["chip", "die"]);
+    set("queue_per", per.to_owned());
+    let frontiers = if per == "chip" { 3 } else { 2 };
+    let frontier = pick(rng, &["plane", "die", "chip"][..frontiers]);
+    set("frontier", frontier.to_owned());
+    set("gc_unit", frontier.to_owned());
+    set("summary_page", rng.chance(30).to_string());
+    set("queue", pick(rng, &["fifo", "read-first"]).to_owned());
+    if any_order && rng.chance(40) {
+        let order = pick(
+            rng,
+            &[
+                r#"["plane","channel","chip","die"]"#,
+                r#"["chip","die","plane","channel"]"#,
+                r#"["die","channel","plane","chip"]"#,
+            ],
+        );
+        set("allocation_order", order.to_owned());
+    }
+    let scale = pick(rng, &[0, 1, 10, 1000]);
+    let program = scale * (1 + rng.below(30));
+    let mut time = |key: &str, value: u64| sets.push(format!("{key}={value}ns"));
+    time("t_program", program);
+    let slow_read = scale * (1 + rng.below(9));
+    time("t_read", pick(rng, &[0, scale, slow_read]));
+    time("t_erase", scale * 40);
+    for key in [
+        "t_cmd_read",
+        "t_cmd_program",
+        "t_cmd_erase",
+        "t_ready",
+        "t_dram",
+    ] {
+        let at_most = scale * pick(rng, &[0, 0, 1, 3]);
+        time(key, rng.below(at_most + 1));
+    }
+    let mut set = |key: &str, value: &str| sets.push(format!("{key}={value}"));
+    let byte = pick(rng, &["0", "0", "0.001ns", "0.83ns", "3ns"]);
+    set("t_byte", if scale == 0 { "0" } else { byte });
+    set("sector_bytes", pick(rng, &["512", "528"]));
+    set("dram", pick(rng, &["per_request", "per_page"]));
+    let waits = ["program_done", "program_done", "transfer_done", "issue"];
+    set("evict_wait", pick(rng, &waits));
+    set("evict_wait_read", pick(rng, &["issue", "same"]));
+    let fill = pick(
+        rng,
+        &[
+            "\"trace\"",
+            "{trace=false, fill=0, overwrite=0}",
+            "{trace=true, fill=0.001, overwrite=0}",
+            "{trace=false, fill=0.004, overwrite=0}",
+        ],
+    );
+    set("precondition", fill);
+    (device(&sets), program.max(1))
+}
+
+struct Case {
+    schemes: &'static [&'static str],
+    spp: &'static [u32],
+    prev: bool,
+}
+
+/// What a set of runs met, so that no test passes because nothing happened.
+#[derive(Default, Debug)]
+struct Seen {
+    runs: usize,
+    programs: usize,
+    /// Requests that took longer than any single operation.
+    queued: usize,
+    /// As `Outcome::device_counts`.
+    device: [u64; 7],
+    wrapped: usize,
+}
+
+/// Runs `seeds` streams through the schemes of `case`.
+fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
+    let mut seen = Seen::default();
+    for seed in seeds {
+        let rng = &mut SplitMix64::new(seed * 7919 + 17);
+        let spp = pick(rng, case.spp);
+        let expr = pick(rng, case.schemes);
+        // The slow models of these count on the order that numbers chips page by page.
+        let by_chip = expr.contains("ecr");
+        let (device, program) = random_device(rng, spp, !by_chip);
+        let requests = pick(rng, &[40, 80, 80, 200]);
+        let mut profile = Profile::new(requests, spp).pages(pick(rng, &[24, 64, 200]));
+        profile.prev = case.prev;
+        profile.extents = rng.chance(30);
+        profile.partial = rng.chance(70);
+        profile.trim = rng.chance(60);
+        profile.flush = rng.chance(60);
+        let mut stream = timed_swarm(seed, profile, program);
+        let wrap = rng.chance(15);
+        if wrap {
+            // Behind the end, and across it.
+            let pages = device.logical_pages() * (1 + rng.below(3)) - 20;
+            let shift = |sector: &mut u64| *sector += pages * u64::from(spp);
+            for request in &mut stream {
+                request.extents.iter_mut().for_each(|e| shift(&mut e.0));
+                request.prev.iter_mut().flatten().for_each(shift);
+            }
+        }
+        let write_buffer = ["req-block", "procache", "prober"].iter();
+        let fixed = write_buffer.clone().any(|name| expr.contains(name));
+        let run = TimedRun {
+            read_alloc: match (fixed, rng.below(3)) {
+                (false, 0) => Some(true),
+                (false, 1) => Some(false),
+                _ => None,
+            },
+            read_fill: pick(rng, &[ReadFill::Page, ReadFill::Page, ReadFill::Requested]),
+            rmw: rng.chance(80),
+            boxed: rng.chance(25),
+            observed: rng.chance(50),
+            wrap,
+            ..TimedRun::new(expr, 1 + rng.below(40) as u32, device)
+        };
+        if run.scheme().is_none() {
+            continue;
+        }
+        let what = format!("seed {seed}: {run:?}");
+        let result = std::panic::catch_unwind(|| {
+            let real = run.real(&stream);
+            compare(&real, &run.slow(&stream), "real and slow");
+            real
+        });
+        let Ok(outcome) = result else {
+            panic!("{what}");
+        };
+        seen.runs += 1;
+        seen.programs += outcome.programs.len();
+        let long = 2 * program + 2 * run.device.t_read.times(1).0;
+        let late = |r: &&(u64, u64, u64, u64, u64)| r.4 - r.3 > long;
+        seen.queued += outcome.requests.iter().filter(late).count();
+        seen.wrapped += usize::from(run.wrap);
+        for (sum, n) in seen.device.iter_mut().zip(outcome.device_counts) {
+            *sum += n;
+        }
+    }
+    println!("{seen:?}");
+    seen
+}
+
+#[test]
+fn foreground_schemes() {
+    let seen = swarms(
+        0..2500,
+        &Case {
+            schemes: &PLAIN,
+            spp: &[4, 8, 32],
+            prev: false,
+        },
+    );
+    assert_eq!(seen.runs, 2500);
+    assert!(seen.programs > 50_000 && seen.queued > 5_000 && seen.wrapped > 100);
+    assert!(seen.device[4] > 1_000, "reads of unmapped pages");
+    assert!(seen.device[5] > 1_000, "summary pages");
+}
+
+#[test]
+fn chip_aware_schemes() {
+    let seen = swarms(
+        10_000..12_500,
+        &Case {
+            schemes: &CHIPS,
+            spp: &[8],
+            prev: false,
+        },
+    );
+    assert_eq!(seen.runs, 2500);
+    assert!(seen.programs > 50_000 && seen.queued > 5_000);
+}
+
+#[test]
+fn background_schemes() {
+    let seen = swarms(
+        20_000..24_000,
+        &Case {
+            schemes: &BACKGROUND,
+            spp: &[4, 8],
+            prev: false,
+        },
+    );
+    assert_eq!(seen.runs, 4000);
+    let [write_backs, cancels, stale, in_flight, ..] = seen.device;
+    assert!(write_backs > 10_000 && cancels > 1_000 && stale > 500 && in_flight > 500);
+}
+
+#[test]
+fn renaming_schemes() {
+    let seen = swarms(
+        30_000..32_500,
+        &Case {
+            schemes: &MAPPED,
+            spp: &[8],
+            prev: true,
+        },
+    );
+    assert_eq!(seen.runs, 2500);
+    let [write_backs, cancels, stale, ..] = seen.device;
+    assert!(write_backs > 1_000 && cancels > 100 && stale > 50);
+}
