@@ -406,7 +406,7 @@ fn response_times(case: &Case, device: TestDevice) -> Vec<u64> {
         device: Some(device),
         ..case.config.clone()
     }
-    .drive(&case.expr);
+    .drive(&case.expr, &case.requests);
     case.requests.iter().for_each(|r| {
         drive.step(r);
     });

@@ -1,5 +1,8 @@
 //! The worked examples of the specification, through the real core.
 
+#[path = "examples/own.rs"]
+mod own;
+
 use destage_conformance::drive::{Config, is_built};
 use destage_conformance::vectors::{Table, Vectors};
 use destage_scheme::Expr;
@@ -25,7 +28,7 @@ fn run_table(table: &Table) -> Outcome {
         return Outcome::NotAvailable(missing.to_owned());
     }
     for boxed in [false, true] {
-        let start = |config: Config| Config { boxed, ..config }.drive(&expr);
+        let start = |config: Config| Config { boxed, ..config }.drive(&expr, &table.requests());
         if table.is_timed() {
             table.run_timed(start(table.timed_config()));
         }

@@ -1,6 +1,7 @@
 //! From an expression to a driven cache.
 
 use super::{Checked, Chips, Core, Drive, Order, Queues, Shared, Stage, TestDevice};
+use crate::reference::SlowRequest;
 use destage_scheme::registry::{Build, NAMES, Visit, build_any};
 use destage_scheme::{
     Boxed, Env, Expr, ReadAlloc, RunContext, RunDevice, Scheme, check_run, info::Role,
@@ -112,11 +113,12 @@ impl Config {
         }
     }
 
-    /// A driven cache under `expr`.
+    /// A driven cache under `expr`; an offline scheme is told of all `requests` to come, whose
+    /// `next` must be filled.
     ///
     /// # Panics
     /// A scheme in it is not built, or the run is refused.
-    pub fn drive(&self, expr: &Expr) -> Drive {
+    pub fn drive(&self, expr: &Expr, _requests: &[SlowRequest]) -> Drive {
         assert!(is_built(expr), "{expr}: not available");
         if let Err(refusal) = self.check(expr) {
             panic!("{refusal}");

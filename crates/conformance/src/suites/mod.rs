@@ -130,7 +130,7 @@ impl Case {
     /// Runs the case to its end, with all checks of the driver.
     pub fn run(&self) -> (Drive, Vec<Row>) {
         let requests = self.prepared();
-        let mut drive = self.config.drive(&self.expr);
+        let mut drive = self.config.drive(&self.expr, &requests);
         let mut script = self.script();
         let rows = requests.iter().map(|request| {
             script.step();
@@ -148,7 +148,7 @@ impl Case {
             device: Some(device),
             ..self.config.clone()
         };
-        let mut drive = config.drive(&self.expr);
+        let mut drive = config.drive(&self.expr, &requests);
         let rows: Vec<Row> = requests.iter().map(|r| drive.step(r)).collect();
         let times = drive.settle();
         assert_eq!(
@@ -197,7 +197,7 @@ impl Case {
     pub fn compare(&self) -> Result<(), String> {
         let requests = self.prepared();
         let (mut slow, script) = self.slow()?;
-        let mut drive = self.config.drive(&self.expr);
+        let mut drive = self.config.drive(&self.expr, &requests);
         for (i, request) in requests.iter().enumerate() {
             script.borrow_mut().step();
             script.borrow().apply(drive.chips());
