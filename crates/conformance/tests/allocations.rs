@@ -3,13 +3,13 @@
 //! First touch may allocate: the index of a page's chunk, a list that reaches its length. History
 //! without a bound (`max-nonres=inf`) may grow for ever and is left out.
 
-use destage_conformance::drive::Config;
+use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{SlowRequest, look_ahead, to_batch};
 use destage_conformance::suites::{Case, compositions, random};
 use destage_scheme::info::Role;
-use destage_scheme::registry::{Build, FAST, Visit, build_any};
-use destage_scheme::{Boxed, Expr, Scheme, notes};
+use destage_scheme::registry::{FAST, Visit};
+use destage_scheme::{Expr, Scheme, notes};
 use destage_sim::{CacheOnly, Walk};
 use destage_types::RequestBatch;
 
@@ -70,10 +70,7 @@ fn allocations(case: &Case, boxed: bool) -> u64 {
         batch: &batch,
     };
     notes::mute(true);
-    let count = match boxed {
-        true => passes.visit(Boxed::build(&case.expr, &env)),
-        false => build_any(&case.expr, &env, passes),
-    };
+    let count = build(&case.expr, &env, &requests, boxed, passes);
     notes::mute(false);
     count
 }

@@ -190,9 +190,15 @@ suite! {
     none: "none",
     fifo: "fifo",
     lru: "lru",
+    lfu: "lfu",
+    cflru: "cflru",
+    arc: "arc",
+    lirs: "lirs",
+    belady: "belady",
     req_block: "req-block",
     procache_lru: "procache(lru)",
     cac_lru: "cac(lru)",
+    cac_arc: "cac(arc)",
 }
 
 #[test]
@@ -205,7 +211,7 @@ fn every_registered_scheme_and_static_composition_is_in_the_suite() {
     for shape in FAST {
         assert!(SHAPES.contains(shape), "the suite lacks {shape}");
     }
-    for name in NAMES {
+    for name in NAMES.iter().chain(&["belady"]) {
         let tested = SHAPES.iter().any(|shape| parse(shape).contains(name));
         assert!(tested, "the suite lacks a composition with {name}");
     }

@@ -11,7 +11,9 @@ use destage_scheme::registry::NAMES;
 use destage_scheme::rng::SplitMix64;
 
 /// Examples that must run. More may run; fewer is a failure.
-const MUST_RUN: &str = "comp fifo lru met none rng tim";
+const MUST_RUN: &str = "arc belady1 belady2 cacarc cacatomic cacghost cacinplace caclru cacmulti \
+    cflru comp fifo lfu lirs lirs2q lru met none procache procachegt procachev reqblock1 \
+    reqblock2 reqblock3 reqblock4 rng tim";
 
 /// What became of an example.
 #[derive(PartialEq)]

@@ -136,7 +136,7 @@ impl<S: Scheme> Checked<S> {
 }
 
 impl<S: Scheme> Scheme for Checked<S> {
-    forward!(inner: tracks_updates cancels measures flush_candidates next_group candidates
+    forward!(inner: tracks_updates admit_read cancels measures flush_candidates next_group candidates
         background state);
 
     fn rename_plan(&mut self, update: &Update, v: &View) -> RenamePlan {

@@ -2,12 +2,14 @@
 
 use super::{Checked, Chips, Core, Drive, Order, Queues, Shared, Stage, TestDevice};
 use crate::reference::SlowRequest;
+use destage_scheme::leaf::{Belady, Future};
 use destage_scheme::registry::{Build, NAMES, Visit, build_any};
 use destage_scheme::{
     Boxed, Env, Expr, ReadAlloc, RunContext, RunDevice, Scheme, check_run, info::Role,
 };
 use destage_sim::{ReadFill, Walk, WalkOptions};
-use destage_types::{PageSize, StaticLayout};
+use destage_types::{Op, PageSize, StaticLayout};
+use std::sync::Arc;
 
 /// Everything about a run that the expression does not say.
 #[derive(Clone, Debug)]
@@ -118,7 +120,7 @@ impl Config {
     ///
     /// # Panics
     /// A scheme in it is not built, or the run is refused.
-    pub fn drive(&self, expr: &Expr, _requests: &[SlowRequest]) -> Drive {
+    pub fn drive(&self, expr: &Expr, requests: &[SlowRequest]) -> Drive {
         assert!(is_built(expr), "{expr}: not available");
         if let Err(refusal) = self.check(expr) {
             panic!("{refusal}");
@@ -129,16 +131,42 @@ impl Config {
             expr,
             journal: Shared::default(),
         };
-        match self.boxed {
-            true => start.visit(Boxed::build(expr, &env)),
-            false => build_any(expr, &env, start),
-        }
+        build(expr, &env, requests, self.boxed, start)
     }
 }
 
-/// Is every layer of the expression in the registry?
+/// Builds any scheme, the offline one too, which must be told of the requests to come.
+pub fn build<V: Visit>(
+    expr: &Expr,
+    env: &Env,
+    requests: &[SlowRequest],
+    boxed: bool,
+    visitor: V,
+) -> V::Out {
+    if expr.scheme().role != Role::Offline {
+        return match boxed {
+            true => visitor.visit(Boxed::build(expr, env)),
+            false => build_any(expr, env, visitor),
+        };
+    }
+    let data = requests
+        .iter()
+        .filter(|r| matches!(r.op, Op::Read | Op::Write));
+    let future = Future::given(data.flat_map(|r| r.next.iter().copied()));
+    let belady = Belady::from_expr(expr, env, Arc::new(future));
+    match boxed {
+        true => visitor.visit(Boxed(Box::new(belady))),
+        false => visitor.visit(belady),
+    }
+}
+
+/// Is there code for every layer of the expression? The offline scheme is in no registry: a run
+/// must build it, since it needs the run's future.
 pub fn is_built(expr: &Expr) -> bool {
-    let known = |layer: &Expr| NAMES.contains(&layer.scheme().name);
+    let known = |layer: &Expr| {
+        let info = layer.scheme();
+        info.role == Role::Offline || NAMES.contains(&info.name)
+    };
     expr.unavailable().is_none() && expr.chain().all(known)
 }
 

@@ -17,7 +17,7 @@ use destage_types::{Nanos, Op, RequestRef};
 
 pub use checked::{Checked, Order};
 pub use chips::{Chips, Queues};
-pub use config::{Config, is_built};
+pub use config::{Config, build, is_built};
 pub use journal::{Journal, Shared};
 pub use timed::{TestDevice, Times};
 

@@ -114,7 +114,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             unit: Unit::default(),
             extents: Vec::new(),
             lpns: Default::default(),
-            slots: Vec::new(),
+            slots: Vec::with_capacity(capacity as usize),
         }
     }
 

@@ -22,6 +22,9 @@ use destage_types::{Lpn, Slot};
 /// Bytes of a table entry (CAC section 4.4).
 const ART_ENTRY_BYTES: u64 = 4;
 
+/// Blocks of a request (1 MiB) for which the lists of a request have room at once.
+const USUAL_BLOCKS: usize = 256;
+
 /// Parameters of [`Cac`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacParams {
@@ -81,8 +84,8 @@ impl<S: Scheme> Cac<S> {
             params,
             art: Art::new(capacity),
             renaming: false,
-            pending: Vec::new(),
-            dropped: Vec::new(),
+            pending: Vec::with_capacity(USUAL_BLOCKS),
+            dropped: Vec::with_capacity(USUAL_BLOCKS),
         }
     }
 
