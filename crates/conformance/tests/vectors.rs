@@ -5,15 +5,18 @@ mod own;
 
 use destage_conformance::drive::{Config, is_built};
 use destage_conformance::vectors::{Table, Vectors};
-use destage_scheme::Expr;
 use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::cqct::{self, Latencies};
 use destage_scheme::registry::NAMES;
 use destage_scheme::rng::SplitMix64;
+use destage_scheme::{ChipLoad, Expr};
+use destage_types::Nanos;
 
 /// Examples that must run. More may run; fewer is a failure.
-const MUST_RUN: &str = "arc belady1 belady2 cacarc cacatomic cacghost cacinplace caclru cacmulti \
-    cflru comp fifo lfu lirs lirs2q lru met none procache procachegt procachev reqblock1 \
-    reqblock2 reqblock3 reqblock4 rng tim";
+const MUST_RUN: &str = "arc awb awbinflight belady1 belady2 cacarc cacatomic cacghost cacinplace \
+    caclru cacmulti cflru comp ecr ecreps ecreq fifo gcarcflru gcarlru lfu lirs lirs2q lru lwrs met \
+    none proberarc proberlirs proberlru procache procachegt procachev reqblock1 reqblock2 reqblock3 \
+    reqblock4 rng tim";
 
 /// What became of an example.
 #[derive(PartialEq)]
@@ -65,6 +68,36 @@ fn parser(table: &Table) -> usize {
     table.rows().len()
 }
 
+/// Equations 1-4 of ECR (section 3.1).
+fn equation(table: &Table) -> usize {
+    for row in table.rows() {
+        let number = |column: &str| table.cell(row, column).parse::<u64>().expect("a number");
+        let time = |column: &str| Nanos(number(column) * 1000);
+        let load = ChipLoad {
+            reads: number("Nr"),
+            writes: number("Nw"),
+            free_pages: number("Nfp"),
+            gc_threshold_pages: number("Nmfp"),
+            frontier_free_pages: number("Nfpb"),
+            victim_valid_pages: number("Nvp"),
+            ..ChipLoad::default()
+        };
+        let latencies = Latencies {
+            read: time("Lr"),
+            program: time("Lw"),
+            erase: time("Lgc"),
+            summary: time("Lsp"),
+            pages_per_block: number("Np"),
+        };
+        let parts = cqct::equation(&load, &latencies);
+        assert_eq!(u64::from(parts.gc), number("S"), "S_i");
+        assert_eq!(parts.gc_time, time("Tgc"), "T_gc");
+        assert_eq!(parts.summaries, number("Nsp"), "N_sp");
+        assert_eq!(parts.total, time("CQCT"), "CQCT_i");
+    }
+    table.rows().len()
+}
+
 fn run(vectors: &Vectors, name: &str) -> Outcome {
     let mut rows = 0;
     for table in vectors.tables(name) {
@@ -72,7 +105,7 @@ fn run(vectors: &Vectors, name: &str) -> Outcome {
             "scheme" => run_table(&table),
             "rng" => Outcome::Ran(random_numbers(&table)),
             "parser" => Outcome::Ran(parser(&table)),
-            "equation" => Outcome::NotAvailable("ecr".to_owned()),
+            "equation" => Outcome::Ran(equation(&table)),
             "identifier" if !is_built(&table.expr()) => {
                 Outcome::NotAvailable(table.expr().scheme().name.to_owned())
             }

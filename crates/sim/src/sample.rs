@@ -43,6 +43,13 @@ pub struct PagesHistogram {
 }
 
 impl PagesHistogram {
+    /// Empty, with room for evictions of up to `pages` pages.
+    pub fn new(pages: usize) -> PagesHistogram {
+        PagesHistogram {
+            evictions: Vec::with_capacity(pages + 1),
+        }
+    }
+
     /// An eviction removed `pages` pages.
     #[inline]
     pub fn add(&mut self, pages: usize) {

@@ -129,6 +129,7 @@ impl Config {
         let start = Start {
             config: self,
             expr,
+            requests,
             journal: Shared::default(),
         };
         build(expr, &env, requests, self.boxed, start)
@@ -203,6 +204,7 @@ fn tells_group(expr: &Expr) -> bool {
 struct Start<'a> {
     config: &'a Config,
     expr: &'a Expr,
+    requests: &'a [SlowRequest],
     journal: Shared,
 }
 
@@ -237,7 +239,7 @@ impl Visit for Start<'_> {
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Drive {
         if let Some(device) = &self.config.device {
             let background = self.config.env(self.expr).background;
-            let engine = device.engine(self.config, background);
+            let engine = device.engine(self.config, background, self.requests);
             return self.start(scheme, engine);
         }
         let (layout, queues) = (self.config.layout, self.config.queues);

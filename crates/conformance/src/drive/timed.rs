@@ -1,11 +1,13 @@
 //! The engine with a small device, for worked examples and runs with time.
 
 use super::{Config, Stage};
+use crate::reference::SlowRequest;
 use destage_device::config::EffectiveDevice;
 use destage_device::ftl::PageMap;
 use destage_sim::Flash;
 use destage_sim::engine::{Completion, Engine, ProgramTimes};
-use destage_types::Nanos;
+use destage_types::{Lpn, Nanos, Op};
+use std::collections::BTreeSet;
 
 /// Chips of one die and one plane with FIFO queues, free commands and transfers; never full.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +36,12 @@ pub struct Times {
 }
 
 impl TestDevice {
-    /// The engine for the layout and the page size of `config`.
-    pub fn engine(&self, config: &Config, background: bool) -> Engine {
+    /// The engine for the layout and the page size of `config`. Flash holds the pages that
+    /// `requests` read before they write them.
+    ///
+    /// # Panics
+    /// Never: the settings are legal, and the device is large enough.
+    pub fn engine(&self, config: &Config, background: bool, requests: &[SlowRequest]) -> Engine {
         let (channels, chips) = (config.layout.channels(), config.layout.chips());
         let sets = [
             format!("channels={channels}"),
@@ -54,7 +60,18 @@ impl TestDevice {
             "queue_per=chip".to_owned(),
         ];
         let device = EffectiveDevice::from_preset("default", &sets).expect("a legal device");
-        let map = PageMap::new(device.config());
+        let mut map = PageMap::new(device.config());
+        let (mut written, mut read) = (BTreeSet::new(), Vec::new());
+        for request in requests {
+            for access in request.accesses(config.page.sectors()) {
+                match request.op {
+                    Op::Read if !written.contains(&access.lpn) => read.push(Lpn(access.lpn)),
+                    Op::Write => drop(written.insert(access.lpn)),
+                    _ => {}
+                }
+            }
+        }
+        map.map_trace(read).expect("the device is large");
         let mut engine = Engine::new(device.config(), map, background);
         engine.keep_completions();
         engine.keep_programs();

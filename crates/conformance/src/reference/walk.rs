@@ -185,7 +185,8 @@ impl SlowCache {
         }
     }
 
-    /// ProCache: overlap is dropped first, then room is made, then all pages are admitted.
+    /// ProCache: overlap is dropped first, then room is made, then all pages are admitted. What
+    /// comes in, for every victim, is the first page, if it is not cached.
     fn admit_whole(&mut self, pages: &[Access]) {
         self.invalidate(pages);
         loop {
@@ -193,10 +194,11 @@ impl SlowCache {
             let (scheme, store) = self.scheme();
             entering.retain(|a| !store.has(a.lpn) && !scheme.bypasses(a.lpn, store));
             let (used, capacity) = (self.store.frames.len(), self.store.capacity);
-            if entering.is_empty() || used + entering.len() <= capacity {
+            if used + entering.len() <= capacity {
                 break;
             }
-            self.evict(entering[0].lpn);
+            let first = entering.first().filter(|a| a.lpn == pages[0].lpn);
+            self.evict_for(first.map(|a| a.lpn));
         }
         for &access in pages {
             let (scheme, store) = self.scheme();
@@ -280,8 +282,12 @@ impl SlowCache {
     }
 
     fn evict(&mut self, incoming: u64) {
+        self.evict_for(Some(incoming));
+    }
+
+    fn evict_for(&mut self, incoming: Option<u64>) {
         let (scheme, store) = self.scheme();
-        let mut unit = scheme.victim(Some(incoming), store);
+        let mut unit = scheme.victim(incoming, store);
         let place = scheme.unit();
         unit.sort_unstable();
         assert!(!unit.is_empty(), "a victim unit holds a page");

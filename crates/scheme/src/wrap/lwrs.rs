@@ -72,7 +72,8 @@ impl Lwrs {
             window,
             asn: 0,
             written: 0,
-            sets: Blocks::new(nodes + nodes / 4 + 1),
+            // A request of several extents adds a node for each of them.
+            sets: Blocks::new((nodes + nodes / 4 + 1).max(64)),
             sweep_in: window / 4,
         }
     }

@@ -4,7 +4,7 @@ use super::{Hits, Walk, page_sectors, page_span, view};
 use crate::flash::{Cause, Flash};
 use crate::observe::Event;
 use destage_scheme::{Access, Request, Scheme};
-use destage_types::{Lpn, Op};
+use destage_types::{Extent, Lpn, Op};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
     /// No cache at all: every page is programmed.
@@ -34,25 +34,27 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     /// The request is inserted as a whole: overlap is dropped, then room is made for all pages,
     /// then they are admitted in ascending order (ProCache section 4.1). Every page is a miss.
     ///
-    /// Room is made for the request, not for a page, so no ghost of a page sways the choice of
-    /// the victims; each page adapts the scheme at its own insertion.
+    /// The page that comes in, for every victim, is the first page of the request: it adapts the
+    /// scheme before room is made, unless it is cached; the others do at their own insertion.
     pub(super) fn write_whole(&mut self, r: &Request<'_>) -> Hits {
         self.invalidate(r);
-        let page = self.frames.page();
         let first = r.extents.first().expect("a write has an extent");
-        let (lpn, sectors) = (page_span(first, page).0, first);
-        let incoming = Access {
-            lpn,
-            op: r.op,
-            now: r.now,
-            request: r.id,
-            seq: self.seq + 1,
-            sectors: page_sectors(sectors, lpn, page),
-        };
-        while self.frames.used() + self.absent_pages(r) > self.frames.capacity() {
-            self.evict(&incoming);
+        let first = self.access_of(r, first, page_span(first, self.frames.page()).0);
+        let mut expected = false;
+        while self.frames.used() + self.entering_pages(r) > self.frames.capacity() {
+            if !expected && self.frames.slot_of(first.lpn).is_none() {
+                expected = self.scheme.admit_page(&first, &view!(self, first.now));
+                if expected {
+                    self.scheme.expect(&first, &view!(self, first.now));
+                }
+            }
+            self.evict(&first);
         }
         self.each_page(r, |walk, a, _| {
+            if !walk.scheme.admit_page(a, &view!(walk, a.now)) {
+                walk.bypass_page(a);
+                return false;
+            }
             match walk.frames.slot_of(a.lpn) {
                 // Sectors outside the request were cached and still are.
                 Some(slot) => {
@@ -61,7 +63,9 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                     walk.frames.write(slot, a.sectors);
                 }
                 None => {
-                    walk.scheme.expect(a, &view!(walk, a.now));
+                    if !std::mem::take(&mut expected) {
+                        walk.scheme.expect(a, &view!(walk, a.now));
+                    }
                     let slot = walk.frames.insert(a.lpn, a.sectors, true);
                     walk.scheme.insert(slot, a, &view!(walk, a.now));
                 }
@@ -70,17 +74,32 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         })
     }
 
-    /// Pages of the request that are not cached.
-    fn absent_pages(&self, r: &Request<'_>) -> usize {
+    /// The first access of request `r` to come, to page `lpn` of `extent`.
+    fn access_of(&self, r: &Request<'_>, extent: &Extent, lpn: Lpn) -> Access {
+        Access {
+            lpn,
+            op: r.op,
+            now: r.now,
+            request: r.id,
+            seq: self.seq + 1,
+            sectors: page_sectors(extent, lpn, self.frames.page()),
+        }
+    }
+
+    /// Pages of the request that are not cached and that the scheme does not send to flash.
+    fn entering_pages(&mut self, r: &Request<'_>) -> usize {
         let page = self.frames.page();
-        let mut absent = 0;
+        let mut entering = 0;
         for extent in r.extents {
             let (first, pages) = page_span(extent, page);
-            for i in 0..u64::from(pages) {
-                absent += usize::from(self.frames.slot_of(Lpn(first.0 + i)).is_none());
+            for lpn in (first.0..first.0 + u64::from(pages)).map(Lpn) {
+                if self.frames.slot_of(lpn).is_none() {
+                    let a = self.access_of(r, extent, lpn);
+                    entering += usize::from(self.scheme.admit_page(&a, &view!(self, a.now)));
+                }
             }
         }
-        absent
+        entering
     }
 
     /// Sectors of cached pages that the request covers become invalid without a flush; pages

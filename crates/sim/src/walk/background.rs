@@ -102,6 +102,8 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                 queued |= self.issue_on(channel, at, &mut back);
             }
         }
+        // Also what an end alone let start, on channels that are not idle.
+        self.report_started(&mut back);
         self.background = Some(back);
         queued
     }
@@ -192,7 +194,6 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             self.report(flight.lpn, at, step);
         }
         back.ended = ended;
-        self.report_started(&mut back);
         self.background = Some(back);
         any
     }

@@ -82,6 +82,9 @@ pub struct Walk<S, F> {
     slots: Vec<Slot>,
 }
 
+/// Pages of a victim unit for which there is room from the start.
+const USUAL_UNIT: usize = 256;
+
 /// Page hits of one request.
 #[derive(Clone, Copy, Debug, Default)]
 struct Hits {
@@ -106,14 +109,17 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             flash,
             options,
             counts: Counts::default(),
-            evict_pages: PagesHistogram::default(),
+            evict_pages: PagesHistogram::new(USUAL_UNIT),
             background: None,
             observer: None,
             request: 0,
             seq: 0,
-            unit: Unit::default(),
+            unit: Unit {
+                slots: Vec::with_capacity(USUAL_UNIT),
+                ..Unit::default()
+            },
             extents: Vec::new(),
-            lpns: Default::default(),
+            lpns: [(); 3].map(|()| Vec::with_capacity(USUAL_UNIT)),
             slots: Vec::with_capacity(capacity as usize),
         }
     }
