@@ -25,12 +25,14 @@ impl Fault {
     }
 }
 
-/// A line that is not a request of the format it was read as.
+/// A line or record that is not a request of the format it was read as.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadLine {
     /// The file, or `stdin`.
     pub file: String,
-    /// Number of the line, from 1.
+    /// What the trace consists of: `line` or `record`.
+    pub unit: &'static str,
+    /// Number of the line or record, from 1.
     pub line: u64,
     /// Number (from 1) and name of the field; the name is empty behind the last known field.
     /// `None` if the line as a whole is wrong.
@@ -45,7 +47,7 @@ pub struct BadLine {
 
 impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: line {}", self.file, self.line)?;
+        write!(f, "{}: {} {}", self.file, self.unit, self.line)?;
         match self.column {
             Some((number, "")) => write!(f, ", column {number}")?,
             Some((number, name)) => write!(f, ", column {number} ({name})")?,
@@ -158,7 +160,37 @@ pub enum TraceError {
         /// Their names.
         formats: Vec<&'static str>,
     },
+    /// A binary trace is damaged, cut off, or of a version that is not known.
+    #[error("{file}: no good `{format}` file: {reason}")]
+    Malformed {
+        /// The file, or `stdin`.
+        file: String,
+        /// Name of the format.
+        format: &'static str,
+        /// What is wrong, where, and what is allowed.
+        reason: String,
+    },
+    /// The volume asked for is not in the trace.
+    #[error("{file}: the trace has no volume `{wanted}`; its volumes: {known}")]
+    NoVolume {
+        /// The file, or `stdin`.
+        file: String,
+        /// The name or number asked for.
+        wanted: String,
+        /// The first names, joined by commas.
+        known: String,
+    },
+    /// The volumes of the trace cannot be placed one behind the other.
+    #[error("{file}: the volumes of the trace cannot be stacked: {reason}; {VOLUMES_HINT}")]
+    Stack {
+        /// The file, or `stdin`.
+        file: String,
+        /// Why not.
+        reason: &'static str,
+    },
 }
+
+const VOLUMES_HINT: &str = "`only=VOLUME` reads one of them, `overlay` lets them share addresses";
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ pub const MAX_BYTES: u64 = 1 << 48;
 const MAX_SECTORS: u64 = MAX_BYTES / SECTOR_BYTES;
 
 const ZERO: &str = "is zero: a request moves at least one sector";
-const BEHIND: &str = "starts or ends behind 256 TiB, the largest address";
+pub(crate) const BEHIND: &str = "starts or ends behind 256 TiB, the largest address";
 const LONG: &str = "is longer than 2 TiB, the largest request";
 
 /// Which of the two numbers is wrong, and why.

@@ -21,6 +21,12 @@ impl<'a> Line<'a> {
         &self.padded[..self.len]
     }
 
+    /// The line and what follows it in the buffer.
+    #[inline]
+    pub fn padded(self) -> &'a [u8] {
+        self.padded
+    }
+
     #[inline]
     pub fn fields(self, separator: u8) -> Fields<'a> {
         Fields {
@@ -219,7 +225,7 @@ fn nibbles(word: u64) -> (u64, u64) {
 
 /// Value and number of the digits from `at` on. The value is right for at most 19 digits.
 #[inline(always)]
-fn leading_digits(bytes: &[u8], at: usize) -> (u64, usize) {
+pub(crate) fn leading_digits(bytes: &[u8], at: usize) -> (u64, usize) {
     const POW10: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
     let (mut value, mut digits) = (0u64, 0);
     while let Some(word) = load(bytes, at + digits) {

@@ -172,15 +172,13 @@ mod tests {
     #[test]
     fn readers_keep_their_promises_on_mutated_examples() {
         for format in FORMATS {
-            run(format.example.repeat(3).as_bytes(), |data| {
-                read_as(format, data)
-            });
+            run(&format.example.repeat(3), |data| read_as(format, data));
         }
     }
 
     #[test]
     fn detection_and_containers_survive_mutations() {
-        let text = FORMATS[0].example.as_bytes();
+        let text = FORMATS[0].example;
         assert!(read_any(text).is_ok());
         let gzip = {
             use std::io::Write;

@@ -12,6 +12,8 @@ pub(crate) const PAD: usize = 16;
 const START: usize = 256 << 10;
 /// The longest line. A write of 1 GiB with one old address per block needs 4 MiB.
 pub(crate) const MAX_LINE: usize = 16 << 20;
+/// Byte-order mark, which may stand in front of a text.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 /// The first bytes that detection may look at.
 const MAX_SAMPLE: usize = 4 << 20;
 
@@ -45,10 +47,7 @@ impl Input {
             file,
             container,
         };
-        while input.end < 3 && input.fill()? {}
-        if input.window().starts_with(b"\xef\xbb\xbf") {
-            input.consume(3); // A byte-order mark is no part of the first line.
-        }
+        while input.end < BOM.len() && input.fill()? {}
         Ok(input)
     }
 

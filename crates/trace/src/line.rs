@@ -1,11 +1,14 @@
 //! The frame that all line-oriented formats share: finding lines, comments, bad lines, arrivals.
 
-use destage_types::{Extent, HostRequest, Nanos, RequestBatch};
+use destage_types::{HostRequest, RequestBatch};
 
 use crate::error::{BadLine, Fault, TraceError, shown};
 use crate::fields::Line;
 use crate::format::{Counts, FormatInfo, ReadOptions, TraceReader};
-use crate::input::{Input, MAX_LINE};
+use crate::input::{BOM, Input, MAX_LINE};
+use crate::sink::Clock;
+pub(crate) use crate::sink::Sink;
+use crate::volume::VolumeName;
 
 /// Messages of skipped lines that are kept.
 const KEPT: usize = 5;
@@ -15,7 +18,8 @@ pub(crate) trait LineFormat: Send {
     /// Nanoseconds of one unit of the arrival column; 1 for formats without one.
     const TICK_NS: u64;
 
-    /// Reads one line and pushes at most one request. A line that fails must push nothing.
+    /// Reads one line and pushes at most one request, or a second one by [`Sink::push_second`].
+    /// A line that fails must push nothing.
     fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault>;
 
     /// Index in [`FormatInfo::columns`] of the field at `position`, where a header may omit
@@ -24,79 +28,19 @@ pub(crate) trait LineFormat: Send {
         position
     }
 
+    /// Did the trace tell its times so far? Asked only if the format may.
+    fn timed(&self) -> bool {
+        true
+    }
+
+    /// What the trace calls a stream, if that is not its number.
+    fn volume(&self, _stream: u32) -> Option<VolumeName> {
+        None
+    }
+
     /// Pushes the request that was held back for further lines, if there is one.
     fn finish(&mut self, _sink: &mut Sink<'_>) -> Result<(), Fault> {
         Ok(())
-    }
-}
-
-/// Makes arrivals of what a trace calls time.
-#[derive(Default)]
-struct Clock {
-    first: Option<u64>,
-    last: Nanos,
-    tick_ns: u64,
-}
-
-const SPAN: &str = "is more than 584 years after the first request";
-
-/// Takes the requests of a reader, numbers and times them.
-pub(crate) struct Sink<'a> {
-    out: &'a mut RequestBatch,
-    clock: &'a mut Clock,
-    counts: &'a mut Counts,
-}
-
-impl Sink<'_> {
-    /// Time since the first request; never less than that of the request before.
-    #[inline(always)]
-    fn arrival(&mut self, ticks: u64) -> Result<Nanos, &'static str> {
-        let first = *self.clock.first.get_or_insert(ticks);
-        // A time before the first one is before the previous one, too.
-        let since = ticks.saturating_sub(first);
-        let now = Nanos(since.checked_mul(self.clock.tick_ns).ok_or(SPAN)?);
-        if ticks < first || now < self.clock.last {
-            self.counts.arrival_corrections += 1;
-        }
-        self.clock.last = self.clock.last.max(now);
-        Ok(self.clock.last)
-    }
-
-    /// Appends a request that arrives at `ticks` of the trace's own clock.
-    #[inline(always)]
-    pub fn push(&mut self, ticks: u64, mut request: HostRequest) -> Result<(), &'static str> {
-        request.arrival = self.arrival(ticks)?;
-        self.counts.requests += 1;
-        self.out.push(request);
-        Ok(())
-    }
-
-    /// As [`Sink::push`], with the further extents and old addresses of the request.
-    pub fn push_with(
-        &mut self,
-        ticks: u64,
-        mut request: HostRequest,
-        more: &[Extent],
-        prev: &[u64],
-    ) -> Result<(), &'static str> {
-        request.arrival = self.arrival(ticks)?;
-        self.counts.requests += 1;
-        self.out.push_with(request, more, prev);
-        Ok(())
-    }
-
-    /// Appends a request of a trace without times: request i arrives at i us.
-    #[inline(always)]
-    pub fn push_untimed(&mut self, mut request: HostRequest) {
-        request.arrival = Nanos(self.counts.requests * 1_000);
-        self.counts.requests += 1;
-        self.out.push(request);
-    }
-
-    /// Counts a request whose bytes were rounded outward to sectors.
-    #[inline(always)]
-    pub fn count_unaligned(&mut self, rounded: bool) {
-        self.counts.unaligned_requests += u64::from(rounded);
     }
 }
 
@@ -108,6 +52,7 @@ pub(crate) struct LineReader<F> {
     options: ReadOptions,
     clock: Clock,
     counts: Counts,
+    extra: Option<HostRequest>,
     /// Bytes of the window known to hold no line end.
     scanned: usize,
     /// Inside a line that is too long, up to its end.
@@ -126,18 +71,23 @@ enum State {
 }
 
 impl<F: LineFormat> LineReader<F> {
-    pub fn new(info: &'static FormatInfo, format: F, input: Input, options: ReadOptions) -> Self {
-        let clock = Clock {
-            tick_ns: F::TICK_NS,
-            ..Clock::default()
-        };
+    pub fn new(
+        info: &'static FormatInfo,
+        format: F,
+        mut input: Input,
+        options: ReadOptions,
+    ) -> Self {
+        if input.window().starts_with(BOM) {
+            input.consume(BOM.len()); // It is no part of the first line.
+        }
         LineReader {
             info,
             format,
             input,
             options,
-            clock,
+            clock: Clock::new(F::TICK_NS),
             counts: Counts::default(),
+            extra: None,
             scanned: 0,
             discarding: false,
             state: State::Lines,
@@ -155,6 +105,8 @@ impl<F: LineFormat> LineReader<F> {
                 out,
                 clock: &mut self.clock,
                 counts: &mut self.counts,
+                goal,
+                extra: &mut self.extra,
             };
             let (mut start, mut scanned) = (0, self.scanned);
             let mut bad = None;
@@ -215,7 +167,7 @@ impl<F: LineFormat> LineReader<F> {
     }
 
     /// The window holds no line end: gets more bytes, or deals with the end of the trace.
-    fn refill(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
+    fn refill(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
         let len = self.input.window().len();
         if len > MAX_LINE {
             self.counts.lines += 1;
@@ -233,6 +185,8 @@ impl<F: LineFormat> LineReader<F> {
                 out,
                 clock: &mut self.clock,
                 counts: &mut self.counts,
+                goal,
+                extra: &mut self.extra,
             };
             if let Err(fault) = parse(&mut self.format, self.input.padded(), len, &mut sink) {
                 self.bad_line(fault, len)?;
@@ -244,9 +198,11 @@ impl<F: LineFormat> LineReader<F> {
 
     fn last_request(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
         let mut sink = Sink {
+            goal: out.len() + 1,
             out,
             clock: &mut self.clock,
             counts: &mut self.counts,
+            extra: &mut self.extra,
         };
         match self.format.finish(&mut sink) {
             Ok(()) => Ok(()),
@@ -277,10 +233,16 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
     fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
         let before = out.len();
         let goal = before.saturating_add(max);
+        if out.len() < goal
+            && let Some(extra) = self.extra.take()
+        {
+            self.counts.requests += 1;
+            out.push(extra);
+        }
         while out.len() < goal && self.state == State::Lines {
             let step = self.buffered_lines(out, goal);
             let step = step.and_then(|()| match out.len() < goal {
-                true => self.refill(out),
+                true => self.refill(out, goal),
                 false => Ok(()),
             });
             if let Err(error) = step {
@@ -297,6 +259,14 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
 
     fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    fn timed(&self) -> bool {
+        self.format.timed()
+    }
+
+    fn volume(&self, stream: u32) -> Option<VolumeName> {
+        self.format.volume(stream)
     }
 }
 
@@ -319,6 +289,7 @@ fn describe(
     };
     BadLine {
         file: file.to_owned(),
+        unit: "line",
         line,
         column: (!whole).then(|| (position + 1, column.map_or("", |c| c.name))),
         value: shown(value),

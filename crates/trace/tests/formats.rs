@@ -3,7 +3,7 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{read, read_with, refused, skipping};
+use common::{overlay, read, read_with, refused, skipping};
 use destage_trace::TraceError;
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, Op, RequestBatch, Tag};
@@ -20,7 +20,7 @@ fn msr_columns() {
     let text = "128166372003061629,hm,1,Write,9056014336,2048,2833\n\
                 128166372003061630,hm,1,Read,511,2,0\n\
                 128166372003061700,usr,2,READ,0,512,-4\n";
-    let trace = read("", text).unwrap();
+    let trace = read_with("", text, &overlay()).unwrap();
     let r = trace.requests.records();
     assert_eq!(arrivals(&trace.requests), [0, 100, 7_100]);
     assert_eq!(
@@ -33,6 +33,8 @@ fn msr_columns() {
     assert_eq!(trace.meta.unaligned_requests, 1);
     assert_eq!(trace.meta.format, "msr");
     assert_eq!(trace.meta.name, "trace");
+    let names: Vec<&str> = trace.meta.volumes.iter().map(|v| &*v.name).collect();
+    assert_eq!(names, ["hm_1", "usr_2"]);
 }
 
 #[test]

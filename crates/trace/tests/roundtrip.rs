@@ -3,7 +3,7 @@
 #[allow(dead_code)]
 mod common;
 
-use common::read;
+use common::{overlay, read, read_with};
 use destage_trace::{CsvColumns, CsvWriter, write_csv};
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, Tag};
@@ -135,7 +135,7 @@ proptest! {
             let last = (offset + size - 1) / 512;
             expected.push(((now - start) * 100, write, first, last - first + 1, u32::from(disk)));
         }
-        let trace = read("", &text).unwrap();
+        let trace = read_with("", &text, &overlay()).unwrap();
         let got: Vec<_> = trace.requests.records().iter().map(|r| {
             let sectors = u64::from(r.sectors);
             (r.arrival.0, r.op == Op::Write, r.start_sector, sectors, r.stream)

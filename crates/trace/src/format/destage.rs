@@ -74,7 +74,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     separator: Separator::Comma,
     columns: COLUMNS,
     timed: true,
-    example: "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n\
+    volumes: false,
+    example: b"arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n\
               0,W,0,16,0,800;-1,0,data,\n\
               2500,W,800,8,0,0,1,node,1\n\
               2500,W,4096,8,0,-1,1,node,1\n\

@@ -4,19 +4,50 @@
 //! line in [`FORMATS`]. Names, help, documentation rows, detection, fuzzing and the tests that
 //! hold for every format follow from that entry.
 
+mod alibaba;
+mod ascii;
+mod blkparse;
 mod block_list;
 mod destage;
+mod diskmon;
+mod disksim;
+mod fio;
 mod msr;
+mod oracle_general;
+mod replayer;
+mod spc;
+mod ssdsim;
+mod systor17;
+mod tencent;
+mod vscsi;
 
 use destage_types::RequestBatch;
 
 use crate::error::{BadLine, TraceError, shown};
-use crate::input::Input;
+use crate::input::{BOM, Input};
+use crate::volume::VolumeName;
 
+pub use blkparse::BlkEvent;
 pub(crate) use destage::{COLUMNS as CSV_COLUMNS, tag_name};
 
 /// All formats that are read, in the order of the documentation.
-pub const FORMATS: &[&FormatInfo] = &[&destage::INFO, &msr::INFO, &block_list::INFO];
+pub const FORMATS: &[&FormatInfo] = &[
+    &destage::INFO,
+    &msr::INFO,
+    &spc::INFO,
+    &systor17::INFO,
+    &alibaba::INFO,
+    &tencent::INFO,
+    &disksim::INFO,
+    &ssdsim::INFO,
+    &replayer::INFO,
+    &blkparse::INFO,
+    &fio::INFO,
+    &vscsi::INFO,
+    &diskmon::INFO,
+    &oracle_general::INFO,
+    &block_list::INFO,
+];
 
 /// Lines that detection looks at.
 const SAMPLE_LINES: usize = 1_000;
@@ -35,15 +66,30 @@ pub struct Column {
 pub enum Separator {
     /// One comma.
     Comma,
+    /// Any number of blanks and tabs.
+    Blank,
     /// Nothing: the line is one field.
     None,
+    /// Nothing: fields of fixed width in binary records.
+    Record,
 }
 
 impl Separator {
     /// The fields of a line.
     pub(crate) fn split<'a>(self, line: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        line.split(move |&byte| self == Separator::Comma && byte == b',')
+        line.split(move |&byte| match self {
+            Separator::Comma => byte == b',',
+            Separator::Blank => is_blank(byte),
+            Separator::None | Separator::Record => false,
+        })
+        .filter(move |field| self != Separator::Blank || !field.is_empty())
     }
+}
+
+/// Is the byte a blank or a tab?
+#[inline(always)]
+pub(crate) fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
 }
 
 /// Everything the rest of the program knows about one trace format.
@@ -62,8 +108,11 @@ pub struct FormatInfo {
     pub columns: &'static [Column],
     /// Do the columns hold arrival times? If not, request i arrives at i us.
     pub timed: bool,
-    /// A few lines of the format, all good and none of another format.
-    pub example: &'static str,
+    /// Does the stream of a request tell its volume, each with addresses of its own? If not, all
+    /// streams share the addresses of one device.
+    pub volumes: bool,
+    /// A short trace of the format, all good and fitting no other format.
+    pub example: &'static [u8],
     /// Number of requests in `example`.
     pub example_requests: u64,
     /// Do the first lines look like this format?
@@ -87,7 +136,11 @@ impl FormatInfo {
     /// What a line consists of, for messages.
     pub(crate) fn line_shape(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|c| c.name).collect();
-        format!("a `{}` line: {}", self.name, names.join(","))
+        let unit = match self.separator {
+            Separator::Record => "record",
+            _ => "line",
+        };
+        format!("a `{}` {unit}: {}", self.name, names.join(","))
     }
 }
 
@@ -96,6 +149,8 @@ impl FormatInfo {
 pub(crate) struct ReadOptions {
     /// Count bad lines instead of stopping at the first one.
     pub skip_bad_lines: bool,
+    /// The event of `blkparse` that counts as a request.
+    pub event: BlkEvent,
 }
 
 /// What a reader counts.
@@ -127,10 +182,22 @@ pub trait TraceReader: Send {
 
     /// What has been counted so far.
     fn counts(&self) -> &Counts;
+
+    /// Has the trace told its times so far? Asked only if the format may have them.
+    fn timed(&self) -> bool {
+        true
+    }
+
+    /// What the trace calls a stream, if that is not its number.
+    fn volume(&self, _stream: u32) -> Option<VolumeName> {
+        None
+    }
 }
 
 /// The start of a trace, for detection.
 pub(crate) struct Sample<'a> {
+    /// The first bytes as they stand.
+    bytes: &'a [u8],
     /// The first lines without comments, empty lines, line ends and trailing blanks.
     lines: Vec<&'a [u8]>,
 }
@@ -138,9 +205,10 @@ pub(crate) struct Sample<'a> {
 impl<'a> Sample<'a> {
     /// `complete`: no byte follows, so that the last line is whole.
     fn new(window: &'a [u8], complete: bool) -> Sample<'a> {
-        let whole = match memchr::memrchr(b'\n', window) {
-            Some(end) if !complete => &window[..end],
-            _ => window,
+        let text = window.strip_prefix(BOM).unwrap_or(window);
+        let whole = match memchr::memrchr(b'\n', text) {
+            Some(end) if !complete => &text[..end],
+            _ => text,
         };
         let lines = whole
             .split(|&byte| byte == b'\n')
@@ -148,7 +216,10 @@ impl<'a> Sample<'a> {
             .map(|line| line.trim_ascii_end())
             .filter(|line| !line.is_empty() && line[0] != b'#')
             .collect();
-        Sample { lines }
+        Sample {
+            bytes: window,
+            lines,
+        }
     }
 
     /// The first line that is no comment.
@@ -160,6 +231,11 @@ impl<'a> Sample<'a> {
     /// format known, so that the error names them instead of saying that nothing fits.
     pub fn most(&self, fits: impl Fn(&[u8]) -> bool) -> bool {
         2 * self.lines.iter().filter(|line| fits(line)).count() > self.lines.len()
+    }
+
+    /// The first whole records of `size` bytes.
+    pub fn records(&self, size: usize) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.bytes.chunks_exact(size).take(SAMPLE_LINES)
     }
 }
 
@@ -198,16 +274,13 @@ pub(crate) fn detect(
     input.sample(SAMPLE_LINES)?;
     let sample = Sample::new(input.window(), input.at_end());
     let file = || input.file().to_owned();
-    if sample.lines.is_empty() && input.at_end() {
-        let reason = "it holds no line but comments";
-        return Err(TraceError::Empty {
-            file: file(),
-            reason,
-        });
-    }
     let fits: Vec<_> = formats.iter().filter(|f| (f.detect)(&sample)).collect();
     match fits[..] {
         [format] => Ok(format),
+        [] if sample.lines.is_empty() && input.at_end() => Err(TraceError::Empty {
+            file: file(),
+            reason: "it holds no line but comments",
+        }),
         [] => Err(TraceError::Undetected {
             file: file(),
             first: shown(sample.first()),

@@ -7,6 +7,7 @@ use crate::error::Fault;
 use crate::extent;
 use crate::fields::{Fields, Line, looks_like_integer};
 use crate::line::{LineFormat, LineReader, Sink};
+use crate::volume::VolumeName;
 
 const TIME: u16 = 0;
 const HOST: u16 = 1;
@@ -52,7 +53,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         },
     ],
     timed: true,
-    example: "128166372003061629,hm,0,Write,9056014336,2048,2833\n\
+    volumes: true,
+    example: b"128166372003061629,hm,0,Write,9056014336,2048,2833\n\
               128166372003071000,hm,0,Read,4096,8192,120\n",
     example_requests: 2,
     detect,
@@ -167,6 +169,12 @@ fn slow_op(text: &[u8]) -> Option<Op> {
 
 impl LineFormat for Msr {
     const TICK_NS: u64 = 100;
+
+    fn volume(&self, stream: u32) -> Option<VolumeName> {
+        let host = self.hosts.get((stream >> 16) as usize)?;
+        let (host, disk) = (String::from_utf8_lossy(host), stream & 0xffff);
+        Some(VolumeName::new(format!("{host}_{disk}")))
+    }
 
     #[inline(always)]
     fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {

@@ -12,7 +12,7 @@
 //! overloading it.
 
 use super::random::Random;
-use crate::{Container, Trace, TraceMeta};
+use crate::{Container, Trace, TraceMeta, Volume};
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 
 /// Requests of the workload.
@@ -75,13 +75,11 @@ pub fn demo(seed: u64) -> Trace {
         request.stream = stream;
         requests.push(request);
     }
-    Trace {
-        requests,
-        meta: meta(),
-    }
+    let meta = meta(crate::volume::streams_of(&requests));
+    Trace { requests, meta }
 }
 
-fn meta() -> TraceMeta {
+fn meta(volumes: Vec<Volume>) -> TraceMeta {
     TraceMeta {
         name: "demo".to_owned(),
         format: "generated",
@@ -93,6 +91,7 @@ fn meta() -> TraceMeta {
         unaligned_requests: 0,
         skipped_lines: 0,
         skipped_samples: Vec::new(),
+        volumes,
     }
 }
 

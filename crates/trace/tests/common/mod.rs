@@ -2,7 +2,8 @@
 
 use std::io::{Read, Write};
 
-use destage_trace::{LoadOptions, Source, Trace, TraceError, load};
+use destage_trace::{LoadOptions, Source, Trace, TraceError, Volumes, load};
+use destage_types::Op;
 
 /// Loads bytes as `format` (empty: detected), bad lines being errors.
 pub fn read(format: &str, text: impl AsRef<[u8]>) -> Result<Trace, TraceError> {
@@ -24,6 +25,14 @@ pub fn read_with(
 pub fn skipping() -> LoadOptions {
     LoadOptions {
         skip_bad_lines: true,
+        ..LoadOptions::default()
+    }
+}
+
+/// Addresses as they are, whatever the volumes.
+pub fn overlay() -> LoadOptions {
+    LoadOptions {
+        volumes: Volumes::Overlay,
         ..LoadOptions::default()
     }
 }
@@ -68,4 +77,46 @@ pub fn msr_lines(n: u64) -> String {
             )
         })
         .collect()
+}
+
+/// Arrival in ns, kind, first sector, sectors, stream.
+pub type Row = (u64, Op, u64, u32, u32);
+
+pub fn rows(trace: &Trace) -> Vec<Row> {
+    let records = trace.requests.records().iter();
+    records
+        .map(|r| (r.arrival.0, r.op, r.start_sector, r.sectors, r.stream))
+        .collect()
+}
+
+/// Reads a trace by its content with addresses as they are.
+#[track_caller]
+pub fn detected(format: &str, text: &str) -> Trace {
+    let trace = read_with("", text, &overlay()).unwrap();
+    assert_eq!(trace.meta.format, format);
+    // Lines may end as on Windows, and the last one need not end.
+    let crlf = text.trim_end().replace('\n', "\r\n");
+    let again = read_with("", format!("\u{feff}{crlf}"), &overlay()).unwrap();
+    assert_eq!(again.requests.records(), trace.requests.records());
+    trace
+}
+
+/// Each bad line behind `good`, which may have several lines: what the message says, and that
+/// skipping leaves the good lines alone.
+#[track_caller]
+pub fn check_errors(format: &str, good: &str, cases: &[(&str, &str)]) {
+    let lines = good.lines().count();
+    let requests = read(format, good).unwrap().meta.requests;
+    for &(line, expected) in cases {
+        for end in ["", "\n", "\r\n"] {
+            let message = refused(format, format!("{good}{line}{end}"));
+            let expected = format!("trace.csv: line {}, {expected}", lines + 1);
+            assert!(message.starts_with(&expected), "{line}: {message}");
+            assert!(message.contains("; allowed: "), "{message}");
+        }
+        let text = format!("{good}{line}\n{}\n", good.lines().last().unwrap());
+        let trace = read_with(format, text, &skipping()).unwrap();
+        let counts = (trace.meta.requests, trace.meta.skipped_lines);
+        assert_eq!(counts, (requests + 1, 1), "{line}");
+    }
 }

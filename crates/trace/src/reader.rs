@@ -1,0 +1,353 @@
+//! Reading batch by batch: limits, counts, and where the addresses of volumes go.
+
+use std::path::PathBuf;
+
+use destage_types::RequestBatch;
+
+use crate::Container;
+use crate::error::TraceError;
+use crate::format::{self, Counts, FORMATS, FormatInfo, ReadOptions, TraceReader};
+use crate::input::Input;
+use crate::load::{LoadOptions, TraceMeta};
+use crate::source::{Raw, Source};
+use crate::volume::{Picker, Row, Table, Volume, Volumes};
+
+/// Requests per batch: 256 KiB, which a second-level cache holds.
+const BATCH: usize = 8_192;
+/// Volumes that a message names.
+const NAMED: usize = 20;
+
+/// How the addresses of streams become those of the device.
+enum Place {
+    /// As they are.
+    Same,
+    /// Stacked once all requests are read.
+    Later,
+    /// Stacked, with ranges that a second pass over the file tells when they are needed.
+    Stack {
+        again: Option<PathBuf>,
+        all: Option<Table>,
+    },
+    /// Only the requests of one stream.
+    Only {
+        wanted: String,
+        /// Its row of the table, once it has come up.
+        row: Option<usize>,
+        picker: Picker,
+        scratch: RequestBatch,
+    },
+}
+
+/// Reads a trace batch by batch, in bounded memory.
+pub struct Reader {
+    reader: Box<dyn TraceReader>,
+    raw: Raw,
+    format: &'static FormatInfo,
+    container: Container,
+    file: String,
+    name: String,
+    options: LoadOptions,
+    place: Place,
+    table: Table,
+    /// Requests handed out.
+    requests: u64,
+}
+
+/// Opens a trace and tells its compression and format.
+///
+/// # Errors
+/// The file cannot be read, is empty, fits no format or several, or the name of the format is
+/// unknown.
+pub fn open(source: Source, options: &LoadOptions) -> Result<Reader, TraceError> {
+    open_as(FORMATS, source, options)
+}
+
+/// As [`open`], telling between `formats` only.
+pub(crate) fn open_as(
+    formats: &[&'static FormatInfo],
+    source: Source,
+    options: &LoadOptions,
+) -> Result<Reader, TraceError> {
+    let forced = options.format.as_deref().map(format::by_name).transpose()?;
+    let (file, name) = (source.file(), source.trace_name());
+    if options.limit == Some(0) {
+        let reason = "a limit of 0 requests leaves nothing of it";
+        return Err(TraceError::Empty { file, reason });
+    }
+    let path = match &source {
+        Source::Path(path) => Some(path.clone()),
+        _ => None,
+    };
+    let raw = source.start(options.hash)?;
+    let mut input = Input::open(raw.clone(), file.clone())?;
+    let format = match forced {
+        Some(format) => format,
+        None => format::detect(formats, &mut input)?,
+    };
+    let container = input.container();
+    // A pipe has a path, too, but gives its bytes only once.
+    let again = path.filter(|_| raw.progress().1.is_some());
+    let place = match &options.volumes {
+        Volumes::Only(wanted) => Place::Only {
+            wanted: wanted.clone(),
+            row: None,
+            picker: Picker::default(),
+            scratch: RequestBatch::new(),
+        },
+        Volumes::Stack if format.volumes => Place::Stack { again, all: None },
+        Volumes::Stack | Volumes::Overlay => Place::Same,
+    };
+    let read = ReadOptions {
+        skip_bad_lines: options.skip_bad_lines,
+        event: options.event,
+    };
+    Ok(Reader {
+        reader: (format.open)(input, read),
+        raw,
+        format,
+        container,
+        file,
+        name,
+        options: options.clone(),
+        place,
+        table: Table::default(),
+        requests: 0,
+    })
+}
+
+impl Reader {
+    /// Appends the next requests to `out`, at most 8192, and returns their number; 0 at the end.
+    /// The caller clears `out` when it is done with the requests in it.
+    ///
+    /// # Errors
+    /// A bad line, a damaged file, an error of the system, a trace without a single request, or
+    /// volumes that cannot be stacked. After an error the trace is at its end.
+    pub fn next_batch(&mut self, out: &mut RequestBatch) -> Result<usize, TraceError> {
+        let left = self.options.limit.unwrap_or(u64::MAX) - self.requests;
+        let max = usize::try_from(left).unwrap_or(BATCH).min(BATCH);
+        if matches!(self.place, Place::Only { .. }) {
+            return self.next_of_one(out, max);
+        }
+        let before = out.len();
+        let read = self.reader.next_batch(out, max);
+        self.requests += (out.len() - before) as u64;
+        if let Err(error) = self.settle(out, before) {
+            out.truncate(before);
+            return Err(error);
+        }
+        if read? == 0 && self.requests == 0 {
+            return Err(self.nothing());
+        }
+        Ok(out.len() - before)
+    }
+
+    /// Counts the streams of the requests behind `before` and puts them where they belong.
+    fn settle(&mut self, out: &mut RequestBatch, before: usize) -> Result<(), TraceError> {
+        let file = &self.file;
+        let refused = |reason| {
+            let file = file.clone();
+            TraceError::Stack { file, reason }
+        };
+        self.table.add(out, before).map_err(refused)?;
+        if !self.format.volumes {
+            self.table.add_more(out, before);
+        }
+        let Place::Stack { again, all } = &mut self.place else {
+            return Ok(());
+        };
+        if self.table.rows.len() < 2 {
+            return Ok(()); // The first volume stays where it is.
+        }
+        let all = match all {
+            Some(all) => all,
+            None => {
+                let reason = "their sizes are known at the end only, and this is no file";
+                let path = again.take().ok_or_else(|| refused(reason))?;
+                let mut table = survey(Source::Path(path), self.format, &self.options)?;
+                table.place().map_err(refused)?;
+                all.insert(table)
+            }
+        };
+        all.apply(&mut out.records_mut()[before..]).map_err(refused)
+    }
+
+    /// As `next_batch`, for the requests of one stream.
+    fn next_of_one(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
+        let before = out.len();
+        let Place::Only {
+            wanted,
+            row,
+            picker,
+            scratch,
+        } = &mut self.place
+        else {
+            return Ok(0);
+        };
+        let mut read = Ok(usize::MAX);
+        while out.len() == before && max > 0 && !matches!(read, Ok(0) | Err(_)) {
+            scratch.clear();
+            read = self.reader.next_batch(scratch, max);
+            let known = self.table.rows.len();
+            if let Err(reason) = self.table.add(scratch, 0) {
+                let file = self.file.clone();
+                return Err(TraceError::Stack { file, reason });
+            }
+            let named = |row: &Row| name(&*self.reader, row.stream) == *wanted;
+            let new = self.table.rows[known..].iter().position(named);
+            *row = row.or(new.map(|i| known + i));
+            let Some(row) = *row else { continue };
+            let stream = self.table.rows[row].stream;
+            let timed = self.format.timed && self.reader.timed();
+            for i in 0..scratch.len() {
+                if scratch.records()[i].stream == stream {
+                    picker.keep(scratch, i, (timed, 0), out);
+                }
+            }
+        }
+        let n = out.len() - before;
+        self.requests += n as u64;
+        read?;
+        match n == 0 && self.requests == 0 {
+            true => Err(self.nothing()),
+            false => Ok(n),
+        }
+    }
+
+    fn nothing(&self) -> TraceError {
+        let counts = self.reader.counts();
+        let file = self.file.clone();
+        if let (Place::Only { wanted, .. }, true) = (&self.place, counts.requests > 0) {
+            let rows = self.table.rows.iter().take(NAMED);
+            let names: Vec<String> = rows.map(|row| name(&*self.reader, row.stream)).collect();
+            let more = if self.table.rows.len() > NAMED {
+                ", ..."
+            } else {
+                ""
+            };
+            return TraceError::NoVolume {
+                file,
+                wanted: wanted.clone(),
+                known: names.join(", ") + more,
+            };
+        }
+        match counts.skipped_samples.first() {
+            Some(first) => TraceError::AllBad {
+                file,
+                format: self.format.name,
+                lines: counts.skipped_lines,
+                first: Box::new(first.clone()),
+            },
+            None => TraceError::Empty {
+                file,
+                reason: "it holds no request",
+            },
+        }
+    }
+
+    /// Leaves the placing of volumes to [`Reader::place_all`].
+    pub(crate) fn place_later(&mut self) {
+        if matches!(self.place, Place::Stack { .. }) {
+            self.place = Place::Later;
+        }
+    }
+
+    /// Stacks the volumes of a trace that has been read whole.
+    pub(crate) fn place_all(&mut self, requests: &mut RequestBatch) -> Result<(), TraceError> {
+        if !matches!(self.place, Place::Later) || self.table.rows.len() < 2 {
+            return Ok(());
+        }
+        let placed = self.table.place();
+        let moved = placed.and_then(|()| self.table.apply(requests.records_mut()));
+        moved.map_err(|reason| TraceError::Stack {
+            file: self.file.clone(),
+            reason,
+        })
+    }
+
+    /// The format the trace is read as.
+    pub fn format(&self) -> &'static FormatInfo {
+        self.format
+    }
+
+    /// What has been decoded so far, requests of other volumes included.
+    pub fn counts(&self) -> &Counts {
+        self.reader.counts()
+    }
+
+    /// Bytes of the file read so far, and its length where that is known.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        self.raw.progress()
+    }
+
+    /// The streams handed out so far, in order of first appearance.
+    pub fn volumes(&self) -> Vec<Volume> {
+        let named = |stream| self.reader.volume(stream);
+        let table = match &self.place {
+            Place::Stack { all: Some(all), .. } => all,
+            _ => &self.table,
+        };
+        let mut volumes = table.volumes(named);
+        if let Place::Only { row, .. } = self.place {
+            let one = row.map(|row| volumes.swap_remove(row));
+            return one.into_iter().collect();
+        }
+        volumes
+    }
+
+    /// Ends reading. What is left of the file is read for the hash only.
+    ///
+    /// # Errors
+    /// The rest of the file cannot be read.
+    pub fn finish(self) -> Result<TraceMeta, TraceError> {
+        let volumes = self.volumes();
+        let counts = self.reader.counts().clone();
+        let sha256 = match self.raw.finish() {
+            Ok(sha256) => sha256,
+            Err(source) => {
+                let file = self.file;
+                return Err(TraceError::Io { file, source });
+            }
+        };
+        Ok(TraceMeta {
+            name: self.name,
+            format: self.format.name,
+            container: self.container,
+            timed: self.format.timed && self.reader.timed(),
+            requests: self.requests,
+            sha256,
+            arrival_corrections: counts.arrival_corrections,
+            unaligned_requests: counts.unaligned_requests,
+            skipped_lines: counts.skipped_lines,
+            skipped_samples: counts.skipped_samples,
+            volumes,
+        })
+    }
+}
+
+/// What a trace calls a stream.
+fn name(reader: &dyn TraceReader, stream: u32) -> String {
+    match reader.volume(stream) {
+        Some(volume) => volume.name,
+        None => stream.to_string(),
+    }
+}
+
+/// The streams of a whole trace with their highest addresses.
+fn survey(
+    source: Source,
+    format: &'static FormatInfo,
+    options: &LoadOptions,
+) -> Result<Table, TraceError> {
+    let options = LoadOptions {
+        format: Some(format.name.to_owned()),
+        hash: false,
+        volumes: Volumes::Overlay,
+        ..options.clone()
+    };
+    let mut reader = open(source, &options)?;
+    let mut batch = RequestBatch::new();
+    while reader.next_batch(&mut batch)? > 0 {
+        batch.clear();
+    }
+    Ok(reader.table)
+}

@@ -1,0 +1,106 @@
+//! Where readers put their requests: numbers and times them.
+
+use destage_types::{Extent, HostRequest, Nanos, RequestBatch};
+
+use crate::format::Counts;
+
+/// Time between two requests of a trace without times.
+pub(crate) const UNTIMED_NS: u64 = 1_000;
+
+/// Makes arrivals of what a trace calls time.
+#[derive(Default)]
+pub(crate) struct Clock {
+    first: Option<u64>,
+    last: Nanos,
+    tick_ns: u64,
+}
+
+impl Clock {
+    /// A clock whose unit is `tick_ns` nanoseconds.
+    pub fn new(tick_ns: u64) -> Clock {
+        Clock {
+            tick_ns,
+            ..Clock::default()
+        }
+    }
+}
+
+const SPAN: &str = "is more than 584 years after the first request";
+
+/// Takes the requests of a reader, numbers and times them.
+pub(crate) struct Sink<'a> {
+    pub out: &'a mut RequestBatch,
+    pub clock: &'a mut Clock,
+    pub counts: &'a mut Counts,
+    /// Requests that `out` may hold.
+    pub goal: usize,
+    /// Takes the second request of a line if `out` is full.
+    pub extra: &'a mut Option<HostRequest>,
+}
+
+impl Sink<'_> {
+    /// Time since the first request; never less than that of the request before.
+    #[inline(always)]
+    fn arrival(&mut self, ticks: u64) -> Result<Nanos, &'static str> {
+        let first = *self.clock.first.get_or_insert(ticks);
+        // A time before the first one is before the previous one, too.
+        let since = ticks.saturating_sub(first);
+        let now = Nanos(since.checked_mul(self.clock.tick_ns).ok_or(SPAN)?);
+        if ticks < first || now < self.clock.last {
+            self.counts.arrival_corrections += 1;
+        }
+        self.clock.last = self.clock.last.max(now);
+        Ok(self.clock.last)
+    }
+
+    /// Appends a request that arrives at `ticks` of the trace's own clock.
+    #[inline(always)]
+    pub fn push(&mut self, ticks: u64, mut request: HostRequest) -> Result<(), &'static str> {
+        request.arrival = self.arrival(ticks)?;
+        self.counts.requests += 1;
+        self.out.push(request);
+        Ok(())
+    }
+
+    /// Appends a second request of the same line, or keeps it for the next batch.
+    pub fn push_second(
+        &mut self,
+        ticks: u64,
+        mut request: HostRequest,
+    ) -> Result<(), &'static str> {
+        if self.out.len() < self.goal {
+            return self.push(ticks, request);
+        }
+        request.arrival = self.arrival(ticks)?;
+        *self.extra = Some(request);
+        Ok(())
+    }
+
+    /// As [`Sink::push`], with the further extents and old addresses of the request.
+    pub fn push_with(
+        &mut self,
+        ticks: u64,
+        mut request: HostRequest,
+        more: &[Extent],
+        prev: &[u64],
+    ) -> Result<(), &'static str> {
+        request.arrival = self.arrival(ticks)?;
+        self.counts.requests += 1;
+        self.out.push_with(request, more, prev);
+        Ok(())
+    }
+
+    /// Appends a request of a trace without times: request i arrives at i us.
+    #[inline(always)]
+    pub fn push_untimed(&mut self, mut request: HostRequest) {
+        request.arrival = Nanos(self.counts.requests * UNTIMED_NS);
+        self.counts.requests += 1;
+        self.out.push(request);
+    }
+
+    /// Counts a request whose bytes were rounded outward to sectors.
+    #[inline(always)]
+    pub fn count_unaligned(&mut self, rounded: bool) {
+        self.counts.unaligned_requests += u64::from(rounded);
+    }
+}

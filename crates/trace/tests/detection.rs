@@ -1,0 +1,73 @@
+//! Telling formats apart by their content.
+
+#[allow(dead_code)]
+mod common;
+
+use common::{read, refused};
+
+#[track_caller]
+fn is(format: &str, text: &str) {
+    assert_eq!(read("", text).unwrap().meta.format, format, "{text}");
+}
+
+#[test]
+fn numbers_in_columns() {
+    is("block-list", "4096\n8192\n");
+    is("replayer", "0.000 0 4096 512 1\n1.5 0 0 1024 0\n");
+    is("replayer", "0 0 4096 512 1\n1 0 0 1024 0\n");
+    is("disksim", "0.000 0 4096 512 1\n1.5 0 1 1024 0\n");
+    is("ssdsim", "0 0 4096 512 1\n15 0 1 1024 0\n");
+    is("ssdsim", "0 0 4096 512 1 ab12\n");
+    is("disksim", "1 0 8 8 1\n1.5 0 8 8 0\n");
+    is("tencent", "0,4096,512,1,0\n");
+    is("alibaba", "0,R,4096,512,1\n");
+    is("spc", "0,4096,512,R,1\n");
+    is("systor17", "0.5,0.1,R,0,0,512\n");
+    is("msr", "0,h,0,Read,0,512,1\n");
+    is("diskmon", "0 0.1 0.1 0 Read 8 8\n");
+}
+
+#[test]
+fn comments_and_a_few_bad_lines_do_not_hide_a_format() {
+    is("ssdsim", "# ns dev sector sectors op\n\n0 0 1 1 1\n");
+    let message = refused("", "0.5 0 1 1 1\n0.6 0 1 1 9\n0.7 0 1 1 0\n");
+    assert!(
+        message.contains("line 2, column 5 (flags): `9`"),
+        "{message}"
+    );
+    let message = refused("", "0 0 1 1 1\n5 0 -1 1 1\n7 0 1 1 0\n");
+    assert!(
+        message.contains("line 2, column 3 (sector): `-1` is negative"),
+        "{message}"
+    );
+    let message = refused("", "0 0 99999999999999999999999 1 1\n5 0 1 1 1\n");
+    assert!(message.contains("line 1, column 3 (sector)"), "{message}");
+}
+
+#[test]
+fn what_fits_nothing_is_said_to() {
+    for text in [
+        "1 2\n",
+        "1 2 3 4\n",
+        "1 2 3 4 5 6 7\n",
+        "0.5 0 8 8 1 ab12\n",
+        "1,2,3\n",
+        "1,2,3,4\n",
+        "time_us,op,lba_sector,sectors,prev_lba_sector,fs,tag,req\n12,W,243992,8,,ext4,data,1\n",
+        "W,90161152,1024\n",
+        "fsreplay-75 [000] 4.479668: block_bio_queue: 98,0 WS 243992 + 8 [fsreplay]\n",
+        "fio version 4 iolog\n",
+        "<html>\n",
+        "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+        "a text of more than twenty-four bytes, which is the length of a record, and then some",
+    ] {
+        let message = refused("", text);
+        assert!(
+            message.contains("no known trace format fits"),
+            "{text}: {message}"
+        );
+        assert!(message.contains("systor17"), "{message}");
+    }
+    assert!(refused("", "").contains("holds no line but comments"));
+    assert!(refused("", "# nothing\n\n").contains("holds no line but comments"));
+}
