@@ -48,4 +48,7 @@ pub use load::{LoadOptions, Trace, TraceMeta, load, load_with};
 pub use reader::{Reader, open};
 pub use source::Source;
 pub use volume::{Volume, VolumeName, Volumes, split};
-pub use write::{CsvColumns, CsvWriter, write_csv};
+pub use write::{
+    BinWriter, CsvColumns, CsvWriter, Written, write_bin, write_csv, write_fio, write_msr,
+    write_ssdsim,
+};

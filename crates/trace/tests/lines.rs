@@ -110,7 +110,7 @@ fn nothing_and_nonsense_are_errors() {
     );
     let message = refused("", "1,2\n3,4\n");
     assert!(
-        message.contains("first line `1,2`; known: destage, msr, spc"),
+        message.contains("first line `1,2`; known: destage, destage-bin, msr, spc"),
         "{message}"
     );
     let message = refused("msrr", "1\n");

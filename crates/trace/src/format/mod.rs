@@ -9,6 +9,7 @@ mod ascii;
 mod blkparse;
 mod block_list;
 mod destage;
+pub(crate) mod destage_bin;
 mod diskmon;
 mod disksim;
 mod fio;
@@ -33,6 +34,7 @@ pub(crate) use destage::{COLUMNS as CSV_COLUMNS, tag_name};
 /// All formats that are read, in the order of the documentation.
 pub const FORMATS: &[&FormatInfo] = &[
     &destage::INFO,
+    &destage_bin::INFO,
     &msr::INFO,
     &spc::INFO,
     &systor17::INFO,

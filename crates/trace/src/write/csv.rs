@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, Op, RequestBatch, RequestRef, Tag};
 
+use super::text::{invalid, number};
 use crate::extent::blocks;
 use crate::format::{CSV_COLUMNS, tag_name};
 
@@ -38,10 +39,6 @@ pub struct CsvWriter<W: Write> {
     columns: CsvColumns,
     buffer: Vec<u8>,
     groups: u64,
-}
-
-fn invalid(reason: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
 
 impl<W: Write> CsvWriter<W> {
@@ -146,18 +143,8 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    fn number(&mut self, mut n: u64) {
-        let mut digits = [0; 20];
-        let mut at = digits.len();
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (n % 10) as u8;
-            n /= 10;
-            if n == 0 {
-                break;
-            }
-        }
-        self.buffer.extend_from_slice(&digits[at..]);
+    fn number(&mut self, n: u64) {
+        number(n, &mut self.buffer);
     }
 
     /// Writes what is still buffered and gives the output back.

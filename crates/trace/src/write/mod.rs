@@ -1,5 +1,18 @@
-//! Writers: the program's own formats.
+//! Writers: the program's own formats, and those of other simulators and tools.
+//!
+//! The foreign formats hold less than a request may: what they cannot say is an error, never
+//! left out. Times alone are rounded down to the unit of the format, and such requests counted.
 
+mod ascii;
+mod bin;
 mod csv;
+mod fio;
+mod msr;
+mod text;
 
+pub use ascii::write_ssdsim;
+pub use bin::{BinWriter, write_bin};
 pub use csv::{CsvColumns, CsvWriter, write_csv};
+pub use fio::write_fio;
+pub use msr::write_msr;
+pub use text::Written;

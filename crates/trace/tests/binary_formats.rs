@@ -1,0 +1,258 @@
+//! Each binary format: what its records mean, and what damaged files give.
+
+#[allow(dead_code)]
+mod common;
+
+use common::{read, read_with, refused, skipping};
+use destage_trace::{FORMATS, LoadOptions, write_bin};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
+
+fn vscsi1(cmd: u16, len: u32, lbn: u64, ts: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    for word in [7u32, len, 1] {
+        out.extend(word.to_le_bytes());
+    }
+    out.extend(cmd.to_le_bytes());
+    out.extend(0x0100u16.to_le_bytes());
+    out.extend(lbn.to_le_bytes());
+    out.extend(ts.to_le_bytes());
+    out
+}
+
+fn vscsi2(cmd: u16, len: u32, lbn: u64, ts: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend(cmd.to_le_bytes());
+    out.extend(0x0200u16.to_le_bytes());
+    for word in [7u32, len, 1] {
+        out.extend(word.to_le_bytes());
+    }
+    for word in [lbn, ts, 55] {
+        out.extend(word.to_le_bytes());
+    }
+    out
+}
+
+fn oracle(time: u32, id: u64, size: u32, next: i64) -> Vec<u8> {
+    let mut out = time.to_le_bytes().to_vec();
+    out.extend(id.to_le_bytes());
+    out.extend(size.to_le_bytes());
+    out.extend(next.to_le_bytes());
+    out
+}
+
+#[test]
+fn vscsi_of_both_versions() {
+    for record in [vscsi1, vscsi2] {
+        let bytes = [
+            record(0x2a, 512, 42_932_745, 1_000_000),
+            record(0x28, 513, 8, 1_000_007),
+            record(0x35, 0, 0, 1_000_006),
+            record(0x88, 4_096, 16, 1_000_008),
+        ]
+        .concat();
+        let trace = read("", &bytes).unwrap();
+        assert_eq!(trace.meta.format, "vscsi");
+        let records = trace.requests.records().iter();
+        let rows: Vec<_> = records
+            .map(|r| (r.arrival.0, r.op, r.start_sector, r.sectors))
+            .collect();
+        let expected = [
+            (0, Op::Write, 42_932_745, 1),
+            (7_000, Op::Read, 8, 2),
+            (7_000, Op::Flush, 0, 0),
+            (8_000, Op::Read, 16, 8),
+        ];
+        assert_eq!(rows, expected);
+        assert_eq!(trace.meta.arrival_corrections, 1);
+        assert_eq!(trace.meta.unaligned_requests, 1);
+    }
+}
+
+#[test]
+fn vscsi_errors_name_record_and_field() {
+    let good = vscsi1(0x2a, 512, 8, 5);
+    let mut other_version = good.clone();
+    other_version[15] = 2;
+    let cases = [
+        (
+            vscsi1(0x12, 36, 0, 5),
+            "column 2 (cmd): `0x12` is no command that moves data",
+        ),
+        (vscsi1(0x2a, 0, 8, 5), "column 4 (len): `0` is zero"),
+        (
+            vscsi1(0x2a, 512, 1 << 39, 5),
+            "column 5 (lbn): `549755813888` starts or ends behind",
+        ),
+        (vscsi1(0x2a, 512, u64::MAX, 5), "column 5 (lbn)"),
+        (
+            vscsi1(0x2a, 512, 8, u64::MAX),
+            "column 1 (ts): `18446744073709551615` is more than 584",
+        ),
+        (
+            other_version,
+            "column 3 (ver): `2` is not the version of the first records",
+        ),
+        (good[..31].to_vec(), "`31 bytes` the record is cut off"),
+    ];
+    for (bad, expected) in cases {
+        let bytes = [&good[..], &good, &bad].concat();
+        let message = refused("", &bytes);
+        assert!(message.starts_with("trace.csv: record 3"), "{message}");
+        assert!(
+            message.contains(expected) && message.contains("; allowed: "),
+            "{message}"
+        );
+        let trace = read_with("", &bytes, &skipping()).unwrap();
+        assert_eq!(
+            (trace.meta.requests, trace.meta.skipped_lines),
+            (2, 1),
+            "{expected}"
+        );
+    }
+    assert!(refused("vscsi", b"text").contains("neither version 1 nor version 2"));
+    assert!(refused("vscsi", b"").contains("neither version"));
+}
+
+#[test]
+fn a_byte_order_mark_of_a_binary_file_is_data() {
+    let mut bytes = vscsi1(0x2a, 512, 8, 5);
+    bytes[..3].copy_from_slice(b"\xef\xbb\xbf");
+    let bytes = [bytes, vscsi1(0x28, 512, 8, 6), vscsi1(0x28, 512, 9, 7)].concat();
+    assert_eq!(read("", &bytes).unwrap().meta.requests, 3);
+}
+
+#[test]
+fn oracle_general_records() {
+    let bytes = [
+        oracle(5, 7, 4_096, 3),
+        oracle(5, (1 << 36) - 1, 1, -1),
+        oracle(9, 7, 65_536, i64::MAX),
+    ]
+    .concat();
+    let trace = read("", &bytes).unwrap();
+    assert_eq!(trace.meta.format, "oracle-general");
+    let r = trace.requests.records();
+    assert!(r.iter().all(|r| r.op == Op::Read && r.sectors == 8));
+    assert_eq!((r[0].start_sector, r[1].start_sector), (56, (1 << 39) - 8));
+    assert_eq!(r[2].arrival, Nanos(4_000_000_000));
+    let message = refused("", [&bytes[..], &oracle(9, 1 << 36, 1, -1)].concat());
+    assert!(
+        message.contains("record 4, column 2 (obj_id): `68719476736` is behind"),
+        "{message}"
+    );
+    let message = refused("", &bytes[..71]);
+    assert!(
+        message.contains("record 3: `23 bytes` the record is cut off"),
+        "{message}"
+    );
+    // What no such file holds is not taken for one.
+    for wrong in [
+        oracle(4, 7, 4_096, -1),
+        oracle(9, 7, 0, -1),
+        oracle(9, 7, 4_096, 3),
+        oracle(9, 7, 4_096, 1 << 50),
+    ] {
+        let bytes = [&bytes[..], &wrong].concat();
+        assert!(refused("", bytes).contains("no known trace format fits"));
+    }
+}
+
+fn small() -> Vec<u8> {
+    let mut batch = RequestBatch::new();
+    batch.push(HostRequest::new(Nanos(0), Op::Write, 8, 8));
+    let more = Extent {
+        start_sector: 64,
+        sectors: 8,
+    };
+    batch.push_with(
+        HostRequest::new(Nanos(5), Op::Write, 8, 8),
+        &[more],
+        &[1, 2],
+    );
+    write_bin(&batch, &[], true, Vec::new()).unwrap()
+}
+
+#[test]
+fn destage_bin_is_never_read_wrong() {
+    let good = small();
+    assert_eq!(read("", &good).unwrap().meta.requests, 2);
+    // Every cut and every changed byte is noticed.
+    for len in 0..good.len() {
+        assert!(read("destage-bin", &good[..len]).is_err(), "{len}");
+    }
+    for at in 0..good.len() {
+        for bit in [0x01, 0x80] {
+            let mut bad = good.clone();
+            bad[at] ^= bit;
+            assert!(read("destage-bin", &bad).is_err(), "{at}");
+        }
+    }
+    let message = refused("", [&good[..], b"\0"].concat());
+    assert!(
+        message.contains("its length is not what the header says"),
+        "{message}"
+    );
+    let message = refused("", &good[..good.len() - 1]);
+    assert!(message.contains("it is cut off"), "{message}");
+    let mut damaged = good.clone();
+    damaged[64 + 32 + 8] ^= 8;
+    assert!(refused("", damaged).contains("its hash is wrong"));
+}
+
+#[test]
+fn another_version_is_refused_whatever_follows() {
+    let mut bytes = small();
+    bytes[8] = 2;
+    for len in [12, 20, bytes.len()] {
+        let message = refused("", &bytes[..len]);
+        assert!(
+            message.contains("version 2 is not known; known: 1"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn counts_in_a_header_do_not_ask_for_memory() {
+    let mut bytes = small();
+    for at in [16, 24, 64, 68, 72, 76] {
+        let mut bad = bytes.clone();
+        bad[at..at + 4].fill(0xff);
+        assert!(read("", &bad).is_err());
+    }
+    bytes[16..24].fill(0xff);
+    assert!(read("", &bytes).is_err());
+}
+
+#[test]
+fn destage_bin_is_read_up_to_a_limit_without_its_end() {
+    let mut batch = RequestBatch::new();
+    for i in 0..30_000 {
+        batch.push(HostRequest::new(Nanos(i), Op::Read, i, 1));
+    }
+    let bytes = write_bin(&batch, &[], false, Vec::new()).unwrap();
+    for limit in [1, 8_191, 8_192, 8_193, 20_000] {
+        let options = LoadOptions {
+            limit: Some(limit),
+            ..LoadOptions::default()
+        };
+        // The rest of the file may be missing.
+        let trace = read_with("", &bytes[..bytes.len() - 40], &options).unwrap();
+        assert_eq!(trace.requests.records(), &batch.records()[..limit as usize]);
+        assert!(!trace.meta.timed);
+    }
+}
+
+#[test]
+fn binary_examples_are_binary() {
+    for format in FORMATS
+        .iter()
+        .filter(|f| f.separator == destage_trace::Separator::Record)
+    {
+        assert!(
+            format.example.iter().any(|&byte| byte < 9),
+            "{}",
+            format.name
+        );
+    }
+}
