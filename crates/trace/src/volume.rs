@@ -19,7 +19,7 @@ use crate::sink::UNTIMED_NS;
 /// Room of a stacked volume is a multiple of this many sectors, 1 MiB.
 const ROOM: u64 = (1 << 20) / SECTOR_BYTES;
 /// Different streams of one trace; more would be no table of volumes but a second trace.
-const MAX_VOLUMES: usize = 1 << 20;
+pub(crate) const MAX_VOLUMES: usize = 1 << 20;
 
 /// What to do with the volumes of a trace that has several.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -232,6 +232,8 @@ fn fio_version_3() {
             ),
         ],
     );
+    let long = format!("fio version 3 iolog\n0 {} add\n", "x".repeat(4_097));
+    assert!(refused("fio", long).contains("has more than 4096 bytes"));
     assert!(refused("fio", "5 f read 0 512\n").contains("`5 f read 0 512` is not `fio version 2"));
 }
 

@@ -11,7 +11,7 @@ use super::{Column, Counts, FormatInfo, Separator, TraceReader};
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::record::le;
-use crate::volume::VolumeName;
+use crate::volume::{MAX_VOLUMES, VolumeName};
 use hash::Hash;
 use layout::{CHUNK_HEADER, Chunk, HEADER, Header, MAGIC, MAX_NAME, RECORD, Tables, VOLUME};
 
@@ -148,6 +148,9 @@ impl BinReader {
     fn read_volumes(&mut self) -> Result<(), TraceError> {
         if self.at != self.header.volumes_at {
             return Err(self.malformed("the volume table is not where the header says"));
+        }
+        if self.header.volumes > MAX_VOLUMES as u64 {
+            return Err(self.malformed("it has more than 1048576 volumes"));
         }
         for _ in 0..self.header.volumes {
             self.need(VOLUME)?;

@@ -13,6 +13,7 @@ use crate::volume::VolumeName;
 use crate::words::Words;
 
 const MAX_FILES: usize = 1 << 20;
+const MAX_NAME: usize = 4_096;
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "fio",
@@ -30,7 +31,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         },
         Column {
             name: "filename",
-            allowed: "a name without blanks, at most 1048576 different ones",
+            allowed: "a name without blanks, at most 4096 bytes and 1048576 different ones",
         },
         Column {
             name: "action",
@@ -80,6 +81,9 @@ impl Fio {
     fn stream(&mut self, name: &[u8], column: u16) -> Result<u32, Fault> {
         if let Some(&stream) = self.files.get(name) {
             return Ok(stream);
+        }
+        if name.len() > MAX_NAME {
+            return Err(Fault::at(column, "has more than 4096 bytes"));
         }
         if self.names.len() == MAX_FILES {
             return Err(Fault::at(column, "is one name too many"));
