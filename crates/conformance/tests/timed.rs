@@ -1,0 +1,209 @@
+//! Examples with time: those of the specification, cell by cell, and some followed by hand here.
+
+use destage_conformance::drive::Config;
+use destage_conformance::reference::SlowRequest;
+use destage_conformance::timed::{Outcome, TimedRun, compare, device};
+use destage_conformance::vectors::Vectors;
+use destage_types::Op;
+
+/// Examples with a device and the number of their rows.
+const EXAMPLES: [(&str, usize); 5] = [
+    ("tim", 6),
+    ("ecr", 12),
+    ("ecreps", 12),
+    ("awb", 16),
+    ("awbinflight", 15),
+];
+
+#[test]
+fn examples_of_the_specification() {
+    let Some(vectors) = Vectors::load() else {
+        return;
+    };
+    for (name, wanted) in EXAMPLES {
+        for boxed in [false, true] {
+            let mut rows = 0;
+            for table in vectors.tables(name) {
+                assert!(table.is_timed(), "{name}");
+                let config = Config {
+                    boxed,
+                    ..table.timed_config()
+                };
+                rows += table.rows().len();
+                table.run_timed(config.drive(&table.expr()));
+            }
+            assert_eq!(rows, wanted, "{name}");
+        }
+        println!("{name}: {wanted} rows, static and boxed");
+    }
+}
+
+/// `chips` channels of one chip and one plane, pages of 2 KiB, free transfers, DRAM in 2 ns.
+fn chips(chips: u32, read: u64, program: u64) -> destage_device::config::DeviceConfig {
+    let mut sets: Vec<String> = [
+        "chips_per_channel=1",
+        "dies_per_chip=1",
+        "planes_per_die=1",
+        "pages_per_block=64",
+        "page_bytes=2048",
+        "t_cmd=0",
+        "t_byte=0",
+        "t_dram=2ns",
+    ]
+    .map(str::to_owned)
+    .into();
+    sets.push(format!("channels={chips}"));
+    sets.push(format!("t_read={read}ns"));
+    sets.push(format!("t_program={program}ns"));
+    device(&sets)
+}
+
+/// (operation, first sector, sectors, arrival).
+fn requests(list: &[(Op, u64, u32, u64)]) -> Vec<SlowRequest> {
+    let request = |&(op, start, sectors, arrival): &(Op, u64, u32, u64)| SlowRequest {
+        arrival,
+        ..SlowRequest::new(op, start, sectors)
+    };
+    list.iter().map(request).collect()
+}
+
+/// The real outcome, static and boxed alike, and as the slow models have it.
+fn run(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
+    let real = run.real(requests);
+    let boxed = TimedRun {
+        boxed: true,
+        ..run.clone()
+    };
+    compare(&real, &boxed.real(requests), "static and boxed");
+    compare(&real, &run.slow(requests), "real and slow");
+    real
+}
+
+fn responses(outcome: &Outcome) -> Vec<u64> {
+    outcome.requests.iter().map(|r| r.4 - r.3).collect()
+}
+
+/// (page, start, end) by start.
+fn programs(outcome: &Outcome) -> Vec<(u64, u64, u64)> {
+    let times = |p: &destage_conformance::reference::SlowProgram| (p.lpn, p.times[1], p.times[3]);
+    let mut programs: Vec<_> = outcome.programs.iter().map(times).collect();
+    programs.sort_by_key(|p| (p.1, p.0));
+    programs
+}
+
+/// Even pages are on chip 0, odd ones on chip 1; a write waits for the page it pushed out.
+#[test]
+fn evictions_queue_on_their_own_chip() {
+    let stream: Vec<_> = [0, 2, 4, 6, 1, 3, 5]
+        .iter()
+        .zip([0, 0, 10, 20, 30, 40, 50])
+        .map(|(&page, at)| (Op::Write, page * 4, 4, at))
+        .collect();
+    let outcome = run(
+        &TimedRun::new("lru", 2, chips(2, 10, 100)),
+        &requests(&stream),
+    );
+    assert_eq!(responses(&outcome), [2, 2, 100, 190, 280, 370, 100]);
+    let wanted = [
+        (0, 10, 110),
+        (1, 50, 150),
+        (2, 110, 210),
+        (4, 210, 310),
+        (6, 310, 410),
+    ];
+    assert_eq!(programs(&outcome), wanted);
+    assert_eq!(outcome.evict_wait_mean, Some((90 + 180 + 270) as f64 / 5.0));
+}
+
+/// Four pages of chip 0 and one of chip 1 are dirty. Pages leave in the order of age until chip 0
+/// has work; then the page of chip 1 goes first although it is younger.
+#[test]
+fn ecr_takes_the_page_whose_chip_is_free() {
+    let write = |page: u64, at| (Op::Write, page * 4, 4, at);
+    let stream = [
+        write(0, 0),
+        write(2, 0),
+        write(4, 0),
+        write(1, 0),
+        write(6, 10),
+        write(8, 20),
+        write(10, 30),
+    ];
+    let scheme = TimedRun::new("ecr(lru,cqct=oracle)", 4, chips(2, 10, 100));
+    let outcome = run(&scheme, &requests(&stream));
+    assert_eq!(
+        programs(&outcome),
+        [(0, 10, 110), (1, 20, 120), (2, 110, 210)]
+    );
+    assert_eq!(responses(&outcome), [2, 2, 2, 2, 100, 100, 180]);
+}
+
+const LARGE: &str = "awb(prober(lru,ssp=4k,rip=8),depth=2)";
+
+/// Three pages of one stream, written one by one: the third makes the stream a large one.
+const STREAM: [(Op, u64, u32, u64); 3] = [
+    (Op::Write, 0, 4, 0),
+    (Op::Write, 4, 4, 1),
+    (Op::Write, 8, 4, 2),
+];
+
+/// A read takes the second page out of the queue; after the read it is the oldest candidate again.
+#[test]
+fn idle_time_empties_the_stream() {
+    let mut stream = STREAM.to_vec();
+    stream.push((Op::Read, 4, 4, 5));
+    stream.push((Op::Read, 0, 4, 11));
+    stream.push((Op::Read, 0, 4, 40));
+    let outcome = run(
+        &TimedRun::new(LARGE, 4, chips(1, 5, 10)),
+        &requests(&stream),
+    );
+    assert_eq!(programs(&outcome), [(0, 2, 12), (1, 12, 22), (2, 22, 32)]);
+    assert_eq!(responses(&outcome), [2, 2, 2, 2, 2, 5]);
+    assert_eq!(outcome.device_counts[..2], [3, 1], "writes, cancels");
+    assert!(outcome.pages.is_empty());
+}
+
+/// Page 0 is in flight and page 1 queued when three writes need room: page 2 is flushed, page 1 is
+/// taken out of the queue and flushed, and the program of page 0 serves as its eviction.
+#[test]
+fn a_page_in_flight_is_evicted_without_a_second_program() {
+    let mut stream = STREAM.to_vec();
+    for (i, page) in [25, 50, 75].into_iter().enumerate() {
+        stream.push((Op::Write, page * 4, 4, 3 + i as u64));
+    }
+    let outcome = run(
+        &TimedRun::new(LARGE, 3, chips(1, 5, 100)),
+        &requests(&stream),
+    );
+    assert_eq!(
+        programs(&outcome),
+        [(0, 2, 102), (2, 102, 202), (1, 202, 302)]
+    );
+    assert_eq!(responses(&outcome), [2, 2, 2, 199, 298, 97]);
+    assert_eq!(outcome.device_counts[..4], [1, 1, 0, 1]);
+    assert_eq!(outcome.counts.dirty_evictions, 3);
+}
+
+/// A write during the flight makes the program stale; FLUSH waits for it and programs the page
+/// once more, and for a page whose present version is in flight it only waits.
+#[test]
+fn flush_meets_write_backs_in_flight() {
+    let mut stream = STREAM.to_vec();
+    stream.push((Op::Flush, 0, 0, 10));
+    let device = chips(1, 5, 100);
+    let outcome = run(&TimedRun::new(LARGE, 4, device.clone()), &requests(&stream));
+    assert_eq!(
+        programs(&outcome),
+        [(0, 2, 102), (1, 102, 202), (2, 202, 302)]
+    );
+    assert_eq!(responses(&outcome)[3], 292);
+    assert_eq!(outcome.pages.len(), 3, "flushed pages stay, clean");
+    assert!(outcome.pages.values().all(|dirty| !dirty));
+
+    stream.insert(3, (Op::Write, 0, 1, 4));
+    let outcome = run(&TimedRun::new(LARGE, 4, device), &requests(&stream));
+    let wanted = [(0, 2, 102), (0, 102, 202), (1, 202, 302), (2, 302, 402)];
+    assert_eq!(programs(&outcome), wanted);
+    assert_eq!(responses(&outcome)[4], 392);
+}

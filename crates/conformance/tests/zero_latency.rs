@@ -1,0 +1,355 @@
+//! Laws between runs: a device without latencies counts what the cache alone counts; all times
+//! scale together; the same run gives the same result.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use destage_conformance::drive::is_built;
+use destage_conformance::reference::{Profile, SlowRequest, swarm};
+use destage_conformance::timed::{TimedRun, device, timed_swarm, trace_of};
+use destage_device::config::DeviceConfig;
+use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::info::Role;
+use destage_scheme::{Expr, ReadAlloc};
+use destage_sim::run::{Hooks, execute};
+use destage_sim::spec::{RunError, RunSpec, Warmup};
+use destage_trace::{LoadOptions, Source, Trace, load};
+use destage_types::{ByteSize, Op, PageSize};
+
+/// Compositions beside every scheme by its name. A summary page of spec 40 takes its time
+/// whatever the device says, so chips are weighed by their queues.
+const COMPOSED: [&str; 9] = [
+    "prober(arc,ssp=16k,rip=50)",
+    "prober(ecr(lru,cqct=oracle),ssp=16k,rip=50)",
+    "ecr(arc,cqct=oracle)",
+    "gcar(cflru)",
+    "procache(prober(lru,ssp=16k),p=0.5,c=64k)",
+    "cac(arc)",
+    "cac(prober(lirs,ssp=16k))",
+    "req-block(delta=3,placement=single_block)",
+    "req-block(merge=all,delta=2)",
+];
+
+/// All expressions that can be run and have no background layer.
+fn schemes(page: PageSize) -> Vec<Expr> {
+    let expression = |name: &&str| match *name {
+        "ecr" | "ecr-eps" => format!("{name}(cqct=oracle)"),
+        name => name.to_owned(),
+    };
+    let names = SCHEMES.iter().filter(|s| s.role != Role::Background);
+    let names: Vec<&str> = names.map(|s| s.name).collect();
+    let singles = names.iter().map(expression);
+    let composed = COMPOSED.iter().map(|&s| s.to_owned());
+    let expr = |text: String| Expr::parse(&text).unwrap_or_else(|r| panic!("{text}: {r}"));
+    let exprs = singles.chain(composed).map(expr);
+    let runs = |e: &Expr| is_built(e) || (e.scheme().name == "belady" && e.unavailable().is_none());
+    let fits = |e: &Expr| page == PageSize::KIB4 || !e.contains("cac");
+    exprs.filter(|e| runs(e) && fits(e)).collect()
+}
+
+/// Everything at once on `dies` dies, all logical pages mapped, room for `pages` of them and for a
+/// run that programs three times as many.
+fn at_once(dies: u64, pages: u64, page: PageSize) -> Arc<DeviceConfig> {
+    let blocks = (pages * 4).div_ceil(dies * 64) + 64;
+    let config = device(&[
+        "channels=1".to_owned(),
+        "chips_per_channel=1".to_owned(),
+        format!("dies_per_chip={dies}"),
+        "planes_per_die=1".to_owned(),
+        "pages_per_block=64".to_owned(),
+        format!("blocks_per_plane={blocks}"),
+        format!("page_bytes={}", page.bytes()),
+        "op=0.75".to_owned(),
+        "t_read=0".to_owned(),
+        "t_program=0".to_owned(),
+        "t_erase=0".to_owned(),
+        "t_cmd=0".to_owned(),
+        "t_byte=0".to_owned(),
+        "t_dram=0".to_owned(),
+        "precondition={trace=false, fill=1, overwrite=0}".to_owned(),
+    ]);
+    Arc::new(config)
+}
+
+/// 0: any number of dies, 1: one, without changing what a scheme does: `ecr` has an instance of its base per chip, and only
+/// those of LRU together are the same as one.
+fn dies(expr: &Expr) -> usize {
+    usize::from(expr.contains("ecr") && expr.leaf().scheme().name != "lru")
+}
+
+/// Counters of a run, by name.
+fn counts(spec: &RunSpec, trace: &Trace) -> BTreeMap<String, serde_json::Value> {
+    let record = execute(spec, trace, Hooks::default());
+    let record = record.unwrap_or_else(|e| panic!("{}: {e}", spec.expr));
+    if let Some(latency) = record.latency_ns {
+        assert_eq!(
+            latency.all.max,
+            Some(0),
+            "{}: nothing takes time",
+            spec.expr
+        );
+    }
+    let counts = serde_json::to_value(&record.counts).expect("counters are plain numbers");
+    let counts = counts.as_object().expect("an object").clone();
+    counts.into_iter().collect()
+}
+
+/// Runs `trace` with and without the device. TRIM makes pages unmapped, which only a device knows.
+fn same_counts(spec: RunSpec, device: &Arc<DeviceConfig>, trace: &Trace, what: &str) {
+    let alone = counts(&spec, trace);
+    let with_device = RunSpec {
+        device: Some(Arc::clone(device)),
+        ..spec.clone()
+    };
+    let timed = counts(&with_device, trace);
+    let trims = alone["trim_requests"] != 0;
+    for (name, wanted) in &alone {
+        if name == "flash_reads_host" && trims {
+            let unmapped = timed["unmapped_reads"].as_u64().expect("a number");
+            let (got, wanted) = (timed[name].as_u64(), wanted.as_u64());
+            let (got, wanted) = (got.expect("a number"), wanted.expect("a number"));
+            assert!(got <= wanted, "{what}: {}: {name}", spec.expr);
+            assert!(got + unmapped <= wanted, "{what}: {}: {name}", spec.expr);
+        } else {
+            assert_eq!(&timed[name], wanted, "{what}: {}: {name}", spec.expr);
+        }
+    }
+    for none in [
+        "erases",
+        "flash_reads_gc",
+        "flash_writes_gc",
+        "flash_writes_meta",
+    ] {
+        assert_eq!(timed[none], 0, "{what}: {}: {none}", spec.expr);
+    }
+    if !trims {
+        assert_eq!(timed["unmapped_reads"], 0, "{what}: {}", spec.expr);
+    }
+}
+
+fn spec(expr: Expr, pages: u64, page: PageSize) -> RunSpec {
+    RunSpec {
+        page,
+        ..RunSpec::cache_only(expr, ByteSize(pages * page.bytes()))
+    }
+}
+
+#[test]
+fn random_streams_without_latencies() {
+    let mut runs = 0;
+    for seed in 0..24 {
+        let spp = [8, 8, 4, 32][seed as usize % 4];
+        let page = PageSize::new(u64::from(spp) * 512).expect("a page size");
+        let mut profile = Profile::new(300, spp).pages(400).with_extents();
+        profile.trim = seed % 3 == 0;
+        profile.prev = spp == 8;
+        let trace = trace_of(&swarm(seed, profile));
+        let devices = [4, 1].map(|dies| at_once(dies, 3000, page));
+        for expr in schemes(page) {
+            for boxed in [false, true] {
+                let mut spec = spec(expr.clone(), 6 + seed * 3, page);
+                spec.boxed = boxed;
+                if seed % 5 == 4 {
+                    spec.warmup = Warmup::Requests(100);
+                }
+                same_counts(spec, &devices[dies(&expr)], &trace, &format!("seed {seed}"));
+                runs += 1;
+            }
+        }
+    }
+    println!("{runs} runs with and without the device");
+    assert!(runs > 500);
+}
+
+/// Files below `folder`.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable folder").path();
+        match path.is_dir() {
+            true => out.extend(files(&path)),
+            false => out.push(path),
+        }
+    }
+    out.sort();
+    out
+}
+
+/// Puts the 1 MiB pieces that a trace touches side by side, in order, so that a small device holds
+/// them. Requests that cross from one piece to the next still do. Gives the pages needed.
+fn compact(trace: &mut Trace) -> u64 {
+    const PIECE: u64 = 2048;
+    let mut pieces = BTreeMap::new();
+    let mut touch = |start: u64, sectors: u64| {
+        for piece in start / PIECE..=(start + sectors.max(1) - 1) / PIECE {
+            pieces.insert(piece, 0);
+        }
+    };
+    for request in trace.requests.iter() {
+        request
+            .extents()
+            .for_each(|e| touch(e.start_sector, e.sectors.into()));
+        let prev = request.prev.iter().filter(|&&p| p != u64::MAX);
+        prev.for_each(|&p| touch(p, 1));
+    }
+    for (rank, place) in pieces.values_mut().enumerate() {
+        *place = rank as u64;
+    }
+    let moved = |sector: u64| pieces[&(sector / PIECE)] * PIECE + sector % PIECE;
+    let mut requests: Vec<SlowRequest> = trace.requests.iter().map(SlowRequest::from).collect();
+    for request in &mut requests {
+        request.extents.iter_mut().for_each(|e| e.0 = moved(e.0));
+        let prev = request.prev.iter_mut().flatten();
+        prev.for_each(|p| *p = moved(*p));
+    }
+    trace.requests = destage_conformance::reference::to_batch(&requests);
+    pieces.len() as u64 * PIECE / 8
+}
+
+#[test]
+fn real_traces_without_latencies() {
+    let Some(folder) = std::env::var_os("DESTAGE_TRACES").map(PathBuf::from) else {
+        println!("SKIPPED: DESTAGE_TRACES does not name the folder of the real traces");
+        return;
+    };
+    let mut traces = 0;
+    for path in files(&folder) {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let options = LoadOptions {
+            limit: Some(1500),
+            skip_bad_lines: true,
+            hash: false,
+            ..LoadOptions::default()
+        };
+        let source = Source::from_arg(&path);
+        let Ok(mut trace) = load(source, &options) else {
+            println!("{name}: no format that is read");
+            continue;
+        };
+        if trace.requests.is_empty() {
+            println!("{name}: no requests");
+            continue;
+        }
+        let pages = compact(&mut trace);
+        let written: u64 = trace.requests.iter().map(|r| r.bytes() / 4096 + 2).sum();
+        let pages_needed = pages.max(written / 2);
+        let devices = [4, 1].map(|dies| at_once(dies, pages_needed, PageSize::KIB4));
+        let exprs = schemes(PageSize::KIB4);
+        for (i, expr) in exprs.into_iter().enumerate() {
+            let size = [64, 1024][(traces + i) % 2];
+            let device = &devices[dies(&expr)];
+            same_counts(spec(expr, size, PageSize::KIB4), device, &trace, &name);
+        }
+        println!("{name}: {} requests, {pages} pages", trace.requests.len());
+        traces += 1;
+    }
+    assert!(traces >= 10, "{traces} traces were understood");
+}
+
+/// A device whose times are all multiples of `k` ns.
+fn scaled(k: u64, more: &str) -> DeviceConfig {
+    let time = |key: &str, ns: u64| format!("{key}={}ns", ns * k);
+    device(&[
+        "channels=2".to_owned(),
+        "chips_per_channel=2".to_owned(),
+        "page_bytes=4096".to_owned(),
+        time("t_read", 900),
+        time("t_program", 7_000),
+        time("t_erase", 30_000),
+        time("t_cmd", 11),
+        time("t_ready", 3),
+        time("t_byte", 1),
+        time("t_dram", 40),
+        "queue=read-first".to_owned(),
+        more.to_owned(),
+    ])
+}
+
+#[test]
+fn all_times_scale_together() {
+    let exprs = [
+        "none",
+        "lru",
+        "req-block(delta=2)",
+        "procache(lru,p=0.5,c=16k)",
+        "prober(ecr(lru,cqct=oracle),ssp=16k,rip=9)",
+        "ecr-eps(cqct=oracle)",
+        "awb(prober(lru,ssp=16k,rip=9))",
+        "awb(lru,depth=3,after=keep_clean)",
+        "cac(lru)",
+    ];
+    for (i, expr) in exprs.into_iter().enumerate() {
+        for (wait, k) in [("program_done", 3), ("transfer_done", 10), ("issue", 1000)] {
+            let wait = format!("evict_wait={wait}");
+            let mut stream = timed_swarm(i as u64 + 50, Profile::new(300, 8), 7_000);
+            let run = TimedRun::new(expr, 20, scaled(1, &wait));
+            assert!(run.scheme().is_some(), "{expr}");
+            let small = run.real(&stream);
+            stream.iter_mut().for_each(|r| r.arrival *= k);
+            let large = TimedRun::new(expr, 20, scaled(k, &wait)).real(&stream);
+            assert_eq!(small.counts, large.counts, "{expr}, k = {k}");
+            assert_eq!(small.device_counts, large.device_counts, "{expr}, k = {k}");
+            for (s, l) in small.requests.iter().zip(&large.requests) {
+                assert_eq!((s.4 - s.3) * k, l.4 - l.3, "{expr}, k = {k}: {s:?}");
+            }
+            for (s, l) in small.programs.iter().zip(&large.programs) {
+                assert_eq!(s.times.map(|t| t * k), l.times, "{expr}, k = {k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_second_replay_gives_the_same_record() {
+    let trace = trace_of(&timed_swarm(7, Profile::new(500, 8), 7_000));
+    for expr in [
+        "lru",
+        "req-block",
+        "awb(prober(lru,ssp=16k))",
+        "procache(lru,p=0.4,c=32k)",
+    ] {
+        let expr = Expr::parse(expr).expect("a legal expression");
+        let spec = RunSpec {
+            device: Some(Arc::new(scaled(1, "dram=per_page"))),
+            warmup: Warmup::Millionths(200_000),
+            ..spec(expr, 24, PageSize::KIB4)
+        };
+        let first = execute(&spec, &trace, Hooks::default()).expect("the run starts");
+        let second = execute(&spec, &trace, Hooks::default()).expect("the run starts");
+        assert_eq!(first, second);
+        assert!(first.latency_ns.is_some_and(|l| l.all.max > Some(0)));
+    }
+}
+
+#[test]
+fn addresses_beyond_the_device_are_wrapped_or_refused() {
+    let device = Arc::new(scaled(1, "blocks_per_plane=16"));
+    let space = device.logical_pages() * 8;
+    let near = timed_swarm(3, Profile::new(400, 8), 7_000);
+    let mut far = near.clone();
+    for request in far.iter_mut().filter(|r| r.op != Op::Flush) {
+        request.extents.iter_mut().for_each(|e| e.0 += 5 * space);
+    }
+    let expr = Expr::parse("lru").expect("a legal expression");
+    let run = |wrap: bool, requests: &[SlowRequest]| {
+        let spec = RunSpec {
+            device: Some(Arc::clone(&device)),
+            wrap,
+            read_alloc: ReadAlloc::Off,
+            ..spec(expr.clone(), 24, PageSize::KIB4)
+        };
+        execute(&spec, &trace_of(requests), Hooks::default())
+    };
+    let refused = run(false, &far);
+    assert!(matches!(refused, Err(RunError::BeyondDevice { .. })));
+    let inside = run(true, &near).expect("nothing to wrap");
+    let mut outside = run(true, &far).expect("everything is wrapped");
+    let moved = far.iter().filter(|r| r.op != Op::Flush).count() as u64;
+    assert_eq!(outside.counts.wrapped_requests.replace(0), Some(moved));
+    assert_eq!(inside, outside);
+}
