@@ -52,6 +52,7 @@ impl Shape {
             timed: true,
             requests: self.accesses,
             sha256: None,
+            volumes: Vec::new(),
             arrival_corrections: 0,
             unaligned_requests: 0,
             skipped_lines: 0,

@@ -18,6 +18,7 @@ fn trace(requests: impl Iterator<Item = (Op, u64, u32)>) -> Trace {
         timed: true,
         requests: batch.len() as u64,
         sha256: None,
+        volumes: Vec::new(),
         arrival_corrections: 0,
         unaligned_requests: 0,
         skipped_lines: 0,

@@ -76,6 +76,7 @@ impl Plan {
                 limit: args.input.limit,
                 skip_bad_lines: args.input.skip_bad_lines,
                 hash: true,
+                ..LoadOptions::default()
             },
             traces: args.traces,
             runs,

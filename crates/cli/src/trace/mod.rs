@@ -53,6 +53,7 @@ fn options(input: &InputArgs, hash: bool) -> LoadOptions {
         limit: input.limit,
         skip_bad_lines: input.skip_bad_lines,
         hash,
+        ..LoadOptions::default()
     }
 }
 

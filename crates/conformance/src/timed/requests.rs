@@ -29,6 +29,7 @@ pub fn trace_of(requests: &[SlowRequest]) -> Trace {
             timed: true,
             requests: batch.len() as u64,
             sha256: None,
+            volumes: Vec::new(),
             arrival_corrections: 0,
             unaligned_requests: 0,
             skipped_lines: 0,
