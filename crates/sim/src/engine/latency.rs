@@ -13,28 +13,24 @@ pub struct LatencyStats {
     usual_count: u64,
     others: Vec<u64>,
     sum: u128,
-    squares: u128,
 }
 
 impl LatencyStats {
     /// No request yet; `usual` is the time most requests are expected to take.
     pub fn new(usual: Nanos) -> LatencyStats {
-        let (usual_count, sum, squares) = (0, 0, 0);
+        let (usual_count, sum) = (0, 0);
         LatencyStats {
             usual: usual.0,
             usual_count,
             others: Vec::new(),
             sum,
-            squares,
         }
     }
 
     /// A request took `time`.
     #[inline]
     pub fn add(&mut self, time: Nanos) {
-        let t = u128::from(time.0);
-        self.sum += t;
-        self.squares += t * t;
+        self.sum += u128::from(time.0);
         if time.0 == self.usual {
             self.usual_count += 1;
         } else {
@@ -44,7 +40,7 @@ impl LatencyStats {
 
     /// Forgets everything but keeps the memory.
     pub fn clear(&mut self) {
-        (self.usual_count, self.sum, self.squares) = (0, 0, 0);
+        (self.usual_count, self.sum) = (0, 0);
         self.others.clear();
     }
 
@@ -74,17 +70,31 @@ impl LatencyStats {
         };
         let rank = |per_mille: u64| (u128::from(n) * u128::from(per_mille)).div_ceil(1000) as u64;
         let mean = self.sum as f64 / n as f64;
-        // n^2 times the variance in integers: no cancellation.
-        let spread = u128::from(n) * self.squares - self.sum * self.sum;
         Latency {
             mean: Some(mean),
-            std: Some(libm::sqrt(spread as f64) / n as f64),
+            std: Some(self.deviation()),
             p50: Some(smallest(rank(500))),
             p95: Some(smallest(rank(950))),
             p99: Some(smallest(rank(990))),
             p999: Some(smallest(rank(999))),
             max: Some(smallest(n)),
         }
+    }
+}
+
+impl LatencyStats {
+    /// Population standard deviation of at least one request.
+    ///
+    /// Squares are those of distances from the mean rounded down: n of them stay below 2^128 even
+    /// where a queue that only grows makes requests wait for days, and integers do not cancel.
+    fn deviation(&self) -> f64 {
+        let n = u128::from(self.count());
+        let (centre, rest) = (self.sum / n, self.sum % n);
+        let square = |t: u64| u128::from(t).abs_diff(centre).pow(2);
+        let others: u128 = self.others.iter().map(|&t| square(t)).sum();
+        let squares = others + square(self.usual) * u128::from(self.usual_count);
+        let beside = rest as f64 / n as f64;
+        libm::sqrt(squares as f64 / n as f64 - beside * beside)
     }
 }
 
@@ -133,6 +143,17 @@ mod tests {
             let var = all.iter().map(|&t| (t as f64 - mean).powi(2)).sum::<f64>() / 997.0;
             assert!((s.std.unwrap() - var.sqrt()).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn deviation_of_an_overloaded_device() {
+        let mut stats = LatencyStats::new(Nanos(1));
+        // A million requests that wait for up to ten days.
+        (0..1_000_000u64).for_each(|i| stats.add(Nanos(i * 864_000_000)));
+        let step = 864_000_000.0;
+        let wanted = step * ((1e12 - 1.0) / 12.0f64).sqrt();
+        let got = stats.summary().std.unwrap();
+        assert!((got / wanted - 1.0).abs() < 1e-12, "{got} {wanted}");
     }
 
     #[test]
