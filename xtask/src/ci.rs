@@ -6,87 +6,77 @@ use std::time::{Duration, Instant};
 
 struct Step {
     name: &'static str,
-    args: &'static [&'static str],
+    /// Arguments of cargo, separated by spaces.
+    args: &'static str,
     env: &'static [(&'static str, &'static str)],
 }
 
-const fn step(name: &'static str, args: &'static [&'static str]) -> Step {
-    Step {
-        name,
-        args,
-        env: &[],
-    }
+const fn step(name: &'static str, args: &'static str) -> Step {
+    let env = &[];
+    Step { name, args, env }
+}
+
+const fn step_with(
+    env: &'static [(&'static str, &'static str)],
+    name: &'static str,
+    args: &'static str,
+) -> Step {
+    Step { name, args, env }
 }
 
 const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
 /// Each fuzz target runs this long, as a plain function on stable.
 const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "5")];
 
+/// In the order of their cost; every test target of the workspace belongs to one of them.
 const STEPS: &[Step] = &[
-    step("format", &["fmt", "--all", "--check"]),
-    step(
-        "clippy",
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
+    step("format", "fmt --all --check"),
+    step("clippy", "clippy --workspace --all-targets -- -D warnings"),
+    step_with(
+        DOC_ENV,
+        "docs",
+        "doc --workspace --no-deps --document-private-items",
     ),
-    Step {
-        name: "docs",
-        args: &[
-            "doc",
-            "--workspace",
-            "--no-deps",
-            "--document-private-items",
-        ],
-        env: DOC_ENV,
-    },
-    step("unit", &["test", "--workspace", "--lib", "--bins"]),
-    step("doc tests", &["test", "--workspace", "--doc"]),
+    step("unit", "test --workspace --lib --bins"),
+    step("doc tests", "test --workspace --doc"),
+    step("readers", "test -p destage-trace --test *"),
+    step("expressions", "test -p destage-scheme --test *"),
+    step("simulator", "test -p destage-sim --test *"),
+    step("models", "test -p destage-conformance --test reference_*"),
     step(
         "worked examples",
-        &["test", "-p", "destage-conformance", "--test", "vectors"],
+        "test -p destage-conformance --test vectors --test timed",
     ),
     step(
         "conformance",
-        &["test", "-p", "destage-conformance", "--test", "suite"],
+        "test -p destage-conformance --test suite --test allocations --test architecture",
     ),
     step(
         "laws",
-        &["test", "-p", "destage-conformance", "--test", "laws"],
+        "test -p destage-conformance --test laws --test zero_latency",
     ),
     step(
         "differential",
-        &[
-            "test",
-            "-p",
-            "destage-conformance",
-            "--test",
-            "differential",
-        ],
+        "test -p destage-conformance --test differential --test device_model",
     ),
     step(
         "flash engine",
-        &["test", "-p", "destage-conformance", "--test", "nand_engine"],
+        "test -p destage-conformance --test nand_engine --test peers",
     ),
-    step(
-        "golden",
-        &["test", "-p", "destage-conformance", "--test", "golden"],
+    step("golden", "test -p destage-conformance --test golden"),
+    step("command line", "test -p destage-cli --test *"),
+    step_with(FUZZ_ENV, "fuzz readers", "test -p destage-trace --lib fuzz"),
+    step_with(
+        FUZZ_ENV,
+        "fuzz expressions",
+        "test -p destage-scheme --test expression_fuzz",
     ),
-    step(
-        "command line",
-        &["test", "-p", "destage-cli", "--test", "*"],
+    step_with(
+        FUZZ_ENV,
+        "fuzz schemes",
+        "test -p destage-conformance --test fuzz",
     ),
-    Step {
-        name: "fuzz",
-        args: &["test", "--workspace", "--lib", "--tests", "--", "fuzz"],
-        env: FUZZ_ENV,
-    },
-    step("benches, small", &["xtask", "bench", "--small"]),
+    step("benches, small", "xtask bench --small"),
 ];
 
 /// Runs the steps in order and prints the time of each.
@@ -127,7 +117,7 @@ pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
 fn run_step(step: &Step) -> Result<bool> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(step.args)
+        .args(step.args.split(' '))
         .envs(step.env.iter().copied())
         .status()
         .with_context(|| format!("cannot start step {}", step.name))?;
