@@ -14,7 +14,7 @@
 //! Between requests the engine asks for **write-back** work (`background`).
 //!
 //! Methods with `&self` never change anything. A wrapper forwards what it leaves alone with
-//! [`forward!`](crate::forward); `expect` is called exactly once per insertion, so that adaptation
+//! [`forward!`](macro@crate::forward); `expect` is called exactly once per insertion, so that adaptation
 //! (ARC) happens once, whatever number of units leaves; `remove` says why, because only an evicted
 //! page may leave a ghost.
 

@@ -28,7 +28,7 @@ pub enum Volumes {
     /// its highest address in the trace (up to the limit) rounded up to 1 MiB. A trace with one
     /// volume keeps its addresses.
     ///
-    /// The ranges depend on the whole trace. [`load`](crate::load) places the requests when all
+    /// The ranges depend on the whole trace. [`load`](fn@crate::load) places the requests when all
     /// are read. A [`Reader`](crate::Reader) of a file reads the file a second time once it meets
     /// a second volume, and goes on; one of standard input or of a stream cannot and refuses.
     #[default]
