@@ -145,6 +145,10 @@ impl SlowScheme for Prober {
         }
     }
 
+    fn sends_past(&self, lpn: u64) -> bool {
+        self.ldr_bypass && self.large(lpn)
+    }
+
     fn bypasses(&mut self, lpn: u64, store: &Store) -> bool {
         store.writing && self.ldr_bypass && self.large(lpn)
     }

@@ -35,6 +35,12 @@ pub trait SlowScheme {
         false
     }
 
+    /// Does this page of the request being served go past the cache whatever is cached? A write
+    /// of which this holds for all pages is dropped from the cache at once.
+    fn sends_past(&self, _lpn: u64) -> bool {
+        false
+    }
+
     /// A resident page was accessed (hit).
     fn touch(&mut self, lpn: u64, write: bool, store: &Store);
 

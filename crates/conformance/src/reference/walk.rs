@@ -118,12 +118,9 @@ impl SlowCache {
     }
 
     /// Does the scheme send every page of the request to flash?
-    fn goes_past(&mut self, accesses: &[Access]) -> bool {
-        if self.scheme.is_none() {
-            return false;
-        }
-        let (scheme, store) = self.scheme();
-        accesses.iter().all(|a| scheme.bypasses(a.lpn, store))
+    fn goes_past(&self, accesses: &[Access]) -> bool {
+        let scheme = self.scheme.as_ref();
+        scheme.is_some_and(|s| accesses.iter().all(|a| s.sends_past(a.lpn)))
     }
 
     /// Carries out the verdict of the admission layer; how many sectors were cached.
