@@ -160,14 +160,14 @@ impl SlowScheme for Ecr {
     }
 
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
-        if let Some(page) = self.clean.pop() {
-            self.touched.remove(&page);
-            return vec![page];
-        }
-        // Only a page that will enter an instance makes that instance adapt.
+        // A written page makes the instance of its chip adapt, whoever has to leave for it.
         let entering = incoming.filter(|_| store.writing);
         if let Some(x) = entering {
             self.inner[store.chip(x)].expect(x);
+        }
+        if let Some(page) = self.clean.pop() {
+            self.touched.remove(&page);
+            return vec![page];
         }
         let chip = self.cheapest(entering, store);
         let here = entering.filter(|&x| store.chip(x) == chip);
