@@ -4,6 +4,7 @@
 mod common;
 
 use common::{read, refused};
+use destage_trace::FORMATS;
 
 #[track_caller]
 fn is(format: &str, text: &str) {
@@ -70,4 +71,22 @@ fn what_fits_nothing_is_said_to() {
     }
     assert!(refused("", "").contains("holds no line but comments"));
     assert!(refused("", "# nothing\n\n").contains("holds no line but comments"));
+}
+
+#[test]
+fn every_format_reads_its_example_from_every_container() {
+    for format in FORMATS {
+        let plain = read("", format.example).unwrap();
+        for packed in [
+            common::zst(format.example),
+            common::gz(format.example),
+            common::xz(format.example),
+        ] {
+            let trace = read("", &packed).unwrap();
+            assert_eq!(trace.meta.format, format.name);
+            assert_eq!(trace.requests.records(), plain.requests.records());
+            // Cut off in the middle of the compressed bytes.
+            assert!(read("", &packed[..packed.len() - 5]).is_err());
+        }
+    }
 }
