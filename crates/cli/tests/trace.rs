@@ -21,7 +21,8 @@ fn info_counts() {
         ("footprint_pages", 3),
         ("written_pages", 2),
         ("span_ns", 3000),
-        ("end_byte", 12288),
+        // The second disk starts at 1 MiB.
+        ("end_byte", (1 << 20) + 4096),
         ("streams", 2),
     ] {
         assert_eq!(info[key], value, "{key}");
@@ -47,7 +48,7 @@ fn head_prints_the_first_requests() {
     assert_eq!(
         done.stdout,
         "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n\
-         0,W,8,16,0,,0\n1000,R,0,8,1,,0\n"
+         0,W,8,16,0,,0\n1000,R,2048,8,1,,0\n"
     );
 }
 

@@ -2,8 +2,7 @@
 
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
-use destage_trace::{LoadOptions, Source, Trace, TraceError, TraceMeta, open};
-use destage_types::RequestBatch;
+use destage_trace::{LoadOptions, Source, Trace, TraceError, TraceMeta, load_with, open};
 use std::path::{Path, PathBuf};
 
 /// Opens every file and tells its format, so that a wrong name or a wrong file ends the command
@@ -43,15 +42,13 @@ pub fn load(path: &Path, options: &LoadOptions, warnings: &mut Warnings) -> Resu
 }
 
 fn read(path: &Path, options: &LoadOptions) -> Result<Trace, TraceError> {
-    let mut reader = open(Source::from_arg(path), options)?;
-    let (_, total) = reader.progress();
-    let progress = Progress::bytes(&format!("reading {}", path.display()), total);
-    let mut requests = RequestBatch::new();
-    while reader.next_batch(&mut requests)? > 0 {
-        progress.set(reader.progress().0);
-    }
-    let meta = reader.finish()?;
-    Ok(Trace { requests, meta })
+    let mut progress = None;
+    let label = format!("reading {}", path.display());
+    load_with(Source::from_arg(path), options, |reader| {
+        let (read, total) = reader.progress();
+        let progress = progress.get_or_insert_with(|| Progress::bytes(&label, total));
+        progress.set(read);
+    })
 }
 
 /// Warns of what somebody who uses the trace should know.
