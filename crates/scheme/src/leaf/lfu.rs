@@ -32,9 +32,10 @@ pub struct Lfu {
     bucket_of: Vec<u32>,
     buckets: Vec<Bucket>,
     free: Vec<u32>,
-    /// Last access to the page in each slot, for the order in which the state is printed.
+    /// When the page in each slot was touched last, for the order in which the state is printed,
+    /// and the clock: accesses have numbers, but a page that is renamed to another list has none.
     #[cfg(feature = "conformance")]
-    touched: Vec<u64>,
+    touched: (Vec<u64>, u64),
 }
 
 impl Lfu {
@@ -50,8 +51,15 @@ impl Lfu {
             buckets: vec![none; capacity],
             free: (0..capacity as u32).rev().collect(),
             #[cfg(feature = "conformance")]
-            touched: vec![0; capacity],
+            touched: (vec![0; capacity], 0),
         }
+    }
+
+    #[cfg(feature = "conformance")]
+    fn stamp(&mut self, slot: Slot) {
+        let (stamps, clock) = &mut self.touched;
+        *clock += 1;
+        stamps[slot.index()] = *clock;
     }
 
     #[inline]
@@ -109,9 +117,7 @@ impl Scheme for Lfu {
     #[inline]
     fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         #[cfg(feature = "conformance")]
-        {
-            self.touched[slot.index()] = _a.seq;
-        }
+        self.stamp(slot);
         match self.list.tail(0) {
             Some(tail) if self.bucket(tail).count == 1 => {
                 self.join(slot.0, self.bucket_of[tail as usize]);
@@ -126,9 +132,7 @@ impl Scheme for Lfu {
     #[inline]
     fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
         #[cfg(feature = "conformance")]
-        {
-            self.touched[slot.index()] = _a.seq;
-        }
+        self.stamp(slot);
         let node = slot.0;
         let own = self.bucket(node);
         let above = self.list.newer(own.newest);
@@ -173,7 +177,7 @@ impl Scheme for Lfu {
     fn state(&self, v: &View, out: &mut String) {
         use std::fmt::Write;
         let mut pages: Vec<u32> = self.list.from_head(0).collect();
-        pages.sort_by_key(|&n| std::cmp::Reverse(self.touched[n as usize]));
+        pages.sort_by_key(|&n| std::cmp::Reverse(self.touched.0[n as usize]));
         out.push('[');
         for (i, &node) in pages.iter().enumerate() {
             out.push_str(if i > 0 { " " } else { "" });
