@@ -6,6 +6,10 @@
 use destage_types::{Lpn, PageSize, SectorMask, Slot};
 
 /// LPN -> slot without hashing: a directory of chunks that are allocated on first touch.
+///
+/// An entry counts only while the frame it names holds that page, so that nothing needs to be
+/// written here when a page leaves: the entry of a page that leaves is far away in memory, and
+/// processors write in order.
 #[derive(Clone, Debug)]
 struct LpnIndex {
     /// Chunk number of `lpn >> CHUNK_SHIFT`; 0 is the chunk that stays empty for ever.
@@ -43,13 +47,6 @@ impl LpnIndex {
         self.slots[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))] = slot;
     }
 
-    /// Forgets `lpn`, which has an entry.
-    #[inline]
-    fn clear(&mut self, lpn: Lpn) {
-        let chunk = self.directory[(lpn.0 >> CHUNK_SHIFT) as usize] as usize;
-        self.slots[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))] = Slot::NONE;
-    }
-
     #[cold]
     fn touch(&mut self, at: usize) -> usize {
         if at >= self.directory.len() {
@@ -62,14 +59,51 @@ impl LpnIndex {
     }
 }
 
-/// Every sector of the page is valid; `valid[slot]` is then not looked at.
-const FULL: u8 = 1;
-/// Some sector is dirty.
-const DIRTY: u8 = 2;
-/// Every sector is dirty; `dirty[slot]` is then not looked at.
-const ALL_DIRTY: u8 = 4;
+/// What a frame holds: an LPN in the lower bits, flags in the upper ones, so that one load finds
+/// both. Addresses count bytes in 64 bits and pages have at least 2^9, so 55 bits hold any LPN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Frame(u64);
+
 /// The frame holds a page.
-const USED: u8 = 8;
+const USED: u64 = 1 << 63;
+/// Every sector of the page is valid; `valid[slot]` is then not looked at.
+const FULL: u64 = 1 << 62;
+/// Some sector is dirty.
+const DIRTY: u64 = 1 << 61;
+/// Every sector is dirty; `dirty[slot]` is then not looked at.
+const ALL_DIRTY: u64 = 1 << 60;
+const FLAGS: u64 = USED | FULL | DIRTY | ALL_DIRTY;
+
+impl Frame {
+    const FREE: Frame = Frame(0);
+
+    #[inline]
+    fn new(lpn: Lpn, flags: u64) -> Frame {
+        debug_assert!(lpn.0 & FLAGS == 0, "an LPN has at most 55 bits");
+        Frame(lpn.0 | flags)
+    }
+
+    #[inline]
+    fn lpn(self) -> Lpn {
+        Lpn(self.0 & !FLAGS)
+    }
+
+    #[inline]
+    fn flags(self) -> u64 {
+        self.0 & FLAGS
+    }
+
+    /// Are all of these flags set?
+    #[inline]
+    fn has(self, flags: u64) -> bool {
+        self.0 & flags == flags
+    }
+
+    #[inline]
+    fn holds(self, lpn: Lpn) -> bool {
+        self.0 & !(FULL | DIRTY | ALL_DIRTY) == lpn.0 | USED
+    }
+}
 
 /// What a TRIM of some sectors left of a cached page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,8 +122,7 @@ pub struct Frames {
     page: PageSize,
     full: SectorMask,
     index: LpnIndex,
-    lpn: Vec<Lpn>,
-    flags: Vec<u8>,
+    frames: Vec<Frame>,
     /// Masks of pages that are not wholly valid or dirty; the common case needs the flags alone.
     valid: Vec<SectorMask>,
     dirty: Vec<SectorMask>,
@@ -104,8 +137,7 @@ impl Frames {
             page,
             full: page.full_mask(),
             index: LpnIndex::new(),
-            lpn: vec![Lpn(0); n],
-            flags: vec![0; n],
+            frames: vec![Frame::FREE; n],
             valid: vec![SectorMask::EMPTY; n],
             dirty: vec![SectorMask::EMPTY; n],
             free: (0..capacity).rev().map(Slot).collect(),
@@ -127,46 +159,53 @@ impl Frames {
     /// Frames of the cache.
     #[inline]
     pub fn capacity(&self) -> usize {
-        self.lpn.len()
+        self.frames.len()
     }
 
     /// Frames that hold a page.
     #[inline]
     pub fn used(&self) -> usize {
-        self.lpn.len() - self.free.len()
+        self.frames.len() - self.free.len()
     }
 
     /// The frame that holds page `lpn`, if it is cached.
     #[inline]
     pub fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
         let slot = self.index.get(lpn);
-        (slot != Slot::NONE).then_some(slot)
+        let frame = self.frames.get(slot.index())?;
+        frame.holds(lpn).then_some(slot)
     }
 
-    /// Looks all these pages up and does nothing with the answers: their entries of the index are
-    /// in the processor's cache afterwards.
+    /// Looks all these pages up and does nothing with the answers: what is known of them is in the
+    /// processor's cache afterwards. Nothing here branches on what is found: a branch that is
+    /// guessed wrong would wait for the memory, and all lookups behind it too.
     #[inline]
     pub fn look_ahead(&self, lpns: impl Iterator<Item = Lpn>) {
-        let all = lpns.fold(0, |all, lpn| all ^ self.index.get(lpn).0);
+        let Some(last) = self.frames.len().checked_sub(1) else {
+            return;
+        };
+        let all = lpns.fold(0, |all, lpn| {
+            all ^ self.frames[self.index.get(lpn).index().min(last)].0
+        });
         std::hint::black_box(all);
     }
 
     /// Page in frame `slot`. Meaningless for a free frame.
     #[inline]
     pub fn lpn(&self, slot: Slot) -> Lpn {
-        self.lpn[slot.index()]
+        self.frames[slot.index()].lpn()
     }
 
     /// Has the page a sector that flash does not have?
     #[inline]
     pub fn is_dirty(&self, slot: Slot) -> bool {
-        self.flags[slot.index()] & DIRTY != 0
+        self.frames[slot.index()].has(DIRTY)
     }
 
     /// Is every sector of the page valid?
     #[inline]
     pub fn is_full(&self, slot: Slot) -> bool {
-        self.flags[slot.index()] & FULL != 0
+        self.frames[slot.index()].has(FULL)
     }
 
     /// Is every sector of `mask` valid?
@@ -188,7 +227,7 @@ impl Frames {
     /// Dirty sectors of the page.
     #[inline]
     pub fn dirty(&self, slot: Slot) -> SectorMask {
-        match self.flags[slot.index()] & (DIRTY | ALL_DIRTY) {
+        match self.frames[slot.index()].0 & (DIRTY | ALL_DIRTY) {
             0 => SectorMask::EMPTY,
             DIRTY => self.dirty[slot.index()],
             _ => self.full,
@@ -197,16 +236,19 @@ impl Frames {
 
     /// Slots of the dirty pages, in slot order.
     pub fn dirty_slots(&self) -> impl Iterator<Item = Slot> + '_ {
-        let flags = self.flags.iter().enumerate();
-        flags
-            .filter(|(_, f)| **f & DIRTY != 0)
-            .map(|(i, _)| Slot(i as u32))
+        self.slots_with(DIRTY)
     }
 
     /// Slots of the cached pages, in slot order.
     pub fn used_slots(&self) -> impl Iterator<Item = Slot> + '_ {
-        let slots = (0..self.capacity() as u32).map(Slot);
-        slots.filter(|&s| self.flags[s.index()] & USED != 0)
+        self.slots_with(USED)
+    }
+
+    fn slots_with(&self, flags: u64) -> impl Iterator<Item = Slot> + '_ {
+        let frames = self.frames.iter().enumerate();
+        frames
+            .filter(move |(_, f)| f.has(flags))
+            .map(|(i, _)| Slot(i as u32))
     }
 
     /// Puts page `lpn` into a free frame with the sectors of `mask` valid, and dirty if asked.
@@ -220,34 +262,30 @@ impl Frames {
             .free
             .pop()
             .expect("room was made before a page is inserted");
-        let i = slot.index();
         self.index.set(lpn, slot);
-        self.lpn[i] = lpn;
-        if mask == self.full {
-            self.flags[i] = USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 };
+        let flags = if mask == self.full {
+            USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 }
         } else {
-            self.insert_part(i, mask, dirty);
-        }
+            self.set_part(slot, mask);
+            USED | if dirty { DIRTY } else { 0 }
+        };
+        self.frames[slot.index()] = Frame::new(lpn, flags);
         slot
     }
 
     /// Out of line, so that whole pages pass quickly.
     #[inline(never)]
-    fn insert_part(&mut self, i: usize, mask: SectorMask, dirty: bool) {
-        self.valid[i] = mask;
-        self.dirty[i] = mask;
-        self.flags[i] = USED | if dirty { DIRTY } else { 0 };
+    fn set_part(&mut self, slot: Slot, mask: SectorMask) {
+        self.valid[slot.index()] = mask;
+        self.dirty[slot.index()] = mask;
     }
 
     /// The sectors of `mask` are written: valid and dirty from now on.
     #[inline]
     pub fn write(&mut self, slot: Slot, mask: SectorMask) {
-        let i = slot.index();
-        if self.flags[i] == USED | FULL | DIRTY | ALL_DIRTY {
-            return;
-        }
-        if mask == self.full {
-            self.flags[i] = USED | FULL | DIRTY | ALL_DIRTY;
+        let frame = &mut self.frames[slot.index()];
+        if mask == self.full || frame.has(FLAGS) {
+            frame.0 |= FLAGS;
             return;
         }
         let (valid, dirty) = (self.valid(slot).union(mask), self.dirty(slot).union(mask));
@@ -263,7 +301,7 @@ impl Frames {
     /// All dirty sectors are on flash now.
     #[inline]
     pub fn clean(&mut self, slot: Slot) {
-        self.flags[slot.index()] &= USED | FULL;
+        self.frames[slot.index()].0 &= !(DIRTY | ALL_DIRTY);
     }
 
     /// The sectors of `mask` hold no data any more.
@@ -284,28 +322,27 @@ impl Frames {
     /// Frees the frame.
     #[inline(always)]
     pub fn remove(&mut self, slot: Slot) {
-        let i = slot.index();
-        self.index.clear(self.lpn[i]);
-        self.flags[i] = 0;
+        self.frames[slot.index()] = Frame::FREE;
         self.free.push(slot);
     }
 
     /// The page in `slot` is page `to` from now on (CAC's remap). Page `to` must not be cached.
     pub fn rekey(&mut self, slot: Slot, to: Lpn) {
         debug_assert!(self.slot_of(to).is_none());
-        self.index.clear(self.lpn[slot.index()]);
         self.index.set(to, slot);
-        self.lpn[slot.index()] = to;
+        let frame = &mut self.frames[slot.index()];
+        *frame = Frame::new(to, frame.flags());
     }
 
     fn set_masks(&mut self, slot: Slot, valid: SectorMask, dirty: SectorMask) {
         let i = slot.index();
         self.valid[i] = valid;
         self.dirty[i] = dirty;
-        self.flags[i] = USED
+        let flags = USED
             | if valid == self.full { FULL } else { 0 }
             | if dirty.is_empty() { 0 } else { DIRTY }
             | if dirty == self.full { ALL_DIRTY } else { 0 };
+        self.frames[i] = Frame::new(self.frames[i].lpn(), flags);
     }
 }
 
