@@ -14,7 +14,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
         if let (&[slot], None) = (self.unit.slots.as_slice(), &self.observer)
             && self.unit.placement == Placement::Stripe
-            && self.background.is_none()
+            && (!F::TIMED || self.background.is_none())
         {
             return self.evict_page(slot, a);
         }

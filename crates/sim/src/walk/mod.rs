@@ -6,6 +6,7 @@
 
 mod admit;
 mod background;
+mod data;
 mod evict;
 mod rename;
 #[cfg(test)]
@@ -16,10 +17,9 @@ use crate::counts::Counts;
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::{Event, Observer};
 use crate::sample::PagesHistogram;
-use destage_scheme::{Access, Admission, Frames, Request, Scheme, Unit, View};
+use destage_scheme::{Access, Frames, Request, Scheme, Unit, View};
 use destage_types::{
-    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestRef, SECTOR_BYTES, SectorMask, Slot,
-    StaticLayout,
+    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestRef, SectorMask, Slot, StaticLayout,
 };
 
 /// What a read miss brings into the cache (D2).
@@ -204,7 +204,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.flash.begin(index, op, now);
         let hits = match op {
             Op::Read | Op::Write => self.data(request, op, now),
-            Op::Trim => self.trim(request, now),
+            Op::Trim => self.trim(request.head, request.more, now),
             Op::Flush => self.flush(now),
         };
         self.flash.end(hits.pages, hits.hits);
@@ -216,110 +216,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
-    /// Reads and writes. Requests for one page are the common case of many traces and the only
-    /// one of cache-only studies: the loops over extents and pages are compiled away for them.
-    #[inline]
-    fn data(&mut self, request: RequestRef<'_>, op: Op, now: Nanos) -> Hits {
-        let (page, head) = (self.frames.page(), request.head);
-        let plain = request.more.is_empty() && self.options.wrap.is_none();
-        if !plain || page.offset(head.start_sector) + head.sectors > page.sectors() {
-            return self.data_of_many(request, op, now);
-        }
-        let only = Extent {
-            start_sector: head.start_sector,
-            sectors: head.sectors,
-        };
-        self.data_of::<true>(request, &[only], op, now)
-    }
-
-    #[inline(never)]
-    fn data_of_many(&mut self, request: RequestRef<'_>, op: Op, now: Nanos) -> Hits {
-        let mut extents = std::mem::take(&mut self.extents);
-        extents.clear();
-        extents.extend(request.extents());
-        self.wrap(&mut extents);
-        let hits = self.data_of::<false>(request, &extents, op, now);
-        self.extents = extents;
-        hits
-    }
-
-    /// `ONE` says that the extents are one, inside one page.
-    #[inline(always)]
-    fn data_of<const ONE: bool>(
-        &mut self,
-        request: RequestRef<'_>,
-        extents: &[Extent],
-        op: Op,
-        now: Nanos,
-    ) -> Hits {
-        let page = self.frames.page();
-        let pages = match ONE {
-            true => 1,
-            false => extents.iter().map(|e| page_span(e, page).1).sum(),
-        };
-        let sectors: u64 = extents.iter().map(|e| u64::from(e.sectors)).sum();
-        let r = Request {
-            id: self.request,
-            op,
-            now,
-            extents,
-            pages,
-            bytes: sectors * SECTOR_BYTES,
-        };
-        if op == Op::Write && self.scheme.tracks_updates() {
-            self.rename_all(&r, request.prev, request.head.atomic);
-        }
-        self.scheme.request(&r, &view!(self, now));
-        let hits = match op {
-            Op::Read => self.read_pages::<ONE>(&r),
-            _ if self.frames.capacity() == 0 => self.write_uncached(&r),
-            _ => match self.scheme.admit_request(&r, &view!(self, now)) {
-                Admission::PerPage => self.write_pages::<ONE>(&r),
-                Admission::Whole => self.write_whole(&r),
-                Admission::Bypass => self.write_bypassed(&r),
-            },
-        };
-        self.scheme.request_done(&r, &view!(self, now));
-        self.count_request(op, hits, sectors);
-        debug_assert_eq!(self.scheme.size(), self.frames.used());
-        hits
-    }
-
     #[inline]
     fn wrap(&mut self, extents: &mut Vec<Extent>) {
         if let Some(space) = self.options.wrap {
             self.counts.wrapped_requests += u64::from(wrap_extents(extents, space));
-        }
-    }
-
-    #[inline]
-    fn count_request(&mut self, op: Op, Hits { pages, hits }: Hits, sectors: u64) {
-        let c = &mut self.counts;
-        let (all, any) = (u64::from(hits == pages), u64::from(hits > 0));
-        // Most requests hit wholly or not at all: no division for them.
-        let fraction = match hits {
-            0 => 0.0,
-            _ if hits == pages => 1.0,
-            _ => f64::from(hits) / f64::from(pages),
-        };
-        c.page_accesses += u64::from(pages);
-        c.page_hits += u64::from(hits);
-        if op == Op::Read {
-            c.read_requests += 1;
-            c.read_sectors += sectors;
-            c.read_pages += u64::from(pages);
-            c.read_page_hits += u64::from(hits);
-            c.read_request_hits += all;
-            c.read_request_hits_any += any;
-            c.read_hit_fraction_sum += fraction;
-        } else {
-            c.write_requests += 1;
-            c.write_sectors += sectors;
-            c.write_pages += u64::from(pages);
-            c.write_page_hits += u64::from(hits);
-            c.write_request_hits += all;
-            c.write_request_hits_any += any;
-            c.write_hit_fraction_sum += fraction;
         }
     }
 

@@ -4,10 +4,12 @@
 use super::{Hits, Walk, page_sectors, page_span, view};
 use crate::flash::Flash;
 use destage_scheme::Scheme;
-use destage_types::{Extent, Lpn, Nanos, RequestRef};
+use destage_types::{Extent, HostRequest, Lpn, Nanos, RequestRef};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
-    pub(super) fn trim(&mut self, request: RequestRef<'_>, now: Nanos) -> Hits {
+    pub(super) fn trim(&mut self, head: &HostRequest, more: &[Extent], now: Nanos) -> Hits {
+        let prev = &[];
+        let request = RequestRef { head, more, prev };
         self.counts.trim_requests += 1;
         let mut extents = std::mem::take(&mut self.extents);
         extents.clear();

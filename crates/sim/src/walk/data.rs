@@ -1,0 +1,166 @@
+//! Read and write requests: from extents to pages, and what is counted of a request (D12).
+
+use super::{Hits, Walk, page_span, view};
+use crate::flash::Flash;
+use destage_scheme::{Admission, Request, Scheme};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestRef, SECTOR_BYTES};
+
+/// The old addresses that a write names, see [`RequestRef::prev`].
+#[derive(Clone, Copy)]
+struct Previous<'a> {
+    sectors: &'a [u64],
+    atomic: bool,
+}
+
+impl<S: Scheme, F: Flash> Walk<S, F> {
+    /// Reads and writes. Requests for one page are the common case of many traces and the only
+    /// one of cache-only studies: the loops over extents and pages are compiled away for them.
+    ///
+    /// The parts of a [`RequestRef`] are handed on one by one: they stay in registers then.
+    #[inline]
+    pub(super) fn data(&mut self, request: RequestRef<'_>, op: Op, now: Nanos) -> Hits {
+        let RequestRef { head, more, prev } = request;
+        let only = Extent {
+            start_sector: head.start_sector,
+            sectors: head.sectors,
+        };
+        let plain = more.is_empty() && self.options.wrap.is_none();
+        if plain && page_span(&only, self.frames.page()).1 == 1 {
+            let prev = Previous {
+                sectors: prev,
+                atomic: head.atomic,
+            };
+            return self.data_of::<true>(&[only], prev, op, now);
+        }
+        self.data_of_many(head, more, prev, now)
+    }
+
+    #[inline(never)]
+    fn data_of_many(
+        &mut self,
+        head: &HostRequest,
+        more: &[Extent],
+        prev: &[u64],
+        now: Nanos,
+    ) -> Hits {
+        let mut extents = std::mem::take(&mut self.extents);
+        extents.clear();
+        extents.extend(RequestRef { head, more, prev }.extents());
+        self.wrap(&mut extents);
+        let prev = Previous {
+            sectors: prev,
+            atomic: head.atomic,
+        };
+        let hits = self.data_of::<false>(&extents, prev, head.op, now);
+        self.extents = extents;
+        hits
+    }
+
+    /// `ONE` says that the extents are one, inside one page.
+    #[inline(always)]
+    fn data_of<const ONE: bool>(
+        &mut self,
+        extents: &[Extent],
+        prev: Previous<'_>,
+        op: Op,
+        now: Nanos,
+    ) -> Hits {
+        let hits = match op {
+            Op::Read => self.read::<ONE>(extents, now),
+            _ => self.write::<ONE>(extents, prev, now),
+        };
+        debug_assert_eq!(self.scheme.size(), self.frames.used());
+        hits
+    }
+
+    #[inline(always)]
+    fn read<const ONE: bool>(&mut self, extents: &[Extent], now: Nanos) -> Hits {
+        let r = self.request_of::<ONE>(extents, Op::Read, now);
+        self.scheme.request(&r, &view!(self, now));
+        let hits = self.read_pages::<ONE>(&r);
+        self.scheme.request_done(&r, &view!(self, now));
+        self.count_request(Op::Read, hits, sectors_of(extents));
+        hits
+    }
+
+    #[inline(always)]
+    fn write<const ONE: bool>(
+        &mut self,
+        extents: &[Extent],
+        prev: Previous<'_>,
+        now: Nanos,
+    ) -> Hits {
+        let r = self.request_of::<ONE>(extents, Op::Write, now);
+        if self.scheme.tracks_updates() {
+            self.rename_all(&r, prev.sectors, prev.atomic);
+        }
+        self.scheme.request(&r, &view!(self, now));
+        let hits = if self.frames.capacity() == 0 {
+            self.write_uncached(&r)
+        } else {
+            match self.scheme.admit_request(&r, &view!(self, now)) {
+                Admission::PerPage => self.write_pages::<ONE>(&r),
+                Admission::Whole => self.write_whole(&r),
+                Admission::Bypass => self.write_bypassed(&r),
+            }
+        };
+        self.scheme.request_done(&r, &view!(self, now));
+        self.count_request(Op::Write, hits, sectors_of(extents));
+        hits
+    }
+
+    #[inline(always)]
+    fn request_of<'a, const ONE: bool>(
+        &self,
+        extents: &'a [Extent],
+        op: Op,
+        now: Nanos,
+    ) -> Request<'a> {
+        let page = self.frames.page();
+        Request {
+            id: self.request,
+            op,
+            now,
+            extents,
+            pages: match ONE {
+                true => 1,
+                false => extents.iter().map(|e| page_span(e, page).1).sum(),
+            },
+            bytes: sectors_of(extents) * SECTOR_BYTES,
+        }
+    }
+
+    #[inline(always)]
+    fn count_request(&mut self, op: Op, Hits { pages, hits }: Hits, sectors: u64) {
+        let c = &mut self.counts;
+        let (all, any) = (u64::from(hits == pages), u64::from(hits > 0));
+        let fraction = match pages {
+            1 => f64::from(hits),
+            _ => f64::from(hits) / f64::from(pages),
+        };
+        c.page_accesses += u64::from(pages);
+        c.page_hits += u64::from(hits);
+        if op == Op::Read {
+            c.read_requests += 1;
+            c.read_sectors += sectors;
+            c.read_pages += u64::from(pages);
+            c.read_page_hits += u64::from(hits);
+            c.read_request_hits += all;
+            c.read_request_hits_any += any;
+            c.read_hit_fraction_sum += fraction;
+        } else {
+            c.write_requests += 1;
+            c.write_sectors += sectors;
+            c.write_pages += u64::from(pages);
+            c.write_page_hits += u64::from(hits);
+            c.write_request_hits += all;
+            c.write_request_hits_any += any;
+            c.write_hit_fraction_sum += fraction;
+        }
+    }
+}
+
+#[inline(always)]
+fn sectors_of(extents: &[Extent]) -> u64 {
+    extents.iter().map(|e| u64::from(e.sectors)).sum()
+}
