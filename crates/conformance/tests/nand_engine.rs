@@ -3,7 +3,8 @@
 
 use destage_conformance::reference::nand::Reference;
 use destage_device::nand::{
-    Class, Command, Config, Discipline, Events, Heap, Kind, Nand, OpId, OpTimes, Sink, Timing, Tree,
+    Class, Command, Config, Discipline, Events, Heap, JobId, JobKind, Kind, Nand, OpId, OpState,
+    OpTimes, Preempt, Sink, Timing, Tree,
 };
 use destage_types::{ChannelId, ChipId, Nanos};
 
@@ -61,6 +62,10 @@ struct Mix {
     marks: bool,
     cancels: bool,
     notices: bool,
+    copybacks: bool,
+    planes: bool,
+    jobs: bool,
+    background_jobs: bool,
     /// Typical gap between arrivals, in units of the shortest phase.
     gap: u64,
 }
@@ -77,6 +82,7 @@ fn random_timing(random: &mut Random) -> Timing {
         t_cmd_read: t(),
         t_cmd_program: t(),
         t_cmd_erase: t(),
+        t_cmd_copyback: t(),
         t_read: t(),
         t_program: t(),
         t_erase: t(),
@@ -96,10 +102,15 @@ fn random_config(random: &mut Random) -> Config {
         (70, 1),
         (2, 90),
     ]);
+    let mut timing = random_timing(random);
+    if random.percent(50) {
+        timing.t_cmd_copyback = Nanos(0);
+    }
     Config {
         channels,
         chips_per_channel,
-        timing: random_timing(random),
+        dies: random.pick(&[1, 1, 1, 2, 3]),
+        timing,
         discipline: random.pick(&[Discipline::Fifo, Discipline::ReadFirst]),
         watch_idle: random.percent(50),
     }
@@ -116,9 +127,19 @@ fn random_command(random: &mut Random, config: &Config, mix: &Mix, ids: &[OpId])
         Kind::Program,
         Kind::Program,
         Kind::Erase,
+        Kind::Copyback,
     ]);
+    let kind = match kind {
+        Kind::Copyback if !mix.copybacks => Kind::Erase,
+        kind => kind,
+    };
     let transfer = Nanos(random.pick(&[0, 1, 2, 3, 7]));
     let mut command = Command::new(kind, chip, transfer, ids.len() as u32);
+    command.die = random.below(config.dies.into()) as u32;
+    if mix.planes && random.percent(40) {
+        command.planes = 1 + random.below(4) as u32;
+    }
+    command.bytes = random.below(5000) as u32;
     if mix.classes {
         command.class = random.pick(&Class::ALL);
     }
@@ -127,11 +148,60 @@ fn random_command(random: &mut Random, config: &Config, mix: &Mix, ids: &[OpId])
     }
     if mix.dependencies && random.percent(35) && !ids.is_empty() {
         let back = random.below(ids.len().min(8) as u64) as usize;
-        command.after = Some(ids[ids.len() - 1 - back]);
+        command = command.after(ids[ids.len() - 1 - back]);
+        if random.percent(30) {
+            let back = random.below(ids.len().min(20) as u64) as usize;
+            command = command.after(ids[ids.len() - 1 - back]);
+        }
     }
     command.in_order = mix.marks && random.percent(30);
     command.notify_end = mix.notices && random.percent(30);
     command
+}
+
+/// A job of any kind for one die, with a trigger behind it now and then: collections as they are,
+/// and runs of anything.
+fn random_job(
+    random: &mut Random,
+    config: &Config,
+    mix: &Mix,
+    ids: &[OpId],
+) -> (JobKind, Vec<Command>) {
+    let kind = match random.below(3) {
+        0 if mix.background_jobs => JobKind::Background,
+        1 => JobKind::Foreground(Preempt::Page),
+        _ => JobKind::Foreground(Preempt::Never),
+    };
+    let head = random_command(random, config, mix, ids);
+    let mut commands = Vec::new();
+    let mut add = |random: &mut Random, kind: Option<Kind>| {
+        let any = random_command(random, config, mix, &[]);
+        commands.push(Command {
+            chip: head.chip,
+            die: head.die,
+            kind: kind.unwrap_or(any.kind),
+            token: (ids.len() + commands.len()) as u32,
+            ..any
+        });
+    };
+    if random.percent(70) {
+        let copy = mix.copybacks && random.percent(50);
+        for _ in 0..random.below(4) {
+            if copy {
+                add(random, Some(Kind::Copyback));
+            } else {
+                add(random, Some(Kind::Read));
+                add(random, Some(Kind::Program));
+            }
+        }
+        add(random, Some(Kind::Erase));
+    } else {
+        for _ in 0..1 + random.below(6) {
+            add(random, None);
+        }
+    }
+    (commands[0].after, commands[0].and_after) = (head.after, head.and_after);
+    (kind, commands)
 }
 
 struct Pair<E: Events> {
@@ -140,6 +210,7 @@ struct Pair<E: Events> {
     config: Config,
     log: (Log, Log),
     ids: Vec<OpId>,
+    jobs: Vec<JobId>,
     cancelled: u64,
 }
 
@@ -151,6 +222,7 @@ impl<E: Events> Pair<E> {
             config,
             log: Default::default(),
             ids: Vec::new(),
+            jobs: Vec::new(),
             cancelled: 0,
         }
     }
@@ -175,6 +247,30 @@ impl<E: Events> Pair<E> {
         self.compare();
     }
 
+    fn submit_job(&mut self, now: Nanos, kind: JobKind, commands: &[Command]) {
+        let job = self.engine.submit_job(now, kind, commands, &mut self.log.0);
+        let after = [commands[0].after, commands[0].and_after].map(|id| id.map(OpId::number));
+        let first = self
+            .model
+            .submit_job(now, kind, commands, after, &mut self.log.1);
+        assert_eq!(job.first().number(), first);
+        assert_eq!(job.last().number(), first + commands.len() as u64 - 1);
+        // Operations in the middle of a job have no name: the last one stands for them.
+        self.ids.push(job.first());
+        let more = commands.len() - 1;
+        self.ids.extend(std::iter::repeat_n(job.last(), more));
+        self.jobs.push(job);
+        self.compare();
+    }
+
+    fn cancel_job(&mut self, now: Nanos, job: JobId) {
+        let done = self.engine.cancel_job(now, job, &mut self.log.0);
+        let numbers = job.first().number()..=job.last().number();
+        self.cancelled += u64::from(done) * numbers.clone().count() as u64;
+        assert_eq!(done, self.model.cancel_job(now, numbers, &mut self.log.1));
+        self.compare();
+    }
+
     fn cancel(&mut self, now: Nanos, id: OpId) {
         let done = self.engine.cancel(now, id, &mut self.log.0);
         assert_eq!(done, self.model.cancel(now, id.number(), &mut self.log.1));
@@ -194,14 +290,26 @@ impl<E: Events> Pair<E> {
                 engine.host_writes(chip),
                 engine.in_service(chip),
                 engine.residual(chip),
-                Class::ALL.map(|class| engine.drain_time(chip, class)),
+                Class::ALL.map(|class| {
+                    (
+                        engine.drain_time(chip, class),
+                        engine.in_gc(chip, class),
+                        engine.gc_remaining(chip, class),
+                    )
+                }),
             );
             let expected = (
                 model.host_count(chip, Kind::Read),
                 model.host_count(chip, Kind::Program),
                 model.in_service(chip),
                 model.residual(chip),
-                Class::ALL.map(|class| model.drain_time(chip, class)),
+                Class::ALL.map(|class| {
+                    (
+                        model.drain_time(chip, class),
+                        model.in_gc(chip, class),
+                        model.gc_remaining(chip, class),
+                    )
+                }),
             );
             assert_eq!(state, expected, "chip {chip} at {}", engine.now());
         }
@@ -210,6 +318,11 @@ impl<E: Events> Pair<E> {
             let expected = (model.is_channel_idle(channel), model.background(channel));
             assert_eq!(state, expected, "channel {channel} at {}", engine.now());
         }
+        for class in Class::ALL {
+            let mut chips = (0..engine.chips()).map(ChipId);
+            let any = chips.any(|chip| model.in_gc(chip, class));
+            assert_eq!(engine.any_in_gc(class), any);
+        }
         for &id in self.ids.iter().rev().take(40) {
             assert_eq!(engine.state(id), model.state(id.number()));
         }
@@ -217,8 +330,13 @@ impl<E: Events> Pair<E> {
 
     fn compare_counters(&self) {
         for chip in (0..self.engine.chips()).map(ChipId) {
-            let stats = self.engine.chip_stats(chip);
-            assert_eq!((stats.busy, stats.stalled), self.model.chip_time(chip));
+            let mut busy = Nanos::ZERO;
+            for die in 0..self.config.dies {
+                let stats = self.engine.die_stats(chip, die);
+                assert_eq!(stats, self.model.counters(chip, die));
+                busy += stats.busy;
+            }
+            assert_eq!(self.engine.chip_stats(chip).busy, busy);
         }
         for channel in (0..self.config.channels).map(ChannelId) {
             assert_eq!(self.engine.bus_time(channel), self.model.bus_time(channel));
@@ -252,15 +370,26 @@ fn run<E: Events>(seed: u64, config: Config, mix: Mix, operations: usize) {
         let stepwise = random.percent(50);
         pair.advance(Nanos(now), stepwise);
         for _ in 0..1 + random.below(4) {
+            if mix.jobs && random.percent(15) {
+                let (kind, commands) = random_job(&mut random, &config, &mix, &pair.ids);
+                pair.submit_job(Nanos(now), kind, &commands);
+                continue;
+            }
             let command = random_command(&mut random, &config, &mix, &pair.ids);
             pair.submit(Nanos(now), command);
         }
         if mix.cancels && random.percent(40) {
             let back = random.below(pair.ids.len().min(12) as u64) as usize;
             let id = pair.ids[pair.ids.len() - 1 - back];
-            let waits = pair.engine.state(id) == destage_device::nand::OpState::Waiting;
-            if !waits || pair.class(id) == Class::Background {
+            let waits = pair.engine.state(id) == OpState::Waiting;
+            if !waits || pair.may_cancel(id) {
                 pair.cancel(Nanos(now), id);
+            }
+            if let Some(&job) = pair.jobs.last() {
+                let waits = pair.engine.state(job.first()) == OpState::Waiting;
+                if !waits || pair.class(job.first()) == Class::BackgroundGc {
+                    pair.cancel_job(Nanos(now), job);
+                }
             }
         }
     }
@@ -277,6 +406,12 @@ impl<E: Events> Pair<E> {
     fn class(&self, id: OpId) -> Class {
         self.model.command(id.number()).class
     }
+
+    /// Of background class and in no job.
+    fn may_cancel(&self, id: OpId) -> bool {
+        let of = |job: &JobId| (job.first().number()..=job.last().number()).contains(&id.number());
+        self.class(id).is_background() && !self.jobs.iter().any(of)
+    }
 }
 
 fn swarm(seeds: std::ops::Range<u64>, operations: usize) {
@@ -290,6 +425,10 @@ fn swarm(seeds: std::ops::Range<u64>, operations: usize) {
             marks: flag(),
             cancels: flag(),
             notices: flag(),
+            copybacks: flag(),
+            planes: flag(),
+            jobs: flag(),
+            background_jobs: flag(),
             gap: 0,
         };
         let gap = random.pick(&[1, 2, 5, 20, 200]);

@@ -62,6 +62,7 @@ fn measure<E: Events>(name: &str, mean_gap: u64, notify: bool, work: &[(Nanos, C
         t_cmd_read: Nanos(290),
         t_cmd_program: Nanos(361),
         t_cmd_erase: Nanos(220),
+        t_cmd_copyback: Nanos(0),
         t_read: Nanos(75_000),
         t_program: Nanos(750_000),
         t_erase: Nanos(3_800_000),
@@ -70,6 +71,7 @@ fn measure<E: Events>(name: &str, mean_gap: u64, notify: bool, work: &[(Nanos, C
     let config = Config {
         channels: CHANNELS,
         chips_per_channel: DIES,
+        dies: 1,
         timing,
         discipline: Discipline::Fifo,
         watch_idle: notify,

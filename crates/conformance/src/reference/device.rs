@@ -124,6 +124,7 @@ impl SlowDevice {
             t_cmd_read: time(c.t_cmd_read),
             t_cmd_program: time(c.t_cmd_program),
             t_cmd_erase: time(c.t_cmd_erase),
+            t_cmd_copyback: Nanos::ZERO,
             t_read: time(c.t_read),
             t_program: time(c.t_program),
             t_erase: time(c.t_erase),
@@ -133,6 +134,7 @@ impl SlowDevice {
         let array = Config {
             channels: c.geometry.channels,
             chips_per_channel: map.chips() as u32 / c.geometry.channels,
+            dies: 1,
             timing,
             discipline: match c.queue {
                 QueueOrder::Fifo => Discipline::Fifo,

@@ -1,9 +1,13 @@
 //! The flash array with one state per operation. Every question scans all operations.
 
+mod queries;
+mod settle;
+
 use destage_device::nand::{
-    Class, Command, Config, Discipline, Kind, OpId, OpState, OpTimes, Sink, Timing,
+    Class, Command, Config, Discipline, JobKind, Kind, OpId, OpState, OpTimes, Preempt, Sink,
+    Timing,
 };
-use destage_types::{ChannelId, ChipId, Nanos};
+use destage_types::{ChannelId, Nanos};
 
 /// Where an operation is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,13 +34,23 @@ struct Operation {
     /// Operations submitted before this one.
     number: u64,
     command: Command,
-    /// Operation that must end first.
-    after: Option<u64>,
+    /// Operations that must end first; the last one is that before it in its job.
+    after: [Option<u64>; 3],
+    job: Option<InJob>,
     at: At,
     start: u64,
     /// Of the last bus transfer, 0 before it is known.
     last_transfer: u64,
     end: u64,
+}
+
+/// What an operation is in its job.
+#[derive(Clone, Copy, Debug)]
+struct InJob {
+    kind: JobKind,
+    is_first: bool,
+    /// Nothing else may run between the operation before and this one.
+    kept: bool,
 }
 
 /// The array. Operations are named by their number, in order of submission, and stand in that
@@ -45,13 +59,14 @@ struct Operation {
 pub struct Reference {
     channels: u32,
     chips: u32,
+    dies: u32,
     timing: Timing,
     read_first: bool,
     watch_idle: bool,
     now: u64,
     operations: Vec<Operation>,
     submitted: u64,
-    /// When each chip ended an operation last.
+    /// When each die ended an operation last.
     free_since: Vec<u64>,
     was_idle: Vec<bool>,
     bus_time: Vec<u64>,
@@ -63,13 +78,17 @@ impl Reference {
         Reference {
             channels: config.channels,
             chips: config.channels * config.chips_per_channel,
+            dies: config.dies,
             timing: config.timing,
             read_first: config.discipline == Discipline::ReadFirst,
             watch_idle: config.watch_idle,
             now: 0,
             operations: Vec::new(),
             submitted: 0,
-            free_since: vec![0; (config.channels * config.chips_per_channel) as usize],
+            free_since: vec![
+                0;
+                (config.channels * config.chips_per_channel * config.dies) as usize
+            ],
             was_idle: vec![true; config.channels as usize],
             bus_time: vec![0; config.channels as usize],
         }
@@ -107,8 +126,11 @@ impl Reference {
 
     /// Submits an operation at `now` and returns its number.
     pub fn submit<S: Sink>(&mut self, now: Nanos, command: Command, sink: &mut S) -> u64 {
-        let after = command.after.map(OpId::number);
-        self.submit_after(now, command, after, sink)
+        self.now = now.0;
+        let after = [command.after, command.and_after].map(|id| id.map(OpId::number));
+        let number = self.add(command, [after[0], after[1], None], None);
+        self.settle(sink);
+        number
     }
 
     /// Submits an operation that waits for operation number `after`.
@@ -120,24 +142,72 @@ impl Reference {
         sink: &mut S,
     ) -> u64 {
         self.now = now.0;
+        let number = self.add(command, [after, None, None], None);
+        self.settle(sink);
+        number
+    }
+
+    /// Submits a job whose first operation waits for `after`; the number of that operation. The
+    /// others follow in number.
+    pub fn submit_job<S: Sink>(
+        &mut self,
+        now: Nanos,
+        kind: JobKind,
+        commands: &[Command],
+        after: [Option<u64>; 2],
+        sink: &mut S,
+    ) -> u64 {
+        self.now = now.0;
+        let first = self.submitted;
+        for (i, &command) in commands.iter().enumerate() {
+            let class = match kind {
+                JobKind::Foreground(_) => Class::Gc,
+                JobKind::Background => Class::BackgroundGc,
+            };
+            let before = i.checked_sub(1).map(|before| commands[before].kind);
+            let job = InJob {
+                kind,
+                is_first: i == 0,
+                kept: match (before, kind) {
+                    (None, _) => false,
+                    (_, JobKind::Foreground(Preempt::Never)) => true,
+                    (before, _) => before == Some(Kind::Read),
+                },
+            };
+            let after = match before {
+                None => [after[0], after[1], None],
+                Some(_) => [None, None, Some(self.submitted - 1)],
+            };
+            self.add(command.class(class), after, Some(job));
+        }
+        self.settle(sink);
+        first
+    }
+
+    fn add(&mut self, command: Command, after: [Option<u64>; 3], job: Option<InJob>) -> u64 {
         let number = self.submitted;
-        let waits = after.is_some_and(|other| self.state(other) != OpState::Gone);
+        let waits = self.is_one_pending(after);
         self.submitted += 1;
         self.operations.push(Operation {
             number,
             command,
             after,
+            job,
             at: if waits {
                 At::Blocked
             } else {
-                At::Queued(now.0)
+                At::Queued(self.now)
             },
             start: 0,
             last_transfer: 0,
             end: 0,
         });
-        self.settle(sink);
         number
+    }
+
+    fn is_one_pending(&self, after: [Option<u64>; 3]) -> bool {
+        let mut after = after.into_iter().flatten();
+        after.any(|other| self.state(other) != OpState::Gone)
     }
 
     /// Forgets operations that are gone, for long runs; [`Reference::chip_time`] counts the others
@@ -154,317 +224,75 @@ impl Reference {
         if waiting {
             let i = self.position(number).expect("a waiting operation is kept");
             self.operations[i].at = At::Cancelled;
-            self.release(number);
+            self.release();
             self.settle(sink);
         }
         waiting
     }
 
-    fn settle<S: Sink>(&mut self, sink: &mut S) {
-        loop {
-            let changed = self.state_changes(sink);
-            let granted = self.grant_buses(sink);
-            if !changed && !granted {
-                break;
+    /// Takes back a background job of which nothing has started: the operations numbered `job`.
+    pub fn cancel_job<S: Sink>(
+        &mut self,
+        now: Nanos,
+        job: std::ops::RangeInclusive<u64>,
+        sink: &mut S,
+    ) -> bool {
+        self.now = now.0;
+        let waiting = self.state(*job.start()) == OpState::Waiting;
+        if waiting {
+            for number in job {
+                let i = self.position(number).expect("a waiting operation is kept");
+                self.operations[i].at = At::Cancelled;
             }
+            self.release();
+            self.settle(sink);
         }
-        for channel in 0..self.channels {
-            let idle = self.is_channel_idle(ChannelId(channel));
-            let was = std::mem::replace(&mut self.was_idle[channel as usize], idle);
-            if self.watch_idle && idle && !was {
-                sink.idle(ChannelId(channel), Nanos(self.now));
-            }
-        }
+        waiting
     }
+}
 
-    /// All state changes that are due when the round begins.
-    fn state_changes<S: Sink>(&mut self, sink: &mut S) -> bool {
-        let mut due = Vec::new();
-        for chip in 0..self.chips {
-            for (i, op) in self.operations.iter().enumerate() {
-                let array_done = matches!(op.at, At::CommandThenArray { array, .. }
-                    if array == self.now);
-                if op.command.chip.0 == chip && (array_done || op.at == At::DataOut(self.now)) {
-                    due.push(i);
-                }
-            }
-        }
-        for &i in &due {
-            let op = self.operations[i];
-            let array_done = matches!(op.at, At::CommandThenArray { .. });
-            if array_done && op.command.kind == Kind::Read {
-                self.operations[i].at = At::WaitsForBus(self.now);
-                continue;
-            }
-            self.operations[i].at = At::Ended;
-            let free_since = &mut self.free_since[op.command.chip.index()];
-            *free_since = op.end.max(*free_since);
-            if op.command.notify_end || op.command.class == Class::Background {
-                sink.ended(op.command.token, Nanos(self.now));
-            }
-            self.release(op.number);
-        }
-        !due.is_empty()
+/// Length of the command phase, data in included, and of the array phase.
+fn phases(t: &Timing, c: &Command) -> (u64, u64) {
+    let planes = u64::from(c.planes);
+    let read = c.array.unwrap_or(t.t_read) + t.t_ready;
+    let program = c.array.unwrap_or(t.t_program);
+    match c.kind {
+        Kind::Read => (planes * t.t_cmd_read.0, read.0),
+        Kind::Program => (planes * t.t_cmd_program.0 + c.transfer.0, program.0),
+        Kind::Erase => (planes * t.t_cmd_erase.0, c.array.unwrap_or(t.t_erase).0),
+        Kind::Copyback => (
+            planes * t.t_cmd_copyback.0,
+            (t.t_read + t.t_ready + program).0,
+        ),
     }
+}
 
-    fn release(&mut self, number: u64) {
-        for op in &mut self.operations {
-            if op.at == At::Blocked && op.after == Some(number) {
-                op.at = At::Queued(self.now);
-            }
-        }
-    }
-
-    /// One grant for every free bus that somebody waits for.
-    fn grant_buses<S: Sink>(&mut self, sink: &mut S) -> bool {
-        let mut granted = false;
-        for channel in 0..self.channels {
-            if !self.bus_is_free(channel) {
-                continue;
-            }
-            let mut best: Option<(u64, usize)> = None;
-            for chip in (channel..self.chips).step_by(self.channels as usize) {
-                let Some(request) = self.bus_request(chip) else {
-                    continue;
-                };
-                if best.is_none_or(|b| request < b) {
-                    best = Some(request);
-                }
-            }
-            if let Some((_, i)) = best {
-                self.grant(i, sink);
-                granted = true;
-            }
-        }
-        granted
-    }
-
-    fn grant<S: Sink>(&mut self, i: usize, sink: &mut S) {
-        let (timing, now) = (self.timing, self.now);
-        let op = &mut self.operations[i];
-        let c = op.command;
-        let bus;
-        if let At::WaitsForBus(_) = op.at {
-            bus = c.transfer.0;
-            op.at = At::DataOut(now + bus);
-            (op.last_transfer, op.end) = (now + bus, now + bus);
-        } else {
-            let (first, array) = match c.kind {
-                Kind::Read => (
-                    timing.t_cmd_read,
-                    c.array.unwrap_or(timing.t_read) + timing.t_ready,
-                ),
-                Kind::Program => (
-                    timing.t_cmd_program + c.transfer,
-                    c.array.unwrap_or(timing.t_program),
-                ),
-                Kind::Erase => (timing.t_cmd_erase, c.array.unwrap_or(timing.t_erase)),
-            };
-            bus = first.0;
-            op.start = now;
-            op.at = At::CommandThenArray {
-                bus: now + first.0,
-                array: now + first.0 + array.0,
-            };
-            if c.kind != Kind::Read {
-                (op.last_transfer, op.end) = (now + first.0, now + first.0 + array.0);
-            }
-        }
-        self.bus_time[(c.chip.0 % self.channels) as usize] += bus;
-        let op = &self.operations[i];
-        if op.end_known() {
-            let times = OpTimes {
-                start: Nanos(op.start),
-                last_transfer: Nanos(op.last_transfer),
-                end: Nanos(op.end),
-            };
-            sink.timed(c.token, times);
-        }
-    }
-
-    fn bus_is_free(&self, channel: u32) -> bool {
-        !self.operations.iter().any(|op| {
-            let on_bus = match op.at {
-                At::CommandThenArray { bus, .. } => bus > self.now,
-                At::DataOut(until) => until > self.now,
-                _ => false,
-            };
-            on_bus && op.command.chip.0 % self.channels == channel
-        })
-    }
-
-    /// What a chip wants the bus for: ready time and operation.
-    fn bus_request(&self, chip: u32) -> Option<(u64, usize)> {
-        let mine = || {
-            let ops = self.operations.iter().enumerate();
-            ops.filter(move |(_, op)| op.command.chip.0 == chip)
-        };
-        if let Some((i, op)) = mine().find(|(_, op)| op.in_service()) {
-            return match op.at {
-                At::WaitsForBus(since) => Some((since, i)),
-                _ => None,
-            };
-        }
-        let free_since = self.free_since[chip as usize];
-        let (i, op) = mine()
-            .filter(|(i, op)| matches!(op.at, At::Queued(_)) && !self.must_wait(*i))
-            .min_by_key(|(i, op)| (op.command.class, !self.goes_ahead(&op.command), *i))?;
-        match op.at {
-            At::Queued(since) => Some((since.max(free_since), i)),
-            _ => None,
-        }
-    }
-
-    fn goes_ahead(&self, command: &Command) -> bool {
-        let host_read = command.kind == Kind::Read && command.class == Class::Host;
-        self.read_first && host_read && !command.in_order
-    }
-
-    /// Is operation `i` a read with the in-order mark behind a waiting program?
-    fn must_wait(&self, i: usize) -> bool {
-        let command = self.operations[i].command;
-        command.kind == Kind::Read
-            && command.in_order
-            && self.operations[..i].iter().any(|op| {
-                op.command.chip == command.chip
-                    && op.command.kind == Kind::Program
-                    && op.command.class != Class::Background
-                    && op.waits()
-            })
-    }
-
-    fn on_chip(&self, chip: ChipId) -> impl Iterator<Item = &Operation> {
-        let ops = self.operations.iter();
-        ops.filter(move |op| op.command.chip == chip)
-    }
-
-    fn on_channel(&self, channel: ChannelId) -> impl Iterator<Item = &Operation> {
-        let ops = self.operations.iter();
-        ops.filter(move |op| op.command.chip.0 % self.channels == channel.0)
-    }
-
-    /// How far an operation is.
-    pub fn state(&self, number: u64) -> OpState {
-        assert!(number < self.submitted, "operation {number} comes later");
-        let Some(i) = self.position(number) else {
-            return OpState::Gone;
-        };
-        let op = &self.operations[i];
-        if op.waits() {
-            OpState::Waiting
-        } else if op.in_service() {
-            OpState::Started
-        } else {
-            OpState::Gone
-        }
-    }
-
-    fn position(&self, number: u64) -> Option<usize> {
-        self.operations
-            .binary_search_by_key(&number, |op| op.number)
-            .ok()
-    }
-
-    /// What was submitted as operation `number`.
-    ///
-    /// # Panics
-    /// It is forgotten.
-    pub fn command(&self, number: u64) -> &Command {
-        let i = self.position(number).expect("the operation is kept");
-        &self.operations[i].command
-    }
-
-    /// Host operations of one kind on a chip, waiting or in service.
-    pub fn host_count(&self, chip: ChipId, kind: Kind) -> u32 {
-        let of_kind = |op: &&Operation| {
-            op.command.class == Class::Host
-                && op.command.kind == kind
-                && (op.waits() || op.in_service())
-        };
-        self.on_chip(chip).filter(of_kind).count() as u32
-    }
-
-    /// Kind and class of the operation a chip runs.
-    pub fn in_service(&self, chip: ChipId) -> Option<(Kind, Class)> {
-        let op = self.on_chip(chip).find(|op| op.in_service())?;
-        Some((op.command.kind, op.command.class))
-    }
-
-    /// Rest of the operation in service if its bus waits are over.
-    pub fn residual(&self, chip: ChipId) -> Nanos {
-        let Some(op) = self.on_chip(chip).find(|op| op.in_service()) else {
-            return Nanos::ZERO;
-        };
-        let data = match op.command.kind {
-            Kind::Read => op.command.transfer.0,
-            _ => 0,
-        };
-        Nanos(match op.at {
-            At::CommandThenArray { array, .. } => array - self.now + data,
-            At::WaitsForBus(_) => data,
-            At::DataOut(until) => until - self.now,
-            _ => 0,
-        })
-    }
-
-    /// Residual time and all waiting operations of `lowest` class or above, without waits.
-    pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
-        let alone = |op: &Operation| {
-            let (c, t) = (&op.command, &self.timing);
-            match c.kind {
-                Kind::Read => t.t_cmd_read + c.array.unwrap_or(t.t_read) + t.t_ready + c.transfer,
-                Kind::Program => t.t_cmd_program + c.transfer + c.array.unwrap_or(t.t_program),
-                Kind::Erase => t.t_cmd_erase + c.array.unwrap_or(t.t_erase),
-            }
-        };
-        self.on_chip(chip)
-            .filter(|op| op.waits() && op.command.class <= lowest)
-            .fold(self.residual(chip), |sum, op| sum + alone(op))
-    }
-
-    /// No host or GC operation on the channel, and its bus free.
-    pub fn is_channel_idle(&self, channel: ChannelId) -> bool {
-        self.bus_is_free(channel.0)
-            && !self
-                .on_channel(channel)
-                .any(|op| op.command.class != Class::Background && (op.waits() || op.in_service()))
-    }
-
-    /// Background operations of a channel: (waiting, started and not ended).
-    pub fn background(&self, channel: ChannelId) -> (u32, u32) {
-        let count = |test: fn(&Operation) -> bool| {
-            self.on_channel(channel)
-                .filter(|op| op.command.class == Class::Background && test(op))
-                .count() as u32
-        };
-        (count(Operation::waits), count(Operation::in_service))
-    }
-
-    /// Time a chip was held by the operations whose last phase has started, and how much of it
-    /// reads waited for the bus.
-    pub fn chip_time(&self, chip: ChipId) -> (Nanos, Nanos) {
-        let known = || self.on_chip(chip).filter(|op| op.end_known());
-        let held = known().map(|op| op.end - op.start).sum();
-        let stalled = |op: &Operation| match op.command.kind {
-            Kind::Read => {
-                let t = &self.timing;
-                let array = op.command.array.unwrap_or(t.t_read) + t.t_ready;
-                op.end - op.start - (t.t_cmd_read + array + op.command.transfer).0
-            }
-            _ => 0,
-        };
-        (Nanos(held), Nanos(known().map(stalled).sum()))
-    }
-
-    /// Time the bus of a channel was granted for.
-    pub fn bus_time(&self, channel: ChannelId) -> Nanos {
-        Nanos(self.bus_time[channel.index()])
+/// Length of the data-out phase.
+fn data_out(c: &Command) -> u64 {
+    match c.kind {
+        Kind::Read => c.transfer.0,
+        _ => 0,
     }
 }
 
 impl Operation {
+    /// Class by which it waits.
+    fn rank(&self) -> Class {
+        match self.job {
+            Some(job) if job.is_first && job.kind == JobKind::Foreground(Preempt::Never) => {
+                Class::Host
+            }
+            _ => self.command.class,
+        }
+    }
+
     fn waits(&self) -> bool {
         matches!(self.at, At::Blocked | At::Queued(_))
+    }
+
+    /// Not gone.
+    fn is_pending(&self) -> bool {
+        self.waits() || self.in_service()
     }
 
     fn in_service(&self) -> bool {

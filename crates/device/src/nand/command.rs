@@ -1,5 +1,7 @@
 //! What goes into the engine and what comes out.
 
+use std::num::NonZeroU64;
+
 use destage_types::{ChannelId, ChipId, Nanos};
 
 /// What an operation does.
@@ -12,6 +14,19 @@ pub enum Kind {
     Program,
     /// Command, block erase.
     Erase,
+    /// Array read and program inside a plane, no data on the bus.
+    Copyback,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 4] = [Kind::Read, Kind::Program, Kind::Erase, Kind::Copyback];
+
+    /// Does it write pages?
+    #[inline]
+    pub const fn programs(self) -> bool {
+        matches!(self, Kind::Program | Kind::Copyback)
+    }
 }
 
 /// Priority class in the queue of a chip; the smaller one goes first.
@@ -21,15 +36,28 @@ pub enum Class {
     /// Work a host request waits for or caused.
     #[default]
     Host,
-    /// Garbage collection that host operations may pass between two of its operations.
+    /// Foreground garbage collection. Where a job of it stands, [`JobKind`] says.
     Gc,
     /// Work for idle channels, such as active write-back. Its end is always notified.
     Background,
+    /// Background garbage collection, below everything else.
+    BackgroundGc,
 }
 
 impl Class {
     /// All classes, highest priority first.
-    pub const ALL: [Class; 3] = [Class::Host, Class::Gc, Class::Background];
+    pub const ALL: [Class; 4] = [
+        Class::Host,
+        Class::Gc,
+        Class::Background,
+        Class::BackgroundGc,
+    ];
+
+    /// May a waiting operation of this class be taken back?
+    #[inline]
+    pub const fn is_background(self) -> bool {
+        matches!(self, Class::Background | Class::BackgroundGc)
+    }
 }
 
 /// Order of the host class in the queue of a chip.
@@ -45,20 +73,83 @@ pub enum Discipline {
 /// Names a submitted operation, for dependencies, cancelling and [`super::Nand::state`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpId {
-    pub(super) number: u64,
+    /// Operation number + 1, so that an `Option<OpId>` is no larger.
+    key: NonZeroU64,
     pub(super) slot: u32,
-    pub(super) chip: u32,
+    pub(super) lane: u32,
 }
 
 impl OpId {
-    /// Operation number: submissions before this one.
-    pub const fn number(self) -> u64 {
-        self.number
+    pub(super) fn new(number: u64, slot: u32, lane: u32) -> OpId {
+        let key = NonZeroU64::MIN.saturating_add(number);
+        OpId { key, slot, lane }
     }
 
-    /// Chip the operation was submitted to.
-    pub const fn chip(self) -> ChipId {
-        ChipId(self.chip)
+    /// Operation number: submissions before this one.
+    #[inline]
+    pub const fn number(self) -> u64 {
+        self.key.get() - 1
+    }
+}
+
+/// Names a submitted job, see [`super::Nand::submit_job`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JobId {
+    pub(super) first: OpId,
+    pub(super) last: OpId,
+}
+
+impl JobId {
+    /// The first operation: the job has started when that has.
+    pub const fn first(self) -> OpId {
+        self.first
+    }
+
+    /// The last operation, usually the erase. What waits for it ([`Command::after`]) waits for the
+    /// whole job.
+    pub const fn last(self) -> OpId {
+        self.last
+    }
+}
+
+/// When something else may start on the chip between two operations of a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Preempt {
+    /// Never: from its first start to its end the job has the chip for itself.
+    #[default]
+    Never,
+    /// Between two pages, that is after every operation that is not a read. A page is its reads
+    /// and the program after them, or its copyback; the erase counts as a page.
+    Page,
+}
+
+/// What kind of job a run of operations is, and so where it stands in the queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JobKind {
+    /// Operations of [`Class::Gc`].
+    ///
+    /// With [`Preempt::Never`] the job takes its turn by number among the host operations, ahead
+    /// of everything submitted after it, but reads that go first pass it until it starts. With
+    /// [`Preempt::Page`] host operations that may start go first before each of its pages; what
+    /// must not pass it is submitted with [`Command::after`] its last operation.
+    Foreground(Preempt),
+    /// Operations of [`Class::BackgroundGc`], with [`Preempt::Page`]: each page starts when nothing
+    /// else on the chip may. A started operation is completed. A job of which nothing has started
+    /// can be taken back.
+    Background,
+}
+
+impl JobKind {
+    pub(super) const fn class(self) -> Class {
+        match self {
+            JobKind::Foreground(_) => Class::Gc,
+            JobKind::Background => Class::BackgroundGc,
+        }
+    }
+
+    /// Does the chip stay with the job after an operation of this kind?
+    pub(super) fn keeps_after(self, kind: Kind) -> bool {
+        self == JobKind::Foreground(Preempt::Never) || kind == Kind::Read
     }
 }
 
@@ -78,18 +169,29 @@ pub enum OpState {
 pub struct Command {
     /// Where it runs.
     pub chip: ChipId,
+    /// Die of the chip, below [`super::Config::dies`]; 0 if dies do not interleave.
+    pub die: u32,
     /// What it does.
     pub kind: Kind,
-    /// Priority class.
+    /// Priority class. A job sets that of its operations.
     pub class: Class,
     /// The caller's name for it, given back to the [`Sink`].
     pub token: u32,
-    /// Bus time of its data, see [`super::Transfer`]; an erase moves none.
+    /// Planes it works on, at least 1: several make it a multi-plane operation, with one command
+    /// for each and the array times of one.
+    pub planes: u32,
+    /// Bus time of its data, of all planes together, see [`super::Transfer`]; an erase and a
+    /// copyback move none.
     pub transfer: Nanos,
-    /// Array time, where it differs from [`super::Timing`] (page types, SLC regions).
+    /// Bytes of that data, for the counters only.
+    pub bytes: u32,
+    /// Array time, where it differs from [`super::Timing`] (page types, SLC regions); of a
+    /// copyback that of its program.
     pub array: Option<Nanos>,
     /// Must end before this operation may start.
     pub after: Option<OpId>,
+    /// Must end too.
+    pub and_after: Option<OpId>,
     /// A read that must not overtake programs submitted to its chip before it.
     pub in_order: bool,
     /// Raise an event at its end and call [`Sink::ended`].
@@ -97,16 +199,20 @@ pub struct Command {
 }
 
 impl Command {
-    /// A host operation without marks.
+    /// A host operation on one plane without marks.
     pub const fn new(kind: Kind, chip: ChipId, transfer: Nanos, token: u32) -> Command {
         Command {
             chip,
+            die: 0,
             kind,
             class: Class::Host,
             token,
+            planes: 1,
             transfer,
+            bytes: 0,
             array: None,
             after: None,
+            and_after: None,
             in_order: false,
             notify_end: false,
         }
@@ -127,15 +233,49 @@ impl Command {
         Command::new(Kind::Erase, chip, Nanos::ZERO, token).class(Class::Gc)
     }
 
+    /// A copyback of GC class. Source and target lie in one plane, which the caller sees to.
+    pub const fn copyback(chip: ChipId, token: u32) -> Command {
+        Command::new(Kind::Copyback, chip, Nanos::ZERO, token).class(Class::Gc)
+    }
+
     /// The same in another class.
     pub const fn class(mut self, class: Class) -> Command {
         self.class = class;
         self
     }
 
-    /// The same, not before `other` has ended.
+    /// The same on a die of the chip.
+    pub const fn die(mut self, die: u32) -> Command {
+        self.die = die;
+        self
+    }
+
+    /// The same on several planes at once; `transfer` is that of all of them.
+    pub const fn planes(mut self, planes: u32) -> Command {
+        self.planes = planes;
+        self
+    }
+
+    /// The same with a number of bytes to count.
+    pub const fn bytes(mut self, bytes: u32) -> Command {
+        self.bytes = bytes;
+        self
+    }
+
+    /// The same, not before `other` has ended. A second call adds a second one.
+    ///
+    /// # Panics
+    /// At the third call.
     pub const fn after(mut self, other: OpId) -> Command {
-        self.after = Some(other);
+        if self.after.is_none() {
+            self.after = Some(other);
+        } else {
+            assert!(
+                self.and_after.is_none(),
+                "an operation waits for two others"
+            );
+            self.and_after = Some(other);
+        }
         self
     }
 
@@ -157,7 +297,7 @@ impl Command {
 pub struct OpTimes {
     /// Start of the first phase (bus granted for the command).
     pub start: Nanos,
-    /// End of the last bus transfer.
+    /// End of the last bus transfer; of a copyback without a command its start.
     pub last_transfer: Nanos,
     /// End of the last phase; the chip is free from here on.
     pub end: Nanos,
@@ -165,11 +305,11 @@ pub struct OpTimes {
 
 /// Receives what the engine finds out, in an order that is part of the result.
 pub trait Sink {
-    /// The last phase of an operation starts now, so all its times are known. For a program and an
-    /// erase that is also the start of the operation.
+    /// The last phase of an operation starts now, so all its times are known. For all but reads
+    /// that is also the start of the operation.
     fn timed(&mut self, token: u32, times: OpTimes);
 
-    /// An operation of background class or with [`Command::notify_end`] ends at `at`.
+    /// An operation of [`Class::Background`] or with [`Command::notify_end`] ends at `at`.
     fn ended(&mut self, token: u32, at: Nanos) {
         let _ = (token, at);
     }

@@ -1,13 +1,20 @@
 //! The event engine itself: its state, and how work comes in. `run` lets time pass.
 
+mod candidate;
 mod depend;
+mod jobs;
 mod run;
+
+pub(super) use jobs::job_index;
 
 use destage_types::{ChannelId, Geometry, Nanos, QueuePer};
 
 use super::events::NEVER;
-use super::queue::{Entry, NONE, Pool, Queue};
-use super::{Class, Command, Discipline, Events, Heap, Kind, OpId, OpTimes, Sink, Stats, Timing};
+use super::queue::{Entry, HELD, HOST, NONE, Pool, Queue, home};
+use super::{
+    Class, Command, Discipline, Events, Heap, JobId, JobKind, Kind, OpId, OpTimes, Preempt, Sink,
+    Stats, Timing,
+};
 
 /// What an array looks like to the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +23,9 @@ pub struct Config {
     pub channels: u32,
     /// Queue units on one bus, at least 1.
     pub chips_per_channel: u32,
+    /// Dies of a queue unit that work at the same time, at least 1: with more than one, dies of a
+    /// chip interleave.
+    pub dies: u32,
     /// Durations.
     pub timing: Timing,
     /// Order of the host class in every queue.
@@ -25,11 +35,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// FIFO queues per `queue_per` of `geometry`.
+    /// FIFO queues per `queue_per` of `geometry`, dies of a queue unit do not interleave.
     pub fn new(geometry: &Geometry, queue_per: QueuePer, timing: Timing) -> Config {
         Config {
             channels: geometry.channels,
             chips_per_channel: geometry.queues_per_channel(queue_per),
+            dies: 1,
             timing,
             discipline: Discipline::Fifo,
             watch_idle: false,
@@ -49,8 +60,9 @@ pub(super) enum Phase {
     Last,
 }
 
+/// What runs one operation at a time: a chip, or a die of it if its dies interleave.
 #[derive(Clone, Debug)]
-pub(super) struct Chip {
+pub(super) struct Lane {
     /// End of the phase it is in; when it became free.
     pub until: u64,
     /// Operation it runs or ran last.
@@ -61,25 +73,53 @@ pub(super) struct Chip {
     pub channel: u32,
     /// Operations that wait for the one it runs.
     pub dependents: u32,
-    /// Operation that waits for the bus to start.
+    /// Operation that may start next, once the bus is granted to it if it needs the bus.
     pub candidate: u32,
-    /// Position among the waiters of the channel.
+    /// Position among the waiters of the channel, `NONE` without one.
     pub waiter: u32,
     pub phase: Phase,
     pub armed: bool,
     pub notify: bool,
+    /// The operation is the last of a job.
+    pub ends_job: bool,
     pub kind: Kind,
     pub class: Class,
     pub queue: Queue,
+    pub jobs: JobBook,
     pub busy: u64,
     pub stalled: u64,
+    /// Started operations by [`Kind`], one for every plane.
+    pub done: [u64; 4],
+    /// Bytes read and programmed.
+    pub bytes: [u64; 2],
+}
+
+/// Collections by kind of job: foreground, background.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct JobBook {
+    /// Jobs whose last operation is not in its last phase.
+    pub open: [u32; 2],
+    /// Latest end of the others.
+    pub until: [u64; 2],
+}
+
+impl JobBook {
+    #[inline]
+    pub fn is_busy(&self, kind: usize, now: u64) -> bool {
+        self.open[kind] > 0 || self.until[kind] > now
+    }
+
+    fn close(&mut self, kind: usize, end: u64) {
+        self.open[kind] -= 1;
+        self.until[kind] = self.until[kind].max(end);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
     ready: u64,
     number: u64,
-    chip: u32,
+    lane: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -108,17 +148,23 @@ pub(super) struct Channel {
 #[derive(Clone, Debug)]
 pub struct Nand<E: Events = Heap> {
     events: E,
-    pub(super) chips: Vec<Chip>,
+    /// Chip `c` has lanes `c`, `c + chips`, and so on, one for each interleaving die.
+    pub(super) lanes: Vec<Lane>,
+    pub(super) chips: u32,
+    pub(super) dies: u32,
     pub(super) channels: Vec<Channel>,
     pub(super) pool: Pool,
     pub(super) clock: u64,
     pub(super) stats: Stats,
+    pub(super) jobs: JobBook,
     next_number: u64,
     timing: Timing,
     read_first: bool,
     watch: bool,
     /// Channels to grant in this round.
     touched: Vec<u32>,
+    /// Lanes whose candidate may start without the bus.
+    startable: Vec<u32>,
     /// Channels that may have become idle or busy in this instant.
     changed: Vec<u32>,
 }
@@ -127,7 +173,7 @@ impl Nand<Heap> {
     /// An array at rest at time 0.
     ///
     /// # Panics
-    /// If a count of `config` is 0 or there are 2^31 queue units or more.
+    /// If a count of `config` is 0 or there are 2^31 dies or more.
     pub fn new(config: &Config) -> Nand {
         Nand::with_events(config)
     }
@@ -140,9 +186,10 @@ impl<E: Events> Nand<E> {
     /// As [`Nand::new`].
     pub fn with_events(config: &Config) -> Nand<E> {
         let (n, per) = (config.channels, config.chips_per_channel);
-        let chips = n.checked_mul(per).filter(|&c| c > 0 && c < 1 << 31);
-        let chips = chips.expect("an array has 1 to 2^31 - 1 queue units");
-        let chip = |i| Chip {
+        let lanes = n.checked_mul(per).and_then(|c| c.checked_mul(config.dies));
+        let lanes = lanes.filter(|&l| l > 0 && l < 1 << 31);
+        let lanes = lanes.expect("an array has 1 to 2^31 - 1 queue units");
+        let lane = |i| Lane {
             until: 0,
             number: u64::MAX,
             start: 0,
@@ -155,11 +202,15 @@ impl<E: Events> Nand<E> {
             phase: Phase::Free,
             armed: false,
             notify: false,
+            ends_job: false,
             kind: Kind::Read,
             class: Class::Host,
             queue: Queue::new(),
+            jobs: JobBook::default(),
             busy: 0,
             stalled: 0,
+            done: [0; 4],
+            bytes: [0; 2],
         };
         let channel = |_| Channel {
             free_at: 0,
@@ -168,7 +219,7 @@ impl<E: Events> Nand<E> {
             background_waiting: 0,
             background_started: 0,
             busy: 0,
-            waiters: Vec::with_capacity(per as usize),
+            waiters: Vec::with_capacity((per * config.dies) as usize),
             armed: false,
             touched: false,
             watch_armed: false,
@@ -176,17 +227,21 @@ impl<E: Events> Nand<E> {
             was_idle: true,
         };
         Nand {
-            events: E::new(chips as usize + 2 * n as usize),
-            chips: (0..chips).map(chip).collect(),
+            events: E::new(lanes as usize + 2 * n as usize),
+            lanes: (0..lanes).map(lane).collect(),
+            chips: n * per,
+            dies: config.dies,
             channels: (0..n).map(channel).collect(),
             pool: Pool::new(),
             clock: 0,
             stats: Stats::default(),
+            jobs: JobBook::default(),
             next_number: 0,
             timing: config.timing,
             read_first: config.discipline == Discipline::ReadFirst,
             watch: config.watch_idle,
             touched: Vec::with_capacity(n as usize),
+            startable: Vec::new(),
             changed: Vec::with_capacity(n as usize),
         }
     }
@@ -227,41 +282,55 @@ impl<E: Events> Nand<E> {
     pub fn submit<S: Sink>(&mut self, now: Nanos, command: Command, sink: &mut S) -> OpId {
         let now = now.0;
         self.enter(now);
-        let c = command.chip.index();
         let entry = self.entry(now, &command);
-        let number = entry.number;
-        let ch = self.chips[c].channel as usize;
+        let (number, lane) = (entry.number, entry.lane);
+        let ch = self.lanes[lane as usize].channel as usize;
         match entry.class {
             Class::Background => self.channels[ch].background_waiting += 1,
             _ => self.channels[ch].pending += 1,
         }
-        let parent = command.after.filter(|&id| self.is_pending(id));
-        let mut slot = NONE;
-        let chip = &self.chips[c];
-        if parent.is_none()
-            && chip.is_free(now)
-            && self.channels[ch].free_at <= now
-            && !chip.queue.has_ready()
-            && !(entry.in_order && chip.queue.holds_marked())
-        {
-            self.begin(c, entry, now, sink);
-        } else {
-            slot = self.pool.add(entry);
-            self.chips[c]
-                .queue
-                .join(&mut self.pool, slot, parent.is_some());
-            match parent {
-                Some(id) => self.hang_on(id, slot),
-                None => self.made_ready(c, now),
-            }
-        }
+        let slot = self.take_in(entry, command.after, command.and_after, now, sink);
         self.note_change(ch);
         self.settle_rest(now, sink);
-        OpId {
-            number,
-            slot,
-            chip: command.chip.0,
+        OpId::new(number, slot, lane)
+    }
+
+    /// Starts an operation or puts it in its queue; gives its place in the pool.
+    #[inline]
+    fn take_in<S: Sink>(
+        &mut self,
+        mut entry: Entry,
+        after: Option<OpId>,
+        and_after: Option<OpId>,
+        now: u64,
+        sink: &mut S,
+    ) -> u32 {
+        let l = entry.lane as usize;
+        let mut parent = after.filter(|&id| self.is_pending(id));
+        if and_after.is_some() {
+            match parent {
+                Some(_) => entry.and_after = and_after,
+                None => parent = and_after.filter(|&id| self.is_pending(id)),
+            }
         }
+        let lane = &self.lanes[l];
+        if parent.is_none()
+            && lane.is_free(now)
+            && !lane.queue.has_ready()
+            && (self.channels[lane.channel as usize].free_at <= now || !entry.on_bus())
+            && !(entry.in_order && lane.queue.holds_marked())
+        {
+            self.begin(l, entry, now, sink);
+            return NONE;
+        }
+        let slot = self.pool.add(entry);
+        let queue = &mut self.lanes[l].queue;
+        queue.join(&mut self.pool, slot, parent.is_some());
+        match parent {
+            Some(id) => self.hang_on(id, slot),
+            None => self.made_ready(l, now),
+        }
+        slot
     }
 
     /// Takes a waiting background operation back at `now`; false if it has started or is gone.
@@ -269,33 +338,45 @@ impl<E: Events> Nand<E> {
     /// must not run.
     ///
     /// # Panics
-    /// If something is due at or before `now`, or the operation is waiting and not of background
-    /// class.
+    /// If something is due at or before `now`, or the operation is waiting and not of a background
+    /// class, or belongs to a job.
     pub fn cancel<S: Sink>(&mut self, now: Nanos, id: OpId, sink: &mut S) -> bool {
         let now = now.0;
         self.enter(now);
         if !self.pool.holds(id) {
             return false;
         }
-        let class = self.pool[id.slot].class;
+        let entry = &self.pool[id.slot];
         assert!(
-            class == Class::Background,
+            entry.class.is_background(),
             "only background work is taken back"
         );
-        if let Some(parent) = self.pool[id.slot].after {
+        assert!(!entry.in_job(), "a job is taken back as a whole");
+        let class = entry.class;
+        if let Some(parent) = entry.after {
             self.let_go(parent, id.slot);
         }
-        let c = id.chip as usize;
-        let entry = self.chips[c].queue.leave(&mut self.pool, id.slot);
-        let ch = self.chips[c].channel as usize;
-        self.channels[ch].background_waiting -= 1;
-        self.stats.cancelled += 1;
-        if self.chips[c].is_free(now) {
-            self.refresh(c);
+        let l = id.lane as usize;
+        let entry = self.lanes[l].queue.leave(&mut self.pool, id.slot);
+        self.taken_back(l, class, 1);
+        if self.lanes[l].is_free(now) {
+            self.refresh(l);
         }
         self.release_all(entry.dependents, now);
         self.settle_rest(now, sink);
         true
+    }
+
+    /// Counts operations that were cancelled.
+    fn taken_back(&mut self, l: usize, class: Class, operations: u32) {
+        let ch = self.lanes[l].channel as usize;
+        if class == Class::Background {
+            self.channels[ch].background_waiting -= operations;
+        } else {
+            self.channels[ch].pending -= operations;
+            self.note_change(ch);
+        }
+        self.stats.cancelled += u64::from(operations);
     }
 
     #[inline]
@@ -310,7 +391,12 @@ impl<E: Events> Nand<E> {
 
     #[inline]
     fn entry(&mut self, now: u64, command: &Command) -> Entry {
-        let mut entry = Entry::blank(self.next_number, command.chip.0);
+        assert!(
+            command.chip.0 < self.chips && command.die < self.dies,
+            "an operation for a die that exists"
+        );
+        let lane = command.chip.0 + command.die * self.chips;
+        let mut entry = Entry::blank(self.next_number, lane);
         self.next_number += 1;
         entry.ready = now;
         entry.first_bus = self.timing.first_bus(command).0;
@@ -320,11 +406,13 @@ impl<E: Events> Nand<E> {
             entry.last_bus = command.transfer.0;
         }
         entry.token = command.token;
+        (entry.planes, entry.bytes) = (command.planes, command.bytes);
         entry.kind = command.kind;
         entry.class = command.class;
         entry.in_order = read && command.in_order;
+        entry.holds = command.kind.programs() && !command.class.is_background();
         entry.notify = command.notify_end || command.class == Class::Background;
-        entry.ahead = self.read_first && read && !command.in_order && command.class == Class::Host;
+        entry.home = home(command.class, self.read_first && read && !command.in_order);
         entry
     }
 
@@ -335,73 +423,7 @@ impl<E: Events> Nand<E> {
 
     #[inline]
     pub(super) fn runs(&self, id: OpId) -> bool {
-        let chip = &self.chips[id.chip as usize];
-        chip.number == id.number && !chip.is_free(self.clock)
-    }
-
-    /// An operation became ready in the queue of chip `c`.
-    #[inline]
-    fn made_ready(&mut self, c: usize, now: u64) {
-        if self.chips[c].is_free(now) {
-            self.refresh(c);
-        } else {
-            self.arm_end(c);
-        }
-    }
-
-    #[inline]
-    fn arm_end(&mut self, c: usize) {
-        let chip = &mut self.chips[c];
-        if chip.phase == Phase::Last && !chip.armed {
-            chip.armed = true;
-            self.events.set(c, chip.until);
-        }
-    }
-
-    /// Chooses the candidate of a free chip again, after its queue changed.
-    #[inline]
-    fn refresh(&mut self, c: usize) {
-        let chip = &mut self.chips[c];
-        chip.phase = Phase::Free;
-        let slot = chip.queue.candidate(&self.pool);
-        if slot == chip.candidate {
-            return;
-        }
-        let had_one = chip.candidate != NONE;
-        chip.candidate = slot;
-        let (at, ch) = (chip.waiter, chip.channel as usize);
-        if slot == NONE {
-            return self.withdraw(ch, at as usize);
-        }
-        let waiter = Waiter {
-            ready: self.pool[slot].ready.max(chip.until),
-            number: self.pool[slot].number,
-            chip: c as u32,
-        };
-        if had_one {
-            self.channels[ch].waiters[at as usize] = waiter;
-        } else {
-            self.queue_for_bus(ch, waiter);
-        }
-    }
-
-    #[inline]
-    fn queue_for_bus(&mut self, ch: usize, waiter: Waiter) {
-        let channel = &mut self.channels[ch];
-        self.chips[waiter.chip as usize].waiter = channel.waiters.len() as u32;
-        channel.waiters.push(waiter);
-        if !channel.touched {
-            channel.touched = true;
-            self.touched.push(ch as u32);
-        }
-    }
-
-    #[inline]
-    fn withdraw(&mut self, ch: usize, at: usize) {
-        let waiters = &mut self.channels[ch].waiters;
-        waiters.swap_remove(at);
-        if let Some(moved) = waiters.get(at) {
-            self.chips[moved.chip as usize].waiter = at as u32;
-        }
+        let lane = &self.lanes[id.lane as usize];
+        lane.number == id.number() && !lane.is_free(self.clock)
     }
 }

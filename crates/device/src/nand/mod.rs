@@ -6,37 +6,66 @@
 //!
 //! # Resources and phases
 //! A channel is a bus that carries one transfer at a time. A chip (die or package, see
-//! [`destage_types::QueuePer`]) runs one operation at a time and is held from the start of its
-//! first phase to the end of its last. Chip `i` hangs on channel `i mod channels`.
+//! [`destage_types::QueuePer`]) has one queue and runs one operation at a time, which holds it from
+//! the start of its first phase to the end of its last. Chip `i` hangs on channel
+//! `i mod channels`. With [`Config::dies`] above 1 the dies of a chip interleave: each runs one
+//! operation at a time, and all that is said of the queue of a chip holds for the operations of
+//! each die by themselves. What the chip tells ([`Nand::host_reads`], [`Nand::drain_time`], ...)
+//! covers all its dies.
 //!
 //! | operation | first bus phase | array | last bus phase |
 //! |--|--|--|--|
 //! | read | `t_cmd_read` | `t_read + t_ready` | transfer |
 //! | program | `t_cmd_program` + transfer | `t_program` | |
 //! | erase | `t_cmd_erase` | `t_erase` | |
+//! | copyback | `t_cmd_copyback`, usually 0 | `t_read + t_ready + t_program` | |
+//!
+//! A multi-plane operation ([`Command::planes`]) is one operation: one command for every plane and
+//! all transfers follow one another in one hold of the bus, and the array times are those of one
+//! page. All its pages are done at its end. A copyback without a command needs no bus.
 //!
 //! # One instant
 //! An instant is settled in rounds. A round first makes every state change that is due (array
-//! done, chip free, operations released that waited for one that ended), chips in ascending order;
-//! then every free bus, channels in ascending order, is granted once: to the smallest
-//! (ready time, operation number). Rounds repeat until nothing is due (only phases of length zero
-//! need more than one). Work submitted at the instant comes after that, and is settled the same
-//! way before the call returns. So after every call nothing is due at or before the clock.
-//! Ready time = the later of: chip became free, operation entered the queue; for the last phase of
-//! a read: array done. Numbers count submissions from 0. Buses know no priority classes.
+//! done, chip free, operations released that waited for one that ended), dies in ascending order
+//! (the first die of every chip, then the second, and so on). Then each die whose candidate needs
+//! no bus starts it, in the same order; then every free bus, channels in ascending order, is
+//! granted once: to the smallest (ready time, operation number). Rounds repeat until nothing is
+//! due (only phases of length zero need more than one). Work submitted at the instant comes after
+//! that, and is settled the same way before the call returns. So after every call nothing is due
+//! at or before the clock. Ready time = the later of: chip became free, operation entered the
+//! queue; for the last phase of a read: array done. Numbers count submitted operations from 0.
+//! Buses know no priority classes.
 //!
 //! # Queue of a chip
 //! An operation starts when it is granted the bus for its first phase. Until then it waits, and
 //! whenever the chip is free its candidate is the eligible waiting operation that is first by:
-//! class ([`Class`]: host, GC, background), then under [`Discipline::ReadFirst`] unmarked host
-//! reads before other host work, then operation number. Not eligible are
-//! - an operation whose dependency ([`Command::after`]) has not ended. It keeps its place by
-//!   number and enters at the instant the other ends, as a state change of that instant;
-//! - a read marked [`Command::in_order`] while a program of host or GC class with a smaller
-//!   number waits for the same chip, whether that program is itself eligible or not. This is how a
-//!   read of a page whose program is pending goes after that program (spec 00 section 2).
+//! class ([`Class`]: host, GC, background, background GC), then under [`Discipline::ReadFirst`]
+//! unmarked host reads before other host work, then operation number. Not eligible are
+//! - an operation whose dependencies ([`Command::after`], two at most) have not ended. It keeps its
+//!   place by number and enters at the instant the last of them ends, as a state change of that
+//!   instant;
+//! - a read marked [`Command::in_order`], and the first operation of a job, while a program or
+//!   copyback of host or GC class with a smaller number waits for the same chip, whether that is
+//!   itself eligible or not. This is how a read of a page whose program is pending goes after that
+//!   program (spec 00 section 2), and how a collection reads only what has been written.
 //!
 //! A started operation is never aborted; a waiting background operation can be cancelled.
+//!
+//! # Jobs
+//! [`Nand::submit_job`] takes a run of operations for one die: a collection is, for every valid
+//! page, a copyback or a read and a program, then summary programs, then the erase. They run one
+//! after the other without further dependencies.
+//! - [`JobKind::Foreground`] with [`Preempt::Never`]: the first operation waits as if it were of
+//!   host class (behind unmarked reads under `ReadFirst`), and from its start to the end of the
+//!   last one nothing else starts on the chip.
+//! - [`JobKind::Foreground`] with [`Preempt::Page`]: of GC class. After every operation that is not
+//!   a read the chip is open, so eligible host work goes first there.
+//! - [`JobKind::Background`]: the same with class background GC, below all else. May be taken back
+//!   as a whole ([`Nand::cancel_job`]) before it starts.
+//!
+//! The program that triggers a collection is submitted behind it, [`Command::after`]
+//! [`JobId::last`]. From submission to the end of its last operation the chip of a job is in GC
+//! state ([`Nand::in_gc`]); [`Nand::gc_remaining`] is what is left of it.
 
 mod command;
 mod engine;
@@ -45,7 +74,9 @@ mod queue;
 mod state;
 mod timing;
 
-pub use command::{Class, Command, Discipline, Kind, OpId, OpState, OpTimes, Sink};
+pub use command::{
+    Class, Command, Discipline, JobId, JobKind, Kind, OpId, OpState, OpTimes, Preempt, Sink,
+};
 pub use engine::{Config, Nand};
 pub use events::{Events, Heap, Tree};
 pub use state::{ChipStats, Stats};

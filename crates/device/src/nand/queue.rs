@@ -1,4 +1,4 @@
-//! Waiting operations: a pool of entries and the lists of one chip.
+//! Waiting operations: a pool of entries and the lists of one lane.
 
 use super::{Class, Kind, OpId};
 
@@ -6,14 +6,30 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Number of a free pool entry; no operation reaches it.
 const FREE: u64 = u64::MAX;
 
-/// Lists of a chip, in the order in which its candidate is looked for. The last one holds the
-/// operations that wait for another one to end.
-const FIRST: usize = 0;
-const HOST: usize = 1;
-const GC: usize = 2;
-const BACKGROUND: usize = 3;
-const BLOCKED: usize = 4;
-const LISTS: usize = 5;
+/// Lists of a lane, in the order in which its candidate is looked for. `HELD` has at most one
+/// entry: the next operation of the job that keeps the lane. The last list holds the operations
+/// that wait for another one to end. Later operations of a job are in no list; they are linked when
+/// the one before them starts.
+pub(super) const HELD: u8 = 0;
+const FIRST: u8 = 1;
+pub(super) const HOST: u8 = 2;
+const GC: u8 = 3;
+const BACKGROUND: u8 = 4;
+const BACKGROUND_GC: u8 = 5;
+const BLOCKED: u8 = 6;
+const LISTS: usize = 7;
+
+/// The list of an operation that may start.
+#[inline]
+pub(super) fn home(class: Class, reads_first: bool) -> u8 {
+    match class {
+        Class::Host if reads_first => FIRST,
+        Class::Host => HOST,
+        Class::Gc => GC,
+        Class::Background => BACKGROUND,
+        Class::BackgroundGc => BACKGROUND_GC,
+    }
+}
 
 /// A waiting operation.
 #[derive(Clone, Copy, Debug)]
@@ -26,16 +42,30 @@ pub(super) struct Entry {
     /// Bus time of the last phase of a read, else 0.
     pub last_bus: u64,
     pub token: u32,
-    pub chip: u32,
+    pub lane: u32,
+    pub planes: u32,
+    pub bytes: u32,
+    /// The operation after this one in its job.
+    pub job_next: u32,
     /// Operations that wait for this one: head of a list linked by `sibling`.
     pub dependents: u32,
     pub sibling: u32,
     pub after: Option<OpId>,
+    /// Looked at when `after` has ended.
+    pub and_after: Option<OpId>,
     pub kind: Kind,
     pub class: Class,
+    /// List it belongs to when it may start.
+    pub home: u8,
+    /// Goes behind the programs of host and GC class submitted before: a marked read, or the first
+    /// operation of a job.
     pub in_order: bool,
+    /// Operations marked in-order behind it wait until it has started: a program of host or GC
+    /// class, or an operation of a GC job before such a program.
+    pub holds: bool,
     pub notify: bool,
-    pub ahead: bool,
+    /// It is the last of a job.
+    pub ends_job: bool,
     list: u8,
     next: u32,
     prev: u32,
@@ -48,8 +78,19 @@ impl Entry {
         self.first_bus + self.array + self.last_bus
     }
 
+    /// Does it need the bus to start?
+    #[inline]
+    pub fn on_bus(&self) -> bool {
+        self.first_bus != 0 || self.kind != Kind::Copyback
+    }
+
+    pub fn in_job(&self) -> bool {
+        self.job_next != NONE || self.ends_job
+    }
+
     /// An entry in no list, of a host read that takes no time.
-    pub fn blank(number: u64, chip: u32) -> Entry {
+    #[inline]
+    pub fn blank(number: u64, lane: u32) -> Entry {
         Entry {
             number,
             ready: 0,
@@ -57,33 +98,25 @@ impl Entry {
             array: 0,
             last_bus: 0,
             token: 0,
-            chip,
+            lane,
+            planes: 1,
+            bytes: 0,
+            job_next: NONE,
             dependents: NONE,
             sibling: NONE,
             after: None,
+            and_after: None,
             kind: Kind::Read,
             class: Class::Host,
+            home: HOST,
             in_order: false,
+            holds: false,
             notify: false,
-            ahead: false,
+            ends_job: false,
             list: 0,
             next: NONE,
             prev: NONE,
         }
-    }
-
-    fn ready_list(&self) -> usize {
-        match self.class {
-            Class::Host if self.ahead => FIRST,
-            Class::Host => HOST,
-            Class::Gc => GC,
-            Class::Background => BACKGROUND,
-        }
-    }
-
-    /// A program that reads marked in-order go after.
-    fn holds_reads(&self) -> bool {
-        self.kind == Kind::Program && self.class != Class::Background
     }
 }
 
@@ -135,7 +168,7 @@ impl Pool {
             && self
                 .entries
                 .get(id.slot as usize)
-                .is_some_and(|entry| entry.number == id.number)
+                .is_some_and(|entry| entry.number == id.number())
     }
 }
 
@@ -160,19 +193,19 @@ struct Ends {
     tail: u32,
 }
 
-/// The waiting operations of one chip.
+/// The waiting operations of one lane.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     lists: [Ends; LISTS],
     /// Bit i: list i is not empty.
     filled: u8,
-    /// Reads marked in-order outside the blocked list.
+    /// Operations marked in-order outside the blocked list.
     marked: u32,
-    /// Programs that a marked read may have to wait for although they stand behind it or nowhere:
+    /// Operations that a marked one may have to wait for although they stand behind it or nowhere:
     /// blocked ones and those of GC class.
     holding: u32,
     /// Summed durations by class.
-    pub time: [u64; 3],
+    pub time: [u64; 4],
     pub host_reads: u32,
     pub host_writes: u32,
 }
@@ -188,7 +221,7 @@ impl Queue {
             filled: 0,
             marked: 0,
             holding: 0,
-            time: [0; 3],
+            time: [0; 4],
             host_reads: 0,
             host_writes: 0,
         }
@@ -200,7 +233,7 @@ impl Queue {
         self.filled & !(1 << BLOCKED) != 0
     }
 
-    /// Would a read marked in-order have to wait although nothing is ready?
+    /// May an operation marked in-order have to wait although nothing is ready?
     #[inline]
     pub fn holds_marked(&self) -> bool {
         self.holding != 0
@@ -210,19 +243,31 @@ impl Queue {
     #[inline]
     pub fn join(&mut self, pool: &mut Pool, slot: u32, blocked: bool) {
         let entry = &pool[slot];
+        self.add_up(entry);
+        let list = if blocked { BLOCKED } else { entry.home };
+        self.link(pool, slot, list);
+    }
+
+    /// Counts an operation that waits.
+    #[inline]
+    pub fn add_up(&mut self, entry: &Entry) {
         self.time[entry.class as usize] += entry.duration();
         if entry.class == Class::Host {
             self.host_reads += u32::from(entry.kind == Kind::Read);
             self.host_writes += u32::from(entry.kind == Kind::Program);
         }
-        let list = if blocked { BLOCKED } else { entry.ready_list() };
-        self.link(pool, slot, list);
     }
 
     /// Takes an operation out, because it starts or was cancelled.
     #[inline]
     pub fn leave(&mut self, pool: &mut Pool, slot: u32) -> Entry {
         self.unlink(pool, slot);
+        self.drop_unlinked(pool, slot)
+    }
+
+    /// [`Queue::leave`] of an operation that is in no list.
+    #[inline]
+    pub fn drop_unlinked(&mut self, pool: &mut Pool, slot: u32) -> Entry {
         let entry = pool.take(slot);
         self.time[entry.class as usize] -= entry.duration();
         if entry.class == Class::Host {
@@ -232,10 +277,16 @@ impl Queue {
         entry
     }
 
+    /// The operation before this one in its job starts.
+    pub fn follow(&mut self, pool: &mut Pool, slot: u32) {
+        let list = pool[slot].home;
+        self.link(pool, slot, list);
+    }
+
     /// The operation this one waited for has ended.
     pub fn unblock(&mut self, pool: &mut Pool, slot: u32) {
         self.unlink(pool, slot);
-        let list = pool[slot].ready_list();
+        let list = pool[slot].home;
         self.link(pool, slot, list);
     }
 
@@ -251,18 +302,18 @@ impl Queue {
         self.first_eligible(pool)
     }
 
-    /// Programs of the host lists need no look: they are eligible and stand before the read.
+    /// Programs of the host lists need no look: they are eligible and stand before what is marked,
+    /// or are jobs that are held back by the same programs.
     #[cold]
     fn first_eligible(&self, pool: &Pool) -> u32 {
-        for list in FIRST..BLOCKED {
+        for list in HELD..BLOCKED {
             let found = self.walk(pool, list).find(|&slot| {
                 let entry = &pool[slot];
-                let reads_on =
-                    |other: u32| !pool[other].holds_reads() || pool[other].number > entry.number;
+                let passes = |other: u32| !pool[other].holds || pool[other].number >= entry.number;
                 !entry.in_order
                     || [GC, BLOCKED]
                         .into_iter()
-                        .all(|list| self.walk(pool, list).all(reads_on))
+                        .all(|list| self.walk(pool, list).all(passes))
             });
             if let Some(slot) = found {
                 return slot;
@@ -271,32 +322,32 @@ impl Queue {
         NONE
     }
 
-    fn walk<'a>(&self, pool: &'a Pool, list: usize) -> impl Iterator<Item = u32> + 'a {
+    fn walk<'a>(&self, pool: &'a Pool, list: u8) -> impl Iterator<Item = u32> + 'a {
         let some = |slot: u32| (slot != NONE).then_some(slot);
-        std::iter::successors(some(self.lists[list].head), move |&slot| {
+        std::iter::successors(some(self.lists[list as usize].head), move |&slot| {
             some(pool[slot].next)
         })
     }
 
-    fn count(&mut self, entry: &Entry, list: usize, step: u32) {
+    fn count(&mut self, entry: &Entry, list: u8, step: u32) {
         if entry.in_order && list != BLOCKED {
             self.marked = self.marked.wrapping_add(step);
         }
-        if (list == GC || list == BLOCKED) && entry.holds_reads() {
+        if (list == GC || list == BLOCKED) && entry.holds {
             self.holding = self.holding.wrapping_add(step);
         }
     }
 
     /// Puts an entry at its place by number, nearly always the tail.
     #[inline]
-    fn link(&mut self, pool: &mut Pool, slot: u32, list: usize) {
+    fn link(&mut self, pool: &mut Pool, slot: u32, list: u8) {
         self.count(&pool[slot], list, 1);
         let number = pool[slot].number;
-        let mut prev = self.lists[list].tail;
+        let mut prev = self.lists[list as usize].tail;
         while prev != NONE && pool[prev].number > number {
             prev = pool[prev].prev;
         }
-        let ends = &mut self.lists[list];
+        let ends = &mut self.lists[list as usize];
         let next = if prev == NONE {
             std::mem::replace(&mut ends.head, slot)
         } else {
@@ -308,16 +359,16 @@ impl Queue {
             pool[next].prev = slot;
         }
         let entry = &mut pool[slot];
-        (entry.prev, entry.next, entry.list) = (prev, next, list as u8);
+        (entry.prev, entry.next, entry.list) = (prev, next, list);
         self.filled |= 1 << list;
     }
 
     #[inline]
     fn unlink(&mut self, pool: &mut Pool, slot: u32) {
         let (prev, next) = (pool[slot].prev, pool[slot].next);
-        let list = pool[slot].list as usize;
+        let list = pool[slot].list;
         self.count(&pool[slot], list, 1u32.wrapping_neg());
-        let ends = &mut self.lists[list];
+        let ends = &mut self.lists[list as usize];
         if prev == NONE {
             ends.head = next;
         } else {

@@ -2,14 +2,14 @@
 
 use destage_types::{ChannelId, ChipId, Nanos};
 
-use super::engine::{Channel, Chip, Phase};
+use super::engine::{Channel, JobBook, Lane, Phase, job_index};
 use super::{Class, Events, Kind, Nand, OpId, OpState};
 
 /// Counters of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Started operations by [`Kind`] and [`Class`].
-    pub operations: [[u64; 3]; 3],
+    /// Started operations by [`Kind`] and [`Class`]; a multi-plane operation is one.
+    pub operations: [[u64; 4]; 4],
     /// Background operations taken back before they started.
     pub cancelled: u64,
 }
@@ -26,17 +26,57 @@ impl Stats {
     }
 }
 
-/// Time counters of a chip. They grow when the last phase of an operation starts, by the whole
-/// operation, and so may run ahead of the clock by the rest of one operation.
+/// Counters of a chip or die, since the start.
+///
+/// Times grow when the last phase of an operation starts, by the whole operation, and so may run
+/// ahead of the clock by the rest of one operation; the others when an operation starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChipStats {
     /// Time held, from the start of a first phase to the end of a last one.
     pub busy: Nanos,
     /// Share of `busy` in which a read waited for the bus with its data ready.
     pub stalled: Nanos,
+    /// Pages read, programmed and copied and blocks erased, by [`Kind`]. One for every plane of a
+    /// multi-plane operation, as energy is spent in each.
+    pub done: [u64; 4],
+    /// Bytes moved over the bus from the chip ([`super::Command::bytes`]).
+    pub bytes_read: u64,
+    /// Bytes moved over the bus to the chip.
+    pub bytes_programmed: u64,
 }
 
-impl Chip {
+impl ChipStats {
+    /// Pages (of an erase: blocks) of one kind.
+    pub const fn of(&self, kind: Kind) -> u64 {
+        self.done[kind as usize]
+    }
+
+    /// What was added since `earlier`.
+    pub fn since(&self, earlier: &ChipStats) -> ChipStats {
+        let mut done = self.done;
+        done.iter_mut().zip(earlier.done).for_each(|(n, e)| *n -= e);
+        ChipStats {
+            busy: self.busy - earlier.busy,
+            stalled: self.stalled - earlier.stalled,
+            done,
+            bytes_read: self.bytes_read - earlier.bytes_read,
+            bytes_programmed: self.bytes_programmed - earlier.bytes_programmed,
+        }
+    }
+
+    fn add(&mut self, lane: &Lane) {
+        self.busy += Nanos(lane.busy);
+        self.stalled += Nanos(lane.stalled);
+        self.done
+            .iter_mut()
+            .zip(lane.done)
+            .for_each(|(n, m)| *n += m);
+        self.bytes_read += lane.bytes[0];
+        self.bytes_programmed += lane.bytes[1];
+    }
+}
+
+impl Lane {
     #[inline]
     pub(super) fn is_free(&self, now: u64) -> bool {
         match self.phase {
@@ -73,7 +113,19 @@ impl<E: Events> Nand<E> {
 
     /// Number of chips.
     pub fn chips(&self) -> u32 {
-        self.chips.len() as u32
+        self.chips
+    }
+
+    /// Dies of a chip that work at the same time.
+    pub fn dies(&self) -> u32 {
+        self.dies
+    }
+
+    #[inline]
+    fn lanes_of(&self, chip: ChipId) -> impl Iterator<Item = &Lane> {
+        assert!(chip.0 < self.chips, "a chip that exists");
+        let lanes = self.lanes[chip.index()..].iter();
+        lanes.step_by(self.chips as usize)
     }
 
     /// Number of channels.
@@ -95,51 +147,91 @@ impl<E: Events> Nand<E> {
     /// Host reads of a chip: waiting (also for another operation) and in service. N_r of spec 40.
     #[inline]
     pub fn host_reads(&self, chip: ChipId) -> u32 {
-        let at = &self.chips[chip.index()];
-        at.queue.host_reads + u32::from(self.serves(at, Kind::Read))
+        let of = |lane: &Lane| lane.queue.host_reads + u32::from(self.serves(lane, Kind::Read));
+        self.lanes_of(chip).map(of).sum()
     }
 
     /// Host programs of a chip: waiting (also for another operation) and in service. N_w of
-    /// spec 40.
+    /// spec 40. A multi-plane program is one.
     #[inline]
     pub fn host_writes(&self, chip: ChipId) -> u32 {
-        let at = &self.chips[chip.index()];
-        at.queue.host_writes + u32::from(self.serves(at, Kind::Program))
+        let of = |lane: &Lane| lane.queue.host_writes + u32::from(self.serves(lane, Kind::Program));
+        self.lanes_of(chip).map(of).sum()
     }
 
-    fn serves(&self, chip: &Chip, kind: Kind) -> bool {
-        chip.kind == kind && chip.class == Class::Host && !chip.is_free(self.clock)
+    fn serves(&self, lane: &Lane, kind: Kind) -> bool {
+        lane.kind == kind && lane.class == Class::Host && !lane.is_free(self.clock)
     }
 
-    /// Kind and class of the operation a chip runs.
+    /// Kind and class of the operation a chip runs. Of several on interleaving dies that with the
+    /// longest [`Nand::residual`], the lowest die of equals.
     pub fn in_service(&self, chip: ChipId) -> Option<(Kind, Class)> {
-        let at = &self.chips[chip.index()];
-        (!at.is_free(self.clock)).then_some((at.kind, at.class))
+        let busy = self.lanes_of(chip).filter(|lane| !lane.is_free(self.clock));
+        let mut found: Option<&Lane> = None;
+        for lane in busy {
+            let longer = |f: &Lane| lane.residual(self.clock) > f.residual(self.clock);
+            if found.is_none_or(longer) {
+                found = Some(lane);
+            }
+        }
+        found.map(|lane| (lane.kind, lane.class))
     }
 
     /// Time until the operation in service ends if the bus is granted to it at once, 0 without
     /// one. Exact once its last phase has started and for programs and erases, otherwise a lower
-    /// bound.
+    /// bound. Of several on interleaving dies the longest.
     #[inline]
     pub fn residual(&self, chip: ChipId) -> Nanos {
-        Nanos(self.chips[chip.index()].residual(self.clock))
+        let longest = self.lanes_of(chip).map(|lane| lane.residual(self.clock));
+        Nanos(longest.max().unwrap_or(0))
     }
 
     /// Time until the chip has done the operation in service and all waiting ones of `lowest`
-    /// class or above, each phase following at once on the one before.
+    /// class or above, each phase following at once on the one before. Of interleaving dies the
+    /// longest.
     ///
     /// Counts the chip's own operations only. Waiting for a bus that other chips use, and for
     /// operations elsewhere ([`super::Command::after`]), is not in it; without both, and with
     /// nothing else arriving, it is the exact drain time (the `cqct=oracle` of spec 40).
     #[inline]
     pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
-        let at = &self.chips[chip.index()];
-        let waiting: u64 = at.queue.time[..=lowest as usize].iter().sum();
-        Nanos(at.residual(self.clock) + waiting)
+        let of = |lane: &Lane| {
+            let waiting: u64 = lane.queue.time[..=lowest as usize].iter().sum();
+            lane.residual(self.clock) + waiting
+        };
+        Nanos(self.lanes_of(chip).map(of).max().unwrap_or(0))
     }
 
-    /// Idle in the sense of spec 20 C: no host or GC operation waiting or in service on any chip
-    /// of the channel, and its bus free. Background operations do not count.
+    /// Is the chip in GC state: from the submission of a job to its end (spec 60 GC-1)? Foreground
+    /// jobs are of [`Class::Gc`], background ones of [`Class::BackgroundGc`]; other classes have
+    /// none.
+    #[inline]
+    pub fn in_gc(&self, chip: ChipId, class: Class) -> bool {
+        let busy = |lane: &Lane| is_busy(&lane.jobs, class, self.clock);
+        self.lanes_of(chip).any(busy)
+    }
+
+    /// Is any chip in GC state?
+    #[inline]
+    pub fn any_in_gc(&self, class: Class) -> bool {
+        is_busy(&self.jobs, class, self.clock)
+    }
+
+    /// Rest of the operations of one GC class, in service and waiting, without any wait: what a
+    /// running or scheduled job puts in place of S_i * T_gc in Eq. 1 of spec 40. Summed over
+    /// interleaving dies, as the equation sums.
+    #[inline]
+    pub fn gc_remaining(&self, chip: ChipId, class: Class) -> Nanos {
+        let of = |lane: &Lane| {
+            let serves = lane.class == class && !lane.is_free(self.clock);
+            let rest = if serves { lane.residual(self.clock) } else { 0 };
+            rest + lane.queue.time[class as usize]
+        };
+        Nanos(self.lanes_of(chip).map(of).sum())
+    }
+
+    /// Idle in the sense of spec 20 C: no host or GC operation, background GC included, waiting or
+    /// in service on any chip of the channel, and its bus free. Background operations do not count.
     #[inline]
     pub fn is_channel_idle(&self, channel: ChannelId) -> bool {
         self.channels[channel.index()].is_idle(self.clock)
@@ -157,13 +249,20 @@ impl<E: Events> Nand<E> {
         &self.stats
     }
 
-    /// Time counters of a chip.
+    /// Counters of a chip, its interleaving dies together.
     pub fn chip_stats(&self, chip: ChipId) -> ChipStats {
-        let at = &self.chips[chip.index()];
-        ChipStats {
-            busy: Nanos(at.busy),
-            stalled: Nanos(at.stalled),
-        }
+        let mut sum = ChipStats::default();
+        self.lanes_of(chip).for_each(|lane| sum.add(lane));
+        sum
+    }
+
+    /// Counters of one die of a chip.
+    pub fn die_stats(&self, chip: ChipId, die: u32) -> ChipStats {
+        assert!(die < self.dies, "a die that exists");
+        let mut sum = ChipStats::default();
+        let lane = self.lanes_of(chip).nth(die as usize);
+        lane.into_iter().for_each(|lane| sum.add(lane));
+        sum
     }
 
     /// Time the bus of a channel carried commands or data, the present transfer in full.
@@ -174,5 +273,13 @@ impl<E: Events> Nand<E> {
     /// Room for waiting operations the engine has made so far: the longest backlog seen.
     pub fn backlog_capacity(&self) -> usize {
         self.pool.len()
+    }
+}
+
+#[inline]
+fn is_busy(jobs: &JobBook, class: Class, now: u64) -> bool {
+    match class {
+        Class::Gc | Class::BackgroundGc => jobs.is_busy(job_index(class), now),
+        Class::Host | Class::Background => false,
     }
 }

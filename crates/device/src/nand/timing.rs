@@ -13,6 +13,9 @@ pub struct Timing {
     pub t_cmd_program: Nanos,
     /// Command of an erase on the bus.
     pub t_cmd_erase: Nanos,
+    /// Command and address of a copyback on the bus. Design and papers know none: 0, and then a
+    /// copyback needs no bus at all.
+    pub t_cmd_copyback: Nanos,
     /// Array read.
     pub t_read: Nanos,
     /// Array program.
@@ -24,28 +27,26 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Bus time of the first phase.
+    /// Bus time of the first phase: a command for every plane, and the data of a program.
     #[inline]
     pub fn first_bus(&self, command: &Command) -> Nanos {
-        self.bus(command.kind, command.transfer)
-    }
-
-    #[inline]
-    pub(super) fn bus(&self, kind: Kind, transfer: Nanos) -> Nanos {
-        match kind {
-            Kind::Read => self.t_cmd_read,
-            Kind::Program => self.t_cmd_program + transfer,
-            Kind::Erase => self.t_cmd_erase,
+        let planes = u64::from(command.planes);
+        match command.kind {
+            Kind::Read => Nanos(planes * self.t_cmd_read.0),
+            Kind::Program => Nanos(planes * self.t_cmd_program.0) + command.transfer,
+            Kind::Erase => Nanos(planes * self.t_cmd_erase.0),
+            Kind::Copyback => Nanos(planes * self.t_cmd_copyback.0),
         }
     }
 
-    /// Time in the array, including `t_ready` of a read.
+    /// Time in the array, including `t_ready` of every array read.
     #[inline]
     pub fn array(&self, command: &Command) -> Nanos {
         match (command.kind, command.array) {
             (Kind::Read, array) => array.unwrap_or(self.t_read) + self.t_ready,
             (Kind::Program, array) => array.unwrap_or(self.t_program),
             (Kind::Erase, array) => array.unwrap_or(self.t_erase),
+            (Kind::Copyback, array) => self.t_read + self.t_ready + array.unwrap_or(self.t_program),
         }
     }
 
@@ -62,6 +63,11 @@ impl Timing {
     /// Whole erase, nothing in its way.
     pub fn erase_time(&self) -> Nanos {
         self.t_cmd_erase + self.t_erase
+    }
+
+    /// Whole copyback, nothing in its way.
+    pub fn copyback_time(&self) -> Nanos {
+        self.t_cmd_copyback + self.t_read + self.t_ready + self.t_program
     }
 }
 
@@ -119,6 +125,7 @@ mod tests {
             t_cmd_read: Nanos(290),
             t_cmd_program: Nanos(361),
             t_cmd_erase: Nanos(220),
+            t_cmd_copyback: Nanos(0),
             t_read: Nanos(75_000),
             t_program: Nanos(750_000),
             t_erase: Nanos(3_800_000),
@@ -127,5 +134,6 @@ mod tests {
         assert_eq!(t.read_time(Nanos(12_288)), Nanos(87_598));
         assert_eq!(t.program_time(Nanos(12_288)), Nanos(762_649));
         assert_eq!(t.erase_time(), Nanos(3_800_220));
+        assert_eq!(t.copyback_time(), Nanos(825_020));
     }
 }

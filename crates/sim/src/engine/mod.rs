@@ -57,6 +57,7 @@ impl Engine {
             t_cmd_read: t(config.t_cmd_read),
             t_cmd_program: t(config.t_cmd_program),
             t_cmd_erase: t(config.t_cmd_erase),
+            t_cmd_copyback: Nanos::ZERO,
             t_read: t(config.t_read),
             t_program: t(config.t_program),
             t_erase: t(config.t_erase),

@@ -8,8 +8,8 @@ impl<E: Events> Nand<E> {
         let first = if self.pool.holds(parent) {
             &mut self.pool[parent.slot].dependents
         } else {
-            self.arm_end(parent.chip as usize);
-            &mut self.chips[parent.chip as usize].dependents
+            self.arm_end(parent.lane as usize);
+            &mut self.lanes[parent.lane as usize].dependents
         };
         let sibling = std::mem::replace(first, slot);
         self.pool[slot].sibling = sibling;
@@ -22,13 +22,13 @@ impl<E: Events> Nand<E> {
         let mut at = if self.pool.holds(parent) {
             self.pool[parent.slot].dependents
         } else {
-            self.chips[parent.chip as usize].dependents
+            self.lanes[parent.lane as usize].dependents
         };
         if at == slot {
             if self.pool.holds(parent) {
                 self.pool[parent.slot].dependents = sibling;
             } else {
-                self.chips[parent.chip as usize].dependents = sibling;
+                self.lanes[parent.lane as usize].dependents = sibling;
             }
             return;
         }
@@ -43,12 +43,21 @@ impl<E: Events> Nand<E> {
         while slot != NONE {
             let entry = &mut self.pool[slot];
             entry.after = None;
-            entry.ready = now;
             let next = std::mem::replace(&mut entry.sibling, NONE);
-            let c = entry.chip as usize;
-            self.chips[c].queue.unblock(&mut self.pool, slot);
-            self.made_ready(c, now);
+            let other = entry.and_after.take();
+            match other.filter(|&id| self.is_pending(id)) {
+                Some(id) => self.hang_on(id, slot),
+                None => self.release(slot, now),
+            }
             slot = next;
         }
+    }
+
+    fn release(&mut self, slot: u32, now: u64) {
+        let entry = &mut self.pool[slot];
+        entry.ready = now;
+        let l = entry.lane as usize;
+        self.lanes[l].queue.unblock(&mut self.pool, slot);
+        self.made_ready(l, now);
     }
 }

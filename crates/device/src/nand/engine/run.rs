@@ -30,57 +30,60 @@ impl<E: Events> Nand<E> {
 
     #[inline]
     fn changes<S: Sink>(&mut self, now: u64, sink: &mut S) {
-        let (chips, channels) = (self.chips.len(), self.channels.len());
+        let (lanes, channels) = (self.lanes.len(), self.channels.len());
         while let Some(resource) = self.events.pop_due(now) {
-            if resource < chips {
-                self.chip_event(resource, now, sink);
-            } else if resource < chips + channels {
-                let channel = &mut self.channels[resource - chips];
+            if resource < lanes {
+                self.lane_event(resource, now, sink);
+            } else if resource < lanes + channels {
+                let channel = &mut self.channels[resource - lanes];
                 channel.armed = false;
                 if !channel.touched {
                     channel.touched = true;
-                    self.touched.push((resource - chips) as u32);
+                    self.touched.push((resource - lanes) as u32);
                 }
             } else {
-                self.channels[resource - chips - channels].watch_armed = false;
-                self.note_change(resource - chips - channels);
+                self.channels[resource - lanes - channels].watch_armed = false;
+                self.note_change(resource - lanes - channels);
             }
         }
     }
 
     #[inline]
-    fn chip_event<S: Sink>(&mut self, c: usize, now: u64, sink: &mut S) {
-        let chip = &mut self.chips[c];
-        if chip.phase == Phase::Array {
-            chip.phase = Phase::WaitData;
+    fn lane_event<S: Sink>(&mut self, l: usize, now: u64, sink: &mut S) {
+        let lane = &mut self.lanes[l];
+        if lane.phase == Phase::Array {
+            lane.phase = Phase::WaitData;
             let waiter = Waiter {
                 ready: now,
-                number: chip.number,
-                chip: c as u32,
+                number: lane.number,
+                lane: l as u32,
             };
-            let ch = chip.channel as usize;
+            let ch = lane.channel as usize;
             return self.queue_for_bus(ch, waiter);
         }
-        debug_assert!(chip.phase == Phase::Last, "only two phases raise events");
-        chip.phase = Phase::Free;
-        chip.armed = false;
-        let dependents = std::mem::replace(&mut chip.dependents, NONE);
-        if chip.class == Class::Background {
-            self.channels[chip.channel as usize].background_started -= 1;
+        debug_assert!(lane.phase == Phase::Last, "only two phases raise events");
+        lane.phase = Phase::Free;
+        lane.armed = false;
+        let dependents = std::mem::replace(&mut lane.dependents, NONE);
+        if lane.class == Class::Background {
+            self.channels[lane.channel as usize].background_started -= 1;
         }
-        if chip.notify {
-            sink.ended(chip.token, Nanos(now));
+        if lane.notify {
+            sink.ended(lane.token, Nanos(now));
         }
         if dependents != NONE {
             self.release_all(dependents, now);
         }
-        if self.chips[c].queue.has_ready() {
-            self.refresh(c);
+        if self.lanes[l].queue.has_ready() {
+            self.refresh(l);
         }
     }
 
     #[inline]
     fn grants<S: Sink>(&mut self, now: u64, sink: &mut S) {
+        if !self.startable.is_empty() {
+            self.start_without_bus(now, sink);
+        }
         if self.touched.len() > 1 {
             self.touched.sort_unstable();
         }
@@ -91,6 +94,25 @@ impl<E: Events> Nand<E> {
             self.grant(ch, now, sink);
         }
         self.touched.clear();
+    }
+
+    /// Lanes whose candidate needs no bus start it, in ascending order.
+    #[cold]
+    fn start_without_bus<S: Sink>(&mut self, now: u64, sink: &mut S) {
+        self.startable.sort_unstable();
+        for i in 0..self.startable.len() {
+            let l = self.startable[i] as usize;
+            let lane = &mut self.lanes[l];
+            // It may have got another candidate since, or be listed twice.
+            if lane.candidate == NONE || lane.waiter != NONE {
+                continue;
+            }
+            let slot = std::mem::replace(&mut lane.candidate, NONE);
+            let entry = lane.queue.leave(&mut self.pool, slot);
+            self.note_change(self.lanes[l].channel as usize);
+            self.begin(l, entry, now, sink);
+        }
+        self.startable.clear();
     }
 
     #[inline]
@@ -109,19 +131,19 @@ impl<E: Events> Nand<E> {
                 at = i;
             }
         }
-        let c = channel.waiters[at].chip as usize;
+        let l = channel.waiters[at].lane as usize;
         self.withdraw(ch, at);
         self.note_change(ch);
-        let chip = &mut self.chips[c];
-        if chip.phase == Phase::WaitData {
-            let bus = chip.last_bus;
-            chip.stalled += now - chip.until;
+        let lane = &mut self.lanes[l];
+        if lane.phase == Phase::WaitData {
+            let bus = lane.last_bus;
+            lane.stalled += now - lane.until;
             self.hold_bus(ch, now, bus);
-            self.finish(c, now + bus, now + bus, sink);
+            self.finish(l, now + bus, now + bus, sink);
         } else {
-            let slot = std::mem::replace(&mut chip.candidate, NONE);
-            let entry = chip.queue.leave(&mut self.pool, slot);
-            self.begin(c, entry, now, sink);
+            let slot = std::mem::replace(&mut lane.candidate, NONE);
+            let entry = lane.queue.leave(&mut self.pool, slot);
+            self.begin(l, entry, now, sink);
         }
         if !self.channels[ch].waiters.is_empty() {
             self.arm_bus(ch);
@@ -140,23 +162,29 @@ impl<E: Events> Nand<E> {
         let channel = &mut self.channels[ch];
         if !channel.armed {
             channel.armed = true;
-            self.events.set(self.chips.len() + ch, channel.free_at);
+            self.events.set(self.lanes.len() + ch, channel.free_at);
         }
     }
 
-    /// Starts an operation that has left the queue: chip and bus are free.
+    /// Starts an operation that has left the queue: lane and, where it needs it, bus are free.
     #[inline]
-    pub(super) fn begin<S: Sink>(&mut self, c: usize, entry: Entry, now: u64, sink: &mut S) {
-        let chip = &mut self.chips[c];
-        chip.number = entry.number;
-        chip.start = now;
-        chip.last_bus = entry.last_bus;
-        chip.token = entry.token;
-        chip.dependents = entry.dependents;
-        chip.notify = entry.notify;
-        chip.kind = entry.kind;
-        chip.class = entry.class;
-        let ch = chip.channel as usize;
+    pub(super) fn begin<S: Sink>(&mut self, l: usize, entry: Entry, now: u64, sink: &mut S) {
+        let lane = &mut self.lanes[l];
+        lane.number = entry.number;
+        lane.start = now;
+        lane.last_bus = entry.last_bus;
+        lane.token = entry.token;
+        lane.dependents = entry.dependents;
+        lane.notify = entry.notify;
+        lane.ends_job = entry.ends_job;
+        lane.kind = entry.kind;
+        lane.class = entry.class;
+        lane.done[entry.kind as usize] += u64::from(entry.planes);
+        lane.bytes[usize::from(entry.kind != Kind::Read)] += u64::from(entry.bytes);
+        let ch = lane.channel as usize;
+        if entry.job_next != NONE {
+            lane.queue.follow(&mut self.pool, entry.job_next);
+        }
         if entry.class == Class::Background {
             self.channels[ch].background_waiting -= 1;
             self.channels[ch].background_started += 1;
@@ -164,38 +192,45 @@ impl<E: Events> Nand<E> {
         self.stats.operations[entry.kind as usize][entry.class as usize] += 1;
         let bus_end = now + entry.first_bus;
         let array_end = bus_end + entry.array;
-        self.hold_bus(ch, now, entry.first_bus);
+        if entry.on_bus() {
+            self.hold_bus(ch, now, entry.first_bus);
+        }
         if entry.kind == Kind::Read {
-            let chip = &mut self.chips[c];
-            chip.phase = Phase::Array;
-            chip.until = array_end;
-            self.events.set(c, array_end);
+            let lane = &mut self.lanes[l];
+            lane.phase = Phase::Array;
+            lane.until = array_end;
+            self.events.set(l, array_end);
         } else {
-            self.finish(c, bus_end, array_end, sink);
+            self.finish(l, bus_end, array_end, sink);
         }
     }
 
-    /// The last phase of the operation on chip `c` starts; it ends at `end`.
+    /// The last phase of the operation on lane `l` starts; it ends at `end`.
     #[inline]
-    fn finish<S: Sink>(&mut self, c: usize, last_transfer: u64, end: u64, sink: &mut S) {
-        let chip = &mut self.chips[c];
-        chip.phase = Phase::Last;
-        chip.until = end;
-        chip.busy += end - chip.start;
-        let channel = &mut self.channels[chip.channel as usize];
-        if chip.class != Class::Background {
+    fn finish<S: Sink>(&mut self, l: usize, last_transfer: u64, end: u64, sink: &mut S) {
+        let lane = &mut self.lanes[l];
+        lane.phase = Phase::Last;
+        lane.until = end;
+        lane.busy += end - lane.start;
+        let channel = &mut self.channels[lane.channel as usize];
+        if lane.class != Class::Background {
             channel.pending -= 1;
             channel.host_end = channel.host_end.max(end);
         }
+        if lane.ends_job {
+            let kind = job_index(lane.class);
+            lane.jobs.close(kind, end);
+            self.jobs.close(kind, end);
+        }
         let times = OpTimes {
-            start: Nanos(chip.start),
+            start: Nanos(lane.start),
             last_transfer: Nanos(last_transfer),
             end: Nanos(end),
         };
-        sink.timed(chip.token, times);
-        chip.armed = chip.notify || chip.dependents != NONE || chip.queue.has_ready();
-        if chip.armed {
-            self.events.set(c, end);
+        sink.timed(lane.token, times);
+        lane.armed = lane.notify || lane.dependents != NONE || lane.queue.has_ready();
+        if lane.armed {
+            self.events.set(l, end);
         }
     }
 
@@ -213,7 +248,7 @@ impl<E: Events> Nand<E> {
         self.changed.sort_unstable();
         for i in 0..self.changed.len() {
             let ch = self.changed[i] as usize;
-            let resource = self.chips.len() + self.channels.len() + ch;
+            let resource = self.lanes.len() + self.channels.len() + ch;
             let channel = &mut self.channels[ch];
             channel.changed = false;
             let idle = channel.is_idle(now);

@@ -14,6 +14,7 @@ fn timing(commands: [u64; 3], ready: u64) -> Timing {
         t_cmd_read: Nanos(commands[0]),
         t_cmd_program: Nanos(commands[1]),
         t_cmd_erase: Nanos(commands[2]),
+        t_cmd_copyback: Nanos(0),
         t_read: Nanos(T_READ),
         t_program: Nanos(T_PROGRAM),
         t_erase: Nanos(T_ERASE),

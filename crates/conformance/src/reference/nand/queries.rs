@@ -1,0 +1,167 @@
+//! What the model tells about its state.
+
+use super::*;
+use destage_device::nand::ChipStats;
+use destage_types::ChipId;
+
+impl Reference {
+    fn on_chip(&self, chip: ChipId) -> impl Iterator<Item = &Operation> {
+        let ops = self.operations.iter();
+        ops.filter(move |op| op.command.chip == chip)
+    }
+
+    fn on_die(&self, chip: ChipId, die: u32) -> impl Iterator<Item = &Operation> {
+        self.on_chip(chip).filter(move |op| op.command.die == die)
+    }
+
+    fn on_channel(&self, channel: ChannelId) -> impl Iterator<Item = &Operation> {
+        let ops = self.operations.iter();
+        ops.filter(move |op| op.command.chip.0 % self.channels == channel.0)
+    }
+
+    /// How far an operation is.
+    pub fn state(&self, number: u64) -> OpState {
+        assert!(number < self.submitted, "operation {number} comes later");
+        let Some(i) = self.position(number) else {
+            return OpState::Gone;
+        };
+        let op = &self.operations[i];
+        if op.waits() {
+            OpState::Waiting
+        } else if op.in_service() {
+            OpState::Started
+        } else {
+            OpState::Gone
+        }
+    }
+
+    pub(super) fn position(&self, number: u64) -> Option<usize> {
+        self.operations
+            .binary_search_by_key(&number, |op| op.number)
+            .ok()
+    }
+
+    /// What was submitted as operation `number`.
+    ///
+    /// # Panics
+    /// It is forgotten.
+    pub fn command(&self, number: u64) -> &Command {
+        let i = self.position(number).expect("the operation is kept");
+        &self.operations[i].command
+    }
+
+    /// Host operations of one kind on a chip, waiting or in service.
+    pub fn host_count(&self, chip: ChipId, kind: Kind) -> u32 {
+        let of_kind = |op: &&Operation| {
+            op.command.class == Class::Host && op.command.kind == kind && op.is_pending()
+        };
+        self.on_chip(chip).filter(of_kind).count() as u32
+    }
+
+    /// Kind and class of the operation a chip runs, of several that with the longest rest.
+    pub fn in_service(&self, chip: ChipId) -> Option<(Kind, Class)> {
+        let mut found: Option<&Operation> = None;
+        for die in 0..self.dies {
+            let Some(op) = self.on_die(chip, die).find(|op| op.in_service()) else {
+                continue;
+            };
+            if found.is_none_or(|f| self.rest(op) > self.rest(f)) {
+                found = Some(op);
+            }
+        }
+        found.map(|op| (op.command.kind, op.command.class))
+    }
+
+    /// Rest of an operation in service if its bus waits are over.
+    fn rest(&self, op: &Operation) -> u64 {
+        match op.at {
+            At::CommandThenArray { array, .. } => array - self.now + data_out(&op.command),
+            At::WaitsForBus(_) => data_out(&op.command),
+            At::DataOut(until) => until - self.now,
+            _ => 0,
+        }
+    }
+
+    /// Rest of the operation in service, of several the longest.
+    pub fn residual(&self, chip: ChipId) -> Nanos {
+        let rests = self.on_chip(chip).map(|op| self.rest(op));
+        Nanos(rests.max().unwrap_or(0))
+    }
+
+    /// Rest of an operation that has not ended, without waits.
+    fn still(&self, op: &Operation) -> u64 {
+        if op.waits() {
+            let (first, array) = phases(&self.timing, &op.command);
+            return first + array + data_out(&op.command);
+        }
+        self.rest(op)
+    }
+
+    /// Rest of what a chip runs and of all waiting operations of `lowest` class or above, on the
+    /// die that takes longest.
+    pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
+        let of = |die| {
+            let ops = self.on_die(chip, die);
+            let ops = ops.filter(|op| op.in_service() || op.command.class <= lowest);
+            ops.map(|op| self.still(op)).sum()
+        };
+        Nanos((0..self.dies).map(of).max().unwrap_or(0))
+    }
+
+    /// Has a job on the chip been submitted that is not over?
+    pub fn in_gc(&self, chip: ChipId, class: Class) -> bool {
+        let mut ops = self.on_chip(chip);
+        ops.any(|op| op.job.is_some() && op.command.class == class && op.is_pending())
+    }
+
+    /// Rest of the operations of one GC class.
+    pub fn gc_remaining(&self, chip: ChipId, class: Class) -> Nanos {
+        let ops = self.on_chip(chip).filter(|op| op.command.class == class);
+        Nanos(ops.map(|op| self.still(op)).sum())
+    }
+
+    /// No host or GC operation on the channel, and its bus free.
+    pub fn is_channel_idle(&self, channel: ChannelId) -> bool {
+        self.bus_is_free(channel.0)
+            && !self
+                .on_channel(channel)
+                .any(|op| op.command.class != Class::Background && op.is_pending())
+    }
+
+    /// Background operations of a channel: (waiting, started and not ended).
+    pub fn background(&self, channel: ChannelId) -> (u32, u32) {
+        let count = |test: fn(&Operation) -> bool| {
+            self.on_channel(channel)
+                .filter(|op| op.command.class == Class::Background && test(op))
+                .count() as u32
+        };
+        (count(Operation::waits), count(Operation::in_service))
+    }
+
+    /// Counters of a die: of what has started, and times of what is in its last phase.
+    pub fn counters(&self, chip: ChipId, die: u32) -> ChipStats {
+        let mut stats = ChipStats::default();
+        for op in self.on_die(chip, die) {
+            let c = &op.command;
+            if op.end_known() {
+                let (first, array) = phases(&self.timing, c);
+                let held = op.end - op.start;
+                stats.busy += Nanos(held);
+                stats.stalled += Nanos(held - first - array - data_out(c));
+            }
+            if op.in_service() || op.at == At::Ended {
+                stats.done[c.kind as usize] += u64::from(c.planes);
+                match c.kind {
+                    Kind::Read => stats.bytes_read += u64::from(c.bytes),
+                    _ => stats.bytes_programmed += u64::from(c.bytes),
+                }
+            }
+        }
+        stats
+    }
+
+    /// Time the bus of a channel was granted for.
+    pub fn bus_time(&self, channel: ChannelId) -> Nanos {
+        Nanos(self.bus_time[channel.index()])
+    }
+}
