@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use destage_scheme::ReadAlloc;
 use destage_sim::spec::TimeScale;
 use destage_sim::{ReadFill, Warmup};
+use destage_trace::TagSet;
 use destage_types::{ByteSize, PageSize};
 use std::path::PathBuf;
 
@@ -111,6 +112,10 @@ pub struct InputArgs {
     /// Count bad lines and go on, instead of stopping at the first one
     #[arg(long)]
     pub skip_bad_lines: bool,
+    /// Keep requests of these kinds only, joined by commas: reads and writes by their tag (data,
+    /// node, meta, gc, none), discard, flush
+    #[arg(long, value_name = "KINDS")]
+    pub tags: Option<TagSet>,
 }
 
 /// How many threads.

@@ -31,11 +31,13 @@ mod hash;
 mod input;
 mod line;
 mod load;
+mod pairs;
 mod reader;
 mod record;
 mod sink;
 mod source;
 pub mod synth;
+mod tags;
 mod volume;
 mod words;
 mod write;
@@ -45,8 +47,10 @@ pub use error::{BadLine, TraceError};
 pub use extent::MAX_BYTES;
 pub use format::{BlkEvent, Column, FORMATS, FormatInfo, Separator, TraceReader};
 pub use load::{LoadOptions, Trace, TraceMeta, load, load_with};
+pub use pairs::Pairs;
 pub use reader::{Reader, open};
 pub use source::Source;
+pub use tags::TagSet;
 pub use volume::{Volume, VolumeName, Volumes, split};
 pub use write::{
     BinWriter, CsvColumns, CsvWriter, Written, write_bin, write_csv, write_fio, write_msr,

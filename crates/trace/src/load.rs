@@ -7,6 +7,7 @@ use crate::error::{BadLine, TraceError};
 use crate::format::BlkEvent;
 use crate::reader::{Reader, open};
 use crate::source::Source;
+use crate::tags::TagSet;
 use crate::volume::{Volume, Volumes};
 
 /// How to read a trace.
@@ -24,6 +25,8 @@ pub struct LoadOptions {
     pub volumes: Volumes,
     /// The event of a `blkparse` trace that counts as a request.
     pub event: BlkEvent,
+    /// Keep requests of these kinds only; `None`: all.
+    pub tags: Option<TagSet>,
 }
 
 impl Default for LoadOptions {
@@ -36,6 +39,7 @@ impl Default for LoadOptions {
             hash: true,
             volumes: Volumes::Stack,
             event: BlkEvent::Queue,
+            tags: None,
         }
     }
 }

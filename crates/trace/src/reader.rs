@@ -10,6 +10,7 @@ use crate::format::{self, Counts, FORMATS, FormatInfo, ReadOptions, TraceReader}
 use crate::input::Input;
 use crate::load::{LoadOptions, TraceMeta};
 use crate::source::{Raw, Source};
+use crate::tags::Chosen;
 use crate::volume::{Picker, Row, Table, Volume, Volumes};
 
 /// Requests per batch: 256 KiB, which a second-level cache holds.
@@ -100,9 +101,15 @@ pub(crate) fn open_as(
     let read = ReadOptions {
         skip_bad_lines: options.skip_bad_lines,
         event: options.event,
+        tags: options.tags,
+    };
+    let reader = (format.open)(input, read);
+    let reader = match options.tags {
+        Some(tags) => Box::new(Chosen::new(reader, tags)),
+        None => reader,
     };
     Ok(Reader {
-        reader: (format.open)(input, read),
+        reader,
         raw,
         format,
         container,
@@ -239,7 +246,10 @@ impl Reader {
             },
             None => TraceError::Empty {
                 file,
-                reason: "it holds no request",
+                reason: match self.options.tags {
+                    Some(_) if counts.lines > 0 => "no request is of the kinds chosen",
+                    _ => "it holds no request",
+                },
             },
         }
     }

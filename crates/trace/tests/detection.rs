@@ -54,8 +54,6 @@ fn what_fits_nothing_is_said_to() {
         "0.5 0 8 8 1 ab12\n",
         "1,2,3\n",
         "1,2,3,4\n",
-        "time_us,op,lba_sector,sectors,prev_lba_sector,fs,tag,req\n12,W,243992,8,,ext4,data,1\n",
-        "W,90161152,1024\n",
         "fsreplay-75 [000] 4.479668: block_bio_queue: 98,0 WS 243992 + 8 [fsreplay]\n",
         "fio version 4 iolog\n",
         "<html>\n",

@@ -2,7 +2,8 @@
 
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
-use destage_trace::{LoadOptions, Source, Trace, TraceError, TraceMeta, load_with, open};
+use destage_sim::RunSpec;
+use destage_trace::{LoadOptions, Pairs, Source, Trace, TraceError, TraceMeta, load_with, open};
 use std::path::{Path, PathBuf};
 
 /// Opens every file and tells its format, so that a wrong name or a wrong file ends the command
@@ -85,4 +86,30 @@ fn about(meta: &TraceMeta) -> Vec<String> {
         ));
     }
     warnings
+}
+
+/// What is wrong with runs of `cac` over a trace whose writes name no old copy elsewhere: they
+/// remap nothing.
+pub fn pairs_warning(trace: &Trace, runs: &[RunSpec]) -> Option<String> {
+    let run = runs.iter().find(|run| run.expr.contains("cac"))?;
+    let pairs = Pairs::of(&trace.requests);
+    let (name, expr) = (&trace.meta.name, &run.expr);
+    match pairs {
+        Pairs { moved: 1.., .. }
+        | Pairs {
+            unknown: 0,
+            in_place: 0,
+            ..
+        } => None,
+        Pairs { in_place: 1.., .. } => Some(format!(
+            "{name}: every old address is that of the write itself: the file system updates in \
+             place, and {expr} has nothing to remap; F2FS updates out of place with the mount \
+             option mode=lfs"
+        )),
+        _ => Some(format!(
+            "{name}: no write names an old address, so {expr} remaps nothing and equals its inner \
+             scheme; import a capture that has them (destage trace import-ftrace), or let a model \
+             of a log-structured file system make them (--host-fs lfs)"
+        )),
+    }
 }

@@ -40,6 +40,9 @@ fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(
     for (number, path) in plan.traces.iter().enumerate() {
         let trace = input::load(path, &plan.load, warnings)?;
         let name = &trace.meta.name;
+        if let Some(warning) = input::pairs_warning(&trace, &plan.runs) {
+            warnings.warn(warning);
+        }
         let requests = trace.meta.requests;
         if let Err(error) = plan.warmup.resolve(requests) {
             return Err(Failure::usage(format!("{name}: {error}")));

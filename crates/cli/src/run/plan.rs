@@ -75,6 +75,7 @@ impl Plan {
                 format: args.input.format,
                 limit: args.input.limit,
                 skip_bad_lines: args.input.skip_bad_lines,
+                tags: args.input.tags,
                 hash: true,
                 ..LoadOptions::default()
             },

@@ -91,6 +91,7 @@ impl<'a> Common<'a> {
         all.add("format", args.input.format.as_ref(), "detected");
         let skip = args.input.skip_bad_lines.then_some(true);
         all.add("skip_bad_lines", skip, "false");
+        all.add("tags", args.input.tags, "all");
         if let Some(device) = self.device {
             all.add("time_scale", args.time_scale.as_ref().map(|t| &t.text), "1");
             all.add("wrap", args.wrap.then_some(true), "false");

@@ -41,6 +41,7 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
                 format: format.clone(),
                 limit: Some(*requests),
                 skip_bad_lines: *skip_bad_lines,
+                tags: None,
             };
             convert(trace, &options(&input, false), Path::new("-"))
         }
@@ -52,6 +53,7 @@ fn options(input: &InputArgs, hash: bool) -> LoadOptions {
         format: input.format.clone(),
         limit: input.limit,
         skip_bad_lines: input.skip_bad_lines,
+        tags: input.tags,
         hash,
         ..LoadOptions::default()
     }

@@ -12,7 +12,9 @@ mod destage;
 pub(crate) mod destage_bin;
 mod diskmon;
 mod disksim;
+mod file_ops;
 mod fio;
+mod fs_capture;
 mod msr;
 mod oracle_general;
 mod replayer;
@@ -26,6 +28,7 @@ use destage_types::RequestBatch;
 
 use crate::error::{BadLine, TraceError, shown};
 use crate::input::{BOM, Input};
+use crate::tags::TagSet;
 use crate::volume::VolumeName;
 
 pub use blkparse::BlkEvent;
@@ -45,6 +48,8 @@ pub const FORMATS: &[&FormatInfo] = &[
     &replayer::INFO,
     &blkparse::INFO,
     &fio::INFO,
+    &fs_capture::INFO,
+    &file_ops::INFO,
     &vscsi::INFO,
     &diskmon::INFO,
     &oracle_general::INFO,
@@ -153,6 +158,8 @@ pub(crate) struct ReadOptions {
     pub skip_bad_lines: bool,
     /// The event of `blkparse` that counts as a request.
     pub event: BlkEvent,
+    /// Only requests of these kinds are wanted.
+    pub tags: Option<TagSet>,
 }
 
 /// What a reader counts.

@@ -1,0 +1,100 @@
+//! Captures of real file systems through the whole program; they are looked for in the folder
+//! `fs` of `DESTAGE_TRACES`. The figures were measured independently of this program.
+
+mod common;
+
+use common::{Bench, Done};
+use std::path::PathBuf;
+
+fn capture(name: &str) -> Option<PathBuf> {
+    let Some(dir) = std::env::var_os("DESTAGE_TRACES") else {
+        eprintln!("SKIPPED: DESTAGE_TRACES is not set");
+        return None;
+    };
+    let path = PathBuf::from(dir).join("fs").join(name);
+    if !path.exists() {
+        eprintln!("SKIPPED: {} is not there", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+const SCHEMES: [&str; 4] = ["lru", "cac(lru)", "arc", "cac(arc)"];
+
+/// Runs the four schemes of the paper over the data blocks of a capture.
+fn run(name: &str) -> Option<Done> {
+    let path = capture(name)?;
+    let mut args = vec!["run", path.to_str().unwrap(), "--tags", "data"];
+    args.extend([
+        "--device",
+        "cac-128g",
+        "--cache",
+        "16MiB",
+        "--format-out",
+        "jsonl",
+    ]);
+    args.extend(SCHEMES.iter().flat_map(|scheme| ["--scheme", scheme]));
+    Some(Bench::new().destage(&args).ok())
+}
+
+/// Write-hit ratios in percent with one digit, as the lab measured them.
+fn write_hits(done: &Done) -> Vec<String> {
+    let ratio = |r: &serde_json::Value| r["ratios"]["write_page_hit_ratio"].as_f64().unwrap();
+    let records = done.records();
+    records
+        .iter()
+        .map(|r| format!("{:.1}", 100.0 * ratio(r)))
+        .collect()
+}
+
+#[test]
+fn cac_gives_a_log_structured_file_system_the_hits_of_one_in_place() {
+    let Some(f2fs) = run("f2fs-prxy-lfs-fdatasync.csv.zst") else {
+        return;
+    };
+    assert_eq!(write_hits(&f2fs), ["0.0", "93.4", "0.0", "93.4"]);
+    assert!(!f2fs.stderr.contains("old address"), "{}", f2fs.stderr);
+    let ext4 = run("ext4-prxy-fdatasync.csv.zst").expect("the captures stand together");
+    assert_eq!(write_hits(&ext4), ["93.4"; 4]);
+}
+
+#[test]
+fn captures_without_pairs_elsewhere_are_warned_of() {
+    let Some(ext4) = run("ext4-prxy-fdatasync.csv.zst") else {
+        return;
+    };
+    for part in [
+        "no write names an old address",
+        "import-ftrace",
+        "--host-fs lfs",
+    ] {
+        assert!(ext4.stderr.contains(part), "{}", ext4.stderr);
+    }
+    let default = run("f2fs-prxy-default-fdatasync.csv.zst").expect("the captures stand together");
+    assert_eq!(write_hits(&default), ["93.4"; 4]);
+    for part in ["the file system updates in place", "mode=lfs"] {
+        assert!(default.stderr.contains(part), "{}", default.stderr);
+    }
+}
+
+#[test]
+fn a_trace_without_pairs_is_warned_of_under_cac_only() {
+    let bench = Bench::new();
+    let trace = bench.file("t.csv", common::csv("W1 W2 W1"));
+    let trace = trace.to_str().unwrap();
+    let said = bench
+        .destage(&["run", trace, "--scheme", "cac(arc)"])
+        .ok()
+        .stderr;
+    assert!(
+        said.contains("no write names an old address, so cac(arc) remaps nothing"),
+        "{said}"
+    );
+    let said = bench
+        .destage(&["run", trace, "--scheme", "arc"])
+        .ok()
+        .stderr;
+    assert!(!said.contains("old address"), "{said}");
+    let wrong = bench.destage(&["run", trace, "--tags", "date"]);
+    wrong.fails(2, &["`date` is no kind of request"]);
+}

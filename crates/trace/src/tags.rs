@@ -1,0 +1,155 @@
+//! Choosing requests by what their data are to the file system that sent them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use destage_types::{Nanos, Op, RequestBatch, Tag};
+
+use crate::error::TraceError;
+use crate::format::{Counts, TraceReader};
+use crate::volume::VolumeName;
+
+/// The kinds with their names, in the order of the bits.
+const KINDS: [&str; 7] = ["data", "node", "meta", "gc", "none", "discard", "flush"];
+
+/// Kinds of requests: reads and writes by their tag, discards, flushes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TagSet(u8);
+
+impl TagSet {
+    /// Does a request with this operation and tag belong to the set?
+    pub fn has(self, op: Op, tag: Tag) -> bool {
+        let bit = match (op, tag) {
+            (Op::Trim, _) => 5,
+            (Op::Flush, _) => 6,
+            (_, Tag::Data) => 0,
+            (_, Tag::Node) => 1,
+            (_, Tag::Meta) => 2,
+            (_, Tag::Gc) => 3,
+            (_, Tag::None) => 4,
+        };
+        self.0 >> bit & 1 == 1
+    }
+
+    /// Keeps the requests of `batch` that belong to the set. The first of them arrives at 0.
+    pub fn choose(self, batch: &RequestBatch) -> RequestBatch {
+        let (mut out, mut first) = (RequestBatch::new(), None);
+        self.copy(batch, &mut first, &mut out);
+        out
+    }
+
+    fn copy(self, from: &RequestBatch, first: &mut Option<Nanos>, out: &mut RequestBatch) {
+        for request in from.iter() {
+            let mut head = *request.head;
+            if self.has(head.op, head.tag) {
+                let first = *first.get_or_insert(head.arrival);
+                head.arrival = Nanos(head.arrival.0 - first.0);
+                out.push_with(head, request.more, request.prev);
+            }
+        }
+    }
+}
+
+impl FromStr for TagSet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<TagSet, String> {
+        let mut set = 0;
+        for word in text.split(',').map(str::trim) {
+            let bit = KINDS.iter().position(|kind| *kind == word);
+            let bit = bit.ok_or_else(|| {
+                let known = KINDS.join(", ");
+                format!("`{word}` is no kind of request; allowed, joined by commas: {known}")
+            })?;
+            set |= 1 << bit;
+        }
+        Ok(TagSet(set))
+    }
+}
+
+impl fmt::Display for TagSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chosen = KINDS
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| self.0 >> i & 1 == 1);
+        let names: Vec<&str> = chosen.map(|(_, name)| *name).collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+/// Hands out those requests of another reader that belong to a set.
+pub(crate) struct Chosen {
+    reader: Box<dyn TraceReader>,
+    tags: TagSet,
+    first: Option<Nanos>,
+    scratch: RequestBatch,
+}
+
+impl Chosen {
+    pub fn new(reader: Box<dyn TraceReader>, tags: TagSet) -> Chosen {
+        Chosen {
+            reader,
+            tags,
+            first: None,
+            scratch: RequestBatch::new(),
+        }
+    }
+}
+
+impl TraceReader for Chosen {
+    fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
+        let before = out.len();
+        while out.len() - before < max {
+            self.scratch.clear();
+            let read = self
+                .reader
+                .next_batch(&mut self.scratch, max - (out.len() - before));
+            self.tags.copy(&self.scratch, &mut self.first, out);
+            if read? == 0 {
+                break;
+            }
+        }
+        Ok(out.len() - before)
+    }
+
+    fn counts(&self) -> &Counts {
+        self.reader.counts()
+    }
+
+    fn timed(&self) -> bool {
+        self.reader.timed()
+    }
+
+    fn volume(&self, stream: u32) -> Option<VolumeName> {
+        self.reader.volume(stream)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_written_as_they_are_read() {
+        for text in ["data", "data,gc", "node,meta,none,discard,flush"] {
+            assert_eq!(text.parse::<TagSet>().unwrap().to_string(), text);
+        }
+        assert_eq!("gc, data".parse::<TagSet>().unwrap().to_string(), "data,gc");
+        assert!("dat".parse::<TagSet>().unwrap_err().contains("`dat`"));
+        assert!("".parse::<TagSet>().is_err());
+    }
+
+    #[test]
+    fn discards_and_flushes_are_kinds_of_their_own() {
+        let data: TagSet = "data".parse().unwrap();
+        assert!(data.has(Op::Write, Tag::Data) && data.has(Op::Read, Tag::Data));
+        assert!(!data.has(Op::Trim, Tag::Data) && !data.has(Op::Flush, Tag::None));
+        assert!(
+            "discard"
+                .parse::<TagSet>()
+                .unwrap()
+                .has(Op::Trim, Tag::None)
+        );
+    }
+}
