@@ -64,6 +64,12 @@ macro_rules! forward {
             self.$i.full(a, v)
         }
     };
+    (@ $i:tt look_ahead) => {
+        #[inline]
+        fn look_ahead(&self, lpn: Lpn) -> u64 {
+            self.$i.look_ahead(lpn)
+        }
+    };
     (@ $i:tt expect) => {
         #[inline]
         fn expect(&mut self, a: &$crate::Access, v: &$crate::View) {

@@ -3,61 +3,8 @@
 //! The cache core (crate `sim`) owns and changes a [`Frames`]; schemes see it read-only through
 //! [`crate::View`].
 
+use crate::lpn_index::LpnIndex;
 use destage_types::{Lpn, PageSize, SectorMask, Slot};
-
-/// LPN -> slot without hashing: a directory of chunks that are allocated on first touch.
-///
-/// An entry counts only while the frame it names holds that page, so that nothing needs to be
-/// written here when a page leaves: the entry of a page that leaves is far away in memory, and
-/// processors write in order.
-#[derive(Clone, Debug)]
-struct LpnIndex {
-    /// Chunk number of `lpn >> CHUNK_SHIFT`; 0 is the chunk that stays empty for ever.
-    directory: Vec<u32>,
-    slots: Vec<Slot>,
-}
-
-const CHUNK_SHIFT: u32 = 11;
-const CHUNK: usize = 1 << CHUNK_SHIFT;
-
-impl LpnIndex {
-    fn new() -> LpnIndex {
-        LpnIndex {
-            directory: Vec::new(),
-            slots: vec![Slot::NONE; CHUNK],
-        }
-    }
-
-    #[inline]
-    fn get(&self, lpn: Lpn) -> Slot {
-        let chunk = match self.directory.get((lpn.0 >> CHUNK_SHIFT) as usize) {
-            Some(&chunk) => chunk as usize,
-            None => 0,
-        };
-        self.slots[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))]
-    }
-
-    #[inline]
-    fn set(&mut self, lpn: Lpn, slot: Slot) {
-        let at = (lpn.0 >> CHUNK_SHIFT) as usize;
-        let chunk = match self.directory.get(at) {
-            Some(&chunk) if chunk != 0 => chunk as usize,
-            _ => self.touch(at),
-        };
-        self.slots[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))] = slot;
-    }
-
-    #[cold]
-    fn touch(&mut self, at: usize) -> usize {
-        if at >= self.directory.len() {
-            self.directory.resize(at + 1, 0);
-        }
-        let chunk = self.slots.len() / CHUNK;
-        self.slots.resize(self.slots.len() + CHUNK, Slot::NONE);
-        self.directory[at] = u32::try_from(chunk).expect("more than 2^32 chunks of pages touched");
-        chunk
-    }
-}
 
 /// What a frame holds: an LPN in the lower bits, flags in the upper ones, so that one load finds
 /// both. Addresses count bytes in 64 bits and pages have at least 2^9, so 55 bits hold any LPN.
@@ -121,6 +68,7 @@ pub enum Trimmed {
 pub struct Frames {
     page: PageSize,
     full: SectorMask,
+    /// Slot of a page. An entry counts only while the frame it names holds that page.
     index: LpnIndex,
     frames: Vec<Frame>,
     /// Masks of pages that are not wholly valid or dirty; the common case needs the flags alone.
@@ -171,23 +119,21 @@ impl Frames {
     /// The frame that holds page `lpn`, if it is cached.
     #[inline]
     pub fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
-        let slot = self.index.get(lpn);
+        let slot = Slot(self.index.get(lpn));
         let frame = self.frames.get(slot.index())?;
         frame.holds(lpn).then_some(slot)
     }
 
-    /// Looks all these pages up and does nothing with the answers: what is known of them is in the
-    /// processor's cache afterwards. Nothing here branches on what is found: a branch that is
-    /// guessed wrong would wait for the memory, and all lookups behind it too.
+    /// Looks page `lpn` up for the sake of the processor's cache, which has what is known of it
+    /// afterwards. The number it returns means nothing; it must be used, so that the lookup is not
+    /// left out. Nothing here branches on what is found: a branch that is guessed wrong would wait
+    /// for the memory, and all lookups behind it too.
     #[inline]
-    pub fn look_ahead(&self, lpns: impl Iterator<Item = Lpn>) {
+    pub fn look_ahead(&self, lpn: Lpn) -> u64 {
         let Some(last) = self.frames.len().checked_sub(1) else {
-            return;
+            return 0;
         };
-        let all = lpns.fold(0, |all, lpn| {
-            all ^ self.frames[self.index.get(lpn).index().min(last)].0
-        });
-        std::hint::black_box(all);
+        self.frames[(self.index.get(lpn) as usize).min(last)].0
     }
 
     /// Page in frame `slot`. Meaningless for a free frame.
@@ -262,7 +208,7 @@ impl Frames {
             .free
             .pop()
             .expect("room was made before a page is inserted");
-        self.index.set(lpn, slot);
+        self.index.set(lpn, slot.0);
         let flags = if mask == self.full {
             USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 }
         } else {
@@ -329,7 +275,7 @@ impl Frames {
     /// The page in `slot` is page `to` from now on (CAC's remap). Page `to` must not be cached.
     pub fn rekey(&mut self, slot: Slot, to: Lpn) {
         debug_assert!(self.slot_of(to).is_none());
-        self.index.set(to, slot);
+        self.index.set(to, slot.0);
         let frame = &mut self.frames[slot.index()];
         *frame = Frame::new(to, frame.flags());
     }

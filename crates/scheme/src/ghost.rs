@@ -1,23 +1,28 @@
 //! History of pages that are not cached any more: ordered lists of LPNs with a lookup by LPN.
 
 use crate::list::ListArena;
+use crate::lpn_index::LpnIndex;
 use destage_types::Lpn;
 
 /// One or more ordered lists of absent pages ("ghosts") that share one lookup table.
 ///
-/// A page is in at most one of the lists. All operations are O(1). The table takes 64 B for
-/// 2 to 4 entries; memory is allocated for `capacity` entries at once and
-/// grows (amortised) only if more are pushed.
+/// A page is in at most one of the lists. All operations are O(1) and without hashing. Memory is
+/// allocated for `capacity` entries at once (21 B each) and grows (amortised) only if more are
+/// pushed; the lookup takes 4 B per page of every neighbourhood of 2,048 pages that ever had a
+/// ghost.
 #[derive(Clone, Debug)]
 pub struct GhostLists {
     lists: ListArena,
+    /// Page of each node; `NO_PAGE` for a node in no list.
     lpn: Vec<Lpn>,
     of: Vec<u8>,
     free: Vec<u32>,
-    table: Table,
-    /// Ghosts that nodes and table have room for.
-    room: usize,
+    /// Node of a page. An entry counts only while that node has the page.
+    index: LpnIndex,
 }
+
+/// No LPN: addresses count bytes in 64 bits.
+const NO_PAGE: Lpn = Lpn(u64::MAX);
 
 /// Where a ghost is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,32 +36,33 @@ pub struct Ghost {
 impl GhostLists {
     /// `lists` empty lists with room for `capacity` ghosts in all.
     pub fn new(capacity: usize, lists: usize) -> GhostLists {
-        GhostLists::with_usual(capacity, capacity, lists)
-    }
-
-    /// As [`GhostLists::new`], for at most `capacity` ghosts of which seldom more than `usual`
-    /// exist: the table stays small, and so in the processor's caches, until there are more.
-    /// Growing it then takes no further allocation.
-    pub fn with_usual(capacity: usize, usual: usize, lists: usize) -> GhostLists {
-        let room = usual.min(capacity);
         GhostLists {
             lists: ListArena::new(capacity, lists),
-            lpn: vec![Lpn(0); capacity],
+            lpn: vec![NO_PAGE; capacity],
             of: vec![0; capacity],
             free: (0..capacity as u32).rev().collect(),
-            table: Table::reserved(room, capacity),
-            room,
+            index: LpnIndex::new(),
         }
     }
 
     /// The ghost of page `lpn`, if there is one.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<Ghost> {
-        let node = self.table.get(lpn, &self.lpn)?;
-        Some(Ghost {
+        let node = self.index.get(lpn);
+        let held = self.lpn.get(node as usize) == Some(&lpn);
+        held.then(|| Ghost {
             node,
             list: self.of[node as usize] as usize,
         })
+    }
+
+    /// Brings what [`GhostLists::find`] reads close, see [`crate::Frames::look_ahead`].
+    #[inline]
+    pub fn look_ahead(&self, lpn: Lpn) -> u64 {
+        let Some(last) = self.lpn.len().checked_sub(1) else {
+            return 0;
+        };
+        self.lpn[(self.index.get(lpn) as usize).min(last)].0
     }
 
     /// Remembers page `lpn`, of which there is no ghost yet, as the newest of `list`. Returns
@@ -80,20 +86,20 @@ impl GhostLists {
     #[inline]
     fn enter(&mut self, list: usize, lpn: Lpn) -> u32 {
         debug_assert!(self.find(lpn).is_none());
-        if self.lpn.len() - self.free.len() >= self.room {
+        if self.free.is_empty() {
             self.grow();
         }
         let node = self.free.pop().expect("grow adds free nodes");
         self.lpn[node as usize] = lpn;
         self.of[node as usize] = list as u8;
-        self.table.insert(lpn, node);
+        self.index.set(lpn, node);
         node
     }
 
     /// Forgets a ghost.
     #[inline]
     pub fn remove(&mut self, ghost: Ghost) {
-        self.table.remove(self.lpn[ghost.node as usize], ghost.node);
+        self.lpn[ghost.node as usize] = NO_PAGE;
         self.lists.unlink(ghost.list, ghost.node);
         self.free.push(ghost.node);
     }
@@ -123,9 +129,8 @@ impl GhostLists {
             return false;
         };
         debug_assert!(self.find(to).is_none());
-        self.table.remove(from, ghost.node);
         self.lpn[ghost.node as usize] = to;
-        self.table.insert(to, ghost.node);
+        self.index.set(to, ghost.node);
         true
     }
 
@@ -178,159 +183,11 @@ impl GhostLists {
     #[cold]
     fn grow(&mut self) {
         let old = self.lpn.len();
-        if self.free.is_empty() {
-            let more = old.max(16);
-            self.lists.grow(more);
-            self.lpn.resize(old + more, Lpn(0));
-            self.of.resize(old + more, 0);
-            self.free.extend((old as u32..(old + more) as u32).rev());
-        }
-        self.room = self.lpn.len();
-        self.table.clear_for(self.room);
-        for list in 0..self.lists.lists() {
-            for node in self.lists.from_head(list) {
-                self.table.insert(self.lpn[node as usize], node);
-            }
-        }
-    }
-}
-
-/// LPN -> node: buckets of one cache line, searched without branches; a node goes to the first
-/// bucket with a free lane from its home on.
-///
-/// A lane holds the hash, so that an LPN is compared only when it is almost surely the right one.
-/// The last lane counts the nodes that passed the bucket because it was full: searches go on to
-/// the next bucket only where that is not zero, so removal moves nothing.
-#[derive(Clone, Debug)]
-pub(crate) struct Table {
-    buckets: Vec<Bucket>,
-    mask: u32,
-}
-
-/// Entries of a bucket.
-const LANES: usize = 7;
-/// Index of the counter.
-const PASSED: usize = LANES;
-
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Bucket {
-    /// Hashes, 0 for a free lane; the count of passed nodes.
-    hash: [u32; LANES + 1],
-    node: [u32; LANES + 1],
-}
-
-const EMPTY: Bucket = Bucket {
-    hash: [0; LANES + 1],
-    node: [0; LANES + 1],
-};
-
-/// Bit i says whether lane i is `wanted`.
-#[inline]
-fn lanes(of: &[u32; LANES + 1], wanted: u32) -> u32 {
-    let mut found = 0;
-    for (i, lane) in of.iter().enumerate() {
-        found |= u32::from(*lane == wanted) << i;
-    }
-    found & ((1 << LANES) - 1)
-}
-
-/// High half of a multiplication by 2^64 / golden ratio: good enough for page numbers, cheap.
-/// Never 0.
-#[inline]
-fn hash(lpn: Lpn) -> u32 {
-    let x = (lpn.0 ^ (lpn.0 >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (x >> 32) as u32 | 1 << 31
-}
-
-impl Table {
-    /// A table for up to `capacity` nodes.
-    pub(crate) fn new(capacity: usize) -> Table {
-        Table::reserved(capacity, capacity)
-    }
-
-    /// A table for up to `capacity` nodes that can be cleared for up to `most` without an
-    /// allocation.
-    fn reserved(capacity: usize, most: usize) -> Table {
-        let mut table = Table {
-            buckets: Vec::with_capacity(Table::size(most)),
-            mask: 0,
-        };
-        table.clear_for(capacity);
-        table
-    }
-
-    /// Removes everything and makes room for up to `capacity` nodes.
-    fn clear_for(&mut self, capacity: usize) {
-        let size = Table::size(capacity);
-        self.mask = u32::try_from(size - 1).expect("a ghost table has at most 2^32 buckets");
-        self.buckets.clear();
-        self.buckets.resize(size, EMPTY);
-    }
-
-    /// Buckets for `capacity` nodes: 64/15 nodes to a bucket at most, so that one node more than
-    /// a power of two does not double the table, and few buckets are ever full.
-    fn size(capacity: usize) -> usize {
-        (15 * capacity.max(1)).div_ceil(64).next_power_of_two()
-    }
-
-    /// Node of `lpn`, whose LPNs stand in `lpns` by node.
-    #[inline]
-    pub(crate) fn get(&self, lpn: Lpn, lpns: &[Lpn]) -> Option<u32> {
-        let hash = hash(lpn);
-        let mut at = hash & self.mask;
-        loop {
-            let bucket = &self.buckets[at as usize];
-            let mut found = lanes(&bucket.hash, hash);
-            while found != 0 {
-                let node = bucket.node[found.trailing_zeros() as usize];
-                if lpns[node as usize] == lpn {
-                    return Some(node);
-                }
-                found &= found - 1;
-            }
-            if bucket.hash[PASSED] == 0 {
-                return None;
-            }
-            at = (at + 1) & self.mask;
-        }
-    }
-
-    /// Enters `lpn`, which must not be in the table.
-    #[inline]
-    pub(crate) fn insert(&mut self, lpn: Lpn, node: u32) {
-        let hash = hash(lpn);
-        let mut at = hash & self.mask;
-        loop {
-            let bucket = &mut self.buckets[at as usize];
-            let free = lanes(&bucket.hash, 0);
-            if free != 0 {
-                let lane = free.trailing_zeros() as usize;
-                bucket.hash[lane] = hash;
-                bucket.node[lane] = node;
-                return;
-            }
-            bucket.hash[PASSED] += 1;
-            at = (at + 1) & self.mask;
-        }
-    }
-
-    /// Removes `lpn`, which must be in the table as `node`.
-    #[inline]
-    pub(crate) fn remove(&mut self, lpn: Lpn, node: u32) {
-        let hash = hash(lpn);
-        let mut at = hash & self.mask;
-        loop {
-            let bucket = &mut self.buckets[at as usize];
-            let found = lanes(&bucket.hash, hash) & lanes(&bucket.node, node);
-            if found != 0 {
-                bucket.hash[found.trailing_zeros() as usize] = 0;
-                return;
-            }
-            debug_assert!(bucket.hash[PASSED] > 0, "{lpn} is not in the table");
-            bucket.hash[PASSED] -= 1;
-            at = (at + 1) & self.mask;
-        }
+        let more = old.max(16);
+        self.lists.grow(more);
+        self.lpn.resize(old + more, NO_PAGE);
+        self.of.resize(old + more, 0);
+        self.free.extend((old as u32..(old + more) as u32).rev());
     }
 }
 

@@ -14,6 +14,7 @@ pub mod ghost;
 pub mod info;
 pub mod leaf;
 pub mod list;
+mod lpn_index;
 #[cfg(test)]
 mod mini;
 pub mod notes;
@@ -22,6 +23,7 @@ pub mod rng;
 pub mod scheme;
 #[cfg(feature = "conformance")]
 pub mod state;
+mod table;
 #[cfg(test)]
 mod testing;
 pub mod view;

@@ -246,6 +246,13 @@ pub trait Scheme {
     /// dirty sectors); `v.frames` says so already.
     fn cleaned(&mut self, _slots: &[Slot], _v: &View) {}
 
+    /// Brings what the scheme knows of page `lpn`, which is accessed soon, into the processor's
+    /// cache by reading it. What it returns means nothing, but must be used. Schemes with large
+    /// histories look there; nothing may change.
+    fn look_ahead(&self, _lpn: Lpn) -> u64 {
+        0
+    }
+
     /// Forget the history of page `lpn`, which is not cached.
     fn forget(&mut self, _lpn: Lpn, _v: &View) {}
 
@@ -327,7 +334,7 @@ pub trait Scheme {
 pub struct Boxed(pub Box<dyn Scheme + Send>);
 
 impl Scheme for Boxed {
-    forward!(0: rename_plan tracks_updates rename request request_done admit_request admit_page
+    forward!(0: look_ahead rename_plan tracks_updates rename request request_done admit_request admit_page
         admit_read full expect insert touch foresee remove cleaned forget size victim candidates
         next_group flush_candidates background cancels measures conformance);
 }

@@ -52,7 +52,7 @@ impl Arc {
         Arc {
             lists: ListArena::new(slots, 2),
             of: vec![0; slots],
-            ghosts: GhostLists::with_usual(2 * capacity + 1, capacity + 1, 2),
+            ghosts: GhostLists::new(2 * capacity + 1, 2),
             capacity,
             p: 0.0,
             coming: NEW,
@@ -86,6 +86,11 @@ impl Build for Arc {
 impl Scheme for Arc {
     fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
         slot.is_some() || self.ghosts.rename(from, to)
+    }
+
+    #[inline]
+    fn look_ahead(&self, lpn: Lpn) -> u64 {
+        self.ghosts.look_ahead(lpn)
     }
 
     #[inline]

@@ -182,7 +182,7 @@ impl<S: Build> Build for Prober<S> {
 }
 
 impl<S: Scheme> Scheme for Prober<S> {
-    forward!(inner: rename_plan tracks_updates admit_read full foresee forget next_group background
+    forward!(inner: look_ahead rename_plan tracks_updates admit_read full foresee forget next_group background
         cancels list_pages);
 
     fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {

@@ -142,6 +142,11 @@ impl Scheme for Lirs {
     }
 
     #[inline]
+    fn look_ahead(&self, lpn: Lpn) -> u64 {
+        body!(self.look_ahead(lpn))
+    }
+
+    #[inline]
     fn insert(&mut self, slot: Slot, a: &Access, _v: &View) {
         self.last = a.lpn;
         body!(mut self.insert(slot, a.lpn));

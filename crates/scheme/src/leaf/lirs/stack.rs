@@ -109,6 +109,11 @@ impl Stack {
     }
 
     #[inline]
+    pub(super) fn look_ahead(&self, lpn: Lpn) -> u64 {
+        self.gone.look_ahead(lpn)
+    }
+
+    #[inline]
     pub(super) fn insert(&mut self, slot: Slot, lpn: Lpn) {
         if let Some(ghost) = self.gone.find(lpn) {
             self.gone.remove(ghost);

@@ -49,6 +49,11 @@ impl TwoQueue {
     }
 
     #[inline]
+    pub(super) fn look_ahead(&self, lpn: Lpn) -> u64 {
+        self.past.look_ahead(lpn)
+    }
+
+    #[inline]
     pub(super) fn insert(&mut self, slot: Slot, lpn: Lpn) {
         if self.past.forget(lpn).is_some() {
             self.push_hot(slot);

@@ -1,7 +1,7 @@
 //! The address remapping table: current block -> old address, with the way back.
 
 use super::Pair;
-use crate::ghost::Table;
+use crate::table::Table;
 use destage_types::{Lpn, Slot};
 
 /// No entry, or the end of a chain.

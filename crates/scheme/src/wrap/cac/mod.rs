@@ -123,7 +123,7 @@ impl<S: Build> Build for Cac<S> {
 }
 
 impl<S: Scheme> Scheme for Cac<S> {
-    forward!(inner: admit_request admit_page full expect insert touch foresee cleaned size victim
+    forward!(inner: look_ahead admit_request admit_page full expect insert touch foresee cleaned size victim
         candidates next_group flush_candidates background cancels list_pages);
 
     #[inline]
