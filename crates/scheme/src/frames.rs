@@ -3,7 +3,7 @@
 //! The cache core (crate `sim`) owns and changes a [`Frames`]; schemes see it read-only through
 //! [`crate::View`].
 
-use crate::lpn_index::LpnIndex;
+use crate::sparse::Sparse;
 use destage_types::{Lpn, PageSize, SectorMask, Slot};
 
 /// What a frame holds: an LPN in the lower bits, flags in the upper ones, so that one load finds
@@ -69,7 +69,7 @@ pub struct Frames {
     page: PageSize,
     full: SectorMask,
     /// Slot of a page. An entry counts only while the frame it names holds that page.
-    index: LpnIndex,
+    index: Sparse<u32>,
     frames: Vec<Frame>,
     /// Masks of pages that are not wholly valid or dirty; the common case needs the flags alone.
     valid: Vec<SectorMask>,
@@ -84,7 +84,7 @@ impl Frames {
         Frames {
             page,
             full: page.full_mask(),
-            index: LpnIndex::new(),
+            index: Sparse::new(u32::MAX),
             frames: vec![Frame::FREE; n],
             valid: vec![SectorMask::EMPTY; n],
             dirty: vec![SectorMask::EMPTY; n],
@@ -119,7 +119,7 @@ impl Frames {
     /// The frame that holds page `lpn`, if it is cached.
     #[inline]
     pub fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
-        let slot = Slot(self.index.get(lpn));
+        let slot = Slot(self.index.get(lpn.0));
         let frame = self.frames.get(slot.index())?;
         frame.holds(lpn).then_some(slot)
     }
@@ -133,7 +133,7 @@ impl Frames {
         let Some(last) = self.frames.len().checked_sub(1) else {
             return 0;
         };
-        self.frames[(self.index.get(lpn) as usize).min(last)].0
+        self.frames[(self.index.get(lpn.0) as usize).min(last)].0
     }
 
     /// Page in frame `slot`. Meaningless for a free frame.
@@ -208,7 +208,7 @@ impl Frames {
             .free
             .pop()
             .expect("room was made before a page is inserted");
-        self.index.set(lpn, slot.0);
+        *self.index.at(lpn.0) = slot.0;
         let flags = if mask == self.full {
             USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 }
         } else {
@@ -275,7 +275,7 @@ impl Frames {
     /// The page in `slot` is page `to` from now on (CAC's remap). Page `to` must not be cached.
     pub fn rekey(&mut self, slot: Slot, to: Lpn) {
         debug_assert!(self.slot_of(to).is_none());
-        self.index.set(to, slot.0);
+        *self.index.at(to.0) = slot.0;
         let frame = &mut self.frames[slot.index()];
         *frame = Frame::new(to, frame.flags());
     }

@@ -1,7 +1,7 @@
 //! History of pages that are not cached any more: ordered lists of LPNs with a lookup by LPN.
 
 use crate::list::ListArena;
-use crate::lpn_index::LpnIndex;
+use crate::sparse::Sparse;
 use destage_types::Lpn;
 
 /// One or more ordered lists of absent pages ("ghosts") that share one lookup table.
@@ -18,7 +18,7 @@ pub struct GhostLists {
     of: Vec<u8>,
     free: Vec<u32>,
     /// Node of a page. An entry counts only while that node has the page.
-    index: LpnIndex,
+    index: Sparse<u32>,
 }
 
 /// No LPN: addresses count bytes in 64 bits.
@@ -41,14 +41,14 @@ impl GhostLists {
             lpn: vec![NO_PAGE; capacity],
             of: vec![0; capacity],
             free: (0..capacity as u32).rev().collect(),
-            index: LpnIndex::new(),
+            index: Sparse::new(u32::MAX),
         }
     }
 
     /// The ghost of page `lpn`, if there is one.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<Ghost> {
-        let node = self.index.get(lpn);
+        let node = self.index.get(lpn.0);
         let held = self.lpn.get(node as usize) == Some(&lpn);
         held.then(|| Ghost {
             node,
@@ -62,7 +62,7 @@ impl GhostLists {
         let Some(last) = self.lpn.len().checked_sub(1) else {
             return 0;
         };
-        self.lpn[(self.index.get(lpn) as usize).min(last)].0
+        self.lpn[(self.index.get(lpn.0) as usize).min(last)].0
     }
 
     /// Remembers page `lpn`, of which there is no ghost yet, as the newest of `list`. Returns
@@ -92,7 +92,7 @@ impl GhostLists {
         let node = self.free.pop().expect("grow adds free nodes");
         self.lpn[node as usize] = lpn;
         self.of[node as usize] = list as u8;
-        self.index.set(lpn, node);
+        *self.index.at(lpn.0) = node;
         node
     }
 
@@ -130,7 +130,7 @@ impl GhostLists {
         };
         debug_assert!(self.find(to).is_none());
         self.lpn[ghost.node as usize] = to;
-        self.index.set(to, ghost.node);
+        *self.index.at(to.0) = ghost.node;
         true
     }
 

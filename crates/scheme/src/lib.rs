@@ -14,13 +14,14 @@ pub mod ghost;
 pub mod info;
 pub mod leaf;
 pub mod list;
-mod lpn_index;
+
 #[cfg(test)]
 mod mini;
 pub mod notes;
 pub mod registry;
 pub mod rng;
 pub mod scheme;
+mod sparse;
 #[cfg(feature = "conformance")]
 pub mod state;
 mod table;

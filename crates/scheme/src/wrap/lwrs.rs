@@ -5,14 +5,12 @@
 //! their last write. A set is large if it is longer than `ssp`, so no flag is needed: a node never
 //! changes its length.
 //!
-//! Cost: O(log rip) comparisons a write; nodes stand in sorted blocks of about sqrt(rip) entries,
-//! so that a search touches few cache lines and an insertion moves less than one block. Outdated
-//! nodes count as absent at once and are swept out every `rip`/4 writes: a few steps a write,
-//! where finding each of them when it is due would cost a search. Nothing is allocated after
-//! construction unless more nodes than min(rip, 2^20) are held (a request of several extents adds
-//! several).
+//! Cost: O(1) a write and 64 sectors of it (`sets`), however long the window is. Outdated nodes go
+//! when a write makes them so. Nothing is allocated once every part of the address space that is
+//! written was written once, unless more nodes than min(rip, 2^20) are held (a request of several
+//! extents adds several).
 
-use super::blocks::Blocks;
+use super::sets::Sets;
 
 /// Bytes of a node (Prober, section 3.1).
 pub(crate) const LWRS_NODE_BYTES: u64 = 16;
@@ -55,26 +53,18 @@ pub struct Lwrs {
     ssp: u64,
     window: u64,
     asn: u64,
-    /// Serial number of the last write: only writes delete nodes.
-    written: u64,
-    sets: Blocks,
-    /// Writes until outdated nodes are swept out.
-    sweep_in: u64,
+    sets: Sets,
 }
 
 impl Lwrs {
     /// Sets longer than `ssp` sectors are large; a node is outdated when it is `window` serial
     /// numbers old (`rip`, or `rip + 1` under `rip_cmp=gt`).
     pub fn new(ssp: u64, window: u64) -> Lwrs {
-        let nodes = window.min(ROOM) as usize;
         Lwrs {
             ssp,
             window,
             asn: 0,
-            written: 0,
-            // A request of several extents adds a node for each of them.
-            sets: Blocks::new((nodes + nodes / 4 + 1).max(64)),
-            sweep_in: window / 4,
+            sets: Sets::new(window.min(ROOM) as usize + 1),
         }
     }
 
@@ -96,22 +86,12 @@ impl Lwrs {
         self.asn += 1;
     }
 
-    /// A write request begins. Its extents follow with [`Lwrs::write`].
+    /// A write request begins. Its extents follow with [`Lwrs::write`]. Only writes delete nodes.
     #[inline]
     pub fn begin(&mut self) {
         self.asn += 1;
-        self.written = self.asn;
-        match self.sweep_in.checked_sub(1) {
-            Some(left) => self.sweep_in = left,
-            None => self.sweep(),
-        }
-    }
-
-    #[cold]
-    fn sweep(&mut self) {
         let (asn, window) = (self.asn, self.window);
-        self.sets.retain(|old| asn - old < window);
-        self.sweep_in = window / 4;
+        self.sets.expire(|old| asn - old >= window);
     }
 
     /// Sectors `first..=last` are written by the request that began last.
@@ -119,69 +99,46 @@ impl Lwrs {
     /// Nodes that overlap them are forgotten whole (PR-3), adjacent ones are merged.
     #[inline]
     pub fn write(&mut self, first: u64, last: u64) -> Grown {
-        let asn = self.asn;
-        let mut new = Set { first, last, asn };
-        let mut parts = [None; 2];
-        let below = self.sets.last_up_to(last.saturating_add(1));
-        let (mut at, mut replaced) = (below, None);
-        while let Some(node) = at {
-            let old = self.sets.get(node);
-            if old.last.saturating_add(1) < first {
-                break;
-            }
-            // Kept until the place of the new node is known; of two the later one can go.
-            if let Some(other) = replaced.replace(node) {
-                self.sets.remove(other);
-                replaced = self.sets.last_up_to(old.first);
-            }
-            if !self.is_held(&old) {
-                // Absent, but nothing may stand next to the new node.
-            } else if old.last.saturating_add(1) == first {
-                new.first = old.first;
-                parts[0] = Some((old.first, old.last));
-            } else if last.saturating_add(1) == old.first {
-                new.last = old.last;
-                parts[1] = Some((old.first, old.last));
-            }
-            at = replaced.and_then(|node| self.sets.before(node));
-        }
-        match (replaced, below) {
-            (Some(node), _) => self.sets.replace(node, new),
-            (None, Some(below)) => self.sets.insert_behind(below, new),
-            (None, None) => self.sets.insert(new),
-        }
+        let (new, parts) = self.sets.write(first, last, self.asn);
         self.grown(new, parts)
     }
 
+    /// Brings what is known of the surroundings of `sector` close, see
+    /// [`crate::Frames::look_ahead`].
     #[inline]
-    fn grown(&self, new: Set, parts: [Option<(u64, u64)>; 2]) -> Grown {
+    pub fn look_ahead(&self, sector: u64) -> u64 {
+        self.sets.look_ahead(sector)
+    }
+
+    #[inline]
+    fn grown(&self, new: Set, parts: [Option<Set>; 2]) -> Grown {
         let large = new.sectors() > self.ssp;
-        let first_time = |p: Option<(u64, u64)>| p.filter(|(a, b)| large && b - a < self.ssp);
+        let first_time = |part: Option<Set>| {
+            let small = part.filter(|s| large && s.sectors() <= self.ssp)?;
+            Some((small.first, small.last))
+        };
         Grown {
             large,
             joined: parts.map(first_time),
         }
     }
 
-    /// Nodes in the queue. O(rip).
+    /// Nodes in the queue.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.sets().count()
+        self.sets.len()
     }
 
     /// Is the queue empty?
     pub fn is_empty(&self) -> bool {
-        self.sets().next().is_none()
+        self.sets.len() == 0
     }
 
-    /// Was the node not outdated when the last write began?
-    #[inline]
-    fn is_held(&self, set: &Set) -> bool {
-        self.written - set.asn < self.window
-    }
-
-    /// The nodes by ascending sector.
-    pub fn sets(&self) -> impl Iterator<Item = Set> + '_ {
-        self.sets.iter().filter(|s| self.is_held(s))
+    /// The nodes by ascending sector. O(n log n), for printing and tests.
+    pub fn sets(&self) -> impl Iterator<Item = Set> {
+        let mut sets: Vec<Set> = self.sets.iter().collect();
+        sets.sort_unstable_by_key(|s| s.first);
+        sets.into_iter()
     }
 
     /// `(asn,first,last)` of every node, large ones with `,L`, as the worked examples print them.
@@ -298,8 +255,7 @@ mod tests {
     fn memory_is_bounded_by_construction() {
         let rip = 3000;
         let mut queue = Lwrs::new(256, rip);
-        let room = |q: &Lwrs| q.sets.room();
-        let before = room(&queue);
+        let before = queue.sets.room();
         let mut rng = crate::rng::SplitMix64::new(5);
         for i in 0..200_000u64 {
             queue.begin();
@@ -308,19 +264,20 @@ mod tests {
             let first = base + rng.next_u64() % 60_000;
             queue.write(first, first + rng.next_u64() % 8);
         }
-        assert_eq!(room(&queue), before);
+        assert_eq!(queue.sets.room(), before);
     }
 
     #[test]
     fn ends_of_the_address_space() {
+        // The last sector of the largest trace that readers accept.
+        let end = (1u64 << 39) - 1;
         let mut queue = Lwrs::new(8, 4);
         queue.begin();
-        queue.write(u64::MAX - 3, u64::MAX);
+        queue.write(end - 3, end);
         queue.begin();
         queue.write(0, 3);
         queue.begin();
-        assert!(queue.write(u64::MAX - 12, u64::MAX - 4).large);
-        assert_eq!(queue.len(), 2);
+        assert!(queue.write(end - 12, end - 4).large);
         let lengths: Vec<u64> = queue.sets().map(|s| s.sectors()).collect();
         assert_eq!(lengths, [4, 13]);
     }

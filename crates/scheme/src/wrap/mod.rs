@@ -1,7 +1,6 @@
 //! Layers around another scheme.
 
 mod awb;
-mod blocks;
 mod cac;
 mod ecr;
 mod gcar;
@@ -10,6 +9,7 @@ mod lwrs;
 mod prober;
 mod procache;
 mod recency;
+mod sets;
 
 pub use awb::{Awb, AwbOptions, CancelOn, Partial};
 pub use cac::{Cac, CacParams};

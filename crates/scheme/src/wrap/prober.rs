@@ -36,6 +36,7 @@ pub struct Prober<S> {
     inner: S,
     options: ProberOptions,
     queue: Lwrs,
+    page_sectors: u32,
     ldr: Ldr,
     /// Is the request in service LWdata?
     large: bool,
@@ -65,6 +66,7 @@ impl<S: Scheme> Prober<S> {
             inner,
             options,
             queue: Lwrs::new(options.ssp, window),
+            page_sectors: env.page.sectors(),
             ldr: Ldr::new(capacity, channels),
             large: false,
             adapted: true,
@@ -182,7 +184,7 @@ impl<S: Build> Build for Prober<S> {
 }
 
 impl<S: Scheme> Scheme for Prober<S> {
-    forward!(inner: look_ahead rename_plan tracks_updates admit_read full foresee forget next_group background
+    forward!(inner: rename_plan tracks_updates admit_read full foresee forget next_group background
         cancels list_pages);
 
     fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
@@ -196,6 +198,12 @@ impl<S: Scheme> Scheme for Prober<S> {
             }
             _ => self.inner.rename(from, to, slot, v),
         }
+    }
+
+    #[inline]
+    fn look_ahead(&self, lpn: Lpn) -> u64 {
+        let sector = lpn.0 * u64::from(self.page_sectors);
+        self.queue.look_ahead(sector) ^ self.inner.look_ahead(lpn)
     }
 
     #[inline]
