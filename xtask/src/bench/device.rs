@@ -14,7 +14,7 @@ const LOADS: &[(u64, &str, &str)] = &[(1_000_000, "1 ms", "1.7"), (50_000, "50 u
 pub fn common_workload(bench: &Bench) -> Result<Vec<Table>> {
     let requests = bench.sizes.device_requests;
     let title = format!(
-        "Device: common workload, {requests} requests, 32 GiB, LRU of 32 MiB, whole process"
+        "Device: common workload, {requests} requests, 128 GiB, LRU of 32 MiB, whole process"
     );
     let head = ["mean gap", "M requests/s", "goal", "CPU s", "peak MiB"];
     let mut table = Table::new(title, &head);
