@@ -6,6 +6,7 @@ use destage_scheme::ReadAlloc;
 use destage_sim::spec::TimeScale;
 use destage_sim::{ReadFill, Warmup};
 use destage_trace::TagSet;
+use destage_trace::ftrace::DeviceSpec;
 use destage_types::{ByteSize, PageSize};
 use std::path::PathBuf;
 
@@ -199,6 +200,11 @@ pub enum TraceCommand {
         #[arg(short, long, value_name = "FILE", default_value = "-")]
         output: PathBuf,
     },
+    /// Make a trace with old addresses of kernel event text (ftrace)
+    ///
+    /// Reads the block_* and f2fs_* events of kernels 6.1 and later and joins the pages that F2FS
+    /// submits with the requests that reach the device. What was matched is said on standard error.
+    ImportFtrace(ImportArgs),
     /// Print the first requests as destage CSV
     Head {
         /// Trace file; `-` is standard input
@@ -214,6 +220,87 @@ pub enum TraceCommand {
               value_parser = clap::value_parser!(u64).range(1..))]
         requests: u64,
     },
+}
+
+/// Options of `trace import-ftrace`.
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// Files of one capture in their order, plain or compressed; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Device whose requests are wanted; repeatable, each is a stream of its own. `fs` is the
+    /// partition in the events of the file system, `start` its first sector [default: the only one]
+    #[arg(long = "device", value_name = "MAJ,MIN[:fs=MAJ,MIN][:start=SECTOR]",
+          value_parser = import_device)]
+    pub devices: Vec<DeviceSpec>,
+    /// File system of the capture [default: told by its events]
+    #[arg(long, value_name = "NAME")]
+    pub fs: Option<FsArg>,
+    /// Block events that are the requests: `block_rq_issue` or `block_bio_queue` [default: issue]
+    #[arg(long, value_name = "EVENTS")]
+    pub stream: Option<StreamArg>,
+    /// Where the blocks of a file were before the capture, as `filefrag -v` prints it; repeatable.
+    /// Needed for the first O_DIRECT write of a block
+    #[arg(long = "fiemap", value_name = "INODE=FILE", value_parser = fiemap)]
+    pub fiemaps: Vec<(u64, PathBuf)>,
+    /// Go on although the kernel lost events
+    #[arg(long)]
+    pub allow_lost: bool,
+    /// Stop at the first old address that contradicts what earlier events say
+    #[arg(long)]
+    pub strict: bool,
+    /// Count lines that are no events and go on, instead of stopping at the first one
+    #[arg(long)]
+    pub skip_bad_lines: bool,
+    /// File to write as destage CSV; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+/// `--fs` of an import.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum FsArg {
+    /// Page events tell old addresses.
+    F2fs,
+    /// Writes in place.
+    Ext4,
+}
+
+/// `--stream` of an import.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum StreamArg {
+    /// What the driver gets.
+    Issue,
+    /// What the file system sends.
+    Queue,
+}
+
+fn import_device(text: &str) -> Result<DeviceSpec, String> {
+    let mut parts = text.split(':');
+    let dev = parts.next().unwrap_or("").parse()?;
+    let mut spec = DeviceSpec {
+        dev,
+        fs: None,
+        start: None,
+    };
+    for part in parts {
+        match part.split_once('=') {
+            Some(("fs", dev)) => spec.fs = Some(dev.parse()?),
+            Some(("start", n)) if n.parse::<u64>().is_ok() => spec.start = n.parse().ok(),
+            _ => {
+                return Err(format!(
+                    "`{part}` is neither fs=MAJOR,MINOR nor start=SECTOR"
+                ));
+            }
+        }
+    }
+    Ok(spec)
+}
+
+fn fiemap(text: &str) -> Result<(u64, PathBuf), String> {
+    let pair = text.split_once('=').filter(|pair| !pair.1.is_empty());
+    pair.and_then(|(ino, file)| Some((ino.parse().ok()?, PathBuf::from(file))))
+        .ok_or_else(|| format!("`{text}` is not INODE=FILE"))
 }
 
 /// How results are written.

@@ -98,3 +98,55 @@ fn a_trace_without_pairs_is_warned_of_under_cac_only() {
     let wrong = bench.destage(&["run", trace, "--tags", "date"]);
     wrong.fails(2, &["`date` is no kind of request"]);
 }
+
+#[test]
+fn an_imported_capture_gives_the_figures_of_the_converted_one() {
+    let Some(raw) = capture("raw/f2fs-prxy-lfs-fdatasync.ftrace.zst") else {
+        return;
+    };
+    let bench = Bench::new();
+    let raw = raw.to_str().unwrap();
+    let import = bench.destage(&["trace", "import-ftrace", raw, "--strict", "-o", "f2fs.csv"]);
+    let said = import.ok().stderr;
+    for part in [
+        "data         24312 blocks: 24312 moved",
+        "check data   22697 agree, 0 contradict",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    let mut args = vec![
+        "run", "f2fs.csv", "--tags", "data", "--cache", "16MiB", "--device", "cac-128g",
+    ];
+    args.extend(["--format-out", "jsonl"]);
+    args.extend(SCHEMES.iter().flat_map(|scheme| ["--scheme", scheme]));
+    let ours = bench.destage(&args).ok();
+    let theirs = run("f2fs-prxy-lfs-fdatasync.csv.zst").expect("the captures stand together");
+    for (ours, theirs) in ours.records().iter().zip(theirs.records()) {
+        for part in ["counts", "ratios", "latency_ns"] {
+            assert_eq!(ours[part], theirs[part], "{part}");
+        }
+    }
+}
+
+#[test]
+fn text_that_is_no_capture_is_refused() {
+    let bench = Bench::new();
+    bench.file("bad.ftrace", "nothing\n");
+    let import = |args: &[&str]| {
+        let all = [&["trace", "import-ftrace", "bad.ftrace"], args].concat();
+        bench.destage(&all)
+    };
+    import(&[]).fails(
+        2,
+        &[
+            "bad.ftrace: line 1: `nothing` is no event",
+            "--skip-bad-lines",
+        ],
+    );
+    import(&["--device", "8"]).fails(2, &["`8` is no device"]);
+    import(&["--device", "8,0:at=1"]).fails(2, &["`at=1` is neither fs="]);
+    import(&["--fiemap", "x"]).fails(2, &["`x` is not INODE=FILE"]);
+    bench.file("lost.ftrace", "CPU:0 [LOST 7 EVENTS]\n");
+    let lost = bench.destage(&["trace", "import-ftrace", "lost.ftrace"]);
+    lost.fails(2, &["the kernel lost 7 events", "--allow-lost"]);
+}

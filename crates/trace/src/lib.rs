@@ -25,6 +25,7 @@ mod error;
 mod extent;
 mod fields;
 pub mod format;
+pub mod ftrace;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod hash;

@@ -1,5 +1,6 @@
 //! `destage trace`: looking at traces and converting them.
 
+mod import;
 mod info;
 
 use crate::args::{InputArgs, TraceArgs, TraceCommand};
@@ -31,6 +32,7 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
             input,
             output,
         } => convert(trace, &options(input, false), output),
+        TraceCommand::ImportFtrace(args) => import::run(args),
         TraceCommand::Head {
             trace,
             format,
@@ -95,8 +97,12 @@ fn convert(path: &Path, options: &LoadOptions, output: &Path) -> Result<(), Fail
     // The columns depend on all requests, so the trace is read whole before a line is written.
     let Trace { requests, meta } = load(Source::from_arg(path), options)?;
     trace_warnings(&meta, &mut Warnings::default());
+    write(&requests, output)
+}
+
+fn write(requests: &RequestBatch, output: &Path) -> Result<(), Failure> {
     if output == Path::new("-") {
-        return match write_csv(&requests, io::stdout().lock()) {
+        return match write_csv(requests, io::stdout().lock()) {
             Ok(_) => Ok(()),
             Err(error) => Err(Failure::stdout(error)),
         };
@@ -104,7 +110,7 @@ fn convert(path: &Path, options: &LoadOptions, output: &Path) -> Result<(), Fail
     let place = output.display();
     let file = File::create(output)
         .map_err(|error| Failure::usage(format!("--output {place}: cannot create it: {error}")))?;
-    match write_csv(&requests, BufWriter::new(file)) {
+    match write_csv(requests, BufWriter::new(file)) {
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::Run(format!("cannot write {place}: {error}"))),
     }

@@ -1,0 +1,42 @@
+//! `destage trace import-ftrace`: kernel event text to a trace with old addresses.
+
+use crate::args::{FsArg, ImportArgs, StreamArg};
+use crate::failure::Failure;
+use crate::terminal::say;
+use destage_trace::Source;
+use destage_trace::ftrace::{ImportError, ImportOptions, Stream, import};
+
+/// Does what `args` say.
+///
+/// # Errors
+/// Text that is no capture, or an output that cannot be written.
+pub fn run(args: &ImportArgs) -> Result<(), Failure> {
+    let seed = |(ino, path): &(u64, std::path::PathBuf)| (*ino, Source::from_arg(path));
+    let options = ImportOptions {
+        devices: args.devices.clone(),
+        stream: match args.stream {
+            Some(StreamArg::Queue) => Stream::Queue,
+            Some(StreamArg::Issue) | None => Stream::Issue,
+        },
+        f2fs: args.fs.map(|fs| fs == FsArg::F2fs),
+        seeds: args.fiemaps.iter().map(seed).collect(),
+        allow_lost: args.allow_lost,
+        strict: args.strict,
+        skip_bad_lines: args.skip_bad_lines,
+    };
+    let sources = args.files.iter().map(Source::from_arg).collect();
+    let imported = import(sources, options).map_err(|error| Failure::usage(explained(&error)))?;
+    say(imported.report.to_string().trim_end());
+    super::write(&imported.requests, &args.output)
+}
+
+/// The message of `error`, with the option that helps.
+fn explained(error: &ImportError) -> String {
+    let option = match error {
+        ImportError::Line { .. } => "--skip-bad-lines counts such lines and goes on",
+        ImportError::Lost { .. } => "--allow-lost goes on without them",
+        ImportError::Contradiction { .. } => "without --strict such blocks are counted",
+        _ => return error.to_string(),
+    };
+    format!("{error} ({option})")
+}

@@ -1,0 +1,586 @@
+//! Joins page events to block requests, and keeps where every block of every file is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use destage_types::request::NO_PREV;
+use destage_types::{Op, Tag};
+
+use super::event::{Block, Dev, Event, Header, Page};
+use super::out::{Entry, Out};
+use super::report::{Blocks, Checks, Report};
+use super::{DeviceSpec, Import, ImportError, ImportOptions, Place, Stream, seed};
+
+/// "No block" in events of F2FS: a hole, and one that is reserved but not written.
+const HOLE: u64 = 0;
+const RESERVED: u64 = 0xffff_ffff;
+/// Sectors of a block.
+const SECTORS: u64 = 8;
+
+fn is_block(address: u64) -> bool {
+    address != HOLE && address != RESERVED
+}
+
+/// A page on its way to the block layer.
+#[derive(Clone, Copy)]
+struct Sent {
+    old: Option<u64>,
+    tag: Tag,
+}
+
+/// What a block of a file system belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Owner {
+    /// Inode and block of the file.
+    File(u64, u64),
+    Node(u64),
+}
+
+/// One F2FS volume.
+#[derive(Default)]
+struct Volume {
+    sent: BTreeMap<u64, Sent>,
+    /// Where each block was written last.
+    at: BTreeMap<Owner, u64>,
+    /// Blocks written without an old one: new, or by atomic writes that are not committed.
+    uncommitted: BTreeMap<Owner, u64>,
+    /// Written blocks of files without a pair, for commits.
+    unpaired: BTreeMap<u64, Entry>,
+    cleaning: BTreeSet<u32>,
+    /// Does the O_DIRECT operation of a task write?
+    direct: BTreeMap<u32, bool>,
+    checks: [Checks; 3],
+}
+
+/// State of an import.
+pub(super) struct Tracker {
+    options: ImportOptions,
+    devices: Vec<DeviceSpec>,
+    volumes: BTreeMap<Dev, Volume>,
+    seeds: Vec<(u64, Vec<seed::Run>)>,
+    out: Out,
+    /// Block requests by device.
+    seen: BTreeMap<Dev, u64>,
+    queued: BTreeSet<Dev>,
+    writes: u64,
+    /// First sectors of bios that the journal thread of ext4 sent.
+    journal: BTreeSet<u64>,
+    prev: Vec<u64>,
+    pub report: Report,
+}
+
+impl Tracker {
+    pub fn new(mut options: ImportOptions) -> Result<Tracker, ImportError> {
+        let mut seeds = Vec::new();
+        for (ino, source) in std::mem::take(&mut options.seeds) {
+            seeds.push((ino, seed::read(source)?));
+        }
+        let report = Report {
+            f2fs: options.f2fs.unwrap_or(false),
+            seeded: seeds.iter().flat_map(|s| &s.1).map(|run| run.2).sum(),
+            ..Report::default()
+        };
+        Ok(Tracker {
+            devices: options.devices.clone(),
+            options,
+            volumes: BTreeMap::new(),
+            seeds,
+            out: Out::default(),
+            seen: BTreeMap::new(),
+            queued: BTreeSet::new(),
+            writes: 0,
+            journal: BTreeSet::new(),
+            prev: Vec::new(),
+            report,
+        })
+    }
+
+    /// Takes one event.
+    pub fn event(
+        &mut self,
+        header: &Header<'_>,
+        event: Event<'_>,
+        place: Place<'_>,
+    ) -> Result<(), ImportError> {
+        match event {
+            Event::Queue(block) => self.queue(header, block),
+            Event::Issue(block) => self.issue(header, block),
+            Event::Remap(block, part, sector) => {
+                self.remap(block, part, sector);
+                Ok(())
+            }
+            Event::Page(page) => self.page(header, page, place),
+            Event::Map(fs, ino, offset, start, len) => {
+                self.map(header.pid, fs, (ino, offset), (start, len));
+                Ok(())
+            }
+            Event::Atomic(fs, ino, index, old, new) => {
+                self.commit(fs, Owner::File(ino, index), (old, new), place)
+            }
+            Event::Bio(fs, target, sector) => self.bio(fs, target, sector, place),
+            other => {
+                self.note(header, other);
+                Ok(())
+            }
+        }
+    }
+
+    /// Events that change what is known about a volume, not about a block.
+    fn note(&mut self, header: &Header<'_>, event: Event<'_>) {
+        match event {
+            Event::Direct(fs, writes) => {
+                self.volume(fs).direct.insert(header.pid, writes);
+            }
+            Event::GcBegin(fs) => {
+                let own = header.comm.trim_start().starts_with("f2fs_gc");
+                self.report.gc_runs.0 += u64::from(own);
+                self.report.gc_runs.1 += u64::from(!own);
+                self.volume(fs).cleaning.insert(header.pid);
+            }
+            Event::GcEnd(fs) => {
+                self.volume(fs).cleaning.remove(&header.pid);
+            }
+            Event::Checkpoint(_) => self.report.checkpoints += 1,
+            Event::Discard(_) => self.report.fs_discards += 1,
+            _ => {}
+        }
+    }
+
+    fn volume(&mut self, fs: Dev) -> &mut Volume {
+        let seeds = &self.seeds;
+        self.volumes.entry(fs).or_insert_with(|| {
+            let mut volume = Volume::default();
+            for (ino, runs) in seeds {
+                for &(file, device, blocks) in runs {
+                    let pairs = (0..blocks).map(|i| (Owner::File(*ino, file + i), device + i));
+                    volume.at.extend(pairs);
+                }
+            }
+            volume
+        })
+    }
+
+    /// The first event of F2FS says what the file system is, unless the user did.
+    fn is_f2fs(&mut self, place: Place<'_>) -> Result<(), ImportError> {
+        if self.report.f2fs || self.options.f2fs.is_some() {
+            return Ok(());
+        }
+        if self.writes > 0 {
+            return Err(ImportError::LateF2fs {
+                file: place.file.to_owned(),
+                line: place.line,
+                writes: self.writes,
+            });
+        }
+        self.report.f2fs = true;
+        Ok(())
+    }
+
+    fn page(
+        &mut self,
+        header: &Header<'_>,
+        page: Page,
+        place: Place<'_>,
+    ) -> Result<(), ImportError> {
+        if !page.write {
+            return Ok(());
+        }
+        self.is_f2fs(place)?;
+        let strict = self.options.strict;
+        let volume = self.volume(page.dev);
+        let cleans = volume.cleaning.contains(&header.pid)
+            || header.comm.trim_start().starts_with("f2fs_gc");
+        let tag = match page.tag {
+            Tag::Data | Tag::Node if cleans => Tag::Gc,
+            tag => tag,
+        };
+        let owner = match page.tag {
+            Tag::Data => Some(Owner::File(page.ino, page.index)),
+            Tag::Node => Some(Owner::Node(page.index)),
+            _ => None,
+        };
+        let mut old = is_block(page.old).then_some(page.old);
+        if let Some(owner) = owner {
+            let atomic = page.tag == Tag::Data && page.old == RESERVED;
+            if atomic {
+                // The first write of a block looks the same; both are known from here on.
+                volume.uncommitted.insert(owner, page.new);
+                old = None;
+            } else if volume.uncommitted.get(&owner) == Some(&page.old) {
+                volume.checks[0].agreed += 1;
+                volume.uncommitted.insert(owner, page.new);
+            } else {
+                let which = usize::from(page.tag == Tag::Node);
+                let known = volume.at.insert(owner, page.new);
+                volume.check(which, owner, known, page.old, strict, place)?;
+            }
+        }
+        volume.sent.insert(page.new, Sent { old, tag });
+        Ok(())
+    }
+
+    fn map(&mut self, pid: u32, fs: Dev, (ino, offset): (u64, u64), (start, len): (u64, u64)) {
+        if !is_block(start) {
+            return;
+        }
+        let volume = self.volume(fs);
+        let writes = volume.direct.get(&pid) != Some(&false);
+        let mut unknown = 0;
+        for i in 0..len {
+            let (owner, new) = (Owner::File(ino, offset + i), start + i);
+            if !writes {
+                volume.at.entry(owner).or_insert(new);
+                continue;
+            }
+            let old = volume.at.insert(owner, new);
+            unknown += u64::from(old.is_none());
+            let tag = Tag::Data;
+            volume.sent.insert(new, Sent { old, tag });
+        }
+        self.report.direct_unknown += unknown;
+        // A mapping alone says F2FS only once something is written through it.
+        self.report.f2fs |= writes && self.options.f2fs.is_none() && self.writes == 0;
+    }
+
+    fn commit(
+        &mut self,
+        fs: Dev,
+        owner: Owner,
+        (old, new): (u64, u64),
+        place: Place<'_>,
+    ) -> Result<(), ImportError> {
+        let strict = self.options.strict;
+        let volume = self.volume(fs);
+        volume.uncommitted.remove(&owner);
+        let known = volume.at.insert(owner, new);
+        volume.check(2, owner, known, old, strict, place)?;
+        if !is_block(old) {
+            return Ok(());
+        }
+        if let Some(entry) = volume.unpaired.remove(&new) {
+            // Written already, without a pair: data of the first kind become moved ones.
+            let start = self.devices.iter().find(|d| d.fs.unwrap_or(d.dev) == fs);
+            if start.is_some() {
+                self.out.patch(entry, old * SECTORS);
+                self.report.atomic += 1;
+                self.report.data.first -= 1;
+                self.report.data.moved += 1;
+            }
+        } else if let Some(sent) = volume.sent.get_mut(&new) {
+            sent.old = Some(old);
+        }
+        Ok(())
+    }
+
+    /// A bio of F2FS must start where one of its pages goes.
+    fn bio(
+        &mut self,
+        fs: Dev,
+        target: Dev,
+        sector: u64,
+        place: Place<'_>,
+    ) -> Result<(), ImportError> {
+        let volume = self.volume(fs);
+        if target != fs || volume.sent.contains_key(&(sector / SECTORS)) {
+            return Ok(());
+        }
+        for shift in [1, 2, 3, 4] {
+            let wide = SECTORS << shift;
+            if sector.is_multiple_of(wide) && volume.sent.contains_key(&(sector / wide)) {
+                return Err(ImportError::BlockSize {
+                    file: place.file.to_owned(),
+                    line: place.line,
+                    bytes: wide * 512,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A partition's request became one of its disk: that tells where the partition lies.
+    fn remap(&mut self, block: Block<'_>, part: Dev, sector: u64) {
+        let Some(start) = block.sector.checked_sub(sector) else {
+            return;
+        };
+        if self.devices.is_empty() {
+            let (dev, fs, start) = (block.dev, Some(part), Some(start));
+            self.devices.push(DeviceSpec { dev, fs, start });
+        }
+        let device = self.devices.iter_mut().find(|d| d.dev == block.dev);
+        if let Some(device) = device.filter(|d| d.fs.is_none_or(|fs| fs == part)) {
+            device.fs = Some(part);
+            device.start = device.start.or(Some(start));
+        }
+    }
+
+    /// The stream and the address in the partition of a request, unless it is left out.
+    fn wanted(&mut self, block: &Block<'_>) -> Option<(u32, DeviceSpec, u64)> {
+        if self.devices.is_empty() {
+            let (dev, fs, start) = (block.dev, None, None);
+            self.devices.push(DeviceSpec { dev, fs, start });
+        }
+        let Some(stream) = self.devices.iter().position(|d| d.dev == block.dev) else {
+            *self.report.other_devices.entry(block.dev).or_default() += 1;
+            return None;
+        };
+        let device = self.devices[stream];
+        let Some(sector) = block.sector.checked_sub(device.start.unwrap_or(0)) else {
+            if block.sectors > 0 {
+                self.report.outside += 1;
+                return None;
+            }
+            return Some((stream as u32, device, 0));
+        };
+        Some((stream as u32, device, sector))
+    }
+
+    fn queue(&mut self, header: &Header<'_>, block: Block<'_>) -> Result<(), ImportError> {
+        self.queued.insert(block.dev);
+        if header.comm.trim_start().starts_with("jbd2") && block.op() == b'W' {
+            self.journal.insert(block.sector);
+        }
+        if self.options.stream == Stream::Queue {
+            return self.request(header, block);
+        }
+        // Drivers split discards; the file system's own are the ones to replay.
+        if block.op() == b'D' {
+            return self.request(header, block);
+        }
+        Ok(())
+    }
+
+    fn issue(&mut self, header: &Header<'_>, block: Block<'_>) -> Result<(), ImportError> {
+        let split = block.op() == b'D' && self.queued.contains(&block.dev);
+        if self.options.stream == Stream::Queue || split {
+            return Ok(());
+        }
+        self.request(header, block)
+    }
+
+    fn request(&mut self, header: &Header<'_>, block: Block<'_>) -> Result<(), ImportError> {
+        *self.seen.entry(block.dev).or_default() += 1;
+        let Some((stream, device, sector)) = self.wanted(&block) else {
+            return Ok(());
+        };
+        let (op, time) = (block.op(), header.time_ns);
+        let queue = self.options.stream == Stream::Queue;
+        if op == b'F' || queue && block.flush_first() {
+            self.report.requests[3] += 1;
+            self.out
+                .push(time, (Op::Flush, Tag::None, stream), (0, 0), &[])?;
+        }
+        if block.sectors == 0 {
+            return Ok(());
+        }
+        let place = (sector, block.sectors);
+        match op {
+            b'D' => {
+                self.report.requests[2] += 1;
+                self.out
+                    .push(time, (Op::Trim, Tag::None, stream), place, &[])
+            }
+            b'R' => {
+                self.report.requests[0] += 1;
+                let tag = if block.meta() { Tag::Meta } else { Tag::Data };
+                self.out.push(time, (Op::Read, tag, stream), place, &[])
+            }
+            b'W' => {
+                self.writes += 1;
+                self.report.requests[1] += 1;
+                self.report.fua += u64::from(block.fua());
+                match self.report.f2fs {
+                    true => self.write_f2fs(time, stream, device, place),
+                    false => self.write_other(header, block, stream, place),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A write of a file system without page events, in place: data unless it says otherwise.
+    fn write_other(
+        &mut self,
+        header: &Header<'_>,
+        block: Block<'_>,
+        stream: u32,
+        place: (u64, u64),
+    ) -> Result<(), ImportError> {
+        let journal = header.comm.trim_start().starts_with("jbd2");
+        let meta = self.journal.remove(&block.sector) || journal || block.meta();
+        let tag = if meta { Tag::Meta } else { Tag::Data };
+        let blocks = (place.0 + place.1).div_ceil(SECTORS) - place.0 / SECTORS;
+        self.counted(tag).first += blocks;
+        self.out
+            .push(header.time_ns, (Op::Write, tag, stream), place, &[])
+    }
+
+    fn counted(&mut self, tag: Tag) -> &mut Blocks {
+        match tag {
+            Tag::Node => &mut self.report.node,
+            Tag::Meta => &mut self.report.meta,
+            Tag::Gc => &mut self.report.gc,
+            Tag::Data | Tag::None => &mut self.report.data,
+        }
+    }
+
+    /// A write of F2FS: runs of blocks of one kind, each with the pairs of its pages.
+    fn write_f2fs(
+        &mut self,
+        time: u64,
+        stream: u32,
+        device: DeviceSpec,
+        (sector, sectors): (u64, u64),
+    ) -> Result<(), ImportError> {
+        let fs = device.fs.unwrap_or(device.dev);
+        let end = (sector + sectors) / SECTORS;
+        let mut block = sector / SECTORS;
+        if !(sector | sectors).is_multiple_of(SECTORS) {
+            // Drivers cut long requests anywhere: a block goes with its last sector.
+            self.report.cut += 1;
+        }
+        let mut runs = 0;
+        while block < end {
+            let (first, tag) = (block, self.kind(fs, block));
+            self.prev.clear();
+            let mut unpaired = Vec::new();
+            while block < end && self.kind(fs, block) == tag {
+                let sent = self.volume(fs).sent.remove(&block);
+                let old = sent.and_then(|s| s.old);
+                self.count(tag, block, old);
+                if tag == Some(Tag::Data) && old.is_none() {
+                    unpaired.push((block, self.prev.len()));
+                }
+                self.prev.push(old.map_or(NO_PREV, |b| b * SECTORS));
+                block += 1;
+            }
+            let place = (first * SECTORS, (block - first) * SECTORS);
+            let kind = (Op::Write, tag.unwrap_or(Tag::None), stream);
+            let prev = std::mem::take(&mut self.prev);
+            self.out.push(time, kind, place, &prev)?;
+            self.prev = prev;
+            for (block, index) in unpaired {
+                if let Some(entry) = self.out.entry(index) {
+                    self.volume(fs).unpaired.insert(block, entry);
+                }
+            }
+            runs += 1;
+        }
+        self.report.split += u64::from(runs > 1);
+        Ok(())
+    }
+
+    fn kind(&mut self, fs: Dev, block: u64) -> Option<Tag> {
+        self.volume(fs).sent.get(&block).map(|s| s.tag)
+    }
+
+    fn count(&mut self, tag: Option<Tag>, block: u64, old: Option<u64>) {
+        let Some(tag) = tag else {
+            self.report.unmatched += 1;
+            return;
+        };
+        let counted = self.counted(tag);
+        match old {
+            None => counted.first += 1,
+            Some(old) if old == block => counted.in_place += 1,
+            Some(_) => counted.moved += 1,
+        }
+    }
+
+    /// Ends the import.
+    pub fn finish(mut self) -> Result<Import, ImportError> {
+        let known: Vec<String> = self
+            .seen
+            .iter()
+            .map(|(dev, n)| format!("{dev} ({n} requests)"))
+            .collect();
+        let known = known.join(", ");
+        if self.seen.is_empty() || self.out.len() == 0 && self.options.devices.is_empty() {
+            let lines = self.report.lines;
+            return Err(ImportError::Nothing { lines });
+        }
+        if self.options.devices.is_empty() && self.seen.len() > 1 {
+            return Err(ImportError::Devices { known });
+        }
+        for device in &self.options.devices {
+            if !self.seen.contains_key(&device.dev) {
+                let wanted = device.dev;
+                return Err(ImportError::NoDevice { wanted, known });
+            }
+        }
+        for device in &self.devices {
+            if let Some(volume) = self.volumes.get(&device.fs.unwrap_or(device.dev)) {
+                self.report.unissued += volume.sent.len() as u64;
+                for (sum, own) in self.report.checks.iter_mut().zip(volume.checks) {
+                    sum.agreed += own.agreed;
+                    sum.contradicted += own.contradicted;
+                    sum.unknown += own.unknown;
+                }
+            }
+        }
+        self.check_matches()?;
+        self.report.out_of_order = self.out.out_of_order;
+        let requests = self.out.finish(self.devices.len())?;
+        let report = self.report;
+        Ok(Import { requests, report })
+    }
+
+    fn check_matches(&self) -> Result<(), ImportError> {
+        let r = &self.report;
+        let kinds = [r.data, r.node, r.meta, r.gc];
+        let matched: u64 = kinds.iter().map(|b| b.moved + b.in_place + b.first).sum();
+        if !r.f2fs || matched > 0 || r.unmatched == 0 {
+            return Ok(());
+        }
+        let chosen = |dev: Dev| self.devices.iter().any(|d| d.fs.unwrap_or(d.dev) == dev);
+        let others: Vec<String> = self
+            .volumes
+            .keys()
+            .filter(|d| !chosen(**d))
+            .map(Dev::to_string)
+            .collect();
+        let hint = match others.is_empty() {
+            true => "; is the first sector of the partition right (start=SECTOR)?".to_owned(),
+            false => format!("; F2FS is on {}: say fs=MAJOR,MINOR", others.join(" and ")),
+        };
+        let blocks = r.unmatched;
+        Err(ImportError::NothingMatched { blocks, hint })
+    }
+}
+
+impl Volume {
+    /// Compares the old block that an event names with the one known before.
+    fn check(
+        &mut self,
+        which: usize,
+        owner: Owner,
+        known: Option<u64>,
+        said: u64,
+        strict: bool,
+        place: Place<'_>,
+    ) -> Result<(), ImportError> {
+        let checks = &mut self.checks[which];
+        let Some(known) = known else {
+            checks.unknown += 1;
+            return Ok(());
+        };
+        if known == said {
+            checks.agreed += 1;
+            return Ok(());
+        }
+        checks.contradicted += 1;
+        if !strict {
+            return Ok(());
+        }
+        let what = match owner {
+            Owner::File(ino, index) => format!("block {index} of inode {ino}"),
+            Owner::Node(nid) => format!("node {nid}"),
+        };
+        let (file, line) = (place.file.to_owned(), place.line);
+        Err(ImportError::Contradiction {
+            file,
+            line,
+            what,
+            said,
+            known,
+        })
+    }
+}
