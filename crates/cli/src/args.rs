@@ -78,7 +78,7 @@ pub struct RunArgs {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub jobs: JobsArgs,
-    /// Folder for results.jsonl or results.csv; the table then goes to standard output
+    /// Folder for results.jsonl, .csv or .parquet; the table then goes to standard output
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// How results are written [default: table]
@@ -312,6 +312,8 @@ pub enum FormatOut {
     Jsonl,
     /// One line per run with the scalars of the record, as soon as it is known.
     Csv,
+    /// Typed columns for all fields of the record, when all runs are done; for --out or a pipe.
+    Parquet,
 }
 
 /// `--read-alloc`.

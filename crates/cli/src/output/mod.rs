@@ -1,5 +1,6 @@
 //! Results: a table for people, lines for programs.
 
+pub mod columns;
 mod reading;
 mod rows;
 pub mod table;
@@ -11,13 +12,13 @@ use crate::failure::Failure;
 use destage_sim::ResultRecord;
 use rows::{Form, Rows};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 /// Where the results of a command go.
 ///
 /// Without a folder, standard output takes the form asked for. With a folder, the records go to
-/// `results.jsonl` or `results.csv` there, and the table to standard output.
+/// `results.jsonl`, `results.csv` or `results.parquet` there, and the table to standard output.
 pub struct Output {
     /// For the table, shown at the end.
     table: Option<Vec<ResultRecord>>,
@@ -35,11 +36,18 @@ impl Output {
             FormatOut::Table => None,
             FormatOut::Jsonl => Some(Form::Jsonl),
             FormatOut::Csv => Some(Form::Csv),
+            FormatOut::Parquet => Some(Form::Parquet),
         };
         let Some(folder) = folder else {
+            if form == Some(Form::Parquet) && io::stdout().is_terminal() {
+                return Err(Failure::usage(
+                    "--format-out parquet is no text for a terminal; --out DIR writes a file",
+                ));
+            }
+            let rows = form.map(|form| Rows::new(io::stdout(), form));
             return Ok(Output {
                 table: form.is_none().then(Vec::new),
-                stdout: form.map(|form| Rows::new(io::stdout(), form)),
+                stdout: rows.transpose().map_err(Failure::stdout)?,
                 file: None,
             });
         };
@@ -53,10 +61,11 @@ impl Output {
         std::fs::create_dir_all(folder).map_err(refused)?;
         let path = folder.join(format!("results.{}", form.extension()));
         let file = File::create(path).map_err(refused)?;
+        let rows = Rows::new(BufWriter::new(file), form).map_err(refused)?;
         Ok(Output {
             table: Some(Vec::new()),
             stdout: None,
-            file: Some(Rows::new(BufWriter::new(file), form)),
+            file: Some(rows),
         })
     }
 
@@ -77,11 +86,17 @@ impl Output {
         Ok(())
     }
 
-    /// Shows the table if there is one.
+    /// Ends the files and shows the table if there is one.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// They cannot be written.
     pub fn finish(self) -> Result<(), Failure> {
+        if let Some(rows) = self.stdout {
+            rows.finish().map_err(Failure::stdout)?;
+        }
+        if let Some(rows) = self.file {
+            rows.finish().map_err(unwritten)?;
+        }
         match self.table {
             Some(records) if !records.is_empty() => print(&table::text(&records)),
             _ => Ok(()),

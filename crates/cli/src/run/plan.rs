@@ -193,7 +193,7 @@ fn log_faults(args: &RunArgs, runs: usize) -> Vec<String> {
 
 /// Files to be written that are read as traces.
 fn overwritten(args: &RunArgs) -> Vec<String> {
-    let names = ["results.jsonl", "results.csv"];
+    let names = ["results.jsonl", "results.csv", "results.parquet"];
     let results = args
         .out
         .iter()
