@@ -114,6 +114,14 @@ pub enum TraceError {
         /// What the system said.
         source: io::Error,
     },
+    /// The temporary file of a trace that is larger than the memory for it cannot be written.
+    #[error("cannot write the temporary file {file}: {source}")]
+    Spool {
+        /// The file, or the folder where it was to be.
+        file: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The file is compressed, and damaged or cut off.
     #[error("{file}: damaged or truncated {container} file: {source}")]
     Damaged {

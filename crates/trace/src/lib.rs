@@ -32,15 +32,18 @@ mod hash;
 mod input;
 mod line;
 mod load;
+mod packing;
 mod pairs;
 mod reader;
 mod record;
 mod sink;
 mod source;
+mod spool;
 pub mod synth;
 mod tags;
 mod volume;
 mod words;
+mod workload;
 mod write;
 
 pub use container::Container;
@@ -48,11 +51,14 @@ pub use error::{BadLine, TraceError};
 pub use extent::MAX_BYTES;
 pub use format::{BlkEvent, Column, FORMATS, FormatInfo, Separator, TraceReader};
 pub use load::{LoadOptions, Trace, TraceMeta, load, load_with};
+pub use packing::Packing;
 pub use pairs::Pairs;
 pub use reader::{Reader, open};
 pub use source::Source;
+pub use spool::{Spool, Stored, load_bounded};
 pub use tags::TagSet;
 pub use volume::{Volume, VolumeName, Volumes, split};
+pub use workload::{Block, Pass, Workload};
 pub use write::{
     BinWriter, CsvColumns, CsvWriter, Written, write_bin, write_csv, write_fio, write_msr,
     write_ssdsim,

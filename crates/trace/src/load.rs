@@ -80,6 +80,26 @@ pub struct Trace {
     pub meta: TraceMeta,
 }
 
+impl Trace {
+    /// Requests that come from no file.
+    pub fn generated(name: &str, requests: RequestBatch) -> Trace {
+        let meta = TraceMeta {
+            name: name.to_owned(),
+            format: "generated",
+            container: Container::Plain,
+            timed: true,
+            requests: requests.len() as u64,
+            sha256: None,
+            arrival_corrections: 0,
+            unaligned_requests: 0,
+            skipped_lines: 0,
+            skipped_samples: Vec::new(),
+            volumes: crate::volume::streams_of(&requests),
+        };
+        Trace { requests, meta }
+    }
+}
+
 /// Reads a whole trace into memory, 32 B per request.
 ///
 /// # Errors

@@ -274,6 +274,20 @@ impl Reader {
         })
     }
 
+    /// The places of the volumes of a trace that has been read whole; `None` if the requests are
+    /// where they belong.
+    pub(crate) fn take_places(&mut self) -> Result<Option<Table>, TraceError> {
+        if !matches!(self.place, Place::Later) || self.table.rows.len() < 2 {
+            return Ok(None);
+        }
+        let placed = self.table.place();
+        placed.map_err(|reason| TraceError::Stack {
+            file: self.file.clone(),
+            reason,
+        })?;
+        Ok(Some(self.table.clone()))
+    }
+
     /// The format the trace is read as.
     pub fn format(&self) -> &'static FormatInfo {
         self.format

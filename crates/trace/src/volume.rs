@@ -96,13 +96,14 @@ impl VolumeName {
 }
 
 /// Streams seen so far, in order of first appearance.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub rows: Vec<Row>,
     index: BTreeMap<u32, usize>,
 }
 
 /// What is counted of a stream.
+#[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub stream: u32,
     requests: u64,

@@ -230,6 +230,29 @@ impl RequestBatch {
         &mut self.requests
     }
 
+    /// Replaces every sector address by `f` of it: of extents, and old addresses.
+    pub fn map_sectors(&mut self, mut f: impl FnMut(u64) -> u64) {
+        // A flush has no address.
+        for request in self.requests.iter_mut().filter(|r| r.sectors > 0) {
+            request.start_sector = f(request.start_sector);
+        }
+        for extent in &mut self.extents {
+            extent.start_sector = f(extent.start_sector);
+        }
+        for prev in self.prev.iter_mut().filter(|p| **p != NO_PREV) {
+            *prev = f(*prev);
+        }
+    }
+
+    /// Bytes that the requests take, side tables included.
+    pub fn memory(&self) -> u64 {
+        let bytes = size_of_val(&self.requests[..])
+            + size_of_val(&self.sides[..])
+            + size_of_val(&self.extents[..])
+            + size_of_val(&self.prev[..]);
+        bytes as u64
+    }
+
     /// Number of requests.
     pub fn len(&self) -> usize {
         self.requests.len()
