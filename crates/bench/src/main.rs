@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 use cost::{counted, measure};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::spec::TimeScale;
-use destage_sim::{Hooks, ReadFill, RunSpec, Warmup, execute};
+use destage_sim::{Hooks, ReadFill, Replay, RunSpec, Warmup, execute};
 use destage_types::{ByteSize, PageSize};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -133,6 +133,7 @@ fn cache(scheme: &str, pages: u32, shape: &Shape) -> anyhow::Result<Value> {
         device: None,
         time_scale: TimeScale::ONE,
         wrap: false,
+        replay: Replay::Open,
         settings: Vec::new(),
     };
     measure(|| {

@@ -5,10 +5,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use destage_scheme::ReadAlloc;
 use destage_sim::spec::TimeScale;
 use destage_sim::{ReadFill, Warmup};
-use destage_trace::TagSet;
 use destage_trace::ftrace::DeviceSpec;
+use destage_trace::{BlkEvent, LoadOptions, TagSet, Volumes};
 use destage_types::{ByteSize, PageSize};
+use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// A laboratory for the cache inside a NAND SSD.
 #[derive(Parser, Debug)]
@@ -70,9 +73,22 @@ pub struct RunArgs {
     /// Factor on all arrival times; needs a device [default: 1]
     #[arg(long, value_name = "X", value_parser = time_scale)]
     pub time_scale: Option<TimeScaleArg>,
-    /// Take addresses beyond the device modulo its size instead of refusing them
+    /// Ignore the arrivals of the trace: issue that many requests, then the next one whenever one
+    /// completes; needs a device
+    #[arg(long, value_name = "QD", conflicts_with = "time_scale")]
+    pub closed_loop: Option<NonZeroU32>,
+    /// Take addresses beyond the device modulo its size, and count such requests, instead of
+    /// refusing them
     #[arg(long)]
     pub wrap: bool,
+    /// If the trace has addresses beyond the device, move the parts of 1 MiB that it touches
+    /// together, in their order, instead of refusing it
+    #[arg(long, conflicts_with = "wrap")]
+    pub fit: bool,
+    /// Memory for the requests of one trace; a larger trace is decoded into a temporary file,
+    /// which every run streams [default: 4GiB]
+    #[arg(long, value_name = "SIZE", value_parser = ByteSize::parse)]
+    pub trace_memory: Option<ByteSize>,
     /// Seed of schemes that draw random numbers [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -117,6 +133,70 @@ pub struct InputArgs {
     /// node, meta, gc, none), discard, flush
     #[arg(long, value_name = "KINDS")]
     pub tags: Option<TagSet>,
+    /// Volumes of a trace that has several: one behind the other, one of them, each a trace of its
+    /// own, or all at the same addresses [default: stack]
+    #[arg(long, value_name = "stack|only=VOLUME|split|overlay")]
+    pub volumes: Option<VolumesArg>,
+    /// Event of a blkparse trace that counts as a request: Q (queued), G (allocated), I
+    /// (inserted), D (issued) or C (completed) [default: Q]
+    #[arg(long, value_name = "Q|G|I|D|C")]
+    pub event: Option<BlkEvent>,
+}
+
+impl InputArgs {
+    /// The options of the reader; `hash`: is the hash of the file wanted?
+    pub fn options(&self, hash: bool) -> LoadOptions {
+        LoadOptions {
+            format: self.format.clone(),
+            limit: self.limit,
+            skip_bad_lines: self.skip_bad_lines,
+            hash,
+            volumes: match &self.volumes {
+                Some(VolumesArg::Read(volumes)) => volumes.clone(),
+                // Placed by the split.
+                None | Some(VolumesArg::Split) => Volumes::Stack,
+            },
+            event: self.event.unwrap_or_default(),
+            tags: self.tags,
+        }
+    }
+
+    /// Does every volume become a trace of its own?
+    pub fn split(&self) -> bool {
+        self.volumes == Some(VolumesArg::Split)
+    }
+}
+
+/// `--volumes`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum VolumesArg {
+    /// What the reader does with them.
+    Read(Volumes),
+    /// Each is a trace of its own.
+    Split,
+}
+
+impl FromStr for VolumesArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<VolumesArg, String> {
+        match text {
+            "split" => Ok(VolumesArg::Split),
+            _ => text
+                .parse()
+                .map(VolumesArg::Read)
+                .map_err(|_| format!("`{text}` is none of stack, only=VOLUME, split, overlay")),
+        }
+    }
+}
+
+impl fmt::Display for VolumesArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VolumesArg::Read(volumes) => volumes.fmt(f),
+            VolumesArg::Split => f.write_str("split"),
+        }
+    }
 }
 
 /// How many threads.
@@ -190,15 +270,19 @@ pub enum TraceCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Write a trace as destage CSV
+    /// Write a trace in another format
     Convert {
         /// Trace file; `-` is standard input
         trace: PathBuf,
         #[command(flatten)]
         input: InputArgs,
-        /// File to write; `-` is standard output
+        /// File to write; `-` is standard output. With `--volumes split` the name of the volume
+        /// goes before its extension
         #[arg(short, long, value_name = "FILE", default_value = "-")]
         output: PathBuf,
+        /// Format to write [default: destage, the own CSV]
+        #[arg(long, value_name = "FORMAT")]
+        to: Option<ToFormat>,
     },
     /// Make a trace with old addresses of kernel event text (ftrace)
     ///
@@ -209,12 +293,8 @@ pub enum TraceCommand {
     Head {
         /// Trace file; `-` is standard input
         trace: PathBuf,
-        /// Trace format; told by the content if absent
-        #[arg(long, value_name = "NAME")]
-        format: Option<String>,
-        /// Count bad lines and go on, instead of stopping at the first one
-        #[arg(long)]
-        skip_bad_lines: bool,
+        #[command(flatten)]
+        input: InputArgs,
         /// Requests to print
         #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
               value_parser = clap::value_parser!(u64).range(1..))]
@@ -301,6 +381,21 @@ fn fiemap(text: &str) -> Result<(u64, PathBuf), String> {
     let pair = text.split_once('=').filter(|pair| !pair.1.is_empty());
     pair.and_then(|(ino, file)| Some((ino.parse().ok()?, PathBuf::from(file))))
         .ok_or_else(|| format!("`{text}` is not INODE=FILE"))
+}
+
+/// Formats that are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ToFormat {
+    /// The own CSV: holds everything.
+    Destage,
+    /// The own binary: holds everything, fastest to read.
+    DestageBin,
+    /// MSR Cambridge CSV.
+    Msr,
+    /// A fio log, version 3.
+    Fio,
+    /// The ASCII format of SSDsim.
+    Ssdsim,
 }
 
 /// How results are written.

@@ -40,7 +40,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let trace = demo(seed);
     let (runs, missing) = line_up(args);
     let batch = Batch {
-        trace: &trace,
+        workload: (&trace).into(),
         runs: &runs,
         jobs: args.jobs.resolve(),
         logs: &|_| LogFiles::default(),

@@ -47,7 +47,10 @@ impl Failure {
 
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Failure {
-        Failure::usage(explained(&error))
+        match error {
+            TraceError::Spool { .. } => Failure::Run(error.to_string()),
+            _ => Failure::usage(explained(&error)),
+        }
     }
 }
 
@@ -65,7 +68,9 @@ pub fn explained(error: &TraceError) -> String {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
-            RunError::Log(_) | RunError::DeviceFull { .. } => Failure::Run(error.to_string()),
+            RunError::Log(_) | RunError::DeviceFull { .. } | RunError::Trace(_) => {
+                Failure::Run(error.to_string())
+            }
             _ => Failure::usage(error.to_string()),
         }
     }

@@ -178,7 +178,7 @@ fn no_command() {
 fn logs_of_several_runs_need_a_folder() {
     refused(
         "run t.csv --scheme lru --scheme fifo --log-evictions log.jsonl",
-        &["--log-evictions", "2 runs", "--out DIR"],
+        &["--log-evictions", "several runs", "--out DIR"],
     );
     refused("run t.csv --log-evictions -", &["--log-evictions", "file"]);
 }

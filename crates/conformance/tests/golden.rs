@@ -45,6 +45,7 @@ fn spec(expr: Expr, pages: u64, boxed: bool) -> RunSpec {
         time_scale: TimeScale::ONE,
         seed: 1,
         boxed,
+        replay: destage_sim::Replay::Open,
         settings: Vec::new(),
     }
 }

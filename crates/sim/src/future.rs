@@ -1,8 +1,10 @@
 //! The page accesses of a whole run, for schemes that know the future.
 
+use crate::spec::RunError;
 use crate::walk::{page_sectors, page_span, wrap_extents};
-use destage_scheme::leaf::{Future, FutureBuilder, FutureTooLong, NextOf};
-use destage_types::{Lpn, Op, PageSize, RequestBatch};
+use destage_scheme::leaf::{Future, FutureBuilder, NextOf};
+use destage_trace::{TraceError, Workload};
+use destage_types::{Lpn, Op, PageSize};
 
 /// When each page access of a run of `passes` passes over `requests` is followed by the next one
 /// to its page. Accesses are numbered as the walk numbers them; a TRIM of a whole page in between
@@ -11,16 +13,16 @@ use destage_types::{Lpn, Op, PageSize, RequestBatch};
 /// # Errors
 /// The run has too many page accesses.
 pub fn collect(
-    requests: &RequestBatch,
+    workload: Workload<'_>,
     page: PageSize,
     wrap: Option<u64>,
     passes: u64,
     next_of: NextOf,
-) -> Result<Future, FutureTooLong> {
+) -> Result<Future, RunError> {
     let mut builder = FutureBuilder::new(next_of);
     let mut extents = Vec::new();
     for _ in 0..passes {
-        for request in requests.iter() {
+        workload.try_each(|_, request| {
             let op = request.head.op;
             extents.clear();
             extents.extend(request.extents());
@@ -39,15 +41,22 @@ pub fn collect(
                     }
                 }
             }
-        }
+            Ok::<(), TraceError>(())
+        })?;
     }
-    builder.finish()
+    Ok(builder.finish()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use destage_types::{HostRequest, Nanos};
+    use destage_trace::Trace;
+    use destage_types::{HostRequest, Nanos, RequestBatch};
+
+    fn future(batch: &RequestBatch, wrap: Option<u64>, next_of: NextOf) -> Future {
+        let trace = Trace::generated("test", batch.clone());
+        collect((&trace).into(), PageSize::KIB4, wrap, 2, next_of).unwrap()
+    }
 
     #[test]
     fn accesses_are_numbered_page_by_page_through_all_passes() {
@@ -60,21 +69,21 @@ mod tests {
         ] {
             batch.push(HostRequest::new(Nanos(0), op, start, sectors));
         }
-        let future = collect(&batch, PageSize::KIB4, None, 2, NextOf::Any).unwrap();
+        let any = future(&batch, None, NextOf::Any);
         // Pages 0, 1, 1, then the same again. Page 0 is trimmed in between, page 1 only in part.
         let next = [None, Some(3), Some(5), None, Some(6), None];
-        assert_eq!(future, Future::given(next));
-        let future = collect(&batch, PageSize::KIB4, None, 2, NextOf::Write).unwrap();
+        assert_eq!(any, Future::given(next));
+        let write = future(&batch, None, NextOf::Write);
         let next = [None, Some(5), Some(5), None, None, None];
-        assert_eq!(future, Future::given(next));
+        assert_eq!(write, Future::given(next));
     }
 
     #[test]
     fn wrapped_addresses_are_followed() {
         let mut batch = RequestBatch::new();
         batch.push(HostRequest::new(Nanos(0), Op::Write, 8, 16));
-        let future = collect(&batch, PageSize::KIB4, Some(16), 2, NextOf::Any).unwrap();
+        let wrapped = future(&batch, Some(16), NextOf::Any);
         let next = [Some(3), Some(4), None, None]; // pages 1, 0, 1, 0
-        assert_eq!(future, Future::given(next));
+        assert_eq!(wrapped, Future::given(next));
     }
 }

@@ -93,6 +93,10 @@ pub struct Reading {
     pub evict_wait: Option<String>,
     /// Requests of the run's own stream before the measured part.
     pub warmup_requests: u64,
+    /// Closed-loop replay: requests that are under way at the same time. Absent in open-loop
+    /// replay, where requests are issued when the trace says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u32>,
     /// Reads of pages that flash does not hold: `counted` or `precondition=trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmapped_reads: Option<String>,

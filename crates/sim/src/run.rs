@@ -2,23 +2,22 @@
 
 use crate::counts::{Counts, ratio};
 use crate::device::{address_space, prepare};
-use crate::engine::Completion;
 use crate::flash::{CacheOnly, Flash};
 use crate::future;
-use crate::log::RequestLog;
 use crate::observe::Observer;
 use crate::record::{CountFields, Ratios, Reading, ResultRecord, RunInfo, SCHEMA, TraceInfo};
-use crate::sample::{SAMPLE_EVERY, Samples};
+use crate::replay::{Extent, Followers, Session};
+use crate::sample::Samples;
 use crate::spec::{RunError, RunSpec};
 use crate::walk::{ReadFill, Walk, WalkOptions};
 use destage_scheme::leaf::{Belady, Future, NextOf};
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Scheme};
-use destage_trace::Trace;
-use destage_types::{Nanos, StaticLayout};
+use destage_trace::Workload;
+use destage_types::StaticLayout;
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 /// What a run tells while it runs and what it is told beside its settings.
 #[derive(Default)]
@@ -33,22 +32,21 @@ pub struct Hooks<'a> {
     pub version: &'a str,
 }
 
-/// Requests whose pages are looked up together before they are served.
-const LOOK_AHEAD: usize = 32;
-
-/// Time between two passes over a trace, so that they do not overlap (spec 00, "Time").
-const PASS_GAP: Nanos = Nanos(1_000_000);
-
 /// Executes one run. [`RunSpec::check`] must have passed.
 ///
 /// # Errors
 /// The run cannot start.
-pub fn execute(spec: &RunSpec, trace: &Trace, hooks: Hooks<'_>) -> Result<ResultRecord, RunError> {
+pub fn execute<'a>(
+    spec: &RunSpec,
+    workload: impl Into<Workload<'a>>,
+    hooks: Hooks<'_>,
+) -> Result<ResultRecord, RunError> {
+    let workload = workload.into();
     spec.check()?;
-    let plan = Plan::new(spec, trace)?;
+    let plan = Plan::new(spec, workload)?;
     let run = Execution {
         spec,
-        trace,
+        workload,
         hooks,
         plan,
     };
@@ -70,24 +68,22 @@ pub fn execute(spec: &RunSpec, trace: &Trace, hooks: Hooks<'_>) -> Result<Result
 #[derive(Clone, Copy)]
 struct Plan {
     capacity: u32,
-    warmup: u64,
-    passes: u64,
+    extent: Extent,
 }
 
 impl Plan {
-    fn new(spec: &RunSpec, trace: &Trace) -> Result<Plan, RunError> {
-        let (warmup, passes) = spec.warmup.resolve(trace.requests.len() as u64)?;
+    fn new(spec: &RunSpec, workload: Workload<'_>) -> Result<Plan, RunError> {
+        let (warmup, passes) = spec.warmup.resolve(workload.len())?;
         Ok(Plan {
             capacity: spec.capacity()?,
-            warmup,
-            passes,
+            extent: Extent { warmup, passes },
         })
     }
 }
 
 struct Execution<'a> {
     spec: &'a RunSpec,
-    trace: &'a Trace,
+    workload: Workload<'a>,
     hooks: Hooks<'a>,
     plan: Plan,
 }
@@ -109,9 +105,8 @@ impl Execution<'_> {
     }
 
     fn future(&self, next_of: NextOf) -> Result<Future, RunError> {
-        let (requests, passes) = (&self.trace.requests, self.plan.passes);
-        let future = future::collect(requests, self.spec.page, self.wrap(), passes, next_of);
-        future.map_err(RunError::Future)
+        let (workload, passes) = (self.workload, self.plan.extent.passes);
+        future::collect(workload, self.spec.page, self.wrap(), passes, next_of)
     }
 
     fn env(&self) -> Env {
@@ -145,7 +140,7 @@ impl Visit for Execution<'_> {
             ));
         };
         let background = self.spec.has_background();
-        let engine = prepare(device, self.trace, self.spec.wrap, background)?;
+        let engine = prepare(device, self.workload, self.spec.wrap, background)?;
         let mut walk = Walk::new(scheme, engine, capacity, page, layout, options);
         if background {
             walk.enable_background();
@@ -155,105 +150,15 @@ impl Visit for Execution<'_> {
 }
 
 impl Execution<'_> {
-    /// Replays the trace, warm-up first, and makes the record.
-    fn drive<S: Scheme, F: Flash>(
-        mut self,
-        mut walk: Walk<S, F>,
-    ) -> Result<ResultRecord, RunError> {
-        let requests = self.trace.requests.len() as u64;
-        let end = requests * self.plan.passes;
-        let mut samples = Samples::default();
-        let mut log = None;
-        let mut at = 0;
-        if self.plan.warmup == 0 {
-            log = self.start_measuring(&mut walk)?;
-        }
-        while at < end {
-            // The next point where something besides serving happens.
-            let measured = at >= self.plan.warmup;
-            let pause = if measured {
-                at + SAMPLE_EVERY
-            } else {
-                self.plan.warmup
-            };
-            let next = pause.min((at / requests + 1) * requests).min(end);
-            self.serve(&mut walk, at, next)?;
-            if let Some(progress) = self.hooks.progress {
-                progress.fetch_add(next - at, Ordering::Relaxed);
-            }
-            at = next;
-            if at == self.plan.warmup {
-                log = self.start_measuring(&mut walk)?;
-            } else if measured {
-                samples.take(walk.scheme(), at - self.plan.warmup);
-            }
-            log_completions(&mut walk, &mut log)?;
-        }
-        // What ends after the last arrival belongs to response times, not to the counters.
-        let counts = walk.counts().clone();
-        if let Some(mut observer) = walk.unobserve() {
-            observer.finish()?;
-        }
-        walk.drain();
-        log_completions(&mut walk, &mut log)?;
-        if let Some(log) = &mut log {
-            log.finish()?;
-        }
-        Ok(self.record(&walk, counts, samples))
-    }
-
-    fn start_measuring<S: Scheme, F: Flash>(
-        &mut self,
-        walk: &mut Walk<S, F>,
-    ) -> Result<Option<RequestLog<Box<dyn Write + Send>>>, RunError> {
-        walk.reset_counts();
-        if let Some(observer) = self.hooks.observer.take() {
-            walk.observe(observer);
-        }
-        let Some(out) = self.hooks.request_log.take() else {
-            return Ok(None);
+    fn drive<S: Scheme, F: Flash>(mut self, walk: Walk<S, F>) -> Result<ResultRecord, RunError> {
+        let followers = Followers {
+            progress: self.hooks.progress,
+            observer: self.hooks.observer.take(),
+            request_log: self.hooks.request_log.take(),
         };
-        walk.flash_mut().keep_completions();
-        let first = self.plan.warmup % self.trace.requests.len() as u64;
-        Ok(Some(RequestLog::new(out, first)?))
-    }
-
-    /// Serves requests `from..to` of the stream; they lie in one pass.
-    fn serve<S: Scheme, F: Flash>(
-        &self,
-        walk: &mut Walk<S, F>,
-        from: u64,
-        to: u64,
-    ) -> Result<(), RunError> {
-        let batch = &self.trace.requests;
-        let scale = self.spec.time_scale;
-        let arrival = |i: u64| scale.apply(batch.records()[i as usize].arrival);
-        let requests = batch.len() as u64;
-        let span = arrival(requests - 1) - arrival(0) + PASS_GAP;
-        let pass = from / requests;
-        let shift = Nanos(span.0 * pass);
-        let (first, last) = (from - pass * requests, to - pass * requests);
-        let mut index = first;
-        for block in batch.records()[first as usize..last as usize].chunks(LOOK_AHEAD) {
-            walk.look_ahead(block);
-            for head in block {
-                walk.serve(
-                    batch.with_sides(head),
-                    index,
-                    scale.apply(head.arrival) + shift,
-                );
-                if F::TIMED
-                    && let Some(full) = walk.flash().fault()
-                {
-                    return Err(RunError::DeviceFull {
-                        request: index + pass * requests,
-                        full: Box::new(*full),
-                    });
-                }
-                index += 1;
-            }
-        }
-        Ok(())
+        let session = Session::new(self.spec, self.workload, self.plan.extent, walk, followers);
+        let done = session.run()?;
+        Ok(self.record(&done.walk, done.counts, done.samples))
     }
 
     fn record<S: Scheme, F: Flash>(
@@ -275,9 +180,9 @@ impl Execution<'_> {
         ResultRecord {
             schema: SCHEMA.to_owned(),
             trace: TraceInfo {
-                name: self.trace.meta.name.clone(),
-                requests: self.trace.requests.len() as u64,
-                sha256: self.trace.meta.sha256.clone(),
+                name: self.workload.meta.name.clone(),
+                requests: self.workload.len(),
+                sha256: self.workload.meta.sha256.clone(),
             },
             scheme: spec.expr.to_string(),
             cache_bytes,
@@ -296,13 +201,14 @@ impl Execution<'_> {
                     ReadFill::Requested => "requested".to_owned(),
                 },
                 evict_wait: spec.device.as_ref().map(|d| d.evict_wait.to_string()),
-                warmup_requests: self.plan.warmup,
+                warmup_requests: self.plan.extent.warmup,
+                queue_depth: spec.replay.depth(),
                 unmapped_reads: spec.device.as_ref().map(|d| match d.precondition.trace {
                     true => "precondition=trace".to_owned(),
                     false => "counted".to_owned(),
                 }),
             },
-            counts: CountFields::new(c, self.trace.meta.arrival_corrections, F::TIMED),
+            counts: CountFields::new(c, self.workload.meta.arrival_corrections, F::TIMED),
             ratios: Ratios::new(c, meta_ratio, F::TIMED),
             latency_ns: measures.map(|m| m.latency),
             evict_wait_ns: measures.map(|m| m.evict_wait),
@@ -318,18 +224,4 @@ impl Execution<'_> {
             run: RunInfo::default(),
         }
     }
-}
-
-/// Writes the requests that were completed since the last call to the log.
-fn log_completions<S: Scheme, F: Flash>(
-    walk: &mut Walk<S, F>,
-    log: &mut Option<RequestLog<Box<dyn Write + Send>>>,
-) -> Result<(), RunError> {
-    let Some(log) = log else { return Ok(()) };
-    let mut done: Vec<Completion> = Vec::new();
-    walk.flash_mut().take_completions(&mut done);
-    for completion in done.into_iter().filter(|c| c.measured) {
-        log.add(completion)?;
-    }
-    Ok(())
 }

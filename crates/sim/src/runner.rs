@@ -4,7 +4,7 @@ use crate::observe::Observer;
 use crate::record::{ResultRecord, RunInfo};
 use crate::run::{Hooks, execute};
 use crate::spec::{RunError, RunSpec};
-use destage_trace::Trace;
+use destage_trace::Workload;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ pub trait Meter: Sync {
 /// A sweep: runs that share one trace.
 pub struct Sweep<'a> {
     /// The trace.
-    pub trace: &'a Trace,
+    pub trace: Workload<'a>,
     /// The runs, in the order of the results.
     pub runs: &'a [RunSpec],
     /// Threads, at least 1.

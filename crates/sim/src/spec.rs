@@ -6,6 +6,7 @@ use destage_device::config::{Allocation, DeviceConfig};
 use destage_device::ftl::DeviceFull;
 use destage_scheme::{Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run};
 use destage_types::{ByteSize, Nanos, PageSize};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// The part of a run before the measured one.
@@ -119,6 +120,30 @@ impl TimeScale {
     }
 }
 
+/// When requests are issued (spec 90 section 2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Replay {
+    /// At the arrivals of the trace.
+    #[default]
+    Open,
+    /// `depth` at time 0, then the next one whenever one completes; the arrivals of the trace do
+    /// not count. Needs a device.
+    Closed {
+        /// Requests under way.
+        depth: NonZeroU32,
+    },
+}
+
+impl Replay {
+    /// Requests under way in a closed loop.
+    pub fn depth(self) -> Option<u32> {
+        match self {
+            Replay::Open => None,
+            Replay::Closed { depth } => Some(depth.get()),
+        }
+    }
+}
+
 /// Settings of one run.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
@@ -142,6 +167,8 @@ pub struct RunSpec {
     pub wrap: bool,
     /// Factor on all arrivals.
     pub time_scale: TimeScale,
+    /// When requests are issued.
+    pub replay: Replay,
     /// Seed of schemes that draw.
     pub seed: u64,
     /// Build every layer through dynamic calls, to compare with the static types.
@@ -157,13 +184,20 @@ pub enum RunError {
     /// A log of the run could not be written.
     #[error("cannot write the log of the run: {0}")]
     Log(#[from] std::io::Error),
+    /// The trace could not be read again.
+    #[error("{0}")]
+    Trace(#[from] destage_trace::TraceError),
+    /// Completions need time, and there is no device.
+    #[error("closed-loop replay needs a device: without one no request takes time")]
+    ClosedLoop,
     /// The expression breaks a rule of composition.
     #[error("{0}")]
     Refused(Refusal),
     /// The trace addresses more than the device has.
     #[error(
         "request {request} of the trace ends at sector {sector}, beyond the {sectors} sectors \
-         that device {device} exports; a larger device, or --wrap to take addresses modulo"
+         that device {device} exports; a larger device, --wrap to take addresses modulo, or --fit to \
+         move what the trace touches together"
     )]
     BeyondDevice {
         /// Index of the request, from 0.
@@ -285,6 +319,7 @@ impl RunSpec {
             device: None,
             wrap: false,
             time_scale: TimeScale::ONE,
+            replay: Replay::Open,
             seed: 1,
             boxed: false,
             settings: Vec::new(),
@@ -313,6 +348,9 @@ impl RunSpec {
             });
         }
         let capacity_pages = u64::from(self.capacity()?);
+        if self.replay != Replay::Open && self.device.is_none() {
+            return Err(RunError::ClosedLoop);
+        }
         if let Some(device) = &self.device {
             self.check_device(device)?;
         }

@@ -1,7 +1,7 @@
 //! How many blocks of a trace name the address of their old copy.
 
 use destage_types::request::NO_PREV;
-use destage_types::{Op, RequestBatch};
+use destage_types::{Op, RequestBatch, RequestRef};
 
 use crate::extent::blocks;
 
@@ -20,20 +20,25 @@ impl Pairs {
     /// Counts the written blocks of `requests`.
     pub fn of(requests: &RequestBatch) -> Pairs {
         let mut pairs = Pairs::default();
-        let writes = requests.iter().filter(|r| r.head.op == Op::Write);
-        for request in writes {
-            let mut old = request.prev.iter();
-            for extent in request.extents() {
-                let first = extent.start_sector / 8;
-                for block in first..first + blocks(extent) {
-                    match old.next() {
-                        None | Some(&NO_PREV) => pairs.unknown += 1,
-                        Some(&sector) if sector / 8 == block => pairs.in_place += 1,
-                        Some(_) => pairs.moved += 1,
-                    }
+        requests.iter().for_each(|request| pairs.add(request));
+        pairs
+    }
+
+    /// Counts the blocks of a request, if it writes.
+    pub fn add(&mut self, request: RequestRef<'_>) {
+        if request.head.op != Op::Write {
+            return;
+        }
+        let mut old = request.prev.iter();
+        for extent in request.extents() {
+            let first = extent.start_sector / 8;
+            for block in first..first + blocks(extent) {
+                match old.next() {
+                    None | Some(&NO_PREV) => self.unknown += 1,
+                    Some(&sector) if sector / 8 == block => self.in_place += 1,
+                    Some(_) => self.moved += 1,
                 }
             }
         }
-        pairs
     }
 }

@@ -3,7 +3,10 @@
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
 use destage_sim::RunSpec;
-use destage_trace::{LoadOptions, Pairs, Source, Trace, TraceError, TraceMeta, load_with, open};
+use destage_trace::{
+    LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload, load_bounded, open,
+};
+use destage_types::{ByteSize, SECTOR_BYTES};
 use std::path::{Path, PathBuf};
 
 /// Opens every file and tells its format, so that a wrong name or a wrong file ends the command
@@ -32,20 +35,74 @@ pub fn preflight(traces: &[PathBuf], options: &LoadOptions) -> Result<(), Failur
     }
 }
 
-/// Reads a whole trace and warns of what it had to change or to leave out.
+/// Reads a whole trace, into at most `memory` bytes or into a temporary file, and warns of what it
+/// had to change or to leave out.
 ///
 /// # Errors
 /// Those of reading.
-pub fn load(path: &Path, options: &LoadOptions, warnings: &mut Warnings) -> Result<Trace, Failure> {
-    let trace = read(path, options)?;
-    trace_warnings(&trace.meta, warnings);
-    Ok(trace)
+pub fn load(
+    path: &Path,
+    options: &LoadOptions,
+    memory: u64,
+    warnings: &mut Warnings,
+) -> Result<Stored, Failure> {
+    let stored = read(path, options, memory)?;
+    trace_warnings(stored.meta(), warnings);
+    if let Stored::Spooled { meta, spool } = &stored {
+        warnings.warn(format!(
+            "{}: the requests need more than {} of memory (--trace-memory) and are streamed from a \
+             temporary file of {} MiB",
+            meta.name,
+            ByteSize(memory),
+            spool.bytes().div_ceil(1 << 20)
+        ));
+    }
+    Ok(stored)
 }
 
-fn read(path: &Path, options: &LoadOptions) -> Result<Trace, TraceError> {
+/// Moves the addresses of a trace together if it goes beyond the device of `run`.
+///
+/// # Errors
+/// What the trace touches is larger than the device.
+pub fn fit(trace: &mut Stored, run: &RunSpec, warnings: &mut Warnings) -> Result<(), Failure> {
+    let Some(device) = &run.device else {
+        return Ok(());
+    };
+    let space = destage_sim::device::address_space(device);
+    let mut end = 0;
+    trace.workload().try_each(|_, request| {
+        end = request.extents().map(|e| e.end()).fold(end, u64::max);
+        Ok::<(), TraceError>(())
+    })?;
+    if end <= space {
+        return Ok(());
+    }
+    let packing = trace.pack()?;
+    let (name, size) = (&trace.meta().name, |sectors: u64| sectors.div_ceil(2048));
+    if packing.end_sector() > space {
+        return Err(Failure::usage(format!(
+            "{name}: even moved together (--fit), the parts of 1 MiB that the trace touches take \
+             {} MiB; device {} exports {} MiB",
+            size(packing.end_sector()),
+            device.name,
+            (space * SECTOR_BYTES) >> 20
+        )));
+    }
+    warnings.warn(format!(
+        "{name}: the trace goes up to {} MiB, device {} exports {} MiB; the parts of 1 MiB that are \
+         touched were moved together and end at {} MiB (--fit)",
+        size(packing.end_before()),
+        device.name,
+        (space * SECTOR_BYTES) >> 20,
+        size(packing.end_sector())
+    ));
+    Ok(())
+}
+
+fn read(path: &Path, options: &LoadOptions, memory: u64) -> Result<Stored, TraceError> {
     let mut progress = None;
     let label = format!("reading {}", path.display());
-    load_with(Source::from_arg(path), options, |reader| {
+    load_bounded(Source::from_arg(path), options, memory, |reader| {
         let (read, total) = reader.progress();
         let progress = progress.get_or_insert_with(|| Progress::bytes(&label, total));
         progress.set(read);
@@ -90,11 +147,23 @@ fn about(meta: &TraceMeta) -> Vec<String> {
 
 /// What is wrong with runs of `cac` over a trace whose writes name no old copy elsewhere: they
 /// remap nothing.
-pub fn pairs_warning(trace: &Trace, runs: &[RunSpec]) -> Option<String> {
-    let run = runs.iter().find(|run| run.expr.contains("cac"))?;
-    let pairs = Pairs::of(&trace.requests);
-    let (name, expr) = (&trace.meta.name, &run.expr);
-    match pairs {
+///
+/// # Errors
+/// The trace cannot be read again.
+pub fn pairs_warning(
+    workload: Workload<'_>,
+    runs: &[RunSpec],
+) -> Result<Option<String>, TraceError> {
+    let Some(run) = runs.iter().find(|run| run.expr.contains("cac")) else {
+        return Ok(None);
+    };
+    let mut pairs = Pairs::default();
+    workload.try_each(|_, request| {
+        pairs.add(request);
+        Ok::<(), TraceError>(())
+    })?;
+    let (name, expr) = (&workload.meta.name, &run.expr);
+    Ok(match pairs {
         Pairs { moved: 1.., .. }
         | Pairs {
             unknown: 0,
@@ -111,5 +180,5 @@ pub fn pairs_warning(trace: &Trace, runs: &[RunSpec]) -> Option<String> {
              scheme; import a capture that has them (destage trace import-ftrace), or let a model \
              of a log-structured file system make them (--host-fs lfs)"
         )),
-    }
+    })
 }

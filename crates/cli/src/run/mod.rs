@@ -37,23 +37,35 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
 }
 
 fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(), Failure> {
-    for (number, path) in plan.traces.iter().enumerate() {
-        let trace = input::load(path, &plan.load, warnings)?;
-        let name = &trace.meta.name;
-        if let Some(warning) = input::pairs_warning(&trace, &plan.runs) {
-            warnings.warn(warning);
-        }
-        let requests = trace.meta.requests;
-        if let Err(error) = plan.warmup.resolve(requests) {
-            return Err(Failure::usage(format!("{name}: {error}")));
-        }
-        let batch = Batch {
-            trace: &trace,
-            runs: &plan.runs,
-            jobs: plan.jobs,
-            logs: &|run| plan.log_files(number, name, run),
+    let mut number = 0;
+    for path in &plan.traces {
+        let stored = input::load(path, &plan.load, plan.trace_memory, warnings)?;
+        let traces = match plan.split {
+            true => stored.split()?,
+            false => vec![stored],
         };
-        execute(&batch, &mut |record| output.add(record))?;
+        for mut trace in traces {
+            let name = trace.meta().name.clone();
+            if let Err(error) = plan.warmup.resolve(trace.workload().len()) {
+                return Err(Failure::usage(format!("{name}: {error}")));
+            }
+            if let Some(warning) = input::pairs_warning(trace.workload(), &plan.runs)? {
+                warnings.warn(warning);
+            }
+            if plan.fit
+                && let Some(run) = plan.runs.first()
+            {
+                input::fit(&mut trace, run, warnings)?;
+            }
+            let batch = Batch {
+                workload: trace.workload(),
+                runs: &plan.runs,
+                jobs: plan.jobs,
+                logs: &|run| plan.log_files(number, &name, run),
+            };
+            execute(&batch, &mut |record| output.add(record))?;
+            number += 1;
+        }
     }
     Ok(())
 }

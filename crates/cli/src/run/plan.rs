@@ -13,12 +13,21 @@ use destage_types::ByteSize;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+/// Memory for the requests of a trace if nothing else is said.
+const TRACE_MEMORY: ByteSize = ByteSize(4 << 30);
+
 /// A checked command line.
 pub struct Plan {
     /// Traces in input order.
     pub traces: Vec<PathBuf>,
     /// How each is read.
     pub load: LoadOptions,
+    /// Is every volume a trace of its own?
+    pub split: bool,
+    /// Are addresses beyond the device moved together?
+    pub fit: bool,
+    /// Bytes of memory for the requests of a trace.
+    pub trace_memory: u64,
     /// The runs over each trace: schemes x cache sizes.
     pub runs: Vec<RunSpec>,
     /// Part before the measured one.
@@ -65,20 +74,17 @@ impl Plan {
             }
         }
         warnings.extend(mixed_read_allocation(&runs));
-        faults.extend(log_faults(&args, args.traces.len() * runs.len()));
+        let several = args.input.split() || args.traces.len() * runs.len() > 1;
+        faults.extend(log_faults(&args, several));
         faults.extend(overwritten(&args));
         if !faults.is_empty() {
             return Err(Failure::Usage(faults));
         }
         Ok(Plan {
-            load: LoadOptions {
-                format: args.input.format,
-                limit: args.input.limit,
-                skip_bad_lines: args.input.skip_bad_lines,
-                tags: args.input.tags,
-                hash: true,
-                ..LoadOptions::default()
-            },
+            load: args.input.options(true),
+            split: args.input.split(),
+            fit: args.fit,
+            trace_memory: args.trace_memory.unwrap_or(TRACE_MEMORY).0,
             traces: args.traces,
             runs,
             warmup: args.warmup.unwrap_or_default(),
@@ -91,8 +97,9 @@ impl Plan {
         })
     }
 
+    /// Is there one run only, as far as that is known before the traces are read?
     fn single(&self) -> bool {
-        self.traces.len() * self.runs.len() == 1
+        self.traces.len() * self.runs.len() == 1 && !self.split
     }
 
     /// Makes sure that logs can be written before anything runs.
@@ -166,7 +173,7 @@ fn device(args: &RunArgs, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
     }
 }
 
-fn log_faults(args: &RunArgs, runs: usize) -> Vec<String> {
+fn log_faults(args: &RunArgs, several: bool) -> Vec<String> {
     let mut faults = Vec::new();
     let logs = [
         ("--log-evictions", &args.log_evictions),
@@ -179,8 +186,8 @@ fn log_faults(args: &RunArgs, runs: usize) -> Vec<String> {
                     "{option} needs a file: standard output is for results"
                 ));
             }
-            Some(_) if runs > 1 && args.out.is_none() => faults.push(format!(
-                "{option}: {runs} runs need --out DIR, where each gets a file of its own"
+            Some(_) if several && args.out.is_none() => faults.push(format!(
+                "{option}: several runs need --out DIR, where each gets a file of its own"
             )),
             _ => {}
         }
@@ -250,6 +257,8 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
         let needs = [
             ("--set", !args.set.is_empty()),
             ("--wrap", args.wrap),
+            ("--fit", args.fit),
+            ("--closed-loop", args.closed_loop.is_some()),
             ("--time-scale", args.time_scale.is_some()),
             ("--log-requests", args.log_requests.is_some()),
         ];

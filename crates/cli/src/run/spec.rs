@@ -5,7 +5,7 @@ use crate::args::{ReadAllocArg, ReadFillArg, RunArgs};
 use destage_device::config::{self, EffectiveDevice, Origin};
 use destage_scheme::Expr;
 use destage_sim::spec::TimeScale;
-use destage_sim::{ReadFill, RunSpec};
+use destage_sim::{ReadFill, Replay, RunSpec};
 use destage_types::{ByteSize, PageSize};
 use std::sync::Arc;
 
@@ -55,6 +55,10 @@ impl<'a> Common<'a> {
             device: self.config.clone(),
             wrap: args.wrap,
             time_scale: self.time_scale,
+            replay: match args.closed_loop {
+                Some(depth) => Replay::Closed { depth },
+                None => Replay::Open,
+            },
             seed: args.seed.unwrap_or(1),
             settings: self.settings(&expr, cache),
             ..RunSpec::cache_only(expr, cache)
@@ -92,9 +96,13 @@ impl<'a> Common<'a> {
         let skip = args.input.skip_bad_lines.then_some(true);
         all.add("skip_bad_lines", skip, "false");
         all.add("tags", args.input.tags, "all");
+        all.add("volumes", args.input.volumes.as_ref(), "stack");
+        all.add("event", args.input.event, "Q");
         if let Some(device) = self.device {
             all.add("time_scale", args.time_scale.as_ref().map(|t| &t.text), "1");
+            all.add("closed_loop", args.closed_loop, "off");
             all.add("wrap", args.wrap.then_some(true), "false");
+            all.add("fit", args.fit.then_some(true), "false");
             let own = device.settings().iter();
             for s in own.filter(|s| !RUN_KEYS.contains(&s.key)) {
                 all.from(s.key, &s.value, origin(&s.origin));

@@ -7,8 +7,7 @@ use destage_sim::log::EvictionLog;
 use destage_sim::record::RunInfo;
 use destage_sim::runner::Logs;
 use destage_sim::{Meter, Observer, ResultRecord, RunSpec, Sweep};
-use destage_trace::Trace;
-use destage_types::HostRequest;
+use destage_trace::{TraceError, Workload};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -19,7 +18,7 @@ use std::time::Instant;
 /// Runs over one trace.
 pub struct Batch<'a> {
     /// The trace.
-    pub trace: &'a Trace,
+    pub workload: Workload<'a>,
     /// The runs.
     pub runs: &'a [RunSpec],
     /// Threads.
@@ -46,16 +45,16 @@ pub fn execute(
     batch: &Batch<'_>,
     emit: &mut dyn FnMut(ResultRecord) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    if let Some(note) = memory_note(batch) {
+    if let Some(note) = memory_note(batch)? {
         say(&note);
     }
-    let requests = batch.trace.requests.len() as u64;
+    let requests = batch.workload.len();
     let passes = |run: &RunSpec| run.warmup.resolve(requests).map_or(1, |r| r.1);
     let total = batch.runs.iter().map(passes).sum::<u64>() * requests;
-    let progress = Progress::requests(&batch.trace.meta.name, total);
+    let progress = Progress::requests(&batch.workload.meta.name, total);
     let counter = AtomicU64::new(0);
     let sweep = Sweep {
-        trace: batch.trace,
+        trace: batch.workload,
         runs: batch.runs,
         jobs: batch.jobs,
         version: crate::VERSION,
@@ -152,41 +151,60 @@ const PER_FLASH_PAGE: u64 = 8;
 const PER_BLOCK: u64 = 16;
 
 /// What the runs will need, if that is more than 1 GiB.
-fn memory_note(batch: &Batch<'_>) -> Option<String> {
-    let records = batch.trace.requests.records();
-    let trace = size_of_val(records) as u64;
-    let mut each: Vec<u64> = batch.runs.iter().map(|r| run_bytes(r, records)).collect();
+fn memory_note(batch: &Batch<'_>) -> Result<Option<String>, TraceError> {
+    let trace = batch.workload.memory();
+    let Some(first) = batch.runs.first() else {
+        return Ok(None);
+    };
+    // All runs of a command have the same page.
+    let touched = Touched::by(batch.workload, u64::from(first.page.sectors()))?;
+    let mut each: Vec<u64> = batch.runs.iter().map(|r| run_bytes(r, touched)).collect();
     each.sort_unstable_by(|a, b| b.cmp(a));
     let together = batch.jobs.min(each.len());
     let caches: u64 = each[..together].iter().sum();
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / LARGE as f64);
-    (trace + caches > LARGE).then(|| {
+    Ok((trace + caches > LARGE).then(|| {
         let runs = match together {
             1 => "the run".to_owned(),
             n => format!("{n} runs at a time"),
         };
         let (all, trace, caches) = (gib(trace + caches), gib(trace), gib(caches));
         format!("note: needs about {all} of memory: {trace} for the trace, {caches} for {runs}")
-    })
+    }))
 }
 
-fn run_bytes(run: &RunSpec, records: &[HostRequest]) -> u64 {
-    let frames = u64::from(run.capacity().unwrap_or(0));
-    let per_page = u64::from(run.page.sectors());
-    let (mut accesses, mut last) = (0, 0);
-    for request in records {
-        let sectors = u64::from(request.sectors);
-        accesses += sectors.div_ceil(per_page);
-        last = last.max((request.start_sector + sectors) / per_page);
+/// Pages that a trace touches, at most, and its highest page.
+#[derive(Clone, Copy)]
+struct Touched {
+    pages: u64,
+    last: u64,
+}
+
+impl Touched {
+    fn by(workload: Workload<'_>, page_sectors: u64) -> Result<Touched, TraceError> {
+        let (mut accesses, mut last) = (0u64, 0);
+        workload.try_each(|_, request| {
+            for extent in request.extents() {
+                let sectors = u64::from(extent.sectors);
+                accesses = accesses.saturating_add(sectors.div_ceil(page_sectors));
+                last = last.max(extent.end() / page_sectors);
+            }
+            Ok::<(), TraceError>(())
+        })?;
+        let pages = accesses.min(last + 1);
+        Ok(Touched { pages, last })
     }
-    let touched = accesses.min(last + 1);
+}
+
+fn run_bytes(run: &RunSpec, touched: Touched) -> u64 {
+    let frames = u64::from(run.capacity().unwrap_or(0));
     let flash = run.device.as_ref().map_or(0, |device| {
         let (geometry, filled) = (&device.geometry, device.precondition.fill.as_f64());
         let blocks = geometry.pages() / u64::from(geometry.pages_per_block);
-        let mapped = touched.max((geometry.pages() as f64 * filled) as u64);
+        let mapped = touched.pages.max((geometry.pages() as f64 * filled) as u64);
         mapped * PER_FLASH_PAGE + blocks * PER_BLOCK
     });
-    let index = touched * PER_PAGE + last / DIRECTORY * size_of::<u32>() as u64;
+    let index = touched.pages * PER_PAGE + touched.last / DIRECTORY * size_of::<u32>() as u64;
     frames * PER_FRAME + index + flash
 }
 
@@ -194,7 +212,8 @@ fn run_bytes(run: &RunSpec, records: &[HostRequest]) -> u64 {
 mod tests {
     use super::*;
     use destage_scheme::Expr;
-    use destage_types::{ByteSize, Nanos, Op};
+    use destage_trace::Trace;
+    use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch};
 
     fn run(cache: u64) -> RunSpec {
         RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(cache))
@@ -204,8 +223,14 @@ mod tests {
     fn memory_grows_with_cache_and_footprint() {
         let far = HostRequest::new(Nanos(0), Op::Write, 1 << 39, 8);
         let near = HostRequest::new(Nanos(0), Op::Write, 0, 8);
-        assert_eq!(run_bytes(&run(1 << 20), &[near]), 256 * 96 + 8);
-        let whole = run_bytes(&run(1 << 30), &[near, far]);
+        let touched = |requests: &[HostRequest]| {
+            let mut batch = RequestBatch::new();
+            requests.iter().for_each(|r| batch.push(*r));
+            let trace = Trace::generated("test", batch);
+            Touched::by((&trace).into(), 8).unwrap()
+        };
+        assert_eq!(run_bytes(&run(1 << 20), touched(&[near])), 256 * 96 + 8);
+        let whole = run_bytes(&run(1 << 30), touched(&[near, far]));
         assert_eq!(whole, (1 << 18) * 96 + 16 + (1 << 36) / 2048 * 4);
     }
 
@@ -215,11 +240,12 @@ mod tests {
         let note = |runs: &[RunSpec], jobs: usize| {
             let logs = &|_| LogFiles::default();
             memory_note(&Batch {
-                trace: &trace,
+                workload: (&trace).into(),
                 runs,
                 jobs,
                 logs,
             })
+            .unwrap()
         };
         let large = [run(32 << 30), run(1 << 20), run(32 << 30)];
         assert_eq!(note(&large, 1), None, "one at a time is below 1 GiB");

@@ -27,7 +27,7 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let sources = args.files.iter().map(Source::from_arg).collect();
     let imported = import(sources, options).map_err(|error| Failure::usage(explained(&error)))?;
     say(imported.report.to_string().trim_end());
-    super::write(&imported.requests, &args.output)
+    super::convert::csv(&imported.requests, &args.output)
 }
 
 /// The message of `error`, with the option that helps.

@@ -1,17 +1,16 @@
 //! `destage trace`: looking at traces and converting them.
 
+mod convert;
 mod import;
 mod info;
 
-use crate::args::{InputArgs, TraceArgs, TraceCommand};
+use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::terminal::{Progress, Warnings};
-use destage_trace::{LoadOptions, Source, Trace, load, open, write_csv};
+use destage_trace::{LoadOptions, Source, load, open, split};
 use destage_types::RequestBatch;
-use info::Info;
-use std::fs::File;
-use std::io::{self, BufWriter};
+use info::{Info, Report};
 use std::path::{Path, PathBuf};
 
 use crate::run::trace_warnings;
@@ -26,92 +25,77 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
             traces,
             input,
             json,
-        } => info(traces, &options(input, true), *json),
+        } => info(traces, input, *json),
         TraceCommand::Convert {
             trace,
             input,
             output,
-        } => convert(trace, &options(input, false), output),
+            to,
+        } => convert::run(trace, input, output, to.unwrap_or(ToFormat::Destage)),
         TraceCommand::ImportFtrace(args) => import::run(args),
         TraceCommand::Head {
             trace,
-            format,
-            skip_bad_lines,
+            input,
             requests,
         } => {
+            let limit = input.limit.map_or(*requests, |limit| limit.min(*requests));
+            let limit = Some(limit);
             let input = InputArgs {
-                format: format.clone(),
-                limit: Some(*requests),
-                skip_bad_lines: *skip_bad_lines,
-                tags: None,
+                limit,
+                ..input.clone()
             };
-            convert(trace, &options(&input, false), Path::new("-"))
+            convert::run(trace, &input, Path::new("-"), ToFormat::Destage)
         }
     }
 }
 
-fn options(input: &InputArgs, hash: bool) -> LoadOptions {
-    LoadOptions {
-        format: input.format.clone(),
-        limit: input.limit,
-        skip_bad_lines: input.skip_bad_lines,
-        tags: input.tags,
-        hash,
-        ..LoadOptions::default()
-    }
-}
-
-/// Streams each trace: memory grows with its footprint only.
-fn info(traces: &[PathBuf], options: &LoadOptions, json: bool) -> Result<(), Failure> {
+fn info(traces: &[PathBuf], input: &InputArgs, json: bool) -> Result<(), Failure> {
     let mut warnings = Warnings::default();
-    for (i, path) in traces.iter().enumerate() {
-        let mut reader = open(Source::from_arg(path), options)?;
-        let progress = Progress::bytes(&format!("reading {}", path.display()), reader.progress().1);
-        let mut info = Info::default();
-        let mut batch = RequestBatch::new();
-        while reader.next_batch(&mut batch)? > 0 {
-            info.add(&batch);
-            batch.clear();
-            progress.set(reader.progress().0);
+    let options = input.options(true);
+    let mut first = true;
+    let mut show = |report: &Report| {
+        let gap = if first { "" } else { "\n" };
+        first = false;
+        if !json {
+            return print(&format!("{gap}{}", report.text()));
         }
-        let meta = reader.finish()?;
-        drop(progress);
-        trace_warnings(&meta, &mut warnings);
-        let report = info.report(&meta);
-        match json {
-            true => {
-                let line = serde_json::to_string(&report);
-                let line = line.map_err(|e| Failure::Run(format!("cannot write JSON: {e}")))?;
-                print(&(line + "\n"))?;
-            }
-            false => {
-                let gap = if i > 0 { "\n" } else { "" };
-                print(&format!("{gap}{}", report.text()))?;
-            }
+        let line = serde_json::to_string(report);
+        let line = line.map_err(|e| Failure::Run(format!("cannot write JSON: {e}")))?;
+        print(&(line + "\n"))
+    };
+    for path in traces {
+        if !input.split() {
+            show(&streamed(path, &options, &mut warnings)?)?;
+            continue;
+        }
+        let trace = load(Source::from_arg(path), &options)?;
+        trace_warnings(&trace.meta, &mut warnings);
+        for volume in split(&trace) {
+            let mut info = Info::default();
+            info.add(&volume.requests);
+            show(&info.report(&volume.meta))?;
         }
     }
     Ok(())
 }
 
-fn convert(path: &Path, options: &LoadOptions, output: &Path) -> Result<(), Failure> {
-    // The columns depend on all requests, so the trace is read whole before a line is written.
-    let Trace { requests, meta } = load(Source::from_arg(path), options)?;
-    trace_warnings(&meta, &mut Warnings::default());
-    write(&requests, output)
-}
-
-fn write(requests: &RequestBatch, output: &Path) -> Result<(), Failure> {
-    if output == Path::new("-") {
-        return match write_csv(requests, io::stdout().lock()) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Failure::stdout(error)),
-        };
+/// Streams a trace: memory grows with its footprint only.
+fn streamed(
+    path: &Path,
+    options: &LoadOptions,
+    warnings: &mut Warnings,
+) -> Result<Report, Failure> {
+    let mut reader = open(Source::from_arg(path), options)?;
+    let progress = Progress::bytes(&format!("reading {}", path.display()), reader.progress().1);
+    let mut info = Info::default();
+    let mut batch = RequestBatch::new();
+    while reader.next_batch(&mut batch)? > 0 {
+        info.add(&batch);
+        batch.clear();
+        progress.set(reader.progress().0);
     }
-    let place = output.display();
-    let file = File::create(output)
-        .map_err(|error| Failure::usage(format!("--output {place}: cannot create it: {error}")))?;
-    match write_csv(requests, BufWriter::new(file)) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Failure::Run(format!("cannot write {place}: {error}"))),
-    }
+    let meta = reader.finish()?;
+    drop(progress);
+    trace_warnings(&meta, warnings);
+    Ok(info.report(&meta))
 }

@@ -342,7 +342,7 @@ impl Flash for Engine {
     }
 
     fn keep_completions(&mut self) {
-        self.book.completions = Some(Vec::new());
+        self.book.completions.get_or_insert_default();
     }
 
     fn take_completions(&mut self, out: &mut Vec<Completion>) {

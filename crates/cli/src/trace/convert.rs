@@ -1,0 +1,123 @@
+//! `destage trace convert` and `head`: writing traces.
+
+use crate::args::{InputArgs, ToFormat};
+use crate::failure::Failure;
+use crate::run::trace_warnings;
+use crate::terminal::{Warnings, say};
+use destage_trace::{
+    Source, Trace, Written, load, split, write_bin, write_csv, write_fio, write_msr, write_ssdsim,
+};
+use destage_types::RequestBatch;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// Reads a trace and writes it to `output` as `to`.
+///
+/// # Errors
+/// Bad input, an output that cannot be written, or a request that the format cannot hold.
+pub fn run(path: &Path, input: &InputArgs, output: &Path, to: ToFormat) -> Result<(), Failure> {
+    if input.split() && output == Path::new("-") {
+        return Err(Failure::usage(
+            "--volumes split gives a trace per volume; --output FILE says where, only=VOLUME reads \
+             one of them",
+        ));
+    }
+    // The columns depend on all requests, so the trace is read whole before a line is written.
+    let trace = load(Source::from_arg(path), &input.options(false))?;
+    trace_warnings(&trace.meta, &mut Warnings::default());
+    if !input.split() {
+        return write_one(&trace, output, to);
+    }
+    for part in split(&trace) {
+        let volume = &part.meta.volumes[0].name;
+        write_one(&part, &named(output, volume), to)?;
+    }
+    Ok(())
+}
+
+/// `output` with the name of a volume before its extension.
+fn named(output: &Path, volume: &str) -> PathBuf {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let volume: String = volume
+        .chars()
+        .map(|c| if plain(c) { c } else { '_' })
+        .collect();
+    let stem = output.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match output.extension() {
+        Some(extension) => format!("{stem}-{volume}.{}", extension.to_string_lossy()),
+        None => format!("{stem}-{volume}"),
+    };
+    output.with_file_name(name)
+}
+
+fn write_one(trace: &Trace, output: &Path, to: ToFormat) -> Result<(), Failure> {
+    if output == Path::new("-") {
+        if to == ToFormat::DestageBin && io::stdout().is_terminal() {
+            return Err(Failure::usage("--to destage-bin is no text for a terminal"));
+        }
+        return match write(trace, to, io::stdout().lock()) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                Err(Failure::usage(format!("{}: {error}", trace.meta.name)))
+            }
+            Err(error) => Err(Failure::stdout(error)),
+        };
+    }
+    let place = output.display();
+    let file = File::create(output)
+        .map_err(|error| Failure::usage(format!("--output {place}: cannot create it: {error}")))?;
+    write(trace, to, BufWriter::new(file)).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => Failure::usage(format!("{}: {error}", trace.meta.name)),
+        _ => Failure::Run(format!("cannot write {place}: {error}")),
+    })
+}
+
+/// Writes requests as destage CSV; `-` is standard output.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn csv(requests: &RequestBatch, output: &Path) -> Result<(), Failure> {
+    if output == Path::new("-") {
+        return match write_csv(requests, io::stdout().lock()) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Failure::stdout(error)),
+        };
+    }
+    let place = output.display();
+    let file = File::create(output)
+        .map_err(|error| Failure::usage(format!("--output {place}: cannot create it: {error}")))?;
+    match write_csv(requests, BufWriter::new(file)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::Run(format!("cannot write {place}: {error}"))),
+    }
+}
+
+fn write(trace: &Trace, to: ToFormat, mut out: impl Write) -> io::Result<()> {
+    let (requests, volumes) = (&trace.requests, &trace.meta.volumes[..]);
+    let written = match to {
+        ToFormat::Destage => {
+            write_csv(requests, out)?;
+            return Ok(());
+        }
+        ToFormat::DestageBin => {
+            write_bin(requests, volumes, trace.meta.timed, out)?;
+            return Ok(());
+        }
+        ToFormat::Msr => write_msr(requests, volumes, &mut out)?,
+        ToFormat::Fio => write_fio(requests, volumes, &mut out)?,
+        ToFormat::Ssdsim => write_ssdsim(requests, volumes, &mut out)?,
+    };
+    let Written {
+        requests,
+        rounded_times,
+    } = written;
+    if rounded_times > 0 {
+        say(&format!(
+            "warning: {}: {rounded_times} of {requests} times were rounded down to the unit of the \
+             format",
+            trace.meta.name
+        ));
+    }
+    out.flush()
+}

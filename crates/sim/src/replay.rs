@@ -1,0 +1,266 @@
+//! Replaying a workload through a cache: warm-up, passes, and when each request is issued.
+
+use crate::engine::Completion;
+use crate::flash::Flash;
+use crate::log::RequestLog;
+use crate::observe::Observer;
+use crate::sample::{SAMPLE_EVERY, Samples};
+use crate::spec::{Replay, RunError, RunSpec, TimeScale};
+use crate::walk::Walk;
+use destage_scheme::Scheme;
+use destage_trace::{Pass, Workload};
+use destage_types::{HostRequest, Nanos};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Requests whose pages are looked up together before they are served.
+const LOOK_AHEAD: usize = 32;
+
+/// Time between two passes over a trace, so that they do not overlap (spec 00, "Time").
+const PASS_GAP: Nanos = Nanos(1_000_000);
+
+/// Requests of a run: how many there are, and which are measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    /// Requests before the measured part.
+    pub warmup: u64,
+    /// Passes over the trace.
+    pub passes: u64,
+}
+
+/// Those who follow a run.
+#[derive(Default)]
+pub(crate) struct Followers<'a> {
+    pub progress: Option<&'a AtomicU64>,
+    pub observer: Option<Box<dyn Observer + Send>>,
+    pub request_log: Option<Box<dyn Write + Send>>,
+}
+
+/// A run under way.
+pub(crate) struct Session<'a, S, F> {
+    workload: Workload<'a>,
+    extent: Extent,
+    walk: Walk<S, F>,
+    pace: Pace,
+    followers: Followers<'a>,
+    log: Option<RequestLog<Box<dyn Write + Send>>>,
+    /// Completions on their way to the log and to a closed loop.
+    done: Vec<Completion>,
+}
+
+/// What is left of a run: the cache, the counters at the end of the trace, and the samples.
+pub(crate) struct Outcome<S, F> {
+    pub walk: Walk<S, F>,
+    pub counts: crate::Counts,
+    pub samples: Samples,
+}
+
+/// When requests are issued.
+enum Pace {
+    /// When the trace says so; `pass` passes came before.
+    Open { scale: TimeScale, shift: Nanos },
+    /// Each when one of the requests before it completes.
+    Closed(Loop),
+}
+
+/// The requests of a closed loop that are not complete.
+struct Loop {
+    depth: u64,
+    issued: u64,
+    /// Completions that are known and to come.
+    ends: BinaryHeap<Reverse<Nanos>>,
+    now: Nanos,
+}
+
+impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
+    pub fn new(
+        spec: &RunSpec,
+        workload: Workload<'a>,
+        extent: Extent,
+        walk: Walk<S, F>,
+        followers: Followers<'a>,
+    ) -> Session<'a, S, F> {
+        let pace = match spec.replay {
+            Replay::Open => Pace::Open {
+                scale: spec.time_scale,
+                shift: Nanos::ZERO,
+            },
+            Replay::Closed { depth } => Pace::Closed(Loop {
+                depth: u64::from(depth.get()),
+                issued: 0,
+                ends: BinaryHeap::with_capacity(depth.get() as usize + 1),
+                now: Nanos::ZERO,
+            }),
+        };
+        Session {
+            workload,
+            extent,
+            walk,
+            pace,
+            followers,
+            log: None,
+            done: Vec::new(),
+        }
+    }
+
+    /// Replays the trace, warm-up first.
+    pub fn run(mut self) -> Result<Outcome<S, F>, RunError> {
+        let (requests, warmup) = (self.workload.len(), self.extent.warmup);
+        let end = requests * self.extent.passes;
+        let mut samples = Samples::default();
+        let mut pass = self.workload.pass()?;
+        let mut at = 0;
+        if matches!(self.pace, Pace::Closed(_)) {
+            self.walk.flash_mut().keep_completions();
+        }
+        if warmup == 0 {
+            self.start_measuring()?;
+        }
+        while at < end {
+            // The next point where something besides serving happens.
+            let measured = at >= warmup;
+            let pause = if measured { at + SAMPLE_EVERY } else { warmup };
+            let next = pause.min((at / requests + 1) * requests).min(end);
+            if at > 0 && at % requests == 0 {
+                pass = self.workload.pass()?;
+                self.pace.next_pass(self.workload.span());
+            }
+            self.serve(&mut pass, at, next)?;
+            if let Some(progress) = self.followers.progress {
+                progress.fetch_add(next - at, Ordering::Relaxed);
+            }
+            at = next;
+            if at == warmup {
+                self.start_measuring()?;
+            } else if measured {
+                samples.take(self.walk.scheme(), at - warmup);
+            }
+            self.take_completions()?;
+        }
+        // What ends after the last arrival belongs to response times, not to the counters.
+        let counts = self.walk.counts().clone();
+        if let Some(mut observer) = self.walk.unobserve() {
+            observer.finish()?;
+        }
+        self.walk.drain();
+        self.take_completions()?;
+        if let Some(log) = &mut self.log {
+            log.finish()?;
+        }
+        let walk = self.walk;
+        Ok(Outcome {
+            walk,
+            counts,
+            samples,
+        })
+    }
+
+    fn start_measuring(&mut self) -> Result<(), RunError> {
+        self.walk.reset_counts();
+        if let Some(observer) = self.followers.observer.take() {
+            self.walk.observe(observer);
+        }
+        if let Some(out) = self.followers.request_log.take() {
+            self.walk.flash_mut().keep_completions();
+            let first = self.extent.warmup % self.workload.len();
+            self.log = Some(RequestLog::new(out, first)?);
+        }
+        Ok(())
+    }
+
+    /// Serves requests `from..to` of the stream; they lie in one pass.
+    fn serve(&mut self, pass: &mut Pass<'_>, from: u64, to: u64) -> Result<(), RunError> {
+        let requests = self.workload.len();
+        let passed = from - from % requests;
+        let mut at = from;
+        while at < to {
+            let block = pass.next(to - at)?;
+            let block = block.expect("a workload holds the requests it says");
+            for heads in block.records.chunks(LOOK_AHEAD) {
+                self.walk.look_ahead(heads);
+                for head in heads {
+                    let now = self.issue(head)?;
+                    let request = block.batch.with_sides(head);
+                    self.walk.serve(request, at - passed, now);
+                    if F::TIMED
+                        && let Some(full) = self.walk.flash().fault()
+                    {
+                        return Err(RunError::DeviceFull {
+                            request: at,
+                            full: Box::new(*full),
+                        });
+                    }
+                    at += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// When the next request is issued.
+    #[inline]
+    fn issue(&mut self, head: &HostRequest) -> Result<Nanos, RunError> {
+        match self.pace {
+            Pace::Open { scale, shift } => Ok(scale.apply(head.arrival) + shift),
+            Pace::Closed(_) => self.issue_next(),
+        }
+    }
+
+    /// As [`Session::issue`], in a closed loop: lets time pass until a request completes, unless
+    /// there is room for one more.
+    #[inline(never)]
+    fn issue_next(&mut self) -> Result<Nanos, RunError> {
+        loop {
+            self.take_completions()?;
+            let Pace::Closed(closed) = &mut self.pace else {
+                return Ok(Nanos::ZERO);
+            };
+            if closed.issued < closed.depth {
+                closed.issued += 1;
+                return Ok(closed.now);
+            }
+            // What is not known yet completes at the next event or later.
+            let next = self.walk.flash().next_event();
+            if let Some(&Reverse(end)) = closed.ends.peek()
+                && end <= next
+            {
+                closed.ends.pop();
+                closed.now = closed.now.max(end);
+                return Ok(closed.now);
+            }
+            assert!(next != Nanos::NEVER, "a request never completes");
+            self.walk.advance(next);
+        }
+    }
+
+    /// Takes completed requests to the log and to the closed loop.
+    fn take_completions(&mut self) -> Result<(), RunError> {
+        let closed = matches!(self.pace, Pace::Closed(_));
+        if self.log.is_none() && !closed {
+            return Ok(());
+        }
+        self.walk.flash_mut().take_completions(&mut self.done);
+        for done in self.done.drain(..) {
+            if let Pace::Closed(closed) = &mut self.pace {
+                closed.ends.push(Reverse(done.complete));
+            }
+            if done.measured
+                && let Some(log) = &mut self.log
+            {
+                log.add(done)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pace {
+    /// Another pass over the trace begins, whose first and last request arrive at `span`.
+    fn next_pass(&mut self, (first, last): (Nanos, Nanos)) {
+        if let Pace::Open { scale, shift } = self {
+            *shift = *shift + (scale.apply(last) - scale.apply(first)) + PASS_GAP;
+        }
+    }
+}
