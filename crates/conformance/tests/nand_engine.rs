@@ -135,9 +135,9 @@ fn random_command(random: &mut Random, config: &Config, mix: &Mix, ids: &[OpId])
     };
     let transfer = Nanos(random.pick(&[0, 1, 2, 3, 7]));
     let mut command = Command::new(kind, chip, transfer, ids.len() as u32);
-    command.die = random.below(config.dies.into()) as u32;
+    command.die = random.below(config.dies.into()) as u8;
     if mix.planes && random.percent(40) {
-        command.planes = 1 + random.below(4) as u32;
+        command.planes = 1 + random.below(4) as u8;
     }
     command.bytes = random.below(5000) as u32;
     if mix.classes {
@@ -212,6 +212,37 @@ struct Pair<E: Events> {
     ids: Vec<OpId>,
     jobs: Vec<JobId>,
     cancelled: u64,
+    seen: Seen,
+}
+
+/// What happened in a set of runs, so that no test passes because nothing did.
+#[derive(Clone, Copy, Default, Debug)]
+struct Seen {
+    operations: u64,
+    cancelled: u64,
+    /// Jobs by kind: non-preemptible, open between pages, background; and those taken back.
+    jobs: [u64; 3],
+    jobs_cancelled: u64,
+    /// Instants at which some chip was in GC state, foreground and background.
+    in_gc: [u64; 2],
+    copybacks: u64,
+    more_planes: u64,
+}
+
+impl Seen {
+    fn add(&mut self, other: &Seen) {
+        self.operations += other.operations;
+        self.cancelled += other.cancelled;
+        for (sum, n) in self.jobs.iter_mut().zip(other.jobs) {
+            *sum += n;
+        }
+        self.jobs_cancelled += other.jobs_cancelled;
+        for (sum, n) in self.in_gc.iter_mut().zip(other.in_gc) {
+            *sum += n;
+        }
+        self.copybacks += other.copybacks;
+        self.more_planes += other.more_planes;
+    }
 }
 
 impl<E: Events> Pair<E> {
@@ -224,6 +255,7 @@ impl<E: Events> Pair<E> {
             ids: Vec::new(),
             jobs: Vec::new(),
             cancelled: 0,
+            seen: Seen::default(),
         }
     }
 
@@ -260,6 +292,12 @@ impl<E: Events> Pair<E> {
         let more = commands.len() - 1;
         self.ids.extend(std::iter::repeat_n(job.last(), more));
         self.jobs.push(job);
+        let at = match kind {
+            JobKind::Foreground(Preempt::Never) => 0,
+            JobKind::Foreground(Preempt::Page) => 1,
+            JobKind::Background => 2,
+        };
+        self.seen.jobs[at] += 1;
         self.compare();
     }
 
@@ -267,6 +305,7 @@ impl<E: Events> Pair<E> {
         let done = self.engine.cancel_job(now, job, &mut self.log.0);
         let numbers = job.first().number()..=job.last().number();
         self.cancelled += u64::from(done) * numbers.clone().count() as u64;
+        self.seen.jobs_cancelled += u64::from(done);
         assert_eq!(done, self.model.cancel_job(now, numbers, &mut self.log.1));
         self.compare();
     }
@@ -322,13 +361,18 @@ impl<E: Events> Pair<E> {
             let mut chips = (0..engine.chips()).map(ChipId);
             let any = chips.any(|chip| model.in_gc(chip, class));
             assert_eq!(engine.any_in_gc(class), any);
+            match class {
+                Class::Gc => self.seen.in_gc[0] += u64::from(any),
+                Class::BackgroundGc => self.seen.in_gc[1] += u64::from(any),
+                Class::Host | Class::Background => assert!(!any),
+            }
         }
         for &id in self.ids.iter().rev().take(40) {
             assert_eq!(engine.state(id), model.state(id.number()));
         }
     }
 
-    fn compare_counters(&self) {
+    fn compare_counters(&mut self) {
         for chip in (0..self.engine.chips()).map(ChipId) {
             let mut busy = Nanos::ZERO;
             for die in 0..self.config.dies {
@@ -346,6 +390,13 @@ impl<E: Events> Pair<E> {
             .iter()
             .sum();
         assert_eq!(self.engine.stats().cancelled, self.cancelled);
+        self.seen.operations = started;
+        self.seen.cancelled = self.cancelled;
+        let stats = self.engine.stats();
+        self.seen.copybacks = stats.of_kind(Kind::Copyback);
+        let chips = (0..self.engine.chips()).map(ChipId);
+        let done = chips.map(|chip| self.engine.chip_stats(chip).done.iter().sum::<u64>());
+        self.seen.more_planes = done.sum::<u64>() - started;
         assert_eq!(
             started + self.cancelled,
             self.ids.len() as u64,
@@ -354,7 +405,7 @@ impl<E: Events> Pair<E> {
     }
 }
 
-fn run<E: Events>(seed: u64, config: Config, mix: Mix, operations: usize) {
+fn run<E: Events>(seed: u64, config: Config, mix: Mix, operations: usize) -> Seen {
     let mut random = Random(seed);
     let mut pair = Pair::<E>::new(config);
     let mut now = 0;
@@ -400,6 +451,7 @@ fn run<E: Events>(seed: u64, config: Config, mix: Mix, operations: usize) {
     }
     pair.advance(end + Nanos(1), true);
     pair.compare_counters();
+    pair.seen
 }
 
 impl<E: Events> Pair<E> {
@@ -414,7 +466,8 @@ impl<E: Events> Pair<E> {
     }
 }
 
-fn swarm(seeds: std::ops::Range<u64>, operations: usize) {
+fn swarm(seeds: std::ops::Range<u64>, operations: usize) -> Seen {
+    let mut seen = Seen::default();
     for seed in seeds {
         let mut random = Random(seed);
         let config = random_config(&mut random);
@@ -435,21 +488,33 @@ fn swarm(seeds: std::ops::Range<u64>, operations: usize) {
         let mix = Mix { gap, ..mix };
         let told = std::panic::catch_unwind(|| {
             if seed % 2 == 0 {
-                run::<Tree>(seed, config, mix, operations);
+                run::<Tree>(seed, config, mix, operations)
             } else {
-                run::<Heap>(seed, config, mix, operations);
+                run::<Heap>(seed, config, mix, operations)
             }
         });
-        assert!(told.is_ok(), "seed {seed}: {config:?} {mix:?}");
+        match told {
+            Ok(run) => seen.add(&run),
+            Err(_) => panic!("seed {seed}: {config:?} {mix:?}"),
+        }
     }
+    println!("{seen:?}");
+    seen
+}
+
+fn has_met_everything(seen: &Seen) {
+    assert!(seen.jobs.iter().all(|&jobs| jobs > 300), "{seen:?}");
+    assert!(seen.jobs_cancelled > 50 && seen.cancelled > 500);
+    assert!(seen.in_gc.iter().all(|&n| n > 2_000));
+    assert!(seen.copybacks > 2_000 && seen.more_planes > 5_000);
 }
 
 #[test]
 fn short_runs_agree() {
-    swarm(0..2000, 30);
+    has_met_everything(&swarm(0..2000, 30));
 }
 
 #[test]
 fn long_runs_agree() {
-    swarm(1_000_000..1_000_120, 250);
+    has_met_everything(&swarm(1_000_000..1_000_120, 250));
 }

@@ -170,7 +170,7 @@ pub struct Command {
     /// Where it runs.
     pub chip: ChipId,
     /// Die of the chip, below [`super::Config::dies`]; 0 if dies do not interleave.
-    pub die: u32,
+    pub die: u8,
     /// What it does.
     pub kind: Kind,
     /// Priority class. A job sets that of its operations.
@@ -179,7 +179,7 @@ pub struct Command {
     pub token: u32,
     /// Planes it works on, at least 1: several make it a multi-plane operation, with one command
     /// for each and the array times of one.
-    pub planes: u32,
+    pub planes: u8,
     /// Bus time of its data, of all planes together, see [`super::Transfer`]; an erase and a
     /// copyback move none.
     pub transfer: Nanos,
@@ -190,7 +190,7 @@ pub struct Command {
     pub array: Option<Nanos>,
     /// Must end before this operation may start.
     pub after: Option<OpId>,
-    /// Must end too.
+    /// Must end too; looked at only beside `after`.
     pub and_after: Option<OpId>,
     /// A read that must not overtake programs submitted to its chip before it.
     pub in_order: bool,
@@ -245,13 +245,13 @@ impl Command {
     }
 
     /// The same on a die of the chip.
-    pub const fn die(mut self, die: u32) -> Command {
+    pub const fn die(mut self, die: u8) -> Command {
         self.die = die;
         self
     }
 
     /// The same on several planes at once; `transfer` is that of all of them.
-    pub const fn planes(mut self, planes: u32) -> Command {
+    pub const fn planes(mut self, planes: u8) -> Command {
         self.planes = planes;
         self
     }

@@ -9,11 +9,12 @@ pub(super) use jobs::job_index;
 
 use destage_types::{ChannelId, Geometry, Nanos, QueuePer};
 
+use super::entry::{Entry, HELD, HOST, NONE, Shared};
 use super::events::NEVER;
-use super::queue::{Entry, HELD, HOST, NONE, Pool, Queue, home};
+use super::queue::{Pool, Queue};
 use super::{
     Class, Command, Discipline, Events, Heap, JobId, JobKind, Kind, OpId, OpTimes, Preempt, Sink,
-    Stats, Timing,
+    Timing,
 };
 
 /// What an array looks like to the engine.
@@ -25,7 +26,7 @@ pub struct Config {
     pub chips_per_channel: u32,
     /// Dies of a queue unit that work at the same time, at least 1: with more than one, dies of a
     /// chip interleave.
-    pub dies: u32,
+    pub dies: u8,
     /// Durations.
     pub timing: Timing,
     /// Order of the host class in every queue.
@@ -88,8 +89,10 @@ pub(super) struct Lane {
     pub jobs: JobBook,
     pub busy: u64,
     pub stalled: u64,
-    /// Started operations by [`Kind`], one for every plane.
-    pub done: [u64; 4],
+    /// Started operations by [`Kind`] and [`Class`].
+    pub started: [[u64; 4]; 4],
+    /// Planes of multi-plane operations beyond the first, by [`Kind`].
+    pub more_planes: [u64; 4],
     /// Bytes read and programmed.
     pub bytes: [u64; 2],
 }
@@ -151,15 +154,14 @@ pub struct Nand<E: Events = Heap> {
     /// Chip `c` has lanes `c`, `c + chips`, and so on, one for each interleaving die.
     pub(super) lanes: Vec<Lane>,
     pub(super) chips: u32,
-    pub(super) dies: u32,
+    pub(super) dies: u8,
     pub(super) channels: Vec<Channel>,
     pub(super) pool: Pool,
     pub(super) clock: u64,
-    pub(super) stats: Stats,
+    pub(super) cancelled: u64,
     pub(super) jobs: JobBook,
     next_number: u64,
-    timing: Timing,
-    read_first: bool,
+    shared: Shared,
     watch: bool,
     /// Channels to grant in this round.
     touched: Vec<u32>,
@@ -186,7 +188,9 @@ impl<E: Events> Nand<E> {
     /// As [`Nand::new`].
     pub fn with_events(config: &Config) -> Nand<E> {
         let (n, per) = (config.channels, config.chips_per_channel);
-        let lanes = n.checked_mul(per).and_then(|c| c.checked_mul(config.dies));
+        let lanes = n
+            .checked_mul(per)
+            .and_then(|c| c.checked_mul(config.dies.into()));
         let lanes = lanes.filter(|&l| l > 0 && l < 1 << 31);
         let lanes = lanes.expect("an array has 1 to 2^31 - 1 queue units");
         let lane = |i| Lane {
@@ -209,7 +213,8 @@ impl<E: Events> Nand<E> {
             jobs: JobBook::default(),
             busy: 0,
             stalled: 0,
-            done: [0; 4],
+            started: [[0; 4]; 4],
+            more_planes: [0; 4],
             bytes: [0; 2],
         };
         let channel = |_| Channel {
@@ -219,7 +224,7 @@ impl<E: Events> Nand<E> {
             background_waiting: 0,
             background_started: 0,
             busy: 0,
-            waiters: Vec::with_capacity((per * config.dies) as usize),
+            waiters: Vec::with_capacity(per as usize * usize::from(config.dies)),
             armed: false,
             touched: false,
             watch_armed: false,
@@ -234,11 +239,10 @@ impl<E: Events> Nand<E> {
             channels: (0..n).map(channel).collect(),
             pool: Pool::new(),
             clock: 0,
-            stats: Stats::default(),
+            cancelled: 0,
             jobs: JobBook::default(),
             next_number: 0,
-            timing: config.timing,
-            read_first: config.discipline == Discipline::ReadFirst,
+            shared: Shared::new(&config.timing, config.discipline),
             watch: config.watch_idle,
             touched: Vec::with_capacity(n as usize),
             startable: Vec::new(),
@@ -306,8 +310,9 @@ impl<E: Events> Nand<E> {
         sink: &mut S,
     ) -> u32 {
         let l = entry.lane as usize;
-        let mut parent = after.filter(|&id| self.is_pending(id));
-        if and_after.is_some() {
+        let mut parent = None;
+        if after.is_some() {
+            parent = after.filter(|&id| self.is_pending(id));
             match parent {
                 Some(_) => entry.and_after = and_after,
                 None => parent = and_after.filter(|&id| self.is_pending(id)),
@@ -376,7 +381,7 @@ impl<E: Events> Nand<E> {
             self.channels[ch].pending -= operations;
             self.note_change(ch);
         }
-        self.stats.cancelled += u64::from(operations);
+        self.cancelled += u64::from(operations);
     }
 
     #[inline]
@@ -391,29 +396,11 @@ impl<E: Events> Nand<E> {
 
     #[inline]
     fn entry(&mut self, now: u64, command: &Command) -> Entry {
-        assert!(
-            command.chip.0 < self.chips && command.die < self.dies,
-            "an operation for a die that exists"
-        );
-        let lane = command.chip.0 + command.die * self.chips;
-        let mut entry = Entry::blank(self.next_number, lane);
+        assert!(command.chip.0 < self.chips, "a chip that exists");
+        let lane = command.chip.0 + u32::from(command.die) * self.chips;
+        let number = self.next_number;
         self.next_number += 1;
-        entry.ready = now;
-        entry.first_bus = self.timing.first_bus(command).0;
-        entry.array = self.timing.array(command).0;
-        let read = command.kind == Kind::Read;
-        if read {
-            entry.last_bus = command.transfer.0;
-        }
-        entry.token = command.token;
-        (entry.planes, entry.bytes) = (command.planes, command.bytes);
-        entry.kind = command.kind;
-        entry.class = command.class;
-        entry.in_order = read && command.in_order;
-        entry.holds = command.kind.programs() && !command.class.is_background();
-        entry.notify = command.notify_end || command.class == Class::Background;
-        entry.home = home(command.class, self.read_first && read && !command.in_order);
-        entry
+        Entry::new(number, lane, now, command, &self.shared)
     }
 
     #[inline]

@@ -69,6 +69,7 @@
 
 mod command;
 mod engine;
+mod entry;
 mod events;
 mod queue;
 mod state;

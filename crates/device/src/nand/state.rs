@@ -67,10 +67,9 @@ impl ChipStats {
     fn add(&mut self, lane: &Lane) {
         self.busy += Nanos(lane.busy);
         self.stalled += Nanos(lane.stalled);
-        self.done
-            .iter_mut()
-            .zip(lane.done)
-            .for_each(|(n, m)| *n += m);
+        for (kind, n) in self.done.iter_mut().enumerate() {
+            *n += lane.started[kind].iter().sum::<u64>() + lane.more_planes[kind];
+        }
         self.bytes_read += lane.bytes[0];
         self.bytes_programmed += lane.bytes[1];
     }
@@ -117,7 +116,7 @@ impl<E: Events> Nand<E> {
     }
 
     /// Dies of a chip that work at the same time.
-    pub fn dies(&self) -> u32 {
+    pub fn dies(&self) -> u8 {
         self.dies
     }
 
@@ -245,8 +244,18 @@ impl<E: Events> Nand<E> {
     }
 
     /// Counters of the array.
-    pub fn stats(&self) -> &Stats {
-        &self.stats
+    pub fn stats(&self) -> Stats {
+        let mut stats = Stats {
+            cancelled: self.cancelled,
+            ..Stats::default()
+        };
+        let sums = stats.operations.as_flattened_mut();
+        for lane in &self.lanes {
+            for (sum, n) in sums.iter_mut().zip(lane.started.as_flattened()) {
+                *sum += n;
+            }
+        }
+        stats
     }
 
     /// Counters of a chip, its interleaving dies together.
@@ -257,10 +266,10 @@ impl<E: Events> Nand<E> {
     }
 
     /// Counters of one die of a chip.
-    pub fn die_stats(&self, chip: ChipId, die: u32) -> ChipStats {
+    pub fn die_stats(&self, chip: ChipId, die: u8) -> ChipStats {
         assert!(die < self.dies, "a die that exists");
         let mut sum = ChipStats::default();
-        let lane = self.lanes_of(chip).nth(die as usize);
+        let lane = self.lanes_of(chip).nth(die.into());
         lane.into_iter().for_each(|lane| sum.add(lane));
         sum
     }

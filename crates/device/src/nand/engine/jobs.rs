@@ -58,6 +58,16 @@ impl<E: Events> Nand<E> {
         JobId { first, last }
     }
 
+    /// What [`Nand::begin`] has to do for an operation that is not plain.
+    #[cold]
+    pub(super) fn begin_special(&mut self, l: usize, entry: &Entry) {
+        let lane = &mut self.lanes[l];
+        lane.more_planes[entry.kind as usize] += u64::from(entry.planes - 1);
+        if entry.job_next != NONE {
+            lane.queue.follow(&mut self.pool, entry.job_next);
+        }
+    }
+
     /// Puts the operations after the first one into the pool, linked and in no list; gives the
     /// first and the last of them.
     fn chain(
@@ -126,6 +136,7 @@ impl<E: Events> Nand<E> {
             _ => {}
         }
         entry.in_order = false;
+        entry.plain = false;
         entry
     }
 

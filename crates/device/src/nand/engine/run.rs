@@ -179,20 +179,19 @@ impl<E: Events> Nand<E> {
         lane.ends_job = entry.ends_job;
         lane.kind = entry.kind;
         lane.class = entry.class;
-        lane.done[entry.kind as usize] += u64::from(entry.planes);
+        lane.started[entry.kind as usize][entry.class as usize] += 1;
         lane.bytes[usize::from(entry.kind != Kind::Read)] += u64::from(entry.bytes);
         let ch = lane.channel as usize;
-        if entry.job_next != NONE {
-            lane.queue.follow(&mut self.pool, entry.job_next);
+        if !entry.plain {
+            self.begin_special(l, &entry);
         }
         if entry.class == Class::Background {
             self.channels[ch].background_waiting -= 1;
             self.channels[ch].background_started += 1;
         }
-        self.stats.operations[entry.kind as usize][entry.class as usize] += 1;
         let bus_end = now + entry.first_bus;
         let array_end = bus_end + entry.array;
-        if entry.on_bus() {
+        if entry.plain || entry.on_bus() {
             self.hold_bus(ch, now, entry.first_bus);
         }
         if entry.kind == Kind::Read {

@@ -101,20 +101,30 @@ fn read_arrives_during_a_program() {
     }
 }
 
+/// SSDsim charges no command for the erase.
 #[test]
 fn collection_in_front_of_a_write() {
-    for k in [0, 1, 5] {
-        let mut bench = Bench::new(1, 1, mqsim());
-        for page in 0..k {
-            let read = bench.read(0, 0, X, 2 * page);
-            let copy = Command::program(ChipId(0), Nanos(X), 2 * page + 1).after(read);
-            bench.submit(0, copy);
+    let timings = [timing([21, 21, 0], 0), mqsim()];
+    for kind in [Preempt::Never, Preempt::Page].map(JobKind::Foreground) {
+        for (peer, timing) in timings.into_iter().enumerate() {
+            for k in [0, 1, 5, 64] {
+                let mut bench = Bench::new(8, 2, timing);
+                let page = [
+                    Command::read(ChipId(3), Nanos(X), 0),
+                    Command::program(ChipId(3), Nanos(X), 0),
+                ];
+                let mut commands = page.repeat(k as usize);
+                commands.push(Command::erase(ChipId(3), 0));
+                let job = bench.job(0, kind, &commands);
+                let write = Command::program(ChipId(3), Nanos(X), 1);
+                bench.submit(0, write.after(job.last()));
+                bench.finish();
+                let before = match peer {
+                    0 => k * (2 * 21 + T_READ + T_PROGRAM + 2 * X) + T_ERASE,
+                    _ => k * (290 + T_READ + 20 + X + 361 + X + T_PROGRAM) + 220 + T_ERASE,
+                };
+                assert_eq!(bench.log.of(1).start, Nanos(before));
+            }
         }
-        bench.submit(0, Command::erase(ChipId(0), 90).class(Class::Host));
-        bench.program(0, 0, X, 91);
-        bench.finish();
-        let page = 290 + T_READ + 20 + X + 361 + X + T_PROGRAM;
-        let before = u64::from(k) * page + 220 + T_ERASE;
-        assert_eq!(bench.log.of(91).start, Nanos(before));
     }
 }

@@ -1,0 +1,289 @@
+//! Every kind of operation alone and in contention, and laws of whole runs.
+
+use super::*;
+
+#[test]
+fn every_operation_alone() {
+    let timing = Timing {
+        t_ready: Nanos(7),
+        ..plain()
+    };
+    let chip = ChipId(0);
+    // Command, end of the last transfer, end, bytes.
+    let cases = [
+        (Command::read(chip, Nanos(40), 0), 167, 167),
+        (Command::program(chip, Nanos(40), 0), 70, 1070),
+        (Command::erase(chip, 0), 10, 5010),
+        (Command::copyback(chip, 0), 0, 1107),
+        (Command::read(chip, Nanos(120), 0).planes(3), 287, 287),
+        (Command::program(chip, Nanos(80), 0).planes(2), 140, 1140),
+        (Command::erase(chip, 0).planes(4), 40, 5040),
+        (Command::copyback(chip, 0).planes(2), 0, 1107),
+    ];
+    for (command, last_transfer, end) in cases {
+        let mut bench = Bench::new(1, 1, timing);
+        bench.submit(100, command.bytes(9));
+        bench.finish();
+        let times = bench.log.of(0);
+        assert_eq!(times.start, Nanos(100), "{command:?}");
+        assert_eq!(times.last_transfer, Nanos(100 + last_transfer));
+        assert_eq!(times.end, Nanos(100 + end));
+        let stats = bench.nand.chip_stats(chip);
+        assert_eq!(stats.busy, Nanos(end));
+        assert_eq!(stats.of(command.kind), u64::from(command.planes));
+        let (read, programmed) = match command.kind {
+            Kind::Read => (9, 0),
+            _ => (0, 9),
+        };
+        assert_eq!(
+            (stats.bytes_read, stats.bytes_programmed),
+            (read, programmed)
+        );
+    }
+    // Times of one operation instead of those of the array.
+    let pages = [(Kind::Read, 20 + 3 + 7), (Kind::Program, 30 + 3)];
+    let pages = pages.into_iter();
+    for (kind, end) in pages.chain([(Kind::Erase, 10 + 3), (Kind::Copyback, 107 + 3)]) {
+        let mut bench = Bench::new(1, 1, timing);
+        let mut command = Command::new(kind, chip, Nanos(0), 0);
+        command.array = Some(Nanos(3));
+        bench.submit(0, command);
+        bench.finish();
+        assert_eq!(bench.log.last_end(), end, "{kind:?}");
+    }
+}
+
+#[test]
+fn two_dies_on_one_channel() {
+    let mut bench = Bench::new(1, 2, plain());
+    bench.program(0, 0, 70, 0);
+    bench.program(0, 1, 70, 1);
+    bench.read(0, 0, 40, 2);
+    bench.read(0, 1, 40, 3);
+    bench.finish();
+    assert_eq!(bench.log.span(0), (0, 1100));
+    assert_eq!(bench.log.span(1), (100, 1200), "transfers do not overlap");
+    assert_eq!(bench.log.span(2), (1100, 1260));
+    // Its command on the bus 1200-1220, data from 1320 on.
+    assert_eq!(bench.log.span(3), (1200, 1360));
+    assert_eq!(bench.nand.bus_time(ChannelId(0)), Nanos(200 + 120));
+}
+
+#[test]
+fn multi_plane_operations_hold_the_bus_once() {
+    let mut bench = Bench::new(1, 2, plain());
+    bench.submit(0, Command::program(ChipId(0), Nanos(140), 0).planes(2));
+    bench.read(0, 1, 40, 1);
+    bench.submit(0, Command::read(ChipId(0), Nanos(80), 2).planes(2));
+    bench.read(1290, 1, 5, 3);
+    bench.finish();
+    assert_eq!(bench.log.span(0), (0, 1200));
+    assert_eq!(bench.log.of(0).last_transfer, Nanos(200));
+    assert_eq!(bench.log.span(1), (200, 360));
+    assert_eq!(bench.log.span(2), (1200, 1420), "40 + 100 + 80");
+    // Its command ends at 1310 and its data are ready at 1410, while the bus is busy.
+    assert_eq!(bench.log.span(3), (1290, 1425));
+    let stats = bench.nand.chip_stats(ChipId(0));
+    assert_eq!(stats.done, [2, 2, 0, 0]);
+    assert_eq!(bench.nand.stats().of_kind(Kind::Program), 1);
+    assert_eq!(bench.nand.chip_stats(ChipId(1)).stalled, Nanos(10));
+}
+
+#[test]
+fn copyback_needs_the_bus_for_its_command_only() {
+    for command in [0, 25] {
+        let timing = Timing {
+            t_cmd_copyback: Nanos(command),
+            ..plain()
+        };
+        let mut bench = Bench::new(1, 2, timing);
+        bench.program(0, 0, 70, 0); // bus 0-100
+        bench.submit(10, Command::copyback(ChipId(1), 1));
+        bench.submit(10, Command::copyback(ChipId(1), 2));
+        bench.program(1200, 0, 70, 3); // bus 1200-1300
+        bench.finish();
+        let start = if command == 0 { 10 } else { 100 };
+        assert_eq!(bench.log.span(1), (start, start + 1100 + command));
+        // The second one is ready at 1110, or at 1225 while the bus is busy until 1300.
+        let start = if command == 0 { 1110 } else { 1300 };
+        assert_eq!(bench.log.span(2), (start, start + 1100 + command));
+    }
+}
+
+#[test]
+fn interleaving_dies_share_queue_and_bus() {
+    let mut spans = Vec::new();
+    for dies in [1, 2] {
+        let mut bench = Bench::with(&Config { dies, ..one_chip() });
+        let chip = ChipId(0);
+        for token in 0..4u8 {
+            let command = Command::program(chip, Nanos(70), token.into());
+            bench.submit(0, command.die(token % dies));
+        }
+        bench.until(150);
+        assert_eq!(bench.nand.host_writes(chip), 4, "one queue for the reader");
+        bench.finish();
+        spans.push([0, 1, 2, 3].map(|token| bench.log.span(token)));
+        let busy = (0..dies).map(|die| bench.nand.die_stats(chip, die).busy.0);
+        assert!(busy.eq(vec![4400 / u64::from(dies); dies.into()]));
+        assert_eq!(bench.nand.chip_stats(chip).busy, Nanos(4400));
+        assert_eq!((bench.nand.chips(), bench.nand.dies()), (1, dies));
+    }
+    let [alone, together] = [spans[0], spans[1]];
+    assert_eq!(alone, [(0, 1100), (1100, 2200), (2200, 3300), (3300, 4400)]);
+    assert_eq!(
+        together,
+        [(0, 1100), (100, 1200), (1100, 2200), (1200, 2300)]
+    );
+}
+
+#[test]
+fn loads_of_interleaving_dies() {
+    let mut bench = Bench::with(&Config {
+        dies: 2,
+        ..one_chip()
+    });
+    let chip = ChipId(0);
+    bench.submit(0, Command::read(chip, Nanos(40), 0).die(1)); // until 160
+    bench.program(20, 0, 0, 1); // until 1050
+    bench.submit(20, Command::read(chip, Nanos(0), 2).die(1));
+    bench.until(60);
+    assert_eq!(bench.nand.residual(chip), Nanos(990));
+    let longest = Some((Kind::Program, Class::Host));
+    assert_eq!(bench.nand.in_service(chip), longest);
+    assert_eq!(bench.nand.drain_time(chip, Class::Host), Nanos(990));
+    assert_eq!(bench.nand.host_reads(chip), 2);
+    bench.finish();
+    assert_eq!(bench.log.last_end(), 1050);
+}
+
+/// FLUSH completes with what is in flight: the ends of what has started are known at once, those
+/// of the others when they start.
+#[test]
+fn waiting_for_all_work_in_flight() {
+    let mut bench = Bench::new(2, 2, plain());
+    for token in 0..6 {
+        bench.program(u64::from(token), token % 4, 70, token);
+    }
+    bench.until(300);
+    let known = bench.log.times.len();
+    assert_eq!(known, 4, "two wait for their chips");
+    while bench.log.times.len() < 6 {
+        bench.nand.step(Nanos::NEVER, &mut bench.log).unwrap();
+    }
+    assert_eq!(bench.nand.now(), Nanos(1101));
+    bench.program(1101, 0, 70, 6);
+    let flush = (0..6).map(|token| bench.log.span(token).1).max();
+    assert_eq!(flush, Some(2201));
+    bench.finish();
+    assert_eq!(bench.log.span(6), (2200, 3300), "came later");
+}
+
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6364136223846793005).wrapping_add(99);
+    *state >> 33
+}
+
+/// A run of everything: host work, jobs, dependencies, all times multiplied by `k`.
+fn mixed_run(seed: u64, k: u64) -> Bench {
+    let t = plain();
+    let timing = Timing {
+        t_cmd_read: Nanos(t.t_cmd_read.0 * k),
+        t_cmd_program: Nanos(t.t_cmd_program.0 * k),
+        t_cmd_erase: Nanos(t.t_cmd_erase.0 * k),
+        t_cmd_copyback: Nanos(0),
+        t_read: Nanos(t.t_read.0 * k),
+        t_program: Nanos(t.t_program.0 * k),
+        t_erase: Nanos(t.t_erase.0 * k),
+        t_ready: Nanos(3 * k),
+    };
+    let discipline = match seed % 2 {
+        0 => Discipline::Fifo,
+        _ => Discipline::ReadFirst,
+    };
+    let mut bench = Bench::with(&Config {
+        channels: 2,
+        chips_per_channel: 2,
+        dies: 1 + (seed % 3 / 2) as u8,
+        timing,
+        discipline,
+        watch_idle: true,
+    });
+    let (mut state, mut at, mut before) = (seed, 0, None);
+    for token in 0..300 {
+        at += random(&mut state) % 400;
+        let chip = ChipId(random(&mut state) as u32 % 4);
+        let die = (random(&mut state) % u64::from(bench.nand.dies())) as u8;
+        let kind = Kind::ALL[random(&mut state) as usize % 4];
+        let transfer = Nanos(random(&mut state) % 90 * k);
+        let command = Command::new(kind, chip, transfer, token).die(die);
+        match (random(&mut state) % 8, before) {
+            (0, _) => {
+                let kinds = [
+                    JobKind::Foreground(Preempt::Never),
+                    JobKind::Foreground(Preempt::Page),
+                    JobKind::Background,
+                ];
+                let kind = kinds[random(&mut state) as usize % 3];
+                let job = bench.job(at * k, kind, &[command; 4]);
+                before = Some(job.last());
+            }
+            (1, Some(id)) => {
+                bench.submit(at * k, command.after(id));
+            }
+            (2, _) => {
+                bench.submit(at * k, command.class(Class::Background));
+            }
+            _ => before = Some(bench.submit(at * k, command)),
+        }
+    }
+    bench.finish();
+    bench
+}
+
+#[test]
+fn scaling_all_times_scales_all_responses() {
+    for seed in 0..12 {
+        let one = mixed_run(seed, 1);
+        for k in [2, 7, 1000] {
+            let other = mixed_run(seed, k);
+            let scaled = one.log.times.iter().map(|&(token, times)| {
+                let times = OpTimes {
+                    start: Nanos(times.start.0 * k),
+                    last_transfer: Nanos(times.last_transfer.0 * k),
+                    end: Nanos(times.end.0 * k),
+                };
+                (token, times)
+            });
+            assert!(scaled.eq(other.log.times), "seed {seed}, times {k}");
+        }
+    }
+}
+
+#[test]
+fn busy_time_is_the_sum_of_the_operations() {
+    for seed in 0..12 {
+        let bench = mixed_run(seed, 1);
+        let held: u64 = bench
+            .log
+            .times
+            .iter()
+            .map(|t| t.1.end.0 - t.1.start.0)
+            .sum();
+        let stats: Vec<ChipStats> = (0..4)
+            .map(|chip| bench.nand.chip_stats(ChipId(chip)))
+            .collect();
+        assert_eq!(stats.iter().map(|s| s.busy.0).sum::<u64>(), held);
+        let done: u64 = stats.iter().map(|s| s.done.iter().sum::<u64>()).sum();
+        assert_eq!(done, bench.log.times.len() as u64);
+        let end = bench.log.last_end();
+        let lanes = u64::from(bench.nand.dies());
+        assert!(stats.iter().all(|s| s.busy.0 <= end * lanes));
+        for channel in 0..2 {
+            assert!(bench.nand.bus_time(ChannelId(channel)).0 <= end);
+        }
+        let earlier = ChipStats::default();
+        assert_eq!(stats[0].since(&earlier), stats[0]);
+        assert_eq!(stats[0].since(&stats[0]), earlier);
+    }
+}
