@@ -1,10 +1,12 @@
 //! The page accesses of a whole run, for schemes that know the future.
 
+use crate::replay::LOOK_AHEAD;
 use crate::spec::RunError;
 use crate::walk::{page_sectors, page_span, wrap_extents};
 use destage_scheme::leaf::{Future, FutureBuilder, NextOf};
-use destage_trace::{TraceError, Workload};
-use destage_types::{Lpn, Op, PageSize};
+use destage_trace::Workload;
+use destage_types::{Extent, Lpn, Op, PageSize};
+use std::hint::black_box;
 
 /// When each page access of a run of `passes` passes over `requests` is followed by the next one
 /// to its page. Accesses are numbered as the walk numbers them; a TRIM of a whole page in between
@@ -22,29 +24,36 @@ pub fn collect(
     let mut builder = FutureBuilder::new(next_of);
     let mut extents = Vec::new();
     for _ in 0..passes {
-        workload.try_each(|_, request| {
-            let op = request.head.op;
-            extents.clear();
-            extents.extend(request.extents());
-            if let Some(space) = wrap {
-                wrap_extents(&mut extents, space);
-            }
-            for extent in &extents {
-                let (first, pages) = page_span(extent, page);
-                for lpn in (first.0..first.0 + u64::from(pages)).map(Lpn) {
-                    match op {
-                        Op::Read | Op::Write => builder.access(lpn, op),
-                        _ if page_sectors(extent, lpn, page) == page.full_mask() => {
-                            builder.trim(lpn);
-                        }
-                        _ => {}
+        let mut pass = workload.pass()?;
+        while let Some(block) = pass.next(u64::MAX)? {
+            for heads in block.records.chunks(LOOK_AHEAD) {
+                let first_pages = heads.iter().map(|r| page.page_of(r.start_sector));
+                black_box(first_pages.fold(0, |all, lpn| all ^ builder.look_ahead(lpn)));
+                for head in heads {
+                    extents.clear();
+                    extents.extend(block.batch.with_sides(head).extents());
+                    if let Some(space) = wrap {
+                        wrap_extents(&mut extents, space);
+                    }
+                    for extent in &extents {
+                        collect_extent(&mut builder, head.op, extent, page);
                     }
                 }
             }
-            Ok::<(), TraceError>(())
-        })?;
+        }
     }
     Ok(builder.finish()?)
+}
+
+fn collect_extent(builder: &mut FutureBuilder, op: Op, extent: &Extent, page: PageSize) {
+    let (first, pages) = page_span(extent, page);
+    for lpn in (first.0..first.0 + u64::from(pages)).map(Lpn) {
+        match op {
+            Op::Read | Op::Write => builder.access(lpn, op),
+            _ if page_sectors(extent, lpn, page) == page.full_mask() => builder.trim(lpn),
+            _ => {}
+        }
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Requests whose pages are looked up together before they are served.
-const LOOK_AHEAD: usize = 32;
+pub(crate) const LOOK_AHEAD: usize = 32;
 
 /// Time between two passes over a trace, so that they do not overlap (spec 00, "Time").
 const PASS_GAP: Nanos = Nanos(1_000_000);

@@ -3,6 +3,7 @@
 //! One forward pass over the page accesses of the run, before it. 4 B per access are kept; during
 //! the pass also a table of 4 B per page touched.
 
+use crate::sparse::Sparse;
 use destage_types::{Lpn, Op};
 use std::fmt;
 
@@ -105,7 +106,8 @@ impl Future {
 #[derive(Clone, Debug)]
 pub struct FutureBuilder {
     next: Vec<u32>,
-    last: LastAccess,
+    /// Number of the last access to a page, 0 for none.
+    last: Sparse<u32>,
     next_of: NextOf,
     too_long: bool,
 }
@@ -115,10 +117,19 @@ impl FutureBuilder {
     pub fn new(next_of: NextOf) -> FutureBuilder {
         FutureBuilder {
             next: Vec::new(),
-            last: LastAccess::new(),
+            last: Sparse::new(0),
             next_of,
             too_long: false,
         }
+    }
+
+    /// Brings what [`FutureBuilder::access`] reads and writes for page `lpn` close, see
+    /// [`crate::Frames::look_ahead`].
+    #[inline]
+    pub fn look_ahead(&self, lpn: Lpn) -> u64 {
+        let last = self.last.get(lpn.0) as usize;
+        let next = self.next.get(last.saturating_sub(1));
+        next.map_or(0, |&n| u64::from(n))
     }
 
     /// The run's next page access: a read or a write, hit or miss, cached or bypassed.
@@ -129,7 +140,7 @@ impl FutureBuilder {
             return;
         }
         let seq = self.next.len() as u32 + 1;
-        let last = self.last.replace(lpn, seq);
+        let last = std::mem::replace(self.last.at(lpn.0), seq);
         match self.next_of {
             NextOf::Any => {
                 if last != 0 {
@@ -148,7 +159,7 @@ impl FutureBuilder {
     /// The page is discarded here: it must be used never again until it is written anew. To be
     /// called for pages that a TRIM covers wholly.
     pub fn trim(&mut self, lpn: Lpn) {
-        let last = self.last.replace(lpn, 0);
+        let last = std::mem::replace(self.last.at(lpn.0), 0);
         if self.next_of == NextOf::Write {
             self.close(last, NEVER);
         }
@@ -178,49 +189,6 @@ impl FutureBuilder {
             }
         }
         Ok(Future { next: self.next })
-    }
-}
-
-/// LPN -> number of its last access, 0 for none: a directory of chunks allocated on first touch.
-#[derive(Clone, Debug)]
-struct LastAccess {
-    /// Chunk number of `lpn >> CHUNK_SHIFT`, 0 for none.
-    directory: Vec<u32>,
-    /// Chunk 0 is not used.
-    numbers: Vec<u32>,
-}
-
-const CHUNK_SHIFT: u32 = 11;
-const CHUNK: usize = 1 << CHUNK_SHIFT;
-
-impl LastAccess {
-    fn new() -> LastAccess {
-        LastAccess {
-            directory: Vec::new(),
-            numbers: vec![0; CHUNK],
-        }
-    }
-
-    #[inline]
-    fn replace(&mut self, lpn: Lpn, number: u32) -> u32 {
-        let at = (lpn.0 >> CHUNK_SHIFT) as usize;
-        let chunk = match self.directory.get(at) {
-            Some(&chunk) if chunk != 0 => chunk as usize,
-            _ => self.touch(at),
-        };
-        let cell = &mut self.numbers[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))];
-        std::mem::replace(cell, number)
-    }
-
-    #[cold]
-    fn touch(&mut self, at: usize) -> usize {
-        if at >= self.directory.len() {
-            self.directory.resize(at + 1, 0);
-        }
-        let chunk = self.numbers.len() / CHUNK;
-        self.numbers.resize(self.numbers.len() + CHUNK, 0);
-        self.directory[at] = u32::try_from(chunk).expect("more than 2^32 chunks of pages touched");
-        chunk
     }
 }
 
