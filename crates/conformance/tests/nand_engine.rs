@@ -135,7 +135,7 @@ fn random_command(random: &mut Random, config: &Config, mix: &Mix, ids: &[OpId])
     };
     let transfer = Nanos(random.pick(&[0, 1, 2, 3, 7]));
     let mut command = Command::new(kind, chip, transfer, ids.len() as u32);
-    command.die = random.below(config.dies.into()) as u8;
+    command.die = random.below(config.dies.into()) as u32;
     if mix.planes && random.percent(40) {
         command.planes = 1 + random.below(4) as u8;
     }

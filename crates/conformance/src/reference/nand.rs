@@ -59,7 +59,7 @@ struct InJob {
 pub struct Reference {
     channels: u32,
     chips: u32,
-    dies: u8,
+    dies: u32,
     timing: Timing,
     read_first: bool,
     watch_idle: bool,
@@ -87,8 +87,7 @@ impl Reference {
             submitted: 0,
             free_since: vec![
                 0;
-                (config.channels * config.chips_per_channel * u32::from(config.dies))
-                    as usize
+                (config.channels * config.chips_per_channel * config.dies) as usize
             ],
             was_idle: vec![true; config.channels as usize],
             bus_time: vec![0; config.channels as usize],

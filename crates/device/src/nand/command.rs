@@ -170,7 +170,7 @@ pub struct Command {
     /// Where it runs.
     pub chip: ChipId,
     /// Die of the chip, below [`super::Config::dies`]; 0 if dies do not interleave.
-    pub die: u8,
+    pub die: u32,
     /// What it does.
     pub kind: Kind,
     /// Priority class. A job sets that of its operations.
@@ -245,7 +245,7 @@ impl Command {
     }
 
     /// The same on a die of the chip.
-    pub const fn die(mut self, die: u8) -> Command {
+    pub const fn die(mut self, die: u32) -> Command {
         self.die = die;
         self
     }

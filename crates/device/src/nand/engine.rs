@@ -26,7 +26,7 @@ pub struct Config {
     pub chips_per_channel: u32,
     /// Dies of a queue unit that work at the same time, at least 1: with more than one, dies of a
     /// chip interleave.
-    pub dies: u8,
+    pub dies: u32,
     /// Durations.
     pub timing: Timing,
     /// Order of the host class in every queue.
@@ -154,7 +154,7 @@ pub struct Nand<E: Events = Heap> {
     /// Chip `c` has lanes `c`, `c + chips`, and so on, one for each interleaving die.
     pub(super) lanes: Vec<Lane>,
     pub(super) chips: u32,
-    pub(super) dies: u8,
+    pub(super) dies: u32,
     pub(super) channels: Vec<Channel>,
     pub(super) pool: Pool,
     pub(super) clock: u64,
@@ -188,9 +188,7 @@ impl<E: Events> Nand<E> {
     /// As [`Nand::new`].
     pub fn with_events(config: &Config) -> Nand<E> {
         let (n, per) = (config.channels, config.chips_per_channel);
-        let lanes = n
-            .checked_mul(per)
-            .and_then(|c| c.checked_mul(config.dies.into()));
+        let lanes = n.checked_mul(per).and_then(|c| c.checked_mul(config.dies));
         let lanes = lanes.filter(|&l| l > 0 && l < 1 << 31);
         let lanes = lanes.expect("an array has 1 to 2^31 - 1 queue units");
         let lane = |i| Lane {
@@ -224,7 +222,7 @@ impl<E: Events> Nand<E> {
             background_waiting: 0,
             background_started: 0,
             busy: 0,
-            waiters: Vec::with_capacity(per as usize * usize::from(config.dies)),
+            waiters: Vec::with_capacity((per * config.dies) as usize),
             armed: false,
             touched: false,
             watch_armed: false,
@@ -397,7 +395,7 @@ impl<E: Events> Nand<E> {
     #[inline]
     fn entry(&mut self, now: u64, command: &Command) -> Entry {
         assert!(command.chip.0 < self.chips, "a chip that exists");
-        let lane = command.chip.0 + u32::from(command.die) * self.chips;
+        let lane = command.chip.0 + command.die * self.chips;
         let number = self.next_number;
         self.next_number += 1;
         Entry::new(number, lane, now, command, &self.shared)

@@ -116,7 +116,7 @@ impl<E: Events> Nand<E> {
     }
 
     /// Dies of a chip that work at the same time.
-    pub fn dies(&self) -> u8 {
+    pub fn dies(&self) -> u32 {
         self.dies
     }
 
@@ -266,10 +266,10 @@ impl<E: Events> Nand<E> {
     }
 
     /// Counters of one die of a chip.
-    pub fn die_stats(&self, chip: ChipId, die: u8) -> ChipStats {
+    pub fn die_stats(&self, chip: ChipId, die: u32) -> ChipStats {
         assert!(die < self.dies, "a die that exists");
         let mut sum = ChipStats::default();
-        let lane = self.lanes_of(chip).nth(die.into());
+        let lane = self.lanes_of(chip).nth(die as usize);
         lane.into_iter().for_each(|lane| sum.add(lane));
         sum
     }

@@ -10,7 +10,7 @@ impl Reference {
         ops.filter(move |op| op.command.chip == chip)
     }
 
-    fn on_die(&self, chip: ChipId, die: u8) -> impl Iterator<Item = &Operation> {
+    fn on_die(&self, chip: ChipId, die: u32) -> impl Iterator<Item = &Operation> {
         self.on_chip(chip).filter(move |op| op.command.die == die)
     }
 
@@ -139,7 +139,7 @@ impl Reference {
     }
 
     /// Counters of a die: of what has started, and times of what is in its last phase.
-    pub fn counters(&self, chip: ChipId, die: u8) -> ChipStats {
+    pub fn counters(&self, chip: ChipId, die: u32) -> ChipStats {
         let mut stats = ChipStats::default();
         for op in self.on_die(chip, die) {
             let c = &op.command;

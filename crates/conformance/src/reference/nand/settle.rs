@@ -24,7 +24,7 @@ impl Reference {
     /// All state changes that are due when the round begins.
     fn state_changes<S: Sink>(&mut self, sink: &mut S) -> bool {
         let mut due = Vec::new();
-        for lane in 0..self.chips * u32::from(self.dies) {
+        for lane in 0..self.chips * self.dies {
             for (i, op) in self.operations.iter().enumerate() {
                 let array_done = matches!(op.at, At::CommandThenArray { array, .. }
                     if array == self.now);
@@ -66,7 +66,7 @@ impl Reference {
     /// Every die whose turn is an operation that needs no bus starts it.
     fn start_without_bus<S: Sink>(&mut self, sink: &mut S) -> bool {
         let mut started = false;
-        for lane in 0..self.chips * u32::from(self.dies) {
+        for lane in 0..self.chips * self.dies {
             if let Some((_, i)) = self.next_phase(lane).filter(|n| !self.needs_bus(n.1)) {
                 self.grant(i, sink);
                 started = true;
@@ -88,8 +88,7 @@ impl Reference {
                 continue;
             }
             let mut best: Option<(u64, usize)> = None;
-            for lane in (channel..self.chips * u32::from(self.dies)).step_by(self.channels as usize)
-            {
+            for lane in (channel..self.chips * self.dies).step_by(self.channels as usize) {
                 let wanted = self.next_phase(lane).filter(|n| self.needs_bus(n.1));
                 let Some(request) = wanted else { continue };
                 if best.is_none_or(|b| request < b) {
@@ -150,7 +149,7 @@ impl Reference {
 
     /// A die by its number: chips counted fastest.
     fn lane(&self, command: &Command) -> u32 {
-        u32::from(command.die) * self.chips + command.chip.0
+        command.die * self.chips + command.chip.0
     }
 
     /// The phase a die would begin if all buses were free: since when it could, and of which

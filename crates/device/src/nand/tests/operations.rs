@@ -116,8 +116,8 @@ fn interleaving_dies_share_queue_and_bus() {
     for dies in [1, 2] {
         let mut bench = Bench::with(&Config { dies, ..one_chip() });
         let chip = ChipId(0);
-        for token in 0..4u8 {
-            let command = Command::program(chip, Nanos(70), token.into());
+        for token in 0..4 {
+            let command = Command::program(chip, Nanos(70), token);
             bench.submit(0, command.die(token % dies));
         }
         bench.until(150);
@@ -125,7 +125,7 @@ fn interleaving_dies_share_queue_and_bus() {
         bench.finish();
         spans.push([0, 1, 2, 3].map(|token| bench.log.span(token)));
         let busy = (0..dies).map(|die| bench.nand.die_stats(chip, die).busy.0);
-        assert!(busy.eq(vec![4400 / u64::from(dies); dies.into()]));
+        assert!(busy.eq(vec![4400 / u64::from(dies); dies as usize]));
         assert_eq!(bench.nand.chip_stats(chip).busy, Nanos(4400));
         assert_eq!((bench.nand.chips(), bench.nand.dies()), (1, dies));
     }
@@ -204,7 +204,7 @@ fn mixed_run(seed: u64, k: u64) -> Bench {
     let mut bench = Bench::with(&Config {
         channels: 2,
         chips_per_channel: 2,
-        dies: 1 + (seed % 3 / 2) as u8,
+        dies: 1 + (seed % 3 / 2) as u32,
         timing,
         discipline,
         watch_idle: true,
@@ -213,7 +213,7 @@ fn mixed_run(seed: u64, k: u64) -> Bench {
     for token in 0..300 {
         at += random(&mut state) % 400;
         let chip = ChipId(random(&mut state) as u32 % 4);
-        let die = (random(&mut state) % u64::from(bench.nand.dies())) as u8;
+        let die = (random(&mut state) % u64::from(bench.nand.dies())) as u32;
         let kind = Kind::ALL[random(&mut state) as usize % 4];
         let transfer = Nanos(random(&mut state) % 90 * k);
         let command = Command::new(kind, chip, transfer, token).die(die);
