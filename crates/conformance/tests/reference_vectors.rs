@@ -201,7 +201,7 @@ fn check(names: &str) {
 
 #[test]
 fn page_leaves() {
-    check("none fifo lru lfu cflru arc lirs lirs2q met");
+    check("none fifo lru lfu clock cflru arc lirs lirs2q twoq met");
 }
 
 #[test]

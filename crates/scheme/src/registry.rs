@@ -5,7 +5,9 @@
 //! `Prober<Lru>`; every other legal expression is built layer by layer through [`Boxed`] and gives
 //! the same results, only slower. Matching is on the shape (names without parameters).
 
-use crate::leaf::{Arc, Cflru, CflruEps, EcrEps, Fifo, Lfu, Lirs, Lru, NoCache, ReqBlock};
+use crate::leaf::{
+    Arc, Cflru, CflruEps, Clock, EcrEps, Fifo, Lfu, Lirs, Lru, NoCache, ReqBlock, TwoQ,
+};
 use crate::wrap::{Awb, Cac, Ecr, Gcar, ProCache, Prober};
 use crate::{Boxed, Env, Expr, Scheme};
 
@@ -66,9 +68,11 @@ registry! {
         "fifo" => Fifo,
         "lru" => Lru,
         "lfu" => Lfu,
+        "clock" => Clock,
         "cflru" => Cflru,
         "arc" => Arc,
         "lirs" => Lirs,
+        "2q" => TwoQ,
         "ecr-eps" => EcrEps,
         "cflru-eps" => CflruEps,
         "req-block" => ReqBlock,
@@ -86,9 +90,11 @@ registry! {
         "fifo" => Fifo,
         "lru" => Lru,
         "lfu" => Lfu,
+        "clock" => Clock,
         "cflru" => Cflru,
         "arc" => Arc,
         "lirs" => Lirs,
+        "2q" => TwoQ,
         "ecr-eps" => EcrEps,
         "cflru-eps" => CflruEps,
         "req-block" => ReqBlock,

@@ -30,6 +30,7 @@ pub mod pagemap;
 pub mod prober;
 pub mod reqblock;
 pub mod request;
+pub mod rings;
 pub mod rng;
 pub mod scheme;
 pub mod store;

@@ -8,6 +8,7 @@ use super::lirs::{Lirs, TwoQueue};
 use super::lists::{Cflru, Fifo, Lfu, Lru};
 use super::prober::Prober;
 use super::reqblock::ReqBlock;
+use super::rings::{Clock, TwoQ};
 use super::store::Store;
 
 /// A write or read request as classifiers see it.
@@ -129,6 +130,8 @@ pub fn build(
         "fifo" => expr.keys(&[]).map(|()| Box::new(Fifo::default()))?,
         "lru" => expr.keys(&[]).map(|()| Box::new(Lru::default()))?,
         "lfu" => expr.keys(&[]).map(|()| Box::new(Lfu::default()))?,
+        "clock" => expr.keys(&[]).map(|()| Box::new(Clock::default()))?,
+        "2q" => Box::new(TwoQ::new(expr, capacity)?),
         "cflru" => Box::new(Cflru::new(expr, capacity)?),
         "arc" => expr.keys(&[]).map(|()| Box::new(Arc::new(capacity)))?,
         "lirs" if expr.word("variant", &["lirs", "two_queue"])? == "two_queue" => {

@@ -71,6 +71,7 @@ pub const CLOCK: SchemeInfo = SchemeInfo {
     ties: "first from the hand",
     candidates: Some("ring from the hand: pages with bit 0, then pages with bit 1"),
     vectors: &["clock"],
+    available: true,
     ..SchemeInfo::BASE
 };
 

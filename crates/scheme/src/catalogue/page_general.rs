@@ -40,6 +40,7 @@ pub const TWO_Q: SchemeInfo = SchemeInfo {
     ],
     ties: "none: every list is a total order",
     vectors: &["twoq"],
+    available: true,
     ..SchemeInfo::BASE
 };
 

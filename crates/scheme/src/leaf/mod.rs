@@ -4,6 +4,7 @@ mod arc;
 mod belady;
 mod cflru;
 mod cflru_eps;
+mod clock;
 mod ecr_eps;
 mod fifo;
 mod future;
@@ -14,11 +15,13 @@ mod none;
 mod req_block;
 #[cfg(test)]
 mod testing;
+mod two_q;
 
 pub use arc::Arc;
 pub use belady::Belady;
 pub use cflru::Cflru;
 pub use cflru_eps::CflruEps;
+pub use clock::Clock;
 pub use ecr_eps::EcrEps;
 pub use fifo::Fifo;
 pub use future::{Future, FutureBuilder, FutureTooLong, NextOf};
@@ -31,3 +34,4 @@ pub use req_block::{
     AccessUnit, Merge, OriginRule, ReqBlock, ReqBlockParams, SizeBasis, SplitAccess,
     SplitInsertTime, TimeBasis,
 };
+pub use two_q::TwoQ;

@@ -1,0 +1,192 @@
+//! CLOCK and 2Q (spec 70).
+
+use std::collections::BTreeMap;
+
+use super::expr::Expr;
+use super::scheme::{SlowScheme, plain, replace, tail_first, take_out};
+use super::store::Store;
+
+/// A ring with a hand. The hand stands before a page; before none means before the first.
+#[derive(Default)]
+pub struct Clock {
+    ring: Vec<u64>,
+    hand: usize,
+    bit: BTreeMap<u64, bool>,
+}
+
+impl Clock {
+    /// The ring from the hand on.
+    fn from_hand(&self) -> Vec<u64> {
+        let (passed, ahead) = self.ring.split_at(self.hand);
+        [ahead, passed].concat()
+    }
+}
+
+impl SlowScheme for Clock {
+    fn touch(&mut self, lpn: u64, _write: bool, _store: &Store) {
+        self.bit.insert(lpn, true);
+    }
+
+    fn admit(&mut self, lpn: u64, _store: &Store) {
+        self.ring.insert(self.hand, lpn);
+        self.hand += 1;
+        self.bit.insert(lpn, false);
+    }
+
+    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
+        let mut order = self.from_hand();
+        order.sort_by_key(|x| self.bit[x]); // stable
+        order
+    }
+
+    fn take(&mut self, lpn: u64, _store: &Store) {
+        let mut steps = 0;
+        for page in self.from_hand().iter().cycle() {
+            // With its bit set it is passed over in the first round.
+            if page == &lpn && !self.bit[page] {
+                break;
+            }
+            if steps >= self.ring.len() && page == &lpn {
+                break;
+            }
+            self.bit.insert(*page, false);
+            steps += 1;
+        }
+        let at = self.ring.iter().position(|&x| x == lpn);
+        self.hand = at.expect("a victim is in the ring");
+        self.ring.remove(self.hand);
+    }
+
+    fn remove(&mut self, lpn: u64) {
+        if let Some(at) = self.ring.iter().position(|&x| x == lpn) {
+            self.ring.remove(at);
+            self.hand -= usize::from(at < self.hand);
+        }
+    }
+
+    fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
+        if let Some(bit) = self.bit.get(&from).copied() {
+            self.bit.insert(to, bit);
+        }
+        replace(&mut self.ring, from, to)
+    }
+
+    fn pages(&self) -> Vec<u64> {
+        self.ring.clone()
+    }
+
+    fn state(&self, store: &Store) -> String {
+        let hand = self.from_hand().first().copied();
+        let item = |&x: &u64| {
+            let mark = if hand == Some(x) { ">" } else { "" };
+            format!("{mark}{}:{}", store.star(x), u8::from(self.bit[&x]))
+        };
+        let items: Vec<String> = self.ring.iter().map(item).collect();
+        format!("[{}]", items.join(" "))
+    }
+}
+
+/// 2Q, full version.
+pub struct TwoQ {
+    a1in: Vec<u64>,
+    a1out: Vec<u64>,
+    am: Vec<u64>,
+    kin: usize,
+    kout: usize,
+    /// The page room is made for, which A1out does not count.
+    incoming: Option<u64>,
+}
+
+impl TwoQ {
+    /// `kin` and `kout`, by default a quarter and half of the capacity.
+    ///
+    /// # Errors
+    /// An unknown parameter or a bad value.
+    pub fn new(expr: &Expr, capacity: usize) -> Result<TwoQ, String> {
+        expr.keys(&["kin", "kout"])?;
+        let size = |key, share: usize| expr.number(key, share.max(1) as u64, 1);
+        Ok(TwoQ {
+            a1in: Vec::new(),
+            a1out: Vec::new(),
+            am: Vec::new(),
+            kin: size("kin", capacity / 4)? as usize,
+            kout: size("kout", capacity / 2)? as usize,
+            incoming: None,
+        })
+    }
+}
+
+impl SlowScheme for TwoQ {
+    fn touch(&mut self, lpn: u64, _write: bool, _store: &Store) {
+        if take_out(&mut self.am, lpn) {
+            self.am.insert(0, lpn);
+        }
+    }
+
+    fn expect(&mut self, incoming: u64) {
+        self.incoming = Some(incoming);
+    }
+
+    fn admit(&mut self, lpn: u64, _store: &Store) {
+        self.incoming = None;
+        match take_out(&mut self.a1out, lpn) {
+            true => self.am.insert(0, lpn),
+            false => self.a1in.insert(0, lpn),
+        }
+    }
+
+    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
+        let (mut a1in, mut am) = (self.a1in.clone(), self.am.clone());
+        let mut order = Vec::new();
+        while a1in.len() + am.len() > 0 {
+            let from_a1 = a1in.len() > self.kin || am.is_empty();
+            order.extend(if from_a1 { a1in.pop() } else { am.pop() });
+        }
+        order
+    }
+
+    fn take(&mut self, lpn: u64, _store: &Store) {
+        if take_out(&mut self.a1in, lpn) {
+            self.a1out.insert(0, lpn);
+        }
+        take_out(&mut self.am, lpn);
+        let counted = |x: &&u64| Some(**x) != self.incoming;
+        while self.a1out.iter().filter(counted).count() > self.kout {
+            let oldest = self.a1out.iter().rev().find(counted).copied();
+            take_out(&mut self.a1out, oldest.expect("it was just counted"));
+        }
+    }
+
+    fn remove(&mut self, lpn: u64) {
+        take_out(&mut self.a1in, lpn);
+        take_out(&mut self.am, lpn);
+    }
+
+    fn forget_ghost(&mut self, lpn: u64) {
+        take_out(&mut self.a1out, lpn);
+    }
+
+    fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
+        let all = [&self.a1in, &self.am, &self.a1out];
+        if !all.iter().any(|list| list.contains(&from)) {
+            return false;
+        }
+        take_out(&mut self.a1out, to);
+        [&mut self.a1in, &mut self.am, &mut self.a1out]
+            .map(|list| replace(list, from, to))
+            .contains(&true)
+    }
+
+    fn pages(&self) -> Vec<u64> {
+        [tail_first(&self.a1in), tail_first(&self.am)].concat()
+    }
+
+    fn state(&self, store: &Store) -> String {
+        format!(
+            "A1in{} A1out{} Am{}",
+            store.list(&self.a1in),
+            plain(&self.a1out, " "),
+            store.list(&self.am)
+        )
+    }
+}
