@@ -5,13 +5,18 @@ use destage_conformance::reference::Profile;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::timed::{TimedRun, compare, device, timed_swarm};
 use destage_device::config::DeviceConfig;
+use destage_scheme::Expr;
 use destage_sim::ReadFill;
 
 /// Schemes over any device.
-const PLAIN: [&str; 9] = [
+const PLAIN: [&str; 13] = [
     "none",
     "lru",
     "fifo",
+    "clock",
+    "bplru(block-pages=1,protect_current=true)",
+    "bplru(block-pages=3,padding=true,read_touch=true)",
+    "bplru(block-pages=2,compensation=half,placement=stripe)",
     "req-block(delta=2)",
     "req-block(delta=3,placement=single_block)",
     "procache(lru,p=0.5,c=12p)",
@@ -179,8 +184,8 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
                 request.prev.iter_mut().flatten().for_each(shift);
             }
         }
-        let write_buffer = ["req-block", "procache", "prober"].iter();
-        let fixed = write_buffer.clone().any(|name| expr.contains(name));
+        let parsed = Expr::parse(expr).expect("a legal expression");
+        let fixed = !parsed.default_read_alloc();
         let run = TimedRun {
             read_alloc: match (fixed, rng.below(3)) {
                 (false, 0) => Some(true),

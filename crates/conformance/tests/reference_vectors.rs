@@ -210,6 +210,11 @@ fn req_block() {
 }
 
 #[test]
+fn block_leaves() {
+    check("bplru bplrupad vbbms");
+}
+
+#[test]
 fn prober() {
     check("lwrs proberlru proberlirs proberarc");
 }

@@ -198,6 +198,8 @@ suite! {
     lirs: "lirs",
     belady: "belady",
     req_block: "req-block",
+    bplru: "bplru",
+    vbbms: "vbbms",
     ecr_eps: "ecr-eps",
     cflru_eps: "cflru-eps",
     ecr_lru: "ecr(lru)",
@@ -217,6 +219,8 @@ suite! {
     cac_lru: "cac(lru)",
     cac_arc: "cac(arc)",
     cac_req_block: "cac(req-block)",
+    cac_bplru: "cac(bplru)",
+    awb_vbbms: "awb(vbbms)",
     cac_awb_prober_lirs: "cac(awb(prober(lirs)))",
 }
 

@@ -13,10 +13,10 @@ use destage_scheme::{ChipLoad, Expr};
 use destage_types::Nanos;
 
 /// Examples that must run. More may run; fewer is a failure.
-const MUST_RUN: &str = "arc awb awbinflight belady1 belady2 cacarc cacatomic cacghost cacinplace \
+const MUST_RUN: &str = "arc awb awbinflight belady1 belady2 bplru bplrupad cacarc cacatomic cacghost cacinplace \
     caclru cacmulti cflru clock comp ecr ecreps ecreq fifo gcarcflru gcarlru lfu lirs lirs2q lru lwrs met \
     none proberarc proberlirs proberlru procache procachegt procachev reqblock1 reqblock2 reqblock3 \
-    reqblock4 rng tim twoq";
+    reqblock4 rng tim twoq vbbms";
 
 /// What became of an example.
 #[derive(PartialEq)]

@@ -11,7 +11,7 @@ use destage_conformance::reference::{Profile, SlowRequest, swarm};
 use destage_conformance::timed::{TimedRun, device, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
 use destage_scheme::catalogue::SCHEMES;
-use destage_scheme::info::Role;
+use destage_scheme::info::{MinCapacity, Role, SchemeInfo};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::{RunError, RunSpec, Warmup};
@@ -20,7 +20,7 @@ use destage_types::{ByteSize, Op, PageSize};
 
 /// Compositions beside every scheme by its name. A summary page of spec 40 takes its time
 /// whatever the device says, so chips are weighed by their queues.
-const COMPOSED: [&str; 9] = [
+const COMPOSED: [&str; 11] = [
     "prober(arc,ssp=16k,rip=50)",
     "prober(ecr(lru,cqct=oracle),ssp=16k,rip=50)",
     "ecr(arc,cqct=oracle)",
@@ -30,17 +30,21 @@ const COMPOSED: [&str; 9] = [
     "cac(prober(lirs,ssp=16k))",
     "req-block(delta=3,placement=single_block)",
     "req-block(merge=all,delta=2)",
+    "bplru(block-pages=6,padding=true)",
+    "cac(vbbms(migrate=true))",
 ];
 
 /// All expressions that can be run and have no background layer.
 fn schemes(page: PageSize) -> Vec<Expr> {
-    let expression = |name: &&str| match *name {
-        "ecr" | "ecr-eps" => format!("{name}(cqct=oracle)"),
+    let expression = |info: &&SchemeInfo| match info.name {
+        name @ ("ecr" | "ecr-eps") => format!("{name}(cqct=oracle)"),
+        // The smallest caches hold no block of 64 pages.
+        name if info.min_capacity == MinCapacity::OneBlock => format!("{name}(block-pages=4)"),
         name => name.to_owned(),
     };
-    let names = SCHEMES.iter().filter(|s| s.role != Role::Background);
-    let names: Vec<&str> = names.map(|s| s.name).collect();
-    let singles = names.iter().map(expression);
+    let infos = SCHEMES.iter().filter(|s| s.role != Role::Background);
+    let infos: Vec<&SchemeInfo> = infos.copied().collect();
+    let singles = infos.iter().map(expression);
     let composed = COMPOSED.iter().map(|&s| s.to_owned());
     let expr = |text: String| Expr::parse(&text).unwrap_or_else(|r| panic!("{text}: {r}"));
     let exprs = singles.chain(composed).map(expr);

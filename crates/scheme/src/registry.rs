@@ -6,7 +6,8 @@
 //! the same results, only slower. Matching is on the shape (names without parameters).
 
 use crate::leaf::{
-    Arc, Cflru, CflruEps, Clock, EcrEps, Fifo, Lfu, Lirs, Lru, NoCache, ReqBlock, TwoQ,
+    Arc, Bplru, Cflru, CflruEps, Clock, EcrEps, Fifo, Lfu, Lirs, Lru, NoCache, ReqBlock, TwoQ,
+    Vbbms,
 };
 use crate::wrap::{Awb, Cac, Ecr, Gcar, ProCache, Prober};
 use crate::{Boxed, Env, Expr, Scheme};
@@ -76,6 +77,8 @@ registry! {
         "ecr-eps" => EcrEps,
         "cflru-eps" => CflruEps,
         "req-block" => ReqBlock,
+        "bplru" => Bplru,
+        "vbbms" => Vbbms,
     }
     wrap {
         "cac" => Cac,
@@ -98,6 +101,8 @@ registry! {
         "ecr-eps" => EcrEps,
         "cflru-eps" => CflruEps,
         "req-block" => ReqBlock,
+        "bplru" => Bplru,
+        "vbbms" => Vbbms,
         "ecr(lru)" => Ecr<Lru>,
         "gcar(lru)" => Gcar<Lru>,
         "gcar(cflru)" => Gcar<Cflru>,

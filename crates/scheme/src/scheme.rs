@@ -98,6 +98,8 @@ pub struct Unit {
     pub id: u64,
     /// Absent pages that are read first and programmed with the others (BPLRU padding), ascending.
     pub pad: Vec<Lpn>,
+    /// Clean pages are programmed too: the block leaves complete.
+    pub whole: bool,
 }
 
 impl Unit {
@@ -105,6 +107,7 @@ impl Unit {
     pub fn clear(&mut self) {
         self.slots.clear();
         self.pad.clear();
+        self.whole = false;
         self.placement = Placement::Stripe;
         self.id = 0;
     }

@@ -31,3 +31,27 @@ pub fn ghosts(out: &mut String, pages: impl Iterator<Item = Lpn>, separator: &st
     }
     out.push(']');
 }
+
+/// `4*,5`: pages in ascending order, with or without stars.
+pub fn sorted(v: &View, slots: impl Iterator<Item = Slot>, stars: bool) -> String {
+    let mut slots: Vec<Slot> = slots.collect();
+    slots.sort_unstable_by_key(|&s| v.frames.lpn(s));
+    let word = |&slot: &Slot| {
+        let mut word = String::new();
+        match stars {
+            true => page(&mut word, v, slot),
+            false => word = v.frames.lpn(slot).to_string(),
+        }
+        word
+    };
+    slots.iter().map(word).collect::<Vec<_>>().join(",")
+}
+
+/// The words with spaces between them, or `-` if there are none.
+pub fn joined_or_dash(words: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = words.collect();
+    match words.is_empty() {
+        true => "-".to_owned(),
+        false => words.join(" "),
+    }
+}

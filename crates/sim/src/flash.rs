@@ -44,6 +44,11 @@ pub trait Flash {
     /// Does flash hold data of the page?
     fn is_mapped(&self, lpn: Lpn) -> bool;
 
+    /// Logical pages there are; without end if there is no device.
+    fn pages(&self) -> u64 {
+        u64::MAX
+    }
+
     /// A request begins; the operations up to [`Flash::end`] belong to it.
     fn begin(&mut self, index: u64, op: Op, now: Nanos);
 

@@ -197,6 +197,8 @@ fn tells_group(expr: &Expr) -> bool {
     match leaf.scheme().name {
         "vbbms" => false,
         "req-block" => !by_access(leaf),
+        // The block of the page that comes in is spared.
+        "bplru" => !leaf.flag("protect-current"),
         _ => leaf.scheme().role == Role::GroupLeaf,
     }
 }

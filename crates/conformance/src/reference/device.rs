@@ -457,6 +457,10 @@ impl Flash for SlowDevice {
         self.map.chip_of_page.contains_key(&lpn)
     }
 
+    fn pages(&self) -> u64 {
+        self.config.logical_pages()
+    }
+
     fn read(&mut self, lpn: u64) {
         self.fetch(lpn, self.config.geometry.page.sectors());
     }

@@ -59,6 +59,10 @@ pub trait Flash {
     fn mapped(&self, _lpn: u64) -> bool {
         true
     }
+    /// Logical pages.
+    fn pages(&self) -> u64 {
+        u64::MAX
+    }
     /// Sectors of a page are read for the host.
     fn fetch(&mut self, lpn: u64, _sectors: u32) {
         self.read(lpn);

@@ -22,6 +22,7 @@ pub mod cqct;
 pub mod device;
 pub mod expr;
 pub mod flash;
+pub mod groups;
 pub mod lirs;
 pub mod lists;
 pub mod mapping;

@@ -16,9 +16,9 @@ pub struct Clock {
 
 impl Clock {
     /// The ring from the hand on.
-    fn from_hand(&self) -> Vec<u64> {
-        let (passed, ahead) = self.ring.split_at(self.hand);
-        [ahead, passed].concat()
+    fn ahead(&self) -> Vec<u64> {
+        let (passed, coming) = self.ring.split_at(self.hand);
+        [coming, passed].concat()
     }
 }
 
@@ -34,23 +34,18 @@ impl SlowScheme for Clock {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        let mut order = self.from_hand();
+        let mut order = self.ahead();
         order.sort_by_key(|x| self.bit[x]); // stable
         order
     }
 
     fn take(&mut self, lpn: u64, _store: &Store) {
-        let mut steps = 0;
-        for page in self.from_hand().iter().cycle() {
+        for page in self.ahead().into_iter().cycle() {
             // With its bit set it is passed over in the first round.
-            if page == &lpn && !self.bit[page] {
+            if page == lpn && !self.bit[&page] {
                 break;
             }
-            if steps >= self.ring.len() && page == &lpn {
-                break;
-            }
-            self.bit.insert(*page, false);
-            steps += 1;
+            self.bit.insert(page, false);
         }
         let at = self.ring.iter().position(|&x| x == lpn);
         self.hand = at.expect("a victim is in the ring");
@@ -76,7 +71,7 @@ impl SlowScheme for Clock {
     }
 
     fn state(&self, store: &Store) -> String {
-        let hand = self.from_hand().first().copied();
+        let hand = self.ahead().first().copied();
         let item = |&x: &u64| {
             let mark = if hand == Some(x) { ">" } else { "" };
             format!("{mark}{}:{}", store.star(x), u8::from(self.bit[&x]))

@@ -4,6 +4,7 @@ use super::arc::Arc;
 use super::belady::Belady;
 use super::chips::{ChipLru, Ecr, Gcar};
 use super::expr::Expr;
+use super::groups::{Bplru, Vbbms};
 use super::lirs::{Lirs, TwoQueue};
 use super::lists::{Cflru, Fifo, Lfu, Lru};
 use super::prober::Prober;
@@ -68,6 +69,17 @@ pub trait SlowScheme {
         let chosen = self.candidates(incoming, store)[0];
         self.take(chosen, store);
         vec![chosen]
+    }
+
+    /// Must a unit leave before `incoming` can enter?
+    fn full(&self, _incoming: u64, store: &Store) -> bool {
+        store.frames.len() >= store.capacity
+    }
+
+    /// All pages of the block that `victim` named last, if they are to be programmed whether
+    /// dirty, clean or absent (spec 60, `padding`).
+    fn whole_block(&self) -> Option<std::ops::Range<u64>> {
+        None
     }
 
     /// Number of the unit that `victim` named last, if its pages go to one plane (D6).
@@ -139,6 +151,8 @@ pub fn build(
         }
         "lirs" => Box::new(Lirs::new(expr, capacity)?),
         "req-block" => Box::new(ReqBlock::new(expr)?),
+        "bplru" => Box::new(Bplru::new(expr)?),
+        "vbbms" => Box::new(Vbbms::new(expr, capacity)?),
         "belady" => Box::new(Belady::new(expr)?),
         "ecr-eps" | "cflru-eps" => Box::new(ChipLru::new(expr)?),
         "prober" => Box::new(Prober::new(expr, page, inner(capacity)?)?),

@@ -273,7 +273,7 @@ impl SlowCache {
     // ---- evictions (D5, D6) and flash ----
 
     fn make_room(&mut self, incoming: u64) {
-        while self.store.frames.len() >= self.store.capacity {
+        while (self.scheme.as_ref()).is_some_and(|s| s.full(incoming, &self.store)) {
             self.evict(incoming);
         }
     }
@@ -285,7 +285,7 @@ impl SlowCache {
     fn evict_for(&mut self, incoming: Option<u64>) {
         let (scheme, store) = self.scheme();
         let mut unit = scheme.victim(incoming, store);
-        let place = scheme.unit();
+        let (place, block) = (scheme.unit(), scheme.whole_block());
         unit.sort_unstable();
         assert!(!unit.is_empty(), "a victim unit holds a page");
         let (mut inflight, mut rest) = (Vec::new(), Vec::new());
@@ -302,8 +302,21 @@ impl SlowCache {
         let (flush, drop): (Vec<u64>, Vec<u64>) =
             rest.iter().partition(|&&lpn| self.store.dirty(lpn));
         let mut waits = String::new();
-        for &lpn in &flush {
-            let valid = self.store.frames[&lpn].valid;
+        let pages = self.store.flash.pages();
+        let absent = |x: &u64| !self.store.has(*x) && *x < pages;
+        let pad: Vec<u64> = block.clone().into_iter().flatten().filter(absent).collect();
+        let mut programs = match block {
+            Some(_) => rest.clone(),
+            None => flush.clone(),
+        };
+        programs.extend(&pad);
+        programs.sort_unstable();
+        for &lpn in &programs {
+            let valid = self.store.frames.get(&lpn).map_or(0, |f| f.valid);
+            if valid == 0 {
+                self.pad(lpn, place);
+                continue;
+            }
             if let Some(wait) = self.program(lpn, valid, Cause::Eviction, place) {
                 waits += &format!("@chip{} wait {wait}", self.store.chip(lpn));
             }
@@ -317,6 +330,10 @@ impl SlowCache {
         }
         for (lpn, _) in &inflight {
             self.log.push(format!("inflight{{{lpn}}}"));
+        }
+        if !pad.is_empty() {
+            let names: Vec<String> = pad.iter().map(u64::to_string).collect();
+            self.log.push(format!("pad-read{{{}}}", names.join(",")));
         }
         for lpn in &unit {
             let frame = self.store.frames.remove(lpn);
@@ -343,6 +360,23 @@ impl SlowCache {
         self.counts.flash_reads_host += 1;
         self.row.reads.push(lpn);
         self.store.flash.fetch(lpn, sectors);
+    }
+
+    /// Programs a page of which the cache has nothing, as part of its block.
+    fn pad(&mut self, lpn: u64, unit: Option<u64>) {
+        let read_first = self.store.flash.mapped(lpn);
+        if read_first {
+            self.counts.flash_reads_host += 1;
+            self.row.reads.push(lpn);
+        }
+        self.counts.flash_writes_host += 1;
+        self.row.programs.push(lpn);
+        self.store.flash.write(&Write {
+            lpn,
+            cause: Cause::Eviction,
+            unit,
+            read_first,
+        });
     }
 
     /// Programs a page of which `held` sectors are at hand; the rest is read first.

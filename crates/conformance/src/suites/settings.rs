@@ -1,6 +1,6 @@
 //! Expressions to test: every legal composition, and settings drawn from the declarations.
 
-use crate::drive::is_built;
+use crate::drive::{Config, is_built};
 use crate::reference::rng::SplitMix64;
 use destage_scheme::catalogue::SCHEMES;
 use destage_scheme::info::{Kind, Range, Role};
@@ -119,7 +119,9 @@ pub fn random(shape: &Expr, rng: &mut SplitMix64) -> Expr {
             (info.name, items)
         });
         let layers: Vec<_> = layers.collect();
-        if let Ok(expr) = Expr::parse(&compose(&layers)) {
+        // Some settings contradict each other whatever the cache.
+        let expr = Expr::parse(&compose(&layers));
+        if let Some(expr) = expr.ok().filter(|e| Config::new(4096, 8).check(e).is_ok()) {
             return expr;
         }
     }

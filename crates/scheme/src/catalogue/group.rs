@@ -119,6 +119,7 @@ pub const BPLRU: SchemeInfo = SchemeInfo {
     ties: "none: the list is a total order",
     min_capacity: MinCapacity::OneBlock,
     vectors: &["bplru", "bplrupad"],
+    available: true,
     ..GROUP
 };
 
@@ -152,6 +153,7 @@ pub const VBBMS: SchemeInfo = SchemeInfo {
     ties: "none: both lists are total orders",
     min_capacity: MinCapacity::Frames(5),
     vectors: &["vbbms"],
+    available: true,
     ..GROUP
 };
 

@@ -53,7 +53,7 @@ fn peculiarities_are_those_of_the_rules() {
     let ordered = "lru fifo lfu cflru arc lirs clock";
     let leaf = |info: &SchemeInfo| info.role == Role::PageLeaf && info.candidates.is_some();
     assert_eq!(names(leaf), sorted(ordered));
-    let built = "none fifo lru lfu clock cflru arc lirs 2q req-block prober procache cac ecr ecr-eps \
+    let built = "none fifo lru lfu clock cflru arc lirs 2q req-block bplru vbbms prober procache cac ecr ecr-eps \
                  cflru-eps gcar awb belady";
     assert_eq!(names(|info| info.available), sorted(built));
     assert_eq!(names(|info| info.own_background), ["co-active"]);

@@ -75,7 +75,7 @@ impl Clock {
     }
 
     /// Pages from the hand on, once round.
-    fn from_hand(&self) -> impl Iterator<Item = u32> + '_ {
+    fn round(&self) -> impl Iterator<Item = u32> + '_ {
         let first = self.at_hand();
         let rest = std::iter::successors(first, |&page| self.next(page));
         rest.take(self.ring.len(0))
@@ -131,7 +131,7 @@ impl Scheme for Clock {
 
     fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
         let of = |hit: bool| {
-            let pages = self.from_hand();
+            let pages = self.round();
             pages.filter(move |&page| self.hit[page as usize] == hit)
         };
         of(false).chain(of(true)).map(Slot).find(|&slot| f(slot))

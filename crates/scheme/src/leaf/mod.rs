@@ -2,6 +2,7 @@
 
 mod arc;
 mod belady;
+mod bplru;
 mod cflru;
 mod cflru_eps;
 mod clock;
@@ -16,9 +17,11 @@ mod req_block;
 #[cfg(test)]
 mod testing;
 mod two_q;
+mod vbbms;
 
 pub use arc::Arc;
 pub use belady::Belady;
+pub use bplru::{Bplru, BplruParams, Compensation};
 pub use cflru::Cflru;
 pub use cflru_eps::CflruEps;
 pub use clock::Clock;
@@ -35,3 +38,4 @@ pub use req_block::{
     SplitInsertTime, TimeBasis,
 };
 pub use two_q::TwoQ;
+pub use vbbms::{Classify, Vbbms, VbbmsParams};

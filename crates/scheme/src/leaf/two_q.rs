@@ -78,6 +78,11 @@ impl Scheme for TwoQ {
     }
 
     #[inline]
+    fn look_ahead(&self, lpn: Lpn) -> u64 {
+        self.ghosts.look_ahead(lpn)
+    }
+
+    #[inline]
     fn expect(&mut self, a: &Access, _v: &View) {
         self.coming = match self.ghosts.forget(a.lpn) {
             Some(_) => AM,

@@ -161,6 +161,10 @@ impl Flash for Engine {
         self.book.map.is_mapped(lpn)
     }
 
+    fn pages(&self) -> u64 {
+        self.book.map.logical_pages()
+    }
+
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
         self.now = now;
         self.book.begin(index, op, now);

@@ -3,7 +3,7 @@
 use super::{Walk, view};
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::Event;
-use destage_scheme::{Access, Placement, Scheme, Trimmed, Why};
+use destage_scheme::{Access, Placement, Scheme, Trimmed, Unit, Why};
 use destage_types::{Lpn, Nanos, Op, SectorMask, Slot};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
@@ -77,7 +77,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             self.count_gc_eviction(lpn);
         }
         let to = (unit.placement == Placement::SingleBlock).then_some(unit.id);
-        self.program_unit(&unit.slots, &unit.pad, &inflight, to);
+        self.program_unit(&unit, &inflight, to);
         for &slot in &unit.slots {
             self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
             self.frames.remove(slot);
@@ -96,17 +96,19 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         true
     }
 
-    /// Programs the dirty pages and the padding of a unit in ascending LPN. With padding the
-    /// clean pages are programmed too: the block leaves complete.
-    fn program_unit(&mut self, slots: &[Slot], pad: &[Lpn], inflight: &[Lpn], to: Option<u64>) {
-        let mut pad = pad.iter().copied().peekable();
-        let whole = pad.peek().is_some();
-        for &slot in slots {
+    /// Programs the dirty pages and the padding of a unit in ascending LPN; the clean pages too if
+    /// the block leaves whole. A block at the end of the device has no pages beyond it.
+    fn program_unit(&mut self, unit: &Unit, inflight: &[Lpn], to: Option<u64>) {
+        let holds = self.flash.pages();
+        let mut pad = (unit.pad.iter().copied())
+            .take_while(|p| p.0 < holds)
+            .peekable();
+        for &slot in &unit.slots {
             let lpn = self.frames.lpn(slot);
             while let Some(absent) = pad.next_if(|&p| p < lpn) {
                 self.program_padding(absent, to);
             }
-            if (whole || self.frames.is_dirty(slot)) && !inflight.contains(&lpn) {
+            if (unit.whole || self.frames.is_dirty(slot)) && !inflight.contains(&lpn) {
                 self.program(lpn, self.frames.valid(slot), Cause::Eviction, to);
             }
         }

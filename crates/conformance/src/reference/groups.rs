@@ -1,0 +1,380 @@
+//! BPLRU and VBBMS (spec 60): leaves that evict blocks.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::expr::Expr;
+use super::scheme::{Served, SlowScheme};
+use super::store::Store;
+
+/// A block with its cached pages.
+#[derive(Clone, Debug)]
+struct Block {
+    number: u64,
+    pages: BTreeSet<u64>,
+    /// BPLRU: the offset that would go on with a sequential fill, -1 if there is none.
+    next: i64,
+}
+
+fn new_block(number: u64) -> Block {
+    let pages = BTreeSet::new();
+    let next = 0;
+    Block {
+        number,
+        pages,
+        next,
+    }
+}
+
+/// The block with this number at the head of the list: moved there, or made.
+fn to_front(list: &mut Vec<Block>, number: u64) -> &mut Block {
+    let at = list.iter().position(|b| b.number == number);
+    let block = at.map_or_else(|| new_block(number), |at| list.remove(at));
+    list.insert(0, block);
+    &mut list[0]
+}
+
+/// The page leaves its block, which leaves when it is empty. The number of the block.
+fn take_page(list: &mut Vec<Block>, lpn: u64) -> Option<u64> {
+    let block = list.iter_mut().find(|b| b.pages.contains(&lpn))?;
+    let number = block.number;
+    block.pages.remove(&lpn);
+    list.retain(|b| !b.pages.is_empty());
+    Some(number)
+}
+
+fn all_pages(list: &[Block]) -> Vec<u64> {
+    list.iter().flat_map(|b| b.pages.iter().copied()).collect()
+}
+
+/// Block padding LRU, newest block first.
+#[derive(Clone)]
+pub struct Bplru {
+    blocks: Vec<Block>,
+    block_pages: u64,
+    padding: bool,
+    compensation: &'static str,
+    protect_current: bool,
+    read_touch: bool,
+    single_block: bool,
+    /// Blocks of all page writes, last one last.
+    history: Vec<u64>,
+    victim: Option<u64>,
+    pad_victim: bool,
+}
+
+impl Bplru {
+    /// Parameters of spec 60.
+    ///
+    /// # Errors
+    /// An unknown parameter or a bad value.
+    pub fn new(expr: &Expr) -> Result<Bplru, String> {
+        let keys = ["block-pages", "padding", "compensation", "protect-current"];
+        expr.keys(&[keys.as_slice(), &["read-touch", "placement"]].concat())?;
+        let placement = expr.word("placement", &["single_block", "stripe"])?;
+        Ok(Bplru {
+            blocks: Vec::new(),
+            block_pages: expr.number("block-pages", 64, 1)?,
+            padding: expr.flag("padding", false)?,
+            compensation: expr.word("compensation", &["full", "half", "off"])?,
+            protect_current: expr.flag("protect-current", false)?,
+            read_touch: expr.flag("read-touch", false)?,
+            single_block: placement == "single_block",
+            history: Vec::new(),
+            victim: None,
+            pad_victim: false,
+        })
+    }
+
+    fn number(&self, lpn: u64) -> u64 {
+        lpn / self.block_pages
+    }
+
+    /// Page writes into the same block up to now, without another block between.
+    fn row(&self) -> u64 {
+        let last = self.history.last();
+        let row = self.history.iter().rev().take_while(|b| Some(*b) == last);
+        row.count() as u64
+    }
+
+    fn written(&mut self, lpn: u64) {
+        let (number, offset) = (self.number(lpn), (lpn % self.block_pages) as i64);
+        self.history.push(number);
+        let (block_pages, row) = (self.block_pages, self.row());
+        let compensation = self.compensation;
+        let block = to_front(&mut self.blocks, number);
+        block.next = if block.next == offset { offset + 1 } else { -1 };
+        let last = match compensation {
+            "full" => block.next == block_pages as i64,
+            "half" => row >= (block_pages / 2).max(1),
+            _ => false,
+        };
+        if last {
+            let block = self.blocks.remove(0);
+            self.blocks.push(block);
+        }
+    }
+}
+
+impl SlowScheme for Bplru {
+    fn touch(&mut self, lpn: u64, write: bool, _store: &Store) {
+        if write {
+            self.written(lpn);
+        } else if self.read_touch {
+            let number = self.number(lpn);
+            to_front(&mut self.blocks, number);
+        }
+    }
+
+    fn admit(&mut self, lpn: u64, _store: &Store) {
+        let number = self.number(lpn);
+        to_front(&mut self.blocks, number).pages.insert(lpn);
+        self.written(lpn);
+    }
+
+    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
+        Vec::new() // a group leaf: nothing may filter its victims (X3)
+    }
+
+    fn take(&mut self, lpn: u64, _store: &Store) {
+        self.remove(lpn);
+    }
+
+    fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
+        let current = incoming.map(|x| self.number(x));
+        let current = current.filter(|_| self.protect_current);
+        let mut at = self.blocks.len() - 1;
+        if Some(self.blocks[at].number) == current && at > 0 {
+            at -= 1;
+        }
+        let block = self.blocks.remove(at);
+        self.victim = Some(block.number);
+        self.pad_victim = self.padding && block.pages.iter().any(|&x| store.dirty(x));
+        block.pages.into_iter().collect()
+    }
+
+    fn whole_block(&self) -> Option<Range<u64>> {
+        let first = self.victim.filter(|_| self.pad_victim)? * self.block_pages;
+        Some(first..first + self.block_pages)
+    }
+
+    fn unit(&self) -> Option<u64> {
+        self.victim.filter(|_| self.single_block)
+    }
+
+    fn next_group(&self, _store: &Store) -> Option<Vec<u64>> {
+        let last = self.blocks.last()?;
+        Some(last.pages.iter().copied().collect())
+    }
+
+    fn remove(&mut self, lpn: u64) {
+        if let Some(number) = take_page(&mut self.blocks, lpn) {
+            let left = self.blocks.iter_mut().find(|b| b.number == number);
+            if let Some(block) = left {
+                block.next = -1;
+            }
+        }
+    }
+
+    fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
+        if !self.pages().contains(&from) {
+            return false;
+        }
+        // A new block goes to the head; one that is there already does not move.
+        let number = self.number(to);
+        if let Some(block) = self.blocks.iter_mut().find(|b| b.number == number) {
+            block.pages.insert(to);
+        } else {
+            to_front(&mut self.blocks, number).pages.insert(to);
+        }
+        take_page(&mut self.blocks, from);
+        true
+    }
+
+    fn pages(&self) -> Vec<u64> {
+        all_pages(&self.blocks)
+    }
+
+    fn state(&self, store: &Store) -> String {
+        let show = |b: &Block| {
+            let pages: Vec<String> = b.pages.iter().map(|&x| store.star(x)).collect();
+            format!("B{}{{{}}}", b.number, pages.join(","))
+        };
+        let blocks: Vec<String> = self.blocks.iter().map(show).collect();
+        match blocks.is_empty() {
+            true => "-".to_owned(),
+            false => blocks.join(" "),
+        }
+    }
+}
+
+const RANDOM: usize = 0;
+const SEQUENTIAL: usize = 1;
+/// Pages of a virtual block.
+const WIDTH: [u64; 2] = [3, 4];
+
+/// Virtual blocks in two regions, newest first.
+#[derive(Clone)]
+pub struct Vbbms {
+    regions: [Vec<Block>; 2],
+    share: [usize; 2],
+    min_pages: u64,
+    classify: &'static str,
+    migrate: bool,
+    class: usize,
+    /// Last page of the previous write.
+    last: Option<u64>,
+}
+
+impl Vbbms {
+    /// Parameters of spec 60.
+    ///
+    /// # Errors
+    /// An unknown parameter or a bad value.
+    pub fn new(expr: &Expr, capacity: usize) -> Result<Vbbms, String> {
+        expr.keys(&["seq-min-pages", "classify", "migrate"])?;
+        Ok(Vbbms {
+            regions: [Vec::new(), Vec::new()],
+            share: [3 * capacity / 5, capacity - 3 * capacity / 5],
+            min_pages: expr.number("seq-min-pages", 4, 1)?,
+            classify: expr.word("classify", &["size", "contiguous", "either"])?,
+            migrate: expr.flag("migrate", false)?,
+            class: RANDOM,
+            last: None,
+        })
+    }
+
+    fn used(&self, region: usize) -> usize {
+        all_pages(&self.regions[region]).len()
+    }
+
+    fn is_full(&self, region: usize) -> bool {
+        self.used(region) >= self.share[region]
+    }
+
+    fn region_of(&self, lpn: u64) -> Option<usize> {
+        [RANDOM, SEQUENTIAL]
+            .into_iter()
+            .find(|&r| all_pages(&self.regions[r]).contains(&lpn))
+    }
+
+    /// The page enters the region of the request.
+    fn place(&mut self, lpn: u64) {
+        let (list, number) = (&mut self.regions[self.class], lpn / WIDTH[self.class]);
+        let known = list.iter_mut().find(|b| b.number == number);
+        match known {
+            // First in, first out: the sequential region does not move what it has.
+            Some(block) if self.class == SEQUENTIAL => drop(block.pages.insert(lpn)),
+            _ => drop(to_front(list, number).pages.insert(lpn)),
+        }
+    }
+}
+
+impl SlowScheme for Vbbms {
+    fn request(&mut self, served: &Served, _store: &Store) {
+        if !served.write {
+            return;
+        }
+        let first = served.pages.first().copied().expect("a write has a page");
+        let large = served.pages.len() as u64 >= self.min_pages;
+        let follows = self.last.is_some_and(|last| last + 1 == first);
+        let sequential = match self.classify {
+            "size" => large,
+            "contiguous" => follows,
+            _ => large || follows,
+        };
+        self.class = usize::from(sequential);
+        self.last = served.pages.last().copied();
+    }
+
+    fn full(&self, _incoming: u64, store: &Store) -> bool {
+        self.is_full(self.class) || store.frames.len() >= store.capacity
+    }
+
+    fn touch(&mut self, lpn: u64, write: bool, _store: &Store) {
+        let region = self.region_of(lpn).expect("a hit page is in a region");
+        if write && self.migrate && region != self.class {
+            take_page(&mut self.regions[region], lpn);
+            self.place(lpn);
+        } else if region == RANDOM {
+            to_front(&mut self.regions[RANDOM], lpn / WIDTH[RANDOM]);
+        }
+    }
+
+    fn admit(&mut self, lpn: u64, _store: &Store) {
+        self.place(lpn);
+    }
+
+    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
+        Vec::new() // a group leaf: nothing may filter its victims (X3)
+    }
+
+    fn take(&mut self, lpn: u64, _store: &Store) {
+        self.remove(lpn);
+    }
+
+    fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
+        let other = 1 - self.class;
+        let region = if self.is_full(self.class) {
+            self.class
+        } else {
+            other
+        };
+        let block = self.regions[region].pop();
+        let block = block.expect("a full region holds a virtual block");
+        block.pages.into_iter().collect()
+    }
+
+    fn next_group(&self, _store: &Store) -> Option<Vec<u64>> {
+        let order = match (self.is_full(RANDOM), self.is_full(SEQUENTIAL)) {
+            (false, true) => [SEQUENTIAL, RANDOM],
+            _ => [RANDOM, SEQUENTIAL],
+        };
+        let block = order.iter().find_map(|&r| self.regions[r].last())?;
+        Some(block.pages.iter().copied().collect())
+    }
+
+    fn remove(&mut self, lpn: u64) {
+        for list in &mut self.regions {
+            take_page(list, lpn);
+        }
+    }
+
+    fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
+        let Some(region) = self.region_of(from) else {
+            return false;
+        };
+        let (list, number) = (&mut self.regions[region], to / WIDTH[region]);
+        // A new virtual block goes to the head; one that is there already does not move.
+        if let Some(block) = list.iter_mut().find(|b| b.number == number) {
+            block.pages.insert(to);
+        } else {
+            to_front(list, number).pages.insert(to);
+        }
+        take_page(list, from);
+        true
+    }
+
+    fn pages(&self) -> Vec<u64> {
+        [all_pages(&self.regions[0]), all_pages(&self.regions[1])].concat()
+    }
+
+    fn state(&self, _store: &Store) -> String {
+        let list = |region: usize, letter: char| {
+            let show = |b: &Block| {
+                let pages: Vec<String> = b.pages.iter().map(u64::to_string).collect();
+                format!("{letter}{}{{{}}}", b.number, pages.join(","))
+            };
+            let blocks: Vec<String> = self.regions[region].iter().map(show).collect();
+            match blocks.is_empty() {
+                true => "-".to_owned(),
+                false => blocks.join(" "),
+            }
+        };
+        format!(
+            "RRSR: {} ; SRSR: {}",
+            list(RANDOM, 'r'),
+            list(SEQUENTIAL, 's')
+        )
+    }
+}
