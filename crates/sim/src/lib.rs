@@ -4,6 +4,7 @@
 //! asks of the device), [`counts`].
 
 pub mod counts;
+pub mod curve;
 pub mod device;
 pub mod engine;
 pub mod flash;

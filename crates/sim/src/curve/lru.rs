@@ -1,0 +1,302 @@
+//! Hits and flash writes of LRU caches of many sizes in one pass.
+//!
+//! One pass is exact as long as every access moves its page to the top in every cache that has
+//! it. There are two exceptions, and both depend on the cache size:
+//!
+//! - a read of sectors that a cached page lacks leaves the page where it is (spec 00, D2). Which
+//!   sectors a cached page has depends on when the cache last took it in, hence on its size; so
+//!   the valid sectors of a page are kept per size, and the sizes at which such a read comes up
+//!   are found exactly;
+//! - a TRIM of a part of a page may remove it from some caches and not from others, and may clean
+//!   it; it counts for all sizes that have the page.
+//!
+//! Such a size is *lost*: up to that access everything was exact, behind it the pass knows nothing
+//! of that size. Sizes are independent of each other, so the others remain exact. The caller runs
+//! a lost size through the cache core.
+
+use super::CurveCounts;
+use super::pages::{PageNumbers, each_page};
+use super::stack::Stack;
+use crate::walk::ReadFill;
+use destage_types::{Op, PageSize, RequestBatch, RequestRef, SectorMask};
+
+/// Settings of the pass. Read misses enter the cache; without that LRU needs a run per size.
+pub(super) struct Pass<'a> {
+    pub page: PageSize,
+    pub read_fill: ReadFill,
+    /// Requests before the measured ones.
+    pub warmup: u64,
+    /// Passes over the trace, warm-up included.
+    pub passes: u64,
+    /// Cache sizes in pages, ascending, each at least 1.
+    pub sizes: &'a [u32],
+}
+
+/// A dirty page is dirty in caches of at least so many pages; `CLEAN`: in none.
+const CLEAN: u32 = u32::MAX;
+/// Every sector is valid in every cache that has the page.
+const FULL: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Page {
+    /// Smallest cache in which it is dirty, if it is there.
+    dirty: u32,
+    /// Row of `State::steps`, or `FULL`.
+    steps: u32,
+    /// Is it in the list of pages that may be dirty?
+    listed: bool,
+}
+
+/// Valid sectors from size number `.0` on, up to the next step.
+type Step = (usize, SectorMask);
+
+struct State<'a> {
+    pass: &'a Pass<'a>,
+    numbers: PageNumbers,
+    stack: Stack,
+    pages: Vec<Page>,
+    steps: Vec<Vec<Step>>,
+    free_steps: Vec<u32>,
+    maybe_dirty: Vec<u32>,
+    lost: Vec<bool>,
+    left: usize,
+    /// What each size has more than the one in front of it.
+    more: Vec<CurveCounts>,
+    /// The same for flash writes, which may also end with a size.
+    writes: Vec<i64>,
+    all: CurveCounts,
+}
+
+/// The counts at each size; `None`: lost.
+pub(super) fn one_pass(requests: &RequestBatch, pass: &Pass<'_>) -> Vec<Option<CurveCounts>> {
+    let n = pass.sizes.len();
+    let mut state = State {
+        pass,
+        numbers: PageNumbers::default(),
+        stack: Stack::new(),
+        pages: Vec::new(),
+        steps: Vec::new(),
+        free_steps: Vec::new(),
+        maybe_dirty: Vec::new(),
+        lost: vec![false; n],
+        left: n,
+        more: vec![CurveCounts::default(); n],
+        writes: vec![0; n + 1],
+        all: CurveCounts::default(),
+    };
+    let mut served = 0;
+    for _ in 0..pass.passes {
+        for request in requests.iter() {
+            if served == pass.warmup && served > 0 {
+                state.start_measuring();
+            }
+            state.serve(request);
+            served += 1;
+            if state.left == 0 {
+                return vec![None; n];
+            }
+        }
+    }
+    state.finish()
+}
+
+impl State<'_> {
+    /// Number of the smallest size of at least `pages`.
+    fn size(&self, pages: u32) -> usize {
+        self.pass.sizes.partition_point(|&size| size < pages)
+    }
+
+    fn serve(&mut self, request: RequestRef<'_>) {
+        let (page, op) = (self.pass.page, request.head.op);
+        match op {
+            Op::Flush => self.flush(),
+            Op::Trim => each_page(request, page, |lpn, mask| {
+                if let Some(number) = self.numbers.known(lpn) {
+                    self.trim(number, mask);
+                }
+            }),
+            Op::Read | Op::Write => {
+                let (mut deepest, mut pages) = (0, 0);
+                each_page(request, page, |lpn, mask| {
+                    let number = self.numbers.number(lpn);
+                    deepest = deepest.max(self.access(number, op, mask));
+                    pages += 1;
+                });
+                self.all.count(op, pages);
+                if let Some(more) = self.more.get_mut(deepest) {
+                    *more.request_hits_mut(op) += 1;
+                }
+            }
+        }
+    }
+
+    /// Number of the smallest size at which the page hits.
+    fn access(&mut self, number: u32, op: Op, mask: SectorMask) -> usize {
+        let place = self.stack.touch(number);
+        let place = place.unwrap_or(u32::MAX);
+        if self.pages.len() <= number as usize {
+            let page = Page {
+                dirty: CLEAN,
+                steps: FULL,
+                listed: false,
+            };
+            self.pages.push(page);
+        }
+        let first = match place {
+            u32::MAX => self.pass.sizes.len(),
+            place => self.size(place),
+        };
+        self.valid(number, op, mask, first);
+        self.left_dirty(number, place);
+        let page = &mut self.pages[number as usize];
+        if op == Op::Write {
+            page.dirty = 0;
+            if !std::mem::replace(&mut page.listed, true) {
+                self.maybe_dirty.push(number);
+            }
+        } else if page.dirty != CLEAN {
+            page.dirty = page.dirty.max(place);
+        }
+        if let Some(more) = self.more.get_mut(first) {
+            *more.page_hits_mut(op) += 1;
+        }
+        first
+    }
+
+    /// Keeps the valid sectors of a page, which sizes from number `first` on have.
+    fn valid(&mut self, number: u32, op: Op, mask: SectorMask, first: usize) {
+        let full = self.pass.page.full_mask();
+        let fetched = match (op, self.pass.read_fill) {
+            (Op::Read, ReadFill::Page) => full,
+            _ => mask,
+        };
+        let row = self.pages[number as usize].steps;
+        // As a rule all of a page is valid, before and after.
+        if fetched == full && (op == Op::Write || row == FULL || first == self.pass.sizes.len()) {
+            return self.set_steps(number, None);
+        }
+        let old = match row {
+            FULL => vec![(0, full)],
+            row => std::mem::take(&mut self.steps[row as usize]),
+        };
+        let mut new: Vec<Step> = Vec::with_capacity(old.len() + 1);
+        if first > 0 {
+            new.push((0, fetched));
+        }
+        for (i, &(from, valid)) in old.iter().enumerate() {
+            let to = old.get(i + 1).map_or(self.pass.sizes.len(), |next| next.0);
+            let from = from.max(first);
+            if from >= to {
+                continue;
+            }
+            let valid = match op {
+                Op::Write => valid.union(mask),
+                _ if valid.contains(mask) => valid,
+                _ => {
+                    self.lose(from, to);
+                    valid.union(fetched)
+                }
+            };
+            if new.last().is_none_or(|last| last.1 != valid) {
+                new.push((from, valid));
+            }
+        }
+        let all_full = new.iter().all(|step| step.1 == full);
+        self.set_steps(number, (!all_full).then_some(new));
+    }
+
+    fn set_steps(&mut self, number: u32, steps: Option<Vec<Step>>) {
+        let row = &mut self.pages[number as usize].steps;
+        match steps {
+            None if *row == FULL => {}
+            None => self.free_steps.push(std::mem::replace(row, FULL)),
+            Some(steps) => {
+                if *row == FULL {
+                    *row = self.free_steps.pop().unwrap_or(self.steps.len() as u32);
+                }
+                match self.steps.get_mut(*row as usize) {
+                    Some(old) => *old = steps,
+                    None => self.steps.push(steps),
+                }
+            }
+        }
+    }
+
+    fn lose(&mut self, from: usize, to: usize) {
+        for lost in &mut self.lost[from..to] {
+            self.left -= usize::from(!std::mem::replace(lost, true));
+        }
+    }
+
+    /// A page at `place` has left the smaller caches, and flash took it where it was dirty.
+    fn left_dirty(&mut self, number: u32, place: u32) {
+        let dirty = self.pages[number as usize].dirty;
+        if dirty < place {
+            let (from, to) = (self.size(dirty), self.size(place));
+            self.writes[from] += 1;
+            self.writes[to] -= 1;
+        }
+    }
+
+    fn trim(&mut self, number: u32, mask: SectorMask) {
+        let Some(place) = self.stack.place(number) else {
+            return;
+        };
+        if mask != self.pass.page.full_mask() {
+            return self.lose(self.size(place), self.pass.sizes.len());
+        }
+        self.left_dirty(number, place);
+        self.pages[number as usize].dirty = CLEAN;
+        self.stack.remove(number);
+    }
+
+    /// Every dirty page is programmed once in every cache: now, or when it left.
+    fn flush(&mut self) {
+        for number in std::mem::take(&mut self.maybe_dirty) {
+            self.left_dirty(number, CLEAN);
+            let page = &mut self.pages[number as usize];
+            (page.dirty, page.listed) = (CLEAN, false);
+        }
+    }
+
+    /// What has left the caches so far is flash traffic of the warm-up.
+    fn start_measuring(&mut self) {
+        self.settle();
+        self.more.fill(CurveCounts::default());
+        self.writes.fill(0);
+        self.all = CurveCounts::default();
+    }
+
+    /// Counts the dirty pages that have left caches since they were touched.
+    fn settle(&mut self) {
+        let mut list = std::mem::take(&mut self.maybe_dirty);
+        for &number in &list {
+            let place = self.stack.place(number).unwrap_or(CLEAN);
+            self.left_dirty(number, place);
+            let page = &mut self.pages[number as usize];
+            if page.dirty != CLEAN {
+                page.dirty = page.dirty.max(place);
+            }
+            page.listed = page.dirty != CLEAN;
+        }
+        list.retain(|&number| self.pages[number as usize].listed);
+        self.maybe_dirty = list;
+    }
+
+    fn finish(mut self) -> Vec<Option<CurveCounts>> {
+        self.settle();
+        let mut sum = CurveCounts::default();
+        let mut writes = 0;
+        let mut points = Vec::with_capacity(self.more.len());
+        for (i, more) in self.more.iter().enumerate() {
+            sum.add_hits(more);
+            writes += self.writes[i];
+            let counts = CurveCounts {
+                flash_writes_host: u64::try_from(writes).expect("pages leave after they came"),
+                ..sum.with_accesses_of(&self.all)
+            };
+            points.push((!self.lost[i]).then_some(counts));
+        }
+        points
+    }
+}

@@ -1,0 +1,276 @@
+//! Hit ratio against cache size.
+//!
+//! - [`Curve::exact`]: every size as `run` gives it. LRU needs one pass over the trace for all
+//!   sizes at which it is a stack algorithm (`lru`, the module, says when it is not); other
+//!   schemes, and the sizes that the pass cannot tell, are runs of their own, in parallel.
+//! - [`Curve::sampled`]: the same on a part of the pages that a hash picks, with caches scaled
+//!   down alike, and with the error that comes of it.
+
+mod lru;
+mod pages;
+mod sample;
+mod stack;
+
+pub use sample::{Estimate, GROUPS, SampleSize, SampledCurve, SampledPoint, Sampling};
+
+use crate::counts::ratio;
+use crate::record::CountFields;
+use crate::runner::{Logs, Meter, Sweep};
+use crate::spec::{RunError, RunSpec};
+use destage_trace::Trace;
+use destage_types::{ByteSize, Op, PageSize, RequestBatch};
+use pages::{PageNumbers, each_page};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is counted at each size, over the measured part, as the result record has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CurveCounts {
+    /// Read requests.
+    pub read_requests: u64,
+    /// Write requests.
+    pub write_requests: u64,
+    /// Read requests of which every page hit.
+    pub read_request_hits: u64,
+    /// Write requests of which every page hit.
+    pub write_request_hits: u64,
+    /// Pages read.
+    pub read_pages: u64,
+    /// Pages written.
+    pub write_pages: u64,
+    /// Read pages that hit.
+    pub read_page_hits: u64,
+    /// Written pages that hit.
+    pub write_page_hits: u64,
+    /// Pages programmed for the host.
+    pub flash_writes_host: u64,
+}
+
+impl CurveCounts {
+    /// Pages read and written.
+    pub fn page_accesses(&self) -> u64 {
+        self.read_pages + self.write_pages
+    }
+
+    /// Read and written pages that hit.
+    pub fn page_hits(&self) -> u64 {
+        self.read_page_hits + self.write_page_hits
+    }
+
+    /// Hits per page access; `None` without one.
+    pub fn page_hit_ratio(&self) -> Option<f64> {
+        ratio(self.page_hits() as f64, self.page_accesses() as f64)
+    }
+
+    /// Hits per read page; `None` without one.
+    pub fn read_page_hit_ratio(&self) -> Option<f64> {
+        ratio(self.read_page_hits as f64, self.read_pages as f64)
+    }
+
+    /// Hits per written page; `None` without one.
+    pub fn write_page_hit_ratio(&self) -> Option<f64> {
+        ratio(self.write_page_hits as f64, self.write_pages as f64)
+    }
+
+    fn of(c: &CountFields) -> CurveCounts {
+        CurveCounts {
+            read_requests: c.read_requests,
+            write_requests: c.write_requests,
+            read_request_hits: c.read_request_hits,
+            write_request_hits: c.write_request_hits,
+            read_pages: c.read_pages,
+            write_pages: c.write_pages,
+            read_page_hits: c.read_page_hits,
+            write_page_hits: c.write_page_hits,
+            flash_writes_host: c.flash_writes_host,
+        }
+    }
+
+    fn count(&mut self, op: Op, pages: u64) {
+        let write = u64::from(op == Op::Write);
+        self.write_requests += write;
+        self.read_requests += 1 - write;
+        *match op {
+            Op::Write => &mut self.write_pages,
+            _ => &mut self.read_pages,
+        } += pages;
+    }
+
+    fn page_hits_mut(&mut self, op: Op) -> &mut u64 {
+        match op {
+            Op::Write => &mut self.write_page_hits,
+            _ => &mut self.read_page_hits,
+        }
+    }
+
+    fn request_hits_mut(&mut self, op: Op) -> &mut u64 {
+        match op {
+            Op::Write => &mut self.write_request_hits,
+            _ => &mut self.read_request_hits,
+        }
+    }
+
+    fn add_hits(&mut self, more: &CurveCounts) {
+        self.read_page_hits += more.read_page_hits;
+        self.write_page_hits += more.write_page_hits;
+        self.read_request_hits += more.read_request_hits;
+        self.write_request_hits += more.write_request_hits;
+    }
+
+    fn with_accesses_of(self, all: &CurveCounts) -> CurveCounts {
+        CurveCounts {
+            read_requests: all.read_requests,
+            write_requests: all.write_requests,
+            read_pages: all.read_pages,
+            write_pages: all.write_pages,
+            ..self
+        }
+    }
+}
+
+/// How a point was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// One pass for all sizes.
+    OnePass,
+    /// A run through the cache core.
+    Run,
+}
+
+/// One size of an exact curve.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CurvePoint {
+    /// Cache size as given.
+    pub cache: ByteSize,
+    /// Page frames.
+    pub pages: u32,
+    /// What was counted.
+    pub counts: CurveCounts,
+    /// How it was found; the counts do not depend on it.
+    pub method: Method,
+}
+
+/// Why there is no curve.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CurveError {
+    /// A run cannot start.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Sampling changes what the scheme is about.
+    #[error(
+        "{0} cannot be sampled: picking pages one by one tears apart the requests and groups of \
+         pages that it goes by; leave sampling out"
+    )]
+    NotSampled(String),
+    /// Too little is left.
+    #[error("the sample of {pages} pages leaves no request to measure; use a larger one")]
+    EmptySample {
+        /// Pages in the sample.
+        pages: u64,
+    },
+}
+
+/// A curve that is asked for.
+pub struct Curve<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// Scheme and settings; without a device, its cache size is not looked at.
+    pub base: &'a RunSpec,
+    /// Cache sizes in the order of the points.
+    pub sizes: &'a [ByteSize],
+    /// Threads, at least 1.
+    pub jobs: usize,
+    /// Counts the requests served by all runs; a pass over all sizes counts once.
+    pub progress: &'a AtomicU64,
+    /// Measures each run.
+    pub meter: &'a dyn Meter,
+}
+
+impl Curve<'_> {
+    fn spec(&self, cache: ByteSize) -> RunSpec {
+        RunSpec {
+            cache,
+            ..self.base.clone()
+        }
+    }
+
+    /// The points in the order of the sizes.
+    ///
+    /// # Errors
+    /// A size that the scheme refuses, or a warm-up that covers the trace.
+    pub fn exact(&self) -> Result<Vec<CurvePoint>, CurveError> {
+        let specs: Vec<RunSpec> = self.sizes.iter().map(|&size| self.spec(size)).collect();
+        let mut capacities = Vec::with_capacity(specs.len());
+        for spec in &specs {
+            spec.check()?;
+            capacities.push(spec.capacity()?);
+        }
+        let passed = self.one_pass(&capacities)?;
+        let lost = |i: &usize| passed[*i].is_none();
+        let left: Vec<usize> = (0..specs.len()).filter(lost).collect();
+        let runs: Vec<RunSpec> = left.iter().map(|&i| specs[i].clone()).collect();
+        let sweep = Sweep {
+            trace: self.trace,
+            runs: &runs,
+            jobs: self.jobs,
+            version: "",
+            progress: self.progress,
+            meter: self.meter,
+        };
+        let mut records = sweep.execute(&|_| Logs::default())?.into_iter();
+        let points = passed.iter().enumerate().map(|(i, passed)| {
+            let (counts, method) = match passed {
+                Some(counts) => (*counts, Method::OnePass),
+                None => {
+                    let record = records.next().expect("a record for each run");
+                    (CurveCounts::of(&record.counts), Method::Run)
+                }
+            };
+            CurvePoint {
+                cache: specs[i].cache,
+                pages: capacities[i],
+                counts,
+                method,
+            }
+        });
+        Ok(points.collect())
+    }
+
+    /// What one pass tells about each of the capacities; `None` where a run is needed.
+    fn one_pass(&self, capacities: &[u32]) -> Result<Vec<Option<CurveCounts>>, RunError> {
+        let plain = self.base.expr.to_string() == "lru" && self.base.device.is_none();
+        if !plain || !self.base.resolved_read_alloc() {
+            return Ok(vec![None; capacities.len()]);
+        }
+        let requests = &self.trace.requests;
+        let (warmup, passes) = self.base.warmup.resolve(requests.len() as u64)?;
+        let sizes: BTreeSet<u32> = capacities.iter().copied().collect();
+        let sizes: Vec<u32> = sizes.into_iter().collect();
+        let pass = lru::Pass {
+            page: self.base.page,
+            read_fill: self.base.read_fill,
+            warmup,
+            passes,
+            sizes: &sizes,
+        };
+        let found = lru::one_pass(requests, &pass);
+        self.progress
+            .fetch_add(passes * requests.len() as u64, Ordering::Relaxed);
+        let of = |pages: &u32| found[sizes.partition_point(|size| size < pages)];
+        Ok(capacities.iter().map(of).collect())
+    }
+}
+
+/// Different pages that the trace reads or writes: the size at which no cache grows any more.
+pub fn footprint(requests: &RequestBatch, page: PageSize) -> u64 {
+    let mut numbers = PageNumbers::default();
+    for request in requests.iter() {
+        if matches!(request.head.op, Op::Read | Op::Write) {
+            each_page(request, page, |lpn, _| {
+                numbers.number(lpn);
+            });
+        }
+    }
+    u64::from(numbers.len())
+}

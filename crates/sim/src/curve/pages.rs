@@ -1,0 +1,89 @@
+//! Small numbers for the pages of a trace, in order of first touch.
+
+use destage_types::{Lpn, PageSize, RequestRef, SectorMask};
+
+const CHUNK_SHIFT: u32 = 11;
+const CHUNK: usize = 1 << CHUNK_SHIFT;
+
+/// LPN -> number, by a directory of chunks that exist once touched.
+#[derive(Default)]
+pub(super) struct PageNumbers {
+    /// Number of the chunk plus one; 0: not touched.
+    directory: Vec<u32>,
+    /// Number of the page plus one; 0: not touched.
+    numbers: Vec<u32>,
+    pages: u32,
+}
+
+impl PageNumbers {
+    /// Pages so far.
+    pub fn len(&self) -> u32 {
+        self.pages
+    }
+
+    /// Number of a page that was touched.
+    pub fn known(&self, lpn: Lpn) -> Option<u32> {
+        let chunk = *self.directory.get((lpn.0 >> CHUNK_SHIFT) as usize)?;
+        let at = (chunk.checked_sub(1)? as usize) * CHUNK + (lpn.0 as usize & (CHUNK - 1));
+        self.numbers[at].checked_sub(1)
+    }
+
+    /// Number of a page, a new one if it has none.
+    pub fn number(&mut self, lpn: Lpn) -> u32 {
+        let entry = (lpn.0 >> CHUNK_SHIFT) as usize;
+        if self.directory.len() <= entry {
+            self.directory.resize(entry + 1, 0);
+        }
+        if self.directory[entry] == 0 {
+            self.numbers.resize(self.numbers.len() + CHUNK, 0);
+            let chunks = self.numbers.len() / CHUNK;
+            self.directory[entry] = u32::try_from(chunks).expect("fewer than 2^32 chunks");
+        }
+        let chunk = self.directory[entry] as usize - 1;
+        let number = &mut self.numbers[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))];
+        if *number == 0 {
+            self.pages += 1;
+            *number = self.pages;
+        }
+        *number - 1
+    }
+}
+
+/// Calls `f` with the pages of a request and the sectors of each that it asks for, in the order
+/// of the cache core: extent by extent, ascending.
+pub(super) fn each_page(
+    request: RequestRef<'_>,
+    page: PageSize,
+    mut f: impl FnMut(Lpn, SectorMask),
+) {
+    for extent in request.extents() {
+        let (mut at, end) = (extent.start_sector, extent.end());
+        while at < end {
+            let lpn = page.page_of(at);
+            let behind = page.first_sector(Lpn(lpn.0 + 1)).min(end);
+            f(lpn, SectorMask::span(page.offset(at), (behind - at) as u32));
+            at = behind;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_given_once() {
+        let mut pages = PageNumbers::default();
+        let far = Lpn(1 << 30);
+        assert_eq!(pages.known(far), None);
+        assert_eq!(
+            (pages.number(far), pages.number(Lpn(0)), pages.number(far)),
+            (0, 1, 0)
+        );
+        assert_eq!(
+            (pages.known(far), pages.known(Lpn(1)), pages.known(Lpn(0))),
+            (Some(0), None, Some(1))
+        );
+        assert_eq!(pages.len(), 2);
+    }
+}

@@ -1,0 +1,383 @@
+//! Curves from a sample of the pages.
+//!
+//! A page is in the sample if its hash is below a threshold, so all of its accesses are or none
+//! (SHARDS: Waldspurger et al., Efficient MRC Construction with SHARDS, FAST 2015). The sampled
+//! requests go through caches scaled down by the share of pages (Waldspurger et al., Cache
+//! Modeling and Optimization using Miniature Simulations, USENIX ATC 2017). The sample has a few
+//! more or fewer accesses than its share; like SHARDS-adj, the difference is counted as hits,
+//! because it is the few hottest pages that make it.
+//!
+//! The error is a standard error by the jackknife: the pages fall into [`GROUPS`] groups, each is
+//! left out once, and the whole estimate is made anew, distances included.
+
+use super::pages::each_page;
+use super::{Curve, CurveCounts, CurveError};
+use crate::spec::{RunSpec, Warmup};
+use destage_scheme::rng::mix64;
+use destage_scheme::{Role, rng};
+use destage_trace::Trace;
+use destage_types::{ByteSize, Extent, HostRequest, Lpn, Op, PageSize, RequestBatch, SectorMask};
+use std::collections::BTreeSet;
+
+/// Groups of pages, each of which is left out once for the error.
+pub const GROUPS: u64 = 8;
+
+/// Bits of a hash that the threshold is compared with.
+const HASH_BITS: u32 = 53;
+
+/// How large the sample is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum SampleSize {
+    /// Share of the pages, above 0 and at most 1.
+    Rate(f64),
+    /// The pages with the smallest hashes, so many; all if the trace has no more.
+    Pages(u64),
+}
+
+/// Which pages are in the sample.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sampling {
+    /// How many.
+    pub size: SampleSize,
+    /// Seed of the hash.
+    pub seed: u64,
+}
+
+/// A ratio with its standard error.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    /// The ratio.
+    pub value: f64,
+    /// Its standard error; 0 if every page is in the sample.
+    pub error: f64,
+}
+
+/// One size of a sampled curve. A ratio without a denominator is `None`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SampledPoint {
+    /// Cache size as given.
+    pub cache: ByteSize,
+    /// Page frames of that cache.
+    pub pages: u32,
+    /// Page frames of the cache that stands for it.
+    pub scaled_pages: u32,
+    /// Hits per page access.
+    pub page_hit_ratio: Option<Estimate>,
+    /// Hits per read page.
+    pub read_page_hit_ratio: Option<Estimate>,
+    /// Hits per written page.
+    pub write_page_hit_ratio: Option<Estimate>,
+}
+
+/// A curve from a sample.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SampledCurve {
+    /// Share of the pages that the threshold picks.
+    pub rate: f64,
+    /// Pages in the sample.
+    pub sampled_pages: u64,
+    /// Page accesses in the sample, warm-up included.
+    pub sampled_accesses: u64,
+    /// The points in the order of the sizes.
+    pub points: Vec<SampledPoint>,
+}
+
+#[derive(Clone, Copy)]
+struct Picker {
+    seed: u64,
+    /// Hashes below it are in the sample.
+    threshold: u64,
+    /// The group that is left out.
+    without: Option<u64>,
+}
+
+impl Picker {
+    fn hash(&self, lpn: Lpn) -> u64 {
+        mix64(lpn.0.wrapping_add(mix64(self.seed ^ 0x9E37_79B9_7F4A_7C15)))
+    }
+
+    fn picks(&self, lpn: Lpn) -> bool {
+        let hash = self.hash(lpn);
+        hash >> (64 - HASH_BITS) < self.threshold && self.without != Some(hash % GROUPS)
+    }
+
+    fn rate(&self) -> f64 {
+        let rate = self.threshold as f64 / (1u64 << HASH_BITS) as f64;
+        match self.without {
+            Some(_) => rate * (GROUPS - 1) as f64 / GROUPS as f64,
+            None => rate,
+        }
+    }
+
+    /// The threshold below which `pages` different pages of the trace are.
+    fn smallest(mut self, requests: &RequestBatch, page: PageSize, pages: u64) -> Picker {
+        let mut kept = BTreeSet::new();
+        self.threshold = 1 << HASH_BITS;
+        for request in requests.iter().filter(|r| moves_data(r.head.op)) {
+            each_page(request, page, |lpn, _| {
+                let hash = self.hash(lpn) >> (64 - HASH_BITS);
+                if hash < self.threshold && kept.insert((hash, lpn.0)) && kept.len() as u64 > pages
+                {
+                    let out = kept.pop_last().expect("more than one page is kept");
+                    self.threshold = out.0;
+                }
+            });
+        }
+        self
+    }
+}
+
+fn moves_data(op: Op) -> bool {
+    matches!(op, Op::Read | Op::Write)
+}
+
+/// The requests of the sampled pages.
+struct Sample {
+    trace: Trace,
+    pages: BTreeSet<u64>,
+    accesses: u64,
+    /// Requests kept of the part before the measured one.
+    warmup: u64,
+}
+
+fn sample(trace: &Trace, page: PageSize, warmup: u64, picker: Picker) -> Sample {
+    let mut sample = Sample {
+        trace: Trace {
+            requests: RequestBatch::new(),
+            meta: trace.meta.clone(),
+        },
+        pages: BTreeSet::new(),
+        accesses: 0,
+        warmup: 0,
+    };
+    let mut extents: Vec<Extent> = Vec::new();
+    for (i, request) in trace.requests.iter().enumerate() {
+        extents.clear();
+        each_page(request, page, |lpn, mask| {
+            if picker.picks(lpn) {
+                extents.push(extent(lpn, mask, page));
+                if moves_data(request.head.op) {
+                    sample.accesses += 1;
+                    sample.pages.insert(lpn.0);
+                }
+            }
+        });
+        let HostRequest { arrival, op, .. } = *request.head;
+        match extents.split_first() {
+            Some((first, more)) => {
+                let head = HostRequest::new(arrival, op, first.start_sector, first.sectors);
+                sample.trace.requests.push_with(head, more, &[]);
+            }
+            None if op == Op::Flush => sample.trace.requests.push(*request.head),
+            None => continue,
+        }
+        sample.warmup += u64::from((i as u64) < warmup);
+    }
+    sample.trace.meta.requests = sample.trace.requests.len() as u64;
+    sample
+}
+
+fn extent(lpn: Lpn, mask: SectorMask, page: PageSize) -> Extent {
+    Extent {
+        start_sector: page.first_sector(lpn) + u64::from(mask.0.trailing_zeros()),
+        sectors: mask.count(),
+    }
+}
+
+/// Hit ratios of one sample, all, reads and writes.
+type Ratios = [Option<f64>; 3];
+
+/// Hits per access, the number of accesses being what the share promises.
+fn adjusted(hits: u64, accesses: u64, expected: f64) -> Option<f64> {
+    let hits = hits as f64 + (expected - accesses as f64);
+    (expected > 0.0).then(|| (hits / expected).clamp(0.0, 1.0))
+}
+
+fn ratios(c: &CurveCounts, all: &CurveCounts, rate: f64) -> Ratios {
+    let (read, write) = (all.read_pages as f64 * rate, all.write_pages as f64 * rate);
+    [
+        adjusted(c.page_hits(), c.page_accesses(), read + write),
+        adjusted(c.read_page_hits, c.read_pages, read),
+        adjusted(c.write_page_hits, c.write_pages, write),
+    ]
+}
+
+/// Standard error of `whole` by the jackknife.
+fn error(without: &[Option<f64>]) -> f64 {
+    let n = without.len() as f64;
+    let values = || without.iter().map(|v| v.unwrap_or(0.0));
+    let mean = values().sum::<f64>() / n;
+    let squares: f64 = values().map(|v| (v - mean) * (v - mean)).sum();
+    libm::sqrt((n - 1.0) / n * squares)
+}
+
+impl Curve<'_> {
+    /// The curve from a sample of the pages.
+    ///
+    /// # Errors
+    /// Those of [`Curve::exact`]; the scheme is none of single pages, or the sample is empty.
+    ///
+    /// # Panics
+    /// If the rate is not above 0 and at most 1.
+    pub fn sampled(&self, sampling: &Sampling) -> Result<SampledCurve, CurveError> {
+        let expr = &self.base.expr;
+        if !matches!(expr.scheme().role, Role::PageLeaf | Role::Offline) {
+            return Err(CurveError::NotSampled(expr.to_string()));
+        }
+        let requests = &self.trace.requests;
+        let (warmup, passes) = self
+            .base
+            .warmup
+            .resolve(requests.len() as u64)
+            .map_err(CurveError::Run)?;
+        let picker = self.picker(sampling);
+        let all = measured(requests, self.base.page, warmup, passes);
+        let whole = self.estimate(picker, &all, (warmup, passes))?;
+        let mut without = Vec::new();
+        if picker.threshold < 1 << HASH_BITS {
+            for group in 0..GROUPS {
+                let part = Picker {
+                    without: Some(group),
+                    ..picker
+                };
+                without.push(self.estimate(part, &all, (warmup, passes))?.ratios);
+            }
+        }
+        let estimate = |point: usize, kind: usize| {
+            let value = whole.ratios[point][kind]?;
+            let others: Vec<_> = without.iter().map(|r| r[point][kind]).collect();
+            let error = if others.is_empty() {
+                0.0
+            } else {
+                error(&others)
+            };
+            Some(Estimate { value, error })
+        };
+        let mut points = Vec::with_capacity(self.sizes.len());
+        for (i, &cache) in self.sizes.iter().enumerate() {
+            points.push(SampledPoint {
+                cache,
+                pages: self.spec(cache).capacity()?,
+                scaled_pages: whole.scaled[i],
+                page_hit_ratio: estimate(i, 0),
+                read_page_hit_ratio: estimate(i, 1),
+                write_page_hit_ratio: estimate(i, 2),
+            });
+        }
+        Ok(SampledCurve {
+            rate: picker.rate(),
+            sampled_pages: whole.pages,
+            sampled_accesses: whole.accesses,
+            points,
+        })
+    }
+
+    fn picker(&self, sampling: &Sampling) -> Picker {
+        let picker = Picker {
+            seed: sampling.seed,
+            threshold: 1 << HASH_BITS,
+            without: None,
+        };
+        match sampling.size {
+            SampleSize::Rate(rate) => {
+                assert!(rate > 0.0 && rate <= 1.0, "a rate of {rate}");
+                let threshold = rng::threshold(rate);
+                Picker {
+                    threshold,
+                    ..picker
+                }
+            }
+            SampleSize::Pages(pages) => {
+                picker.smallest(&self.trace.requests, self.base.page, pages)
+            }
+        }
+    }
+
+    fn estimate(
+        &self,
+        picker: Picker,
+        all: &CurveCounts,
+        (warmup, passes): (u64, u64),
+    ) -> Result<Estimated, CurveError> {
+        let page = self.base.page;
+        let sample = sample(self.trace, page, warmup, picker);
+        let pages = sample.pages.len() as u64;
+        if sample.warmup >= sample.trace.meta.requests * passes {
+            return Err(CurveError::EmptySample { pages });
+        }
+        let rate = picker.rate();
+        let mut scaled = Vec::with_capacity(self.sizes.len());
+        for &size in self.sizes {
+            let frames = f64::from(self.spec(size).capacity()?) * rate;
+            scaled.push((libm::round(frames) as u32).max(1));
+        }
+        let sizes: Vec<ByteSize> = scaled
+            .iter()
+            .map(|&frames| ByteSize(u64::from(frames) * page.bytes()))
+            .collect();
+        let base = RunSpec {
+            warmup: match self.base.warmup {
+                Warmup::Passes(_) | Warmup::None => self.base.warmup,
+                Warmup::Requests(_) | Warmup::Millionths(_) => Warmup::Requests(sample.warmup),
+            },
+            ..self.base.clone()
+        };
+        let curve = Curve {
+            trace: &sample.trace,
+            base: &base,
+            sizes: &sizes,
+            ..*self
+        };
+        let points = curve.exact()?;
+        let ratios = |p: &super::CurvePoint| ratios(&p.counts, all, rate);
+        Ok(Estimated {
+            ratios: points.iter().map(ratios).collect(),
+            scaled,
+            pages,
+            accesses: sample.accesses,
+        })
+    }
+}
+
+struct Estimated {
+    ratios: Vec<Ratios>,
+    scaled: Vec<u32>,
+    pages: u64,
+    accesses: u64,
+}
+
+/// Accesses of the measured part of the whole trace.
+fn measured(requests: &RequestBatch, page: PageSize, warmup: u64, passes: u64) -> CurveCounts {
+    let mut all = CurveCounts::default();
+    // Passes before the last one are warm-up.
+    let first = warmup - (passes - 1) * requests.len() as u64;
+    for request in requests.iter().skip(first as usize) {
+        if moves_data(request.head.op) {
+            let mut pages = 0;
+            each_page(request, page, |_, _| pages += 1);
+            all.count(request.head.op, pages);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_jackknife_of_a_mean_is_its_standard_error() {
+        // Means of 1, 2, 3, 6 without each in turn; variance 14/3, divided by 4.
+        let without = [11.0 / 3.0, 10.0 / 3.0, 3.0, 2.0].map(Some);
+        let expected = libm::sqrt(14.0 / 3.0 / 4.0);
+        assert!((error(&without) - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn surplus_accesses_are_hits() {
+        assert_eq!(adjusted(50, 90, 100.0), Some(0.6));
+        assert_eq!(adjusted(50, 110, 100.0), Some(0.4));
+        assert_eq!(adjusted(0, 110, 100.0), Some(0.0));
+        assert_eq!(adjusted(0, 0, 0.0), None);
+    }
+}
