@@ -27,6 +27,8 @@ pub struct Cli {
 pub enum Command {
     /// Replay traces through caches and print what each scheme achieves.
     Run(Box<RunArgs>),
+    /// Hit ratio against cache size: a curve per scheme, exact or from a sample of the pages.
+    Mrc(Box<MrcArgs>),
     /// Run a built-in workload through the standard schemes; needs no input.
     Demo(DemoArgs),
     /// List the cache schemes, or explain one.
@@ -213,6 +215,67 @@ impl JobsArgs {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.map_or_else(all, usize::from)
     }
+}
+
+/// Options of `mrc`.
+#[derive(Args, Debug)]
+pub struct MrcArgs {
+    /// Trace file, plain or compressed (.zst, .gz, .xz); `-` is standard input
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Cache scheme; repeatable, a curve each [default: lru]
+    #[arg(long = "scheme", value_name = "EXPR")]
+    pub schemes: Vec<String>,
+    /// Cache size with its unit, a point of the curves; repeatable [default: two sizes to each
+    /// power of two, from a 1024th of the pages that the trace touches to all of them]
+    #[arg(long = "cache", value_name = "SIZE", value_parser = ByteSize::parse)]
+    pub caches: Vec<ByteSize>,
+    /// Page size with its unit, 512B to 64KiB [default: 4KiB]
+    #[arg(long, value_name = "SIZE", value_parser = page_size)]
+    pub page: Option<PageSize>,
+    /// Do pages that a read missed enter the cache? [default: scheme, as each scheme says]
+    #[arg(long, value_name = "WHEN")]
+    pub read_alloc: Option<ReadAllocArg>,
+    /// What a read miss brings in: the whole page, or the requested sectors [default: page]
+    #[arg(long, value_name = "WHAT")]
+    pub read_fill: Option<ReadFillArg>,
+    /// Part before the measured one: requests, percent (`10%`) or whole passes (`passes=1`)
+    #[arg(long, value_name = "N|N%|passes=K", value_parser = Warmup::parse)]
+    pub warmup: Option<Warmup>,
+    /// Estimate from a sample of that share of the pages, above 0 and at most 1, such as 0.01
+    #[arg(long, value_name = "R", value_parser = sample_rate, conflicts_with = "sample_pages")]
+    pub sample_rate: Option<f64>,
+    /// Estimate from a sample of that many pages
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub sample_pages: Option<u64>,
+    /// Seed of the sample, and of schemes that draw random numbers [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub jobs: JobsArgs,
+    /// How the points are written [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    pub format_out: Option<PointsOut>,
+    /// Memory for the requests of one trace; a larger trace is decoded into a temporary file,
+    /// which every run streams [default: 4GiB]
+    #[arg(long, value_name = "SIZE", value_parser = ByteSize::parse)]
+    pub trace_memory: Option<ByteSize>,
+    /// Draw the curves as a picture
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+}
+
+/// How the points of curves are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PointsOut {
+    /// A table for people.
+    Table,
+    /// One JSON object per point.
+    Jsonl,
+    /// One line per point.
+    Csv,
 }
 
 /// Options of `demo`.
@@ -454,6 +517,15 @@ fn page_size(text: &str) -> Result<PageSize, String> {
     let size = ByteSize::parse(text).map_err(|e| e.to_string())?;
     PageSize::new(size.0)
         .ok_or_else(|| format!("`{text}`: a page is a power of two from 512B to 64KiB"))
+}
+
+fn sample_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate <= 1.0 => Ok(rate),
+        _ => Err(format!(
+            "`{text}` is no share: a number above 0 and at most 1"
+        )),
+    }
 }
 
 fn time_scale(text: &str) -> Result<TimeScaleArg, String> {

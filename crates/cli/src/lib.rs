@@ -8,6 +8,7 @@ mod available;
 mod demo;
 pub mod docs;
 mod failure;
+mod mrc;
 mod output;
 mod presets;
 mod run;
@@ -35,6 +36,7 @@ pub fn main() -> ExitCode {
     };
     let done = match cli.command {
         Command::Run(args) => run::run(*args),
+        Command::Mrc(args) => mrc::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Schemes(args) => schemes::run(&args),
         Command::Presets(args) => presets::run(&args),

@@ -80,7 +80,7 @@ fn spec(expr: &str) -> RunSpec {
 fn curve<T>(trace: &Trace, base: &RunSpec, sizes: &[ByteSize], f: impl Fn(&Curve<'_>) -> T) -> T {
     let progress = AtomicU64::new(0);
     f(&Curve {
-        trace,
+        trace: trace.into(),
         base,
         sizes,
         jobs: 2,
@@ -113,7 +113,7 @@ fn compare(trace: &Trace, base: &RunSpec, sizes: &[ByteSize]) -> usize {
             cache,
             ..base.clone()
         };
-        let record = execute(&run, trace, Hooks::default()).unwrap();
+        let record = execute(&run, trace.into(), Hooks::default()).unwrap();
         let (c, p) = (&record.counts, &point.counts);
         let want = [
             c.read_requests,
@@ -148,7 +148,7 @@ fn compare(trace: &Trace, base: &RunSpec, sizes: &[ByteSize]) -> usize {
 
 /// Every size up to the footprint and beyond.
 fn all_sizes(trace: &Trace) -> Vec<ByteSize> {
-    sizes(1..=footprint(&trace.requests, PageSize::KIB4) + 3)
+    sizes(1..=footprint(trace.into(), PageSize::KIB4).unwrap() + 3)
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn a_sample_of_all_pages_is_exact() {
     };
     let trace = trace(mix, 2_000);
     let sizes = sizes([1, 5, 20, 70]);
-    let pages = footprint(&trace.requests, PageSize::KIB4);
+    let pages = footprint((&trace).into(), PageSize::KIB4).unwrap();
     for warmup in [Warmup::None, Warmup::Requests(500), Warmup::Passes(2)] {
         let base = RunSpec {
             warmup,

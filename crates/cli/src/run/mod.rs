@@ -6,8 +6,9 @@ mod settings;
 mod spec;
 mod sweep;
 
-pub use input::trace_warnings;
-pub use settings::Settings;
+pub use input::{load, trace_warnings};
+pub use plan::TRACE_MEMORY;
+pub use settings::{Settings, warmup_text};
 pub use sweep::{Batch, LogFiles, execute};
 
 use crate::args::RunArgs;

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Memory for the requests of a trace if nothing else is said.
-const TRACE_MEMORY: ByteSize = ByteSize(4 << 30);
+pub const TRACE_MEMORY: ByteSize = ByteSize(4 << 30);
 
 /// A checked command line.
 pub struct Plan {

@@ -18,7 +18,8 @@ use super::CurveCounts;
 use super::pages::{PageNumbers, each_page};
 use super::stack::Stack;
 use crate::walk::ReadFill;
-use destage_types::{Op, PageSize, RequestBatch, RequestRef, SectorMask};
+use destage_trace::{TraceError, Workload};
+use destage_types::{Op, PageSize, RequestRef, SectorMask};
 
 /// Settings of the pass. Read misses enter the cache; without that LRU needs a run per size.
 pub(super) struct Pass<'a> {
@@ -36,6 +37,9 @@ pub(super) struct Pass<'a> {
 const CLEAN: u32 = u32::MAX;
 /// Every sector is valid in every cache that has the page.
 const FULL: u32 = u32::MAX;
+
+/// Requests between two looks at whether any size is left.
+const BLOCK: u64 = 4_096;
 
 #[derive(Clone, Copy)]
 struct Page {
@@ -68,7 +72,13 @@ struct State<'a> {
 }
 
 /// The counts at each size; `None`: lost.
-pub(super) fn one_pass(requests: &RequestBatch, pass: &Pass<'_>) -> Vec<Option<CurveCounts>> {
+///
+/// # Errors
+/// The trace cannot be read again.
+pub(super) fn one_pass(
+    trace: Workload<'_>,
+    pass: &Pass<'_>,
+) -> Result<Vec<Option<CurveCounts>>, TraceError> {
     let n = pass.sizes.len();
     let mut state = State {
         pass,
@@ -86,18 +96,21 @@ pub(super) fn one_pass(requests: &RequestBatch, pass: &Pass<'_>) -> Vec<Option<C
     };
     let mut served = 0;
     for _ in 0..pass.passes {
-        for request in requests.iter() {
-            if served == pass.warmup && served > 0 {
-                state.start_measuring();
-            }
-            state.serve(request);
-            served += 1;
-            if state.left == 0 {
-                return vec![None; n];
+        let mut requests = trace.pass()?;
+        // All sizes may be lost early.
+        while let Some(block) = requests.next(BLOCK)?
+            && state.left > 0
+        {
+            for head in block.records {
+                if served == pass.warmup && served > 0 {
+                    state.start_measuring();
+                }
+                state.serve(block.batch.with_sides(head));
+                served += 1;
             }
         }
     }
-    state.finish()
+    Ok(state.finish())
 }
 
 impl State<'_> {

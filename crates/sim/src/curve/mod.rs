@@ -17,8 +17,8 @@ use crate::counts::ratio;
 use crate::record::CountFields;
 use crate::runner::{Logs, Meter, Sweep};
 use crate::spec::{RunError, RunSpec};
-use destage_trace::Trace;
-use destage_types::{ByteSize, Op, PageSize, RequestBatch};
+use destage_trace::{TraceError, Workload};
+use destage_types::{ByteSize, Op, PageSize};
 use pages::{PageNumbers, each_page};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -157,6 +157,9 @@ pub enum CurveError {
     /// A run cannot start.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The trace cannot be read again.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// Sampling changes what the scheme is about.
     #[error(
         "{0} cannot be sampled: picking pages one by one tears apart the requests and groups of \
@@ -174,7 +177,7 @@ pub enum CurveError {
 /// A curve that is asked for.
 pub struct Curve<'a> {
     /// The trace.
-    pub trace: &'a Trace,
+    pub trace: Workload<'a>,
     /// Scheme and settings; without a device, its cache size is not looked at.
     pub base: &'a RunSpec,
     /// Cache sizes in the order of the points.
@@ -243,8 +246,8 @@ impl Curve<'_> {
         if !plain || !self.base.resolved_read_alloc() {
             return Ok(vec![None; capacities.len()]);
         }
-        let requests = &self.trace.requests;
-        let (warmup, passes) = self.base.warmup.resolve(requests.len() as u64)?;
+        let requests = self.trace.len();
+        let (warmup, passes) = self.base.warmup.resolve(requests)?;
         let sizes: BTreeSet<u32> = capacities.iter().copied().collect();
         let sizes: Vec<u32> = sizes.into_iter().collect();
         let pass = lru::Pass {
@@ -254,23 +257,27 @@ impl Curve<'_> {
             passes,
             sizes: &sizes,
         };
-        let found = lru::one_pass(requests, &pass);
+        let found = lru::one_pass(self.trace, &pass)?;
         self.progress
-            .fetch_add(passes * requests.len() as u64, Ordering::Relaxed);
+            .fetch_add(passes * requests, Ordering::Relaxed);
         let of = |pages: &u32| found[sizes.partition_point(|size| size < pages)];
         Ok(capacities.iter().map(of).collect())
     }
 }
 
 /// Different pages that the trace reads or writes: the size at which no cache grows any more.
-pub fn footprint(requests: &RequestBatch, page: PageSize) -> u64 {
+///
+/// # Errors
+/// The trace cannot be read again.
+pub fn footprint(trace: Workload<'_>, page: PageSize) -> Result<u64, TraceError> {
     let mut numbers = PageNumbers::default();
-    for request in requests.iter() {
+    trace.try_each(|_, request| {
         if matches!(request.head.op, Op::Read | Op::Write) {
             each_page(request, page, |lpn, _| {
                 numbers.number(lpn);
             });
         }
-    }
-    u64::from(numbers.len())
+        Ok::<(), TraceError>(())
+    })?;
+    Ok(u64::from(numbers.len()))
 }

@@ -15,7 +15,7 @@ use super::{Curve, CurveCounts, CurveError};
 use crate::spec::{RunSpec, Warmup};
 use destage_scheme::rng::mix64;
 use destage_scheme::{Role, rng};
-use destage_trace::Trace;
+use destage_trace::{Trace, TraceError, Workload};
 use destage_types::{ByteSize, Extent, HostRequest, Lpn, Op, PageSize, RequestBatch, SectorMask};
 use std::collections::BTreeSet;
 
@@ -110,10 +110,18 @@ impl Picker {
     }
 
     /// The threshold below which `pages` different pages of the trace are.
-    fn smallest(mut self, requests: &RequestBatch, page: PageSize, pages: u64) -> Picker {
+    fn smallest(
+        mut self,
+        trace: Workload<'_>,
+        page: PageSize,
+        pages: u64,
+    ) -> Result<Picker, TraceError> {
         let mut kept = BTreeSet::new();
         self.threshold = 1 << HASH_BITS;
-        for request in requests.iter().filter(|r| moves_data(r.head.op)) {
+        trace.try_each(|_, request| {
+            if !moves_data(request.head.op) {
+                return Ok(());
+            }
             each_page(request, page, |lpn, _| {
                 let hash = self.hash(lpn) >> (64 - HASH_BITS);
                 if hash < self.threshold && kept.insert((hash, lpn.0)) && kept.len() as u64 > pages
@@ -122,8 +130,9 @@ impl Picker {
                     self.threshold = out.0;
                 }
             });
-        }
-        self
+            Ok::<(), TraceError>(())
+        })?;
+        Ok(self)
     }
 }
 
@@ -140,7 +149,12 @@ struct Sample {
     warmup: u64,
 }
 
-fn sample(trace: &Trace, page: PageSize, warmup: u64, picker: Picker) -> Sample {
+fn sample(
+    trace: Workload<'_>,
+    page: PageSize,
+    warmup: u64,
+    picker: Picker,
+) -> Result<Sample, TraceError> {
     let mut sample = Sample {
         trace: Trace {
             requests: RequestBatch::new(),
@@ -151,7 +165,7 @@ fn sample(trace: &Trace, page: PageSize, warmup: u64, picker: Picker) -> Sample 
         warmup: 0,
     };
     let mut extents: Vec<Extent> = Vec::new();
-    for (i, request) in trace.requests.iter().enumerate() {
+    trace.try_each(|i, request| {
         extents.clear();
         each_page(request, page, |lpn, mask| {
             if picker.picks(lpn) {
@@ -169,12 +183,13 @@ fn sample(trace: &Trace, page: PageSize, warmup: u64, picker: Picker) -> Sample 
                 sample.trace.requests.push_with(head, more, &[]);
             }
             None if op == Op::Flush => sample.trace.requests.push(*request.head),
-            None => continue,
+            None => return Ok(()),
         }
-        sample.warmup += u64::from((i as u64) < warmup);
-    }
+        sample.warmup += u64::from(i < warmup);
+        Ok::<(), TraceError>(())
+    })?;
     sample.trace.meta.requests = sample.trace.requests.len() as u64;
-    sample
+    Ok(sample)
 }
 
 fn extent(lpn: Lpn, mask: SectorMask, page: PageSize) -> Extent {
@@ -224,14 +239,9 @@ impl Curve<'_> {
         if !matches!(expr.scheme().role, Role::PageLeaf | Role::Offline) {
             return Err(CurveError::NotSampled(expr.to_string()));
         }
-        let requests = &self.trace.requests;
-        let (warmup, passes) = self
-            .base
-            .warmup
-            .resolve(requests.len() as u64)
-            .map_err(CurveError::Run)?;
-        let picker = self.picker(sampling);
-        let all = measured(requests, self.base.page, warmup, passes);
+        let (warmup, passes) = self.base.warmup.resolve(self.trace.len())?;
+        let picker = self.picker(sampling)?;
+        let all = measured(self.trace, self.base.page, warmup, passes)?;
         let whole = self.estimate(picker, &all, (warmup, passes))?;
         let mut without = Vec::new();
         if picker.threshold < 1 << HASH_BITS {
@@ -272,7 +282,7 @@ impl Curve<'_> {
         })
     }
 
-    fn picker(&self, sampling: &Sampling) -> Picker {
+    fn picker(&self, sampling: &Sampling) -> Result<Picker, TraceError> {
         let picker = Picker {
             seed: sampling.seed,
             threshold: 1 << HASH_BITS,
@@ -282,14 +292,12 @@ impl Curve<'_> {
             SampleSize::Rate(rate) => {
                 assert!(rate > 0.0 && rate <= 1.0, "a rate of {rate}");
                 let threshold = rng::threshold(rate);
-                Picker {
+                Ok(Picker {
                     threshold,
                     ..picker
-                }
+                })
             }
-            SampleSize::Pages(pages) => {
-                picker.smallest(&self.trace.requests, self.base.page, pages)
-            }
+            SampleSize::Pages(pages) => picker.smallest(self.trace, self.base.page, pages),
         }
     }
 
@@ -300,7 +308,7 @@ impl Curve<'_> {
         (warmup, passes): (u64, u64),
     ) -> Result<Estimated, CurveError> {
         let page = self.base.page;
-        let sample = sample(self.trace, page, warmup, picker);
+        let sample = sample(self.trace, page, warmup, picker)?;
         let pages = sample.pages.len() as u64;
         if sample.warmup >= sample.trace.meta.requests * passes {
             return Err(CurveError::EmptySample { pages });
@@ -323,7 +331,7 @@ impl Curve<'_> {
             ..self.base.clone()
         };
         let curve = Curve {
-            trace: &sample.trace,
+            trace: (&sample.trace).into(),
             base: &base,
             sizes: &sizes,
             ..*self
@@ -347,18 +355,24 @@ struct Estimated {
 }
 
 /// Accesses of the measured part of the whole trace.
-fn measured(requests: &RequestBatch, page: PageSize, warmup: u64, passes: u64) -> CurveCounts {
+fn measured(
+    trace: Workload<'_>,
+    page: PageSize,
+    warmup: u64,
+    passes: u64,
+) -> Result<CurveCounts, TraceError> {
     let mut all = CurveCounts::default();
     // Passes before the last one are warm-up.
-    let first = warmup - (passes - 1) * requests.len() as u64;
-    for request in requests.iter().skip(first as usize) {
-        if moves_data(request.head.op) {
+    let first = warmup - (passes - 1) * trace.len();
+    trace.try_each(|i, request| {
+        if i >= first && moves_data(request.head.op) {
             let mut pages = 0;
             each_page(request, page, |_, _| pages += 1);
             all.count(request.head.op, pages);
         }
-    }
-    all
+        Ok::<(), TraceError>(())
+    })?;
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -1,0 +1,215 @@
+//! `destage mrc`: hit ratio against cache size.
+
+mod plot;
+mod points;
+
+use crate::args::{MrcArgs, PointsOut};
+use crate::available;
+use crate::failure::Failure;
+use crate::output::print;
+use crate::run::{TRACE_MEMORY, load};
+use crate::terminal::{Progress, Warnings};
+use destage_scheme::Expr;
+use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
+use destage_sim::record::RunInfo;
+use destage_sim::{Meter, ReadFill, RunError, RunSpec};
+use destage_trace::{Workload, format};
+use destage_types::{ByteSize, PageSize};
+use points::{CurveOf, Found};
+use std::sync::atomic::AtomicU64;
+
+/// Does what `args` say.
+///
+/// # Errors
+/// Bad usage or input, found before the trace is read where that is possible; or an output that
+/// cannot be written.
+pub fn run(args: &MrcArgs) -> Result<(), Failure> {
+    let bases = bases(args)?;
+    if let Some(path) = &args.plot {
+        // An unwritable file must not come up after hours of runs.
+        std::fs::File::create(path).map_err(|e| plot::refused(path, &e))?;
+    }
+    let mut warnings = Warnings::default();
+    let memory = args.trace_memory.unwrap_or(TRACE_MEMORY).0;
+    let stored = load(
+        &args.trace,
+        &args.input.options(true),
+        memory,
+        &mut warnings,
+    )?;
+    let trace = stored.workload();
+    let mut curves = Vec::with_capacity(bases.len());
+    for base in bases {
+        curves.push(curve(args, trace, base)?);
+    }
+    if let Some(path) = &args.plot {
+        plot::draw(path, &trace.meta.name, &curves)?;
+    }
+    match args.format_out.unwrap_or(PointsOut::Table) {
+        PointsOut::Table => print(&points::table(&trace.meta.name, &curves)),
+        PointsOut::Csv => print(&points::csv(&trace.meta.name, &curves)),
+        PointsOut::Jsonl => print(&points::jsonl(&trace.meta.name, &curves)),
+    }
+}
+
+/// One run per scheme, its cache size to be filled in.
+fn bases(args: &MrcArgs) -> Result<Vec<RunSpec>, Failure> {
+    let mut faults = Vec::new();
+    if args.input.split() {
+        faults.push("--volumes split: name one of them by `only=VOLUME`".to_owned());
+    }
+    if let Some(name) = &args.input.format
+        && let Err(error) = format::by_name(name)
+    {
+        faults.push(format!("--format: {error}"));
+    }
+    let default = ["lru".to_owned()];
+    let texts = match args.schemes.is_empty() {
+        true => &default[..],
+        false => &args.schemes[..],
+    };
+    let mut bases: Vec<RunSpec> = Vec::new();
+    for text in texts {
+        match Expr::parse(text) {
+            Err(refusal) => faults.push(refusal.to_string()),
+            Ok(expr) => match available::missing(&expr) {
+                Some(info) => {
+                    let (expr, name) = (expr.to_string(), info.name);
+                    faults.push(RunError::Unavailable { expr, name }.to_string());
+                }
+                None if bases.iter().any(|base| base.expr == expr) => {}
+                None => bases.push(base(args, expr)),
+            },
+        }
+    }
+    for base in &bases {
+        for &cache in &args.caches {
+            let spec = RunSpec {
+                cache,
+                ..base.clone()
+            };
+            faults.extend(spec.check().err().map(|e| format!("{}: {e}", base.expr)));
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(bases),
+        false => Err(Failure::Usage(faults)),
+    }
+}
+
+fn base(args: &MrcArgs, expr: Expr) -> RunSpec {
+    RunSpec {
+        page: args.page.unwrap_or(PageSize::KIB4),
+        read_alloc: args.read_alloc.map(Into::into).unwrap_or_default(),
+        read_fill: args.read_fill.map_or(ReadFill::Page, Into::into),
+        warmup: args.warmup.unwrap_or_default(),
+        seed: args.seed.unwrap_or(1),
+        ..RunSpec::cache_only(expr, ByteSize(0))
+    }
+}
+
+/// Cache sizes are of interest from a so-manieth of the footprint on.
+const SMALLEST: u64 = 1024;
+
+/// 2^k and 3 x 2^(k-1) pages: from a 1024th of the footprint to the first that holds all of it.
+fn usual_sizes(pages: u64, page: PageSize) -> Vec<ByteSize> {
+    let mut sizes = Vec::new();
+    let mut size = (pages / SMALLEST).next_power_of_two();
+    loop {
+        for n in [size, size + size / 2] {
+            if sizes.last() != Some(&ByteSize(n * page.bytes())) {
+                sizes.push(ByteSize(n * page.bytes()));
+            }
+            if n >= pages {
+                return sizes;
+            }
+        }
+        size *= 2;
+    }
+}
+
+/// The sizes of a curve: those asked for, or the usual ones that the scheme can work with.
+fn sizes(args: &MrcArgs, trace: Workload<'_>, base: &RunSpec) -> Result<Vec<ByteSize>, Failure> {
+    if !args.caches.is_empty() {
+        return Ok(args.caches.clone());
+    }
+    let check = |cache| {
+        let spec = RunSpec {
+            cache,
+            ..base.clone()
+        };
+        spec.check().map(|_| ())
+    };
+    let mut sizes = usual_sizes(footprint(trace, base.page)?, base.page);
+    if let Some(&largest) = sizes.last() {
+        check(largest)?;
+    }
+    sizes.retain(|&size| check(size).is_ok());
+    Ok(sizes)
+}
+
+/// What a point costs is of no interest here.
+struct NoMeter;
+
+impl Meter for NoMeter {
+    fn measure(&self, run: &mut dyn FnMut()) -> RunInfo {
+        run();
+        RunInfo::default()
+    }
+}
+
+fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<CurveOf, Failure> {
+    let sizes = sizes(args, trace, &base)?;
+    let counter = AtomicU64::new(0);
+    let curve = Curve {
+        trace,
+        base: &base,
+        sizes: &sizes,
+        jobs: args.jobs.resolve(),
+        progress: &counter,
+        meter: &NoMeter,
+    };
+    let sample = match (args.sample_rate, args.sample_pages) {
+        (Some(rate), _) => Some(SampleSize::Rate(rate)),
+        (None, pages) => pages.map(SampleSize::Pages),
+    };
+    let label = format!("{} {}", trace.meta.name, base.expr);
+    // At most as many; one pass for all sizes ends the bar early.
+    let progress = Progress::requests(&label, trace.len() * sizes.len() as u64);
+    let found = progress.follow(&counter, || match sample {
+        None => curve.exact().map(Found::Exact),
+        Some(size) => {
+            let seed = base.seed;
+            curve.sampled(&Sampling { size, seed }).map(Found::Sampled)
+        }
+    });
+    drop(progress);
+    let found = found.map_err(|error| match error {
+        CurveError::Run(error) => Failure::from(error),
+        other => Failure::usage(other.to_string()),
+    })?;
+    Ok(CurveOf { base, found })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_sizes_reach_the_footprint() {
+        let pages = |footprint| {
+            let sizes = usual_sizes(footprint, PageSize::KIB4);
+            sizes.iter().map(|s| s.0 / 4096).collect::<Vec<_>>()
+        };
+        assert_eq!(pages(0), [1]);
+        assert_eq!(pages(1), [1]);
+        assert_eq!(pages(5), [1, 2, 3, 4, 6]);
+        assert_eq!(
+            pages(4_096),
+            [
+                4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
+                2048, 3072, 4096
+            ]
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! The picture of curves.
+
+use super::points::CurveOf;
+use crate::failure::Failure;
+use destage_sim::curve::Estimate;
+use destage_types::ByteSize;
+use plotters::prelude::*;
+use std::io;
+use std::path::Path;
+
+const SIZE: (u32, u32) = (900, 560);
+/// Distinguishable with every kind of colour vision (Okabe and Ito 2008).
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+];
+
+/// The file cannot be written.
+pub fn refused(path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!(
+        "--plot {}: cannot write it: {error}",
+        path.display()
+    ))
+}
+
+/// Draws the page hit ratios over the cache size, the error of a sample as a band.
+///
+/// # Errors
+/// There is no point, or the file cannot be written.
+pub fn draw(path: &Path, trace: &str, curves: &[CurveOf]) -> Result<(), Failure> {
+    let mut text = String::new();
+    let drawn = chart(&mut text, trace, curves);
+    drawn.map_err(|e| Failure::Run(format!("cannot draw {}: {e}", path.display())))?;
+    std::fs::write(path, text).map_err(|e| refused(path, &e))
+}
+
+/// The place of a size on the axis: doublings are equally far apart.
+fn place(size: ByteSize) -> f64 {
+    libm::log2(size.0 as f64)
+}
+
+fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), String> {
+    let said = |e: &dyn std::fmt::Display| e.to_string();
+    let curves: Vec<(String, Vec<(f64, Estimate)>)> = curves
+        .iter()
+        .map(|curve| {
+            let hits = curve.page_hits();
+            let points = hits
+                .iter()
+                .map(|(size, hit)| (place(*size), *hit))
+                .collect();
+            (curve.base.expr.to_string(), points)
+        })
+        .collect();
+    let places = || curves.iter().flat_map(|c| c.1.iter().map(|p| p.0));
+    let (left, right) = (
+        places().fold(f64::INFINITY, f64::min),
+        places().fold(0.0, f64::max),
+    );
+    if left > right {
+        return Err("no point has a page access".to_owned());
+    }
+    let (left, right) = if left == right {
+        (left - 1.0, right + 1.0)
+    } else {
+        (left, right)
+    };
+    let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    root.fill(&WHITE).map_err(|e| said(&e))?;
+    let mut chart = ChartBuilder::on(&root)
+        .caption(format!("{trace}: page hit ratio"), ("sans-serif", 20))
+        .margin(16)
+        .x_label_area_size(48)
+        .y_label_area_size(64)
+        .build_cartesian_2d(left..right, 0.0..100.0)
+        .map_err(|e| said(&e))?;
+    // A size is shown where it is a power of two, which is where the axis has its marks.
+    let size = |x: &f64| match libm::round(*x) == *x && (0.0..63.0).contains(x) {
+        true => ByteSize(1 << *x as u64).to_string(),
+        false => String::new(),
+    };
+    chart
+        .configure_mesh()
+        .x_labels(12)
+        .x_label_formatter(&size)
+        .y_label_formatter(&|y| format!("{y:.0} %"))
+        .x_desc("cache size")
+        .y_desc("page hits / page accesses")
+        .light_line_style(WHITE)
+        .draw()
+        .map_err(|e| said(&e))?;
+    for (i, (name, points)) in curves.iter().enumerate() {
+        let colour = COLOURS[i % COLOURS.len()];
+        let at = |sign: f64| {
+            move |(x, hit): &(f64, Estimate)| {
+                let y = 100.0 * (hit.value + sign * super::points::T95 * hit.error);
+                (*x, y.clamp(0.0, 100.0))
+            }
+        };
+        if points.iter().any(|p| p.1.error > 0.0) {
+            let above = points.iter().map(at(1.0));
+            let below = points.iter().rev().map(at(-1.0));
+            let band: Vec<(f64, f64)> = above.chain(below).collect();
+            let band = Polygon::new(band, colour.mix(0.2));
+            chart
+                .draw_series(std::iter::once(band))
+                .map_err(|e| said(&e))?;
+        }
+        let line = LineSeries::new(points.iter().map(at(0.0)), colour.stroke_width(2));
+        chart
+            .draw_series(line.point_size(3))
+            .map_err(|e| said(&e))?
+            .label(name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(2)));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.8))
+        .border_style(RGBColor(160, 160, 160))
+        .label_font(("sans-serif", 14))
+        .draw()
+        .map_err(|e| said(&e))?;
+    root.present().map_err(|e| said(&e))
+}

@@ -1,0 +1,253 @@
+//! The points of curves as a table, as lines of CSV and as JSON objects.
+
+use crate::output::table::{lines, percent, plain};
+use crate::run::warmup_text;
+use destage_sim::curve::{
+    CurveCounts, CurvePoint, Estimate, GROUPS, Method, SampledCurve, SampledPoint,
+};
+use destage_sim::{ReadFill, RunSpec};
+use destage_types::ByteSize;
+use serde_json::{Map, Value, json};
+
+/// Student's t for 95 % and as many degrees of freedom as there are groups less one.
+pub const T95: f64 = 2.365;
+
+/// A curve with what it is of.
+pub struct CurveOf {
+    /// Scheme and settings.
+    pub base: RunSpec,
+    /// The points.
+    pub found: Found,
+}
+
+/// The points of a curve.
+pub enum Found {
+    /// As runs give them.
+    Exact(Vec<CurvePoint>),
+    /// From a sample.
+    Sampled(SampledCurve),
+}
+
+impl CurveOf {
+    /// Cache size and page hit ratio with its error, point by point.
+    pub fn page_hits(&self) -> Vec<(ByteSize, Estimate)> {
+        let sure = |value| Estimate { value, error: 0.0 };
+        match &self.found {
+            Found::Exact(points) => {
+                let point = |p: &CurvePoint| Some((p.cache, sure(p.counts.page_hit_ratio()?)));
+                points.iter().filter_map(point).collect()
+            }
+            Found::Sampled(curve) => {
+                let point = |p: &SampledPoint| Some((p.cache, p.page_hit_ratio?));
+                curve.points.iter().filter_map(point).collect()
+            }
+        }
+    }
+
+    fn objects(&self, trace: &str) -> Vec<Map<String, Value>> {
+        let spec = &self.base;
+        let point = |cache: ByteSize, pages: u32, rest: Value| {
+            let mut object = Map::new();
+            object.insert("trace".to_owned(), json!(trace));
+            object.insert("scheme".to_owned(), json!(spec.expr.to_string()));
+            object.insert("cache_bytes".to_owned(), json!(cache.0));
+            object.insert("cache_pages".to_owned(), json!(pages));
+            object.insert("page_bytes".to_owned(), json!(spec.page.bytes()));
+            if let Value::Object(rest) = rest {
+                object.extend(rest);
+            }
+            object
+        };
+        match &self.found {
+            Found::Exact(points) => points
+                .iter()
+                .map(|p| point(p.cache, p.pages, exact(p)))
+                .collect(),
+            Found::Sampled(curve) => curve
+                .points
+                .iter()
+                .map(|p| point(p.cache, p.pages, sampled(curve, p)))
+                .collect(),
+        }
+    }
+}
+
+fn exact(point: &CurvePoint) -> Value {
+    let c = &point.counts;
+    json!({
+        "page_hit_ratio": c.page_hit_ratio(),
+        "read_page_hit_ratio": c.read_page_hit_ratio(),
+        "write_page_hit_ratio": c.write_page_hit_ratio(),
+        "page_accesses": c.page_accesses(),
+        "page_hits": c.page_hits(),
+        "read_pages": c.read_pages,
+        "read_page_hits": c.read_page_hits,
+        "write_pages": c.write_pages,
+        "write_page_hits": c.write_page_hits,
+        "read_requests": c.read_requests,
+        "read_request_hits": c.read_request_hits,
+        "write_requests": c.write_requests,
+        "write_request_hits": c.write_request_hits,
+        "flash_writes_host": c.flash_writes_host,
+        "method": method(point.method),
+    })
+}
+
+fn method(method: Method) -> &'static str {
+    match method {
+        Method::OnePass => "one-pass",
+        Method::Run => "run",
+    }
+}
+
+fn sampled(curve: &SampledCurve, point: &SampledPoint) -> Value {
+    let value = |estimate: Option<Estimate>| estimate.map(|e| e.value);
+    let error = |estimate: Option<Estimate>| estimate.map(|e| e.error);
+    json!({
+        "page_hit_ratio": value(point.page_hit_ratio),
+        "page_hit_ratio_stderr": error(point.page_hit_ratio),
+        "read_page_hit_ratio": value(point.read_page_hit_ratio),
+        "read_page_hit_ratio_stderr": error(point.read_page_hit_ratio),
+        "write_page_hit_ratio": value(point.write_page_hit_ratio),
+        "write_page_hit_ratio_stderr": error(point.write_page_hit_ratio),
+        "sample_rate": curve.rate,
+        "sampled_pages": curve.sampled_pages,
+        "sampled_accesses": curve.sampled_accesses,
+        "scaled_cache_pages": point.scaled_pages,
+        "method": "sampled",
+    })
+}
+
+/// One JSON object per point.
+pub fn jsonl(trace: &str, curves: &[CurveOf]) -> String {
+    let objects = curves.iter().flat_map(|curve| curve.objects(trace));
+    objects
+        .map(|o| Value::Object(o).to_string() + "\n")
+        .collect()
+}
+
+/// A header, and one line per point.
+pub fn csv(trace: &str, curves: &[CurveOf]) -> String {
+    let mut text = String::new();
+    for object in curves.iter().flat_map(|curve| curve.objects(trace)) {
+        if text.is_empty() {
+            let names: Vec<&str> = object.keys().map(String::as_str).collect();
+            text += &(names.join(",") + "\n");
+        }
+        let fields: Vec<String> = object.values().map(field).collect();
+        text += &(fields.join(",") + "\n");
+    }
+    text
+}
+
+fn field(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The points for people, with how they are to be read.
+pub fn table(trace: &str, curves: &[CurveOf]) -> String {
+    let mut text = String::new();
+    for curve in curves {
+        text += &format!("{trace}, {}\n\n", curve.base.expr);
+        text += &match &curve.found {
+            Found::Exact(points) => exact_table(points),
+            Found::Sampled(curve) => sampled_table(curve),
+        };
+        text += &format!("\n{}\n\n", reading(curve));
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
+const HEAD: [&str; 5] = ["cache", "pages", "page hit %", "read hit %", "write hit %"];
+
+fn exact_table(points: &[CurvePoint]) -> String {
+    let mut table = plain(&[&HEAD[..], &["flash writes", "found by"]].concat(), 1);
+    for point in points {
+        let c: &CurveCounts = &point.counts;
+        table.add_row([
+            point.cache.to_string(),
+            point.pages.to_string(),
+            percent(c.page_hit_ratio()),
+            percent(c.read_page_hit_ratio()),
+            percent(c.write_page_hit_ratio()),
+            c.flash_writes_host.to_string(),
+            method(point.method).to_owned(),
+        ]);
+    }
+    lines(&table)
+}
+
+fn sampled_table(curve: &SampledCurve) -> String {
+    let mut table = plain(&HEAD, 1);
+    let cell = |estimate: Option<Estimate>| match estimate {
+        None => "-".to_owned(),
+        Some(e) => format!("{:.2} ±{:.2}", 100.0 * e.value, 100.0 * T95 * e.error),
+    };
+    for point in &curve.points {
+        table.add_row([
+            point.cache.to_string(),
+            point.pages.to_string(),
+            cell(point.page_hit_ratio),
+            cell(point.read_page_hit_ratio),
+            cell(point.write_page_hit_ratio),
+        ]);
+    }
+    lines(&table)
+}
+
+/// What the figures mean.
+fn reading(curve: &CurveOf) -> String {
+    let spec = &curve.base;
+    let mut text = format!(
+        "reading: page {}, read allocation {}, read fill {}, no device, warm-up {}",
+        ByteSize(spec.page.bytes()),
+        if spec.resolved_read_alloc() {
+            "on"
+        } else {
+            "off"
+        },
+        match spec.read_fill {
+            ReadFill::Page => "page",
+            ReadFill::Requested => "requested",
+        },
+        warmup_text(spec.warmup),
+    );
+    match &curve.found {
+        Found::Exact(points) => {
+            let runs = points.iter().filter(|p| p.method == Method::Run).count();
+            text += &format!(
+                "\nexact: {} sizes in one pass, {runs} by a run each",
+                points.len() - runs
+            );
+            if runs > 0 && spec.expr.to_string() == "lru" {
+                text += match spec.resolved_read_alloc() {
+                    true => {
+                        " (there a read met a page without all of its sectors, or a TRIM took a \
+                         part of a page: what LRU then does depends on the size)"
+                    }
+                    false => " (without read allocation LRU needs a run per size)",
+                };
+            }
+        }
+        Found::Sampled(s) => {
+            text += &format!(
+                "\nestimated from {} pages ({:.4} % of them by hash, seed {}) with {} accesses; ± \
+                 is the half-width of a 95 % confidence interval, by a jackknife over {GROUPS} \
+                 groups of pages",
+                s.sampled_pages,
+                100.0 * s.rate,
+                spec.seed,
+                s.sampled_accesses,
+            );
+        }
+    }
+    text
+}
