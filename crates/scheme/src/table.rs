@@ -70,7 +70,8 @@ impl Table {
     #[inline]
     pub(crate) fn get(&self, lpn: Lpn, lpns: &[Lpn]) -> Option<u32> {
         let hash = hash(lpn);
-        let mut at = hash & self.mask;
+        let home = hash & self.mask;
+        let mut at = home;
         loop {
             let bucket = &self.buckets[at as usize];
             let mut found = lanes(&bucket.hash, hash);
@@ -81,10 +82,11 @@ impl Table {
                 }
                 found &= found - 1;
             }
-            if bucket.hash[PASSED] == 0 {
+            at = (at + 1) & self.mask;
+            // A few buckets may all have been passed at some time.
+            if bucket.hash[PASSED] == 0 || at == home {
                 return None;
             }
-            at = (at + 1) & self.mask;
         }
     }
 
@@ -122,6 +124,29 @@ impl Table {
             debug_assert!(bucket.hash[PASSED] > 0, "{lpn} is not in the table");
             bucket.hash[PASSED] -= 1;
             at = (at + 1) & self.mask;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_end_when_every_bucket_has_been_passed() {
+        let mut table = Table::new(8);
+        assert_eq!(table.buckets.len(), 2);
+        let at = |home: u32| (0..).map(Lpn).filter(move |&l| hash(l) & 1 == home);
+        let lpns: Vec<Lpn> = at(0).take(8).chain(at(1).take(9)).collect();
+        // Eight of bucket 0: one passes it. Then seven of them make room for as many of bucket 1.
+        (0..8).for_each(|n| table.insert(lpns[n], n as u32));
+        (0..7).for_each(|n| table.remove(lpns[n], n as u32));
+        (8..15).for_each(|n| table.insert(lpns[n], n as u32));
+        assert!(table.buckets.iter().all(|b| b.hash[PASSED] > 0));
+        assert_eq!(table.get(lpns[0], &lpns), None);
+        assert_eq!(table.get(lpns[16], &lpns), None);
+        for n in 7..15 {
+            assert_eq!(table.get(lpns[n], &lpns), Some(n as u32));
         }
     }
 }
