@@ -6,8 +6,9 @@ use destage_scheme::ReadAlloc;
 use destage_sim::spec::TimeScale;
 use destage_sim::{ReadFill, Warmup};
 use destage_trace::ftrace::DeviceSpec;
+use destage_trace::synth::{Arrival, Part};
 use destage_trace::{BlkEvent, LoadOptions, TagSet, Volumes};
-use destage_types::{ByteSize, PageSize};
+use destage_types::{ByteSize, Nanos, PageSize, Picos};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -352,6 +353,8 @@ pub enum TraceCommand {
     /// Reads the block_* and f2fs_* events of kernels 6.1 and later and joins the pages that F2FS
     /// submits with the requests that reach the device. What was matched is said on standard error.
     ImportFtrace(ImportArgs),
+    /// Generate a workload; the same seed gives the same bytes on every machine
+    Synth(Box<SynthArgs>),
     /// Print the first requests as destage CSV
     Head {
         /// Trace file; `-` is standard input
@@ -363,6 +366,44 @@ pub enum TraceCommand {
               value_parser = clap::value_parser!(u64).range(1..))]
         requests: u64,
     },
+}
+
+/// Options of `trace synth`.
+#[derive(Args, Debug)]
+pub struct SynthArgs {
+    /// Named workload to start from [default: 100000 whole-page writes, uniform over 1 GiB]
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: Option<String>,
+    /// List the named workloads and how each is made
+    #[arg(long, conflicts_with_all = ["workload", "output", "to"])]
+    pub list: bool,
+    /// A part of the mix, instead of those of the named workload; repeatable. Keys, each with its
+    /// default: weight=1, at=uniform (or normal(SIGMA), zipf(THETA), sequential), start=0B,
+    /// space=1GiB, unit=4KiB, inside=UNIT, streams=1, run=SIZE (never ends), writes=1, size=4KiB
+    /// (or several with weights, 4KiB:3+64KiB:1)
+    #[arg(long = "part", value_name = "KEY=VALUE,...", value_parser = Part::parse)]
+    pub parts: Vec<Part>,
+    /// Number of requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    pub requests: Option<u64>,
+    /// When requests arrive
+    #[arg(long, value_name = "constant|poisson|bursts(N,TIME)", value_parser = Arrival::parse)]
+    pub arrival: Option<Arrival>,
+    /// Mean time between two requests, with its unit
+    #[arg(long, value_name = "TIME", value_parser = gap)]
+    pub gap: Option<Nanos>,
+    /// Share of writes in every part, 0 to 1
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub writes: Option<f64>,
+    /// Seed of all draws [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// File to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// Format to write [default: destage, the own CSV]
+    #[arg(long, value_name = "FORMAT")]
+    pub to: Option<ToFormat>,
 }
 
 /// Options of `trace import-ftrace`.
@@ -517,6 +558,19 @@ fn page_size(text: &str) -> Result<PageSize, String> {
     let size = ByteSize::parse(text).map_err(|e| e.to_string())?;
     PageSize::new(size.0)
         .ok_or_else(|| format!("`{text}`: a page is a power of two from 512B to 64KiB"))
+}
+
+fn gap(text: &str) -> Result<Nanos, String> {
+    Picos::parse(text)
+        .map(|time| time.times(1))
+        .map_err(|e| e.to_string())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(format!("`{text}` is no share: a number from 0 to 1")),
+    }
 }
 
 fn sample_rate(text: &str) -> Result<f64, String> {

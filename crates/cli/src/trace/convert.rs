@@ -51,7 +51,11 @@ fn named(output: &Path, volume: &str) -> PathBuf {
     output.with_file_name(name)
 }
 
-fn write_one(trace: &Trace, output: &Path, to: ToFormat) -> Result<(), Failure> {
+/// Writes a trace to `output` as `to`; `-` is standard output.
+///
+/// # Errors
+/// The output cannot be written, or a request that the format cannot hold.
+pub fn write_one(trace: &Trace, output: &Path, to: ToFormat) -> Result<(), Failure> {
     if output == Path::new("-") {
         if to == ToFormat::DestageBin && io::stdout().is_terminal() {
             return Err(Failure::usage("--to destage-bin is no text for a terminal"));

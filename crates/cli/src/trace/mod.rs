@@ -3,6 +3,7 @@
 mod convert;
 mod import;
 mod info;
+mod synth;
 
 use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
 use crate::failure::Failure;
@@ -33,6 +34,7 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
             to,
         } => convert::run(trace, input, output, to.unwrap_or(ToFormat::Destage)),
         TraceCommand::ImportFtrace(args) => import::run(args),
+        TraceCommand::Synth(args) => synth::run(args),
         TraceCommand::Head {
             trace,
             input,

@@ -1,6 +1,14 @@
-//! Generated workloads: the same seed gives the same requests, on every machine.
+//! Generated workloads: the same seed gives the same requests, on every machine. Draws are
+//! integers, or reals whose functions come from `libm`.
 
 mod demo;
+mod part;
+mod presets;
 mod random;
+mod workload;
+mod zipf;
 
 pub use demo::{DEMO_REQUESTS, demo};
+pub use part::{At, Part};
+pub use presets::{PRESETS, SynthPreset, preset};
+pub use workload::{Arrival, Synth};

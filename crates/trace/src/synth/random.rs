@@ -23,6 +23,27 @@ impl Random {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
     }
 
+    /// Uniform in (0, 1], a multiple of 2^-53.
+    pub fn unit(&mut self) -> f64 {
+        ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    /// True with the probability that `threshold` is of 2^53.
+    pub fn below_threshold(&mut self, threshold: u64) -> bool {
+        self.bits() >> 11 < threshold
+    }
+
+    /// Exponentially distributed with mean 1. The logarithm is that of `libm`, the same everywhere.
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log(self.unit())
+    }
+
+    /// Normally distributed with mean 0 and standard deviation 1 (Box and Muller 1958).
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(2.0 * self.exponential());
+        radius * libm::cos(2.0 * std::f64::consts::PI * self.unit())
+    }
+
     /// True in `percent` of 100 cases.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
@@ -68,6 +89,29 @@ mod tests {
         let mut random = Random::new(1);
         assert_eq!(random.bits(), 0x910a_2dec_8902_5cc1);
         assert_eq!(random.bits(), 0xbeeb_8da1_658e_ec67);
+    }
+
+    #[test]
+    fn real_draws_have_their_moments() {
+        let mut random = Random::new(9);
+        let n = 200_000;
+        let moments = |values: Vec<f64>| {
+            let mean = values.iter().sum::<f64>() / f64::from(n);
+            let square = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>();
+            (mean, square / f64::from(n))
+        };
+        let (mean, variance) = moments((0..n).map(|_| random.exponential()).collect());
+        assert!(
+            (mean - 1.0).abs() < 0.01 && (variance - 1.0).abs() < 0.03,
+            "{mean} {variance}"
+        );
+        let (mean, variance) = moments((0..n).map(|_| random.normal()).collect());
+        assert!(
+            mean.abs() < 0.01 && (variance - 1.0).abs() < 0.02,
+            "{mean} {variance}"
+        );
+        assert!((0..1_000).all(|_| (1e-16..=1.0).contains(&random.unit())));
+        assert!(random.below_threshold(1 << 53) && !random.below_threshold(0));
     }
 
     #[test]

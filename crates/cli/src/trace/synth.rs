@@ -1,0 +1,72 @@
+//! `destage trace synth`: generated workloads.
+
+use super::convert::write_one;
+use crate::args::{SynthArgs, ToFormat};
+use crate::failure::Failure;
+use crate::output::print;
+use destage_trace::synth::{Arrival, PRESETS, Part, Synth, preset};
+use destage_types::Nanos;
+
+/// Requests if nothing else is said.
+const REQUESTS: u64 = 100_000;
+/// Mean time between two requests if nothing else is said.
+const GAP: Nanos = Nanos(1_000_000);
+
+/// Does what `args` say.
+///
+/// # Errors
+/// Bad usage, or an output that cannot be written.
+pub fn run(args: &SynthArgs) -> Result<(), Failure> {
+    if args.list {
+        return print(&list());
+    }
+    let synth = workload(args).map_err(Failure::usage)?;
+    synth.check().map_err(Failure::usage)?;
+    write_one(
+        &synth.generate(),
+        &args.output,
+        args.to.unwrap_or(ToFormat::Destage),
+    )
+}
+
+fn workload(args: &SynthArgs) -> Result<Synth, String> {
+    let seed = args.seed.unwrap_or(1);
+    let mut synth = match &args.workload {
+        Some(name) => preset(name)?.synth(seed),
+        None => Synth {
+            name: "synth".to_owned(),
+            parts: vec![Part::default()],
+            requests: REQUESTS,
+            arrival: Arrival::Constant,
+            gap: GAP,
+            seed,
+        },
+    };
+    if !args.parts.is_empty() {
+        synth.parts = args.parts.clone();
+    }
+    synth.requests = args.requests.unwrap_or(synth.requests);
+    synth.arrival = args.arrival.unwrap_or(synth.arrival);
+    synth.gap = args.gap.unwrap_or(synth.gap);
+    if let Some(writes) = args.writes {
+        synth.parts.iter_mut().for_each(|part| part.writes = writes);
+    }
+    Ok(synth)
+}
+
+/// The named workloads, each with the options that make it.
+fn list() -> String {
+    let mut text = String::new();
+    for preset in PRESETS {
+        text += &format!(
+            "{}\n  {}\n  --requests {} --arrival '{}' --gap {}\n",
+            preset.name, preset.about, preset.requests, preset.arrival, preset.gap
+        );
+        for part in preset.parts {
+            text += &format!("  --part '{part}'\n");
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}

@@ -1,0 +1,406 @@
+//! Generated workloads: a mix of parts, and when their requests arrive.
+
+use destage_types::{HostRequest, Nanos, Op, Picos, RequestBatch, SECTOR_BYTES};
+
+use super::part::{At, Part};
+use super::random::Random;
+use super::zipf::{Zipf, scatter};
+use crate::{Container, Trace, TraceMeta};
+
+/// When requests arrive; the mean time between two is `gap` in any case.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Arrival {
+    /// `constant`: always the same time apart.
+    Constant,
+    /// `poisson`: exponentially distributed times, rounded to ns.
+    Poisson,
+    /// `bursts(N,TIME)`: N requests that are TIME apart, then an exponentially distributed pause.
+    Bursts {
+        /// Requests of a burst, at least 2.
+        requests: u64,
+        /// Time between two of them, less than the mean.
+        apart: Nanos,
+    },
+}
+
+impl Arrival {
+    /// Reads `constant`, `poisson` or `bursts(16,20us)`.
+    ///
+    /// # Errors
+    /// What is wrong and what is allowed.
+    pub fn parse(text: &str) -> Result<Arrival, String> {
+        let wrong = || format!("`{text}` is none of constant, poisson, bursts(N,TIME)");
+        match text {
+            "constant" => return Ok(Arrival::Constant),
+            "poisson" => return Ok(Arrival::Poisson),
+            _ => {}
+        }
+        let inner = text
+            .strip_prefix("bursts(")
+            .and_then(|t| t.strip_suffix(')'));
+        let (requests, apart) = inner.and_then(|t| t.split_once(',')).ok_or_else(wrong)?;
+        let apart = Picos::parse(apart).map_err(|e| e.to_string())?.times(1);
+        match requests.parse() {
+            Ok(requests) if (2..=1 << 32).contains(&requests) => {
+                Ok(Arrival::Bursts { requests, apart })
+            }
+            _ => Err(format!("`{requests}`: a burst has 2 to 2^32 requests")),
+        }
+    }
+}
+
+/// A workload that can be generated.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Synth {
+    /// Name of the trace.
+    pub name: String,
+    /// Its parts, at least one.
+    pub parts: Vec<Part>,
+    /// Number of requests, at least 1.
+    pub requests: u64,
+    /// When they arrive.
+    pub arrival: Arrival,
+    /// Mean time between two requests.
+    pub gap: Nanos,
+    /// Seed of all draws.
+    pub seed: u64,
+}
+
+/// A part while it is drawn from.
+struct Source<'a> {
+    part: &'a Part,
+    zipf: Option<Zipf>,
+    /// Next byte of each sequential run, and what is left of the run.
+    runs: Vec<(u64, u64)>,
+    threshold: u64,
+}
+
+impl Synth {
+    /// Checks what the parts cannot know by themselves.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        if self.parts.is_empty() || self.requests == 0 {
+            return Err("a workload needs at least one part and one request".to_owned());
+        }
+        if let Arrival::Bursts { apart, .. } = self.arrival
+            && apart >= self.gap
+        {
+            let (apart, gap) = (apart.0, self.gap.0);
+            return Err(format!(
+                "requests of a burst are {apart} ns apart, which must be less than the mean of \
+                 {gap} ns"
+            ));
+        }
+        // Exponential gaps may be up to 37 times the mean.
+        match self
+            .gap
+            .0
+            .checked_mul(64)
+            .and_then(|gap| gap.checked_mul(self.requests))
+        {
+            Some(_) => Ok(()),
+            None => Err("the last request may come after 584 years".to_owned()),
+        }
+    }
+
+    /// The requests.
+    ///
+    /// # Panics
+    /// If [`Synth::check`] fails.
+    pub fn generate(&self) -> Trace {
+        assert_eq!(
+            self.check(),
+            Ok(()),
+            "a workload is checked before it is generated"
+        );
+        let mut random = Random::new(self.seed);
+        let mut sources: Vec<Source<'_>> = self.parts.iter().map(Source::new).collect();
+        let weights: Vec<(u64, usize)> = self
+            .parts
+            .iter()
+            .enumerate()
+            .map(|(i, p)| (p.weight, i))
+            .collect();
+        let mut requests = RequestBatch::with_capacity(self.requests as usize);
+        let mut now = 0;
+        for i in 0..self.requests {
+            if i > 0 {
+                now += self.next_gap(i, &mut random);
+            }
+            let source = match weights.len() {
+                1 => 0,
+                _ => random.weighted(&weights),
+            };
+            requests.push(sources[source].request(Nanos(now), &mut random));
+        }
+        let meta = TraceMeta {
+            name: self.name.clone(),
+            format: "generated",
+            container: Container::Plain,
+            timed: true,
+            requests: self.requests,
+            sha256: None,
+            arrival_corrections: 0,
+            unaligned_requests: 0,
+            skipped_lines: 0,
+            skipped_samples: Vec::new(),
+            volumes: crate::volume::streams_of(&requests),
+        };
+        Trace { requests, meta }
+    }
+
+    /// Time from request `i - 1` to request `i`.
+    fn next_gap(&self, i: u64, random: &mut Random) -> u64 {
+        let exponential =
+            |mean: u64, random: &mut Random| libm::round(random.exponential() * mean as f64) as u64;
+        match self.arrival {
+            Arrival::Constant => self.gap.0,
+            Arrival::Poisson => exponential(self.gap.0, random),
+            Arrival::Bursts { requests, apart } if i.is_multiple_of(requests) => {
+                // With the times inside the burst, this makes the mean what it should be.
+                let pause = requests * self.gap.0 - (requests - 1) * apart.0;
+                exponential(pause, random)
+            }
+            Arrival::Bursts { apart, .. } => apart.0,
+        }
+    }
+}
+
+impl<'a> Source<'a> {
+    fn new(part: &'a Part) -> Source<'a> {
+        let zipf = match part.at {
+            At::Zipf(theta) => Some(Zipf::new(part.units() as u32, theta)),
+            _ => None,
+        };
+        let runs = match part.at {
+            At::Sequential => {
+                let first = |i| part.space_of(i).0;
+                let length = part.run.unwrap_or(u64::MAX);
+                (0..part.streams).map(|i| (first(i), length)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Source {
+            part,
+            zipf,
+            runs,
+            // The product is exact: a power of two only moves the exponent.
+            threshold: libm::ceil(part.writes * (1u64 << 53) as f64) as u64,
+        }
+    }
+
+    fn request(&mut self, now: Nanos, random: &mut Random) -> HostRequest {
+        let op = match random.below_threshold(self.threshold) {
+            true => Op::Write,
+            false => Op::Read,
+        };
+        let bytes = match self.part.size[..] {
+            [(_, bytes)] => bytes,
+            _ => random.weighted(&self.part.size),
+        };
+        let at = match self.part.at {
+            At::Sequential => self.next_of_run(bytes, random),
+            _ => self.place(bytes, random),
+        };
+        let sectors = (bytes / SECTOR_BYTES) as u32;
+        HostRequest::new(now, op, (self.part.start + at) / SECTOR_BYTES, sectors)
+    }
+
+    /// First byte in the space of a request of `bytes`; one that would reach over the end of the
+    /// space ends there.
+    fn place(&mut self, bytes: u64, random: &mut Random) -> u64 {
+        let part = self.part;
+        let units = part.units();
+        let unit = match (part.at, &self.zipf) {
+            (At::Zipf(_), Some(zipf)) => scatter(zipf.draw(random), units),
+            (At::Normal(sigma), _) => normal(units, sigma, random),
+            _ => random.below(units),
+        };
+        let inside = match part.unit / part.inside {
+            1 => 0,
+            places => random.below(places) * part.inside,
+        };
+        (unit * part.unit + inside).min(part.space - bytes)
+    }
+
+    fn next_of_run(&mut self, bytes: u64, random: &mut Random) -> u64 {
+        let part = self.part;
+        let stream = match part.streams {
+            1 => 0,
+            streams => random.below(streams),
+        };
+        let (first, space) = part.space_of(stream);
+        let (at, left) = &mut self.runs[stream as usize];
+        if *left < bytes {
+            *at = first + random.below(space / part.unit) * part.unit;
+            *left = part.run.unwrap_or(u64::MAX).max(bytes);
+        }
+        if *at + bytes > first + space {
+            *at = first;
+        }
+        let place = *at;
+        *at += bytes;
+        if part.run.is_some() {
+            *left -= bytes;
+        }
+        place
+    }
+}
+
+impl Part {
+    /// First byte and length of the space of one of the streams, in whole units.
+    fn space_of(&self, stream: u64) -> (u64, u64) {
+        let units = self.units() / self.streams;
+        (stream * units * self.unit, units * self.unit)
+    }
+}
+
+/// A normally distributed unit of `0..units`.
+fn normal(units: u64, sigma: f64, random: &mut Random) -> u64 {
+    loop {
+        let x = libm::floor(units as f64 / 2.0 + sigma * random.normal());
+        if x >= 0.0 && x < units as f64 {
+            return x as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn synth(parts: &[&str]) -> Synth {
+        Synth {
+            name: "test".to_owned(),
+            parts: parts.iter().map(|p| Part::parse(p).unwrap()).collect(),
+            requests: 20_000,
+            arrival: Arrival::Poisson,
+            gap: Nanos(100_000),
+            seed: 1,
+        }
+    }
+
+    fn pages(trace: &Trace) -> Vec<u64> {
+        trace
+            .requests
+            .records()
+            .iter()
+            .map(|r| r.start_sector / 8)
+            .collect()
+    }
+
+    #[test]
+    fn uniform_and_normal_places() {
+        let trace = synth(&["space=4MiB,start=1GiB,writes=0.2"]).generate();
+        let records = trace.requests.records();
+        let mut seen = vec![0u32; 1024];
+        for page in pages(&trace) {
+            seen[(page - (1 << 18)) as usize] += 1;
+        }
+        assert!(seen.iter().all(|n| (3..50).contains(n)));
+        let writes = records.iter().filter(|r| r.op == Op::Write).count();
+        assert!((3_800..4_200).contains(&writes), "{writes}");
+        let trace = synth(&["at=normal(100),space=256MiB"]).generate();
+        let off: Vec<f64> = pages(&trace)
+            .iter()
+            .map(|&p| p as f64 + 0.5 - 32_768.0)
+            .collect();
+        let mean = off.iter().sum::<f64>() / 20_000.0;
+        let std = (off.iter().map(|x| x * x).sum::<f64>() / 20_000.0).sqrt();
+        assert!(
+            mean.abs() < 3.0 && (98.0..102.0).contains(&std),
+            "{mean} {std}"
+        );
+        // What falls outside is drawn again: nearly uniform, and inside.
+        let trace = synth(&["at=normal(5000),space=4MiB"]).generate();
+        assert!(pages(&trace).iter().all(|&p| p < 1024));
+    }
+
+    #[test]
+    fn sequential_runs() {
+        let trace = synth(&["at=sequential,space=40KiB,size=8KiB"]).generate();
+        assert_eq!(pages(&trace)[..7], [0, 2, 4, 6, 8, 0, 2]);
+        let part = "at=sequential,space=4MiB,streams=2,run=64KiB,size=16KiB";
+        let pages = pages(&synth(&[part]).generate());
+        for half in [0, 512] {
+            let own: Vec<u64> = pages
+                .iter()
+                .copied()
+                .filter(|p| (half..half + 512).contains(p))
+                .collect();
+            assert!((9_500..10_500).contains(&own.len()));
+            let goes_on = own.windows(2).filter(|w| w[1] == w[0] + 4).count();
+            // Three of four go on; the fourth jumps, and runs end at the end of the space.
+            assert!((7_000..7_700).contains(&goes_on), "{goes_on}");
+        }
+    }
+
+    #[test]
+    fn mixes_sizes_and_places_inside_units() {
+        let parts = [
+            "weight=3,unit=64KiB,inside=4KiB,space=1MiB,size=4KiB:1+64KiB:1",
+            "weight=1,start=1TiB,writes=0",
+        ];
+        let trace = synth(&parts).generate();
+        let records = trace.requests.records();
+        let (far, near): (Vec<&HostRequest>, Vec<_>) =
+            records.iter().partition(|r| r.start_sector >= 1 << 31);
+        assert!((4_800..5_200).contains(&far.len()) && far.iter().all(|r| r.op == Op::Read));
+        assert!(
+            near.iter()
+                .all(|r| r.start_sector + u64::from(r.sectors) <= 2048)
+        );
+        let large = near.iter().filter(|r| r.sectors == 128).count();
+        assert!((7_300..7_700).contains(&large), "{large}");
+        let odd = near
+            .iter()
+            .filter(|r| !r.start_sector.is_multiple_of(128))
+            .count();
+        assert!(odd > 13_000, "{odd}");
+    }
+
+    #[test]
+    fn arrivals_have_their_mean() {
+        let apart = Nanos(1_000);
+        let bursts = Arrival::Bursts {
+            requests: 10,
+            apart,
+        };
+        for arrival in [Arrival::Constant, Arrival::Poisson, bursts] {
+            let trace = Synth {
+                arrival,
+                ..synth(&["writes=1"])
+            };
+            let trace = trace.generate();
+            let records = trace.requests.records();
+            assert_eq!(records[0].arrival, Nanos::ZERO);
+            let last = records[records.len() - 1].arrival.0;
+            assert!(
+                (1_900_000_000..2_100_000_000).contains(&last),
+                "{arrival:?} {last}"
+            );
+            let same = records
+                .windows(2)
+                .filter(|w| w[1].arrival.0 - w[0].arrival.0 == 1_000);
+            assert!(arrival != bursts || same.count() >= 18_000);
+        }
+        assert_eq!(Arrival::parse("bursts(10,1us)"), Ok(bursts));
+        for wrong in [
+            "",
+            "bursts",
+            "bursts(1,1us)",
+            "bursts(4,5)",
+            "bursts(4)",
+            "weibull",
+        ] {
+            assert!(Arrival::parse(wrong).is_err(), "{wrong}");
+        }
+        let mut never = synth(&["writes=1"]);
+        (never.arrival, never.gap) = (bursts, apart);
+        assert!(never.check().unwrap_err().contains("less than the mean"));
+        (never.arrival, never.requests) = (Arrival::Constant, u64::MAX);
+        assert!(never.check().is_err());
+    }
+}
