@@ -113,7 +113,7 @@ fn compare(trace: &Trace, base: &RunSpec, sizes: &[ByteSize]) -> usize {
             cache,
             ..base.clone()
         };
-        let record = execute(&run, trace.into(), Hooks::default()).unwrap();
+        let record = execute(&run, trace, Hooks::default()).unwrap();
         let (c, p) = (&record.counts, &point.counts);
         let want = [
             c.read_requests,
