@@ -3,6 +3,7 @@
 
 use destage_scheme::catalogue::{ALIASES, SCHEMES, describe};
 use destage_trace::FORMATS;
+use destage_trace::synth::PRESETS;
 
 /// A generated file: path from the root of the workspace, and what makes its text.
 pub struct Document {
@@ -80,8 +81,9 @@ lines, shows the first of them and goes on. Arrivals start at 0 with the first r
 before that of the request in front of it is raised to it, and counted. In a format without times
 request i arrives at i us.
 
-`destage trace info FILE` counts what a trace holds, `destage trace convert FILE -o OUT.csv` writes
-any of these as `destage` CSV.
+`destage trace info FILE` counts what a trace holds: requests, sizes, footprint, reuse, updates,
+frequent pages, large sequential writes, volumes. `destage trace convert FILE -o OUT --to FORMAT`
+writes any of these as `destage` CSV, `destage-bin`, MSR CSV, SSDsim ASCII or fio iolog.
 
 | format | what it is | columns | source |
 |--|--|--|--|
@@ -97,6 +99,27 @@ any of these as `destage` CSV.
         .collect();
     if !aliased.is_empty() {
         text += &format!("\nOther names: {}.\n", aliased.join("; "));
+    }
+    text += "
+## Generated workloads
+
+`destage trace synth WORKLOAD` writes one of these; `--part`, `--requests`, `--arrival`, `--gap`,
+`--writes` and `--seed` change it or make another (`destage trace synth --help` has the keys of a
+part). The same seed gives the same bytes on every machine.
+
+| workload | what it is | requests | arrival, mean gap | parts |
+|--|--|--|--|--|
+";
+    for p in PRESETS {
+        text += &format!(
+            "| `{}` | {} | {} | {}, {} | `{}` |\n",
+            p.name,
+            p.about,
+            p.requests,
+            p.arrival,
+            p.gap,
+            p.parts.join("`<br>`")
+        );
     }
     text
 }

@@ -1,53 +1,143 @@
-//! What a trace consists of.
+//! What a trace consists of: counting, in memory that grows with the footprint only.
 
+use super::report::Report;
+use destage_scheme::wrap::Lwrs;
 use destage_trace::TraceMeta;
-use destage_types::{Nanos, Op, RequestBatch};
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use destage_types::{Extent, Nanos, Op, RequestBatch, RequestRef, SECTOR_BYTES};
+use std::collections::BTreeMap;
 
 /// Sectors of a 4 KiB page, the unit of the footprint.
 const PAGE: u64 = 8;
-/// Pages in one chunk of a page set.
-const CHUNK: u64 = 1 << 15;
+/// Pages in one chunk of marks.
+const CHUNK: u64 = 1 << 12;
+/// Sectors above which a set of sequential writes is large, and writes that a set is remembered
+/// for (Prober, sections 3.1 and 4.2.1).
+const SSP: u64 = 256;
+const RIP: u64 = 3000;
+/// Classes of request sizes: up to 512 B, 1 KiB, 2 KiB, ... 2 TiB.
+const CLASSES: usize = 33;
 
-/// A set of pages: one bit each, in chunks that exist once touched.
+/// Accesses of a page, counted up to three: more are as frequent.
+const COUNT: u8 = 3;
+/// The page was written.
+const WRITTEN: u8 = 4;
+
+/// What is remembered of each page: a byte, in chunks that exist once touched.
 #[derive(Default)]
-struct PageSet {
-    chunks: BTreeMap<u64, Box<[u64]>>,
-    pages: u64,
+struct Pages {
+    chunks: BTreeMap<u64, Box<[u8]>>,
+    touched: u64,
+    written: u64,
+    /// Accessed three times and more, and those of them that were written.
+    frequent: u64,
+    frequent_written: u64,
+    accesses: u64,
+    write_accesses: u64,
+    updates: u64,
 }
 
-impl PageSet {
-    fn insert(&mut self, first: u64, end: u64) {
-        let mut page = first;
+impl Pages {
+    /// Counts an access to pages `first..end` and says whether one of them was written before.
+    fn access(&mut self, first: u64, end: u64, write: bool) -> bool {
+        let (mut page, mut any) = (first, false);
         while page < end {
             let number = page / CHUNK;
-            let words = (CHUNK / 64) as usize;
             let chunk = self.chunks.entry(number);
-            let chunk = chunk.or_insert_with(|| vec![0; words].into_boxed_slice());
+            let chunk = chunk.or_insert_with(|| vec![0; CHUNK as usize].into_boxed_slice());
             let stop = end.min((number + 1) * CHUNK);
-            for p in page..stop {
-                let (word, bit) = ((p % CHUNK / 64) as usize, 1u64 << (p % 64));
-                self.pages += u64::from(chunk[word] & bit == 0);
-                chunk[word] |= bit;
+            for mark in &mut chunk[(page % CHUNK) as usize..][..(stop - page) as usize] {
+                let (old, count) = (*mark, (*mark & COUNT) + 1);
+                let new = count.min(COUNT) | (old & WRITTEN) | if write { WRITTEN } else { 0 };
+                *mark = new;
+                let (update, written) = (old & WRITTEN != 0, new & WRITTEN != 0);
+                self.touched += u64::from(count == 1);
+                self.written += u64::from(written && !update);
+                self.frequent += u64::from(count == COUNT);
+                let was = old & COUNT == COUNT && update;
+                let is = new & COUNT == COUNT && written;
+                self.frequent_written += u64::from(is && !was);
+                self.updates += u64::from(write && update);
+                any |= update;
             }
             page = stop;
+        }
+        self.accesses += end - first;
+        self.write_accesses += if write { end - first } else { 0 };
+        any
+    }
+}
+
+/// Bytes of the requests of a kind.
+#[derive(Clone, Copy)]
+struct Sizes {
+    bytes: u64,
+    least: u64,
+    most: u64,
+    classes: [u64; CLASSES],
+}
+
+impl Default for Sizes {
+    fn default() -> Sizes {
+        Sizes {
+            bytes: 0,
+            least: 0,
+            most: 0,
+            classes: [0; CLASSES],
         }
     }
 }
 
+impl Sizes {
+    fn add(&mut self, bytes: u64, first: bool) {
+        self.bytes += bytes;
+        self.least = if first { bytes } else { self.least.min(bytes) };
+        self.most = self.most.max(bytes);
+        let sectors = bytes.div_ceil(SECTOR_BYTES);
+        let class = sectors.next_power_of_two().trailing_zeros() as usize;
+        self.classes[class.min(CLASSES - 1)] += 1;
+    }
+}
+
 /// Counts the requests of a trace.
-#[derive(Default)]
 pub struct Info {
     requests: [u64; 4],
-    bytes: [u64; 2],
-    touched: PageSet,
-    written: PageSet,
-    streams: BTreeSet<u32>,
+    sizes: [Sizes; 2],
+    pages: Pages,
+    update_requests: u64,
+    /// Where the last request of each stream ended.
+    ends: BTreeMap<u32, u64>,
+    sequential: u64,
+    sets: Lwrs,
+    large_bytes: u64,
+    first_sector: u64,
     end_sector: u64,
     last: Nanos,
     requests_with_prev: u64,
     atomic: u64,
+}
+
+impl Default for Info {
+    fn default() -> Info {
+        Info {
+            requests: [0; 4],
+            sizes: [Sizes::default(); 2],
+            pages: Pages::default(),
+            update_requests: 0,
+            ends: BTreeMap::new(),
+            sequential: 0,
+            sets: Lwrs::new(SSP, RIP),
+            large_bytes: 0,
+            first_sector: u64::MAX,
+            end_sector: 0,
+            last: Nanos::ZERO,
+            requests_with_prev: 0,
+            atomic: 0,
+        }
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 impl Info {
@@ -55,31 +145,60 @@ impl Info {
     pub fn add(&mut self, batch: &RequestBatch) {
         for request in batch.iter() {
             let head = request.head;
-            self.requests[head.op as usize] += 1;
+            let number = &mut self.requests[head.op as usize];
+            let first = *number == 0;
+            *number += 1;
             self.last = head.arrival;
-            self.streams.insert(head.stream);
             self.requests_with_prev += u64::from(!request.prev.is_empty());
             self.atomic += u64::from(head.atomic);
+            let end = self.ends.entry(head.stream).or_insert(u64::MAX);
             for extent in request.extents() {
+                self.first_sector = self.first_sector.min(extent.start_sector);
                 self.end_sector = self.end_sector.max(extent.end());
-                let pages = (extent.start_sector / PAGE, extent.end().div_ceil(PAGE));
-                if matches!(head.op, Op::Read | Op::Write) {
-                    self.bytes[usize::from(head.op == Op::Write)] +=
-                        u64::from(extent.sectors) * 512;
-                    self.touched.insert(pages.0, pages.1);
-                }
-                if head.op == Op::Write {
-                    self.written.insert(pages.0, pages.1);
-                }
             }
+            if matches!(head.op, Op::Read | Op::Write) {
+                self.sequential += u64::from(*end == head.start_sector);
+                *end = request.extents().last().map_or(u64::MAX, |e| e.end());
+                let write = head.op == Op::Write;
+                self.sizes[usize::from(write)].add(request.bytes(), first);
+                self.data(request, write);
+            }
+        }
+    }
+
+    fn data(&mut self, request: RequestRef<'_>, write: bool) {
+        let mut update = false;
+        if write {
+            self.sets.begin();
+        }
+        for extent in request.extents() {
+            let pages = (extent.start_sector / PAGE, extent.end().div_ceil(PAGE));
+            update |= self.pages.access(pages.0, pages.1, write);
+            if write {
+                self.large(extent);
+            }
+        }
+        self.update_requests += u64::from(write && update);
+    }
+
+    /// A set that becomes large brings along what it was made of (Prober, section 3.1).
+    fn large(&mut self, extent: Extent) {
+        let grown = self.sets.write(extent.start_sector, extent.end() - 1);
+        if grown.large {
+            let joined = grown.joined.iter().flatten();
+            let sectors: u64 = joined.map(|(first, last)| last - first + 1).sum();
+            self.large_bytes += (sectors + u64::from(extent.sectors)) * SECTOR_BYTES;
         }
     }
 
     /// The figures of the trace that `meta` describes.
     pub fn report(&self, meta: &TraceMeta) -> Report {
         let [reads, writes, trims, flushes] = self.requests;
-        let data = reads + writes;
-        let share = (data > 0).then(|| writes as f64 / data as f64);
+        let (pages, [read, write]) = (&self.pages, &self.sizes);
+        let some = |n: u64, sizes: &Sizes| (n > 0).then_some((sizes.least, sizes.most));
+        let classes = (0..CLASSES)
+            .map(|c| (SECTOR_BYTES << c, read.classes[c], write.classes[c]))
+            .filter(|c| c.1 + c.2 > 0);
         Report {
             trace: meta.name.clone(),
             format: meta.format,
@@ -90,15 +209,35 @@ impl Info {
             write_requests: writes,
             trim_requests: trims,
             flush_requests: flushes,
-            write_share: share,
-            read_bytes: self.bytes[0],
-            write_bytes: self.bytes[1],
-            footprint_pages: self.touched.pages,
-            written_pages: self.written.pages,
+            write_share: share(writes, reads + writes),
+            read_bytes: read.bytes,
+            write_bytes: write.bytes,
+            mean_read_bytes: share(read.bytes, reads),
+            mean_write_bytes: share(write.bytes, writes),
+            read_bytes_range: some(reads, read),
+            write_bytes_range: some(writes, write),
+            sizes: classes.collect(),
+            footprint_pages: pages.touched,
+            written_pages: pages.written,
+            page_accesses: pages.accesses,
+            reuse_share: share(pages.accesses - pages.touched, pages.accesses),
+            frequent_pages: pages.frequent,
+            frequent_share: share(pages.frequent, pages.touched),
+            frequent_written_share: share(pages.frequent_written, pages.frequent),
+            write_page_accesses: pages.write_accesses,
+            update_page_accesses: pages.updates,
+            update_share: share(pages.updates, pages.write_accesses),
+            update_request_share: share(self.update_requests, writes),
+            lwdata_bytes: self.large_bytes,
+            lwdata_share: share(self.large_bytes, write.bytes),
+            sequential_share: share(self.sequential, reads + writes),
             timed: meta.timed,
             span_ns: self.last.0,
-            end_byte: self.end_sector * 512,
-            streams: self.streams.len() as u64,
+            mean_gap_ns: share(self.last.0, meta.requests.saturating_sub(1)),
+            first_byte: self.first_sector.min(self.end_sector) * SECTOR_BYTES,
+            end_byte: self.end_sector * SECTOR_BYTES,
+            streams: self.ends.len() as u64,
+            volumes: meta.volumes.iter().map(Into::into).collect(),
             requests_with_prev: self.requests_with_prev,
             atomic_requests: self.atomic,
             arrival_corrections: meta.arrival_corrections,
@@ -108,116 +247,42 @@ impl Info {
     }
 }
 
-/// The figures of one trace. Bytes and pages are of reads and writes; pages have 4 KiB.
-#[derive(Serialize)]
-pub struct Report {
-    trace: String,
-    format: &'static str,
-    container: String,
-    sha256: Option<String>,
-    requests: u64,
-    read_requests: u64,
-    write_requests: u64,
-    trim_requests: u64,
-    flush_requests: u64,
-    write_share: Option<f64>,
-    read_bytes: u64,
-    write_bytes: u64,
-    footprint_pages: u64,
-    written_pages: u64,
-    timed: bool,
-    span_ns: u64,
-    end_byte: u64,
-    streams: u64,
-    requests_with_prev: u64,
-    atomic_requests: u64,
-    arrival_corrections: u64,
-    unaligned_requests: u64,
-    skipped_lines: u64,
-}
-
-/// `bytes` with a unit, beside the exact number.
-fn size(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{bytes} B"),
-        _ => format!("{value:.1} {} ({bytes} B)", units[unit]),
-    }
-}
-
-fn mean(bytes: u64, requests: u64) -> String {
-    match requests {
-        0 => "-".to_owned(),
-        n => format!("{:.2} KiB", bytes as f64 / n as f64 / 1024.0),
-    }
-}
-
-impl Report {
-    /// The figures for people.
-    pub fn text(&self) -> String {
-        let pages = |n: u64| format!("{n} pages of 4 KiB, {}", size(n * 4096));
-        let span = match self.timed {
-            true => format!("{:.3} s", self.span_ns as f64 / 1e9),
-            false => "no times in this format".to_owned(),
-        };
-        let share = self.write_share.map(|s| format!(" ({:.1} %)", 100.0 * s));
-        let mut rows = vec![
-            ("trace", self.trace.clone()),
-            ("format", format!("{}, {}", self.format, self.container)),
-            ("sha256", self.sha256.clone().unwrap_or_default()),
-            ("requests", self.requests.to_string()),
-            ("reads", self.read_requests.to_string()),
-            (
-                "writes",
-                format!("{}{}", self.write_requests, share.unwrap_or_default()),
-            ),
-            ("read", size(self.read_bytes)),
-            ("mean read", mean(self.read_bytes, self.read_requests)),
-            ("written", size(self.write_bytes)),
-            ("mean write", mean(self.write_bytes, self.write_requests)),
-            ("footprint", pages(self.footprint_pages)),
-            ("written part", pages(self.written_pages)),
-            ("span", span),
-            ("end address", size(self.end_byte)),
-            ("streams", self.streams.to_string()),
-        ];
-        let rare = [
-            ("trims", self.trim_requests),
-            ("flushes", self.flush_requests),
-            ("with old addresses", self.requests_with_prev),
-            ("atomic", self.atomic_requests),
-            ("times raised", self.arrival_corrections),
-            ("unaligned", self.unaligned_requests),
-            ("lines skipped", self.skipped_lines),
-        ];
-        rows.extend(
-            rare.iter()
-                .filter(|r| r.1 > 0)
-                .map(|r| (r.0, r.1.to_string())),
-        );
-        rows.iter()
-            .map(|(name, value)| format!("{name:<19}{value}\n"))
-            .collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_page_counts_once() {
-        let mut set = PageSet::default();
-        set.insert(0, 3);
-        set.insert(2, 4);
-        set.insert(CHUNK - 1, CHUNK + 1);
-        set.insert(u64::MAX / 4096, u64::MAX / 4096 + 1);
-        assert_eq!(set.pages, 7);
+    fn pages_are_counted_once_and_known_again() {
+        let mut pages = Pages::default();
+        assert!(!pages.access(0, 3, true));
+        assert!(pages.access(2, 4, false));
+        assert!(!pages.access(CHUNK - 1, CHUNK + 1, false));
+        pages.access(u64::MAX / 4096, u64::MAX / 4096 + 1, true);
+        assert_eq!((pages.touched, pages.written, pages.accesses), (7, 4, 8));
+        // Page 2 is frequent with its third access, page 3 is written after it was.
+        pages.access(2, 4, false);
+        assert_eq!((pages.frequent, pages.frequent_written), (1, 1));
+        pages.access(3, 4, false);
+        assert_eq!((pages.frequent, pages.frequent_written), (2, 1));
+        assert!(!pages.access(3, 4, true));
+        assert_eq!((pages.frequent_written, pages.updates), (2, 0));
+        assert!(pages.access(3, 4, true));
+        assert_eq!(
+            (pages.frequent_written, pages.updates, pages.write_accesses),
+            (2, 1, 6)
+        );
+    }
+
+    #[test]
+    fn sizes_fall_into_classes() {
+        let mut sizes = Sizes::default();
+        for (i, bytes) in [4096, 512, 4608, 8192].into_iter().enumerate() {
+            sizes.add(bytes, i == 0);
+        }
+        assert_eq!((sizes.bytes, sizes.least, sizes.most), (17_408, 512, 8_192));
+        assert_eq!(
+            (sizes.classes[0], sizes.classes[3], sizes.classes[4]),
+            (1, 1, 2)
+        );
     }
 }

@@ -3,6 +3,7 @@
 mod convert;
 mod import;
 mod info;
+mod report;
 mod synth;
 
 use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
@@ -11,7 +12,8 @@ use crate::output::print;
 use crate::terminal::{Progress, Warnings};
 use destage_trace::{LoadOptions, Source, load, open, split};
 use destage_types::RequestBatch;
-use info::{Info, Report};
+use info::Info;
+use report::Report;
 use std::path::{Path, PathBuf};
 
 use crate::run::trace_warnings;

@@ -1,0 +1,247 @@
+//! The figures of a trace, for people and as JSON.
+
+use destage_trace::Volume;
+use serde::Serialize;
+
+/// Volumes that the text names.
+const NAMED: usize = 10;
+
+/// One volume of a trace.
+#[derive(Serialize)]
+pub struct VolumeRow {
+    /// What the trace calls it.
+    name: String,
+    /// Its requests.
+    requests: u64,
+    /// Byte behind its highest address, as the trace has it.
+    end_byte: u64,
+    /// Where its byte 0 is on the device.
+    start_byte: u64,
+}
+
+impl From<&Volume> for VolumeRow {
+    fn from(volume: &Volume) -> VolumeRow {
+        VolumeRow {
+            name: volume.name.clone(),
+            requests: volume.requests,
+            end_byte: volume.end_sector * 512,
+            start_byte: volume.start_sector * 512,
+        }
+    }
+}
+
+/// The figures of one trace. Bytes and pages are of reads and writes; pages have 4 KiB. A share
+/// or mean without a denominator is null.
+#[derive(Serialize)]
+pub struct Report {
+    pub trace: String,
+    pub format: &'static str,
+    pub container: String,
+    pub sha256: Option<String>,
+    pub requests: u64,
+    pub read_requests: u64,
+    pub write_requests: u64,
+    pub trim_requests: u64,
+    pub flush_requests: u64,
+    pub write_share: Option<f64>,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+    pub mean_read_bytes: Option<f64>,
+    pub mean_write_bytes: Option<f64>,
+    /// The smallest and the largest request.
+    pub read_bytes_range: Option<(u64, u64)>,
+    pub write_bytes_range: Option<(u64, u64)>,
+    /// Requests by size: up to so many bytes and more than half of that; reads; writes.
+    pub sizes: Vec<(u64, u64, u64)>,
+    pub footprint_pages: u64,
+    pub written_pages: u64,
+    pub page_accesses: u64,
+    /// Page accesses to a page that was accessed before.
+    pub reuse_share: Option<f64>,
+    /// Pages accessed three times and more, and their share of all (Req-block, Table 2).
+    pub frequent_pages: u64,
+    pub frequent_share: Option<f64>,
+    /// The share of them that is written at all.
+    pub frequent_written_share: Option<f64>,
+    /// Pages written by requests, and those of them that had been written before (CAC, Table 2).
+    pub write_page_accesses: u64,
+    pub update_page_accesses: u64,
+    pub update_share: Option<f64>,
+    /// Share of the write requests that write such a page.
+    pub update_request_share: Option<f64>,
+    /// Bytes written in sequential sets of more than 128 KiB (Prober, Table 1).
+    pub lwdata_bytes: u64,
+    pub lwdata_share: Option<f64>,
+    /// Share of the requests that begin where the one before it of the same stream ended.
+    pub sequential_share: Option<f64>,
+    pub timed: bool,
+    pub span_ns: u64,
+    pub mean_gap_ns: Option<f64>,
+    pub first_byte: u64,
+    pub end_byte: u64,
+    pub streams: u64,
+    pub volumes: Vec<VolumeRow>,
+    pub requests_with_prev: u64,
+    pub atomic_requests: u64,
+    pub arrival_corrections: u64,
+    pub unaligned_requests: u64,
+    pub skipped_lines: u64,
+}
+
+/// `bytes` with a unit, beside the exact number.
+fn size(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} B"),
+        _ => format!("{value:.1} {} ({bytes} B)", units[unit]),
+    }
+}
+
+fn mean(bytes: Option<f64>, range: Option<(u64, u64)>) -> String {
+    match (bytes, range) {
+        (Some(mean), Some((least, most))) => {
+            format!(
+                "{:.2} KiB, from {} to {}",
+                mean / 1024.0,
+                size(least),
+                size(most)
+            )
+        }
+        _ => "-".to_owned(),
+    }
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |s| format!("{:.1} %", 100.0 * s))
+}
+
+impl Report {
+    /// The figures for people.
+    pub fn text(&self) -> String {
+        let pages = |n: u64| format!("{n} pages of 4 KiB, {}", size(n * 4096));
+        let span = match self.timed {
+            true => format!(
+                "{:.3} s, {:.1} us between two requests",
+                self.span_ns as f64 / 1e9,
+                self.mean_gap_ns.unwrap_or(0.0) / 1e3
+            ),
+            false => "no times in this format".to_owned(),
+        };
+        let share = self.write_share.map(|s| format!(" ({:.1} %)", 100.0 * s));
+        let mut rows = vec![
+            ("trace", self.trace.clone()),
+            ("format", format!("{}, {}", self.format, self.container)),
+            ("sha256", self.sha256.clone().unwrap_or_default()),
+            ("requests", self.requests.to_string()),
+            ("reads", self.read_requests.to_string()),
+            (
+                "writes",
+                format!("{}{}", self.write_requests, share.unwrap_or_default()),
+            ),
+            ("read", size(self.read_bytes)),
+            (
+                "mean read",
+                mean(self.mean_read_bytes, self.read_bytes_range),
+            ),
+            ("written", size(self.write_bytes)),
+            (
+                "mean write",
+                mean(self.mean_write_bytes, self.write_bytes_range),
+            ),
+            ("footprint", pages(self.footprint_pages)),
+            ("written part", pages(self.written_pages)),
+            (
+                "reuse",
+                format!(
+                    "{} of {} page accesses",
+                    percent(self.reuse_share),
+                    self.page_accesses
+                ),
+            ),
+            ("frequent", self.frequent()),
+            ("updates", self.updates()),
+            (
+                "LWdata",
+                format!("{} of the written bytes", percent(self.lwdata_share)),
+            ),
+            (
+                "sequential",
+                format!("{} of the requests", percent(self.sequential_share)),
+            ),
+            ("span", span),
+            ("first address", size(self.first_byte)),
+            ("end address", size(self.end_byte)),
+            ("streams", self.streams.to_string()),
+        ];
+        let rare = [
+            ("trims", self.trim_requests),
+            ("flushes", self.flush_requests),
+            ("with old addresses", self.requests_with_prev),
+            ("atomic", self.atomic_requests),
+            ("times raised", self.arrival_corrections),
+            ("unaligned", self.unaligned_requests),
+            ("lines skipped", self.skipped_lines),
+        ];
+        rows.extend(
+            rare.iter()
+                .filter(|r| r.1 > 0)
+                .map(|r| (r.0, r.1.to_string())),
+        );
+        let lines = rows
+            .iter()
+            .map(|(name, value)| format!("{name:<19}{value}\n"));
+        lines.collect::<String>() + &self.lists()
+    }
+
+    fn frequent(&self) -> String {
+        format!(
+            "{} pages accessed 3 times and more ({}), {} of them written",
+            self.frequent_pages,
+            percent(self.frequent_share),
+            percent(self.frequent_written_share)
+        )
+    }
+
+    fn updates(&self) -> String {
+        format!(
+            "{} of {} page writes, in {} of the write requests",
+            percent(self.update_share),
+            self.write_page_accesses,
+            percent(self.update_request_share)
+        )
+    }
+
+    /// Requests by size, and the volumes if there are several.
+    fn lists(&self) -> String {
+        let mut text = String::new();
+        for (i, (most, reads, writes)) in self.sizes.iter().enumerate() {
+            let name = if i == 0 { "sizes up to" } else { "" };
+            let most = destage_types::ByteSize(*most).to_string();
+            text += &format!("{name:<19}{most:<8}{reads} reads, {writes} writes\n");
+        }
+        if self.volumes.len() < 2 {
+            return text;
+        }
+        for (i, v) in self.volumes.iter().take(NAMED).enumerate() {
+            let name = if i == 0 { "volumes" } else { "" };
+            text += &format!(
+                "{name:<19}{}: {} requests, {} at {}\n",
+                v.name,
+                v.requests,
+                size(v.end_byte),
+                size(v.start_byte)
+            );
+        }
+        if self.volumes.len() > NAMED {
+            let more = self.volumes.len() - NAMED;
+            text += &format!("{:<19}and {more} more (--json lists them)\n", "");
+        }
+        text
+    }
+}
