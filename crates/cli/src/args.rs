@@ -1,10 +1,11 @@
 //! What can be said on the command line. Values are checked one by one here and against each
 //! other in `run::plan`; absent options stay absent, so that a setting knows its origin.
 
+use crate::run::parse_every;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use destage_scheme::ReadAlloc;
 use destage_sim::spec::TimeScale;
-use destage_sim::{ReadFill, Warmup};
+use destage_sim::{Every, ReadFill, Warmup};
 use destage_trace::ftrace::DeviceSpec;
 use destage_trace::synth::{Arrival, Part};
 use destage_trace::{BlkEvent, LoadOptions, TagSet, Volumes};
@@ -103,12 +104,22 @@ pub struct RunArgs {
     /// How results are written [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub format_out: Option<FormatOut>,
+    /// Write tables and charts of all runs as one HTML page that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     /// Write one JSON object per eviction; several runs need --out and give a file each
     #[arg(long, value_name = "FILE.jsonl")]
     pub log_evictions: Option<PathBuf>,
     /// Write arrival and completion of every request; needs a device, several runs need --out
     #[arg(long, value_name = "FILE.csv")]
     pub log_requests: Option<PathBuf>,
+    /// Write hit ratios, response times, flash traffic and what the cache holds per interval, as
+    /// CSV, or as Parquet if the name ends so; several runs need --out and give a file each
+    #[arg(long, value_name = "FILE.csv|FILE.parquet")]
+    pub series: Option<PathBuf>,
+    /// Length of an interval: requests, or simulated time such as 1s [default: 10000]
+    #[arg(long, value_name = "N|TIME", value_parser = parse_every, requires = "series")]
+    pub series_every: Option<Every>,
 }
 
 /// `--time-scale` with the text that was given.
@@ -290,6 +301,9 @@ pub struct DemoArgs {
     /// How results are written [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub format_out: Option<FormatOut>,
+    /// Write tables and charts as one HTML page that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
 }
 
 /// Options of `schemes`.

@@ -5,6 +5,7 @@ use crate::args::{DemoArgs, FormatOut};
 use crate::available;
 use crate::failure::Failure;
 use crate::output::{Output, Readings, print, table};
+use crate::report::Report;
 use crate::run::{Batch, LogFiles, Settings, execute};
 use destage_device::config::{DeviceConfig, EffectiveDevice};
 use destage_scheme::{Expr, ReadAlloc};
@@ -45,17 +46,29 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         jobs: args.jobs.resolve(),
         logs: &|_| LogFiles::default(),
     };
+    let report = args.report.as_deref();
+    let title = format!("destage demo, seed {seed}");
+    let mut report = report.map(|path| Report::open(path, &title)).transpose()?;
     match args.format_out.unwrap_or(FormatOut::Table) {
         FormatOut::Table => {
             let mut records = Vec::new();
             execute(&batch, &mut |record| {
+                if let Some(report) = &mut report {
+                    report.add(&record);
+                }
                 records.push(record);
                 Ok(())
             })?;
+            if let Some(report) = report {
+                report.finish()?;
+            }
             print(&text(&records, seed, &missing))
         }
         format => {
             let mut output = Output::open(format, None)?;
+            if let Some(report) = report {
+                output.report(report);
+            }
             execute(&batch, &mut |record| output.add(record))?;
             output.finish()
         }

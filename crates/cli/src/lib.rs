@@ -11,6 +11,7 @@ mod failure;
 mod mrc;
 mod output;
 mod presets;
+mod report;
 mod run;
 mod schemes;
 mod terminal;

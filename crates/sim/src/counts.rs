@@ -65,6 +65,16 @@ pub struct Counts {
     pub flash_reads_host: u64,
     /// Flash programs for the host: evictions, bypass, FLUSH, background write-back, padding.
     pub flash_writes_host: u64,
+    /// Flash reads that complete partial pages before they are programmed (D2, `rmw`).
+    pub flash_reads_rmw: u64,
+    /// Flash reads of pages that complete a block that is evicted (padding).
+    pub flash_reads_padding: u64,
+    /// Programs of host data past the cache: no cache, or an admission decision.
+    pub flash_writes_bypass: u64,
+    /// Programs of FLUSH.
+    pub flash_writes_flush: u64,
+    /// Programs of pages that are clean or not cached and complete a block that is evicted (padding).
+    pub flash_writes_padding: u64,
     /// Flash reads of garbage collection.
     pub flash_reads_gc: u64,
     /// Flash programs of garbage collection.
@@ -88,6 +98,17 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Flash reads of read misses.
+    pub fn flash_reads_miss(&self) -> u64 {
+        self.flash_reads_host - self.flash_reads_rmw - self.flash_reads_padding
+    }
+
+    /// Programs of dirty pages that were evicted.
+    pub fn flash_writes_evict(&self) -> u64 {
+        let others = self.flash_writes_bypass + self.flash_writes_flush;
+        self.flash_writes_host - others - self.flash_writes_padding - self.background_writes
+    }
+
     /// Sectors read and written.
     pub fn sectors(&self) -> u64 {
         self.read_sectors + self.write_sectors

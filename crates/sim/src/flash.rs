@@ -5,6 +5,7 @@
 
 use crate::engine::Completion;
 use crate::record::{Latencies, MeanNs};
+use crate::series::LatencySums;
 use destage_device::ftl::DeviceFull;
 use destage_scheme::{DeviceView, NoDevice};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
@@ -12,8 +13,10 @@ use destage_types::{ChannelId, Lpn, Nanos, Op};
 /// Why a page is programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// It was evicted (or is padding of an evicted block).
+    /// It was dirty and was evicted.
     Eviction,
+    /// It is clean or not cached, and completes an evicted block.
+    Padding,
     /// It is data of the request itself: no cache, or a bypass.
     Own,
     /// FLUSH.
@@ -102,6 +105,11 @@ pub trait Flash {
 
     /// Response times and what else only a device has, over the measured part.
     fn measures(&self) -> Option<DeviceMeasures> {
+        None
+    }
+
+    /// Response times of the measured part so far.
+    fn latency_sums(&self) -> Option<LatencySums> {
         None
     }
 

@@ -16,6 +16,7 @@ mod replay;
 pub mod run;
 pub mod runner;
 pub mod sample;
+pub mod series;
 pub mod spec;
 pub mod walk;
 
@@ -25,5 +26,6 @@ pub use observe::{Event, Observer};
 pub use record::ResultRecord;
 pub use run::{Hooks, execute};
 pub use runner::{Logs, Meter, Sweep};
+pub use series::{Every, Series, SeriesRow};
 pub use spec::{Replay, RunError, RunSpec, TimeScale, Warmup};
 pub use walk::{ReadFill, Walk, WalkOptions};

@@ -196,6 +196,8 @@ macro_rules! count_fields {
         #[allow(missing_docs)] // the fields are documented at `Counts`, one to one
         pub struct CountFields {
             $(pub $a: u64,)*
+            pub flash_reads_miss: u64,
+            pub flash_writes_evict: u64,
             pub sector_hits: u64,
             pub sectors: u64,
             pub read_hit_fraction_sum: f64,
@@ -209,6 +211,8 @@ macro_rules! count_fields {
             pub fn new(c: &Counts, arrival_corrections: u64, timed: bool) -> CountFields {
                 CountFields {
                     $($a: c.$a,)*
+                    flash_reads_miss: c.flash_reads_miss(),
+                    flash_writes_evict: c.flash_writes_evict(),
                     sector_hits: c.sector_hits(),
                     sectors: c.sectors(),
                     read_hit_fraction_sum: c.read_hit_fraction_sum,
@@ -228,6 +232,8 @@ count_fields! {
         write_request_hits read_request_hits_any write_request_hits_any read_sectors write_sectors
         read_sector_hits write_sector_hits evictions evicted_pages dirty_evictions flushed_pages
         bypassed_pages discarded_pages remaps flash_reads_host flash_writes_host
+        flash_reads_rmw flash_reads_padding flash_writes_bypass flash_writes_flush
+        flash_writes_padding
     }
     device {
         dirty_gc_evictions flash_reads_gc flash_writes_gc flash_writes_meta erases

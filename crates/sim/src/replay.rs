@@ -5,6 +5,7 @@ use crate::flash::Flash;
 use crate::log::RequestLog;
 use crate::observe::Observer;
 use crate::sample::{SAMPLE_EVERY, Samples};
+use crate::series::Series;
 use crate::spec::{Replay, RunError, RunSpec, TimeScale};
 use crate::walk::Walk;
 use destage_scheme::Scheme;
@@ -36,6 +37,7 @@ pub(crate) struct Followers<'a> {
     pub progress: Option<&'a AtomicU64>,
     pub observer: Option<Box<dyn Observer + Send>>,
     pub request_log: Option<Box<dyn Write + Send>>,
+    pub series: Option<Series>,
 }
 
 /// A run under way.
@@ -46,6 +48,9 @@ pub(crate) struct Session<'a, S, F> {
     pace: Pace,
     followers: Followers<'a>,
     log: Option<RequestLog<Box<dyn Write + Send>>>,
+    series: Option<Series>,
+    /// When the last request was issued.
+    issued: Nanos,
     /// Completions on their way to the log and to a closed loop.
     done: Vec<Completion>,
 }
@@ -101,6 +106,8 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             pace,
             followers,
             log: None,
+            series: None,
+            issued: Nanos::ZERO,
             done: Vec::new(),
         }
     }
@@ -110,6 +117,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         let (requests, warmup) = (self.workload.len(), self.extent.warmup);
         let end = requests * self.extent.passes;
         let mut samples = Samples::default();
+        let mut sample_at = warmup + SAMPLE_EVERY;
         let mut pass = self.workload.pass()?;
         let mut at = 0;
         if matches!(self.pace, Pace::Closed(_)) {
@@ -121,8 +129,10 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         while at < end {
             // The next point where something besides serving happens.
             let measured = at >= warmup;
-            let pause = if measured { at + SAMPLE_EVERY } else { warmup };
-            let next = pause.min((at / requests + 1) * requests).min(end);
+            let pause = if measured { sample_at } else { warmup };
+            let row = self.series.as_ref().and_then(Series::end_request);
+            let row = row.map_or(u64::MAX, |row| warmup + row);
+            let next = pause.min(row).min((at / requests + 1) * requests).min(end);
             if at > 0 && at % requests == 0 {
                 pass = self.workload.pass()?;
                 self.pace.next_pass(self.workload.span());
@@ -135,9 +145,18 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             if at == warmup {
                 self.start_measuring()?;
             } else if measured {
-                samples.take(self.walk.scheme(), at - warmup);
+                if at == sample_at || at == end {
+                    samples.take(self.walk.scheme(), at - warmup);
+                    sample_at = at + SAMPLE_EVERY;
+                }
+                if at == row || at == end {
+                    self.row(self.issued)?;
+                }
             }
             self.take_completions()?;
+        }
+        if let Some(series) = &mut self.series {
+            series.finish()?;
         }
         // What ends after the last arrival belongs to response times, not to the counters.
         let counts = self.walk.counts().clone();
@@ -159,6 +178,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
 
     fn start_measuring(&mut self) -> Result<(), RunError> {
         self.walk.reset_counts();
+        self.series = self.followers.series.take();
         if let Some(observer) = self.followers.observer.take() {
             self.walk.observe(observer);
         }
@@ -182,6 +202,9 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 self.walk.look_ahead(heads);
                 for head in heads {
                     let now = self.issue(head)?;
+                    if self.series.is_some() {
+                        self.end_intervals(now)?;
+                    }
                     let request = block.batch.with_sides(head);
                     self.walk.serve(request, at - passed, now);
                     if F::TIMED
@@ -195,6 +218,27 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                     at += 1;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// A request is issued at `now`: intervals of time that end before it give their row.
+    #[inline(never)]
+    fn end_intervals(&mut self, now: Nanos) -> Result<(), RunError> {
+        self.issued = now;
+        if let Some(series) = &mut self.series
+            && let Some(end) = series.ended(now)
+        {
+            // An end that is an arrival belongs to the interval behind it.
+            self.walk.advance(Nanos(end.0 - 1));
+            self.row(end)?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, now: Nanos) -> Result<(), RunError> {
+        if let Some(series) = &mut self.series {
+            series.row(&self.walk, now)?;
         }
         Ok(())
     }

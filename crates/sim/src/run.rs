@@ -8,6 +8,7 @@ use crate::observe::Observer;
 use crate::record::{CountFields, Ratios, Reading, ResultRecord, RunInfo, SCHEMA, TraceInfo};
 use crate::replay::{Extent, Followers, Session};
 use crate::sample::Samples;
+use crate::series::Series;
 use crate::spec::{RunError, RunSpec};
 use crate::walk::{ReadFill, Walk, WalkOptions};
 use destage_scheme::leaf::{Belady, Future, NextOf};
@@ -28,6 +29,8 @@ pub struct Hooks<'a> {
     pub observer: Option<Box<dyn Observer + Send>>,
     /// Completed requests of the measured part go there, in request order. Needs a device.
     pub request_log: Option<Box<dyn Write + Send>>,
+    /// Takes a row per interval of the measured part.
+    pub series: Option<Series>,
     /// Version of destage for the record.
     pub version: &'a str,
 }
@@ -155,6 +158,7 @@ impl Execution<'_> {
             progress: self.hooks.progress,
             observer: self.hooks.observer.take(),
             request_log: self.hooks.request_log.take(),
+            series: self.hooks.series.take(),
         };
         let session = Session::new(self.spec, self.workload, self.plan.extent, walk, followers);
         let done = session.run()?;

@@ -3,6 +3,7 @@
 use crate::observe::Observer;
 use crate::record::{ResultRecord, RunInfo};
 use crate::run::{Hooks, execute};
+use crate::series::Series;
 use crate::spec::{RunError, RunSpec};
 use destage_trace::Workload;
 use std::collections::BTreeMap;
@@ -39,6 +40,8 @@ pub struct Logs {
     pub observer: Option<Box<dyn Observer + Send>>,
     /// Completed requests go there.
     pub requests: Option<Box<dyn Write + Send>>,
+    /// Intervals of the measured part go there.
+    pub series: Option<Series>,
 }
 
 /// Makes the logs of run number `i`.
@@ -105,6 +108,7 @@ impl Sweep<'_> {
             progress: Some(self.progress),
             observer: logs.observer,
             request_log: logs.requests,
+            series: logs.series,
             version: self.version,
         });
         let mut result = None;

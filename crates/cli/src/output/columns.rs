@@ -186,8 +186,12 @@ fn write_column<'a, W: Write + Send>(
 /// Nested objects become columns with dotted names; lists, and what a scheme counts for itself,
 /// are JSON text.
 pub fn record_columns() -> Vec<Column> {
-    let schema: Value =
-        serde_json::from_str(&destage_sim::record::json_schema()).expect("a schema is plain JSON");
+    columns_of(&destage_sim::record::json_schema())
+}
+
+/// The columns of whatever `schema`, a JSON Schema, describes.
+pub fn columns_of(schema: &str) -> Vec<Column> {
+    let schema: Value = serde_json::from_str(schema).expect("a schema is plain JSON");
     let mut columns = Vec::new();
     collect("", &schema, &schema, &mut columns);
     columns

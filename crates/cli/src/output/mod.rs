@@ -9,6 +9,7 @@ pub use reading::Readings;
 
 use crate::args::FormatOut;
 use crate::failure::Failure;
+use crate::report::Report;
 use destage_sim::ResultRecord;
 use rows::{Form, Rows};
 use std::fs::File;
@@ -24,6 +25,7 @@ pub struct Output {
     table: Option<Vec<ResultRecord>>,
     stdout: Option<Rows<io::Stdout>>,
     file: Option<Rows<BufWriter<File>>>,
+    report: Option<Report>,
 }
 
 impl Output {
@@ -49,6 +51,7 @@ impl Output {
                 table: form.is_none().then(Vec::new),
                 stdout: rows.transpose().map_err(Failure::stdout)?,
                 file: None,
+                report: None,
             });
         };
         let form = form.unwrap_or(Form::Jsonl);
@@ -66,7 +69,13 @@ impl Output {
             table: Some(Vec::new()),
             stdout: None,
             file: Some(rows),
+            report: None,
         })
+    }
+
+    /// Writes a report, too.
+    pub fn report(&mut self, report: Report) {
+        self.report = Some(report);
     }
 
     /// Takes the next record.
@@ -79,6 +88,9 @@ impl Output {
         }
         if let Some(rows) = &mut self.file {
             rows.write(&record).map_err(unwritten)?;
+        }
+        if let Some(report) = &mut self.report {
+            report.add(&record);
         }
         if let Some(table) = &mut self.table {
             table.push(record);
@@ -96,6 +108,9 @@ impl Output {
         }
         if let Some(rows) = self.file {
             rows.finish().map_err(unwritten)?;
+        }
+        if let Some(report) = self.report {
+            report.finish()?;
         }
         match self.table {
             Some(records) if !records.is_empty() => print(&table::text(&records)),

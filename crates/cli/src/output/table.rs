@@ -88,7 +88,7 @@ pub fn cache(record: &ResultRecord) -> String {
 }
 
 /// Mean and 99th percentile of the response time, and write amplification.
-fn times(record: &ResultRecord) -> [String; 3] {
+pub fn times(record: &ResultRecord) -> [String; 3] {
     let ms = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |n| format!("{:.3}", n / 1e6));
     let all = record.latency_ns.as_ref().map(|l| &l.all);
     [

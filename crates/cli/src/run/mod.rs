@@ -2,18 +2,21 @@
 
 mod input;
 mod plan;
+mod series;
 mod settings;
 mod spec;
 mod sweep;
 
 pub use input::{load, trace_warnings};
 pub use plan::TRACE_MEMORY;
+pub use series::parse_every;
 pub use settings::{Settings, warmup_text};
 pub use sweep::{Batch, LogFiles, execute};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::report::Report;
 use crate::terminal::Warnings;
 use plan::Plan;
 
@@ -31,6 +34,9 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     input::preflight(&plan.traces, &plan.load)?;
     plan.create_logs()?;
     let mut output = Output::open(plan.format_out, plan.out.as_deref())?;
+    if let Some(path) = &plan.report {
+        output.report(Report::open(path, "destage run")?);
+    }
     let done = replay(&plan, &mut output, &mut warnings);
     // What was finished is shown even if a later trace failed.
     let shown = output.finish();

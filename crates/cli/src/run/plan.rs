@@ -7,7 +7,7 @@ use crate::available;
 use crate::failure::Failure;
 use destage_device::config::EffectiveDevice;
 use destage_scheme::Expr;
-use destage_sim::{RunError, RunSpec, Warmup};
+use destage_sim::{Every, RunError, RunSpec, Warmup};
 use destage_trace::{LoadOptions, format};
 use destage_types::ByteSize;
 use std::fs::File;
@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 
 /// Memory for the requests of a trace if nothing else is said.
 pub const TRACE_MEMORY: ByteSize = ByteSize(4 << 30);
+
+/// Interval of a time series if nothing else is said.
+const SERIES_EVERY: Every = Every::Requests(10_000);
 
 /// A checked command line.
 pub struct Plan {
@@ -38,10 +41,14 @@ pub struct Plan {
     pub format_out: FormatOut,
     /// Folder for results.
     pub out: Option<PathBuf>,
+    /// File for the report.
+    pub report: Option<PathBuf>,
     /// What should be said before the runs start.
     pub warnings: Vec<String>,
     evictions: Option<PathBuf>,
     requests: Option<PathBuf>,
+    series: Option<PathBuf>,
+    every: Every,
 }
 
 impl Plan {
@@ -91,9 +98,12 @@ impl Plan {
             jobs: args.jobs.resolve(),
             format_out: args.format_out.unwrap_or(FormatOut::Table),
             out: args.out,
+            report: args.report,
             warnings,
             evictions: args.log_evictions,
             requests: args.log_requests,
+            series: args.series,
+            every: args.series_every.unwrap_or(SERIES_EVERY),
         })
     }
 
@@ -110,6 +120,7 @@ impl Plan {
         let logs = [
             ("--log-evictions", &self.evictions),
             ("--log-requests", &self.requests),
+            ("--series", &self.series),
         ];
         for (option, path) in logs {
             let Some(path) = path.as_ref().filter(|_| self.single()) else {
@@ -138,6 +149,7 @@ impl Plan {
         LogFiles {
             evictions: place(&self.evictions, "jsonl"),
             requests: place(&self.requests, "csv"),
+            series: place(&self.series, "csv").map(|path| (path, self.every)),
         }
     }
 
@@ -178,7 +190,11 @@ fn log_faults(args: &RunArgs, several: bool) -> Vec<String> {
     let logs = [
         ("--log-evictions", &args.log_evictions),
         ("--log-requests", &args.log_requests),
+        ("--series", &args.series),
     ];
+    if args.report.as_deref() == Some(Path::new("-")) {
+        faults.push("--report needs a file: standard output is for results".to_owned());
+    }
     for (option, path) in logs {
         match path.as_deref() {
             Some(path) if path == Path::new("-") => {
@@ -192,8 +208,11 @@ fn log_faults(args: &RunArgs, several: bool) -> Vec<String> {
             _ => {}
         }
     }
-    if args.log_evictions.is_some() && args.log_evictions == args.log_requests {
-        faults.push("--log-evictions and --log-requests need a file each".to_owned());
+    for (i, (option, path)) in logs.iter().enumerate() {
+        let same = logs[..i]
+            .iter()
+            .find(|log| path.is_some() && log.1 == *path);
+        faults.extend(same.map(|log| format!("{} and {option} need a file each", log.0)));
     }
     faults
 }
@@ -205,7 +224,8 @@ fn overwritten(args: &RunArgs) -> Vec<String> {
         .out
         .iter()
         .flat_map(|dir| names.map(|name| dir.join(name)));
-    let logs = args.log_evictions.iter().chain(&args.log_requests).cloned();
+    let logs = args.log_evictions.iter().chain(&args.log_requests);
+    let logs = logs.chain(&args.series).chain(&args.report).cloned();
     let written: Vec<PathBuf> = results.chain(logs).collect();
     let hit = |trace: &&PathBuf| written.iter().any(|file| same_file(trace, file));
     let fault = |t: &PathBuf| {

@@ -1,12 +1,13 @@
 //! Executing the runs over one trace: threads, clocks, progress, memory, logs.
 
+use super::series;
 use crate::failure::Failure;
 use crate::terminal::{Progress, say};
 use cpu_time::ThreadTime;
 use destage_sim::log::EvictionLog;
 use destage_sim::record::RunInfo;
 use destage_sim::runner::Logs;
-use destage_sim::{Meter, Observer, ResultRecord, RunSpec, Sweep};
+use destage_sim::{Every, Meter, Observer, ResultRecord, RunSpec, Sweep};
 use destage_trace::{TraceError, Workload};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -34,6 +35,8 @@ pub struct LogFiles {
     pub evictions: Option<PathBuf>,
     /// One line per request.
     pub requests: Option<PathBuf>,
+    /// One row per interval.
+    pub series: Option<(PathBuf, Every)>,
 }
 
 /// Executes the runs and hands their records to `emit` in the order of the runs, each as soon as
@@ -70,6 +73,9 @@ pub fn execute(
             requests: files
                 .requests
                 .map(|path| Box::new(out(path)) as Box<dyn Write + Send>),
+            series: files
+                .series
+                .map(|(path, every)| series::to_file(every, path)),
         }
     };
     let mut failure = None;

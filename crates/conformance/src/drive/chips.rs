@@ -111,7 +111,8 @@ impl Flash for Chips {
         }
         self.journal.open().programs.push(program.lpn.0);
         let Some(queues) = self.queues else { return };
-        if program.cause == Cause::Eviction && queues.program > Nanos::ZERO {
+        if matches!(program.cause, Cause::Eviction | Cause::Padding) && queues.program > Nanos::ZERO
+        {
             let chip = self.layout.chip(program.lpn);
             let text = format!("@chip{} wait {}", chip.0, self.wait(chip).0);
             self.journal.open().annotate_eviction(&text);

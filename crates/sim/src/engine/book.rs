@@ -20,6 +20,8 @@ pub(super) enum Role {
     Own,
     /// A program the request caused.
     Caused,
+    /// A program of a page that was not dirty and completes a block the request evicts.
+    Padding,
     /// A program of FLUSH.
     Flush,
     /// A background write-back.
@@ -76,7 +78,10 @@ pub(super) struct OpRecord {
 impl OpRecord {
     /// Host data on its way to flash.
     pub fn is_program(&self) -> bool {
-        matches!(self.role, Role::Own | Role::Caused | Role::Flush)
+        matches!(
+            self.role,
+            Role::Own | Role::Caused | Role::Padding | Role::Flush
+        )
     }
 }
 
@@ -296,7 +301,7 @@ impl Book {
                 Counted::AtOnce
             }
             Role::Own => by_key(Counted::End, self.options.evict_wait),
-            Role::Caused => by_key(Counted::AtOnce, self.caused_wait()),
+            Role::Caused | Role::Padding => by_key(Counted::AtOnce, self.caused_wait()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Response times: mean, deviation and exact percentiles.
 
 use crate::record::{Latency, MeanNs};
+use crate::series::LatencySum;
 use destage_types::Nanos;
 
 /// Response times of one class of requests.
@@ -47,6 +48,14 @@ impl LatencyStats {
     /// Requests.
     pub fn count(&self) -> u64 {
         self.usual_count + self.others.len() as u64
+    }
+
+    /// Requests and the sum of their times.
+    pub fn total(&self) -> LatencySum {
+        LatencySum {
+            count: self.count(),
+            sum: self.sum,
+        }
     }
 
     /// The figures of the result record.

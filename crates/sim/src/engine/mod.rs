@@ -14,6 +14,7 @@ pub use book::{Completion, ProgramTimes};
 
 use crate::flash::{Cause, DeviceMeasures, Flash, Program};
 use crate::record::Latencies;
+use crate::series::LatencySums;
 use book::{Book, Role};
 use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder};
 use destage_device::ftl::{DeviceFull, PageMap, Place};
@@ -205,6 +206,7 @@ impl Flash for Engine {
         };
         let role = match program.cause {
             Cause::Eviction => Role::Caused,
+            Cause::Padding => Role::Padding,
             Cause::Own => Role::Own,
             Cause::Flush => Role::Flush,
         };
@@ -343,6 +345,11 @@ impl Flash for Engine {
             evict_turnaround: book.evict_turnaround.summary(),
             summary_programs: self.summary_programs,
         })
+    }
+
+    fn latency_sums(&self) -> Option<LatencySums> {
+        let book = &self.book;
+        Some([&book.all, &book.read, &book.write].map(|times| times.total()))
     }
 
     fn keep_completions(&mut self) {

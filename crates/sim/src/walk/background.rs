@@ -21,6 +21,8 @@ struct Flight {
     channel: ChannelId,
     stale: bool,
     after: After,
+    /// Is the read before it, if there is one, among the counters of the measured part?
+    read_counted: bool,
 }
 
 /// Write-backs that are queued or in flight.
@@ -149,6 +151,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         let read_first =
             self.options.rmw && !self.frames.is_full(slot) && self.flash.is_mapped(lpn);
         self.counts.flash_reads_host += u64::from(read_first);
+        self.counts.flash_reads_rmw += u64::from(read_first);
         self.report(lpn, at, WriteBackStep::Queued);
         let token = self.flash.queue_background(lpn, read_first, at);
         let flight = Flight {
@@ -157,6 +160,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             channel,
             stale: false,
             after,
+            read_counted: true,
         };
         if back.flights.len() <= token as usize {
             back.flights.resize(token as usize + 1, flight);
@@ -248,10 +252,29 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.background.as_ref().and_then(|back| back.token(slot))
     }
 
+    /// The counters start again from zero: a read that was queued before is none of them.
+    pub(super) fn forget_reads(&mut self) {
+        for flight in self
+            .background
+            .iter_mut()
+            .flat_map(|back| &mut back.flights)
+        {
+            flight.read_counted = false;
+        }
+    }
+
+    fn is_read_counted(&self, token: u32) -> bool {
+        let back = self.background.as_ref();
+        back.is_some_and(|back| back.flights[token as usize].read_counted)
+    }
+
     /// Takes a queued write-back back.
     fn cancel(&mut self, slot: Slot, token: u32, now: Nanos) {
         let read_cancelled = self.flash.cancel_background(token);
-        self.counts.flash_reads_host -= u64::from(read_cancelled);
+        if read_cancelled && self.is_read_counted(token) {
+            self.counts.flash_reads_host -= 1;
+            self.counts.flash_reads_rmw -= 1;
+        }
         self.counts.background_cancels += 1;
         self.detach(slot, token);
         if let Some(back) = &mut self.background {

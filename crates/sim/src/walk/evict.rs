@@ -108,8 +108,14 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             while let Some(absent) = pad.next_if(|&p| p < lpn) {
                 self.program_padding(absent, to);
             }
-            if (unit.whole || self.frames.is_dirty(slot)) && !inflight.contains(&lpn) {
-                self.program(lpn, self.frames.valid(slot), Cause::Eviction, to);
+            let dirty = self.frames.is_dirty(slot);
+            if (unit.whole || dirty) && !inflight.contains(&lpn) {
+                let cause = if dirty {
+                    Cause::Eviction
+                } else {
+                    Cause::Padding
+                };
+                self.program(lpn, self.frames.valid(slot), cause, to);
             }
         }
         for absent in pad {
@@ -122,10 +128,12 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     fn program_padding(&mut self, lpn: Lpn, unit: Option<u64>) {
         let read_first = self.flash.is_mapped(lpn);
         self.counts.flash_reads_host += u64::from(read_first);
+        self.counts.flash_reads_padding += u64::from(read_first);
         self.counts.flash_writes_host += 1;
+        self.counts.flash_writes_padding += 1;
         self.flash.program(Program {
             lpn,
-            cause: Cause::Eviction,
+            cause: Cause::Padding,
             unit,
             read_first,
         });

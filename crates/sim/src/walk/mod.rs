@@ -172,6 +172,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     /// The warm-up ends here: counters start again from zero, the state stays.
     pub fn reset_counts(&mut self) {
         self.counts = Counts::default();
+        self.forget_reads();
         self.evict_pages.clear();
         self.flash.start_measuring();
     }
@@ -399,7 +400,14 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         let partial = self.options.rmw && valid != self.frames.full_mask();
         let read_first = partial && self.flash.is_mapped(lpn);
         self.counts.flash_reads_host += u64::from(read_first);
+        self.counts.flash_reads_rmw += u64::from(read_first);
         self.counts.flash_writes_host += 1;
+        match cause {
+            Cause::Eviction => {}
+            Cause::Padding => self.counts.flash_writes_padding += 1,
+            Cause::Own => self.counts.flash_writes_bypass += 1,
+            Cause::Flush => self.counts.flash_writes_flush += 1,
+        }
         self.flash.program(Program {
             lpn,
             cause,

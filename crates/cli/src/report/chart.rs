@@ -1,0 +1,202 @@
+//! Charts of the report, as SVG text.
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, DefaultFormatting, KeyPointHint, ValueFormatter};
+use plotters::prelude::*;
+use plotters::style::RGBColor;
+use std::ops::Range;
+
+/// Width and height of a chart in pixels; the page scales it.
+const SIZE: (u32, u32) = (560, 340);
+
+/// Colours that are told apart in print and by most people with colour blindness; schemes beyond
+/// them start again with another mark.
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(230, 159, 0),
+    RGBColor(64, 64, 64),
+    RGBColor(148, 103, 189),
+];
+
+/// Colour of series number `i`.
+pub fn colour(i: usize) -> RGBColor {
+    COLOURS[i % COLOURS.len()]
+}
+
+/// A series of points: cache size in bytes and value.
+pub struct Line {
+    /// Number of the scheme, which gives the colour.
+    pub number: usize,
+    /// Points in ascending order of the cache size.
+    pub points: Vec<(u64, f64)>,
+}
+
+/// Text of a tick.
+pub type Tick<'a> = &'a dyn Fn(f64) -> String;
+
+/// A chart of `lines` over the cache size; with one size only, one bar per line. `None` without a
+/// point.
+pub fn over_cache_size(title: &str, lines: &[Line], tick: Tick<'_>) -> Option<String> {
+    let mut sizes: Vec<u64> = lines
+        .iter()
+        .flat_map(|l| l.points.iter().map(|p| p.0))
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let values = lines.iter().flat_map(|l| l.points.iter().map(|p| p.1));
+    let top = values.fold(0.0, f64::max) * 1.05;
+    let top = if top > 0.0 { top } else { 1.0 };
+    let mut svg = String::new();
+    let drawn = {
+        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        match sizes.len() {
+            0 => return None,
+            1 => bars(&area, title, lines, top, tick),
+            _ => curves(&area, title, (lines, &sizes), top, tick),
+        }
+        .and_then(|()| area.present())
+    };
+    // Drawing into a string has no way to fail.
+    drawn.is_ok().then_some(svg)
+}
+
+/// The horizontal axis: logarithms of the cache sizes, a tick at each.
+struct Sizes {
+    keys: Vec<f64>,
+    range: Range<f64>,
+}
+
+impl Ranged for Sizes {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let share = (value - self.range.start) / (self.range.end - self.range.start);
+        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
+    }
+
+    fn key_points<H: KeyPointHint>(&self, _: H) -> Vec<f64> {
+        self.keys.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
+
+fn context<'a, 'b, X>(
+    area: &'b Area<'a>,
+    title: &str,
+    x: X,
+    top: f64,
+) -> Result<
+    ChartContext<
+        'b,
+        SVGBackend<'a>,
+        Cartesian2d<X::CoordDescType, plotters::coord::types::RangedCoordf64>,
+    >,
+    DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>,
+>
+where
+    X: AsRangedCoord,
+{
+    ChartBuilder::on(area)
+        .caption(title, ("sans-serif", 17))
+        .margin(10)
+        .margin_right(24)
+        .x_label_area_size(42)
+        .y_label_area_size(64)
+        .build_cartesian_2d(x, 0.0..top)
+}
+
+fn curves<'a>(
+    area: &Area<'a>,
+    title: &str,
+    (lines, sizes): (&[Line], &[u64]),
+    top: f64,
+    tick: Tick<'_>,
+) -> Drawn<'a> {
+    let at = |size: u64| libm::log2(size as f64);
+    let (first, last) = (at(sizes[0]), at(sizes[sizes.len() - 1]));
+    let pad = (last - first) * 0.04;
+    let keys = sizes.iter().map(|&s| at(s)).collect();
+    let range = first - pad..last + pad;
+    let x = Sizes { keys, range };
+    let mut chart = context(area, title, x, top)?;
+    let size = |x: &f64| {
+        let near = sizes.iter().min_by(|a, b| {
+            let far = |s: u64| (at(s) - x).abs();
+            far(**a).total_cmp(&far(**b))
+        });
+        near.map_or_else(String::new, |s| destage_types::ByteSize(*s).to_string())
+    };
+    mesh(&mut chart, "cache size", tick, &size, sizes.len())?;
+    for line in lines {
+        let style = colour(line.number).stroke_width(2);
+        let points = || line.points.iter().map(|&(s, v)| (at(s), v));
+        chart.draw_series(LineSeries::new(points(), style))?;
+        let fill = colour(line.number).filled();
+        match line.number / COLOURS.len() {
+            0 => chart.draw_series(points().map(|p| Circle::new(p, 4, fill)))?,
+            1 => chart.draw_series(points().map(|p| TriangleMarker::new(p, 6, fill)))?,
+            _ => chart.draw_series(points().map(|p| Cross::new(p, 4, style)))?,
+        };
+    }
+    Ok(())
+}
+
+fn bars<'a>(area: &Area<'a>, title: &str, lines: &[Line], top: f64, tick: Tick<'_>) -> Drawn<'a> {
+    let mut chart = context(area, title, 0.0..lines.len() as f64, top)?;
+    mesh(
+        &mut chart,
+        "scheme, as in the legend",
+        tick,
+        &|_| String::new(),
+        0,
+    )?;
+    for (i, line) in lines.iter().enumerate() {
+        let fill = colour(line.number).filled();
+        let bar = |&(_, value): &(u64, f64)| {
+            Rectangle::new([(i as f64 + 0.15, 0.0), (i as f64 + 0.85, value)], fill)
+        };
+        chart.draw_series(line.points.iter().map(bar))?;
+    }
+    Ok(())
+}
+
+fn mesh<'a, X>(
+    chart: &mut ChartContext<
+        '_,
+        SVGBackend<'a>,
+        Cartesian2d<X, plotters::coord::types::RangedCoordf64>,
+    >,
+    below: &str,
+    tick: Tick<'_>,
+    size: &dyn Fn(&f64) -> String,
+    labels: usize,
+) -> Drawn<'a>
+where
+    X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(RGBColor(225, 225, 225))
+        .axis_style(RGBColor(90, 90, 90))
+        .label_style(("sans-serif", 13))
+        .axis_desc_style(("sans-serif", 14))
+        .x_desc(below)
+        .x_labels(labels)
+        .x_label_formatter(size)
+        .y_labels(6)
+        .y_label_formatter(&|y| tick(*y))
+        .draw()
+}

@@ -1,0 +1,200 @@
+//! Time series: what happened in each interval of the measured part, and what the cache holds at
+//! its end.
+
+use crate::counts::{Counts, ratio};
+use crate::flash::Flash;
+use crate::walk::Walk;
+use destage_scheme::Scheme;
+use destage_types::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io;
+
+/// Length of an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Every {
+    /// That many requests, at least 1.
+    Requests(u64),
+    /// That much simulated time, at least 1 ns. An interval without a request gives no row.
+    Time(Nanos),
+}
+
+/// One interval. Counters and ratios are those of the interval alone; the last one may be shorter.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema, PartialEq)]
+pub struct SeriesRow {
+    /// Measured requests up to the end of the interval.
+    pub request: u64,
+    /// Simulated time in ns: end of an interval of time, arrival of the last request of an interval
+    /// of requests.
+    pub time_ns: u64,
+    /// Requests of any kind.
+    pub requests: u64,
+    /// Pages read.
+    pub read_pages: u64,
+    /// Pages written.
+    pub write_pages: u64,
+    /// Hit pages / accessed pages (spec 90 section 1); null without an access.
+    pub page_hit_ratio: Option<f64>,
+    /// The same of reads.
+    pub read_page_hit_ratio: Option<f64>,
+    /// The same of writes.
+    pub write_page_hit_ratio: Option<f64>,
+    /// Evictions.
+    pub evictions: u64,
+    /// Pages removed by them.
+    pub evicted_pages: u64,
+    /// Flash reads for the host.
+    pub flash_reads_host: u64,
+    /// Flash programs for the host.
+    pub flash_writes_host: u64,
+    /// Mean response time in ns of the requests that were completed in the interval; null without
+    /// one, or without a device.
+    pub latency_mean_ns: Option<f64>,
+    /// The same of reads.
+    pub read_latency_mean_ns: Option<f64>,
+    /// The same of writes.
+    pub write_latency_mean_ns: Option<f64>,
+    /// Pages in the cache at the end of the interval.
+    pub cached_pages: u64,
+    /// Dirty ones among them.
+    pub dirty_pages: u64,
+    /// Metadata of the scheme in bytes at the end of the interval (spec 90 section 4).
+    pub meta_bytes: u64,
+    /// Req-block: pages in IRL at the end of the interval, null for other schemes.
+    pub irl: Option<u64>,
+    /// Req-block: pages in SRL.
+    pub srl: Option<u64>,
+    /// Req-block: pages in DRL.
+    pub drl: Option<u64>,
+}
+
+/// Number of completed requests and the sum of their response times in ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LatencySum {
+    /// Requests.
+    pub count: u64,
+    /// Sum in ns.
+    pub sum: u128,
+}
+
+impl LatencySum {
+    fn mean_since(self, before: LatencySum) -> Option<f64> {
+        let sum = self.sum - before.sum;
+        ratio(sum as f64, (self.count - before.count) as f64)
+    }
+}
+
+/// Response times so far: of all requests, of reads, of writes.
+pub type LatencySums = [LatencySum; 3];
+
+/// Takes the rows of one run; the last call is with `None`.
+pub type SeriesSink = Box<dyn FnMut(Option<&SeriesRow>) -> io::Result<()> + Send>;
+
+/// The time series of one run.
+pub struct Series {
+    every: Every,
+    sink: SeriesSink,
+    /// Measured requests, or time, at which the interval ends.
+    end: u64,
+    before: Counts,
+    latency: LatencySums,
+}
+
+impl Series {
+    /// A series of intervals of length `every`, whose rows go to `sink`.
+    pub fn new(every: Every, sink: SeriesSink) -> Series {
+        let end = match every {
+            Every::Requests(n) => n.max(1),
+            Every::Time(_) => 0,
+        };
+        Series {
+            every,
+            sink,
+            end,
+            before: Counts::default(),
+            latency: LatencySums::default(),
+        }
+    }
+
+    /// Measured requests after which the interval ends, if requests decide.
+    pub(crate) fn end_request(&self) -> Option<u64> {
+        matches!(self.every, Every::Requests(_)).then_some(self.end)
+    }
+
+    /// A request is issued at `now`: the end of the interval before it, if time decides and it is
+    /// over.
+    #[inline]
+    pub(crate) fn ended(&mut self, now: Nanos) -> Option<Nanos> {
+        let Every::Time(length) = self.every else {
+            return None;
+        };
+        if now.0 < self.end {
+            return None;
+        }
+        let (end, length) = (self.end, length.0.max(1));
+        self.end = (now.0 / length + 1).saturating_mul(length);
+        (end > 0).then_some(Nanos(end))
+    }
+
+    /// The interval ends at `now`; without a request it gives no row.
+    pub(crate) fn row<S: Scheme, F: Flash>(
+        &mut self,
+        walk: &Walk<S, F>,
+        now: Nanos,
+    ) -> io::Result<()> {
+        if let Every::Requests(n) = self.every {
+            self.end = walk.counts().requests + n.max(1);
+        }
+        if walk.counts().requests == self.before.requests {
+            return Ok(());
+        }
+        let row = self.measure(walk, now);
+        self.before = walk.counts().clone();
+        self.latency = walk.flash().latency_sums().unwrap_or_default();
+        (self.sink)(Some(&row))
+    }
+
+    /// The run is over.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        (self.sink)(None)
+    }
+
+    fn measure<S: Scheme, F: Flash>(&self, walk: &Walk<S, F>, now: Nanos) -> SeriesRow {
+        let (c, b) = (walk.counts(), &self.before);
+        let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
+        let sums = walk.flash().latency_sums();
+        let mean = |i: usize| sums.and_then(|s| s[i].mean_since(self.latency[i]));
+        let lists = walk.scheme().list_pages();
+        let (reads, writes) = (c.read_pages - b.read_pages, c.write_pages - b.write_pages);
+        SeriesRow {
+            request: c.requests,
+            time_ns: now.0,
+            requests: c.requests - b.requests,
+            read_pages: reads,
+            write_pages: writes,
+            page_hit_ratio: r(c.page_hits - b.page_hits, reads + writes),
+            read_page_hit_ratio: r(c.read_page_hits - b.read_page_hits, reads),
+            write_page_hit_ratio: r(c.write_page_hits - b.write_page_hits, writes),
+            evictions: c.evictions - b.evictions,
+            evicted_pages: c.evicted_pages - b.evicted_pages,
+            // A cancelled write-back takes a counted read back.
+            flash_reads_host: c.flash_reads_host.saturating_sub(b.flash_reads_host),
+            flash_writes_host: c.flash_writes_host - b.flash_writes_host,
+            latency_mean_ns: mean(0),
+            read_latency_mean_ns: mean(1),
+            write_latency_mean_ns: mean(2),
+            cached_pages: walk.frames().used() as u64,
+            dirty_pages: walk.frames().dirty_slots().count() as u64,
+            meta_bytes: walk.scheme().meta_bytes(),
+            irl: lists.map(|l| l[0]),
+            srl: lists.map(|l| l[1]),
+            drl: lists.map(|l| l[2]),
+        }
+    }
+}
+
+/// The JSON Schema of a row.
+pub fn row_schema() -> String {
+    let schema = schemars::schema_for!(SeriesRow);
+    serde_json::to_string(&schema).expect("a schema is plain JSON")
+}
