@@ -154,17 +154,13 @@ type Measure = fn(&ResultRecord) -> Option<f64>;
 
 fn charts(records: &[&ResultRecord], schemes: &[&str]) -> String {
     let percent: &dyn Fn(f64) -> String = &|v| format!("{:.0} %", 100.0 * v);
-    let ms: &dyn Fn(f64) -> String = &|v| match v {
-        v if v < 1e5 => format!("{:.3}", v / 1e6),
-        v if v < 1e7 => format!("{:.2}", v / 1e6),
-        v => format!("{:.0}", v / 1e6),
-    };
+    let ms: &dyn Fn(f64) -> String = &|v| short(v / 1e6);
     let count: &dyn Fn(f64) -> String = &|v| match v {
         v if v >= 1e6 => format!("{:.1} M", v / 1e6),
         v if v >= 1e4 => format!("{:.0} k", v / 1e3),
         v => format!("{v:.0}"),
     };
-    let ratio: &dyn Fn(f64) -> String = &|v| format!("{v:.2}");
+    let ratio: &dyn Fn(f64) -> String = &|v| short(v);
     let wanted: [(&str, Measure, chart::Tick<'_>); 6] = [
         ("page hit ratio", |r| r.ratios.page_hit_ratio, percent),
         ("mean response time in ms", |r| r.latency_ns?.all.mean, ms),
@@ -194,6 +190,12 @@ fn charts(records: &[&ResultRecord], schemes: &[&str]) -> String {
         }
     }
     text
+}
+
+/// A number with at most three decimals, and no zeros at its end.
+fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A scheme without a cache has the same value at every size.
@@ -300,6 +302,14 @@ mod tests {
     #[test]
     fn names_cannot_break_the_page() {
         assert_eq!(escaped("<b>&\"x\""), "&lt;b&gt;&amp;&quot;x&quot;");
+    }
+
+    #[test]
+    fn ticks_are_short() {
+        assert_eq!(
+            [0.0, 20.0, 2.5, 0.125].map(short),
+            ["0", "20", "2.5", "0.125"]
+        );
     }
 
     #[test]
