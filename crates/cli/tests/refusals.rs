@@ -123,19 +123,10 @@ fn caches_too_small() {
     let b = bench();
     refused(&b, "run t.csv --cache 0B", &["--cache 0B", "at least one"]);
     refused(&b, "run t.csv --cache 4095B", &["--cache", "holds no page"]);
-    for scheme in ["lirs", "arc"] {
-        let done = b.destage(&["run", "t.csv", "--scheme", scheme, "--cache", "4k"]);
-        // A scheme that needs more says so; one that does not runs.
-        assert!(
-            done.code == 0 || done.code == 2 && done.stderr.contains(scheme),
-            "{scheme}: {}",
-            done.stderr
-        );
-    }
     refused(
         &b,
         "run t.csv --scheme lirs --cache 4k",
-        &["lirs", "at least", "2"],
+        &["lirs", "X9 LIMIT", "capacity 1 below minimum 3"],
     );
 }
 
@@ -147,7 +138,6 @@ fn refused_compositions() {
         ("prober(cac(lru))", "X1 ROLE_ORDER"),
         ("gcar(none)", "X4 NO_CACHE"),
         ("gcar(belady)", "X"),
-        ("cac", "X"),
         ("cac(cac(lru))", "X"),
     ] {
         refused(&b, &format!("run t.csv --scheme {expr}"), &[rule]);
@@ -204,7 +194,7 @@ fn places_that_cannot_be_written() {
 #[test]
 fn addresses_beyond_the_device() {
     let b = bench();
-    b.file("far.csv", csv("W0 W99999999999"));
+    b.file("far.csv", csv("W0 W199999999"));
     refused(
         &b,
         "run far.csv --device ecr-64g",
@@ -235,11 +225,6 @@ fn settings_that_exclude_each_other() {
         &b,
         "run t.csv --device ecr-64g --cache 65GiB",
         &["--cache 65GiB", "larger than device ecr-64g"],
-    );
-    refused(
-        &b,
-        "run t.csv --device ecr-64g --set allocation=dynamic --scheme ecr",
-        &["X7"],
     );
 }
 

@@ -2,6 +2,7 @@
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, DefaultFormatting, KeyPointHint, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::RGBColor;
 use std::ops::Range;
@@ -89,21 +90,16 @@ impl Ranged for Sizes {
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
+type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+type Drawn<'a> = Result<(), Fault<'a>>;
+type Chart<'a, 'b, X> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<X, RangedCoordf64>>;
 
 fn context<'a, 'b, X>(
     area: &'b Area<'a>,
     title: &str,
     x: X,
     top: f64,
-) -> Result<
-    ChartContext<
-        'b,
-        SVGBackend<'a>,
-        Cartesian2d<X::CoordDescType, plotters::coord::types::RangedCoordf64>,
-    >,
-    DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>,
->
+) -> Result<Chart<'a, 'b, X::CoordDescType>, Fault<'a>>
 where
     X: AsRangedCoord,
 {
@@ -172,11 +168,7 @@ fn bars<'a>(area: &Area<'a>, title: &str, lines: &[Line], top: f64, tick: Tick<'
 }
 
 fn mesh<'a, X>(
-    chart: &mut ChartContext<
-        '_,
-        SVGBackend<'a>,
-        Cartesian2d<X, plotters::coord::types::RangedCoordf64>,
-    >,
+    chart: &mut Chart<'a, '_, X>,
     below: &str,
     tick: Tick<'_>,
     size: &dyn Fn(&f64) -> String,
