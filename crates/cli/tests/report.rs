@@ -63,7 +63,9 @@ fn a_report_without_a_device_has_no_times() {
     let bench = Bench::new();
     bench.file("t.csv", mixed(300));
     bench
-        .destage(&args("run t.csv --cache 64k --format-out jsonl --report r.html"))
+        .destage(&args(
+            "run t.csv --cache 64k --format-out jsonl --report r.html",
+        ))
         .ok();
     let page = bench.read("r.html");
     assert_self_contained(&page);

@@ -263,7 +263,7 @@ impl SlowDevice {
             (Cause::Flush, _) => EvictWait::ProgramDone,
             (Cause::Own, EvictWait::Issue) => EvictWait::ProgramDone,
             (Cause::Own, rule) => rule,
-            (Cause::Eviction, rule) => match self.config.evict_wait_read {
+            (Cause::Eviction | Cause::Padding, rule) => match self.config.evict_wait_read {
                 EvictWaitRead::Issue if reading => EvictWait::Issue,
                 _ => rule,
             },

@@ -10,8 +10,10 @@ use super::device::SlowDevice;
 /// Why a page is programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// It was evicted.
+    /// It was dirty and was evicted.
     Eviction,
+    /// It was not dirty and completes an evicted block.
+    Padding,
     /// It is data of the request itself.
     Own,
     /// FLUSH.

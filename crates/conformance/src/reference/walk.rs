@@ -317,7 +317,11 @@ impl SlowCache {
                 self.pad(lpn, place);
                 continue;
             }
-            if let Some(wait) = self.program(lpn, valid, Cause::Eviction, place) {
+            let cause = match flush.contains(&lpn) {
+                true => Cause::Eviction,
+                false => Cause::Padding,
+            };
+            if let Some(wait) = self.program(lpn, valid, cause, place) {
                 waits += &format!("@chip{} wait {wait}", self.store.chip(lpn));
             }
         }
@@ -373,7 +377,7 @@ impl SlowCache {
         self.row.programs.push(lpn);
         self.store.flash.write(&Write {
             lpn,
-            cause: Cause::Eviction,
+            cause: Cause::Padding,
             unit,
             read_first,
         });
