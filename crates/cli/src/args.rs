@@ -7,6 +7,7 @@ use destage_scheme::ReadAlloc;
 use destage_sim::spec::TimeScale;
 use destage_sim::{Every, ReadFill, Warmup};
 use destage_trace::ftrace::DeviceSpec;
+use destage_trace::host_fs::HostFs;
 use destage_trace::synth::{Arrival, Part};
 use destage_trace::{BlkEvent, LoadOptions, TagSet, Volumes};
 use destage_types::{ByteSize, Nanos, PageSize, Picos};
@@ -49,6 +50,11 @@ pub struct RunArgs {
     pub traces: Vec<PathBuf>,
     #[command(flatten)]
     pub input: InputArgs,
+    /// File system between the trace and the device: `inplace`, `lfs(KEY=VALUE,...)` or
+    /// `f2fs(...)`, which is `lfs` with the rules of F2FS; repeatable [default: none, the trace is
+    /// what the device gets]
+    #[arg(long = "host-fs", value_name = "FS", value_parser = host_fs)]
+    pub host_fs: Vec<HostFsArg>,
     /// Cache scheme, such as `lru` or `cac(prober(lirs))`; repeatable [default: lru]
     #[arg(long = "scheme", value_name = "EXPR")]
     pub schemes: Vec<String>,
@@ -120,6 +126,21 @@ pub struct RunArgs {
     /// Length of an interval: requests, or simulated time such as 1s [default: 10000]
     #[arg(long, value_name = "N|TIME", value_parser = parse_every, requires = "series")]
     pub series_every: Option<Every>,
+}
+
+/// A file system with the text that was given.
+#[derive(Clone, Debug)]
+pub struct HostFsArg {
+    /// The file system.
+    pub fs: HostFs,
+    /// As given.
+    pub text: String,
+}
+
+fn host_fs(text: &str) -> Result<HostFsArg, String> {
+    let fs = text.parse()?;
+    let text = text.to_owned();
+    Ok(HostFsArg { fs, text })
 }
 
 /// `--time-scale` with the text that was given.

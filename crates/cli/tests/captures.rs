@@ -150,3 +150,92 @@ fn text_that_is_no_capture_is_refused() {
     let lost = bench.destage(&["trace", "import-ftrace", "lost.ftrace"]);
     lost.fails(2, &["the kernel lost 7 events", "--allow-lost"]);
 }
+
+/// The trace behind the captures through a modelled file system.
+fn modelled(fs: &str, extra: &[&str]) -> Option<Done> {
+    let dir = capture("ext4-prxy-fdatasync.csv.zst")?;
+    let trace = dir.parent()?.parent()?.join("msr-prxy_0-first20k.csv.zst");
+    let mut args = vec!["run", trace.to_str().unwrap(), "--host-fs", fs];
+    args.extend(["--cache", "16MiB", "--format-out", "jsonl"]);
+    args.extend(SCHEMES.iter().flat_map(|scheme| ["--scheme", scheme]));
+    args.extend(extra);
+    Some(Bench::new().destage(&args).ok())
+}
+
+#[test]
+fn a_modelled_file_system_shows_what_the_captures_show() {
+    let Some(lfs) = modelled("lfs(volume=2GiB)", &[]) else {
+        return;
+    };
+    assert_eq!(write_hits(&lfs), ["0.0", "93.4", "0.0", "93.4"]);
+    let record = &lfs.records()[0];
+    assert_eq!(
+        record["trace"]["name"],
+        "msr-prxy_0-first20k+lfs(volume=2GiB)"
+    );
+    let config = record["config"].as_array().unwrap();
+    let fs = config.iter().find(|s| s["key"] == "host_fs").unwrap();
+    assert_eq!(fs["value"], "lfs(blocks=524288)");
+    let data = ["--tags", "data", "--device", "cac-128g"];
+    let f2fs = modelled("f2fs", &data).expect("seen above");
+    assert_eq!(write_hits(&f2fs), ["0.0", "93.4", "0.0", "93.4"]);
+    let default = modelled("f2fs(ipu-policy=force)", &data).expect("seen above");
+    assert_eq!(write_hits(&default), ["93.4"; 4]);
+    assert_eq!(
+        write_hits(&modelled("inplace", &[]).expect("seen above")),
+        ["93.4"; 4]
+    );
+}
+
+#[test]
+fn cleaning_is_counted_apart() {
+    let Some(done) = modelled("lfs(volume=20MiB)", &["--device", "cac-128g"]) else {
+        return;
+    };
+    let count = |r: &serde_json::Value, key: &str| r["counts"][key].as_u64().unwrap();
+    for r in done.records() {
+        assert_eq!(
+            count(&r, "requests"),
+            20_000,
+            "cleaning is no request of the host"
+        );
+        let [all, reads, writes, units] = [
+            "lfs_clean_requests",
+            "lfs_clean_read_blocks",
+            "lfs_clean_write_blocks",
+            "lfs_segments_cleaned",
+        ]
+        .map(|key| count(&r, key));
+        assert!(units > 0 && all == 2 * units && reads == writes && reads > 0);
+        assert_eq!(r["counts"]["lfs_inplace_writes"], 0);
+    }
+    assert!(done.stderr.is_empty() || !done.stderr.contains("may still be cached"));
+    let plain = modelled("inplace", &[]).expect("seen above");
+    assert!(
+        plain.records()[0]["counts"]
+            .get("lfs_clean_requests")
+            .is_none()
+    );
+    let small = modelled("lfs", &[]).expect("seen above");
+    assert!(
+        small
+            .stderr
+            .contains("may still be cached; say volume=SIZE"),
+        "{}",
+        small.stderr
+    );
+}
+
+#[test]
+fn host_file_systems_that_cannot_be_are_refused() {
+    let bench = Bench::new();
+    bench.file("t.csv", common::csv("W1 W2 W3 W1"));
+    let run = |fs: &str| bench.destage(&["run", "t.csv", "--host-fs", fs]);
+    run("ext4").fails(
+        2,
+        &["no host file system `ext4`; known: inplace, lfs, f2fs"],
+    );
+    run("lfs(fil=1)").fails(2, &["no option `fil`; did you mean `fill`?"]);
+    run("lfs(segment=2,blocks=2)").fails(2, &["t: --host-fs", "smaller than what the trace"]);
+    run("lfs(segment=8,blocks=80,fill=0.9)").fails(2, &["more than cleaning can serve"]);
+}

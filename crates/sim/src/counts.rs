@@ -93,6 +93,16 @@ pub struct Counts {
     pub inflight_evictions: u64,
     /// Reads of pages that flash does not hold.
     pub unmapped_reads: u64,
+    /// Requests of a modelled file system's cleaning; in no other count of requests.
+    pub lfs_clean_requests: u64,
+    /// Blocks that cleaning read.
+    pub lfs_clean_read_blocks: u64,
+    /// Blocks that cleaning wrote.
+    pub lfs_clean_write_blocks: u64,
+    /// Segments (sections, if they are larger) that were cleaned.
+    pub lfs_segments_cleaned: u64,
+    /// Blocks that a modelled file system updated where they are.
+    pub lfs_inplace_writes: u64,
     /// Requests that crossed the end of the device and were wrapped.
     pub wrapped_requests: u64,
 }

@@ -80,6 +80,11 @@ pub trait Flash {
     /// The measured part begins with the next request.
     fn start_measuring(&mut self);
 
+    /// Do times of the following requests count? Returns whether those before did.
+    fn measure(&mut self, _on: bool) -> bool {
+        false
+    }
+
     /// Is `channel` idle: no host or GC operation queued or in service, and its bus free?
     fn is_idle(&self, channel: ChannelId) -> bool;
 

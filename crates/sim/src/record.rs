@@ -190,7 +190,7 @@ pub struct RunInfo {
 }
 
 macro_rules! count_fields {
-    (always { $($a:ident)* } device { $($d:ident)* }) => {
+    (always { $($a:ident)* } device { $($d:ident)* } host_fs { $($l:ident)* }) => {
         /// Counters; those that need a device are absent without one.
         #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
         #[allow(missing_docs)] // the fields are documented at `Counts`, one to one
@@ -204,11 +204,18 @@ macro_rules! count_fields {
             pub write_hit_fraction_sum: f64,
             pub arrival_corrections: u64,
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $d: Option<u64>,)*
+            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $l: Option<u64>,)*
         }
 
         impl CountFields {
-            /// The counters of a run; `timed` adds those that need a device.
-            pub fn new(c: &Counts, arrival_corrections: u64, timed: bool) -> CountFields {
+            /// The counters of a run; `timed` adds those that need a device, `modelled` those of a
+            /// host file system's model.
+            pub fn new(
+                c: &Counts,
+                arrival_corrections: u64,
+                timed: bool,
+                modelled: bool,
+            ) -> CountFields {
                 CountFields {
                     $($a: c.$a,)*
                     flash_reads_miss: c.flash_reads_miss(),
@@ -219,6 +226,7 @@ macro_rules! count_fields {
                     write_hit_fraction_sum: c.write_hit_fraction_sum,
                     arrival_corrections,
                     $($d: timed.then_some(c.$d),)*
+                    $($l: modelled.then_some(c.$l),)*
                 }
             }
         }
@@ -239,6 +247,10 @@ count_fields! {
         dirty_gc_evictions flash_reads_gc flash_writes_gc flash_writes_meta erases
         background_writes background_cancels background_stale inflight_evictions unmapped_reads
         wrapped_requests
+    }
+    host_fs {
+        lfs_clean_requests lfs_clean_read_blocks lfs_clean_write_blocks lfs_segments_cleaned
+        lfs_inplace_writes
     }
 }
 

@@ -194,6 +194,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     fn serve(&mut self, pass: &mut Pass<'_>, from: u64, to: u64) -> Result<(), RunError> {
         let requests = self.workload.len();
         let passed = from - from % requests;
+        let modelled = self.workload.cleaning_is_apart();
         let mut at = from;
         while at < to {
             let block = pass.next(to - at)?;
@@ -206,7 +207,10 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                         self.end_intervals(now)?;
                     }
                     let request = block.batch.with_sides(head);
-                    self.walk.serve(request, at - passed, now);
+                    match modelled {
+                        true => self.walk.serve_modelled(request, at - passed, now),
+                        false => self.walk.serve(request, at - passed, now),
+                    }
                     if F::TIMED
                         && let Some(full) = self.walk.flash().fault()
                     {

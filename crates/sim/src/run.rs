@@ -212,7 +212,12 @@ impl Execution<'_> {
                     false => "counted".to_owned(),
                 }),
             },
-            counts: CountFields::new(c, self.workload.meta.arrival_corrections, F::TIMED),
+            counts: CountFields::new(
+                c,
+                self.workload.meta.arrival_corrections,
+                F::TIMED,
+                self.workload.cleaning_is_apart(),
+            ),
             ratios: Ratios::new(c, meta_ratio, F::TIMED),
             latency_ns: measures.map(|m| m.latency),
             evict_wait_ns: measures.map(|m| m.evict_wait),

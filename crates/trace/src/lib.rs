@@ -29,6 +29,7 @@ pub mod ftrace;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod hash;
+pub mod host_fs;
 mod input;
 mod line;
 mod load;

@@ -41,6 +41,14 @@ impl<'a> Workload<'a> {
         }
     }
 
+    /// Is the cleaning of a modelled file system counted apart?
+    pub fn cleaning_is_apart(&self) -> bool {
+        match self.requests {
+            Requests::Memory(batch) => batch.cleaning_is_apart(),
+            Requests::Spooled(_) => false,
+        }
+    }
+
     /// Is there no request?
     pub fn is_empty(&self) -> bool {
         self.len() == 0

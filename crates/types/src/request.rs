@@ -107,6 +107,7 @@ pub struct RequestBatch {
     sides: Vec<Side>,
     extents: Vec<Extent>,
     prev: Vec<u64>,
+    cleaning_apart: bool,
 }
 
 /// One request of a [`RequestBatch`] together with its side-table rows.
@@ -274,6 +275,17 @@ impl RequestBatch {
     /// Keeps the first `len` requests. Side-table rows of the others stay allocated.
     pub fn truncate(&mut self, len: usize) {
         self.requests.truncate(len);
+    }
+
+    /// Requests tagged [`Tag::Gc`] are the cleaning of a modelled file system: they are served, but
+    /// counted apart from those of the host.
+    pub fn count_cleaning_apart(&mut self) {
+        self.cleaning_apart = true;
+    }
+
+    /// Is the cleaning of a modelled file system counted apart?
+    pub fn cleaning_is_apart(&self) -> bool {
+        self.cleaning_apart
     }
 
     /// Does any request name an old address?

@@ -1,10 +1,15 @@
 //! Reading traces: checks before the first run, progress, and warnings about what was read.
 
+use super::plan::Plan;
+use super::settings::COMMAND_LINE;
+use crate::args::HostFsArg;
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
 use destage_sim::RunSpec;
+use destage_sim::record::Setting;
+use destage_trace::host_fs::{self, HostFs, HostFsError};
 use destage_trace::{
-    LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload, load_bounded, open,
+    LoadOptions, Pairs, Source, Stored, Trace, TraceError, TraceMeta, Workload, load_bounded, open,
 };
 use destage_types::{ByteSize, SECTOR_BYTES};
 use std::path::{Path, PathBuf};
@@ -180,5 +185,70 @@ pub fn pairs_warning(
              scheme; import a capture that has them (destage trace import-ftrace), or let a model \
              of a log-structured file system make them (--host-fs lfs)"
         )),
+    })
+}
+
+/// The trace as the file system sends it to the device, and the runs over that.
+///
+/// # Errors
+/// The file system cannot be modelled over the trace, or nothing of the kinds chosen is left.
+pub fn through(
+    trace: Workload<'_>,
+    fs: &HostFsArg,
+    plan: &Plan,
+) -> Result<(Trace, Vec<RunSpec>), Failure> {
+    let name = &trace.meta.name;
+    let mut modelled = host_fs::apply(trace, &fs.fs).map_err(|error| {
+        let text = format!("{name}: --host-fs {}: {error}", fs.text);
+        match error {
+            HostFsError::Full { .. } => Failure::Run(text),
+            _ => Failure::usage(text),
+        }
+    })?;
+    modelled.meta.name = format!("{name}+{}", fs.text);
+    if let Some(tags) = plan.tags.filter(|_| fs.fs != HostFs::InPlace) {
+        modelled.requests = tags.choose(&modelled.requests);
+        modelled.meta.requests = modelled.requests.len() as u64;
+        if modelled.requests.is_empty() {
+            let text = format!(
+                "{name}: --host-fs {}: no request is of the kinds {tags}",
+                fs.text
+            );
+            return Err(Failure::usage(text));
+        }
+    }
+    let runs = plan.runs.iter().map(|run| {
+        let mut run = run.clone();
+        run.settings.push(Setting {
+            key: "host_fs".to_owned(),
+            value: fs.fs.to_string(),
+            origin: COMMAND_LINE.to_owned(),
+        });
+        run
+    });
+    Ok((modelled, runs.collect()))
+}
+
+/// Warns if a log-structured volume is so small against a cache that the log comes round to
+/// addresses that are still cached: they hit without `cac`, which a large volume does not show.
+pub fn reuse_warning(trace: &Trace, fs: &HostFsArg, runs: &[RunSpec]) -> Option<String> {
+    let HostFs::Lfs(config) = &fs.fs else {
+        return None;
+    };
+    let end = trace
+        .requests
+        .iter()
+        .flat_map(|r| r.extents())
+        .map(|e| e.end())
+        .max()?;
+    let (volume, cache) = (end * 512, runs.iter().map(|run| run.cache.0).max()?);
+    (config.blocks.is_none() && volume < 8 * cache).then(|| {
+        format!(
+            "{}: the volume of the model ends at {} KiB, against a cache of {} KiB: addresses that \
+             the log uses again may still be cached; say volume=SIZE",
+            trace.meta.name,
+            volume >> 10,
+            cache >> 10
+        )
     })
 }

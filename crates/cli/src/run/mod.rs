@@ -18,6 +18,8 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::Report;
 use crate::terminal::Warnings;
+use destage_sim::RunSpec;
+use destage_trace::Workload;
 use plan::Plan;
 
 /// Does what `args` say.
@@ -52,27 +54,49 @@ fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(
             false => vec![stored],
         };
         for mut trace in traces {
-            let name = trace.meta().name.clone();
-            if let Err(error) = plan.warmup.resolve(trace.workload().len()) {
-                return Err(Failure::usage(format!("{name}: {error}")));
-            }
-            if let Some(warning) = input::pairs_warning(trace.workload(), &plan.runs)? {
-                warnings.warn(warning);
-            }
             if plan.fit
                 && let Some(run) = plan.runs.first()
             {
                 input::fit(&mut trace, run, warnings)?;
             }
-            let batch = Batch {
-                workload: trace.workload(),
-                runs: &plan.runs,
-                jobs: plan.jobs,
-                logs: &|run| plan.log_files(number, &name, run),
-            };
-            execute(&batch, &mut |record| output.add(record))?;
-            number += 1;
+            if plan.host_fs.is_empty() {
+                one(plan, number, trace.workload(), &plan.runs, output, warnings)?;
+                number += 1;
+            }
+            for fs in &plan.host_fs {
+                let (modelled, runs) = input::through(trace.workload(), fs, plan)?;
+                if let Some(warning) = input::reuse_warning(&modelled, fs, &runs) {
+                    warnings.warn(warning);
+                }
+                one(plan, number, (&modelled).into(), &runs, output, warnings)?;
+                number += 1;
+            }
         }
     }
     Ok(())
+}
+
+/// The runs over one stream of requests.
+fn one(
+    plan: &Plan,
+    number: usize,
+    workload: Workload<'_>,
+    runs: &[RunSpec],
+    output: &mut Output,
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
+    let name = &workload.meta.name;
+    if let Err(error) = plan.warmup.resolve(workload.len()) {
+        return Err(Failure::usage(format!("{name}: {error}")));
+    }
+    if let Some(warning) = input::pairs_warning(workload, runs)? {
+        warnings.warn(warning);
+    }
+    let batch = Batch {
+        workload,
+        runs,
+        jobs: plan.jobs,
+        logs: &|run| plan.log_files(number, name, run),
+    };
+    execute(&batch, &mut |record| output.add(record))
 }

@@ -2,13 +2,13 @@
 
 use super::spec::Common;
 use super::sweep::LogFiles;
-use crate::args::{FormatOut, RunArgs};
+use crate::args::{FormatOut, HostFsArg, RunArgs};
 use crate::available;
 use crate::failure::Failure;
 use destage_device::config::EffectiveDevice;
 use destage_scheme::Expr;
 use destage_sim::{Every, RunError, RunSpec, Warmup};
-use destage_trace::{LoadOptions, format};
+use destage_trace::{LoadOptions, TagSet, format};
 use destage_types::ByteSize;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,10 @@ pub struct Plan {
     pub fit: bool,
     /// Bytes of memory for the requests of a trace.
     pub trace_memory: u64,
+    /// File systems between trace and device; none: the trace is what the device gets.
+    pub host_fs: Vec<HostFsArg>,
+    /// Kinds of requests to keep.
+    pub tags: Option<TagSet>,
     /// The runs over each trace: schemes x cache sizes.
     pub runs: Vec<RunSpec>,
     /// Part before the measured one.
@@ -81,17 +85,24 @@ impl Plan {
             }
         }
         warnings.extend(mixed_read_allocation(&runs));
-        let several = args.input.split() || args.traces.len() * runs.len() > 1;
+        let streams = args.traces.len() * args.host_fs.len().max(1);
+        let several = args.input.split() || streams * runs.len() > 1;
         faults.extend(log_faults(&args, several));
         faults.extend(overwritten(&args));
         if !faults.is_empty() {
             return Err(Failure::Usage(faults));
         }
         Ok(Plan {
-            load: args.input.options(true),
+            load: LoadOptions {
+                // A file system's model tags its requests itself.
+                tags: args.input.tags.filter(|_| args.host_fs.is_empty()),
+                ..args.input.options(true)
+            },
             split: args.input.split(),
             fit: args.fit,
             trace_memory: args.trace_memory.unwrap_or(TRACE_MEMORY).0,
+            tags: args.input.tags,
+            host_fs: args.host_fs,
             traces: args.traces,
             runs,
             warmup: args.warmup.unwrap_or_default(),
@@ -107,9 +118,14 @@ impl Plan {
         })
     }
 
+    /// Streams of requests: traces x host file systems.
+    fn streams(&self) -> usize {
+        self.traces.len() * self.host_fs.len().max(1)
+    }
+
     /// Is there one run only, as far as that is known before the traces are read?
     fn single(&self) -> bool {
-        self.traces.len() * self.runs.len() == 1 && !self.split
+        self.streams() * self.runs.len() == 1 && !self.split
     }
 
     /// Makes sure that logs can be written before anything runs.

@@ -34,7 +34,8 @@ impl Settings {
     /// The line below a table: every setting of the command line that is not a column anyway.
     pub fn line(settings: &[Setting]) -> Option<String> {
         let shown = |s: &&Setting| {
-            s.origin == COMMAND_LINE && !matches!(s.key.as_str(), "scheme" | "cache" | "warmup")
+            s.origin == COMMAND_LINE
+                && !matches!(s.key.as_str(), "scheme" | "cache" | "warmup" | "host_fs")
         };
         let parts: Vec<String> = settings
             .iter()

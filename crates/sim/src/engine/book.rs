@@ -213,6 +213,11 @@ impl Book {
         (self.evict_wait, self.evict_turnaround) = (Mean::default(), Mean::default());
     }
 
+    /// Sets whether times count from the next request on, and returns whether they did.
+    pub fn measure(&mut self, on: bool) -> bool {
+        std::mem::replace(&mut self.measured, on)
+    }
+
     /// A request arrives; DRAM serves it in any case.
     pub fn begin(&mut self, index: u64, op: Op, now: Nanos) {
         self.current = self.requests.add(Pending {

@@ -256,6 +256,10 @@ impl Flash for Engine {
         self.nand.next_event_time()
     }
 
+    fn measure(&mut self, on: bool) -> bool {
+        self.book.measure(on)
+    }
+
     fn start_measuring(&mut self) {
         self.summary_programs = 0;
         self.book.start_measuring();

@@ -8,6 +8,7 @@ mod admit;
 mod background;
 mod data;
 mod evict;
+mod modelled;
 mod rename;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,405 @@
+//! A log-structured file system over the requests of a trace.
+
+use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestRef, Tag};
+
+use super::checkpoint::{Dirty, Tables};
+use super::config::{InPlace, LfsConfig, Trim};
+use super::volume::{Heat, NONE, Space};
+use super::{HostFsError, SECTORS, blocks, no_pairs, push};
+use crate::workload::Workload;
+
+/// Data blocks that one index block of F2FS points to.
+const PER_NODE: u64 = 1018;
+/// Requests of up to so many blocks are hot in F2FS (`min_hot_blocks`).
+const HOT_BLOCKS: u64 = 16;
+/// Gap in which a file system that trims when idle does so.
+const IDLE: Nanos = Nanos(10_000_000);
+
+/// The finaliser of SplitMix64.
+fn mix64(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// One volume. Owners are numbered: blocks of the trace, then index blocks, then what else fills
+/// the volume.
+pub(super) struct Model<'a> {
+    config: &'a LfsConfig,
+    space: Space,
+    /// Blocks of the trace, ascending.
+    files: Vec<u64>,
+    /// Index blocks: block of the trace / [`PER_NODE`], ascending.
+    nodes: Vec<u64>,
+    /// Where each owner is.
+    at: Vec<u32>,
+    tables: Tables,
+    dirty: Dirty,
+    /// Requests served.
+    served: u64,
+    last: Nanos,
+    checkpoint: Nanos,
+    /// Blocks that lost their data and were not trimmed.
+    freed: Vec<u32>,
+    rows: Vec<(u64, Option<u64>)>,
+    touched: Vec<u32>,
+}
+
+/// Nothing is left to write to; the index of the request is added by the caller.
+struct Full;
+
+impl<'a> Model<'a> {
+    /// What the file system makes of `trace`.
+    pub fn run(config: &'a LfsConfig, trace: Workload<'_>) -> Result<RequestBatch, HostFsError> {
+        let mut model = Model::new(config, trace)?;
+        let mut out = RequestBatch::new();
+        out.count_cleaning_apart();
+        trace.try_each(|request, r| {
+            let served = model.serve(r, &mut out);
+            served.map_err(|Full| HostFsError::Full { request })
+        })?;
+        Ok(out)
+    }
+
+    fn new(config: &'a LfsConfig, trace: Workload<'_>) -> Result<Model<'a>, HostFsError> {
+        let mut files: Vec<u64> = Vec::new();
+        trace.try_each(|_, request| {
+            no_pairs(request)?;
+            if matches!(request.head.op, Op::Read | Op::Write) {
+                files.extend(blocks(request));
+            }
+            // What is there twice would grow with the trace.
+            if files.len() == files.capacity() {
+                files.sort_unstable();
+                files.dedup();
+            }
+            Ok::<(), HostFsError>(())
+        })?;
+        files.sort_unstable();
+        files.dedup();
+        let mut nodes: Vec<u64> = match config.nodes {
+            true => files.iter().map(|block| block / PER_NODE).collect(),
+            false => Vec::new(),
+        };
+        nodes.dedup();
+        let own = (files.len() + nodes.len()) as u64;
+        let (units, fill) = size(config, files.len() as u64, own)?;
+        let total = units * config.unit();
+        let mut model = Model {
+            config,
+            space: Space::new(config, units as u32),
+            tables: Tables::new(total, config.segment, nodes.len() as u64),
+            at: vec![NONE; own as usize + fill as usize],
+            files,
+            nodes,
+            dirty: Dirty::default(),
+            served: 0,
+            last: Nanos::ZERO,
+            checkpoint: Nanos::ZERO,
+            freed: Vec::new(),
+            rows: Vec::new(),
+            touched: Vec::new(),
+        };
+        model
+            .populate(own as usize)
+            .map_err(|Full| HostFsError::Full { request: 0 })?;
+        Ok(model)
+    }
+
+    /// What is on the volume before the trace: other files, then the trace's, then their index.
+    fn populate(&mut self, own: usize) -> Result<(), Full> {
+        for owner in own..self.at.len() {
+            self.allocate(Heat::Warm, owner as u32)?;
+        }
+        if self.config.prealloc {
+            for owner in 0..self.files.len() {
+                self.allocate(Heat::Warm, owner as u32)?;
+            }
+            for owner in self.files.len()..own {
+                self.allocate(Heat::Node, owner as u32)?;
+            }
+        }
+        self.dirty.take(&self.tables);
+        Ok(())
+    }
+
+    fn serve(&mut self, request: RequestRef<'_>, out: &mut RequestBatch) -> Result<(), Full> {
+        let head = request.head;
+        self.trim_idle(head.arrival, out);
+        self.write_checkpoint(head.arrival, out);
+        (self.last, self.served) = (head.arrival, self.served + 1);
+        match head.op {
+            Op::Write => self.write(request, out),
+            Op::Read => self.read(request, out),
+            Op::Trim => {
+                self.discard(request, out);
+                Ok(())
+            }
+            Op::Flush => {
+                out.push(HostRequest::new(head.arrival, Op::Flush, 0, 0));
+                Ok(())
+            }
+        }
+    }
+
+    fn id(&self, block: u64) -> Option<u32> {
+        self.files.binary_search(&block).ok().map(|i| i as u32)
+    }
+
+    /// Gives the owner a new block; the old one stays valid until [`Model::release`].
+    fn allocate(&mut self, heat: Heat, owner: u32) -> Result<u32, Full> {
+        let block = self.space.write(heat, owner, self.served).ok_or(Full)?;
+        self.at[owner as usize] = block;
+        if self.config.checkpoint_s > 0 {
+            self.dirty.note(&self.tables, block);
+            self.dirty.note_full(&self.tables, block);
+            if let Some(node) = owner.checked_sub(self.files.len() as u32)
+                && (node as usize) < self.nodes.len()
+            {
+                self.dirty.note_node(node);
+            }
+        }
+        Ok(block)
+    }
+
+    fn release(&mut self, block: u32) {
+        self.space.invalidate(block);
+        if self.config.checkpoint_s > 0 {
+            self.dirty.note(&self.tables, block);
+        }
+        if self.config.trim != Trim::None {
+            self.freed.push(block);
+        }
+    }
+
+    fn stays(&self, block: u64, request_blocks: u64) -> bool {
+        let limit = (self.config.ipu * (1u128 << 64) as f64) as u128;
+        u128::from(mix64(block)) < limit
+            || match self.config.ipu_policy {
+                InPlace::Never => false,
+                InPlace::Force => true,
+                InPlace::Util => self.space.utilisation() > self.config.ipu_util,
+                InPlace::Small => request_blocks <= self.config.ipu_blocks,
+            }
+    }
+
+    fn write(&mut self, request: RequestRef<'_>, out: &mut RequestBatch) -> Result<(), Full> {
+        let count = blocks(request).count() as u64;
+        self.make_room(count, request.head, out)?;
+        let heat = if count <= HOT_BLOCKS {
+            Heat::Hot
+        } else {
+            Heat::Warm
+        };
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        self.touched.clear();
+        for block in blocks(request) {
+            let id = self
+                .id(block)
+                .expect("every block of the trace has its number");
+            let old = self.at[id as usize];
+            if old != NONE && self.stays(block, count) {
+                rows.push((u64::from(old), Some(u64::from(old))));
+                continue;
+            }
+            let new = self.allocate(heat, id)?;
+            if old != NONE {
+                self.release(old);
+            }
+            rows.push((u64::from(new), (old != NONE).then_some(u64::from(old))));
+            if self.config.nodes {
+                let node = self.nodes.binary_search(&(block / PER_NODE));
+                let node = node.expect("every block of the trace has its index block");
+                self.touched.push((self.files.len() + node) as u32);
+            }
+        }
+        let mut head = *request.head;
+        head.tag = Tag::Data;
+        push(out, head, &rows);
+        self.rows = rows;
+        self.write_nodes(request.head, out)?;
+        self.trim_now(request.head, out);
+        Ok(())
+    }
+
+    /// The index blocks of what was moved, as fsync writes them for roll-forward recovery.
+    fn write_nodes(&mut self, head: &HostRequest, out: &mut RequestBatch) -> Result<(), Full> {
+        if self.touched.is_empty() {
+            return Ok(());
+        }
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        for &owner in &touched {
+            let old = self.at[owner as usize];
+            let new = self.allocate(Heat::Node, owner)?;
+            if old != NONE {
+                self.release(old);
+            }
+            let named = old != NONE && self.config.node_pairs;
+            rows.push((u64::from(new), named.then_some(u64::from(old))));
+        }
+        push(out, like(head, Op::Write, Tag::Node), &rows);
+        (self.rows, self.touched) = (rows, touched);
+        Ok(())
+    }
+
+    /// A block that was never written is mapped at the head of the log, without a write.
+    fn read(&mut self, request: RequestRef<'_>, out: &mut RequestBatch) -> Result<(), Full> {
+        self.make_room(blocks(request).count() as u64, request.head, out)?;
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        for block in blocks(request) {
+            let id = self
+                .id(block)
+                .expect("every block of the trace has its number");
+            let known = self.at[id as usize];
+            let at = if known != NONE {
+                known
+            } else {
+                self.allocate(Heat::Warm, id)?
+            };
+            rows.push((u64::from(at), None));
+        }
+        push(out, like(request.head, Op::Read, Tag::Data), &rows);
+        self.rows = rows;
+        Ok(())
+    }
+
+    fn discard(&mut self, request: RequestRef<'_>, out: &mut RequestBatch) {
+        for block in blocks(request) {
+            let Some(id) = self.id(block) else { continue };
+            let old = std::mem::replace(&mut self.at[id as usize], NONE);
+            if old != NONE {
+                self.release(old);
+            }
+        }
+        self.trim_now(request.head, out);
+    }
+
+    /// Cleans until there is room for `blocks` more and the reserve.
+    fn make_room(
+        &mut self,
+        blocks: u64,
+        head: &HostRequest,
+        out: &mut RequestBatch,
+    ) -> Result<(), Full> {
+        let logs = 1 + u64::from(self.config.nodes);
+        let wanted = self.config.reserve.max(blocks / self.config.unit() + logs);
+        let mut tries = 4 * self.at.len().max(16);
+        while !self.config.ssr && self.space.free_units() < wanted {
+            tries = tries.checked_sub(1).ok_or(Full)?;
+            self.clean(head, out)?;
+        }
+        Ok(())
+    }
+
+    fn clean(&mut self, head: &HostRequest, out: &mut RequestBatch) -> Result<(), Full> {
+        let unit = self.space.victim(self.served).ok_or(Full)?;
+        let moved: Vec<u32> = self.space.blocks(unit).collect();
+        if moved.len() as u64 == self.config.unit() {
+            return Err(Full);
+        }
+        let sources: Vec<(u64, Option<u64>)> = moved
+            .iter()
+            .map(|&block| (u64::from(block), None))
+            .collect();
+        push(out, like(head, Op::Read, Tag::Gc), &sources);
+        let mut rows = Vec::with_capacity(moved.len());
+        let nodes = self.files.len()..self.files.len() + self.nodes.len();
+        for &old in &moved {
+            let owner = self.space.owner(old);
+            let node = nodes.contains(&(owner as usize));
+            let heat = if node { Heat::Node } else { Heat::Cold };
+            let new = self.allocate(heat, owner)?;
+            self.release(old);
+            let named = !node || self.config.node_pairs;
+            rows.push((u64::from(new), named.then_some(u64::from(old))));
+        }
+        push(out, like(head, Op::Write, Tag::Gc), &rows);
+        Ok(())
+    }
+
+    fn trim_now(&mut self, head: &HostRequest, out: &mut RequestBatch) {
+        if self.config.trim == Trim::Sync {
+            self.emit_trim(head.arrival, out);
+        }
+    }
+
+    fn trim_idle(&mut self, now: Nanos, out: &mut RequestBatch) {
+        if self.config.trim == Trim::Idle && now.0.saturating_sub(self.last.0) >= IDLE.0 {
+            self.emit_trim(Nanos(self.last.0 + IDLE.0), out);
+        }
+    }
+
+    /// One TRIM of all freed blocks that were not written again.
+    fn emit_trim(&mut self, now: Nanos, out: &mut RequestBatch) {
+        self.freed.sort_unstable();
+        self.freed.dedup();
+        let space = &self.space;
+        self.freed.retain(|&block| space.owner(block) == NONE);
+        if !self.freed.is_empty() {
+            let rows: Vec<_> = self.freed.iter().map(|&b| (u64::from(b), None)).collect();
+            push(out, HostRequest::new(now, Op::Trim, 0, 0), &rows);
+        }
+        self.freed.clear();
+    }
+
+    fn write_checkpoint(&mut self, now: Nanos, out: &mut RequestBatch) {
+        let interval = self.config.checkpoint_s * 1_000_000_000;
+        if interval == 0 || now.0 - self.checkpoint.0 < interval {
+            return;
+        }
+        self.checkpoint = now;
+        let tables = self.dirty.take(&self.tables);
+        let rows: Vec<_> = tables
+            .into_iter()
+            .map(|block| (block, Some(block)))
+            .collect();
+        let mut head = HostRequest::new(now, Op::Write, 0, 0);
+        head.tag = Tag::Meta;
+        push(out, head, &rows);
+    }
+}
+
+/// A request of the file system's own at the time and for the stream of `head`.
+fn like(head: &HostRequest, op: Op, tag: Tag) -> HostRequest {
+    let mut own = HostRequest::new(head.arrival, op, 0, SECTORS as u32);
+    (own.stream, own.tag) = (head.stream, tag);
+    own
+}
+
+/// Units of the volume, and blocks that other files take.
+fn size(config: &LfsConfig, files: u64, own: u64) -> Result<(u64, u64), HostFsError> {
+    let (unit, reserve) = (config.unit(), config.reserve);
+    let open = if config.logs == 6 { 4 } else { 1 };
+    let spare = reserve + open + 1;
+    let blocks = config.blocks.unwrap_or_else(|| {
+        // What the paper's emulation has, but never less than can be cleaned.
+        let usual = (files + files.div_ceil(4)).max(config.least);
+        usual.max((own.div_ceil(unit) + spare) * unit)
+    });
+    let units = blocks.div_ceil(unit);
+    let blocks = units * unit;
+    if blocks > 1 << 31 {
+        return Err(HostFsError::TooLarge { blocks });
+    }
+    let fill = ((blocks as f64 * config.fill) as u64).saturating_sub(own);
+    let needed = own + fill;
+    if needed > blocks {
+        return Err(HostFsError::TooSmall { blocks, needed });
+    }
+    let most = units.saturating_sub(spare) * unit;
+    if needed > most {
+        return Err(HostFsError::TooFull {
+            blocks,
+            needed,
+            most,
+            reserve,
+        });
+    }
+    Ok((units, fill))
+}

@@ -1,0 +1,137 @@
+//! Host file systems: what a file system makes of the requests of a trace.
+//!
+//! The address of a request in the trace stands for the place in a file, which never changes; the
+//! file system decides where on the device it is. In place that is the same address. A
+//! log-structured file system appends every update to a log and tells the device the old address
+//! (CAC section 4.1); its rules are those of the paper's premise, and by named options those of
+//! F2FS (Lee et al., FAST'15, and its defaults in Linux 6.1).
+//!
+//! Both work in whole blocks of 4 KiB, as file systems do. Cleaning becomes requests tagged
+//! [`Tag::Gc`](destage_types::Tag::Gc), which [`RequestBatch::count_cleaning_apart`] has counted
+//! apart.
+
+mod checkpoint;
+mod config;
+mod lfs;
+mod push;
+mod volume;
+
+use destage_types::request::NO_PREV;
+use destage_types::{Extent, Op, RequestBatch, RequestRef};
+
+use crate::error::TraceError;
+use crate::load::Trace;
+use crate::workload::Workload;
+pub use config::{Clean, HostFs, InPlace, LfsConfig, Pick, Trim};
+use lfs::Model;
+use push::push;
+
+/// Why a file system cannot be modelled over a trace.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostFsError {
+    /// The trace cannot be read again.
+    #[error("{0}")]
+    Read(#[from] TraceError),
+    /// The trace is one of a file system already.
+    #[error(
+        "its writes name old addresses: they come from a file system already, which needs no \
+             model"
+    )]
+    HasPairs,
+    /// The trace has more blocks than the volume.
+    #[error(
+        "a volume of {blocks} blocks of 4 KiB is smaller than what the trace and the fill \
+             level put on it, {needed} blocks; say volume=SIZE"
+    )]
+    TooSmall {
+        /// Blocks of the volume.
+        blocks: u64,
+        /// Blocks of the trace, its index blocks and the fill.
+        needed: u64,
+    },
+    /// Cleaning would never get ahead.
+    #[error(
+        "{needed} used blocks are more than cleaning can serve: of {blocks} blocks at most \
+             {most} may be used with {reserve} free units and the open ones; lower fill=, or a \
+             larger volume="
+    )]
+    TooFull {
+        /// Blocks of the volume.
+        blocks: u64,
+        /// Blocks in use.
+        needed: u64,
+        /// Blocks that may be in use.
+        most: u64,
+        /// Free units kept.
+        reserve: u64,
+    },
+    /// Nothing is left to write to.
+    #[error("request {request} of the trace found the volume full: cleaning frees nothing")]
+    Full {
+        /// Index of the request, from 0.
+        request: u64,
+    },
+    /// The volume would have more blocks than a model can have.
+    #[error("the trace needs a volume of {blocks} blocks of 4 KiB; the most is 2147483648")]
+    TooLarge {
+        /// Blocks of the volume.
+        blocks: u64,
+    },
+}
+
+/// Sectors of a block.
+const SECTORS: u64 = 8;
+
+/// The blocks that an extent touches.
+fn touched(extent: Extent) -> std::ops::Range<u64> {
+    extent.start_sector / SECTORS..extent.end().div_ceil(SECTORS)
+}
+
+/// The blocks that a request touches, in its order; those it covers wholly for TRIM.
+fn blocks(request: RequestRef<'_>) -> impl Iterator<Item = u64> + '_ {
+    let whole = request.head.op == Op::Trim;
+    request.extents().flat_map(move |e| match whole {
+        true => e.start_sector.div_ceil(SECTORS)..e.end() / SECTORS,
+        false => touched(e),
+    })
+}
+
+/// What `fs` makes of `trace`. The name of the result says which file system it is.
+///
+/// # Errors
+/// See [`HostFsError`].
+pub fn apply(trace: Workload<'_>, fs: &HostFs) -> Result<Trace, HostFsError> {
+    let (requests, name) = match fs {
+        HostFs::InPlace => (in_place(trace)?, "inplace"),
+        HostFs::Lfs(config) => (Model::run(config, trace)?, "lfs"),
+    };
+    let mut meta = trace.meta.clone();
+    meta.name = format!("{}+{name}", meta.name);
+    meta.requests = requests.len() as u64;
+    Ok(Trace { requests, meta })
+}
+
+/// Requests in whole blocks at the addresses of the trace.
+fn in_place(trace: Workload<'_>) -> Result<RequestBatch, HostFsError> {
+    let mut out = RequestBatch::new();
+    let mut rows = Vec::new();
+    trace.try_each(|_, request| {
+        no_pairs(request)?;
+        rows.clear();
+        rows.extend(blocks(request).map(|block| (block, None)));
+        if request.head.op == Op::Flush || !rows.is_empty() {
+            push(&mut out, *request.head, &rows);
+        }
+        Ok::<(), HostFsError>(())
+    })?;
+    Ok(out)
+}
+
+/// The request of a trace that no file system has seen.
+fn no_pairs(request: RequestRef<'_>) -> Result<(), HostFsError> {
+    match request.prev.iter().all(|&old| old == NO_PREV) {
+        true => Ok(()),
+        false => Err(HostFsError::HasPairs),
+    }
+}
