@@ -170,6 +170,54 @@ fn samples_are_told_by_their_content() {
     assert_eq!(known, files, "a sample is not in the list of this test");
 }
 
+/// File; requests, reads, writes, and the sums of their sectors and of their first sectors, as a
+/// script of its own counted them in the files.
+#[rustfmt::skip]
+const COUNTED: [(&str, [u64; 5]); 14] = [
+("cloudphysics-first2000.vscsi", [2000, 0, 2000, 36285, 34190625163]),
+    ("desktop-mayun2-first3000.diskmon", [3000, 1381, 1619, 112139, 153638045459]),
+    ("fiu-homes-first500-with-hash.ascii", [500, 0, 500, 4000, 79523937640]),
+    ("mbpa-first2000.blkparse", [415, 38, 377, 12248, 820387943118]),
+    ("msnfs-first2000.disksim", [2000, 1983, 17, 41872, 370901200224]),
+    ("msr-cut-first3000.replay", [3000, 1445, 1555, 27424, 35831556192]),
+    ("msr-hm_0-first1000.csv", [1000, 508, 492, 18925, 13322624259]),
+    ("nvme-xfs-like.blkparse", [248, 0, 225, 2308, 138421914660]),
+    ("systor17-additional-first999.csv.gz", [999, 700, 299, 40415, 4465290072455]),
+    ("systor17-first999.csv.gz", [999, 826, 173, 76411, 7297389830071]),
+    ("tencent-cbs-first3000.csv", [3000, 1309, 1691, 210354, 356822926787]),
+    ("umass-financial1-first5000.ssdsim", [5000, 1278, 3722, 43437, 1802450953]),
+    ("umass-financial1-mini.spc", [949, 183, 766, 5021, 346416961]),
+    ("wsrch-first5000.mqsim", [5000, 4998, 2, 156196, 111696079024]),
+];
+
+#[test]
+fn samples_agree_with_an_independent_count() {
+    let Some(folder) = folder() else { return };
+    for (file, counted) in COUNTED {
+        let path = folder.join("samples").join(file);
+        if !path.exists() {
+            eprintln!("SKIPPED: {} is not there", path.display());
+            continue;
+        }
+        // The addresses as the file has them.
+        let options = LoadOptions {
+            volumes: Volumes::Overlay,
+            ..LoadOptions::default()
+        };
+        let trace = load(Source::from_arg(&path), &options).unwrap();
+        let records = trace.requests.records();
+        let of = |op| records.iter().filter(|r| r.op == op).count() as u64;
+        let have = [
+            records.len() as u64,
+            of(Op::Read),
+            of(Op::Write),
+            records.iter().map(|r| u64::from(r.sectors)).sum(),
+            records.iter().map(|r| r.start_sector).sum(),
+        ];
+        assert_eq!(have, counted, "{file}");
+    }
+}
+
 /// Two forms of the same trace hold the same requests.
 #[test]
 fn converted_traces_agree_with_their_native_form() {
@@ -254,9 +302,10 @@ fn cloud_volumes_are_stacked() {
     assert_eq!(&again.meta.volumes, volumes);
 }
 
-/// What other tools of the folder write is no block trace of a known format.
+/// Captures of file systems and lists of file operations are told by their content; raw event text
+/// beside them is no block trace of a known format.
 #[test]
-fn other_files_are_not_taken_for_a_format_they_are_not() {
+fn file_system_traces_are_told_by_their_content() {
     let Some(folder) = folder() else { return };
     for folder in [folder.join("fs"), folder.join("fs/raw")] {
         let Ok(files) = std::fs::read_dir(&folder) else {
@@ -267,9 +316,26 @@ fn other_files_are_not_taken_for_a_format_they_are_not() {
             .map(|file| file.unwrap().path())
             .filter(|path| path.is_file())
         {
-            let result = load(Source::from_arg(&path), &LoadOptions::default());
-            let message = result.unwrap_err().to_string();
-            assert!(message.contains("no known trace format fits"), "{message}");
+            let name = path.file_name().expect("it has a name").to_string_lossy();
+            let expected = if name.ends_with(".csv.zst") {
+                Some("fs-capture")
+            } else if name.ends_with(".ops.csv") {
+                Some("file-ops")
+            } else {
+                None
+            };
+            match (
+                load(Source::from_arg(&path), &LoadOptions::default()),
+                expected,
+            ) {
+                (Ok(trace), Some(format)) => assert_eq!(trace.meta.format, format, "{name}"),
+                (Ok(trace), None) => panic!("{name} was read as {}", trace.meta.format),
+                (Err(error), expected) => {
+                    let message = error.to_string();
+                    assert_eq!(expected, None, "{message}");
+                    assert!(message.contains("no known trace format fits"), "{message}");
+                }
+            }
         }
     }
 }
