@@ -96,6 +96,7 @@ pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
         ("DESTAGE_TRACES", "tests on real traces"),
         ("DESTAGE_GOLDEN", "tests against agreed miss counts"),
         ("DESTAGE_SPEC", "tests against the worked examples"),
+        ("DESTAGE_FS_LAB", "the live run of real file systems"),
     ] {
         if std::env::var_os(variable).is_none() {
             println!("note: {variable} is not set, so {what} are skipped");
