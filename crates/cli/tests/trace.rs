@@ -146,6 +146,19 @@ fn info_lists_the_volumes() {
     assert!(text.contains(line), "{text}");
 }
 
+/// A pipe is read but once, and where its volumes go is known at its end.
+#[test]
+fn info_of_standard_input_is_that_of_the_file() {
+    let bench = Bench::new();
+    bench.file("stdin.csv", MSR);
+    for volumes in ["stack", "overlay", "only=hm_1", "split"] {
+        let args = |trace| ["trace", "info", trace, "--json", "--volumes", volumes];
+        let file = bench.destage(&args("stdin.csv")).ok();
+        let pipe = bench.with_stdin(&args("-"), MSR).ok();
+        assert_eq!(pipe.stdout, file.stdout, "{volumes}");
+    }
+}
+
 #[test]
 fn head_prints_the_first_requests() {
     let bench = Bench::new();

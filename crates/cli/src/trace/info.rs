@@ -143,26 +143,29 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 impl Info {
     /// Counts the requests of `batch`.
     pub fn add(&mut self, batch: &RequestBatch) {
-        for request in batch.iter() {
-            let head = request.head;
-            let number = &mut self.requests[head.op as usize];
-            let first = *number == 0;
-            *number += 1;
-            self.last = head.arrival;
-            self.requests_with_prev += u64::from(!request.prev.is_empty());
-            self.atomic += u64::from(head.atomic);
-            let end = self.ends.entry(head.stream).or_insert(u64::MAX);
-            for extent in request.extents() {
-                self.first_sector = self.first_sector.min(extent.start_sector);
-                self.end_sector = self.end_sector.max(extent.end());
-            }
-            if matches!(head.op, Op::Read | Op::Write) {
-                self.sequential += u64::from(*end == head.start_sector);
-                *end = request.extents().last().map_or(u64::MAX, |e| e.end());
-                let write = head.op == Op::Write;
-                self.sizes[usize::from(write)].add(request.bytes(), first);
-                self.data(request, write);
-            }
+        batch.iter().for_each(|request| self.request(request));
+    }
+
+    /// Counts a request.
+    pub fn request(&mut self, request: RequestRef<'_>) {
+        let head = request.head;
+        let number = &mut self.requests[head.op as usize];
+        let first = *number == 0;
+        *number += 1;
+        self.last = head.arrival;
+        self.requests_with_prev += u64::from(!request.prev.is_empty());
+        self.atomic += u64::from(head.atomic);
+        let end = self.ends.entry(head.stream).or_insert(u64::MAX);
+        for extent in request.extents() {
+            self.first_sector = self.first_sector.min(extent.start_sector);
+            self.end_sector = self.end_sector.max(extent.end());
+        }
+        if matches!(head.op, Op::Read | Op::Write) {
+            self.sequential += u64::from(*end == head.start_sector);
+            *end = request.extents().last().map_or(u64::MAX, |e| e.end());
+            let write = head.op == Op::Write;
+            self.sizes[usize::from(write)].add(request.bytes(), first);
+            self.data(request, write);
         }
     }
 

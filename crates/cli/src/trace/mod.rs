@@ -10,7 +10,7 @@ use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::terminal::{Progress, Warnings};
-use destage_trace::{LoadOptions, Source, load, open, split};
+use destage_trace::{LoadOptions, Source, TraceError, Volumes, load, load_bounded, open, split};
 use destage_types::RequestBatch;
 use info::Info;
 use report::Report;
@@ -83,12 +83,19 @@ fn info(traces: &[PathBuf], input: &InputArgs, json: bool) -> Result<(), Failure
     Ok(())
 }
 
+/// Requests of a pipe that are kept in memory, in bytes; more go to a temporary file.
+const MEMORY: u64 = 8 << 20;
+
 /// Streams a trace: memory grows with its footprint only.
 fn streamed(
     path: &Path,
     options: &LoadOptions,
     warnings: &mut Warnings,
 ) -> Result<Report, Failure> {
+    // Where volumes go depends on all their requests, and a pipe is read but once.
+    if options.volumes == Volumes::Stack && !path.metadata().is_ok_and(|m| m.is_file()) {
+        return piped(path, options, warnings);
+    }
     let mut reader = open(Source::from_arg(path), options)?;
     let progress = Progress::bytes(&format!("reading {}", path.display()), reader.progress().1);
     let mut info = Info::default();
@@ -102,4 +109,22 @@ fn streamed(
     drop(progress);
     trace_warnings(&meta, warnings);
     Ok(info.report(&meta))
+}
+
+fn piped(path: &Path, options: &LoadOptions, warnings: &mut Warnings) -> Result<Report, Failure> {
+    let mut progress = None;
+    let label = format!("reading {}", path.display());
+    let stored = load_bounded(Source::from_arg(path), options, MEMORY, |reader| {
+        let (read, total) = reader.progress();
+        let progress = progress.get_or_insert_with(|| Progress::bytes(&label, total));
+        progress.set(read);
+    })?;
+    drop(progress);
+    let mut info = Info::default();
+    stored.workload().try_each(|_, request| {
+        info.request(request);
+        Ok::<(), TraceError>(())
+    })?;
+    trace_warnings(stored.meta(), warnings);
+    Ok(info.report(stored.meta()))
 }
