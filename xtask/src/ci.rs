@@ -77,6 +77,7 @@ const STEPS: &[Step] = &[
         "test -p destage-conformance --test fuzz",
     ),
     step("benches, small", "xtask bench --small"),
+    step("instructions", "xtask instructions"),
 ];
 
 /// Runs the steps in order and prints the time of each.

@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod instructions;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
@@ -31,6 +32,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Compares the instructions of two small benchmarks with the recorded ones, by valgrind.
+    Instructions {
+        /// Record the present counts; the commit says why they differ.
+        #[arg(long)]
+        accept: bool,
+    },
     /// Measures speed and memory, beside libCacheSim, and prints tables.
     Bench(bench::Options),
 }
@@ -39,6 +46,7 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Ci { only, keep_going } => ci::run(only.as_deref(), keep_going),
         Command::Bench(options) => bench::run(options),
+        Command::Instructions { accept } => instructions::run(accept),
         Command::Docs { check } => docs(check),
     };
     match done {

@@ -10,14 +10,17 @@ mod zipf;
 
 use clap::{Parser, Subcommand};
 use cost::{counted, measure};
+use destage_device::config::{DEFAULT_PRESET, EffectiveDevice};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::spec::TimeScale;
 use destage_sim::{Hooks, ReadFill, Replay, RunSpec, Warmup, execute};
+use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::{ByteSize, PageSize};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Cursor};
 use std::path::PathBuf;
+use std::sync::Arc;
 use stream::Shape;
 
 #[derive(Parser)]
@@ -38,8 +41,23 @@ enum Command {
         /// Cache size in pages.
         #[arg(long)]
         pages: u32,
+        /// How often the run is done; the last one is reported.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        times: u32,
         #[command(flatten)]
         shape: Shape,
+    },
+    /// Runs over the common workload on the default device, decoded in memory.
+    Device {
+        /// Scheme expression.
+        #[arg(long)]
+        scheme: String,
+        /// Requests.
+        #[arg(long)]
+        requests: u64,
+        /// How often the run is done; the last one is reported.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        times: u32,
     },
     /// The same stream through the least an LRU can do.
     Minimal {
@@ -83,8 +101,14 @@ fn main() -> anyhow::Result<()> {
         Command::Cache {
             scheme,
             pages,
+            times,
             shape,
-        } => cache(&scheme, pages, &shape)?,
+        } => cache(&scheme, pages, times, &shape)?,
+        Command::Device {
+            scheme,
+            requests,
+            times,
+        } => device(&scheme, requests, times)?,
         Command::Minimal { pages, shape } => {
             let stream: Vec<u32> = shape.pages().collect();
             measure(|| {
@@ -113,18 +137,45 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cache(scheme: &str, pages: u32, shape: &Shape) -> anyhow::Result<Value> {
+fn cache(scheme: &str, pages: u32, times: u32, shape: &Shape) -> anyhow::Result<Value> {
     let trace = shape.trace();
     // Reads alone need it; with writes each scheme keeps its own default.
     let read_alloc = match shape.writes {
         0 => ReadAlloc::On,
         _ => ReadAlloc::Scheme,
     };
+    let cache = ByteSize(u64::from(pages) * PageSize::KIB4.bytes());
     let spec = RunSpec {
-        expr: Expr::parse(scheme)?,
-        cache: ByteSize(u64::from(pages) * PageSize::KIB4.bytes()),
-        page: PageSize::KIB4,
         read_alloc,
+        ..plain(scheme, cache)?
+    };
+    // One whole page a request, so requests are accesses.
+    repeat(&spec, &trace, times)
+}
+
+/// Gap of the common workload on the small device: most dies are idle, some queue.
+const GAP_NS: u64 = 200_000;
+const DEVICE_CACHE: ByteSize = ByteSize(4 << 20);
+
+fn device(scheme: &str, requests: u64, times: u32) -> anyhow::Result<Value> {
+    let mut text = Vec::new();
+    workload::write(requests, GAP_NS, &mut text)?;
+    let source = Source::Stream("common".to_owned(), Box::new(Cursor::new(text)));
+    let trace = load(source, &LoadOptions::default())?;
+    let device = EffectiveDevice::from_preset(DEFAULT_PRESET, &[])?;
+    let spec = RunSpec {
+        device: Some(Arc::new(device.into_config())),
+        ..plain(scheme, DEVICE_CACHE)?
+    };
+    repeat(&spec, &trace, times)
+}
+
+fn plain(scheme: &str, cache: ByteSize) -> anyhow::Result<RunSpec> {
+    Ok(RunSpec {
+        expr: Expr::parse(scheme)?,
+        cache,
+        page: PageSize::KIB4,
+        read_alloc: ReadAlloc::Scheme,
         read_fill: ReadFill::Page,
         rmw: true,
         warmup: Warmup::None,
@@ -135,11 +186,16 @@ fn cache(scheme: &str, pages: u32, shape: &Shape) -> anyhow::Result<Value> {
         wrap: false,
         replay: Replay::Open,
         settings: Vec::new(),
-    };
+    })
+}
+
+fn repeat(spec: &RunSpec, trace: &Trace, times: u32) -> anyhow::Result<Value> {
+    for _ in 1..times {
+        execute(spec, trace, Hooks::default())?;
+    }
     measure(|| {
-        let record = execute(&spec, &trace, Hooks::default())?;
-        let c = record.counts;
-        anyhow::ensure!(c.page_accesses == shape.accesses, "every access is counted");
-        Ok(counted(shape.accesses, Some(c.page_hits)))
+        let counts = execute(spec, trace, Hooks::default())?.counts;
+        anyhow::ensure!(counts.requests == trace.meta.requests, "all are counted");
+        Ok(counted(counts.requests, Some(counts.page_hits)))
     })
 }

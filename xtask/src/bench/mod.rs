@@ -10,6 +10,7 @@ mod table;
 
 use anyhow::{Context, Result, bail};
 use program::Program;
+pub use program::target;
 use std::path::PathBuf;
 use table::Table;
 use tempfile::TempDir;
