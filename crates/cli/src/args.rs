@@ -43,8 +43,15 @@ pub enum Command {
 }
 
 /// Options of `run`.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Clone)]
 pub struct RunArgs {
+    /// Run file: TOML whose keys are these options (and `trace`), tables `[[run]]` for several
+    /// runs in one table of results; what the command line says goes before it
+    #[arg(long, value_name = "FILE.toml")]
+    pub config: Option<PathBuf>,
+    /// Folder of the traces of a run file [default: that of the file]
+    #[arg(long, value_name = "DIR", requires = "config")]
+    pub trace_dir: Option<PathBuf>,
     /// Trace files, plain or compressed (.zst, .gz, .xz); `-` is standard input
     #[arg(value_name = "TRACE")]
     pub traces: Vec<PathBuf>,

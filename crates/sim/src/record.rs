@@ -109,7 +109,7 @@ pub struct Setting {
     pub key: String,
     /// Effective value.
     pub value: String,
-    /// `built-in`, `preset NAME`, `file NAME` or `command line`.
+    /// `built-in`, `preset NAME`, `file NAME`, `run file NAME` or `command line`.
     pub origin: String,
 }
 

@@ -20,20 +20,24 @@ use std::path::Path;
 ///
 /// Without a folder, standard output takes the form asked for. With a folder, the records go to
 /// `results.jsonl`, `results.csv` or `results.parquet` there, and the table to standard output.
-pub struct Output {
+pub struct Output<'a> {
     /// For the table, shown at the end.
     table: Option<Vec<ResultRecord>>,
     stdout: Option<Rows<io::Stdout>>,
     file: Option<Rows<BufWriter<File>>>,
     report: Option<Report>,
+    below: Option<Below<'a>>,
 }
 
-impl Output {
+/// What stands below a table.
+type Below<'a> = Box<dyn Fn(&[ResultRecord]) -> String + 'a>;
+
+impl<'a> Output<'a> {
     /// Creates folder and file if there is to be one.
     ///
     /// # Errors
     /// They cannot be created.
-    pub fn open(format: FormatOut, folder: Option<&Path>) -> Result<Output, Failure> {
+    pub fn open(format: FormatOut, folder: Option<&Path>) -> Result<Output<'a>, Failure> {
         let form = match format {
             FormatOut::Table => None,
             FormatOut::Jsonl => Some(Form::Jsonl),
@@ -52,6 +56,7 @@ impl Output {
                 stdout: rows.transpose().map_err(Failure::stdout)?,
                 file: None,
                 report: None,
+                below: None,
             });
         };
         let form = form.unwrap_or(Form::Jsonl);
@@ -70,12 +75,18 @@ impl Output {
             stdout: None,
             file: Some(rows),
             report: None,
+            below: None,
         })
     }
 
     /// Writes a report, too.
     pub fn report(&mut self, report: Report) {
         self.report = Some(report);
+    }
+
+    /// Shows `text` of all records below the table, if there is one.
+    pub fn below(&mut self, text: impl Fn(&[ResultRecord]) -> String + 'a) {
+        self.below = Some(Box::new(text));
     }
 
     /// Takes the next record.
@@ -113,7 +124,12 @@ impl Output {
             report.finish()?;
         }
         match self.table {
-            Some(records) if !records.is_empty() => print(&table::text(&records)),
+            Some(records) if !records.is_empty() => {
+                let below = self
+                    .below
+                    .map_or_else(String::new, |below| format!("\n{}", below(&records)));
+                print(&(table::text(&records) + &below))
+            }
             _ => Ok(()),
         }
     }

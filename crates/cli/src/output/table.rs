@@ -4,6 +4,7 @@ use super::Readings;
 use crate::run::Settings;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use destage_sim::ResultRecord;
+use destage_sim::record::Setting;
 use destage_types::ByteSize;
 
 /// An empty table: columns as wide as they need to be, numbers to the right from column `numbers`.
@@ -71,12 +72,19 @@ pub fn text(records: &[ResultRecord]) -> String {
     }
     let mut text = lines(&table) + "\n";
     let mut below = readings.lines();
-    below.extend(records.first().and_then(|r| Settings::line(&r.config)));
+    below.extend(Settings::line(&common(records)));
     for line in below {
         text += &line;
         text.push('\n');
     }
     text
+}
+
+/// The settings that all runs have in common; a run file may give each its own.
+fn common(records: &[ResultRecord]) -> Vec<Setting> {
+    let first = records.first().map_or(&[][..], |r| &r.config);
+    let all = |s: &&Setting| records.iter().all(|r| r.config.contains(s));
+    first.iter().filter(all).cloned().collect()
 }
 
 /// The cache size of a row; `-` without a cache.

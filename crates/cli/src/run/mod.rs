@@ -1,5 +1,7 @@
 //! `destage run`: traces x schemes x cache sizes, one decoded trace at a time.
 
+mod claims;
+mod file;
 mod input;
 mod plan;
 mod series;
@@ -18,34 +20,84 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::Report;
 use crate::terminal::Warnings;
+use claims::Claim;
 use destage_sim::RunSpec;
 use destage_trace::Workload;
+use file::RunFile;
 use plan::Plan;
 
-/// Does what `args` say.
+/// Does what `args` say, or what the run file that they name says.
 ///
 /// # Errors
 /// Bad usage or input, found before any trace is read where that is possible; or a run that
 /// failed. Results of the runs before it have been written.
 pub fn run(args: RunArgs) -> Result<(), Failure> {
-    let plan = Plan::new(args)?;
+    let Some(path) = args.config.clone() else {
+        return plans(&[Plan::new(args)?], &[], Vec::new());
+    };
+    // What stands behind `destage run`, which the file is laid under.
+    let command: Vec<String> = std::env::args().skip(2).collect();
+    let file = RunFile::read(&path, &args, &command)?;
+    let (mut all, mut faults) = (Vec::new(), Vec::new());
+    for args in file.runs.iter().cloned() {
+        match Plan::new(args) {
+            Ok(mut plan) => {
+                file.name_origins(&mut plan.runs);
+                all.push(plan);
+            }
+            Err(Failure::Usage(found)) => {
+                faults.extend(
+                    found
+                        .into_iter()
+                        .filter(|f| !faults.contains(f))
+                        .collect::<Vec<_>>(),
+                );
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    match faults.is_empty() {
+        true => plans(&all, &file.claims, file.warnings),
+        false => Err(Failure::Usage(faults)),
+    }
+}
+
+/// One or several plans with one output, which is that of the first.
+fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Failure> {
+    let Some(first) = plans.first() else {
+        return Ok(());
+    };
     let mut warnings = Warnings::default();
-    for warning in &plan.warnings {
+    let mut said = said;
+    for warning in plans.iter().flat_map(|plan| &plan.warnings) {
+        if !said.contains(warning) {
+            said.push(warning.clone());
+        }
+    }
+    for warning in &said {
         warnings.warn(warning);
     }
-    input::preflight(&plan.traces, &plan.load)?;
-    plan.create_logs()?;
-    let mut output = Output::open(plan.format_out, plan.out.as_deref())?;
-    if let Some(path) = &plan.report {
+    for plan in plans {
+        input::preflight(&plan.traces, &plan.load)?;
+        plan.create_logs()?;
+    }
+    let mut output = Output::open(first.format_out, first.out.as_deref())?;
+    if let Some(path) = &first.report {
         output.report(Report::open(path, "destage run")?);
     }
-    let done = replay(&plan, &mut output, &mut warnings);
+    if !claims.is_empty() {
+        output.below(|records| claims::text(claims, records));
+    }
+    let mut done = Ok(());
+    for plan in plans {
+        done = done.and_then(|()| replay(plan, &mut output, &mut warnings));
+    }
     // What was finished is shown even if a later trace failed.
     let shown = output.finish();
     done.and(shown)
 }
 
-fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(), Failure> {
+fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Result<(), Failure> {
     let mut number = 0;
     for path in &plan.traces {
         let stored = input::load(path, &plan.load, plan.trace_memory, warnings)?;
@@ -82,7 +134,7 @@ fn one(
     number: usize,
     workload: Workload<'_>,
     runs: &[RunSpec],
-    output: &mut Output,
+    output: &mut Output<'_>,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;

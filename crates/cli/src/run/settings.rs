@@ -9,6 +9,9 @@ const BUILT_IN: &str = "built-in";
 /// Origin of a value from a flag.
 pub const COMMAND_LINE: &str = "command line";
 
+/// How the origin of a value from a run file begins.
+pub const RUN_FILE: &str = "run file ";
+
 /// Collects settings in the order in which they are shown.
 #[derive(Clone, Default)]
 pub struct Settings(pub Vec<Setting>);
@@ -31,10 +34,10 @@ impl Settings {
         });
     }
 
-    /// The line below a table: every setting of the command line that is not a column anyway.
+    /// The line below a table: every setting of the command line or a run file that is not a column anyway.
     pub fn line(settings: &[Setting]) -> Option<String> {
         let shown = |s: &&Setting| {
-            s.origin == COMMAND_LINE
+            (s.origin == COMMAND_LINE || s.origin.starts_with(RUN_FILE))
                 && !matches!(s.key.as_str(), "scheme" | "cache" | "warmup" | "host_fs")
         };
         let parts: Vec<String> = settings
