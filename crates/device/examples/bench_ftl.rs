@@ -13,7 +13,7 @@ fn main() {
     ] {
         let device = EffectiveDevice::from_preset(name, &[]).expect("presets are valid");
         let start = Instant::now();
-        let mut map = PageMap::new(device.config());
+        let mut map = PageMap::new(device.config(), 1);
         println!(
             "{name}: start {:?}, {} KiB",
             start.elapsed(),

@@ -1,38 +1,6 @@
-//! Random numbers: SplitMix64, as spec 00 section 3 prints it.
+//! Random numbers of schemes, and probabilities as integer thresholds.
 
-/// One generator; every scheme that draws has its own.
-#[derive(Clone, Debug)]
-pub struct SplitMix64 {
-    state: u64,
-}
-
-/// The finaliser of SplitMix64, also used as a hash of page numbers.
-#[inline]
-pub const fn mix64(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
-}
-
-impl SplitMix64 {
-    /// A generator that starts from `seed`.
-    pub const fn new(seed: u64) -> SplitMix64 {
-        SplitMix64 { state: seed }
-    }
-
-    /// Next 64 random bits.
-    #[inline]
-    pub const fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        mix64(self.state)
-    }
-
-    /// Next uniform integer of 53 bits: `n * 2^-53` is the uniform real in [0, 1) of the spec.
-    #[inline]
-    pub const fn next_53(&mut self) -> u64 {
-        self.next_u64() >> 11
-    }
-}
+pub use destage_types::rng::{SplitMix64, mix64};
 
 /// The probability `p` in 0..=1 as a threshold: `next_53() < threshold(p)` has probability p.
 ///
@@ -44,16 +12,6 @@ pub fn threshold(p: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn first_values_for_seed_1() {
-        let mut rng = SplitMix64::new(1);
-        let first: Vec<u64> = (0..3).map(|_| rng.next_u64()).collect();
-        assert_eq!(
-            first,
-            [0x910a2dec89025cc1, 0xbeeb8da1658eec67, 0xf893a2eefb32555e]
-        );
-    }
 
     #[test]
     fn thresholds_at_the_ends() {

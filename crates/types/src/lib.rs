@@ -13,6 +13,7 @@
 pub mod geometry;
 pub mod ids;
 pub mod request;
+pub mod rng;
 pub mod sectors;
 pub mod units;
 

@@ -1,19 +1,18 @@
 //! From layers to a device: ranges, what goes together, and what is not available yet.
 
 use super::error::{Reason, nearest};
-use super::layers::{Layers, Origin};
+use super::layers::Layers;
 use super::reading::Reading;
-use super::{DeviceConfig, GcPolicy, Overwrite, Precondition, Ratio, Unit};
+use super::{DeviceConfig, Overwrite, Precondition, Ratio, Unit};
 use destage_types::{Geometry, PageSize, Picos, QueuePer};
 use toml::Value;
-
-/// Is there garbage collection? Until there is, presets that need it are preconditioned by trace.
-const GC_AVAILABLE: bool = false;
 
 /// Most planes of a device: each has a write frontier, which exists from the start.
 const MAX_PLANES: u64 = 1 << 16;
 /// A physical page number has 32 bits.
 const MAX_PAGES: u64 = 1 << 32;
+/// Blocks are numbered in 32 bits, and one number says "none".
+const MAX_BLOCKS: u64 = (1 << 32) - 1;
 const MAX_BLOCKS_PER_PLANE: u32 = 1 << 24;
 /// Pages are counted in 16 bits inside a block.
 const MAX_PAGES_PER_BLOCK: u32 = 65535;
@@ -28,10 +27,11 @@ pub(super) fn build(layers: &mut Layers) -> (Option<DeviceConfig>, Vec<String>) 
         space(&mut read, &config);
     }
     units(&mut read, &config);
-    let mut notices = Vec::new();
-    if !GC_AVAILABLE {
-        without_gc(&mut read, &mut config, &mut notices);
+    interleave(&mut read, &config);
+    if read.faults() == 0 && config.collects() {
+        room_for_gc(&mut read, &config);
     }
+    let notices = notices(&config);
     ((read.faults() == 0).then_some(config), notices)
 }
 
@@ -83,6 +83,10 @@ fn geometry(read: &mut Reading) -> Option<Geometry> {
         );
         read.impossible("blocks_per_plane", why);
     }
+    if planes * u64::from(blocks_per_plane) > MAX_BLOCKS {
+        let why = format!("impossible geometry: at most {MAX_BLOCKS} blocks are allowed");
+        read.impossible("blocks_per_plane", why);
+    }
     (read.faults() == before).then_some(Geometry {
         channels,
         chips_per_channel,
@@ -121,6 +125,10 @@ fn values(read: &mut Reading, geometry: Geometry) -> DeviceConfig {
         sector_bytes: read.count("sector_bytes", 512..=4096),
         t_dram: read.time("t_dram"),
         dram: read.word("dram"),
+        e_read: read.energy("e_read"),
+        e_program: read.energy("e_program"),
+        e_erase: read.energy("e_erase"),
+        e_byte: read.energy("e_byte"),
         host_link: read.word("host_link"),
         ftl: read.word("ftl"),
         allocation: read.word("allocation"),
@@ -129,13 +137,17 @@ fn values(read: &mut Reading, geometry: Geometry) -> DeviceConfig {
         queue_per: read.word("queue_per"),
         queue: read.word("queue"),
         multi_plane: read.flag_not_available("multi_plane"),
-        copyback: read.flag_not_available("copyback"),
+        copyback: read.flag("copyback"),
+        die_interleave: read.flag("die_interleave"),
         gc_policy: read.word("gc_policy"),
+        gc_choices: read.count("gc_choices", 1..=1024),
         gc_mode: read.word("gc_mode"),
+        gc_preempt: read.word("gc_preempt"),
         gc_threshold: read.ratio("gc_threshold", share),
         gc_threshold_base: read.word("gc_threshold_base"),
         gc_unit: read.word("gc_unit"),
         wear_levelling: read.word("wear_levelling"),
+        wear_threshold: read.count("wear_threshold", 1..=1_000_000),
         summary_page: read.flag("summary_page"),
         precondition: Precondition::TRACE,
         cache: read.size("cache"),
@@ -247,30 +259,75 @@ fn units(read: &mut Reading, config: &DeviceConfig) {
     }
 }
 
-/// What a device asks of GC while there is none.
-fn without_gc(read: &mut Reading, config: &mut DeviceConfig, notices: &mut Vec<String>) {
-    if config.gc_policy != GcPolicy::None {
+/// Do dies that work at the same time have their own frontiers?
+fn interleave(read: &mut Reading, config: &DeviceConfig) {
+    if config.die_interleave && config.frontier == Unit::Chip {
+        let why = "impossible: dies that interleave cannot share the frontier of their chip";
+        read.impossible("die_interleave", why.to_owned());
+    }
+}
+
+/// Can GC always make room? The host leaves one free block per frontier to the copies, and every
+/// page but one must be able to be valid beside it.
+fn room_for_gc(read: &mut Reading, config: &DeviceConfig) {
+    let g = &config.geometry;
+    let planes = u64::from(config.planes_per(config.frontier));
+    let blocks = planes * u64::from(g.blocks_per_plane);
+    let data = u64::from(config.data_pages_per_block());
+    if blocks < 2 {
+        let why = format!(
+            "impossible: garbage collection moves data to another block, but a {} has {blocks} \
+             (more blocks, a larger `frontier`, or gc_mode = off)",
+            config.frontier
+        );
+        return read.impossible("blocks_per_plane", why);
+    }
+    let most = match data {
+        0 => return,
+        1 => blocks - 1,
+        _ => data * (blocks - 1) - 1,
+    };
+    // Static allocation spreads the logical pages evenly over planes.
+    let logical = config.logical_pages().div_ceil(u64::from(g.planes())) * planes;
+    if logical > most {
+        let raw = blocks * u64::from(g.pages_per_block);
+        let why = format!(
+            "impossible: over-provisioning leaves no space to garbage collection: a {} holds up to \
+             {logical} logical pages, with one block free it takes {most}; op must be about {:.4} \
+             at least (or gc_mode = off)",
+            config.frontier,
+            1.0 - most as f64 / raw as f64
+        );
+        read.impossible("op", why);
+    }
+}
+
+/// What a user of the device may not expect.
+fn notices(config: &DeviceConfig) -> Vec<String> {
+    let mut notices = Vec::new();
+    if !config.collects() {
         notices.push(format!(
-            "gc_policy = {}: there is no garbage collection yet; a run that uses up the free \
-             pages of a {} ends with an error",
-            config.gc_policy, config.frontier
+            "there is no garbage collection (gc_policy = {}, gc_mode = {}); a run that uses up the \
+             free pages of a {} ends with an error",
+            config.gc_policy, config.gc_mode, config.frontier
         ));
     }
-    if !config.precondition.needs_gc() {
-        return;
+    let g = &config.geometry;
+    let unit = u64::from(config.planes_per(config.gc_unit))
+        * u64::from(g.blocks_per_plane)
+        * u64::from(g.pages_per_block);
+    let filled = config.precondition.fill.of(config.logical_pages());
+    let valid =
+        filled.div_ceil(u64::from(g.planes())) * u64::from(config.planes_per(config.gc_unit));
+    if config.collects() && config.gc_threshold_pages() + valid >= unit {
+        notices.push(format!(
+            "gc_threshold = {} of {}: with the device filled to {} the threshold of {} free pages \
+             is never met, so every program that finds a block to collect collects one",
+            config.gc_threshold,
+            config.gc_threshold_base,
+            config.precondition.fill,
+            config.gc_threshold_pages()
+        ));
     }
-    let entry = read.entry("precondition");
-    let from_preset = matches!(entry.origin, Origin::BuiltIn | Origin::Preset(_));
-    if !from_preset {
-        let available = "overwrite = 0 (more needs garbage collection)".to_owned();
-        return read.fault("precondition.overwrite", Reason::NotAvailable { available });
-    }
-    notices.push(format!(
-        "precondition = {} is what {} asks for; until there is garbage collection the device runs \
-         with {}",
-        config.precondition,
-        entry.origin,
-        Precondition::TRACE
-    ));
-    config.precondition = Precondition::TRACE;
+    notices
 }

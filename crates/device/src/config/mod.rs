@@ -5,6 +5,7 @@
 //! All faults are collected before loading fails. Nothing here reads files: the caller does.
 
 mod build;
+mod energy;
 mod error;
 mod keys;
 mod layers;
@@ -18,12 +19,14 @@ mod roundtrip;
 #[cfg(test)]
 mod tests;
 
+pub use crate::ftl::GcPolicy;
+pub use energy::Energy;
 pub use error::{ConfigError, Fault, Reason};
 pub use layers::{EffectiveDevice, Origin, Setting};
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
 pub use values::{
-    Allocation, Dram, EvictWait, EvictWaitRead, Ftl, GcMode, GcPolicy, HostLink, Overwrite,
+    Allocation, Dram, EvictWait, EvictWaitRead, Ftl, GcMode, GcPreempt, HostLink, Overwrite,
     Precondition, QueueOrder, ReadFill, ThresholdBase, Unit, WearLevelling,
 };
 
@@ -64,6 +67,14 @@ pub struct DeviceConfig {
     pub t_dram: Picos,
     /// How often `t_dram` is charged.
     pub dram: Dram,
+    /// Energy of an array read.
+    pub e_read: Energy,
+    /// Energy of an array program.
+    pub e_program: Energy,
+    /// Energy of an erase.
+    pub e_erase: Energy,
+    /// Energy of one byte on a channel.
+    pub e_byte: Energy,
     /// Bandwidth between host and device.
     pub host_link: HostLink,
     /// Translation layer.
@@ -82,10 +93,16 @@ pub struct DeviceConfig {
     pub multi_plane: bool,
     /// Does GC copy inside a plane without the bus?
     pub copyback: bool,
+    /// Do the dies of a chip work at the same time where they share a queue?
+    pub die_interleave: bool,
     /// How GC chooses its victim.
     pub gc_policy: GcPolicy,
+    /// Blocks that the policy `d-choices` draws.
+    pub gc_choices: u32,
     /// When GC runs.
     pub gc_mode: GcMode,
+    /// What may pass a foreground GC job.
+    pub gc_preempt: GcPreempt,
     /// GC is scheduled when the free pages of a unit fall below this share of the base.
     pub gc_threshold: Ratio,
     /// What `gc_threshold` is a share of.
@@ -94,6 +111,8 @@ pub struct DeviceConfig {
     pub gc_unit: Unit,
     /// Choice of free blocks by wear.
     pub wear_levelling: WearLevelling,
+    /// Spread of erases in a plane above which static wear levelling moves data.
+    pub wear_threshold: u32,
     /// Is the last page of every block kept for a summary of the block (ECR section 3.1)?
     pub summary_page: bool,
     /// What flash holds before the run.
@@ -119,6 +138,21 @@ impl DeviceConfig {
     /// Pages of a block that take data: all, or all but the summary page.
     pub fn data_pages_per_block(&self) -> u32 {
         self.geometry.pages_per_block - u32::from(self.summary_page)
+    }
+
+    /// Is there garbage collection?
+    pub fn collects(&self) -> bool {
+        self.gc_policy != GcPolicy::None && self.gc_mode != GcMode::Off
+    }
+
+    /// Is garbage collected on idle chips?
+    pub fn collects_in_background(&self) -> bool {
+        self.collects() && self.gc_mode == GcMode::Background
+    }
+
+    /// Does the choice of victims depend on when data were written?
+    pub(crate) fn gc_uses_age(&self) -> bool {
+        self.gc_policy == GcPolicy::CostBenefit
     }
 
     /// Where static allocation puts every page.
@@ -213,6 +247,10 @@ impl DeviceConfig {
             ("sector_bytes", self.sector_bytes.to_string()),
             ("t_dram", time(self.t_dram)),
             ("dram", self.dram.toml()),
+            ("e_read", self.e_read.toml()),
+            ("e_program", self.e_program.toml()),
+            ("e_erase", self.e_erase.toml()),
+            ("e_byte", self.e_byte.toml()),
             ("host_link", self.host_link.toml()),
             ("ftl", self.ftl.toml()),
             ("allocation", self.allocation.toml()),
@@ -222,12 +260,16 @@ impl DeviceConfig {
             ("queue", self.queue.toml()),
             ("multi_plane", self.multi_plane.to_string()),
             ("copyback", self.copyback.to_string()),
+            ("die_interleave", self.die_interleave.to_string()),
             ("gc_policy", self.gc_policy.toml()),
+            ("gc_choices", self.gc_choices.to_string()),
             ("gc_mode", self.gc_mode.toml()),
+            ("gc_preempt", self.gc_preempt.toml()),
             ("gc_threshold", self.gc_threshold.to_string()),
             ("gc_threshold_base", self.gc_threshold_base.toml()),
             ("gc_unit", self.gc_unit.toml()),
             ("wear_levelling", self.wear_levelling.toml()),
+            ("wear_threshold", self.wear_threshold.to_string()),
             ("summary_page", self.summary_page.to_string()),
             ("precondition", self.precondition.to_string()),
             ("cache", format!("\"{}\"", self.cache)),

@@ -1,10 +1,10 @@
 //! Reads typed values out of the layers and notes every fault instead of stopping at the first.
 
-use super::Ratio;
 use super::error::{Fault, Reason, nearest};
 use super::keys::position;
 use super::layers::{Entry, Layers};
 use super::values::Word;
+use super::{Energy, Ratio};
 use destage_types::{Axis, ByteSize, Picos};
 use std::ops::RangeInclusive;
 use toml::Value;
@@ -119,6 +119,21 @@ impl<'a> Reading<'a> {
             Err(error) => self.fault(key, Reason::Unit(error)),
         }
         Picos::default()
+    }
+
+    pub fn energy(&mut self, key: &str) -> Energy {
+        let text = match &self.entry(key).value {
+            Value::String(text) => text.clone(),
+            number @ (Value::Integer(_) | Value::Float(_)) => number.to_string(),
+            _ => {
+                self.wrong_type(key, "an energy such as \"40uJ\"");
+                return Energy::default();
+            }
+        };
+        Energy::parse(&text).unwrap_or_else(|why| {
+            self.impossible(key, why);
+            Energy::default()
+        })
     }
 
     pub fn size(&mut self, key: &str) -> ByteSize {

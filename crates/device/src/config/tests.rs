@@ -113,25 +113,57 @@ fn values_of_two_presets() {
 }
 
 #[test]
-fn without_gc_presets_run_from_the_trace_and_say_so() {
-    for (name, asked) in [
-        ("ecr-64g", true),
-        ("prober-512g", true),
-        ("cac-128g", false),
+fn presets_are_preconditioned_as_their_papers_ask() {
+    for (name, fill, until_gc) in [
+        ("ecr-64g", 1, true),
+        ("prober-512g", 1, true),
+        ("cac-128g", 0, false),
     ] {
         let device = preset(name);
-        assert_eq!(device.config().precondition, Precondition::TRACE, "{name}");
-        let said = device.notices().iter().any(|n| n.contains("until_gc"));
-        assert_eq!(said, asked, "{name}");
+        let wanted = device.config().precondition;
+        assert_eq!(wanted.fill, Ratio::whole(fill), "{name}");
+        assert_eq!(wanted.overwrite == Overwrite::UntilGc, until_gc, "{name}");
+        assert!(device.notices().is_empty(), "{:?}", device.notices());
+    }
+    for off in ["gc_policy=none", "gc_mode=off"] {
+        let device = EffectiveDevice::from_preset("default", &sets(&[off])).unwrap();
+        assert!(!device.config().collects());
         assert!(device.notices()[0].contains("no garbage collection"));
     }
-    let quiet = EffectiveDevice::from_preset("default", &sets(&["gc_policy=none"])).unwrap();
-    assert!(quiet.notices().is_empty());
-    let asked = faults("ecr-64g", &["precondition.fill=0.5"]);
+    let never = ["gc_threshold_base=total", "precondition.fill=1"];
+    let device = EffectiveDevice::from_preset("req-block-128g", &sets(&never)).unwrap();
     assert!(
-        asked[0].contains("not available yet; available: overwrite = 0"),
-        "{asked:?}"
+        device.notices()[0].contains("is never met"),
+        "{:?}",
+        device.notices()
     );
+}
+
+#[test]
+fn gc_needs_room() {
+    let few = only_fault(&["blocks_per_plane=1"]);
+    assert!(few.contains("a plane has 1 (more blocks"), "{few}");
+    let tight = ["blocks_per_plane=4", "pages_per_block=4"];
+    let tight = only_fault(&tight);
+    assert!(
+        tight.contains("leaves no space to garbage collection"),
+        "{tight}"
+    );
+    assert!(
+        tight.contains("op must be about 0.3125 at least"),
+        "{tight}"
+    );
+    for off in ["gc_mode=off", "gc_policy=none", "frontier=die"] {
+        let blocks = if off == "frontier=die" {
+            "blocks_per_plane=16"
+        } else {
+            "blocks_per_plane=1"
+        };
+        assert!(
+            EffectiveDevice::from_preset("default", &sets(&[off, blocks])).is_ok(),
+            "{off}"
+        );
+    }
 }
 
 #[test]
@@ -230,13 +262,23 @@ fn single_faults() {
         ("op=1", "none is left to the host"),
         ("op=ten", "a number such as 0.1"),
         ("ftl=bast", "not available yet; available: page"),
-        ("allocation=dynamic", "not available yet; available: static"),
+        ("allocation=random", "allowed: static, dynamic"),
         ("multi_plane=on", "not available yet; available: false"),
-        ("copyback=true", "not available yet"),
+        ("copyback=maybe", "true or false"),
+        ("die_interleave=1", "true or false"),
+        ("gc_mode=backgruond", "did you mean `background`"),
+        ("gc_preempt=erase", "allowed: off, page"),
+        ("gc_choices=0", "allowed: 1 to 1024"),
         (
-            "gc_mode=background",
-            "not available yet; available: foreground",
+            "wear_levelling=statik",
+            "did you mean `static`? allowed: off, dynamic, static",
         ),
+        ("wear_threshold=ten", "an integer, 1 to 1000000"),
+        (
+            "e_read=5W",
+            "an energy is a number with a unit (pJ, nJ, uJ, mJ)",
+        ),
+        ("e_byte=true", "an energy such as"),
         ("gc_policy=greddy", "did you mean `greedy`"),
         ("frontier=chip", "queue_per = \"die\""),
         (
@@ -335,5 +377,5 @@ fn printed_devices_are_device_files_with_sources() {
         text.contains("# preset ecr-64g: Table 2 (64 chips)"),
         "{text}"
     );
-    assert!(text.starts_with("# note: "), "{text}");
+    assert!(text.starts_with("name = "), "{text}");
 }

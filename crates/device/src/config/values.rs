@@ -1,6 +1,7 @@
 //! Values that are words: one enum per key, its words, and words whose feature does not exist yet.
 
 use super::Ratio;
+use crate::ftl::GcPolicy;
 use destage_types::{Axis, QueuePer};
 use std::fmt;
 
@@ -65,9 +66,11 @@ words! {
         Page = "page",
     }
     /// Who chooses the plane of a page.
-    Allocation later ["dynamic"] {
+    Allocation {
         /// The logical address, see `allocation_order`.
         Static = "static",
+        /// The device: a plane of the least busy chip.
+        Dynamic = "dynamic",
     }
     /// A part of the array that has one of something (write frontier, GC).
     Unit {
@@ -85,17 +88,21 @@ words! {
         /// Reads before programs.
         ReadFirst = "read-first",
     }
-    /// How GC chooses its victim.
-    GcPolicy later ["cost-benefit", "d-choices", "random"] {
-        /// No GC: a run that uses up the free pages ends with an error.
-        None = "none",
-        /// The block with the fewest valid pages.
-        Greedy = "greedy",
-    }
     /// When GC runs.
-    GcMode later ["background"] {
-        /// When a program leaves too few free pages.
+    GcMode {
+        /// In front of a program that would leave too few free pages.
         Foreground = "foreground",
+        /// On chips with nothing to do; in front of a program only where no room is left.
+        Background = "background",
+        /// Never: a run that uses up the free pages ends with an error.
+        Off = "off",
+    }
+    /// What may pass a foreground GC job.
+    GcPreempt {
+        /// Nothing.
+        Off = "off",
+        /// Host operations, between two pages of the job.
+        Page = "page",
     }
     /// What `gc_threshold` is a share of.
     ThresholdBase {
@@ -105,11 +112,13 @@ words! {
         Spare = "spare",
     }
     /// Choice of free blocks by wear.
-    WearLevelling later ["static"] {
+    WearLevelling {
         /// Free blocks are taken in turn.
         Off = "off",
         /// The least worn free block is taken.
         Dynamic = "dynamic",
+        /// That, and data that stay where they are are moved off the least worn block.
+        Static = "static",
     }
     /// When a program counts as done (spec 00 section 2, Completion time).
     EvictWait {
@@ -133,6 +142,16 @@ words! {
         Page = "page",
         /// The requested sectors.
         Requested = "requested",
+    }
+}
+
+impl Word for GcPolicy {
+    const WORDS: &'static [(&'static str, Self)] = GcPolicy::ALL;
+}
+
+impl fmt::Display for GcPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
     }
 }
 

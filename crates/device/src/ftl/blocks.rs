@@ -1,9 +1,9 @@
-//! Erase blocks: how much of each is written and valid, and which are free.
+//! Erase blocks: how much of each is written and valid, and how worn it is.
 
 use super::table::FirstTouch;
 
-/// No block follows.
-const NONE: u32 = u32::MAX;
+/// No block.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// What one block is good for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,15 +16,16 @@ pub enum BlockState {
     Full,
 }
 
-/// One block in 16 bytes.
+/// One block in 16 bytes. A block is in one list at most: that of free blocks while it is free,
+/// that of its valid count while it is full.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+pub(super) struct Block {
     valid: u16,
     written: u16,
     erases: u32,
-    /// Neighbours in the list of the plane's free blocks, as numbers within the plane.
-    next: u32,
-    prev: u32,
+    /// Neighbours in its list.
+    pub next: u32,
+    pub prev: u32,
 }
 
 const UNTOUCHED: Block = Block {
@@ -35,149 +36,120 @@ const UNTOUCHED: Block = Block {
     prev: NONE,
 };
 
-/// The free blocks of one plane: those never used, from `fresh` on, and a list of erased ones.
-#[derive(Clone, Copy, Debug)]
-struct PlaneBlocks {
-    fresh: u32,
-    head: u32,
-    tail: u32,
-    free: u32,
-}
-
 /// All blocks of the device, numbered plane by plane.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     table: FirstTouch<Block, 256>,
-    planes: Vec<PlaneBlocks>,
-    per_plane: u32,
     pages: u16,
 }
 
 impl Blocks {
     /// All blocks free. `pages` per block.
-    pub fn new(planes: u32, per_plane: u32, pages: u16) -> Blocks {
-        let unused = PlaneBlocks {
-            fresh: 0,
-            head: NONE,
-            tail: NONE,
-            free: per_plane,
-        };
+    pub fn new(blocks: u64, pages: u16) -> Blocks {
         Blocks {
-            table: FirstTouch::new(u64::from(planes) * u64::from(per_plane), UNTOUCHED),
-            planes: vec![unused; planes as usize],
-            per_plane,
+            table: FirstTouch::new(blocks, UNTOUCHED),
             pages,
         }
     }
 
-    /// Takes a free block of `plane`: one that was never used while there is one (it has the
-    /// least wear), then the one erased longest ago.
-    pub fn take(&mut self, plane: u32) -> Option<u64> {
-        let base = u64::from(plane) * u64::from(self.per_plane);
-        let own = &mut self.planes[plane as usize];
-        if own.free == 0 {
-            return None;
-        }
-        own.free -= 1;
-        if own.fresh < self.per_plane {
-            own.fresh += 1;
-            return Some(base + u64::from(own.fresh - 1));
-        }
-        let taken = own.head;
-        let next = self.table.get(base + u64::from(taken)).next;
-        own.head = next;
-        match next {
-            NONE => own.tail = NONE,
-            _ => self.table.at(base + u64::from(next)).prev = NONE,
-        }
-        self.table.at(base + u64::from(taken)).next = NONE;
-        Some(base + u64::from(taken))
-    }
-
-    /// Blocks of `plane` that can be taken.
-    pub fn free(&self, plane: u32) -> u32 {
-        self.planes[plane as usize].free
-    }
-
-    /// A data page of `block` was written.
     #[inline]
-    pub fn wrote_data(&mut self, block: u64) {
-        let block = self.table.at(block);
+    pub fn get(&self, block: u32) -> Block {
+        self.table.get(u64::from(block))
+    }
+
+    #[inline]
+    pub fn at(&mut self, block: u32) -> &mut Block {
+        self.table.at(u64::from(block))
+    }
+
+    /// A data page of `block` was written; says whether the block is full now.
+    #[inline]
+    pub fn wrote_data(&mut self, block: u32) -> bool {
+        let pages = self.pages;
+        let block = self.at(block);
         block.written += 1;
         block.valid += 1;
+        block.written == pages
     }
 
-    /// A page of `block` that holds no host data was written.
-    pub fn wrote_meta(&mut self, block: u64) {
-        self.table.at(block).written += 1;
+    /// A page of `block` that holds no host data was written; says whether the block is full now.
+    pub fn wrote_meta(&mut self, block: u32) -> bool {
+        let pages = self.pages;
+        let block = self.at(block);
+        block.written += 1;
+        block.written == pages
     }
 
-    /// A page of `block` holds data that nobody wants any more.
+    /// A page of `block` holds data that nobody wants any more. The valid pages before that, and
+    /// whether the block is full.
     #[inline]
-    pub fn invalidated(&mut self, block: u64) {
-        self.table.at(block).valid -= 1;
+    pub fn invalidated(&mut self, block: u32) -> (u32, bool) {
+        let pages = self.pages;
+        let block = self.at(block);
+        block.valid -= 1;
+        (u32::from(block.valid) + 1, block.written == pages)
+    }
+
+    /// All data of the block are elsewhere now.
+    pub fn emptied(&mut self, block: u32) {
+        self.at(block).valid = 0;
     }
 
     /// Pages with wanted data.
-    pub fn valid(&self, block: u64) -> u32 {
-        u32::from(self.table.get(block).valid)
+    #[inline]
+    pub fn valid(&self, block: u32) -> u32 {
+        u32::from(self.get(block).valid)
     }
 
     /// Pages written since the last erase.
-    pub fn written(&self, block: u64) -> u32 {
-        u32::from(self.table.get(block).written)
+    #[inline]
+    pub fn written(&self, block: u32) -> u32 {
+        u32::from(self.get(block).written)
     }
 
     /// Times the block was erased.
-    pub fn erases(&self, block: u64) -> u32 {
-        self.table.get(block).erases
+    #[inline]
+    pub fn erases(&self, block: u32) -> u32 {
+        self.get(block).erases
+    }
+
+    /// Is every page written?
+    #[inline]
+    pub fn is_full(&self, block: u32) -> bool {
+        self.get(block).written == self.pages
     }
 
     /// What the block is good for.
-    pub fn state(&self, block: u64) -> BlockState {
-        match self.table.get(block).written {
+    pub fn state(&self, block: u32) -> BlockState {
+        match self.get(block).written {
             0 => BlockState::Free,
             n if n == self.pages => BlockState::Full,
             _ => BlockState::Open,
         }
     }
 
-    /// Erases a full block without valid pages; it becomes the last of the plane's free blocks.
+    /// Erases a full block without valid pages, which is in no list, and gives its erases so far.
     ///
     /// # Panics
     /// If the block is not full or holds valid pages: erasing it would lose data.
-    pub fn erase(&mut self, block: u64) {
-        assert_eq!(
-            self.state(block),
-            BlockState::Full,
-            "only full blocks are erased"
-        );
+    pub fn erase(&mut self, block: u32) -> u32 {
+        assert!(self.is_full(block), "only full blocks are erased");
         assert_eq!(
             self.valid(block),
             0,
             "a block with valid pages is not erased"
         );
-        let plane = block / u64::from(self.per_plane);
-        let base = plane * u64::from(self.per_plane);
-        let within = (block - base) as u32;
-        let own = &mut self.planes[plane as usize];
-        let last = own.tail;
-        own.tail = within;
-        own.free += 1;
-        match last {
-            NONE => own.head = within,
-            _ => self.table.at(base + u64::from(last)).next = within,
-        }
-        let erased = self.table.at(block);
+        let erased = self.at(block);
+        let erases = erased.erases + 1;
         *erased = Block {
-            erases: erased.erases + 1,
-            prev: last,
+            erases,
             ..UNTOUCHED
         };
+        erases
     }
 
     /// Bytes taken so far.
     pub fn bytes(&self) -> u64 {
-        self.table.bytes() + (self.planes.len() * size_of::<PlaneBlocks>()) as u64
+        self.table.bytes()
     }
 }

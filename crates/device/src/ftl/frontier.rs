@@ -1,23 +1,32 @@
 //! Write frontiers: where the next page of a plane, die or chip goes.
 
 use super::blocks::Blocks;
+use super::free::FreeBlocks;
 
 /// The open block of one unit, and the unit's free pages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frontier {
+struct Frontier {
     /// Next page to write, in the numbering of the device.
     next: u64,
     /// Where the data pages of the open block end; equal to `next` when no block is open.
     end: u64,
     /// Free pages of the unit, those of the open block included.
     free: u64,
+    /// Free pages that can take data: all but the summary pages.
+    slots: u64,
     /// First plane to ask for the next block, as a position in the unit.
     turn: u32,
+    /// Plane and block that are open.
+    plane: u32,
+    block: u32,
 }
 
 /// A page for data, and the summary page to write after it.
+#[derive(Clone, Copy)]
 pub(super) struct Taken {
     pub data: u64,
+    pub plane: u32,
+    pub block: u32,
     pub summary: Option<u64>,
 }
 
@@ -45,13 +54,15 @@ impl Frontiers {
         pages_per_block: u32,
         summary: bool,
     ) -> Frontiers {
-        let pages =
-            u64::from(planes_per_unit) * u64::from(blocks_per_plane) * u64::from(pages_per_block);
+        let blocks = u64::from(planes_per_unit) * u64::from(blocks_per_plane);
         let full = Frontier {
             next: 0,
             end: 0,
-            free: pages,
+            free: blocks * u64::from(pages_per_block),
+            slots: blocks * u64::from(pages_per_block - u32::from(summary)),
             turn: 0,
+            plane: 0,
+            block: 0,
         };
         let units = vec![full; planes.len() / planes_per_unit as usize];
         Frontiers {
@@ -65,44 +76,82 @@ impl Frontiers {
 
     /// The next page of `unit`, `None` if all are written.
     #[inline]
-    pub fn take(&mut self, unit: u32, blocks: &mut Blocks) -> Option<Taken> {
+    pub fn take(&mut self, unit: u32, free: &mut FreeBlocks, blocks: &mut Blocks) -> Option<Taken> {
         if self.units[unit as usize].next == self.units[unit as usize].end {
-            self.open(unit, blocks)?;
+            self.open(unit, free, blocks)?;
         }
         let at = &mut self.units[unit as usize];
-        let data = at.next;
+        let (data, plane, block) = (at.next, at.plane, at.block);
         at.next += 1;
-        at.free -= 1;
+        at.slots -= 1;
         let summary = (self.summary && at.next == at.end).then_some(at.end);
-        at.free -= u64::from(summary.is_some());
-        Some(Taken { data, summary })
+        at.free -= 1 + u64::from(summary.is_some());
+        Some(Taken {
+            data,
+            plane,
+            block,
+            summary,
+        })
+    }
+
+    /// The plane that gives `unit` its next block, as a position in the unit.
+    fn next_turn(&self, unit: u32, free: &FreeBlocks) -> Option<u32> {
+        let (count, turn) = (self.planes_per_unit, self.units[unit as usize].turn);
+        let mut turns = (turn..turn + count).map(|turn| turn % count);
+        turns.find(|turn| free.count(self.planes[(unit * count + turn) as usize]) > 0)
     }
 
     #[cold]
-    fn open(&mut self, unit: u32, blocks: &mut Blocks) -> Option<()> {
-        let count = self.planes_per_unit;
+    fn open(&mut self, unit: u32, free: &mut FreeBlocks, blocks: &mut Blocks) -> Option<()> {
+        let (count, turn) = (self.planes_per_unit, self.next_turn(unit, free)?);
+        let plane = self.planes[(unit * count + turn) as usize];
+        let block = free.take(plane, blocks)?;
         let at = &mut self.units[unit as usize];
-        for step in 0..count {
-            let turn = (at.turn + step) % count;
-            let plane = self.planes[(unit * count + turn) as usize];
-            if let Some(block) = blocks.take(plane) {
-                at.turn = (turn + 1) % count;
-                at.next = block * u64::from(self.pages_per_block);
-                at.end = at.next + u64::from(self.pages_per_block) - u64::from(self.summary);
-                return Some(());
-            }
+        at.turn = (turn + 1) % count;
+        at.next = u64::from(block) * u64::from(self.pages_per_block);
+        at.end = at.next + u64::from(self.pages_per_block) - u64::from(self.summary);
+        (at.plane, at.block) = (plane, block);
+        Some(())
+    }
+
+    /// Plane of the next page of `unit`; without a free page that of the last one.
+    #[inline]
+    pub fn next_plane(&self, unit: u32, free: &FreeBlocks) -> u32 {
+        let at = &self.units[unit as usize];
+        if at.next < at.end || self.planes_per_unit == 1 {
+            return match self.planes_per_unit {
+                1 => self.planes[unit as usize],
+                _ => at.plane,
+            };
         }
-        None
+        let count = self.planes_per_unit;
+        let turn = self.next_turn(unit, free);
+        turn.map_or(at.plane, |turn| self.planes[(unit * count + turn) as usize])
     }
 
     /// A block of `unit` was erased.
     pub fn erased(&mut self, unit: u32) {
-        self.units[unit as usize].free += u64::from(self.pages_per_block);
+        let at = &mut self.units[unit as usize];
+        at.free += u64::from(self.pages_per_block);
+        at.slots += u64::from(self.pages_per_block - u32::from(self.summary));
     }
 
     /// Free pages of `unit`.
+    #[inline]
     pub fn free(&self, unit: u32) -> u64 {
         self.units[unit as usize].free
+    }
+
+    /// Free pages of `unit` that can take data.
+    #[inline]
+    pub fn slots(&self, unit: u32) -> u64 {
+        self.units[unit as usize].slots
+    }
+
+    /// Planes of `unit`, ascending.
+    pub fn planes(&self, unit: u32) -> &[u32] {
+        let count = self.planes_per_unit as usize;
+        &self.planes[unit as usize * count..][..count]
     }
 
     /// Free pages of the block that the next write of `unit` goes to, its summary page included.

@@ -1,20 +1,76 @@
 //! Translation layers: from logical to physical pages.
 //!
 //! An FTL decides where a page goes and returns the place; the engine acts. It keeps no clock.
+//!
+//! # Placement
+//! A device is divided into units of planes: one write *frontier* per `frontier` unit, one victim
+//! choice per `gc_unit`, both a plane, a die or a chip. A page written by the host goes to the
+//! frontier of the unit that holds its plane: that of its address (static allocation), that of a
+//! block-wise eviction (D6: unit number modulo planes), or one of the least busy chip (dynamic
+//! allocation, [`PageMap::least_busy`]). A frontier fills one block at a time, pages ascending, and
+//! opens the next one on the next of its planes, in ascending plane number and going round, that has
+//! a free block. Without wear levelling that is the plane's first block never used, then the one
+//! erased longest ago; with it the free block with the fewest erases, of equals the smallest number.
+//! With `summary_page` the last page of a block takes no data; it is programmed right after the last
+//! data page. GC copies go to the same frontiers.
+//!
+//! # When a block is collected
+//! Let D be the data pages of a block. Before a host write to a frontier, in this order:
+//! 1. If the GC unit of the plane that the frontier's next page lies in has at most
+//!    `gc_threshold` free pages (so that this write would leave fewer), one block of that GC unit is
+//!    collected, provided there is a candidate. Not in background mode.
+//! 2. While the frontier's unit has fewer than D free data pages, blocks of *that* unit are collected.
+//!    In background mode those whose erase is still to come are taken first, oldest first: they
+//!    count as erased from then on.
+//! 3. If step 2 finds no candidate the write is refused ([`DeviceFull`]); where pages do not follow
+//!    their address anyway (dynamic allocation, or any block-wise eviction so far), steps 1 to 3 are
+//!    tried on the following planes in ascending number, going round, before that.
+//!
+//! Then the page is mapped, and only then is its old version invalid: a collected block may still
+//! move it. The D - 1 free data pages that step 2 keeps are what the copies of any candidate need.
+//!
+//! Candidates are full blocks with fewer than D valid pages; others gain nothing. A policy
+//! ([`GcPolicy`]) chooses among those of one unit. Blocks with the same valid count are in the order
+//! in which they came to it (by an overwrite, a TRIM, or by becoming full), first in the smaller one
+//! of frontier and GC unit with the smallest number.
+//!
+//! # What collecting does
+//! The valid pages of the victim move to the frontier of its unit in ascending page number, the
+//! mapping at once, a summary page in between where a block fills; then the block is erased, and it
+//! is free for the next write at once. With static wear levelling, if the most worn block of the
+//! plane has more than `wear_threshold` erases more than its least worn full block (of equals the
+//! smallest number), and the unit's free data pages hold the pages of that block, that block is
+//! collected too, once.
+//!
+//! In the background ([`PageMap::collect_in_background`]) the same happens for a chip with nothing to
+//! do: the first of its GC units, ascending, that is at its threshold and has no block waiting for its
+//! erase is given one. The block is free when its erase has ended.
 
 mod blocks;
+mod buckets;
+mod collect;
+mod free;
 mod frontier;
 mod page_map;
 mod precondition;
+mod query;
 mod table;
+mod units;
+mod victim;
+mod wear;
 
+#[cfg(test)]
+mod gc_model;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
 mod tests;
 
 pub use blocks::BlockState;
+pub use collect::{Collected, GcStep, GcWork};
 pub use page_map::PageMap;
+pub use query::Wear;
+pub use victim::GcPolicy;
 
 use crate::config::Unit;
 use destage_types::{ChannelId, ChipId, Lpn, PlaneId, Ppn};
@@ -44,17 +100,18 @@ pub struct Placed {
     pub old: Option<Ppn>,
 }
 
-/// A write found no free page in the unit that it must go to. Nothing was changed.
+/// A write found no room in the unit that it must go to, and none could be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error(
-    "device full: no free page for logical page {lpn} in its {unit} (plane {plane}, chip {chip}): \
-     {unit_pages} pages there, {device_free} of {device_pages} pages free on the device, \
-     {device_valid} valid, {logical} logical pages"
+    "device full: {} for logical page {lpn} in its {unit} (plane {plane}, chip {chip}): \
+     {unit_free} of {unit_pages} pages free there, {device_free} of {device_pages} pages free on \
+     the device, {device_valid} valid, {logical} logical pages",
+    self.why()
 )]
 pub struct DeviceFull {
     /// The page that was to be written.
     pub lpn: Lpn,
-    /// Unit with one write frontier, all of whose pages are written.
+    /// Size of a unit with one write frontier.
     pub unit: Unit,
     /// The plane that allocation or the caller chose.
     pub plane: PlaneId,
@@ -62,7 +119,11 @@ pub struct DeviceFull {
     pub chip: ChipId,
     /// Pages of the unit.
     pub unit_pages: u64,
-    /// Free pages elsewhere on the device.
+    /// Free pages of the unit; with GC those that its copies need.
+    pub unit_free: u64,
+    /// Is there garbage collection?
+    pub collects: bool,
+    /// Free pages of the device.
     pub device_free: u64,
     /// Pages with data that is still wanted.
     pub device_valid: u64,
@@ -70,4 +131,13 @@ pub struct DeviceFull {
     pub device_pages: u64,
     /// Pages the host can address.
     pub logical: u64,
+}
+
+impl DeviceFull {
+    fn why(&self) -> &'static str {
+        match self.collects {
+            true => "garbage collection finds no block with invalid pages to make room",
+            false => "no free page",
+        }
+    }
 }

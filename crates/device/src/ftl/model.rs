@@ -5,8 +5,11 @@ use crate::config::{DeviceConfig, EffectiveDevice};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
+/// A device without GC.
 pub(super) fn device(settings: &str) -> DeviceConfig {
-    let sets: Vec<String> = settings.split_whitespace().map(str::to_owned).collect();
+    let plain = "gc_mode=off wear_levelling=off ";
+    let words = plain.split_whitespace().chain(settings.split_whitespace());
+    let sets: Vec<String> = words.map(str::to_owned).collect();
     EffectiveDevice::from_preset("default", &sets)
         .unwrap()
         .into_config()
@@ -30,7 +33,7 @@ pub(super) struct Model {
 
 impl Model {
     pub fn new(config: DeviceConfig) -> Model {
-        let map = PageMap::new(&config);
+        let map = PageMap::new(&config, 1);
         Model {
             map,
             config,

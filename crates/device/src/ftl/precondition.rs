@@ -1,23 +1,26 @@
 //! What flash holds before the run, written without time or counts (spec 95, `precondition`).
 
-use super::{DeviceFull, PageMap};
-use crate::config::Ratio;
+use super::{DeviceFull, GcWork, PageMap};
+use crate::config::{Overwrite, Ratio};
 use destage_types::Lpn;
+use destage_types::rng::SplitMix64;
 
 impl PageMap {
     /// Maps the pages of `lpns` that are not mapped yet, in their order: what the trace reads
     /// before it writes it. Returns how many were mapped.
     ///
     /// # Errors
-    /// No free page; the pages before are mapped.
+    /// No room can be made; the pages before are mapped.
     ///
     /// # Panics
     /// If a page lies beyond the logical pages.
     pub fn map_trace(&mut self, lpns: impl IntoIterator<Item = Lpn>) -> Result<u64, DeviceFull> {
         let mut mapped = 0;
+        let mut work = GcWork::default();
         for lpn in lpns {
             if !self.is_mapped(lpn) {
-                self.write(lpn)?;
+                work.clear();
+                self.host_write(lpn, None, &mut work)?;
                 mapped += 1;
             }
         }
@@ -27,13 +30,55 @@ impl PageMap {
     /// Maps the first `share` of the logical pages, rounded down, in ascending order; pages that
     /// are mapped already stay where they are. Returns how many were mapped.
     ///
-    /// Cost: one write per page, some 30 ns, and 8 B of memory per page: a full terabyte of
-    /// 4 KiB pages takes ten seconds and 2 GiB.
+    /// Cost: one write per page, some 10 ns, and 8 B of memory per page: a full terabyte of
+    /// 4 KiB pages takes some seconds and 2 GiB.
     ///
     /// # Errors
-    /// No free page; the pages before are mapped.
+    /// No room can be made; the pages before are mapped.
     pub fn fill(&mut self, share: Ratio) -> Result<u64, DeviceFull> {
-        let last = share.of(self.logical_pages()).min(self.logical_pages());
+        let last = self.filled_by(share);
         self.map_trace((0..last).map(Lpn))
+    }
+
+    fn filled_by(&self, share: Ratio) -> u64 {
+        share.of(self.logical_pages()).min(self.logical_pages())
+    }
+
+    /// Overwrites pages drawn uniformly, from `seed`, among the first `share` of the logical pages
+    /// (what [`PageMap::fill`] wrote; all logical pages if that is none). Collects as a run does,
+    /// in the foreground whatever the device says of it. Returns how many were written.
+    ///
+    /// # Errors
+    /// No room can be made; the pages before are written.
+    pub fn overwrite(
+        &mut self,
+        share: Ratio,
+        amount: Overwrite,
+        seed: u64,
+    ) -> Result<u64, DeviceFull> {
+        let range = match self.filled_by(share) {
+            0 => self.logical_pages(),
+            filled => filled,
+        };
+        let (mut rng, mut work) = (SplitMix64::new(seed), GcWork::default());
+        let background = std::mem::replace(&mut self.gc.background, false);
+        let mut written = 0;
+        let full = loop {
+            let (reached, units) = self.gc_units_reached();
+            let enough = match amount {
+                Overwrite::Times(times) => written >= times.of(self.logical_pages()),
+                Overwrite::UntilGc => reached == units || !self.gc.on,
+            };
+            if enough {
+                break None;
+            }
+            work.clear();
+            if let Err(full) = self.host_write(Lpn(rng.below(range)), None, &mut work) {
+                break Some(full);
+            }
+            written += 1;
+        };
+        self.gc.background = background;
+        full.map_or(Ok(written), Err)
     }
 }

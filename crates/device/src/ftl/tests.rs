@@ -35,7 +35,7 @@ fn every_order_follows_the_static_layout_until_the_device_is_full() {
 
 #[test]
 fn a_full_device_says_what_it_holds() {
-    let mut map = PageMap::new(&tiny(""));
+    let mut map = PageMap::new(&tiny(""), 1);
     for _ in 0..12 {
         map.write(Lpn(3)).unwrap();
     }
@@ -43,8 +43,8 @@ fn a_full_device_says_what_it_holds() {
     assert_eq!((full.device_free, full.device_valid), (180, 1));
     assert_eq!(
         full.to_string(),
-        "device full: no free page for logical page 3 in its plane (plane 3, chip 3): 12 pages \
-         there, 180 of 192 pages free on the device, 1 valid, 144 logical pages"
+        "device full: no free page for logical page 3 in its plane (plane 3, chip 3): 0 of 12 \
+         pages free there, 180 of 192 pages free on the device, 1 valid, 144 logical pages"
     );
     assert!(map.is_mapped(Lpn(3)), "the old data stay");
     assert!(map.write_to_plane(Lpn(3), PlaneId(4)).is_ok());
@@ -52,7 +52,7 @@ fn a_full_device_says_what_it_holds() {
 
 #[test]
 fn a_chip_frontier_goes_round_the_planes_block_by_block() {
-    let mut map = PageMap::new(&tiny("queue_per=chip frontier=chip"));
+    let mut map = PageMap::new(&tiny("queue_per=chip frontier=chip"), 1);
     let mut seen = Vec::new();
     for i in 0..48 {
         // Pages 1, 5, 9 .. belong to chip 1, whichever plane their address names.
@@ -71,7 +71,7 @@ fn a_chip_frontier_goes_round_the_planes_block_by_block() {
 
 #[test]
 fn frontier_pages_count_down_and_start_again() {
-    let mut map = PageMap::new(&tiny("queue_per=chip frontier=chip"));
+    let mut map = PageMap::new(&tiny("queue_per=chip frontier=chip"), 1);
     let chip = ChipId(0);
     assert_eq!(
         map.chip_frontier_free_pages(chip),
@@ -96,7 +96,7 @@ fn frontier_pages_count_down_and_start_again() {
 
 #[test]
 fn summary_pages_end_blocks() {
-    let mut map = PageMap::new(&tiny("queue_per=chip frontier=chip summary_page=true"));
+    let mut map = PageMap::new(&tiny("queue_per=chip frontier=chip summary_page=true"), 1);
     let chip = ChipId(0);
     let mut left = Vec::new();
     for i in 1..=6 {
@@ -114,7 +114,7 @@ fn summary_pages_end_blocks() {
 
 #[test]
 fn several_frontiers_of_a_chip_report_the_tightest() {
-    let mut map = PageMap::new(&tiny("queue_per=die frontier=plane"));
+    let mut map = PageMap::new(&tiny("queue_per=die frontier=plane"), 1);
     // Chip (die) 0 has planes 0 and 8.
     map.write_to_plane(Lpn(0), PlaneId(8)).unwrap();
     assert_eq!(map.chip_frontier_free_pages(ChipId(0)), 3);
@@ -129,7 +129,7 @@ fn several_frontiers_of_a_chip_report_the_tightest() {
 fn erased_blocks_come_back_in_the_order_of_their_erase() {
     let one = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 \
                blocks_per_plane=4 pages_per_block=2 op=0.5";
-    let mut map = PageMap::new(&device(one));
+    let mut map = PageMap::new(&device(one), 1);
     let plane = PlaneId(0);
     (0..7).for_each(|_| assert!(map.write(Lpn(0)).is_ok()));
     for block in [2, 0, 1] {
@@ -151,7 +151,7 @@ fn erased_blocks_come_back_in_the_order_of_their_erase() {
 #[test]
 #[should_panic(expected = "valid pages is not erased")]
 fn a_block_with_data_is_not_erased() {
-    let mut map = PageMap::new(&tiny(""));
+    let mut map = PageMap::new(&tiny(""), 1);
     (0..4).for_each(|i| assert!(map.write(Lpn(i * 16)).is_ok()));
     map.erase(PlaneId(0), 0);
 }
@@ -159,12 +159,12 @@ fn a_block_with_data_is_not_erased() {
 #[test]
 #[should_panic(expected = "logical page 144 of 144 pages")]
 fn addresses_beyond_the_device_are_a_broken_promise() {
-    PageMap::new(&tiny("")).is_mapped(Lpn(144));
+    PageMap::new(&tiny(""), 1).is_mapped(Lpn(144));
 }
 
 #[test]
 fn preconditioning_maps_without_moving() {
-    let mut map = PageMap::new(&tiny(""));
+    let mut map = PageMap::new(&tiny(""), 1);
     assert_eq!(map.map_trace([Lpn(9), Lpn(2), Lpn(9)]), Ok(2));
     let nine = map.read(Lpn(9));
     assert_eq!(map.fill(Ratio::from_f64(0.5).unwrap()), Ok(70));
@@ -178,13 +178,13 @@ fn preconditioning_maps_without_moving() {
 #[test]
 fn the_thresholds_of_a_chip_follow_the_device() {
     let config = tiny("gc_unit=plane gc_threshold=0.3 gc_threshold_base=total queue_per=chip");
-    let map = PageMap::new(&config);
+    let map = PageMap::new(&config, 1);
     // 3.6 of 12 pages of a plane, four planes in a chip.
     assert_eq!(map.chip_gc_threshold_pages(), 16);
     let coarse = tiny("gc_unit=chip gc_threshold=0.25 gc_threshold_base=total queue_per=die");
     assert_eq!(config.queue_per, QueuePer::Chip);
     assert_eq!(
-        PageMap::new(&coarse).chip_gc_threshold_pages(),
+        PageMap::new(&coarse, 1).chip_gc_threshold_pages(),
         6,
         "a die's share of 12 pages"
     );
@@ -195,7 +195,7 @@ fn large_devices_take_memory_where_they_are_written() {
     let config = EffectiveDevice::from_preset("prober-512g", &[])
         .unwrap()
         .into_config();
-    let mut map = PageMap::new(&config);
+    let mut map = PageMap::new(&config, 1);
     let empty = map.memory_bytes();
     assert!(empty < 2 << 20, "{empty}");
     for lpn in 0..1000 {
@@ -213,7 +213,7 @@ fn large_devices_take_memory_where_they_are_written() {
 #[test]
 fn a_filled_device_takes_eight_bytes_per_page_and_sixteen_per_block() {
     let config = device("blocks_per_plane=64");
-    let mut map = PageMap::new(&config);
+    let mut map = PageMap::new(&config, 1);
     map.fill(Ratio::ONE).unwrap();
     let blocks = u64::from(config.geometry.planes()) * 64;
     assert!(
@@ -229,7 +229,7 @@ fn the_last_page_of_the_largest_device_is_a_page() {
         "channels=64 chips_per_channel=32 dies_per_chip=4 planes_per_die=8 blocks_per_plane=2 \
          pages_per_block=32768 op=0.5 page_bytes=512",
     );
-    let (mut map, last) = (PageMap::new(&config), PlaneId(65535));
+    let (mut map, last) = (PageMap::new(&config, 1), PlaneId(65535));
     assert_eq!(map.pages(), 1 << 32);
     for i in 0..65536u64 {
         let at = map.write_to_plane(Lpn(i % 7), last).unwrap().place;

@@ -1,0 +1,345 @@
+//! Garbage collection: when it is due, which block, what is moved. The rules stand in [`super`].
+
+use super::page_map::{NONE, PageMap};
+use super::victim::{Candidates, Policy};
+use super::{DeviceFull, Placed};
+use destage_types::{ChannelId, ChipId, Lpn, PlaneId, Ppn};
+
+/// One page that garbage collection programs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GcStep {
+    /// Valid data move.
+    Copy {
+        /// The logical page.
+        lpn: Lpn,
+        /// Where its data were.
+        from: Ppn,
+        /// Where they are now.
+        to: Ppn,
+        /// Both pages are in one plane, so a copyback can do it.
+        same_plane: bool,
+    },
+    /// The summary page of a block that the copy before it filled.
+    Summary {
+        /// The page.
+        at: Ppn,
+    },
+}
+
+/// A block whose valid pages were moved and that is to be erased after them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Collected {
+    /// The block, counted over the whole device.
+    pub number: u32,
+    /// Its plane.
+    pub plane: PlaneId,
+    /// The unit with its own queue that does all the work.
+    pub chip: ChipId,
+    /// The bus of that unit.
+    pub channel: ChannelId,
+    /// Pages that were valid.
+    pub valid: u32,
+    /// Static wear levelling chose it.
+    pub levelling: bool,
+    /// Its steps in [`GcWork::steps`].
+    pub first: u32,
+    /// End of its steps.
+    pub end: u32,
+}
+
+/// What garbage collection asks of the flash, in order. The caller keeps one and clears it.
+#[derive(Clone, Debug, Default)]
+pub struct GcWork {
+    /// Blocks to erase, each after its steps.
+    pub blocks: Vec<Collected>,
+    /// Steps of all blocks, block by block.
+    pub steps: Vec<GcStep>,
+    /// Blocks whose erase was left to the background and that are needed at once: the mapping
+    /// takes them as erased from now on, and a program into one of them goes after its erase.
+    pub hurried: Vec<Collected>,
+}
+
+impl GcWork {
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.blocks.clear();
+        self.steps.clear();
+        self.hurried.clear();
+    }
+
+    /// Is there nothing to do?
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.hurried.is_empty()
+    }
+
+    /// The steps before the erase of `block`.
+    pub fn steps_of(&self, block: &Collected) -> &[GcStep] {
+        &self.steps[block.first as usize..block.end as usize]
+    }
+}
+
+impl PageMap {
+    /// Makes room if it is needed, then writes `lpn` to the frontier of its own plane or of
+    /// `plane`. What garbage collection did in front of the write is added to `work`; the mapping
+    /// holds it already.
+    ///
+    /// # Errors
+    /// No room can be made; nothing was written, but `work` may hold work that was in vain.
+    ///
+    /// # Panics
+    /// If `lpn` lies beyond the logical pages or `plane` beyond the device.
+    #[inline]
+    pub fn host_write(
+        &mut self,
+        lpn: Lpn,
+        plane: Option<PlaneId>,
+        work: &mut GcWork,
+    ) -> Result<Placed, DeviceFull> {
+        let mut to = plane.unwrap_or_else(|| self.static_plane(lpn));
+        if self.gc.on {
+            self.gc.displaced |= plane.is_some();
+            if !self.has_room(to) {
+                to = self.make_room(lpn, to, work)?;
+            }
+        }
+        self.write_to_plane(lpn, to)
+    }
+
+    /// Can a page be written at the frontier of `plane` without a thought of GC?
+    #[inline]
+    fn has_room(&self, plane: PlaneId) -> bool {
+        let unit = self.units.row(plane).unit;
+        let next = self.frontiers.next_plane(unit, &self.free_blocks);
+        let gc = self.units.row(PlaneId(next)).gc;
+        self.frontiers.slots(unit) > self.gc.reserve
+            && self.gc.free[gc as usize] > self.gc.threshold
+    }
+
+    #[cold]
+    fn make_room(
+        &mut self,
+        lpn: Lpn,
+        wanted: PlaneId,
+        work: &mut GcWork,
+    ) -> Result<PlaneId, DeviceFull> {
+        let planes = self.units.planes();
+        let tries = if self.gc.displaced { planes } else { 1 };
+        let mut planes = (0..tries).map(|step| PlaneId((wanted.0 + step) % planes));
+        let found = planes.find(|&plane| self.reclaim(plane, work));
+        found.ok_or_else(|| self.full(lpn, wanted))
+    }
+
+    /// Collects what a write at the frontier of `plane` calls for; says whether it has room then.
+    fn reclaim(&mut self, plane: PlaneId, work: &mut GcWork) -> bool {
+        let unit = self.units.row(plane).unit;
+        let next = self.frontiers.next_plane(unit, &self.free_blocks);
+        let gc = self.units.row(PlaneId(next)).gc;
+        if self.gc.free[gc as usize] <= self.gc.threshold {
+            self.note_reached(gc);
+            if !self.gc.background
+                && let Some(victim) = self.victim_of_gc_unit(gc)
+            {
+                self.collect_now(victim, work);
+            }
+        }
+        while self.frontiers.slots(unit) <= self.gc.reserve {
+            if self.hurry(unit, work) {
+                continue;
+            }
+            match self.victim_of_frontier(unit) {
+                Some(victim) => self.collect_now(victim, work),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    fn note_reached(&mut self, gc: u32) {
+        if !std::mem::replace(&mut self.gc.reached[gc as usize], true) {
+            self.gc.reached_count += 1;
+        }
+    }
+
+    /// GC units that have been at their threshold so far, and all of them.
+    pub fn gc_units_reached(&self) -> (u32, u32) {
+        (self.gc.reached_count, self.units.gc_units())
+    }
+
+    /// Moves the valid pages of `victim` and takes it as erased; then, if told so, levels wear.
+    fn collect_now(&mut self, victim: u32, work: &mut GcWork) {
+        let collected = self.move_pages(victim, false, work);
+        self.release(collected.number, collected.plane);
+        if let Some(cold) = self.cold_block(collected.plane) {
+            let collected = self.move_pages(cold, true, work);
+            self.release(collected.number, collected.plane);
+        }
+    }
+
+    /// The block of `plane` that static wear levelling moves, if wear has spread too far and there
+    /// is room for its pages.
+    fn cold_block(&self, plane: PlaneId) -> Option<u32> {
+        let (block, spread) = self.coldest.as_ref()?.coldest(plane.0)?;
+        let slots = self.frontiers.slots(self.units.row(plane).unit);
+        let room = slots >= u64::from(self.blocks.valid(block));
+        (spread > self.wear_threshold && room).then_some(block)
+    }
+
+    /// Takes the valid pages of a full block to the frontier of its unit, in ascending order. The
+    /// block is in no list afterwards.
+    fn move_pages(&mut self, block: u32, levelling: bool, work: &mut GcWork) -> Collected {
+        let plane = PlaneId(block / self.blocks_per_plane);
+        let row = *self.units.row(plane);
+        let valid = self.blocks.valid(block);
+        self.buckets
+            .remove(row.cell, block, valid, &mut self.blocks);
+        if let Some(coldest) = &mut self.coldest {
+            coldest.collected(block);
+        }
+        let first = work.steps.len() as u32;
+        let (mut from, mut left) = (u64::from(block) * u64::from(self.pages_per_block), valid);
+        while left > 0 {
+            if let Some(lpn) = self.owner(Ppn(from as u32)) {
+                self.copy(lpn, Ppn(from as u32), plane, row.unit, work);
+                left -= 1;
+            }
+            from += 1;
+        }
+        self.blocks.emptied(block);
+        let collected = Collected {
+            number: block,
+            plane,
+            chip: row.chip,
+            channel: row.channel,
+            valid,
+            levelling,
+            first,
+            end: work.steps.len() as u32,
+        };
+        work.blocks.push(collected);
+        collected
+    }
+
+    #[inline]
+    fn copy(&mut self, lpn: Lpn, from: Ppn, plane: PlaneId, unit: u32, work: &mut GcWork) {
+        let taken = self
+            .frontiers
+            .take(unit, &mut self.free_blocks, &mut self.blocks);
+        let taken = taken.expect("the host leaves room for the copies of a block");
+        if from.0 == NONE {
+            *self.p2l.at(u64::from(NONE)) = NONE;
+        }
+        self.fill_page(lpn, &taken);
+        let to = Ppn(taken.data as u32);
+        let same_plane = taken.plane == plane.0;
+        work.steps.push(GcStep::Copy {
+            lpn,
+            from,
+            to,
+            same_plane,
+        });
+        if let Some(summary) = taken.summary {
+            let at = Ppn(summary as u32);
+            work.steps.push(GcStep::Summary { at });
+        }
+    }
+
+    /// Takes a block of `unit` whose erase has not ended as erased.
+    fn hurry(&mut self, unit: u32, work: &mut GcWork) -> bool {
+        let mut awaiting = self.gc.awaiting.iter();
+        let Some(at) = awaiting.position(|c| self.units.row(c.plane).unit == unit) else {
+            return false;
+        };
+        let collected = self.gc.awaiting.remove(at);
+        self.release(collected.number, collected.plane);
+        work.hurried.push(collected);
+        true
+    }
+
+    /// Collects one block of a GC unit of `chip` that is at its threshold, for the background. The
+    /// block stays unusable until [`PageMap::erased`], or until a write needs it
+    /// ([`GcWork::hurried`]). Units with such a block wait. Says whether there was anything to do.
+    pub fn collect_in_background(&mut self, chip: ChipId, work: &mut GcWork) -> bool {
+        let due = |&&gc: &&u32| {
+            let row = |c: &Collected| self.units.row(c.plane).gc;
+            self.gc.free[gc as usize] <= self.gc.threshold
+                && self.gc.awaiting.iter().all(|c| row(c) != gc)
+        };
+        let Some(&gc) = self.units.gc_of_chip(chip).iter().find(due) else {
+            return false;
+        };
+        self.note_reached(gc);
+        let Some(victim) = self.victim_of_gc_unit(gc) else {
+            return false;
+        };
+        let unit = self.units.row(PlaneId(victim / self.blocks_per_plane)).unit;
+        if self.frontiers.slots(unit) < u64::from(self.blocks.valid(victim)) {
+            return false;
+        }
+        let collected = self.move_pages(victim, false, work);
+        self.gc.awaiting.push(collected);
+        if let Some(cold) = self.cold_block(collected.plane) {
+            let collected = self.move_pages(cold, true, work);
+            self.gc.awaiting.push(collected);
+        }
+        true
+    }
+
+    /// The erase of a block collected in the background has ended. Nothing happens if the block
+    /// was hurried.
+    pub fn erased(&mut self, number: u32) {
+        let mut awaiting = self.gc.awaiting.iter();
+        if let Some(at) = awaiting.position(|c| c.number == number) {
+            let collected = self.gc.awaiting.remove(at);
+            self.release(number, collected.plane);
+        }
+    }
+
+    /// A plane of the chip that `load` is smallest for, of equals the first one after the chip
+    /// chosen last, in ascending number and going round; the units of a chip take turns.
+    pub fn least_busy(&mut self, mut load: impl FnMut(ChipId) -> u64) -> PlaneId {
+        let chips = self.chip_free.len() as u32;
+        let after = self.gc.last_chip + 1;
+        let chips = (0..chips).map(|step| ChipId((after + step) % chips));
+        let chip = chips.min_by_key(|&chip| load(chip));
+        let chip = chip.expect("a device has a chip at least");
+        self.gc.last_chip = chip.0;
+        let units = self.units.of_chip(chip);
+        let turn = &mut self.gc.turns[chip.index()];
+        let unit = units[*turn as usize];
+        *turn = (*turn + 1) % units.len() as u32;
+        PlaneId(self.frontiers.planes(unit)[0])
+    }
+}
+
+/// What a policy sees of a unit, borrowing single fields of the map.
+macro_rules! candidates {
+    ($map:ident, $unit:expr) => {{
+        let (planes, cells) = $unit;
+        Candidates {
+            blocks: &$map.blocks,
+            buckets: &$map.buckets,
+            stamps: $map.stamps.as_ref(),
+            programmed: $map.programmed,
+            cells,
+            planes,
+            blocks_per_plane: $map.blocks_per_plane,
+            data: $map.data_per_block,
+        }
+    }};
+}
+
+impl PageMap {
+    fn victim_of_gc_unit(&mut self, gc: u32) -> Option<u32> {
+        let candidates = candidates!(self, self.units.of_gc(gc));
+        self.chooser.choose(&candidates)
+    }
+
+    fn victim_of_frontier(&mut self, unit: u32) -> Option<u32> {
+        let candidates = candidates!(self, self.units.of_frontier(unit));
+        self.chooser.choose(&candidates)
+    }
+
+    pub(super) fn greedy_of_gc_unit(&self, gc: u32) -> Option<u32> {
+        candidates!(self, self.units.of_gc(gc)).greedy()
+    }
+}

@@ -1,0 +1,164 @@
+//! What a mapping says of itself.
+
+use super::Place;
+use super::blocks::BlockState;
+use super::page_map::PageMap;
+use super::units::PlaneRow;
+use destage_types::{ChannelId, ChipId, Lpn, PlaneAddress, PlaneId, Ppn, StaticLayout};
+
+impl PageMap {
+    /// What block number `block` of `plane` is good for.
+    pub fn block_state(&self, plane: PlaneId, block: u32) -> BlockState {
+        self.blocks.state(self.block_number(plane, block))
+    }
+
+    /// Pages of the block with wanted data, pages written since its last erase, and its erases.
+    pub fn block_counts(&self, plane: PlaneId, block: u32) -> (u32, u32, u32) {
+        let block = self.block_number(plane, block);
+        (
+            self.blocks.valid(block),
+            self.blocks.written(block),
+            self.blocks.erases(block),
+        )
+    }
+
+    /// Free blocks of a plane; its open block does not count.
+    pub fn free_blocks(&self, plane: PlaneId) -> u32 {
+        self.free_blocks.count(plane.0)
+    }
+
+    /// Plane that static allocation gives `lpn`.
+    #[inline]
+    pub fn static_plane(&self, lpn: Lpn) -> PlaneId {
+        PlaneId(self.spread[(lpn.0 % self.spread.len() as u64) as usize])
+    }
+
+    /// Plane, chip and channel of a physical page.
+    #[inline]
+    pub fn place_of(&self, ppn: Ppn) -> Place {
+        let plane = ppn.0 / self.pages_per_block / self.blocks_per_plane;
+        self.place(u64::from(ppn.0), plane)
+    }
+
+    /// Level by level, where a plane sits.
+    pub fn plane_address(&self, plane: PlaneId) -> PlaneAddress {
+        self.layout.plane_address(plane)
+    }
+
+    /// The queue unit of a plane, and its channel.
+    pub fn plane_chip(&self, plane: PlaneId) -> (ChipId, ChannelId) {
+        let PlaneRow { chip, channel, .. } = *self.units.row(plane);
+        (chip, channel)
+    }
+
+    /// Static page allocation of the device.
+    pub fn layout(&self) -> &StaticLayout {
+        &self.layout
+    }
+
+    /// Free pages of a chip (N_fp of ECR Eq. 2).
+    #[inline]
+    pub fn chip_free_pages(&self, chip: ChipId) -> u64 {
+        self.chip_free[chip.index()]
+    }
+
+    /// GC threshold of every chip in pages (N_mfp of ECR Eq. 2).
+    pub const fn chip_gc_threshold_pages(&self) -> u64 {
+        self.threshold_per_chip
+    }
+
+    /// Free pages of the frontier that the chip's next program uses (N_fpb of ECR Eq. 4), its
+    /// summary page included; a full frontier counts as the block that is opened next.
+    ///
+    /// With several frontiers per chip: that of the unit with the fewest free pages, the first of
+    /// equals, as N_vp is taken from the plane with fewest free pages.
+    pub fn chip_frontier_free_pages(&self, chip: ChipId) -> u64 {
+        self.frontiers.open_free(self.tightest(chip))
+    }
+
+    /// Valid pages of the block that greedy GC would pick now (N_vp of ECR Eq. 3), 0 without GC or
+    /// without a block that is worth it.
+    ///
+    /// With several GC units per chip: the victim of the one with the fewest free pages, the first
+    /// of equals; a larger GC unit counts for each of its chips.
+    pub fn chip_victim_valid_pages(&self, chip: ChipId) -> u64 {
+        if !self.gc.on {
+            return 0;
+        }
+        let units = self.units.gc_of_chip(chip).iter();
+        let tightest = units.min_by_key(|&&unit| self.gc.free[unit as usize]);
+        let unit = *tightest.expect("a chip has a GC unit at least");
+        let victim = self.greedy_of_gc_unit(unit);
+        victim.map_or(0, |block| u64::from(self.blocks.valid(block)))
+    }
+
+    /// Free pages of the unit with one frontier that `plane` belongs to.
+    pub fn unit_free_pages(&self, plane: PlaneId) -> u64 {
+        self.frontiers.free(self.units.row(plane).unit)
+    }
+
+    /// Free pages of the GC unit that `plane` belongs to.
+    pub fn gc_unit_free_pages(&self, plane: PlaneId) -> u64 {
+        self.gc.free[self.units.row(plane).gc as usize]
+    }
+
+    /// Planes of the device.
+    pub fn planes(&self) -> u32 {
+        self.units.planes()
+    }
+
+    /// Pages of the device.
+    pub const fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Pages of a block.
+    pub const fn pages_per_block(&self) -> u32 {
+        self.pages_per_block
+    }
+
+    /// Pages the host can address.
+    pub const fn logical_pages(&self) -> u64 {
+        self.logical
+    }
+
+    /// Pages with wanted data, that is mapped logical pages.
+    pub const fn valid_pages(&self) -> u64 {
+        self.valid
+    }
+
+    /// Pages that can be written without an erase, summary pages included.
+    pub const fn free_pages(&self) -> u64 {
+        self.free
+    }
+
+    /// How often the blocks were erased.
+    pub fn wear(&self) -> Wear {
+        let mut counts = std::collections::BTreeMap::new();
+        for block in 0..self.units.planes() * self.blocks_per_plane {
+            *counts.entry(self.blocks.erases(block)).or_insert(0) += 1;
+        }
+        Wear {
+            blocks_by_erases: counts.into_iter().collect(),
+        }
+    }
+
+    /// Bytes of memory taken so far.
+    pub fn memory_bytes(&self) -> u64 {
+        let lists = self.spread.len() * size_of::<u32>()
+            + (self.chip_free.len() + self.gc.free.len()) * size_of::<u64>();
+        let tables = self.l2p.bytes() + self.p2l.bytes() + self.blocks.bytes();
+        let gc = self.buckets.bytes()
+            + self.free_blocks.bytes()
+            + self.stamps.as_ref().map_or(0, |s| s.bytes())
+            + self.coldest.as_ref().map_or(0, |c| c.bytes());
+        tables + gc + self.frontiers.bytes() + self.units.bytes() + lists as u64
+    }
+}
+
+/// How worn the blocks of a device are.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Wear {
+    /// (erases, blocks erased so often), ascending.
+    pub blocks_by_erases: Vec<(u32, u64)>,
+}
