@@ -1,5 +1,7 @@
 //! Counters of a run, under the names of the result record (spec 90 section 7).
 
+use crate::flash::Traffic;
+
 /// Everything that is counted over the measured part of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
@@ -83,6 +85,12 @@ pub struct Counts {
     pub flash_writes_meta: u64,
     /// Block erases.
     pub erases: u64,
+    /// Copybacks among the reads and programs of garbage collection.
+    pub copybacks: u64,
+    /// Blocks that garbage collection chose, wear levelling left out.
+    pub gc_victims: u64,
+    /// Valid pages in them.
+    pub gc_victim_pages: u64,
     /// Background write-backs that were programmed.
     pub background_writes: u64,
     /// Background write-backs cancelled before they started.
@@ -117,6 +125,17 @@ impl Counts {
     pub fn flash_writes_evict(&self) -> u64 {
         let others = self.flash_writes_bypass + self.flash_writes_flush;
         self.flash_writes_host - others - self.flash_writes_padding - self.background_writes
+    }
+
+    /// Takes over what flash did beside host data.
+    pub fn add_traffic(&mut self, traffic: &Traffic) {
+        self.flash_reads_gc = traffic.reads_gc;
+        self.flash_writes_gc = traffic.writes_gc;
+        self.flash_writes_meta = traffic.writes_meta;
+        self.erases = traffic.erases;
+        self.copybacks = traffic.copybacks;
+        self.gc_victims = traffic.victims;
+        self.gc_victim_pages = traffic.victim_pages;
     }
 
     /// Sectors read and written.

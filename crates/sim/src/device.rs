@@ -12,20 +12,21 @@ use destage_types::{Extent, Lpn, Op, PageSize};
 ///
 /// # Errors
 /// The trace addresses more than the device exports and `wrap` is off; preconditioning does not
-/// fit.
+/// fit. `seed` is that of the run: GC policies and overwrites draw from it.
 pub fn prepare<'a>(
     config: &DeviceConfig,
     workload: impl Into<Workload<'a>>,
     wrap: bool,
     background: bool,
+    seed: u64,
 ) -> Result<Engine, RunError> {
     let workload = workload.into();
     let space = address_space(config);
     if !wrap {
         check_addresses(config, workload, space)?;
     }
-    let mut map = PageMap::new(config);
-    precondition(&mut map, config, workload, space)?;
+    let mut map = PageMap::new(config, seed);
+    precondition(&mut map, config, workload, space, seed)?;
     Ok(Engine::new(config, map, background))
 }
 
@@ -55,23 +56,26 @@ fn precondition(
     config: &DeviceConfig,
     workload: Workload<'_>,
     space: u64,
+    seed: u64,
 ) -> Result<(), RunError> {
     let refused = |full| RunError::Precondition {
         device: config.name.clone(),
         full: Box::new(full),
     };
-    map.fill(config.precondition.fill).map_err(refused)?;
-    if !config.precondition.trace {
-        return Ok(());
+    let wanted = &config.precondition;
+    map.fill(wanted.fill).map_err(refused)?;
+    if wanted.trace {
+        let mut reads = FirstReads::new(config.geometry.page, config.logical_pages());
+        let mut extents: Vec<Extent> = Vec::new();
+        workload.try_each(|_, request| {
+            extents.clear();
+            extents.extend(request.extents());
+            wrap_extents(&mut extents, space);
+            reads.map(map, request.head.op, &extents).map_err(refused)
+        })?;
     }
-    let mut reads = FirstReads::new(config.geometry.page, config.logical_pages());
-    let mut extents: Vec<Extent> = Vec::new();
-    workload.try_each(|_, request| {
-        extents.clear();
-        extents.extend(request.extents());
-        wrap_extents(&mut extents, space);
-        reads.map(map, request.head.op, &extents).map_err(refused)
-    })
+    let written = map.overwrite(wanted.fill, wanted.overwrite, seed);
+    written.map(|_| ()).map_err(refused)
 }
 
 /// Pages that a trace reads before it writes them ([PR 4.1] "pre-scanning trace approach").
@@ -104,7 +108,7 @@ impl FirstReads {
         match op {
             Op::Write => self.written[word] |= bit,
             Op::Read if self.written[word] & bit == 0 && !map.is_mapped(lpn) => {
-                map.write(lpn)?;
+                map.map_trace([lpn])?;
             }
             Op::Read | Op::Trim | Op::Flush => {}
         }

@@ -6,7 +6,8 @@
 use crate::engine::Completion;
 use crate::record::{Latencies, MeanNs};
 use crate::series::LatencySums;
-use destage_device::ftl::DeviceFull;
+use destage_device::ftl::{DeviceFull, Wear};
+use destage_device::nand::ChipStats;
 use destage_scheme::{DeviceView, NoDevice};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -118,6 +119,16 @@ pub trait Flash {
         None
     }
 
+    /// Pages programmed and blocks erased beside those of host data, in the measured part so far.
+    fn traffic(&self) -> Traffic {
+        Traffic::default()
+    }
+
+    /// How worn the flash is, and what it has done in the measured part so far.
+    fn flash_state(&self) -> Option<FlashState> {
+        None
+    }
+
     /// Keeps completed requests from now on.
     fn keep_completions(&mut self) {}
 
@@ -134,8 +145,34 @@ pub struct DeviceMeasures {
     pub evict_wait: MeanNs,
     /// The same until their end.
     pub evict_turnaround: MeanNs,
+}
+
+/// What flash does beside reading and programming host data, counted when it is submitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Pages read by garbage collection and wear levelling, copybacks included.
+    pub reads_gc: u64,
+    /// Pages programmed by them, copybacks included.
+    pub writes_gc: u64,
+    /// Copybacks among both.
+    pub copybacks: u64,
     /// Summary pages programmed.
-    pub summary_programs: u64,
+    pub writes_meta: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Blocks that garbage collection chose.
+    pub victims: u64,
+    /// Valid pages in them.
+    pub victim_pages: u64,
+}
+
+/// The state of flash at the end of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlashState {
+    /// Erases since the device was new, preconditioning included.
+    pub wear: Wear,
+    /// Work of every chip in the measured part.
+    pub chips: Vec<ChipStats>,
 }
 
 /// No device: every page is mapped, and nothing takes time.

@@ -19,6 +19,7 @@ pub mod sample;
 pub mod series;
 pub mod spec;
 pub mod walk;
+pub mod wear;
 
 pub use counts::Counts;
 pub use flash::{CacheOnly, Cause, Flash, Program};

@@ -5,6 +5,7 @@
 //! of the same run.
 
 use crate::counts::{Counts, ratio};
+pub use crate::wear::{EnergyNj, EraseCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,15 @@ pub struct ResultRecord {
     /// The same until the end of the program. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evict_turnaround_ns: Option<MeanNs>,
+    /// Valid pages of the blocks that garbage collection chose. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub victim_valid_pages_mean: Option<f64>,
+    /// Wear at the end of the run. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erase_counts: Option<EraseCounts>,
+    /// Energy in nJ. Only with a device that gives energies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_nj: Option<EnergyNj>,
     /// Pages per eviction.
     pub evict_pages_mean: Option<f64>,
     /// Dirty pages per eviction.
@@ -244,7 +254,8 @@ count_fields! {
         flash_writes_padding
     }
     device {
-        dirty_gc_evictions flash_reads_gc flash_writes_gc flash_writes_meta erases
+        dirty_gc_evictions flash_reads_gc flash_writes_gc flash_writes_meta erases copybacks
+        gc_victims gc_victim_pages
         background_writes background_cancels background_stale inflight_evictions unmapped_reads
         wrapped_requests
     }
@@ -293,6 +304,10 @@ pub struct Ratios {
     /// All programs / host-written pages. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waf: Option<f64>,
+    /// All programs / programs for the host: what garbage collection and summary pages add to the
+    /// traffic that the cache lets through. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waf_flash: Option<f64>,
 }
 
 impl Ratios {
@@ -321,6 +336,7 @@ impl Ratios {
                 .then(|| r(c.dirty_gc_evictions, c.dirty_evictions))
                 .flatten(),
             waf: timed.then(|| r(programs, c.write_pages)).flatten(),
+            waf_flash: timed.then(|| r(programs, c.flash_writes_host)).flatten(),
         }
     }
 }

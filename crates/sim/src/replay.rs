@@ -1,7 +1,7 @@
 //! Replaying a workload through a cache: warm-up, passes, and when each request is issued.
 
 use crate::engine::Completion;
-use crate::flash::Flash;
+use crate::flash::{Flash, FlashState};
 use crate::log::RequestLog;
 use crate::observe::Observer;
 use crate::sample::{SAMPLE_EVERY, Samples};
@@ -60,6 +60,8 @@ pub(crate) struct Outcome<S, F> {
     pub walk: Walk<S, F>,
     pub counts: crate::Counts,
     pub samples: Samples,
+    /// Wear and work of the flash at the same moment.
+    pub flash: Option<FlashState>,
 }
 
 /// When requests are issued.
@@ -159,7 +161,9 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             series.finish()?;
         }
         // What ends after the last arrival belongs to response times, not to the counters.
-        let counts = self.walk.counts().clone();
+        let mut counts = self.walk.counts().clone();
+        counts.add_traffic(&self.walk.flash().traffic());
+        let flash = self.walk.flash().flash_state();
         if let Some(mut observer) = self.walk.unobserve() {
             observer.finish()?;
         }
@@ -173,6 +177,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             walk,
             counts,
             samples,
+            flash,
         })
     }
 

@@ -2,10 +2,12 @@
 
 use crate::counts::{Counts, ratio};
 use crate::device::{address_space, prepare};
-use crate::flash::{CacheOnly, Flash};
+use crate::flash::{CacheOnly, Flash, FlashState};
 use crate::future;
 use crate::observe::Observer;
-use crate::record::{CountFields, Ratios, Reading, ResultRecord, RunInfo, SCHEMA, TraceInfo};
+use crate::record::{
+    CountFields, EnergyNj, EraseCounts, Ratios, Reading, ResultRecord, RunInfo, SCHEMA, TraceInfo,
+};
 use crate::replay::{Extent, Followers, Session};
 use crate::sample::Samples;
 use crate::series::Series;
@@ -143,7 +145,13 @@ impl Visit for Execution<'_> {
             ));
         };
         let background = self.spec.has_background();
-        let engine = prepare(device, self.workload, self.spec.wrap, background)?;
+        let engine = prepare(
+            device,
+            self.workload,
+            self.spec.wrap,
+            background,
+            self.spec.seed,
+        )?;
         let mut walk = Walk::new(scheme, engine, capacity, page, layout, options);
         if background {
             walk.enable_background();
@@ -162,17 +170,17 @@ impl Execution<'_> {
         };
         let session = Session::new(self.spec, self.workload, self.plan.extent, walk, followers);
         let done = session.run()?;
-        Ok(self.record(&done.walk, done.counts, done.samples))
+        Ok(self.record(&done.walk, done.counts, done.samples, done.flash))
     }
 
     fn record<S: Scheme, F: Flash>(
         &self,
         walk: &Walk<S, F>,
-        mut counts: Counts,
+        counts: Counts,
         samples: Samples,
+        flash: Option<FlashState>,
     ) -> ResultRecord {
         let measures = walk.flash().measures();
-        counts.flash_writes_meta = measures.map_or(0, |m| m.summary_programs);
         let (spec, c) = (self.spec, &counts);
         let meta = samples.meta_bytes_mean();
         let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
@@ -222,6 +230,15 @@ impl Execution<'_> {
             latency_ns: measures.map(|m| m.latency),
             evict_wait_ns: measures.map(|m| m.evict_wait),
             evict_turnaround_ns: measures.map(|m| m.evict_turnaround),
+            victim_valid_pages_mean: flash
+                .as_ref()
+                .and_then(|_| ratio(c.gc_victim_pages as f64, c.gc_victims as f64)),
+            erase_counts: flash.as_ref().map(EraseCounts::new),
+            energy_nj: spec
+                .device
+                .as_ref()
+                .zip(flash.as_ref())
+                .and_then(|(device, flash)| EnergyNj::new(device, flash)),
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: walk.evict_pages().rows(),

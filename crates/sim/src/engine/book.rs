@@ -3,11 +3,12 @@
 
 use super::EngineOptions;
 use super::latency::{LatencyStats, Mean};
+use super::newest::Newest;
 use super::slab::Slab;
 use destage_device::config::{Dram, EvictWait};
-use destage_device::ftl::{DeviceFull, PageMap};
+use destage_device::ftl::{DeviceFull, GcWork, PageMap, Place};
 use destage_device::nand::{OpId, OpTimes, Sink};
-use destage_types::{ChipId, Lpn, Nanos, Op, Ppn};
+use destage_types::{Lpn, Nanos, Op};
 
 /// What an operation is to the request it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,14 +31,19 @@ pub(super) enum Role {
     BackgroundRead,
     /// A summary page; nobody waits for it.
     Summary,
+    /// The erase that ends a background GC job; the page number is that of the block.
+    Erase,
 }
+
+/// Token of the operations of GC jobs that nobody asks for.
+pub(super) const GC_TOKEN: u32 = u32::MAX;
 
 impl Role {
     /// Does the operation belong to no request?
     fn is_background(self) -> bool {
         matches!(
             self,
-            Role::Background | Role::BackgroundRead | Role::Summary
+            Role::Background | Role::BackgroundRead | Role::Summary | Role::Erase
         )
     }
 }
@@ -58,8 +64,6 @@ enum Counted {
 pub(super) struct OpRecord {
     pub role: Role,
     pub lpn: Lpn,
-    /// The physical page that a program of host data writes.
-    pub target: Option<Ppn>,
     /// Name in the array, once submitted.
     pub id: Option<OpId>,
     /// Background: it has started, and ends then.
@@ -172,8 +176,14 @@ pub(super) struct Book {
     /// Times of programs, if somebody wants them.
     pub programs: Option<Vec<ProgramTimes>>,
     pub full: Option<DeviceFull>,
-    /// Chips that owe a summary page because a background program took the last data page.
-    pub summaries: Vec<ChipId>,
+    /// Waiting programs by page, where reads could overtake them.
+    pub newest: Option<Newest>,
+    /// Summary pages that are due because a background program took the last data page.
+    pub summaries: Vec<Place>,
+    /// Garbage collection that background programs called for when they started.
+    pub gc_work: GcWork,
+    /// Background erases that ended since the engine looked.
+    pub erased: Vec<u32>,
 }
 
 impl Book {
@@ -200,7 +210,10 @@ impl Book {
             completions: None,
             programs: None,
             full: None,
+            newest: None,
             summaries: Vec::new(),
+            gc_work: GcWork::default(),
+            erased: Vec::new(),
         }
     }
 
@@ -274,7 +287,6 @@ impl Book {
         let mut record = OpRecord {
             role,
             lpn,
-            target: None,
             id,
             started,
             before: None,
@@ -291,7 +303,12 @@ impl Book {
             (record.index, record.measured) = (pending.index, pending.measured);
             self.untimed += u32::from(record.is_program());
         }
-        self.ops.add(record)
+        let wanted = record.is_program();
+        let token = self.ops.add(record);
+        if let Some(newest) = self.newest.as_mut().filter(|_| wanted) {
+            newest.set(lpn, token);
+        }
+        token
     }
 
     fn counted(&self, role: Role) -> Counted {
@@ -302,9 +319,11 @@ impl Book {
         };
         match role {
             Role::Read | Role::Flush => Counted::End,
-            Role::Before | Role::Background | Role::BackgroundRead | Role::Summary => {
-                Counted::AtOnce
-            }
+            Role::Before
+            | Role::Background
+            | Role::BackgroundRead
+            | Role::Summary
+            | Role::Erase => Counted::AtOnce,
             Role::Own => by_key(Counted::End, self.options.evict_wait),
             Role::Caused | Role::Padding => by_key(Counted::AtOnce, self.caused_wait()),
         }
@@ -342,11 +361,10 @@ impl Book {
         }
     }
 
-    /// The program that writes physical page `ppn`, if its times are not known yet. A program of an
-    /// older version of the same data may still wait elsewhere; no read depends on that one.
-    pub fn pending_program(&self, ppn: Ppn) -> Option<OpId> {
-        let mut programs = self.ops.iter().filter(|o| o.is_program());
-        programs.find(|o| o.target == Some(ppn)).and_then(|o| o.id)
+    /// The program that writes the newest data of `lpn`, if its times are not known yet.
+    pub fn pending_program(&self, lpn: Lpn) -> Option<OpId> {
+        let token = self.newest.as_ref()?.get(lpn)?;
+        self.ops[token].id
     }
 
     fn settle(&mut self, row: u32) {
@@ -413,8 +431,11 @@ impl Book {
         self.latest_end = self.latest_end.max(times.end);
         // The mapping changes when a background program starts (spec 00, "Mapping").
         let lpn = self.ops[token].lpn;
-        match self.map.write(lpn) {
-            Ok(placed) => self.summaries.extend(placed.summary.map(|s| s.chip)),
+        if let Some(newest) = &mut self.newest {
+            newest.clear(lpn);
+        }
+        match self.map.host_write(lpn, None, &mut self.gc_work) {
+            Ok(placed) => self.summaries.extend(placed.summary),
             Err(full) => {
                 self.full.get_or_insert(full);
             }
@@ -438,18 +459,24 @@ impl Book {
 
 impl Sink for Book {
     fn timed(&mut self, token: u32, times: OpTimes) {
+        if token == GC_TOKEN {
+            return;
+        }
         let op = self.ops[token];
         match op.role {
             Role::Background => {
                 self.log_program(&op, times);
                 return self.background_started(token, &times);
             }
-            Role::BackgroundRead => return,
+            Role::BackgroundRead | Role::Erase => return,
             _ => {}
         }
         self.ops.remove(token);
         if op.is_program() {
             self.log_program(&op, times);
+            if let Some(newest) = &mut self.newest {
+                newest.started(op.lpn, token);
+            }
             self.program_timed(&op, times.end);
         }
         if op.role == Role::Caused && op.measured {
@@ -469,6 +496,7 @@ impl Sink for Book {
             Role::BackgroundRead => {
                 self.ops.remove(token);
             }
+            Role::Erase => self.erased.push(token),
             _ => self.ended.push(token),
         }
     }

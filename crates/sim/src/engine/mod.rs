@@ -5,22 +5,29 @@
 //! replay and a live device can drive the same code.
 
 mod book;
+mod gc;
 pub mod latency;
+mod newest;
 mod slab;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub use book::{Completion, ProgramTimes};
 
-use crate::flash::{Cause, DeviceMeasures, Flash, Program};
+use crate::flash::{Cause, DeviceMeasures, Flash, FlashState, Program, Traffic};
 use crate::record::Latencies;
 use crate::series::LatencySums;
 use book::{Book, Role};
-use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder};
+use destage_device::config::{
+    Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, GcPreempt, QueueOrder,
+};
 use destage_device::ftl::{DeviceFull, PageMap, Place};
-use destage_device::nand::{Class, Command, Discipline, Nand, OpId, Timing, Transfer};
-use destage_scheme::{ChipLoad, DeviceView, FlashCosts};
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Picos, PlaneId};
+use destage_device::nand::{ChipStats, Class, Command, Discipline, Nand, OpId, Timing, Transfer};
+use destage_scheme::{DeviceView, FlashCosts};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Picos, PlaneId, QueuePer};
+use gc::Collector;
+use newest::Newest;
 
 /// Settings of the engine that are not of the array or the translation layer.
 #[derive(Clone, Copy, Debug)]
@@ -40,12 +47,14 @@ pub struct Engine {
     page_transfer: Nanos,
     page_sectors: u32,
     costs: FlashCosts,
-    /// Reads may overtake programs: look for a pending program of the page they read.
-    overtaking: bool,
-    /// A program may wait for a read on another chip, and be overtaken on its own.
-    split_rmw: bool,
-    /// Summary pages programmed in the measured part.
-    summary_programs: u64,
+    /// Does every program go to the least busy chip?
+    dynamic: bool,
+    /// Garbage collection on its way.
+    gc: Collector,
+    /// Pages programmed and blocks erased beside those of host data, in the measured part.
+    traffic: Traffic,
+    /// Counters of the array when the measured part began, by chip.
+    before: Vec<ChipStats>,
     now: Nanos,
 }
 
@@ -72,6 +81,7 @@ impl Engine {
                 Discipline::Fifo
             },
             watch_idle: background,
+            dies: interleaved_dies(config),
             ..destage_device::nand::Config::new(&config.geometry, config.queue_per, timing)
         };
         let options = EngineOptions {
@@ -85,9 +95,15 @@ impl Engine {
             t_byte: config.t_byte,
             sector_bytes: config.sector_bytes,
         };
+        // In a FIFO the program stands before the read, unless it waits for a GC job that the read
+        // may pass.
+        let passes_jobs = config.collects_in_background()
+            || (config.collects() && config.gc_preempt == GcPreempt::Page);
+        let mut book = Book::new(options, map);
+        book.newest = (read_first || passes_jobs).then(Newest::new);
         Engine {
             nand: Nand::new(&nand),
-            book: Book::new(options, map),
+            book,
             transfer,
             page_transfer: config.page_transfer(),
             page_sectors: config.geometry.page.sectors(),
@@ -98,9 +114,10 @@ impl Engine {
                 transfer: config.page_transfer(),
                 pages_per_block: u64::from(config.geometry.pages_per_block),
             },
-            overtaking: read_first,
-            split_rmw: false,
-            summary_programs: 0,
+            dynamic: config.allocation == Allocation::Dynamic,
+            gc: Collector::new(config),
+            traffic: Traffic::default(),
+            before: Vec::new(),
             now: Nanos::ZERO,
         }
     }
@@ -123,31 +140,73 @@ impl Engine {
     }
 
     fn submit_read(&mut self, role: Role, lpn: Lpn, place: Place, sectors: u32) -> OpId {
-        let waits_for = if self.overtaking || self.split_rmw {
-            self.book.pending_program(place.ppn)
-        } else {
-            None // FIFO: the program stands before the read in the same queue
-        };
+        let waits_for = self.book.pending_program(lpn);
         let token = self.book.enter(role, lpn, self.now);
         let transfer = self.transfer.sectors(sectors);
-        let mut command = Command::read(place.chip, transfer, token);
+        let mut command = Command::read(place.chip, transfer, token)
+            .die(self.die(place.plane))
+            .bytes(self.bytes(sectors));
         command.after = waits_for;
         self.nand.submit(self.now, command, &mut self.book)
     }
 
     /// Programs a summary page: the transfer of one sector, then a whole program (ECR-1).
-    fn submit_summary(&mut self, chip: ChipId) {
-        self.summary_programs += 1;
+    fn submit_summary(&mut self, place: Place) {
+        self.traffic.writes_meta += 1;
         let token = self.book.enter(Role::Summary, Lpn(u64::MAX), self.now);
-        let command = Command::program(chip, self.transfer.sectors(1), token);
+        let mut command = self.program_command(place.chip, place.plane, 1, token);
+        command.after = self.job_of(place.chip, command.die);
         self.nand.submit(self.now, command, &mut self.book);
     }
 
-    /// Programs the summary pages that background programs made due.
-    fn submit_due_summaries(&mut self) {
-        while let Some(chip) = self.book.summaries.pop() {
-            self.submit_summary(chip);
+    /// A program of `sectors` sectors on the bus.
+    fn program_command(&self, chip: ChipId, plane: PlaneId, sectors: u32, token: u32) -> Command {
+        Command::program(chip, self.transfer.sectors(sectors), token)
+            .die(self.die(plane))
+            .bytes(self.bytes(sectors))
+    }
+
+    fn bytes(&self, sectors: u32) -> u32 {
+        sectors * self.transfer.sector_bytes
+    }
+
+    /// Die that an operation on `plane` names: dies have their own one only if they interleave.
+    #[inline]
+    fn die(&self, plane: PlaneId) -> u32 {
+        match self.gc.dies {
+            1 => 0,
+            _ => self.book.map.plane_address(plane).die,
         }
+    }
+
+    /// Does what background programs made due when they started: GC, then their summary pages.
+    fn submit_due(&mut self) {
+        self.submit_gc_of_started();
+        while let Some(place) = self.book.summaries.pop() {
+            self.submit_summary(place);
+        }
+    }
+
+    /// The plane that a program is sent to, if not that of its address.
+    fn wanted_plane(&mut self, unit: Option<u64>) -> Option<PlaneId> {
+        let planes = u64::from(self.book.map.planes());
+        match unit {
+            Some(unit) => Some(PlaneId((unit % planes) as u32)),
+            None if self.dynamic => {
+                let nand = &self.nand;
+                let load = |chip| nand.drain_time(chip, Class::Gc).0;
+                Some(self.book.map.least_busy(load))
+            }
+            None => None,
+        }
+    }
+}
+
+/// Dies of a queue unit that work at the same time.
+fn interleaved_dies(config: &DeviceConfig) -> u32 {
+    match config.die_interleave && config.queue_per == QueuePer::Chip {
+        true => config.geometry.dies_per_chip,
+        false => 1,
     }
 }
 
@@ -188,16 +247,14 @@ impl Flash for Engine {
         {
             // The whole page: an ECC code word cannot be completed from a part of it.
             let sectors = self.page_sectors;
-            before = Some((self.submit_read(Role::Before, lpn, old, sectors), old.chip));
+            before = Some(self.submit_read(Role::Before, lpn, old, sectors));
         }
-        let mapped = match program.unit {
-            Some(unit) => {
-                let plane = PlaneId((unit % u64::from(self.book.map.planes())) as u32);
-                self.book.map.write_to_plane(lpn, plane)
-            }
-            None => self.book.map.write(lpn),
-        };
-        let placed = match mapped {
+        let plane = self.wanted_plane(program.unit);
+        if plane.is_some() {
+            // The read before a program may be on another chip, and the program be overtaken.
+            self.book.newest.get_or_insert_with(Newest::new);
+        }
+        let placed = match self.place(lpn, plane) {
             Ok(placed) => placed,
             Err(full) => {
                 self.book.full.get_or_insert(full);
@@ -212,17 +269,18 @@ impl Flash for Engine {
         };
         let chip = placed.place.chip;
         let token = self.book.enter(role, lpn, self.now);
-        self.book.ops[token].target = Some(placed.place.ppn);
-        let mut command = Command::program(chip, self.page_transfer, token);
-        if let Some((read, old)) = before {
-            command.after = Some(read);
-            self.split_rmw |= old != chip;
+        let plane = placed.place.plane;
+        let mut command = self.program_command(chip, plane, self.page_sectors, token);
+        command.after = self.job_of(chip, command.die);
+        if let Some(read) = before {
+            command = command.after(read);
         }
         let id = self.nand.submit(self.now, command, &mut self.book);
         self.book.note_id(token, id);
         if let Some(summary) = placed.summary {
-            self.submit_summary(summary.chip);
+            self.submit_summary(summary);
         }
+        self.collect_in_background(chip);
     }
 
     fn trim(&mut self, lpn: Lpn) {
@@ -238,18 +296,23 @@ impl Flash for Engine {
     }
 
     fn step(&mut self, until: Nanos) -> Option<Nanos> {
-        if !self.book.options.background {
+        if !self.book.options.background && !self.gc.background {
             self.nand.advance(until, &mut self.book);
             self.now = until;
             return None;
         }
-        let at = self.nand.step(until, &mut self.book);
-        if at.is_none() && until != Nanos::NEVER {
-            self.nand.advance(until, &mut self.book);
+        loop {
+            let at = self.nand.step(until, &mut self.book);
+            if at.is_none() && until != Nanos::NEVER {
+                self.nand.advance(until, &mut self.book);
+            }
+            self.now = at.unwrap_or(until);
+            self.submit_due();
+            self.collect_after_erases();
+            if at.is_none() || self.book.options.background {
+                return at;
+            }
         }
-        self.now = at.unwrap_or(until);
-        self.submit_due_summaries();
-        at
     }
 
     fn next_event(&self) -> Nanos {
@@ -261,7 +324,11 @@ impl Flash for Engine {
     }
 
     fn start_measuring(&mut self) {
-        self.summary_programs = 0;
+        self.traffic = Traffic::default();
+        self.before.clear();
+        let chips = (0..self.nand.chips()).map(ChipId);
+        self.before
+            .extend(chips.map(|chip| self.nand.chip_stats(chip)));
         self.book.start_measuring();
     }
 
@@ -274,7 +341,9 @@ impl Flash for Engine {
         let mut before = None;
         if read_first && let Some(old) = self.book.map.read(lpn) {
             let token = self.book.enter(Role::BackgroundRead, lpn, now);
-            let command = Command::read(old.chip, self.page_transfer, token);
+            let command = Command::read(old.chip, self.page_transfer, token)
+                .die(self.die(old.plane))
+                .bytes(self.bytes(self.page_sectors));
             let id = self
                 .nand
                 .submit(now, command.class(Class::Background), &mut self.book);
@@ -283,14 +352,15 @@ impl Flash for Engine {
         }
         let token = self.book.enter(Role::Background, lpn, now);
         self.book.ops[token].before = before.map(|b| b.0);
-        let chip = self.book.map.layout().chip(lpn);
-        let mut command = Command::program(chip, self.page_transfer, token);
+        let plane = self.book.map.static_plane(lpn);
+        let (chip, _) = self.book.map.plane_chip(plane);
+        let mut command = self.program_command(chip, plane, self.page_sectors, token);
         command.after = before.map(|b| b.1);
         let id = self
             .nand
             .submit(now, command.class(Class::Background), &mut self.book);
         self.book.note_id(token, id);
-        self.submit_due_summaries();
+        self.submit_due();
         token
     }
 
@@ -347,13 +417,20 @@ impl Flash for Engine {
             },
             evict_wait: book.evict_wait.summary(),
             evict_turnaround: book.evict_turnaround.summary(),
-            summary_programs: self.summary_programs,
         })
     }
 
     fn latency_sums(&self) -> Option<LatencySums> {
         let book = &self.book;
         Some([&book.all, &book.read, &book.write].map(|times| times.total()))
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    fn flash_state(&self) -> Option<FlashState> {
+        Some(self.state_of_flash())
     }
 
     fn keep_completions(&mut self) {
@@ -364,43 +441,5 @@ impl Flash for Engine {
         if let Some(list) = &mut self.book.completions {
             out.append(list);
         }
-    }
-}
-
-impl DeviceView for Engine {
-    fn load(&self, chip: ChipId) -> ChipLoad {
-        // Only host operations are in N_r and N_w, so only they can count with their residual time.
-        let in_service = self.nand.in_service(chip);
-        let in_service = in_service.filter(|&(_, class)| class == Class::Host);
-        let map = &self.book.map;
-        ChipLoad {
-            reads: u64::from(self.nand.host_reads(chip)),
-            writes: u64::from(self.nand.host_writes(chip)),
-            residual: match in_service {
-                Some(_) => self.nand.residual(chip),
-                None => Nanos::ZERO,
-            },
-            in_service_read: in_service
-                .is_some_and(|(kind, _)| kind == destage_device::nand::Kind::Read),
-            drain: self.nand.drain_time(chip, Class::Gc),
-            free_pages: map.chip_free_pages(chip),
-            gc_threshold_pages: map.chip_gc_threshold_pages(),
-            frontier_free_pages: map.chip_frontier_free_pages(chip),
-            // No GC yet: no block would be picked, and S_i * T_gc has no valid pages to move.
-            victim_valid_pages: 0,
-            gc_remaining: None,
-        }
-    }
-
-    fn in_gc(&self, _chip: ChipId) -> bool {
-        false
-    }
-
-    fn any_in_gc(&self) -> bool {
-        false
-    }
-
-    fn costs(&self) -> FlashCosts {
-        self.costs
     }
 }

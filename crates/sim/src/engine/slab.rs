@@ -38,11 +38,6 @@ impl<T> Slab<T> {
             .expect("a row is removed once")
     }
 
-    /// Live rows in row order.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.rows.iter().flatten()
-    }
-
     #[inline]
     pub fn get_mut(&mut self, at: u32) -> Option<&mut T> {
         self.rows[at as usize].as_mut()

@@ -35,7 +35,7 @@ fn device(chips: u32, evict_wait: &str, more: &[&str]) -> Engine {
     sets.push(format!("evict_wait={evict_wait}"));
     sets.extend(more.iter().map(|&s| s.to_owned()));
     let device = EffectiveDevice::from_preset("default", &sets).expect("a legal device");
-    Engine::new(device.config(), PageMap::new(device.config()), false)
+    Engine::new(device.config(), PageMap::new(device.config(), 1), false)
 }
 
 /// Runs (op, first page, pages, arrival) through an LRU of `capacity` pages and gives the
