@@ -65,8 +65,49 @@ fn pick<T: Copy>(rng: &mut SplitMix64, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize]
 }
 
+/// Keys of a device of some 500 pages, so that it collects garbage all the time.
+fn collecting(rng: &mut SplitMix64, planes: u64, per: &str, units: &[&str]) -> Vec<String> {
+    let mut sets = Vec::new();
+    let mut set = |key: &str, value: String| sets.push(format!("{key}={value}"));
+    let pages = pick(rng, &[3, 4, 8]);
+    set("pages_per_block", pages.to_string());
+    set(
+        "blocks_per_plane",
+        520u64.div_ceil(planes * pages).max(9).to_string(),
+    );
+    set("op", pick(rng, &["0.5", "0.55"]).to_owned());
+    let frontier = pick(rng, units);
+    set("frontier", frontier.to_owned());
+    set("gc_unit", pick(rng, units).to_owned());
+    let interleaves = per == "chip" && frontier != "chip" && rng.chance(50);
+    set("die_interleave", interleaves.to_string());
+    let modes = ["foreground", "foreground", "background"];
+    set("gc_mode", pick(rng, &modes).to_owned());
+    set("gc_preempt", pick(rng, &["off", "page"]).to_owned());
+    set(
+        "gc_policy",
+        pick(rng, &["greedy", "greedy", "cost-benefit"]).to_owned(),
+    );
+    set("gc_threshold", pick(rng, &["0", "0.1", "0.3"]).to_owned());
+    set("copyback", rng.chance(40).to_string());
+    let levelling = pick(rng, &["off", "dynamic", "static"]);
+    set("wear_levelling", levelling.to_owned());
+    set("wear_threshold", pick(rng, &["1", "2", "5"]).to_owned());
+    let held = [
+        "{trace=false, fill=1, overwrite=0}",
+        "{trace=true, fill=0.7, overwrite=0}",
+    ];
+    set("precondition", pick(rng, &held).to_owned());
+    sets
+}
+
 /// A device drawn at random, and the time of a program.
-fn random_device(rng: &mut SplitMix64, spp: u32, any_order: bool) -> (DeviceConfig, u64) {
+fn random_device(
+    rng: &mut SplitMix64,
+    spp: u32,
+    any_order: bool,
+    collects: bool,
+) -> (DeviceConfig, u64) {
     let mut sets: Vec<String> = Vec::new();
     let mut set = |key: &str, value: String| sets.push(format!("{key}={value}"));
     let (channels, chips) = pick(
@@ -75,8 +116,9 @@ fn random_device(rng: &mut SplitMix64, spp: u32, any_order: bool) -> (DeviceConf
     );
     set("channels", channels.to_string());
     set("chips_per_channel", chips.to_string());
-    set("dies_per_chip", pick(rng, &[1, 1, 2]).to_string());
-    set("planes_per_die", pick(rng, &[1, 1, 2]).to_string());
+    let (dies, planes) = (pick(rng, &[1, 1, 2]), pick(rng, &[1, 1, 2]));
+    set("dies_per_chip", dies.to_string());
+    set("planes_per_die", planes.to_string());
     set("blocks_per_plane", "4096".to_owned());
     set("pages_per_block", pick(rng, &[2, 3, 8]).to_string());
     set("page_bytes", (spp * 512).to_string());
@@ -87,6 +129,8 @@ fn random_device(rng: &mut SplitMix64, spp: u32, any_order: bool) -> (DeviceConf
     let frontier = pick(rng, &["plane", "die", "chip"][..frontiers]);
     set("frontier", frontier.to_owned());
     set("gc_unit", frontier.to_owned());
+    // The slow device has no GC, and enough space for every run.
+    set("gc_mode", "off".to_owned());
     set("summary_page", rng.chance(30).to_string());
     set("queue", pick(rng, &["fifo", "read-first"]).to_owned());
     if any_order && rng.chance(40) {
@@ -100,7 +144,10 @@ fn random_device(rng: &mut SplitMix64, spp: u32, any_order: bool) -> (DeviceConf
         );
         set("allocation_order", order.to_owned());
     }
-    let scale = pick(rng, &[0, 1, 10, 1000]);
+    let scale = match pick(rng, &[0, 1, 10, 1000]) {
+        0 if collects => 10,
+        scale => scale,
+    };
     let program = scale * (1 + rng.below(30));
     let mut time = |key: &str, value: u64| sets.push(format!("{key}={value}ns"));
     time("t_program", program);
@@ -135,6 +182,15 @@ fn random_device(rng: &mut SplitMix64, spp: u32, any_order: bool) -> (DeviceConf
         ],
     );
     set("precondition", fill);
+    if collects {
+        let planes = channels * chips * dies * planes;
+        sets.extend(collecting(
+            rng,
+            planes,
+            per,
+            &["plane", "die", "chip"][..frontiers],
+        ));
+    }
     (device(&sets), program.max(1))
 }
 
@@ -142,6 +198,7 @@ struct Case {
     schemes: &'static [&'static str],
     spp: &'static [u32],
     prev: bool,
+    collects: bool,
 }
 
 /// What a set of runs met, so that no test passes because nothing happened.
@@ -152,7 +209,7 @@ struct Seen {
     /// Requests that took longer than any single operation.
     queued: usize,
     /// As `Outcome::device_counts`.
-    device: [u64; 7],
+    device: [u64; 8],
     wrapped: usize,
 }
 
@@ -165,16 +222,17 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let expr = pick(rng, case.schemes);
         // The slow models of these count on the order that numbers chips page by page.
         let by_chip = expr.contains("ecr");
-        let (device, program) = random_device(rng, spp, !by_chip);
+        let (device, program) = random_device(rng, spp, !by_chip, case.collects);
         let requests = pick(rng, &[40, 80, 80, 200]);
-        let mut profile = Profile::new(requests, spp).pages(pick(rng, &[24, 64, 200]));
+        let pages = pick(rng, &[24, 64, 200]);
+        let mut profile = Profile::new(requests, spp).pages(pages);
         profile.prev = case.prev;
         profile.extents = rng.chance(30);
         profile.partial = rng.chance(70);
         profile.trim = rng.chance(60);
         profile.flush = rng.chance(60);
         let mut stream = timed_swarm(seed, profile, program);
-        let wrap = rng.chance(15);
+        let wrap = rng.chance(15) && !case.collects;
         if wrap {
             // Behind the end, and across it.
             let pages = device.logical_pages() * (1 + rng.below(3)) - 20;
@@ -233,6 +291,7 @@ fn foreground_schemes() {
             schemes: &PLAIN,
             spp: &[4, 8, 32],
             prev: false,
+            collects: false,
         },
     );
     assert_eq!(seen.runs, 1500);
@@ -249,6 +308,7 @@ fn chip_aware_schemes() {
             schemes: &CHIPS,
             spp: &[8],
             prev: false,
+            collects: false,
         },
     );
     assert_eq!(seen.runs, 1500);
@@ -263,6 +323,7 @@ fn background_schemes() {
             schemes: &BACKGROUND,
             spp: &[4, 8],
             prev: false,
+            collects: false,
         },
     );
     assert_eq!(seen.runs, 3000);
@@ -278,9 +339,57 @@ fn renaming_schemes() {
             schemes: &MAPPED,
             spp: &[8],
             prev: true,
+            collects: false,
         },
     );
     assert_eq!(seen.runs, 1500);
     let [write_backs, cancels, stale, ..] = seen.device;
     assert!(write_backs > 1_000 && cancels > 100 && stale > 50);
+}
+
+/// Collections, foreground and background, on small full devices.
+fn collected(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
+    let runs = seeds.end - seeds.start;
+    let seen = swarms(seeds, case);
+    assert_eq!(seen.runs as u64, runs);
+    assert!(
+        seen.device[7] > 2 * runs,
+        "blocks collected: {}",
+        seen.device[7]
+    );
+    seen
+}
+
+#[test]
+fn foreground_schemes_over_full_devices() {
+    let case = Case {
+        schemes: &PLAIN,
+        spp: &[4, 8],
+        prev: false,
+        collects: true,
+    };
+    collected(40_000..40_600, &case);
+}
+
+#[test]
+fn chip_aware_schemes_over_full_devices() {
+    let case = Case {
+        schemes: &CHIPS,
+        spp: &[8],
+        prev: false,
+        collects: true,
+    };
+    collected(50_000..50_600, &case);
+}
+
+#[test]
+fn background_schemes_over_full_devices() {
+    let case = Case {
+        schemes: &BACKGROUND,
+        spp: &[4, 8],
+        prev: false,
+        collects: true,
+    };
+    let seen = collected(60_000..60_600, &case);
+    assert!(seen.device[0] > 2_000, "write-backs");
 }

@@ -60,7 +60,7 @@ impl TestDevice {
             "queue_per=chip".to_owned(),
         ];
         let device = EffectiveDevice::from_preset("default", &sets).expect("a legal device");
-        let mut map = PageMap::new(device.config());
+        let mut map = PageMap::new(device.config(), 1);
         let (mut written, mut read) = (BTreeSet::new(), Vec::new());
         for request in requests {
             for access in request.accesses(config.page.sectors()) {

@@ -42,6 +42,8 @@ pub struct Queue {
     pub free: u64,
     pub threshold: u64,
     pub frontier_free: u64,
+    pub victim_valid: u64,
+    pub gc_remaining: Option<u64>,
 }
 
 impl Cost {
@@ -58,7 +60,7 @@ impl Cost {
         })
     }
 
-    /// CQCT. No block would be picked for GC, so N_vp is 0.
+    /// CQCT.
     pub fn weigh(&self, q: &Queue) -> u64 {
         if self.oracle {
             return q.drain;
@@ -67,17 +69,19 @@ impl Cost {
         let (l_r, l_w) = (q.t_read + transfer, q.t_program + transfer);
         let int = |x: u64| i128::from(x);
         let s = int(q.free) - int(q.writes) <= int(q.threshold);
-        let t_gc = if s { q.t_erase } else { 0 };
-        let beyond = int(q.writes) - (int(q.frontier_free) - 1);
+        let t_gc = q.t_erase + q.victim_valid * (l_r + l_w);
+        let s_t_gc = q.gc_remaining.unwrap_or(if s { t_gc } else { 0 });
+        let copies = if s { q.victim_valid } else { 0 };
+        let beyond = int(q.writes + copies) - (int(q.frontier_free) - 1);
         let n_sp = match beyond < 0 {
             true => 0,
             false => 1 + beyond as u64 / (q.pages_per_block - 1).max(1),
         };
-        let queued = match (self.remaining, q.in_service) {
+        let queued = match (self.remaining && q.gc_remaining.is_none(), q.in_service) {
             (true, Some(Kind::Read)) => l_r * (q.reads - 1) + q.residual + l_w * q.writes,
             (true, Some(Kind::Program)) => l_r * q.reads + l_w * (q.writes - 1) + q.residual,
             _ => l_r * q.reads + l_w * q.writes,
         };
-        queued + t_gc + self.summary * n_sp
+        queued + s_t_gc + self.summary * n_sp
     }
 }

@@ -4,6 +4,8 @@
 //! Nothing is added up while time passes. Every request keeps the list of operations it waits for,
 //! and completions are read off that list when the run is over.
 
+mod gc;
+
 use std::collections::BTreeMap;
 
 use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder};
@@ -13,7 +15,7 @@ use destage_types::{ChannelId, ChipId, Nanos, Op, Picos};
 use super::cqct::{Cost, Queue};
 use super::flash::{Cause, Flash, Write};
 use super::nand::Reference;
-use super::pagemap::SlowMap;
+use super::pagemap::{SlowMap, Work, Written};
 
 /// What an operation does for whom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +29,8 @@ enum Purpose {
     /// Old data before a write-back.
     ReadForWriteBack,
     Summary,
+    /// The erase of a background collection: its place among those.
+    Erase(usize),
 }
 
 /// One operation, kept for ever.
@@ -76,10 +80,15 @@ struct Entries {
     all: Vec<Entry>,
     /// Write-backs that started since the device looked.
     started: Vec<u32>,
+    /// Background collections whose erase ended since the device looked.
+    erased: Vec<usize>,
 }
 
 impl Sink for Entries {
     fn timed(&mut self, token: u32, times: OpTimes) {
+        if token == gc::NOBODY {
+            return;
+        }
         let entry = &mut self.all[token as usize];
         entry.times = Some(times);
         if entry.purpose == Purpose::WriteBack {
@@ -88,7 +97,11 @@ impl Sink for Entries {
     }
 
     fn ended(&mut self, token: u32, _at: Nanos) {
-        self.all[token as usize].ended = true;
+        let entry = &mut self.all[token as usize];
+        entry.ended = true;
+        if let Purpose::Erase(at) = entry.purpose {
+            self.erased.push(at);
+        }
     }
 }
 
@@ -97,6 +110,7 @@ pub struct SlowDevice {
     config: DeviceConfig,
     array: Reference,
     map: SlowMap,
+    gc: gc::Collector,
     entries: Entries,
     requests: Vec<Request>,
     /// The demand program that the mapping of a page points to.
@@ -134,7 +148,7 @@ impl SlowDevice {
         let array = Config {
             channels: c.geometry.channels,
             chips_per_channel: map.chips() as u32 / c.geometry.channels,
-            dies: 1,
+            dies: map.dies(),
             timing,
             discipline: match c.queue {
                 QueueOrder::Fifo => Discipline::Fifo,
@@ -146,6 +160,7 @@ impl SlowDevice {
             config: c.clone(),
             array: Reference::new(&array),
             map,
+            gc: gc::Collector::default(),
             entries: Entries::default(),
             requests: Vec::new(),
             last_program: BTreeMap::new(),
@@ -160,7 +175,7 @@ impl SlowDevice {
     /// Maps pages that are not mapped yet, without time.
     pub fn precondition(&mut self, pages: impl IntoIterator<Item = u64>) {
         for lpn in pages {
-            if !self.map.chip_of_page.contains_key(&lpn) {
+            if !self.map.is_mapped(lpn) {
                 self.map.write(lpn, None);
             }
         }
@@ -176,23 +191,35 @@ impl SlowDevice {
 
     /// Lets time pass up to `until`.
     pub fn advance_to(&mut self, until: u64) {
+        while let Some(at) = self.next_instant(until) {
+            self.now = at;
+            self.array.advance(Nanos(at), &mut self.entries);
+            self.note_starts();
+            self.collect_after_erases();
+        }
         self.now = until;
         self.array.advance(Nanos(until), &mut self.entries);
-        self.note_starts();
         self.array.forget_gone();
     }
 
     /// The mapping changes when a write-back starts (spec 00, "Mapping").
     fn note_starts(&mut self) {
+        let (mut work, mut summaries) = (Work::default(), Vec::new());
         for token in std::mem::take(&mut self.entries.started) {
             self.write_backs += 1;
             let lpn = self.entries.all[token as usize].lpn;
             // Its chip is busy with it: a read of the page comes after it anyway.
             self.last_program.remove(&lpn);
-            let (chip, summary) = self.map.write(lpn, None);
-            if summary {
-                self.summary(chip);
+            let (written, before) = self.map.write(lpn, None);
+            work.hurried.extend(before.hurried);
+            work.blocks.extend(before.blocks);
+            if written.summary {
+                summaries.push(written);
             }
+        }
+        self.collect(work);
+        for written in summaries.into_iter().rev() {
+            self.summary(&written);
         }
     }
 
@@ -203,7 +230,7 @@ impl SlowDevice {
         purpose: Purpose,
         lpn: u64,
         command: Command,
-        after: Option<u64>,
+        after: [Option<u64>; 2],
         before: Option<u32>,
     ) -> u32 {
         let token = self.entries.all.len() as u32;
@@ -238,17 +265,19 @@ impl SlowDevice {
     }
 
     fn host_read(&mut self, lpn: u64, sectors: u32) -> u32 {
-        let chip = ChipId(self.map.chip_of_page[&lpn] as u32);
-        let command = Command::read(chip, self.transfer(sectors), 0);
+        let (chip, die) = self.map.place(lpn);
+        let command = Command::read(ChipId(chip as u32), self.transfer(sectors), 0).die(die);
         // Whatever the discipline: after a pending program of the page.
         let after = self.last_program.get(&lpn).copied();
-        self.submit(Purpose::Read, lpn, command, after, None)
+        self.submit(Purpose::Read, lpn, command, [after, None], None)
     }
 
-    fn summary(&mut self, chip: usize) {
+    fn summary(&mut self, written: &Written) {
         self.summaries += 1;
-        let command = Command::program(ChipId(chip as u32), self.transfer(1), 0);
-        self.submit(Purpose::Summary, u64::MAX, command, None, None);
+        let chip = ChipId(written.chip as u32);
+        let command = Command::program(chip, self.transfer(1), 0).die(written.die);
+        let after = [self.last_job(written), None];
+        self.submit(Purpose::Summary, u64::MAX, command, after, None);
     }
 
     fn wait(&mut self, wait: Wait) {
@@ -293,15 +322,17 @@ impl SlowDevice {
         let background = |command: Command| command.class(Class::Background);
         let mut before = None;
         if read_first {
-            let chip = ChipId(self.map.chip_of_page[&lpn] as u32);
-            let read = background(Command::read(chip, page, 0));
-            let after = self.last_program.get(&lpn).copied();
+            let (chip, die) = self.map.place(lpn);
+            let read = Command::read(ChipId(chip as u32), page, 0).die(die);
+            let after = [self.last_program.get(&lpn).copied(), None];
+            let read = background(read);
             before = Some(self.submit(Purpose::ReadForWriteBack, lpn, read, after, None));
         }
         let chip = ChipId(self.map.static_chip(lpn) as u32);
-        let program = background(Command::program(chip, page, 0));
+        let program = Command::program(chip, page, 0).die(self.map.static_die(lpn));
         let after = before.map(|read| self.entries.all[read as usize].number);
-        self.submit(Purpose::WriteBack, lpn, program, after, before)
+        let program = background(program);
+        self.submit(Purpose::WriteBack, lpn, program, [after, None], before)
     }
 
     /// Has the write-back started?
@@ -417,11 +448,13 @@ impl Flash for SlowDevice {
             free: self.map.free_pages(chip),
             threshold: c.gc_threshold_pages_per_chip(),
             frontier_free: self.map.frontier_free_pages(chip),
+            victim_valid: self.map.victim_valid_pages(chip),
+            gc_remaining: self.gc_remaining(id),
         })
     }
 
-    fn in_gc(&self, _chip: usize) -> bool {
-        false
+    fn in_gc(&self, chip: usize) -> bool {
+        self.has_jobs(ChipId(chip as u32))
     }
 
     fn begin(&mut self, index: u64, op: Op) {
@@ -454,7 +487,7 @@ impl Flash for SlowDevice {
     }
 
     fn mapped(&self, lpn: u64) -> bool {
-        self.map.chip_of_page.contains_key(&lpn)
+        self.map.is_mapped(lpn)
     }
 
     fn pages(&self) -> u64 {
@@ -474,9 +507,12 @@ impl Flash for SlowDevice {
         let lpn = write.lpn;
         let sectors = self.config.geometry.page.sectors();
         let before = write.read_first.then(|| self.host_read(lpn, sectors));
-        let (chip, summary) = self.map.write(lpn, write.unit);
-        let command = Command::program(ChipId(chip as u32), self.page_transfer(), 0);
-        let after = before.map(|read| self.entries.all[read as usize].number);
+        let (written, work) = self.map.write(lpn, write.unit);
+        self.collect(work);
+        let chip = ChipId(written.chip as u32);
+        let command = Command::program(chip, self.page_transfer(), 0).die(written.die);
+        let read = before.map(|read| self.entries.all[read as usize].number);
+        let after = [self.last_job(&written), read];
         let token = self.submit(Purpose::Program(write.cause), lpn, command, after, before);
         let number = self.entries.all[token as usize].number;
         self.last_program.insert(lpn, number);
@@ -485,14 +521,15 @@ impl Flash for SlowDevice {
             EvictWait::TransferDone => self.wait(Wait::Transfer(token)),
             EvictWait::Issue => {}
         }
-        if summary {
-            self.summary(chip);
+        if written.summary {
+            self.summary(&written);
         }
+        self.collect_in_background(written.chip);
         None
     }
 
     fn unmap(&mut self, lpn: u64) {
-        self.map.chip_of_page.remove(&lpn);
+        self.map.unmap(lpn);
     }
 
     fn device(&mut self) -> Option<&mut SlowDevice> {

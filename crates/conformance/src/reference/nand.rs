@@ -133,16 +133,16 @@ impl Reference {
         number
     }
 
-    /// Submits an operation that waits for operation number `after`.
+    /// Submits an operation that waits for operations by number.
     pub fn submit_after<S: Sink>(
         &mut self,
         now: Nanos,
         command: Command,
-        after: Option<u64>,
+        after: [Option<u64>; 2],
         sink: &mut S,
     ) -> u64 {
         self.now = now.0;
-        let number = self.add(command, [after, None, None], None);
+        let number = self.add(command, [after[0], after[1], None], None);
         self.settle(sink);
         number
     }

@@ -1,26 +1,65 @@
-//! A page-level mapping without tables: pages counted per frontier, places in a sorted map.
-//!
-//! Blocks are only ever filled, never erased, so a frontier is a number of pages written.
+//! A page-level mapping without tables: every block lists its pages, and every question looks at
+//! all blocks.
+
+mod collect;
 
 use std::collections::BTreeMap;
 
-use destage_device::config::{DeviceConfig, Unit};
+use destage_device::config::{DeviceConfig, Unit, WearLevelling};
 use destage_types::{Axis, QueuePer};
 
-/// Where pages are, and how far every frontier is.
+pub use collect::{Collection, Step, Work};
+
+/// Plane and number of a block in it.
+pub type BlockId = (u64, u64);
+
+#[derive(Clone, Default, Debug)]
+struct Block {
+    /// Pages programmed since the last erase: data of a logical page, or a summary.
+    pages: Vec<Option<u64>>,
+    erases: u64,
+    /// When it was erased last.
+    freed: u64,
+    /// When it came to its number of valid pages: by becoming full, or by losing one.
+    counted: u64,
+    /// The same in data pages programmed by then.
+    age: u64,
+}
+
+/// Where a program goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// Queue unit.
+    pub chip: usize,
+    /// Die of it.
+    pub die: u32,
+    /// Is a summary page due behind it?
+    pub summary: bool,
+}
+
+/// Where pages are, and how far every block is.
 #[derive(Clone, Debug)]
 pub struct SlowMap {
-    /// Chip of every mapped page.
-    pub chip_of_page: BTreeMap<u64, usize>,
+    config: DeviceConfig,
     counts: [u64; 4],
     order: [usize; 4],
-    queue_per_die: bool,
-    frontier: Unit,
     pages_per_block: u64,
     data_per_block: u64,
-    pages_per_plane: u64,
-    /// Data pages written per frontier, by number of the frontier.
-    written: BTreeMap<u64, u64>,
+    /// Block and page in it of every mapped page.
+    at: BTreeMap<u64, (BlockId, usize)>,
+    /// Blocks that were ever written.
+    blocks: BTreeMap<BlockId, Block>,
+    /// Block that each frontier fills.
+    open: BTreeMap<u64, BlockId>,
+    /// Plane that each frontier filled last, as a position in its unit.
+    last_turn: BTreeMap<u64, u64>,
+    /// Blocks whose background erase has not ended, in order of collection.
+    awaiting: Vec<BlockId>,
+    /// Was a page placed elsewhere than its address says?
+    displaced: bool,
+    /// Counts changes.
+    time: u64,
+    programmed: u64,
 }
 
 /// Where an axis stands in the arrays of this model: channel, chip, die, plane.
@@ -36,6 +75,14 @@ const fn index_of(axis: Axis) -> usize {
 /// Digits of a plane: channel, chip, die, plane.
 type Place = [u64; 4];
 
+const fn digits(unit: Unit) -> usize {
+    match unit {
+        Unit::Chip => 2,
+        Unit::Die => 3,
+        Unit::Plane => 4,
+    }
+}
+
 impl SlowMap {
     /// An empty device.
     pub fn new(config: &DeviceConfig) -> SlowMap {
@@ -48,23 +95,39 @@ impl SlowMap {
         ];
         let pages_per_block = u64::from(g.pages_per_block);
         SlowMap {
-            chip_of_page: BTreeMap::new(),
+            config: config.clone(),
             counts: counts.map(u64::from),
             order: config.allocation_order.map(index_of),
-            queue_per_die: config.queue_per == QueuePer::Die,
-            frontier: config.frontier,
             pages_per_block,
             data_per_block: pages_per_block - u64::from(config.summary_page),
-            pages_per_plane: pages_per_block * u64::from(g.blocks_per_plane),
-            written: BTreeMap::new(),
+            at: BTreeMap::new(),
+            blocks: BTreeMap::new(),
+            open: BTreeMap::new(),
+            last_turn: BTreeMap::new(),
+            awaiting: Vec::new(),
+            displaced: false,
+            time: 0,
+            programmed: 0,
         }
     }
 
     /// Number of chips (units with their own queue).
     pub fn chips(&self) -> usize {
         let [channels, chips, dies, _] = self.counts;
-        let dies = if self.queue_per_die { dies } else { 1 };
+        let dies = if self.queue_per_die() { dies } else { 1 };
         (channels * chips * dies) as usize
+    }
+
+    fn queue_per_die(&self) -> bool {
+        self.config.queue_per == QueuePer::Die
+    }
+
+    /// Dies of a chip that work at the same time.
+    pub fn dies(&self) -> u32 {
+        match self.config.die_interleave && !self.queue_per_die() {
+            true => self.counts[2] as u32,
+            false => 1,
+        }
     }
 
     fn planes(&self) -> u64 {
@@ -97,17 +160,34 @@ impl SlowMap {
     }
 
     fn chip_at(&self, place: Place) -> usize {
-        let digits = if self.queue_per_die { 3 } else { 2 };
+        let digits = if self.queue_per_die() { 3 } else { 2 };
         self.number(&place[..digits]) as usize
     }
 
-    fn frontier_at(&self, place: Place) -> u64 {
-        let digits = match self.frontier {
-            Unit::Chip => 2,
-            Unit::Die => 3,
-            Unit::Plane => 4,
-        };
-        self.number(&place[..digits])
+    fn die_at(&self, place: Place) -> u32 {
+        if self.dies() == 1 { 0 } else { place[2] as u32 }
+    }
+
+    fn unit_at(&self, unit: Unit, place: Place) -> u64 {
+        self.number(&place[..digits(unit)])
+    }
+
+    fn unit_of(&self, unit: Unit, plane: u64) -> u64 {
+        self.unit_at(unit, self.place_of_plane(plane))
+    }
+
+    /// Planes of a unit, ascending.
+    fn planes_of(&self, unit: Unit, number: u64) -> Vec<u64> {
+        let planes = 0..self.planes();
+        planes
+            .filter(|&plane| self.unit_of(unit, plane) == number)
+            .collect()
+    }
+
+    /// Chip and die of a plane.
+    fn die_of_plane(&self, plane: u64) -> (usize, u32) {
+        let place = self.place_of_plane(plane);
+        (self.chip_at(place), self.die_at(place))
     }
 
     /// Chip that static allocation gives a page.
@@ -115,51 +195,164 @@ impl SlowMap {
         self.chip_at(self.static_place(lpn))
     }
 
-    /// Writes a page, to the plane that is unit number `unit` modulo the planes or to its own. The
-    /// chip, and whether a summary page is due on it.
-    pub fn write(&mut self, lpn: u64, unit: Option<u64>) -> (usize, bool) {
-        let place = match unit {
-            Some(unit) => self.place_of_plane(unit % self.planes()),
-            None => self.static_place(lpn),
-        };
-        let written = self.written.entry(self.frontier_at(place)).or_default();
-        *written += 1;
-        let last = written.is_multiple_of(self.data_per_block);
-        let chip = self.chip_at(place);
-        self.chip_of_page.insert(lpn, chip);
-        (chip, last && self.data_per_block < self.pages_per_block)
+    /// Die that static allocation gives a page.
+    pub fn static_die(&self, lpn: u64) -> u32 {
+        self.die_at(self.static_place(lpn))
     }
 
-    /// The frontiers of a chip in ascending order: free pages, and pages of the block that the
-    /// next write goes to.
-    fn frontiers(&self, chip: usize) -> BTreeMap<u64, (u64, u64)> {
-        let mut planes: BTreeMap<u64, u64> = BTreeMap::new();
+    /// Does flash hold the page?
+    pub fn is_mapped(&self, lpn: u64) -> bool {
+        self.at.contains_key(&lpn)
+    }
+
+    /// Chip and die of a mapped page.
+    pub fn place(&self, lpn: u64) -> (usize, u32) {
+        self.die_of_plane(self.at[&lpn].0.0)
+    }
+
+    /// The page holds no data any more.
+    pub fn unmap(&mut self, lpn: u64) {
+        if let Some((block, _)) = self.at.remove(&lpn) {
+            self.lost_one(block);
+        }
+    }
+
+    fn lost_one(&mut self, block: BlockId) {
+        self.time += 1;
+        let (time, age) = (self.time, self.programmed);
+        let full = self.is_full(block);
+        let block = self.blocks.get_mut(&block).expect("data lie in a block");
+        if full {
+            (block.counted, block.age) = (time, age);
+        }
+    }
+
+    fn is_full(&self, block: BlockId) -> bool {
+        self.blocks[&block].pages.len() as u64 == self.pages_per_block
+    }
+
+    /// Logical pages whose data the block holds, in the order of its pages.
+    fn valid(&self, block: BlockId) -> Vec<u64> {
+        let pages = self.blocks[&block].pages.iter().enumerate();
+        let valid = pages.filter_map(|(i, &lpn)| {
+            let lpn = lpn?;
+            (self.at.get(&lpn) == Some(&(block, i))).then_some(lpn)
+        });
+        valid.collect()
+    }
+
+    /// Free blocks of a plane.
+    fn free_blocks(&self, plane: u64) -> u64 {
+        let own = self.blocks.range((plane, 0)..(plane + 1, 0));
+        let used = own.filter(|(_, block)| !block.pages.is_empty()).count();
+        u64::from(self.config.geometry.blocks_per_plane) - used as u64
+    }
+
+    /// Pages of some planes that can be written.
+    fn free_in(&self, planes: &[u64]) -> u64 {
+        let blocks: u64 = planes.iter().map(|&plane| self.free_blocks(plane)).sum();
+        let open = self.open.values().filter(|b| planes.contains(&b.0));
+        let left = open.map(|b| self.pages_per_block - self.blocks[b].pages.len() as u64);
+        blocks * self.pages_per_block + left.sum::<u64>()
+    }
+
+    /// The next plane of a frontier that has a free block, as a position in its unit.
+    fn next_turn(&self, frontier: u64, planes: &[u64]) -> Option<u64> {
+        let count = planes.len() as u64;
+        let first = self.last_turn.get(&frontier).map_or(0, |last| last + 1);
+        let mut turns = (0..count).map(|step| (first + step) % count);
+        turns.find(|&turn| self.free_blocks(planes[turn as usize]) > 0)
+    }
+
+    fn next_block(&self, plane: u64) -> BlockId {
+        let own = self.blocks.range((plane, 0)..(plane + 1, 0));
+        let fresh = own.clone().count() as u64;
+        if fresh < u64::from(self.config.geometry.blocks_per_plane) {
+            return (plane, fresh);
+        }
+        let free = own.filter(|(_, block)| block.pages.is_empty());
+        let taken = match self.config.wear_levelling {
+            WearLevelling::Off => free.min_by_key(|(_, block)| block.freed),
+            _ => free.min_by_key(|(id, block)| (block.erases, id.1)),
+        };
+        *taken.expect("the plane has a free block").0
+    }
+
+    /// Puts the data of `lpn` at a frontier; the block, and whether its summary page is due.
+    fn append(&mut self, frontier: u64, lpn: u64) -> (BlockId, bool) {
+        if !self.open.contains_key(&frontier) {
+            let planes = self.planes_of(self.config.frontier, frontier);
+            let turn = self.next_turn(frontier, &planes);
+            let turn = turn.expect("the frontier has a free block");
+            self.last_turn.insert(frontier, turn);
+            let id = self.next_block(planes[turn as usize]);
+            self.open.insert(frontier, id);
+        }
+        let id = self.open[&frontier];
+        self.time += 1;
+        self.programmed += 1;
+        let (time, age, data) = (self.time, self.programmed, self.data_per_block);
+        let block = self.blocks.entry(id).or_default();
+        block.pages.push(Some(lpn));
+        let full = block.pages.len() as u64 == data;
+        let summary = full && data < self.pages_per_block;
+        if summary {
+            block.pages.push(None);
+        }
+        if full {
+            (block.counted, block.age) = (time, age);
+            self.open.remove(&frontier);
+        }
+        let page = self.blocks[&id].pages.len() - 1 - usize::from(summary);
+        self.at.insert(lpn, (id, page));
+        (id, summary)
+    }
+
+    /// Writes a page, to the plane that is unit number `unit` modulo the planes or to its own,
+    /// and collects before if that is due.
+    pub fn write(&mut self, lpn: u64, unit: Option<u64>) -> (Written, Work) {
+        let plane = match unit {
+            Some(unit) => unit % self.planes(),
+            None => self.number(&self.static_place(lpn)),
+        };
+        let (plane, work) = self.make_room(plane, unit.is_some());
+        let frontier = self.unit_of(self.config.frontier, plane);
+        if let Some((old, _)) = self.at.remove(&lpn) {
+            self.lost_one(old);
+        }
+        let (block, summary) = self.append(frontier, lpn);
+        let (chip, die) = self.die_of_plane(block.0);
+        let written = Written { chip, die, summary };
+        (written, work)
+    }
+
+    /// Frontiers of a chip, ascending, each with its planes.
+    fn frontiers(&self, chip: usize) -> BTreeMap<u64, Vec<u64>> {
+        let mut frontiers: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for plane in 0..self.planes() {
-            let place = self.place_of_plane(plane);
-            if self.chip_at(place) == chip {
-                *planes.entry(self.frontier_at(place)).or_default() += 1;
+            if self.die_of_plane(plane).0 == chip {
+                let frontier = self.unit_of(self.config.frontier, plane);
+                frontiers.entry(frontier).or_default().push(plane);
             }
         }
-        let state = |(frontier, planes): (u64, u64)| {
-            let written = self.written.get(&frontier).copied().unwrap_or(0);
-            let (full, open) = (written / self.data_per_block, written % self.data_per_block);
-            let free = planes * self.pages_per_plane - full * self.pages_per_block - open;
-            let block = free.min(self.pages_per_block - open);
-            (frontier, (free, block))
-        };
-        planes.into_iter().map(state).collect()
+        frontiers
     }
 
     /// Free pages of a chip (N_fp of spec 40).
     pub fn free_pages(&self, chip: usize) -> u64 {
-        self.frontiers(chip).values().map(|f| f.0).sum()
+        let planes: Vec<u64> = self.frontiers(chip).into_values().flatten().collect();
+        self.free_in(&planes)
     }
 
     /// Free pages of the block that the next program of a chip uses (N_fpb): with several
     /// frontiers that of the fullest one, the first of equals.
     pub fn frontier_free_pages(&self, chip: usize) -> u64 {
         let frontiers = self.frontiers(chip);
-        let fullest = frontiers.values().min_by_key(|f| f.0);
-        fullest.expect("a chip has a plane").1
+        let fullest = frontiers.iter().min_by_key(|f| self.free_in(f.1));
+        let (frontier, planes) = fullest.expect("a chip has a plane");
+        match self.open.get(frontier) {
+            Some(block) => self.pages_per_block - self.blocks[block].pages.len() as u64,
+            None => self.free_in(planes).min(self.pages_per_block),
+        }
     }
 }

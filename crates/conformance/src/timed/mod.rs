@@ -53,7 +53,7 @@ pub struct Outcome {
     pub counts: Counts,
     /// Counters of a device: background writes, cancels, stale ones, evictions in flight, unmapped
     /// reads, summary programs, wrapped requests.
-    pub device_counts: [u64; 7],
+    pub device_counts: [u64; 8],
     /// Pages left in the cache and whether they are dirty, after all work has ended.
     pub pages: BTreeMap<u64, bool>,
     /// Mean waiting time of the programs of evictions.
@@ -170,6 +170,7 @@ impl TimedRun {
         let (counts, device_counts) = (cache.counts.clone(), cache.device_counts);
         let device = cache.store.flash.device().expect("there is a device");
         let (write_backs, summaries) = (device.write_backs, device.summaries);
+        let collections = device.collections();
         cache.drain();
         let device = cache.store.flash.device().expect("there is a device");
         let complete = device.completions();
@@ -205,6 +206,7 @@ impl TimedRun {
                 device_counts.unmapped_reads,
                 summaries,
                 wrapped_requests,
+                collections,
             ],
             pages: frames.map(|(&lpn, f)| (lpn, f.dirty != 0)).collect(),
             evict_wait_mean: (n > 0).then(|| sum as f64 / n as f64),
@@ -219,7 +221,7 @@ impl Visit for Real<'_> {
         let run = self.run;
         let background = self.expr.contains("awb");
         let trace = trace_of(self.requests);
-        let engine = prepare(&run.device, &trace, run.wrap, background);
+        let engine = prepare(&run.device, &trace, run.wrap, background, 1);
         let mut engine = engine.unwrap_or_else(|e| panic!("{e}"));
         engine.keep_programs();
         engine.keep_completions();
@@ -245,7 +247,7 @@ impl Visit for Real<'_> {
             assert!(walk.flash().fault().is_none(), "the device is full");
         }
         let counts = walk.counts().clone();
-        let measures = walk.flash().measures().expect("a device measures");
+        let traffic = walk.flash().traffic();
         walk.drain();
         let after = walk.flash().measures().expect("a device measures");
         let mut completions: Vec<Completion> = Vec::new();
@@ -268,8 +270,9 @@ impl Visit for Real<'_> {
                 counts.background_stale,
                 counts.inflight_evictions,
                 counts.unmapped_reads,
-                measures.summary_programs,
+                traffic.writes_meta,
                 counts.wrapped_requests,
+                traffic.erases,
             ],
             pages: cached
                 .map(|(lpn, slot)| (lpn, frames.is_dirty(slot)))

@@ -1,0 +1,176 @@
+//! Collections on their way through the array.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::reference::pagemap::{BlockId, Collection, Step};
+use destage_device::config::GcPreempt;
+use destage_device::nand::{JobKind, OpState, Preempt};
+
+/// Token of operations that nobody asks about.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// A background collection.
+#[derive(Clone, Debug)]
+struct Background {
+    block: BlockId,
+    chip: usize,
+    die: u32,
+    first: u64,
+    commands: Vec<Command>,
+}
+
+/// Jobs that were submitted.
+#[derive(Default, Debug)]
+pub(super) struct Collector {
+    /// Last operation of the last foreground job of every die.
+    last: BTreeMap<(usize, u32), u64>,
+    background: Vec<Background>,
+    /// Blocks collected.
+    pub collections: u64,
+}
+
+impl SlowDevice {
+    /// Blocks collected so far.
+    pub fn collections(&self) -> u64 {
+        self.gc.collections
+    }
+
+    fn foreground(&self) -> JobKind {
+        JobKind::Foreground(match self.config.gc_preempt {
+            GcPreempt::Off => Preempt::Never,
+            GcPreempt::Page => Preempt::Page,
+        })
+    }
+
+    fn submit_job(&mut self, kind: JobKind, commands: &[Command]) -> u64 {
+        let now = Nanos(self.now);
+        let none = [None, None];
+        self.array
+            .submit_job(now, kind, commands, none, &mut self.entries)
+    }
+
+    /// Submits what has to be done before a write.
+    pub(super) fn collect(&mut self, work: Work) {
+        for block in work.hurried {
+            self.hurry(block);
+        }
+        for collection in work.blocks {
+            let commands = self.commands(&collection, NOBODY);
+            let kind = self.foreground();
+            let last = self.submit_job(kind, &commands) + commands.len() as u64 - 1;
+            self.gc.last.insert((collection.chip, collection.die), last);
+        }
+    }
+
+    fn commands(&mut self, collection: &Collection, erase: u32) -> Vec<Command> {
+        self.gc.collections += 1;
+        let chip = ChipId(collection.chip as u32);
+        let (page, one) = (self.page_transfer(), self.transfer(1));
+        let mut commands = Vec::new();
+        for step in &collection.steps {
+            match step {
+                Step::Copy { same_plane: true } if self.config.copyback => {
+                    commands.push(Command::copyback(chip, NOBODY));
+                }
+                Step::Copy { .. } => {
+                    commands.push(Command::read(chip, page, NOBODY));
+                    commands.push(Command::program(chip, page, NOBODY));
+                }
+                Step::Summary => {
+                    self.summaries += 1;
+                    commands.push(Command::program(chip, one, NOBODY));
+                }
+            }
+        }
+        commands.push(Command::erase(chip, erase));
+        let on_die = commands.into_iter().map(|c| c.die(collection.die));
+        on_die.collect()
+    }
+
+    /// A background collection is needed now.
+    fn hurry(&mut self, block: BlockId) {
+        let jobs = self.gc.background.iter();
+        let at = jobs.rev().position(|job| job.block == block);
+        let at = self.gc.background.len() - 1 - at.expect("it was submitted");
+        let job = self.gc.background[at].clone();
+        let length = job.commands.len() as u64;
+        let numbers = job.first..=job.first + length - 1;
+        let now = Nanos(self.now);
+        if self.array.cancel_job(now, numbers, &mut self.entries) {
+            let kind = self.foreground();
+            self.gc.background[at].first = self.submit_job(kind, &job.commands);
+        }
+        let last = self.gc.background[at].first + length - 1;
+        self.gc.last.insert((job.chip, job.die), last);
+    }
+
+    /// The job that programs for a die go after.
+    pub(super) fn last_job(&self, written: &Written) -> Option<u64> {
+        let last = self.gc.last.get(&(written.chip, written.die)).copied();
+        last.filter(|&number| self.array.state(number) != OpState::Gone)
+    }
+
+    /// Collects what a chip can while it has nothing else to do.
+    pub(super) fn collect_in_background(&mut self, chip: usize) {
+        if !self.config.collects_in_background() {
+            return;
+        }
+        while let Some(collections) = self.map.collect_in_background(chip) {
+            for collection in collections {
+                self.submit_background(&collection);
+            }
+        }
+    }
+
+    fn submit_background(&mut self, collection: &Collection) {
+        let token = self.entries.all.len() as u32;
+        let at = self.gc.background.len();
+        self.entries.all.push(Entry {
+            purpose: Purpose::Erase(at),
+            lpn: u64::MAX,
+            request: None,
+            enqueued: self.now,
+            number: 0,
+            times: None,
+            ended: false,
+            before: None,
+        });
+        let mut commands = self.commands(collection, token);
+        let erase = commands.last_mut().expect("a job ends with an erase");
+        erase.notify_end = true;
+        let first = self.submit_job(JobKind::Background, &commands);
+        self.gc.background.push(Background {
+            block: collection.block,
+            chip: collection.chip,
+            die: collection.die,
+            first,
+            commands,
+        });
+    }
+
+    /// Chips whose background erases have ended may have more to collect.
+    pub(super) fn collect_after_erases(&mut self) {
+        let mut erased = std::mem::take(&mut self.entries.erased);
+        for &at in &erased {
+            let block = self.gc.background[at].block;
+            self.map.erased(block);
+        }
+        while let Some(at) = erased.pop() {
+            let chip = self.gc.background[at].chip;
+            self.collect_in_background(chip);
+        }
+    }
+
+    pub(super) fn has_jobs(&self, chip: ChipId) -> bool {
+        let classes = [Class::Gc, Class::BackgroundGc];
+        classes.iter().any(|&class| self.array.in_gc(chip, class))
+    }
+
+    /// What is left of the jobs of a chip, if it has any.
+    pub(super) fn gc_remaining(&self, chip: ChipId) -> Option<u64> {
+        let rest = |class| self.array.gc_remaining(chip, class).0;
+        let rests = rest(Class::Gc) + rest(Class::BackgroundGc);
+        self.has_jobs(chip).then_some(rests)
+    }
+}

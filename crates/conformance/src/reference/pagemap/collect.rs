@@ -1,0 +1,262 @@
+//! Garbage collection: the rules of the translation layer, one question after the other.
+
+use super::*;
+use destage_device::ftl::GcPolicy;
+
+/// One page that a collection programs.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// Valid data move; inside one plane?
+    Copy {
+        /// Could a copyback do it?
+        same_plane: bool,
+    },
+    /// A summary page.
+    Summary,
+}
+
+/// A block that is collected.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    /// The block.
+    pub block: BlockId,
+    /// Its queue unit and die.
+    pub chip: usize,
+    /// Die of the queue unit.
+    pub die: u32,
+    /// What is programmed before its erase.
+    pub steps: Vec<Step>,
+}
+
+/// What has to be done before a write.
+#[derive(Clone, Default, Debug)]
+pub struct Work {
+    /// Background erases that are needed now.
+    pub hurried: Vec<BlockId>,
+    /// Blocks to collect, in order.
+    pub blocks: Vec<Collection>,
+}
+
+impl SlowMap {
+    fn slots(&self, frontier: u64) -> u64 {
+        let planes = self.planes_of(self.config.frontier, frontier);
+        let blocks: u64 = planes.iter().map(|&plane| self.free_blocks(plane)).sum();
+        let left = self.open.get(&frontier).map_or(0, |block| {
+            self.data_per_block - self.blocks[block].pages.len() as u64
+        });
+        blocks * self.data_per_block + left
+    }
+
+    fn gc_free(&self, gc: u64) -> u64 {
+        self.free_in(&self.planes_of(self.config.gc_unit, gc))
+    }
+
+    /// Plane of the next page of a frontier.
+    fn next_plane(&self, frontier: u64) -> u64 {
+        if let Some(block) = self.open.get(&frontier) {
+            return block.0;
+        }
+        let planes = self.planes_of(self.config.frontier, frontier);
+        let last = self.last_turn.get(&frontier).copied().unwrap_or(0);
+        planes[self.next_turn(frontier, &planes).unwrap_or(last) as usize]
+    }
+
+    /// Makes room for a write at the frontier of `plane`; where it goes then.
+    pub(super) fn make_room(&mut self, plane: u64, elsewhere: bool) -> (u64, Work) {
+        let mut work = Work::default();
+        if !self.config.collects() {
+            return (plane, work);
+        }
+        self.displaced |= elsewhere;
+        let planes = self.planes();
+        let tries = if self.displaced { planes } else { 1 };
+        for step in 0..tries {
+            let plane = (plane + step) % planes;
+            if self.reclaim(plane, &mut work) {
+                return (plane, work);
+            }
+        }
+        panic!("the device is full");
+    }
+
+    fn reclaim(&mut self, plane: u64, work: &mut Work) -> bool {
+        let frontier = self.unit_of(self.config.frontier, plane);
+        let gc = self.unit_of(self.config.gc_unit, self.next_plane(frontier));
+        let due = self.gc_free(gc) <= self.config.gc_threshold_pages();
+        if due && !self.config.collects_in_background() {
+            let planes = self.planes_of(self.config.gc_unit, gc);
+            if let Some(victim) = self.victim(&planes) {
+                self.collect_now(victim, work);
+            }
+        }
+        while self.slots(frontier) < self.data_per_block {
+            let of = |b: &BlockId| self.unit_of(self.config.frontier, b.0) == frontier;
+            if let Some(at) = self.awaiting.iter().position(of) {
+                let block = self.awaiting.remove(at);
+                self.erase(block);
+                work.hurried.push(block);
+                continue;
+            }
+            let planes = self.planes_of(self.config.frontier, frontier);
+            match self.victim(&planes) {
+                Some(victim) => self.collect_now(victim, work),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// The block to collect among those of some planes.
+    fn victim(&self, planes: &[u64]) -> Option<BlockId> {
+        let finer = match digits(self.config.frontier) > digits(self.config.gc_unit) {
+            true => self.config.frontier,
+            false => self.config.gc_unit,
+        };
+        // Cell, valid pages, order of coming to that count, block.
+        let mut candidates: Vec<(u64, u64, u64, BlockId)> = Vec::new();
+        for (&id, block) in &self.blocks {
+            let valid = self.valid(id).len() as u64;
+            let full = block.pages.len() as u64 == self.pages_per_block;
+            let wanted = full && planes.contains(&id.0) && valid < self.data_per_block;
+            if wanted && !self.awaiting.contains(&id) {
+                candidates.push((self.unit_of(finer, id.0), valid, block.counted, id));
+            }
+        }
+        match self.config.gc_policy {
+            GcPolicy::Greedy => {
+                let best = candidates.iter().min_by_key(|c| (c.1, c.0, c.2));
+                best.map(|c| c.3)
+            }
+            GcPolicy::CostBenefit => {
+                candidates.sort_unstable();
+                let mut best: Option<(u64, u64, BlockId)> = None;
+                for &(_, valid, _, id) in &candidates {
+                    if valid == 0 {
+                        // The first cell that has one; blocks before it lose.
+                        return Some(id);
+                    }
+                    let age = self.programmed - self.blocks[&id].age;
+                    let benefit = age * (self.data_per_block - valid);
+                    if best.is_none_or(|(b, v, _)| benefit * v > b * valid) {
+                        best = Some((benefit, valid, id));
+                    }
+                }
+                best.map(|b| b.2)
+            }
+            other => panic!("no model of gc_policy {other:?}"),
+        }
+    }
+
+    /// Collects a block and takes it as erased, then levels wear.
+    fn collect_now(&mut self, victim: BlockId, work: &mut Work) {
+        let collection = self.move_pages(victim);
+        self.erase(victim);
+        work.blocks.push(collection);
+        if let Some(cold) = self.cold_block(victim.0) {
+            let collection = self.move_pages(cold);
+            self.erase(cold);
+            work.blocks.push(collection);
+        }
+    }
+
+    /// The block that static wear levelling moves.
+    fn cold_block(&self, plane: u64) -> Option<BlockId> {
+        if self.config.wear_levelling != WearLevelling::Static {
+            return None;
+        }
+        let own = || self.blocks.range((plane, 0)..(plane + 1, 0));
+        let most = own().map(|(_, block)| block.erases).max()?;
+        let full = own().filter(|(id, _)| self.is_full(**id) && !self.awaiting.contains(id));
+        let (&id, cold) = full.min_by_key(|(id, block)| (block.erases, id.1))?;
+        let room = self.slots(self.unit_of(self.config.frontier, plane));
+        let spread = most - cold.erases;
+        let wanted = spread > u64::from(self.config.wear_threshold);
+        (wanted && room >= self.valid(id).len() as u64).then_some(id)
+    }
+
+    fn move_pages(&mut self, block: BlockId) -> Collection {
+        let frontier = self.unit_of(self.config.frontier, block.0);
+        let mut steps = Vec::new();
+        for lpn in self.valid(block) {
+            let (to, summary) = self.append(frontier, lpn);
+            let same_plane = to.0 == block.0;
+            steps.push(Step::Copy { same_plane });
+            if summary {
+                steps.push(Step::Summary);
+            }
+        }
+        let (chip, die) = self.die_of_plane(block.0);
+        Collection {
+            block,
+            chip,
+            die,
+            steps,
+        }
+    }
+
+    fn erase(&mut self, id: BlockId) {
+        assert!(self.valid(id).is_empty(), "data were moved before");
+        self.time += 1;
+        let time = self.time;
+        let block = self.blocks.get_mut(&id).expect("a block that was written");
+        block.pages.clear();
+        block.erases += 1;
+        block.freed = time;
+    }
+
+    /// A background erase has ended.
+    pub fn erased(&mut self, block: BlockId) {
+        if let Some(at) = self.awaiting.iter().position(|&b| b == block) {
+            self.awaiting.remove(at);
+            self.erase(block);
+        }
+    }
+
+    /// GC units of a chip, ascending.
+    fn gc_units(&self, chip: usize) -> Vec<u64> {
+        let planes = (0..self.planes()).filter(|&p| self.die_of_plane(p).0 == chip);
+        let mut units: Vec<u64> = planes
+            .map(|p| self.unit_of(self.config.gc_unit, p))
+            .collect();
+        units.sort_unstable();
+        units.dedup();
+        units
+    }
+
+    /// What a chip with nothing to do collects next.
+    pub fn collect_in_background(&mut self, chip: usize) -> Option<Vec<Collection>> {
+        let due = |&gc: &u64| {
+            let waits = |b: &BlockId| self.unit_of(self.config.gc_unit, b.0) == gc;
+            self.gc_free(gc) <= self.config.gc_threshold_pages() && !self.awaiting.iter().any(waits)
+        };
+        let gc = self.gc_units(chip).into_iter().find(due)?;
+        let victim = self.victim(&self.planes_of(self.config.gc_unit, gc))?;
+        let frontier = self.unit_of(self.config.frontier, victim.0);
+        if self.slots(frontier) < self.valid(victim).len() as u64 {
+            return None;
+        }
+        let mut collections = vec![self.move_pages(victim)];
+        self.awaiting.push(victim);
+        if let Some(cold) = self.cold_block(victim.0) {
+            collections.push(self.move_pages(cold));
+            self.awaiting.push(cold);
+        }
+        Some(collections)
+    }
+
+    /// N_vp of spec 40: valid pages of the block that greedy GC would pick in the fullest GC unit.
+    pub fn victim_valid_pages(&self, chip: usize) -> u64 {
+        if !self.config.collects() {
+            return 0;
+        }
+        let units = self.gc_units(chip);
+        let fullest = units.into_iter().min_by_key(|&gc| self.gc_free(gc));
+        let planes = fullest.map(|gc| self.planes_of(self.config.gc_unit, gc));
+        let planes = planes.expect("a chip has a GC unit");
+        let full = self.blocks.keys().filter(|id| {
+            planes.contains(&id.0) && self.is_full(**id) && !self.awaiting.contains(id)
+        });
+        let fewest = full.map(|&id| self.valid(id).len() as u64).min();
+        fewest.filter(|&n| n < self.data_per_block).unwrap_or(0)
+    }
+}

@@ -1,0 +1,213 @@
+//! Whole runs on devices that collect garbage: what the cache does is not changed by it, counters
+//! fit together, and every mode reaches the end.
+
+use destage_conformance::reference::{Profile, SlowRequest, swarm};
+use destage_conformance::timed::{device, timed_swarm, trace_of};
+use destage_device::config::DeviceConfig;
+use destage_scheme::Expr;
+use destage_sim::record::ResultRecord;
+use destage_sim::run::{Hooks, execute};
+use destage_sim::spec::{RunError, RunSpec};
+use destage_trace::Trace;
+use destage_types::{ByteSize, Op, PageSize};
+use std::sync::Arc;
+
+const FREE: &str = "t_read=0 t_program=0 t_erase=0 t_cmd=0 t_byte=0 t_dram=0";
+
+/// About 400 logical pages in `dies` dies, full from the start.
+fn small(dies: u32, more: &str) -> Arc<DeviceConfig> {
+    let blocks = 512 / dies / 8;
+    let sets = format!(
+        "channels=1 chips_per_channel=1 dies_per_chip={dies} planes_per_die=1 pages_per_block=8 \
+         blocks_per_plane={blocks} op=0.2 gc_threshold=0.2 precondition.trace=false \
+         precondition.fill=1 precondition.overwrite=1 {more}"
+    );
+    let sets: Vec<String> = sets.split_whitespace().map(str::to_owned).collect();
+    Arc::new(device(&sets))
+}
+
+fn spec(expr: &str, device: Option<Arc<DeviceConfig>>) -> RunSpec {
+    let expr = Expr::parse(expr).expect("a legal expression");
+    RunSpec {
+        device,
+        page: PageSize::KIB4,
+        ..RunSpec::cache_only(expr, ByteSize(24 * 4096))
+    }
+}
+
+fn run(spec: &RunSpec, trace: &Trace) -> ResultRecord {
+    let record = execute(spec, trace, Hooks::default());
+    record.unwrap_or_else(|e| panic!("{}: {e}", spec.expr))
+}
+
+/// Streams without TRIM in which every second request at least writes.
+fn writing(make: impl Fn(u64) -> Vec<SlowRequest>, from: u64, number: usize) -> Trace {
+    let writes =
+        |s: &Vec<SlowRequest>| s.iter().filter(|r| r.op == Op::Write).count() * 2 > s.len();
+    let mut streams = (from..).map(make).filter(writes);
+    trace_of(&streams.nth(number).expect("many streams write"))
+}
+
+fn untimed(number: usize) -> Trace {
+    let mut profile = Profile::new(900, 8).pages(400);
+    profile.trim = false;
+    writing(|seed| swarm(seed, profile), 0, number)
+}
+
+fn timed(number: usize) -> Trace {
+    let mut profile = Profile::new(1500, 8).pages(400);
+    profile.trim = false;
+    writing(|seed| timed_swarm(seed, profile, 9_000), 40, number)
+}
+
+const MODES: [&str; 7] = [
+    "gc_mode=foreground",
+    "gc_mode=foreground copyback=on wear_levelling=static wear_threshold=2",
+    "gc_mode=foreground gc_preempt=page gc_policy=cost-benefit",
+    "gc_mode=foreground gc_policy=d-choices summary_page=true",
+    "gc_mode=background gc_policy=random",
+    "gc_mode=background queue=read-first wear_levelling=off",
+    "gc_mode=foreground queue=read-first queue_per=chip die_interleave=on",
+];
+
+#[test]
+fn free_flash_does_not_change_what_the_cache_does() {
+    for (seed, mode) in MODES.iter().enumerate() {
+        let trace = untimed(seed);
+        for expr in [
+            "none",
+            "lru",
+            "cflru",
+            "gcar(lru)",
+            "ecr(lru)",
+            "lirs",
+            "req-block",
+            "req-block(placement=single-block)",
+            "bplru(block-pages=8)",
+            "bplru(block-pages=8,padding=true)",
+            "vbbms",
+            "prober(lru,ssp=16k)",
+            "procache(lru,p=0.4,c=32k)",
+        ] {
+            let dies = if expr == "ecr(lru)" { 1 } else { 2 };
+            let device = small(dies, &format!("{FREE} {mode}"));
+            let alone = run(&spec(expr, None), &trace).counts;
+            let timed = run(&spec(expr, Some(device)), &trace);
+            let c = &timed.counts;
+            assert!(c.erases > Some(20), "{expr}, {mode}: {:?}", c.erases);
+            let counted = [
+                (c.page_hits, alone.page_hits),
+                (c.evictions, alone.evictions),
+                (c.evicted_pages, alone.evicted_pages),
+                (c.dirty_evictions, alone.dirty_evictions),
+                (c.flash_writes_host, alone.flash_writes_host),
+            ];
+            assert!(
+                counted.iter().all(|(a, b)| a == b),
+                "{expr}, {mode}: {counted:?}"
+            );
+            assert_eq!(
+                timed.latency_ns.and_then(|l| l.all.max),
+                Some(0),
+                "{expr}, {mode}"
+            );
+        }
+    }
+}
+
+#[test]
+fn counters_of_collections_fit_together() {
+    for (seed, mode) in MODES.iter().enumerate() {
+        let trace = timed(seed);
+        for expr in ["lru", "gcar(cflru)", "ecr(lru)", "awb(prober(lru,ssp=16k))"] {
+            let device = small(2, &format!("{mode} e_read=1nJ e_erase=5nJ"));
+            let spec = spec(expr, Some(device));
+            let record = run(&spec, &trace);
+            assert_eq!(record, run(&spec, &trace), "{expr}, {mode}");
+            let c = &record.counts;
+            let (copies, erases) = (c.flash_writes_gc.unwrap(), c.erases.unwrap());
+            assert!(erases > 0, "{expr}, {mode}");
+            assert_eq!(c.flash_reads_gc, Some(copies), "{expr}, {mode}");
+            assert!(c.gc_victims.unwrap() <= erases && c.gc_victim_pages.unwrap() <= copies);
+            assert!(c.copybacks.unwrap() <= copies);
+            assert_eq!(
+                c.copybacks.unwrap() > 0,
+                mode.contains("copyback") && copies > 0
+            );
+            let programs = c.flash_writes_host + copies + c.flash_writes_meta.unwrap();
+            let flash = record.ratios.waf_flash.unwrap();
+            assert!((flash - programs as f64 / c.flash_writes_host as f64).abs() < 1e-12);
+            let wear = record.erase_counts.as_ref().unwrap();
+            let worn: u64 = wear.histogram.iter().map(|(n, blocks)| n * blocks).sum();
+            // Preconditioning comes on top; background erases may not have ended yet.
+            assert!(worn + 4 >= erases, "{expr}, {mode}: {worn} of {erases}");
+            let energy = record.energy_nj.as_ref().unwrap();
+            assert!(energy.read > 0.0 && energy.program == 0.0 && energy.chips.len() <= 2);
+        }
+    }
+}
+
+#[test]
+fn collections_are_seen_by_schemes_and_cost_time() {
+    let trace = timed(0);
+    let with = run(&spec("lru", Some(small(4, "t_erase=200us"))), &trace);
+    let roomy = "blocks_per_plane=4000 op=0.98 t_erase=200us";
+    let without = run(&spec("lru", Some(small(4, roomy))), &trace);
+    assert_eq!(without.counts.erases, Some(0));
+    assert!(with.counts.dirty_gc_evictions > Some(0));
+    let mean = |r: &ResultRecord| r.latency_ns.and_then(|l| l.all.mean);
+    assert!(mean(&with) > mean(&without), "erases are waited for");
+    let preempted = run(
+        &spec("lru", Some(small(4, "t_erase=200us gc_preempt=page"))),
+        &trace,
+    );
+    assert_eq!(
+        preempted.counts.erases, with.counts.erases,
+        "the same blocks"
+    );
+    let read = |r: &ResultRecord| r.latency_ns.and_then(|l| l.read.mean);
+    assert!(read(&preempted) < read(&with), "reads pass");
+    let gc_aware = run(&spec("gcar(lru)", Some(small(4, "t_erase=200us"))), &trace);
+    let share = |r: &ResultRecord| r.ratios.dirty_gc_evict_prob;
+    assert!(
+        share(&gc_aware) < share(&with),
+        "{:?} {:?}",
+        share(&gc_aware),
+        share(&with)
+    );
+}
+
+#[test]
+fn without_collection_the_device_fills_up() {
+    let trace = untimed(5);
+    for off in ["gc_mode=off", "gc_policy=none"] {
+        let result = execute(
+            &spec(
+                "lru",
+                Some(small(2, &format!("{off} precondition.overwrite=0"))),
+            ),
+            &trace,
+            Hooks::default(),
+        );
+        let Err(RunError::DeviceFull { full, .. }) = result else {
+            panic!("{off}: the device holds more than it has");
+        };
+        assert!(
+            full.to_string().starts_with("device full: no free page"),
+            "{full}"
+        );
+    }
+}
+
+#[test]
+fn dynamic_allocation_spreads_by_load() {
+    let trace = timed(1);
+    for mode in MODES {
+        let device = small(2, &format!("allocation=dynamic {mode}"));
+        let record = run(&spec("lru", Some(device)), &trace);
+        assert!(record.counts.erases > Some(0), "{mode}");
+    }
+    let device = small(2, "allocation=dynamic");
+    let refused = execute(&spec("ecr(lru)", Some(device)), &trace, Hooks::default());
+    assert!(matches!(refused, Err(RunError::Refused(_))), "X7");
+}
