@@ -94,9 +94,14 @@ impl Program {
         serde_json::from_str(&text).context("the names of the schemes cannot be read")
     }
 
+    /// The command line, to be given arguments.
+    pub fn command(&self) -> Command {
+        Command::new(self.path("destage"))
+    }
+
     /// Runs the command line and measures the whole process. `count` is what its work counts as.
     pub fn whole_process<A: AsRef<OsStr>>(&self, args: &[A], count: u64) -> Result<Cost> {
-        let mut command = Command::new(self.path("destage"));
+        let mut command = self.command();
         command.args(args).stdout(Stdio::null());
         let child = command.spawn().context("cannot start destage")?;
         let end = child.wait4().context("cannot wait for destage")?;
