@@ -128,29 +128,6 @@ fn an_imported_capture_gives_the_figures_of_the_converted_one() {
     }
 }
 
-#[test]
-fn text_that_is_no_capture_is_refused() {
-    let bench = Bench::new();
-    bench.file("bad.ftrace", "nothing\n");
-    let import = |args: &[&str]| {
-        let all = [&["trace", "import-ftrace", "bad.ftrace"], args].concat();
-        bench.destage(&all)
-    };
-    import(&[]).fails(
-        2,
-        &[
-            "bad.ftrace: line 1: `nothing` is no event",
-            "--skip-bad-lines",
-        ],
-    );
-    import(&["--device", "8"]).fails(2, &["`8` is no device"]);
-    import(&["--device", "8,0:at=1"]).fails(2, &["`at=1` is neither fs="]);
-    import(&["--fiemap", "x"]).fails(2, &["`x` is not INODE=FILE"]);
-    bench.file("lost.ftrace", "CPU:0 [LOST 7 EVENTS]\n");
-    let lost = bench.destage(&["trace", "import-ftrace", "lost.ftrace"]);
-    lost.fails(2, &["the kernel lost 7 events", "--allow-lost"]);
-}
-
 /// The trace behind the captures through a modelled file system.
 fn modelled(fs: &str, extra: &[&str]) -> Option<Done> {
     let dir = capture("ext4-prxy-fdatasync.csv.zst")?;
@@ -224,18 +201,4 @@ fn cleaning_is_counted_apart() {
         "{}",
         small.stderr
     );
-}
-
-#[test]
-fn host_file_systems_that_cannot_be_are_refused() {
-    let bench = Bench::new();
-    bench.file("t.csv", common::csv("W1 W2 W3 W1"));
-    let run = |fs: &str| bench.destage(&["run", "t.csv", "--host-fs", fs]);
-    run("ext4").fails(
-        2,
-        &["no host file system `ext4`; known: inplace, lfs, f2fs"],
-    );
-    run("lfs(fil=1)").fails(2, &["no option `fil`; did you mean `fill`?"]);
-    run("lfs(segment=2,blocks=2)").fails(2, &["t: --host-fs", "smaller than what the trace"]);
-    run("lfs(segment=8,blocks=80,fill=0.9)").fails(2, &["more than cleaning can serve"]);
 }

@@ -14,7 +14,7 @@ const PER_FRAME: u64 = 256;
 
 /// Most memory that the command ever had, in bytes.
 fn peak(bench: &Bench, args: &str) -> u64 {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_destage"))
+    let child = Command::new(env!("CARGO_BIN_EXE_destage"))
         .args(args.split_whitespace())
         .current_dir(bench.dir.path())
         .stdout(Stdio::null())

@@ -130,8 +130,10 @@ fn f2fs_with_atomic_writes() {
 
 #[test]
 fn f2fs_with_direct_writes_and_a_seed() {
-    // The file was written at once on an empty volume: block i is at 0x2000 + i.
-    let seed = "0: 0.. 63743: 8192.. 71935: 63744:\n".to_owned();
+    // The file was written at once on an empty volume: block i is at 0x2000 + i, but for the
+    // first segment, which is at 0x40a00.
+    let seed = "0: 0.. 511: 264704.. 265215: 512:\n1: 512.. 63743: 8704.. 71935: 63232:\n";
+    let seed = seed.to_owned();
     let seeds = vec![(4, Source::bytes("fiemap.txt", seed))];
     if let Some(Import { report, .. }) = same("f2fs-prxy-lfs-direct", seeds) {
         assert_eq!((report.data.moved, report.direct_unknown), (24_312, 0));

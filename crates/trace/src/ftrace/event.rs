@@ -140,12 +140,28 @@ pub(super) fn header(line: &str) -> Result<Header<'_>, &'static str> {
         return Err(NO_EVENT);
     }
     let rest = rest.trim_start();
+    if second(rest) {
+        return Err("holds a second event");
+    }
     Ok(Header {
         comm,
         pid,
         time_ns,
         name,
         rest,
+    })
+}
+
+/// Does another event begin in the fields of one?
+fn second(rest: &str) -> bool {
+    let Some((_, close)) = cpu(rest) else {
+        return false;
+    };
+    // Flags may stand between processor and time.
+    let mut words = rest[close + 1..].split_ascii_whitespace().take(2);
+    words.any(|word| {
+        let time = word.strip_suffix(':').filter(|t| t.contains('.'));
+        time.is_some_and(|t| parse_decimal(t.as_bytes(), 9).is_ok())
     })
 }
 
@@ -333,6 +349,7 @@ mod tests {
             assert_eq!(h.rest, "98,0 WS 8 + 8 [x]");
         }
         assert_eq!(header(lines[2]).unwrap().comm, "a-b [c]");
+        assert!(header("x-1 [000] 4.4: block_bio_queue: 8,0 R 8 + 8 [a [1] b]").is_ok());
         for bad in [
             "",
             "x",
@@ -340,6 +357,8 @@ mod tests {
             "x-1 4.4: a: b",
             "x [000] 4.4: a: b",
             "x-1 [0] a: b",
+            "x-1 [000] 4.4: a: b y-2 [001] 4.5: c: d",
+            "x-1 [000] 4.4: a: b y-2 [001] d..1. 4.5: c: d",
         ] {
             assert!(header(bad).is_err(), "{bad}");
         }
