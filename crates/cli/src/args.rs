@@ -106,6 +106,10 @@ pub struct RunArgs {
     /// which every run streams [default: 4GiB]
     #[arg(long, value_name = "SIZE", value_parser = ByteSize::parse)]
     pub trace_memory: Option<ByteSize>,
+    /// Sample how unevenly the chip queues are filled before every dirty eviction, which takes
+    /// time; needs a device
+    #[arg(long)]
+    pub unbalance: bool,
     /// Seed of schemes that draw random numbers [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -117,6 +121,10 @@ pub struct RunArgs {
     /// How results are written [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub format_out: Option<FormatOut>,
+    /// Show what else was measured below the table: hits of requests, response times, evictions,
+    /// flash traffic by cause, metadata, and with a device wear, energy and load
+    #[arg(long)]
+    pub details: bool,
     /// Write tables and charts of all runs as one HTML page that needs nothing else
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,

@@ -31,7 +31,7 @@ fn threads_do_not_change_results() {
         ];
         args.extend([
             "--cache",
-            "128k",
+            "256k",
             "--cache",
             "512k",
             "--out",

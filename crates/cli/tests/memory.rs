@@ -25,8 +25,9 @@ fn peak(bench: &Bench, args: &str) -> u64 {
     used.rusage.maxrss
 }
 
-/// A trace of few pages in a file, so that maps of pages count for nothing. A command of its own makes it: a child's peak is never below what its parent
-/// had when it was started, so this process stays small.
+/// A trace of few pages in a file, so that maps of pages count for nothing. A command of its own
+/// makes it: a child's peak is never below what its parent had when it was started, so this
+/// process stays small.
 fn traced() -> Bench {
     let bench = Bench::new();
     peak(

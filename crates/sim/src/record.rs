@@ -63,7 +63,7 @@ pub struct ResultRecord {
     pub evict_flush_mean: Option<f64>,
     /// Evictions by pages removed: (pages, evictions), ascending.
     pub evict_pages_histogram: Vec<(u64, u64)>,
-    /// Spread of the chip queues at dirty evictions. Only with a device.
+    /// Spread of the chip queues at dirty evictions. Only with a device, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbalance: Option<Unbalance>,
     /// Mean metadata of the scheme, sampled every 10,000 requests and at the end.
@@ -169,7 +169,7 @@ pub struct Unbalance {
     pub samples: u64,
     /// Dirty evictions at which all CQCT were 0.
     pub undefined: u64,
-    /// (rate, share of samples at or below it), ascending.
+    /// (rate rounded up to tenths, share of samples at or below it), ascending.
     pub cdf: Vec<(f64, f64)>,
 }
 
@@ -213,6 +213,9 @@ macro_rules! count_fields {
             pub read_hit_fraction_sum: f64,
             pub write_hit_fraction_sum: f64,
             pub arrival_corrections: u64,
+            /// Victim decisions of a chip-aware scheme with all CQCT 0.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub zero_cqct_decisions: Option<u64>,
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $d: Option<u64>,)*
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $l: Option<u64>,)*
         }
@@ -235,6 +238,7 @@ macro_rules! count_fields {
                     read_hit_fraction_sum: c.read_hit_fraction_sum,
                     write_hit_fraction_sum: c.write_hit_fraction_sum,
                     arrival_corrections,
+                    zero_cqct_decisions: None,
                     $($d: timed.then_some(c.$d),)*
                     $($l: modelled.then_some(c.$l),)*
                 }

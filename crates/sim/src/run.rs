@@ -9,7 +9,7 @@ use crate::record::{
     CountFields, EnergyNj, EraseCounts, Ratios, Reading, ResultRecord, RunInfo, SCHEMA, TraceInfo,
 };
 use crate::replay::{Extent, Followers, Session};
-use crate::sample::Samples;
+use crate::sample::{QueueSampler, Samples};
 use crate::series::Series;
 use crate::spec::{RunError, RunSpec};
 use crate::walk::{ReadFill, Walk, WalkOptions};
@@ -156,6 +156,9 @@ impl Visit for Execution<'_> {
         if background {
             walk.enable_background();
         }
+        if self.spec.unbalance {
+            walk.sample_queues();
+        }
         self.drive(walk)
     }
 }
@@ -189,6 +192,15 @@ impl Execution<'_> {
         walk.scheme().stats(&mut |name, value| {
             stats.insert(name.to_owned(), value.into());
         });
+        let mut fields = CountFields::new(
+            c,
+            self.workload.meta.arrival_corrections,
+            F::TIMED,
+            self.workload.cleaning_is_apart(),
+        );
+        // Decisions that the engine of a scheme counts, under the name of spec 90 section 7.
+        let zero = stats.shift_remove("zero_cqct_decisions");
+        fields.zero_cqct_decisions = zero.and_then(|n| n.as_u64());
         ResultRecord {
             schema: SCHEMA.to_owned(),
             trace: TraceInfo {
@@ -220,12 +232,7 @@ impl Execution<'_> {
                     false => "counted".to_owned(),
                 }),
             },
-            counts: CountFields::new(
-                c,
-                self.workload.meta.arrival_corrections,
-                F::TIMED,
-                self.workload.cleaning_is_apart(),
-            ),
+            counts: fields,
             ratios: Ratios::new(c, meta_ratio, F::TIMED),
             latency_ns: measures.map(|m| m.latency),
             evict_wait_ns: measures.map(|m| m.evict_wait),
@@ -242,7 +249,7 @@ impl Execution<'_> {
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: walk.evict_pages().rows(),
-            unbalance: None,
+            unbalance: walk.queues().map(QueueSampler::report),
             meta_bytes_mean: meta,
             list_pages: (!samples.list_pages.is_empty()).then_some(samples.list_pages),
             scheme_stats: stats,

@@ -1,7 +1,9 @@
 //! Measures that are sampled during a run rather than counted.
 
-use crate::record::ListPages;
-use destage_scheme::Scheme;
+use crate::record::{ListPages, Unbalance};
+use destage_scheme::cqct::Cqct;
+use destage_scheme::{Scheme, View};
+use destage_types::ChipId;
 
 /// Requests between two samples of metadata and list lengths (Req-block section 4.2.6).
 pub const SAMPLE_EVERY: u64 = 10_000;
@@ -70,5 +72,118 @@ impl PagesHistogram {
         rows.filter(|r| *r.1 > 0)
             .map(|(pages, &n)| (pages as u64, n))
             .collect()
+    }
+}
+
+/// How unevenly the chip queues are filled: max CQCT / mean CQCT over the chips, sampled before
+/// each dirty eviction (spec 90 section 3; ECR Fig. 4). CQCT is that of Equations 1-4 with their
+/// defaults, whatever the scheme.
+#[derive(Clone, Debug)]
+pub struct QueueSampler {
+    cqct: Cqct,
+    chips: u32,
+    /// Samples by ten times their rate, rounded up.
+    tenths: Vec<u64>,
+    above_10: u64,
+    samples: u64,
+    undefined: u64,
+}
+
+impl QueueSampler {
+    /// A sampler for a device of `chips` queues.
+    pub fn new(chips: u32) -> QueueSampler {
+        QueueSampler {
+            cqct: Cqct::default(),
+            chips,
+            tenths: vec![0; 10 * chips as usize + 1],
+            above_10: 0,
+            samples: 0,
+            undefined: 0,
+        }
+    }
+
+    /// Looks at the queues as they are now.
+    pub fn take(&mut self, view: &View) {
+        let (mut sum, mut most) = (0, 0);
+        for chip in (0..self.chips).map(ChipId) {
+            let time = u128::from(self.cqct.of(chip, view).0);
+            sum += time;
+            most = time.max(most);
+        }
+        self.add(most, sum);
+    }
+
+    fn add(&mut self, most: u128, sum: u128) {
+        if sum == 0 {
+            self.undefined += 1;
+            return;
+        }
+        let scaled = most * u128::from(self.chips);
+        self.samples += 1;
+        self.above_10 += u64::from(scaled > 10 * sum);
+        // The rate lies between 1 and the number of chips.
+        self.tenths[(10 * scaled).div_ceil(sum) as usize] += 1;
+    }
+
+    /// Forgets the samples but keeps the memory.
+    pub fn clear(&mut self) {
+        self.tenths.fill(0);
+        (self.above_10, self.samples, self.undefined) = (0, 0, 0);
+    }
+
+    /// The measure of the record; the rates of its CDF are rounded up to tenths.
+    pub fn report(&self) -> Unbalance {
+        let share = |part: u64| part as f64 / self.samples as f64;
+        let mut below = 0;
+        let rows = self.tenths.iter().enumerate().filter(|row| *row.1 > 0);
+        let cdf = rows.map(|(tenths, n)| {
+            below += n;
+            (tenths as f64 / 10.0, share(below))
+        });
+        Unbalance {
+            cdf: cdf.collect(),
+            share_above_10: (self.samples > 0).then(|| share(self.above_10)),
+            samples: self.samples,
+            undefined: self.undefined,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_of_queues() {
+        let mut sampler = QueueSampler::new(16);
+        assert_eq!(sampler.report(), Unbalance::default());
+        // All alike; one chip alone; [300, 100, 0, ...] of spec 90 section 8 on 16 chips; idle.
+        for (most, sum) in [(5, 80), (7, 7), (300, 400), (0, 0), (0, 0)] {
+            sampler.add(most, sum);
+        }
+        let report = sampler.report();
+        assert_eq!((report.samples, report.undefined), (3, 2));
+        assert_eq!(report.share_above_10, Some(2.0 / 3.0));
+        assert_eq!(
+            report.cdf,
+            [(1.0, 1.0 / 3.0), (12.0, 2.0 / 3.0), (16.0, 1.0)]
+        );
+        sampler.clear();
+        assert_eq!(sampler.report(), Unbalance::default());
+        // 10 itself is not above 10; a little more is, and is rounded up to 10.1.
+        sampler.add(1000, 1600);
+        sampler.add(1001, 1600);
+        let report = sampler.report();
+        assert_eq!(report.cdf, [(10.0, 0.5), (10.1, 1.0)]);
+        assert_eq!(report.share_above_10, Some(0.5));
+    }
+
+    #[test]
+    fn the_example_of_the_definition() {
+        let mut sampler = QueueSampler::new(4);
+        sampler.add(300, 400);
+        let report = sampler.report();
+        assert_eq!(report.cdf, [(3.0, 1.0)]);
+        assert_eq!(report.share_above_10, Some(0.0));
     }
 }

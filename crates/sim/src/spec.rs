@@ -171,6 +171,9 @@ pub struct RunSpec {
     pub replay: Replay,
     /// Seed of schemes that draw.
     pub seed: u64,
+    /// Sample the chip queues before every dirty eviction ([`crate::record::Unbalance`]), which
+    /// takes time. Nothing without a device.
+    pub unbalance: bool,
     /// Build every layer through dynamic calls, to compare with the static types.
     pub boxed: bool,
     /// Effective settings with their origin, for the record.
@@ -321,6 +324,7 @@ impl RunSpec {
             time_scale: TimeScale::ONE,
             replay: Replay::Open,
             seed: 1,
+            unbalance: false,
             boxed: false,
             settings: Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! Results: a table for people, lines for programs.
 
 pub mod columns;
+pub mod details;
 mod reading;
 mod rows;
 pub mod table;
@@ -26,6 +27,7 @@ pub struct Output<'a> {
     stdout: Option<Rows<io::Stdout>>,
     file: Option<Rows<BufWriter<File>>>,
     report: Option<Report>,
+    details: bool,
     below: Option<Below<'a>>,
 }
 
@@ -56,6 +58,7 @@ impl<'a> Output<'a> {
                 stdout: rows.transpose().map_err(Failure::stdout)?,
                 file: None,
                 report: None,
+                details: false,
                 below: None,
             });
         };
@@ -75,6 +78,7 @@ impl<'a> Output<'a> {
             stdout: None,
             file: Some(rows),
             report: None,
+            details: false,
             below: None,
         })
     }
@@ -82,6 +86,11 @@ impl<'a> Output<'a> {
     /// Writes a report, too.
     pub fn report(&mut self, report: Report) {
         self.report = Some(report);
+    }
+
+    /// Shows what else was measured below the table, if there is one.
+    pub fn details(&mut self) {
+        self.details = true;
     }
 
     /// Shows `text` of all records below the table, if there is one.
@@ -128,7 +137,11 @@ impl<'a> Output<'a> {
                 let below = self
                     .below
                     .map_or_else(String::new, |below| format!("\n{}", below(&records)));
-                print(&(table::text(&records) + &below))
+                let details = match self.details {
+                    true => details::text(&records),
+                    false => String::new(),
+                };
+                print(&(table::text(&records) + &details + &below))
             }
             _ => Ok(()),
         }

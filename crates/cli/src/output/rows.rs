@@ -1,6 +1,6 @@
 //! One row per record: JSON objects, CSV with the scalars of the record, or Parquet.
 
-use super::columns::{self, Column, ParquetWriter};
+use super::columns::{self, Column, Kind, ParquetWriter};
 use destage_sim::ResultRecord;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -48,8 +48,9 @@ impl<W: Write + Send> Rows<W> {
         let out = match form {
             Form::Jsonl => Out::Jsonl(out),
             Form::Csv => {
-                let header = Vec::new();
-                Out::Csv(CsvRows { out, header })
+                let all = columns::record_columns().into_iter();
+                let kept = all.filter(|c| c.kind != Kind::Json || c.name == "scheme_stats");
+                Out::Csv(CsvRows::new(out, kept.map(|c| c.name).collect())?)
             }
             Form::Parquet => {
                 let columns = columns::record_columns();
@@ -71,7 +72,7 @@ impl<W: Write + Send> Rows<W> {
                 writeln!(out, "{line}")?;
                 out.flush()
             }
-            Out::Csv(rows) => rows.write(&scalars(&serde_json::to_value(record)?)),
+            Out::Csv(rows) => rows.write(&serde_json::to_value(record)?),
             Out::Parquet(columns, writer) => {
                 let record = serde_json::to_value(record)?;
                 let cells = columns.iter().map(|c| columns::cell(&record, &c.name));
@@ -92,49 +93,32 @@ impl<W: Write + Send> Rows<W> {
     }
 }
 
-/// A header and lines of scalars.
+/// A header and lines of scalars. The columns are the same whatever a run measured; lists have no
+/// place in a table, and what a scheme counts for itself differs from scheme to scheme and is kept
+/// as JSON in one column.
 struct CsvRows<W: Write> {
     out: W,
-    header: Vec<String>,
+    columns: Vec<String>,
 }
 
 impl<W: Write> CsvRows<W> {
-    /// The columns are those of the first record; runs of one command have the same fields.
-    fn write(&mut self, fields: &[(String, String)]) -> io::Result<()> {
-        if self.header.is_empty() {
-            self.header = fields.iter().map(|f| f.0.clone()).collect();
-            writeln!(self.out, "{}", self.header.join(","))?;
-        }
-        let value = |name: &String| fields.iter().find(|f| f.0 == *name).map_or("", |f| &f.1);
-        let line: Vec<&str> = self.header.iter().map(value).collect();
+    fn new(mut out: W, columns: Vec<String>) -> io::Result<CsvRows<W>> {
+        writeln!(out, "{}", columns.join(","))?;
+        Ok(CsvRows { out, columns })
+    }
+
+    fn write(&mut self, record: &Value) -> io::Result<()> {
+        let cells = self
+            .columns
+            .iter()
+            .map(|name| match columns::cell(record, name) {
+                Value::Null => String::new(),
+                Value::String(text) => quoted(&text),
+                other => quoted(&other.to_string()),
+            });
+        let line: Vec<String> = cells.collect();
         writeln!(self.out, "{}", line.join(","))?;
         self.out.flush()
-    }
-}
-
-/// Names and values of all scalars. Lists have no place in a table; what a scheme counts for
-/// itself differs from scheme to scheme and is kept as JSON in one column.
-fn scalars(record: &Value) -> Vec<(String, String)> {
-    let mut fields = Vec::new();
-    collect("", record, &mut fields);
-    fields
-}
-
-fn collect(path: &str, value: &Value, fields: &mut Vec<(String, String)>) {
-    match value {
-        Value::Object(object) if path != "scheme_stats" => {
-            for (name, value) in object {
-                let path = match path {
-                    "" => name.clone(),
-                    _ => format!("{path}.{name}"),
-                };
-                collect(&path, value, fields);
-            }
-        }
-        Value::Array(_) => {}
-        Value::Null => fields.push((path.to_owned(), String::new())),
-        Value::String(text) => fields.push((path.to_owned(), quoted(text))),
-        other => fields.push((path.to_owned(), quoted(&other.to_string()))),
     }
 }
 
@@ -151,25 +135,26 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn scalars_are_flat() {
+    fn cells_are_found_by_their_path() {
         let record = json!({
             "scheme": "procache(lru,p=0.5)",
             "counts": {"requests": 3, "page": {"hits": 1}},
             "ratios": {"waf": null},
-            "cdf": [[1, 2]],
             "scheme_stats": {"moves": 7},
         });
-        let fields = scalars(&record);
-        let text = |s: &str| s.to_owned();
+        let names = [
+            "scheme",
+            "counts.page.hits",
+            "ratios.waf",
+            "no.such",
+            "scheme_stats",
+        ];
+        let mut rows = CsvRows::new(Vec::new(), names.map(str::to_owned).to_vec()).unwrap();
+        rows.write(&record).unwrap();
         assert_eq!(
-            fields,
-            [
-                (text("scheme"), text("\"procache(lru,p=0.5)\"")),
-                (text("counts.requests"), text("3")),
-                (text("counts.page.hits"), text("1")),
-                (text("ratios.waf"), text("")),
-                (text("scheme_stats"), text("\"{\"\"moves\"\":7}\"")),
-            ]
+            String::from_utf8(rows.out).unwrap(),
+            "scheme,counts.page.hits,ratios.waf,no.such,scheme_stats\n\
+             \"procache(lru,p=0.5)\",1,,,\"{\"\"moves\"\":7}\"\n"
         );
     }
 }

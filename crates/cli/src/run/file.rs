@@ -14,9 +14,10 @@ use toml::Value;
 type Keys = BTreeMap<String, Value>;
 
 /// Options about the output as a whole, which cannot differ from one `[[run]]` to the next.
-const WHOLE: [&str; 6] = [
+const WHOLE: [&str; 7] = [
     "out",
     "format-out",
+    "details",
     "report",
     "log-evictions",
     "log-requests",

@@ -82,6 +82,9 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
         plan.create_logs()?;
     }
     let mut output = Output::open(first.format_out, first.out.as_deref())?;
+    if first.details {
+        output.details();
+    }
     if let Some(path) = &first.report {
         output.report(Report::open(path, "destage run")?);
     }

@@ -45,6 +45,8 @@ pub struct Plan {
     pub format_out: FormatOut,
     /// Folder for results.
     pub out: Option<PathBuf>,
+    /// Are tables of everything that was measured shown?
+    pub details: bool,
     /// File for the report.
     pub report: Option<PathBuf>,
     /// What should be said before the runs start.
@@ -109,6 +111,7 @@ impl Plan {
             jobs: args.jobs.resolve(),
             format_out: args.format_out.unwrap_or(FormatOut::Table),
             out: args.out,
+            details: args.details,
             report: args.report,
             warnings,
             evictions: args.log_evictions,
@@ -297,6 +300,7 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
             ("--closed-loop", args.closed_loop.is_some()),
             ("--time-scale", args.time_scale.is_some()),
             ("--log-requests", args.log_requests.is_some()),
+            ("--unbalance", args.unbalance),
         ];
         let given = needs.iter().filter(|n| n.1);
         faults.extend(given.map(|n| format!("{} needs a device, and --device is none", n.0)));

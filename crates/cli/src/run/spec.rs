@@ -59,6 +59,7 @@ impl<'a> Common<'a> {
                 Some(depth) => Replay::Closed { depth },
                 None => Replay::Open,
             },
+            unbalance: args.unbalance,
             seed: args.seed.unwrap_or(1),
             settings: self.settings(&expr, cache),
             ..RunSpec::cache_only(expr, cache)
@@ -102,6 +103,7 @@ impl<'a> Common<'a> {
             all.add("time_scale", args.time_scale.as_ref().map(|t| &t.text), "1");
             all.add("closed_loop", args.closed_loop, "off");
             all.add("wrap", args.wrap.then_some(true), "false");
+            all.add("unbalance", args.unbalance.then_some(true), "false");
             all.add("fit", args.fit.then_some(true), "false");
             let own = device.settings().iter();
             for s in own.filter(|s| !RUN_KEYS.contains(&s.key)) {

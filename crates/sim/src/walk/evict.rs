@@ -31,7 +31,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             self.counts.dirty_evictions += 1;
             self.counts.flushed_pages += 1;
             let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
-            self.count_gc_eviction(lpn);
+            self.dirty_eviction(lpn, a.now);
             self.program(lpn, valid, Cause::Eviction, None);
         }
         self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
@@ -74,7 +74,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.counts.flushed_pages += (flush.len() + inflight.len()) as u64;
         self.counts.inflight_evictions += inflight.len() as u64;
         if let Some(&lpn) = flush.first() {
-            self.count_gc_eviction(lpn);
+            self.dirty_eviction(lpn, a.now);
         }
         let to = (unit.placement == Placement::SingleBlock).then_some(unit.id);
         self.program_unit(&unit, &inflight, to);
@@ -139,10 +139,25 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         });
     }
 
+    /// A dirty eviction whose first program is that of page `lpn` is about to be queued.
     #[inline]
-    fn count_gc_eviction(&mut self, lpn: Lpn) {
-        if F::TIMED && self.flash.view().in_gc(self.layout.chip(lpn)) {
+    fn dirty_eviction(&mut self, lpn: Lpn, now: Nanos) {
+        if !F::TIMED {
+            return;
+        }
+        if self.flash.view().in_gc(self.layout.chip(lpn)) {
             self.counts.dirty_gc_evictions += 1;
+        }
+        if self.queues.is_some() {
+            self.sample_now(now);
+        }
+    }
+
+    #[inline(never)]
+    fn sample_now(&mut self, now: Nanos) {
+        if let Some(mut queues) = self.queues.take() {
+            queues.take(&view!(self, now));
+            self.queues = Some(queues);
         }
     }
 

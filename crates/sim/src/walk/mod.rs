@@ -17,7 +17,7 @@ mod trim;
 use crate::counts::Counts;
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::{Event, Observer};
-use crate::sample::PagesHistogram;
+use crate::sample::{PagesHistogram, QueueSampler};
 use destage_scheme::{Access, Frames, Request, Scheme, Unit, View};
 use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestRef, SectorMask, Slot, StaticLayout,
@@ -68,6 +68,7 @@ pub struct Walk<S, F> {
     pub(crate) options: WalkOptions,
     pub(crate) counts: Counts,
     evict_pages: PagesHistogram,
+    queues: Option<Box<QueueSampler>>,
     background: Option<Box<background::WriteBacks>>,
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
     /// Requests so far; the id of the current one.
@@ -111,6 +112,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             options,
             counts: Counts::default(),
             evict_pages: PagesHistogram::new(USUAL_UNIT),
+            queues: None,
             background: None,
             observer: None,
             request: 0,
@@ -175,12 +177,25 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.counts = Counts::default();
         self.forget_reads();
         self.evict_pages.clear();
+        if let Some(queues) = &mut self.queues {
+            queues.clear();
+        }
         self.flash.start_measuring();
     }
 
     /// Evictions by the number of pages they removed.
     pub fn evict_pages(&self) -> &PagesHistogram {
         &self.evict_pages
+    }
+
+    /// Samples the chip queues before every dirty eviction from now on.
+    pub fn sample_queues(&mut self) {
+        self.queues = Some(Box::new(QueueSampler::new(self.layout.chips())));
+    }
+
+    /// The samples of the chip queues, if they are taken.
+    pub fn queues(&self) -> Option<&QueueSampler> {
+        self.queues.as_deref()
     }
 
     /// Looks where the pages that `requests` begin with are in the cache, which brings that part

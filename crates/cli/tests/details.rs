@@ -1,0 +1,146 @@
+//! `--details`: tables of everything that was measured, from the figures of the records.
+
+mod common;
+
+use common::{Bench, Done, csv, mixed};
+use serde_json::Value;
+
+fn run(bench: &Bench, line: &str) -> Done {
+    let args: Vec<&str> = line.split_whitespace().collect();
+    bench.destage(&args).ok()
+}
+
+/// The rows of the table under `title`, cell by cell; its first row is the header.
+fn part(text: &str, title: &str) -> Vec<Vec<String>> {
+    let (_, rest) = text.split_once(&format!("\n{title}\n")).expect(title);
+    let lines = rest.lines().take_while(|line| !line.is_empty());
+    let cells = |line: &str| line.split("  ").map(|c| c.trim().to_owned()).collect();
+    lines
+        .map(|line| {
+            let all: Vec<String> = cells(line);
+            all.into_iter().filter(|c| !c.is_empty()).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn a_cache_alone_by_hand() {
+    let bench = Bench::new();
+    // Four misses and a hit; 0 and 1 leave, 0 dirty.
+    bench.file("t.csv", csv("W0 R1 W0 W2 R3"));
+    let text = run(&bench, "run t.csv --cache 8k --details").stdout;
+    let hits = part(&text, "hits of requests and sectors in %");
+    assert_eq!(hits[1][..4], ["lru", "8KiB", "0.00", "33.33"]);
+    let evictions = part(&text, "evictions");
+    assert_eq!(evictions[1][2..4], ["2", "50.00"]);
+    let batches = part(&text, "pages per eviction");
+    assert_eq!(batches[1][2..], ["1.00", "1", "1", "1", "1", "0.50"]);
+    let reads = part(&text, "flash reads in pages");
+    assert_eq!(reads[1][2..], ["2", "2", "0", "0", "-", "-"]);
+    for timed in ["response time", "unbalance", "background write-back"] {
+        assert!(!text.contains(timed), "no {timed} without a device: {text}");
+    }
+}
+
+#[test]
+fn a_device_adds_times_and_queues() {
+    let bench = Bench::new();
+    bench.file("t.csv", mixed(3000));
+    let line = "run t.csv --device req-block-128g --scheme lru --scheme req-block \
+                --scheme ecr --cache 64k --unbalance";
+    let text = run(&bench, &format!("{line} --details")).stdout;
+    let records = run(&bench, &format!("{line} --format-out jsonl")).records();
+    let response = part(&text, "response time in ms");
+    assert_eq!(
+        response.len(),
+        1 + 3 * 3,
+        "a row each for all, reads, writes"
+    );
+    let ms = |v: &Value| format!("{:.3}", v.as_f64().unwrap() / 1e6);
+    for (i, record) in records.iter().enumerate() {
+        let l = &record["latency_ns"];
+        let row = |kind: &Value| {
+            ["mean", "std", "p50", "p95", "p99", "p999", "max"].map(|key| ms(&kind[key]))
+        };
+        assert_eq!(response[1 + 3 * i][3..], row(&l["all"]));
+        assert_eq!(response[2 + 3 * i][1..], row(&l["read"]));
+        assert_eq!(response[3 + 3 * i][1..], row(&l["write"]));
+        let u = &record["unbalance"];
+        let (samples, idle) = (u["samples"].as_u64(), u["undefined"].as_u64());
+        let dirty = record["counts"]["dirty_evictions"].as_u64();
+        assert_eq!(samples.zip(idle).map(|(a, b)| a + b), dirty, "one for each");
+        let cdf = u["cdf"].as_array().unwrap();
+        assert_eq!(cdf.last().unwrap()[1], 1.0);
+        assert!(
+            cdf.iter()
+                .all(|row| (1.0..=16.0).contains(&row[0].as_f64().unwrap()))
+        );
+    }
+    let queues = part(
+        &text,
+        "unbalance rate of the chip queues at dirty evictions",
+    );
+    assert_eq!(queues.len(), 1 + 3);
+    let lists = part(&text, "metadata, means of samples every 10000 requests");
+    assert_eq!(lists[1][4..], ["-", "-", "-"]);
+    assert!(lists[2][4..].iter().any(|cell| cell != "0"), "{lists:?}");
+    let zero = |r: &Value| r["counts"]["zero_cqct_decisions"].as_u64();
+    assert_eq!((zero(&records[0]), zero(&records[1])), (None, None));
+    assert!(zero(&records[2]).is_some());
+}
+
+#[test]
+fn queues_are_sampled_if_asked_for() {
+    let bench = Bench::new();
+    bench.file("t.csv", csv("W0 W1 W2"));
+    let line = "run t.csv --device req-block-128g --cache 4k --format-out jsonl";
+    let plain = run(&bench, line).records();
+    assert!(plain[0].get("unbalance").is_none());
+    // Page 0 leaves while nothing is queued; page 1 while the program of page 0 is.
+    let sampled = run(&bench, &format!("{line} --unbalance")).records();
+    let u = &sampled[0]["unbalance"];
+    assert_eq!((&u["samples"], &u["undefined"]), (&1.into(), &1.into()));
+    assert_eq!(u["cdf"], serde_json::json!([[16.0, 1.0]]), "one chip of 16");
+    assert_eq!(u["share_above_10"], 1.0);
+    let mut same = sampled[0].clone();
+    for part in ["unbalance", "config", "run"] {
+        same.as_object_mut().unwrap().remove(part);
+    }
+    let mut other = plain[0].clone();
+    for part in ["config", "run"] {
+        other.as_object_mut().unwrap().remove(part);
+    }
+    assert_eq!(same, other, "sampling changes nothing else");
+    let args = ["run", "t.csv", "--unbalance"];
+    bench
+        .destage(&args)
+        .fails(2, &["--unbalance needs a device"]);
+}
+
+#[test]
+fn several_traces_are_named_and_formats_for_programs_have_no_tables() {
+    let bench = Bench::new();
+    bench.file("a.csv", mixed(50));
+    bench.file("b.csv", mixed(60));
+    let text = run(&bench, "run a.csv b.csv --cache 8k --details").stdout;
+    let evictions = part(&text, "evictions");
+    assert_eq!(evictions[0][..3], ["trace", "scheme", "cache"]);
+    assert_eq!((&*evictions[1][0], &*evictions[2][0]), ("a", "b"));
+    let lines = run(&bench, "run a.csv --details --format-out jsonl");
+    assert_eq!(lines.records().len(), 1);
+}
+
+/// A column that the first run has no value for is there for the others.
+#[test]
+fn csv_has_the_columns_of_every_run() {
+    let bench = Bench::new();
+    bench.file("t.csv", mixed(500));
+    let line = "run t.csv --scheme lru --scheme ecr --cache 64k --format-out csv";
+    let text = run(&bench, line).stdout;
+    let rows: Vec<Vec<&str>> = text.lines().map(|l| l.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|c| *c == name).expect(name);
+    let zero = column("counts.zero_cqct_decisions");
+    assert_eq!(rows[1][zero], "");
+    assert!(rows[2][zero].parse::<u64>().is_ok(), "{}", rows[2][zero]);
+    assert_eq!(rows[1][column("latency_ns.all.mean")], "", "no device");
+}
