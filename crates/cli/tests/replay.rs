@@ -185,7 +185,7 @@ fn a_trace_on_disk_gives_the_records_of_one_in_memory() {
         .iter()
         .map(|s| format!(" --scheme {s}"))
         .collect();
-    let run = format!("run t.csv{schemes} --cache 64k --warmup passes=1");
+    let run = format!("run t.csv{schemes} --cache 256k --warmup passes=1");
     let spooled = format!("{run} --trace-memory 0B --format-out jsonl");
     let done = bench.destage(&args(&spooled)).ok();
     assert!(
