@@ -180,6 +180,7 @@ fn plain(scheme: &str, cache: ByteSize) -> anyhow::Result<RunSpec> {
         rmw: true,
         warmup: Warmup::None,
         seed: 1,
+        unbalance: false,
         boxed: false,
         device: None,
         time_scale: TimeScale::ONE,
