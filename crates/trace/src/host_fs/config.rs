@@ -47,6 +47,17 @@ pub enum Trim {
     Sync,
 }
 
+/// When index blocks are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nodes {
+    /// Never.
+    Off,
+    /// With the next checkpoint: nobody asks for durability.
+    Checkpoint,
+    /// With every request, as fsync and fdatasync do for roll-forward recovery.
+    Sync,
+}
+
 /// Which free unit a log takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pick {
@@ -79,11 +90,11 @@ pub struct LfsConfig {
     pub ipu_util: f64,
     /// Blocks of a request for [`InPlace::Small`].
     pub ipu_blocks: u64,
-    /// Is the index block of the data written with every request, as by fsync?
-    pub nodes: bool,
+    /// Writes of index blocks.
+    pub nodes: Nodes,
     /// Do writes of index blocks name their old address?
     pub node_pairs: bool,
-    /// Seconds between checkpoints; 0 = none.
+    /// Seconds between checkpoints, of which one is at the end of the trace; 0 = none.
     pub checkpoint_s: u64,
     /// Which unit is cleaned.
     pub clean: Clean,
@@ -113,7 +124,7 @@ impl Default for LfsConfig {
             ipu_policy: InPlace::Never,
             ipu_util: 0.7,
             ipu_blocks: 8,
-            nodes: false,
+            nodes: Nodes::Off,
             node_pairs: true,
             checkpoint_s: 0,
             clean: Clean::Greedy,
@@ -128,13 +139,13 @@ impl Default for LfsConfig {
 
 impl LfsConfig {
     /// As F2FS with `mode=lfs` and an fdatasync after every write: six logs, index blocks,
-    /// checkpoints every 60 s, a file that exists, a volume of at least 2 GiB.
+    /// checkpoints every 60 s and at the end, a file that exists, a volume of at least 2 GiB.
     pub fn f2fs() -> LfsConfig {
         LfsConfig {
             least: 2 << 18,
             reserve: 6,
             logs: 6,
-            nodes: true,
+            nodes: Nodes::Sync,
             checkpoint_s: 60,
             alloc: Pick::Next,
             prealloc: true,
@@ -165,7 +176,7 @@ impl LfsConfig {
             "ipu-policy" => self.ipu_policy = word(key, value, &POLICIES)?,
             "ipu-util" => self.ipu_util = share(key, value)?,
             "ipu-blocks" => self.ipu_blocks = count(key, value, 1, 1 << 20)?,
-            "nodes" => self.nodes = word(key, value, &FLAG)?,
+            "nodes" => self.nodes = word(key, value, &NODES)?,
             "node-pairs" => self.node_pairs = word(key, value, &FLAG)?,
             "checkpoint" => {
                 let seconds = value.strip_suffix('s').unwrap_or(value);
@@ -197,6 +208,9 @@ impl LfsConfig {
     }
 
     fn check(&self) -> Result<(), String> {
+        if self.nodes == Nodes::Checkpoint && self.checkpoint_s == 0 {
+            return Err("nodes=checkpoint: there is none; say checkpoint=60s".to_owned());
+        }
         let least = if self.logs == 6 { 3 } else { 2 };
         if self.reserve < least {
             return Err(format!(
@@ -236,6 +250,11 @@ const KEYS: [&str; 19] = [
     "prealloc",
 ];
 const FLAG: [(&str, bool); 2] = [("on", true), ("off", false)];
+const NODES: [(&str, Nodes); 3] = [
+    ("on", Nodes::Sync),
+    ("checkpoint", Nodes::Checkpoint),
+    ("off", Nodes::Off),
+];
 const POLICIES: [(&str, InPlace); 4] = [
     ("never", InPlace::Never),
     ("force", InPlace::Force),
@@ -339,7 +358,11 @@ impl fmt::Display for HostFs {
             c.ipu_blocks != d.ipu_blocks,
             c.ipu_blocks.to_string(),
         );
-        add("nodes", c.nodes, flag(c.nodes));
+        add(
+            "nodes",
+            c.nodes != d.nodes,
+            name_of(c.nodes, &NODES).to_owned(),
+        );
         add("node-pairs", !c.node_pairs, flag(c.node_pairs));
         add(
             "checkpoint",

@@ -3,7 +3,8 @@
 use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestRef, Tag};
 
 use super::checkpoint::{Dirty, Tables};
-use super::config::{InPlace, LfsConfig, Trim};
+use super::config::{InPlace, LfsConfig, Nodes, Trim};
+use super::size::size;
 use super::volume::{Heat, NONE, Space};
 use super::{HostFsError, SECTORS, blocks, no_pairs, push};
 use crate::workload::Workload;
@@ -42,6 +43,7 @@ pub(super) struct Model<'a> {
     /// Blocks that lost their data and were not trimmed.
     freed: Vec<u32>,
     rows: Vec<(u64, Option<u64>)>,
+    /// Index blocks to be written.
     touched: Vec<u32>,
 }
 
@@ -58,6 +60,9 @@ impl<'a> Model<'a> {
             let served = model.serve(r, &mut out);
             served.map_err(|Full| HostFsError::Full { request })
         })?;
+        let request = model.served;
+        let ended = model.end(&mut out);
+        ended.map_err(|Full| HostFsError::Full { request })?;
         Ok(out)
     }
 
@@ -78,8 +83,8 @@ impl<'a> Model<'a> {
         files.sort_unstable();
         files.dedup();
         let mut nodes: Vec<u64> = match config.nodes {
-            true => files.iter().map(|block| block / PER_NODE).collect(),
-            false => Vec::new(),
+            Nodes::Sync | Nodes::Checkpoint => files.iter().map(|block| block / PER_NODE).collect(),
+            Nodes::Off => Vec::new(),
         };
         nodes.dedup();
         let own = (files.len() + nodes.len()) as u64;
@@ -126,7 +131,10 @@ impl<'a> Model<'a> {
     fn serve(&mut self, request: RequestRef<'_>, out: &mut RequestBatch) -> Result<(), Full> {
         let head = request.head;
         self.trim_idle(head.arrival, out);
-        self.write_checkpoint(head.arrival, out);
+        let interval = self.config.checkpoint_s * 1_000_000_000;
+        if interval > 0 && head.arrival.0 - self.checkpoint.0 >= interval {
+            self.write_checkpoint(head.arrival, out)?;
+        }
         (self.last, self.served) = (head.arrival, self.served + 1);
         match head.op {
             Op::Write => self.write(request, out),
@@ -193,7 +201,6 @@ impl<'a> Model<'a> {
         };
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
-        self.touched.clear();
         for block in blocks(request) {
             let id = self
                 .id(block)
@@ -208,7 +215,7 @@ impl<'a> Model<'a> {
                 self.release(old);
             }
             rows.push((u64::from(new), (old != NONE).then_some(u64::from(old))));
-            if self.config.nodes {
+            if self.config.nodes != Nodes::Off {
                 let node = self.nodes.binary_search(&(block / PER_NODE));
                 let node = node.expect("every block of the trace has its index block");
                 self.touched.push((self.files.len() + node) as u32);
@@ -218,12 +225,14 @@ impl<'a> Model<'a> {
         head.tag = Tag::Data;
         push(out, head, &rows);
         self.rows = rows;
-        self.write_nodes(request.head, out)?;
+        if self.config.nodes == Nodes::Sync {
+            self.write_nodes(request.head, out)?;
+        }
         self.trim_now(request.head, out);
         Ok(())
     }
 
-    /// The index blocks of what was moved, as fsync writes them for roll-forward recovery.
+    /// The index blocks of what was moved since they were written last.
     fn write_nodes(&mut self, head: &HostRequest, out: &mut RequestBatch) -> Result<(), Full> {
         if self.touched.is_empty() {
             return Ok(());
@@ -243,6 +252,7 @@ impl<'a> Model<'a> {
             rows.push((u64::from(new), named.then_some(u64::from(old))));
         }
         push(out, like(head, Op::Write, Tag::Node), &rows);
+        touched.clear();
         (self.rows, self.touched) = (rows, touched);
         Ok(())
     }
@@ -287,7 +297,7 @@ impl<'a> Model<'a> {
         head: &HostRequest,
         out: &mut RequestBatch,
     ) -> Result<(), Full> {
-        let logs = 1 + u64::from(self.config.nodes);
+        let logs = 1 + u64::from(self.config.nodes != Nodes::Off);
         let wanted = self.config.reserve.max(blocks / self.config.unit() + logs);
         let mut tries = 4 * self.at.len().max(16);
         while !self.config.ssr && self.space.free_units() < wanted {
@@ -348,11 +358,22 @@ impl<'a> Model<'a> {
         self.freed.clear();
     }
 
-    fn write_checkpoint(&mut self, now: Nanos, out: &mut RequestBatch) {
-        let interval = self.config.checkpoint_s * 1_000_000_000;
-        if interval == 0 || now.0 - self.checkpoint.0 < interval {
-            return;
+    /// The end of the load is a sync.
+    fn end(&mut self, out: &mut RequestBatch) -> Result<(), Full> {
+        match self.config.checkpoint_s {
+            0 => Ok(()),
+            _ => self.write_checkpoint(self.last, out),
         }
+    }
+
+    fn write_checkpoint(&mut self, now: Nanos, out: &mut RequestBatch) -> Result<(), Full> {
+        let head = HostRequest::new(now, Op::Write, 0, 0);
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        if !self.touched.is_empty() {
+            self.make_room(self.touched.len() as u64, &head, out)?;
+        }
+        self.write_nodes(&head, out)?;
         self.checkpoint = now;
         let tables = self.dirty.take(&self.tables);
         let rows: Vec<_> = tables
@@ -362,6 +383,7 @@ impl<'a> Model<'a> {
         let mut head = HostRequest::new(now, Op::Write, 0, 0);
         head.tag = Tag::Meta;
         push(out, head, &rows);
+        Ok(())
     }
 }
 
@@ -370,36 +392,4 @@ fn like(head: &HostRequest, op: Op, tag: Tag) -> HostRequest {
     let mut own = HostRequest::new(head.arrival, op, 0, SECTORS as u32);
     (own.stream, own.tag) = (head.stream, tag);
     own
-}
-
-/// Units of the volume, and blocks that other files take.
-fn size(config: &LfsConfig, files: u64, own: u64) -> Result<(u64, u64), HostFsError> {
-    let (unit, reserve) = (config.unit(), config.reserve);
-    let open = if config.logs == 6 { 4 } else { 1 };
-    let spare = reserve + open + 1;
-    let blocks = config.blocks.unwrap_or_else(|| {
-        // What the paper's emulation has, but never less than can be cleaned.
-        let usual = (files + files.div_ceil(4)).max(config.least);
-        usual.max((own.div_ceil(unit) + spare) * unit)
-    });
-    let units = blocks.div_ceil(unit);
-    let blocks = units * unit;
-    if blocks > 1 << 31 {
-        return Err(HostFsError::TooLarge { blocks });
-    }
-    let fill = ((blocks as f64 * config.fill) as u64).saturating_sub(own);
-    let needed = own + fill;
-    if needed > blocks {
-        return Err(HostFsError::TooSmall { blocks, needed });
-    }
-    let most = units.saturating_sub(spare) * unit;
-    if needed > most {
-        return Err(HostFsError::TooFull {
-            blocks,
-            needed,
-            most,
-            reserve,
-        });
-    }
-    Ok((units, fill))
 }

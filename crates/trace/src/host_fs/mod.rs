@@ -14,6 +14,7 @@ mod checkpoint;
 mod config;
 mod lfs;
 mod push;
+mod size;
 mod volume;
 
 use destage_types::request::NO_PREV;
@@ -22,7 +23,7 @@ use destage_types::{Extent, Op, RequestBatch, RequestRef};
 use crate::error::TraceError;
 use crate::load::Trace;
 use crate::workload::Workload;
-pub use config::{Clean, HostFs, InPlace, LfsConfig, Pick, Trim};
+pub use config::{Clean, HostFs, InPlace, LfsConfig, Nodes, Pick, Trim};
 use lfs::Model;
 use push::push;
 
