@@ -1,8 +1,9 @@
 # Runs inside the guest, in the tree of the host; replay.sh sets the variables: fs, options, mode,
-# run (folder of this run), replayer, trace, lab (folder of this file).
+# run (folder of this run), partition, replayer, trace, lab (folder of this file).
 set -eu
 export PATH="$PATH:/usr/sbin:/sbin"
-dev=/dev/ubda volume=/mnt/volume
+name=ubda${partition:+1}
+dev=/dev/$name volume=/mnt/volume
 mkdir -p $volume
 case $fs in
   f2fs) mkfs.f2fs -q -f $dev > "$run/mkfs.log" 2>&1;;
@@ -13,11 +14,11 @@ mount -t "$fs" ${options:+-o "$options"} $dev $volume
 "$replayer" prepare $volume/file "$trace"
 sync
 if [ "$fs" = f2fs ]; then
-  echo "state: ipu_policy $(cat /sys/fs/f2fs/ubda/ipu_policy)," \
+  echo "state: ipu_policy $(cat /sys/fs/f2fs/$name/ipu_policy)," \
     "$(grep " $volume " /proc/mounts | cut -d' ' -f4)"
 fi
 cd /tmp
-"$lab/capture.sh" --device ubda --fs "$fs" --out "$run/capture.ftrace" --file $volume/file -- \
+"$lab/capture.sh" --device $name --fs "$fs" --out "$run/capture.ftrace" --file $volume/file -- \
   "$replayer" run $volume/file "$trace" "$mode"
 umount $volume
 touch "$run/done"

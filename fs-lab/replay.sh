@@ -11,6 +11,7 @@
 #   --mode MODE     when data must be durable: fdatasync, fsync, dsync, direct, buffered [fdatasync]
 #   --limit N       only the first N requests
 #   --volume SIZE   size of the volume, such as 2G [2G]
+#   --partition     put the file system on a partition of the volume, not on all of it
 #   --cache SIZE    cache of the comparison at the end [16MiB]
 #   --timeout S     seconds for each file system [900]
 #   --out DIR       folder for captures [captures]
@@ -22,13 +23,14 @@ export PATH="$PATH:/usr/sbin:/sbin"
 here=$(cd "$(dirname "$0")" && pwd)
 die() { echo "replay.sh: $*" >&2; exit 2; }
 
-kernel='' systems=() mode=fdatasync limit='' volume=2G cache=16MiB timeout=900 out=captures trace=''
+kernel='' partition='' systems=() mode=fdatasync limit='' volume=2G cache=16MiB timeout=900 out=captures trace=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h|--help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0;;
     --kernel|--fs|--mode|--limit|--volume|--cache|--timeout|--out)
       [ $# -ge 2 ] || die "$1 needs a value";;&
     --kernel) kernel=$2; shift;;
+    --partition) partition=1;;
     --fs) systems+=("$2"); shift;;
     --mode) mode=$2; shift;;
     --limit) limit=$2; shift;;
@@ -108,6 +110,18 @@ INIT
 chmod +x "$work/root/init"
 (cd "$work/root" && find . | cpio -o -H newc 2>/dev/null | gzip -1) > "$work/initrd.gz"
 
+# A table with one partition, from sector 2048 to the end.
+little_endian() { printf "%08x" "$1" | sed 's/\(..\)\(..\)\(..\)\(..\)/\\x\4\\x\3\\x\2\\x\1/'; }
+partition_table() {
+  local sectors=$(($(stat -c %s "$1") / 512 - 2048))
+  {
+    printf '\0\0\0\0\x83\0\0\0'
+    printf "$(little_endian 2048)$(little_endian $sectors)"
+    head -c 48 /dev/zero
+    printf '\x55\xaa'
+  } | dd of="$1" bs=1 seek=446 conv=notrunc status=none
+}
+
 imported=()
 for system in "${systems[@]}"; do
   name=${system//[^a-zA-Z0-9.]/-}
@@ -116,8 +130,9 @@ for system in "${systems[@]}"; do
   run=$work/$name
   mkdir -p "$run"
   truncate -s "$volume" "$memory/volume.img"
+  [ -z "$partition" ] || partition_table "$memory/volume.img"
   {
-    for variable in fs options mode run replayer; do
+    for variable in fs options mode run replayer partition; do
       printf '%s=%q\n' $variable "${!variable}"
     done
     printf 'trace=%q\nlab=%q\n' "$work/trace.csv" "$here"
@@ -135,11 +150,13 @@ for system in "${systems[@]}"; do
   fi
   grep -E '^(replayed|prepared|state|recorded)' "$run/console.log" | sed "s/^/$name: /"
   echo "$name: $((SECONDS - begin)) s with start and end of the guest"
+  # Which device, and where its partition begins, as capture.sh found out.
+  read -ra device < <(sed -n 's/^import:.* \(--device [^ ]*\).*/\1/p' "$run/console.log" | tr -d '\r')
   seeds=()
   for seed in "$run"/capture.ftrace.fiemap.*; do
     [ ! -f "$seed" ] || seeds+=(--fiemap "${seed##*.}=$seed")
   done
-  "$destage" trace import-ftrace "$run/capture.ftrace" --fs "$fs" --strict "${seeds[@]}" \
+  "$destage" trace import-ftrace "$run/capture.ftrace" --fs "$fs" --strict "${device[@]}" "${seeds[@]}" \
     -o "$out/$name.csv" 2> "$run/import.txt" || { cat "$run/import.txt" >&2; exit 1; }
   gzip -1 < "$run/capture.ftrace" > "$out/$name.ftrace.gz"
   cat "$run/import.txt" > "$out/$name.import.txt"

@@ -123,6 +123,35 @@ fn cac_works_over_every_scheme() {
     }
 }
 
+/// The old address is trimmed after the update that has renamed its page: nothing cached is lost.
+#[test]
+fn trim_takes_nothing_from_cac() {
+    let bench = Bench::new();
+    trace(&bench);
+    let schemes = over(&BLIND.map(str::to_owned));
+    let plain = run(&bench, "lfs(volume=1GiB)", &schemes, &[]);
+    let trimmed = run(&bench, "lfs(volume=1GiB,trim=sync)", &schemes, &[]);
+    let alone = run(
+        &bench,
+        "lfs(volume=1GiB,trim=sync)",
+        &BLIND.map(str::to_owned),
+        &[],
+    );
+    for ((plain, trimmed), alone) in plain.iter().zip(&trimmed).zip(&alone) {
+        let name = &plain["scheme"];
+        assert!(count(trimmed, "trim_requests") > 1_000);
+        for key in [
+            "write_page_hits",
+            "read_page_hits",
+            "remaps",
+            "flash_writes_host",
+        ] {
+            assert_eq!(count(plain, key), count(trimmed, key), "{name}: {key}");
+        }
+        assert_eq!(count(alone, "write_page_hits"), 0, "{name}");
+    }
+}
+
 #[test]
 fn without_pairs_cac_is_its_inner_scheme() {
     let bench = Bench::new();
