@@ -6,7 +6,8 @@
 #   fs-lab/build-kernel.sh linux-lab [SOURCE]
 #
 # SOURCE is a linux-source-*.tar.xz or an unpacked tree [the newest in /usr/src]. The build takes
-# about 7 minutes on one core and 2 GB in TMPDIR (/tmp); the package has 140 MB, the kernel 9 MB.
+# about 7 minutes of processor time (27 minutes at the lowest priority beside other builds) and 2 GB
+# in TMPDIR (/tmp); the package has 140 MB.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 die() { echo "build-kernel.sh: $*" >&2; exit 2; }

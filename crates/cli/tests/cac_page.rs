@@ -59,6 +59,8 @@ fn cell(record: &Value, name: &str) -> String {
         "write hit %" => percent("write_page_hit_ratio"),
         "read hit %" => percent("read_page_hit_ratio"),
         "flash writes" => count("flash_writes_host"),
+        "GC copies" => count("flash_writes_gc"),
+        "erases" => count("erases"),
         "remaps" => count("remaps"),
         "TRIM requests" => count("trim_requests"),
         "dropped" => count("discarded_pages"),
