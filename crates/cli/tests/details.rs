@@ -144,3 +144,69 @@ fn csv_has_the_columns_of_every_run() {
     assert!(rows[2][zero].parse::<u64>().is_ok(), "{}", rows[2][zero]);
     assert_eq!(rows[1][column("latency_ns.all.mean")], "", "no device");
 }
+
+/// A device of 4096 pages that collects garbage all the time, with energies.
+const SMALL: &str = "--device default --set channels=2 --set chips_per_channel=1 \
+    --set dies_per_chip=1 --set planes_per_die=2 --set blocks_per_plane=16 --set pages_per_block=64 \
+    --set op=0.2 --set e_read=1uJ --set e_program=20uJ --set e_erase=60uJ --set e_byte=2pJ \
+    --set precondition={trace=true,fill=0.9,overwrite=0}";
+
+#[test]
+fn garbage_collection_wear_and_energy_are_shown_everywhere() {
+    let bench = Bench::new();
+    let synth = "trace synth --requests 8000 --part at=uniform,space=12MiB,writes=0.9 -o t.csv";
+    run(&bench, synth);
+    let line = format!("run t.csv {SMALL} --cache 64k");
+    let text = run(&bench, &format!("{line} --details --report r.html")).stdout;
+    let record = run(&bench, &format!("{line} --format-out jsonl"))
+        .records()
+        .remove(0);
+    let c = &record["counts"];
+    let n = |v: &Value| v.as_u64().unwrap();
+    assert!(n(&c["erases"]) > 20 && n(&c["flash_writes_gc"]) > 0, "{c}");
+    let cells = |title: &str| part(&text, title)[1][2..].to_vec();
+    let programs = cells("flash programs in pages, erased blocks, write amplification (WA)");
+    assert_eq!(programs[6], c["flash_writes_gc"].to_string());
+    assert_eq!(programs[8], c["erases"].to_string());
+    let waf = |name: &str| format!("{:.3}", record["ratios"][name].as_f64().unwrap());
+    assert_eq!(programs[9..], [waf("waf"), waf("waf_flash")]);
+    let all = n(&c["flash_writes_host"]) + n(&c["flash_writes_gc"]);
+    let host = n(&c["flash_writes_host"]) as f64;
+    assert_eq!(record["ratios"]["waf_flash"], all as f64 / host);
+    let blocks = cells("blocks that garbage collection chose");
+    assert_eq!(blocks[0], c["gc_victims"].to_string());
+    let wear = cells("erases per block since the device was new");
+    assert_eq!(wear[3], record["erase_counts"]["max"].to_string());
+    // All erases are in the measured part: preconditioning erases nothing.
+    let histogram = record["erase_counts"]["histogram"].as_array().unwrap();
+    let erased: u64 = histogram.iter().map(|row| n(&row[0]) * n(&row[1])).sum();
+    assert_eq!(erased, n(&c["erases"]));
+    let energy = cells("energy of the flash in mJ");
+    let erases = record["energy_nj"]["erase"].as_f64().unwrap();
+    assert_eq!(energy[2], format!("{:.3}", erases / 1e6));
+    assert!(erases <= 60_000.0 * n(&c["erases"]) as f64);
+    let load = cells("share of the time that channels and dies were busy, in %");
+    let mean = record["utilisation"]["die_mean"].as_f64().unwrap();
+    assert_eq!(load[4], format!("{:.2}", 100.0 * mean));
+    assert!(mean > 0.0 && mean < 1.0);
+    let page = bench.read("r.html");
+    for title in [
+        "block erases",
+        "energy of the flash in mJ",
+        "erases per block",
+    ] {
+        assert!(page.contains(title), "no {title} in the report");
+    }
+    let csv = run(&bench, &format!("{line} --format-out csv")).stdout;
+    let rows: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    for name in [
+        "counts.erases",
+        "energy_nj.total",
+        "erase_counts.max",
+        "utilisation.die_mean",
+    ] {
+        let column = rows[0].iter().position(|c| *c == name).expect(name);
+        let path = format!("/{}", name.replace('.', "/"));
+        assert_eq!(rows[1][column], record.pointer(&path).unwrap().to_string());
+    }
+}

@@ -34,6 +34,25 @@ fn response_times_of_single_requests_by_hand() {
         "{latency}"
     );
     assert_eq!(latency["write"]["max"], 3_000, "absorbed by the cache");
+    let u = &record["utilisation"];
+    assert_eq!(
+        u["elapsed_ns"], 90_000_000,
+        "until the last request arrives"
+    );
+    let share = |ns: u32| f64::from(ns) / 90e6;
+    assert_eq!(u["die_max"], share(79_192), "from its command to its data");
+    assert_eq!(u["channel_max"], share(1_000 + 4096 * 2));
+    let sum = |list: &Value| -> f64 {
+        list.as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_f64)
+            .sum()
+    };
+    assert_eq!(
+        (sum(&u["dies"]), sum(&u["channels"])),
+        (share(79_192), share(9_192))
+    );
     assert_eq!(
         bench.read("log.csv"),
         "request,op,arrival_ns,complete_ns,pages,hit_pages\n\

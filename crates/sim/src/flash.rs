@@ -4,6 +4,7 @@
 //! engine of a device. The walk is generic over them, so a cache-only run pays nothing for time.
 
 use crate::engine::Completion;
+use crate::load::BusyTimes;
 use crate::record::{Latencies, MeanNs};
 use crate::series::LatencySums;
 use destage_device::ftl::{DeviceFull, Wear};
@@ -126,6 +127,11 @@ pub trait Flash {
 
     /// How worn the flash is, and what it has done in the measured part so far.
     fn flash_state(&self) -> Option<FlashState> {
+        None
+    }
+
+    /// How long channels and dies were busy in the measured part, when nothing waits any more.
+    fn busy_times(&self) -> Option<BusyTimes> {
         None
     }
 

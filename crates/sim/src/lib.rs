@@ -9,6 +9,7 @@ pub mod device;
 pub mod engine;
 pub mod flash;
 mod future;
+pub mod load;
 pub mod log;
 pub mod observe;
 pub mod record;

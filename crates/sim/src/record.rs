@@ -5,6 +5,7 @@
 //! of the same run.
 
 use crate::counts::{Counts, ratio};
+pub use crate::load::Utilisation;
 pub use crate::wear::{EnergyNj, EraseCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,9 @@ pub struct ResultRecord {
     /// Energy in nJ. Only with a device that gives energies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_nj: Option<EnergyNj>,
+    /// How busy channels and dies were. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utilisation: Option<Utilisation>,
     /// Pages per eviction.
     pub evict_pages_mean: Option<f64>,
     /// Dirty pages per eviction.

@@ -7,6 +7,7 @@ use crate::future;
 use crate::observe::Observer;
 use crate::record::{
     CountFields, EnergyNj, EraseCounts, Ratios, Reading, ResultRecord, RunInfo, SCHEMA, TraceInfo,
+    Utilisation,
 };
 use crate::replay::{Extent, Followers, Session};
 use crate::sample::{QueueSampler, Samples};
@@ -246,6 +247,7 @@ impl Execution<'_> {
                 .as_ref()
                 .zip(flash.as_ref())
                 .and_then(|(device, flash)| EnergyNj::new(device, flash)),
+            utilisation: walk.flash().busy_times().as_ref().map(Utilisation::new),
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: walk.evict_pages().rows(),

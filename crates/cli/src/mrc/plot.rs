@@ -46,6 +46,8 @@ fn place(size: ByteSize) -> f64 {
 
 fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), String> {
     let said = |e: &dyn std::fmt::Display| e.to_string();
+    let alloc = |curve: &CurveOf| curve.base.resolved_read_alloc();
+    let mixed = curves.iter().any(|curve| alloc(curve) != alloc(&curves[0]));
     let curves: Vec<(String, Vec<(f64, Estimate)>)> = curves
         .iter()
         .map(|curve| {
@@ -54,7 +56,13 @@ fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), Strin
                 .iter()
                 .map(|(size, hit)| (place(*size), *hit))
                 .collect();
-            (curve.base.expr.to_string(), points)
+            // Hit ratios with and without read allocation are not alike.
+            let reading = match (mixed, alloc(curve)) {
+                (false, _) => "",
+                (true, true) => ", read allocation on",
+                (true, false) => ", read allocation off",
+            };
+            (format!("{}{reading}", curve.base.expr), points)
         })
         .collect();
     let places = || curves.iter().flat_map(|c| c.1.iter().map(|p| p.0));

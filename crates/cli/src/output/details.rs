@@ -27,8 +27,12 @@ pub fn parts(records: &[&ResultRecord]) -> Vec<Part> {
         reads(records),
         programs(records),
         background(records),
-        metadata(records),
+        collection(records),
+        wear(records),
+        energy(records),
+        load(records),
         queues(records),
+        metadata(records),
         own(records),
     ];
     all.into_iter()
@@ -258,6 +262,7 @@ fn programs(records: &[&ResultRecord]) -> Part {
                 count(c.flash_writes_meta),
                 count(c.erases),
                 number(r.ratios.waf, 3),
+                number(r.ratios.waf_flash, 3),
             ])
         },
     )
@@ -281,6 +286,96 @@ fn background(records: &[&ResultRecord]) -> Part {
         let any = counts.iter().flatten().any(|&n| n > 0);
         any.then(|| counts.map(count).to_vec())
     })
+}
+
+fn collection(records: &[&ResultRecord]) -> Part {
+    let header = [
+        "blocks",
+        "valid pages per block",
+        "pages moved",
+        "by copyback",
+    ];
+    table(
+        "blocks that garbage collection chose",
+        &header,
+        records,
+        |r| {
+            let c = &r.counts;
+            let blocks = c.gc_victims.filter(|&n| n > 0)?;
+            Some(vec![
+                blocks.to_string(),
+                number(r.victim_valid_pages_mean, 2),
+                count(c.flash_writes_gc),
+                count(c.copybacks),
+            ])
+        },
+    )
+}
+
+fn wear(records: &[&ResultRecord]) -> Part {
+    let header = ["fewest", "mean", "std", "most", "blocks never erased %"];
+    table(
+        "erases per block since the device was new",
+        &header,
+        records,
+        |r| {
+            let e = r.erase_counts.as_ref()?;
+            let blocks: u64 = e.histogram.iter().map(|row| row.1).sum();
+            let fresh = e
+                .histogram
+                .first()
+                .filter(|row| row.0 == 0)
+                .map_or(0, |row| row.1);
+            (e.max > 0).then(|| {
+                vec![
+                    e.min.to_string(),
+                    format!("{:.3}", e.mean),
+                    format!("{:.3}", e.std),
+                    e.max.to_string(),
+                    percent(Some(fresh as f64 / blocks as f64)),
+                ]
+            })
+        },
+    )
+}
+
+fn energy(records: &[&ResultRecord]) -> Part {
+    let header = ["reads", "programs", "erases", "transfers", "total"];
+    table("energy of the flash in mJ", &header, records, |r| {
+        let e = r.energy_nj.as_ref()?;
+        let parts = [e.read, e.program, e.erase, e.transfer, e.total];
+        Some(parts.map(|nj| format!("{:.3}", nj / 1e6)).to_vec())
+    })
+}
+
+fn load(records: &[&ResultRecord]) -> Part {
+    let header = [
+        "channels, least",
+        "mean",
+        "most",
+        "dies, least",
+        "mean",
+        "most",
+        "time s",
+    ];
+    table(
+        "share of the time that channels and dies were busy, in %",
+        &header,
+        records,
+        |r| {
+            let u = r.utilisation.as_ref()?;
+            let least = |shares: &[f64]| percent(shares.iter().copied().reduce(f64::min));
+            Some(vec![
+                least(&u.channels),
+                percent(u.channel_mean),
+                percent(u.channel_max),
+                least(&u.dies),
+                percent(u.die_mean),
+                percent(u.die_max),
+                format!("{:.3}", u.elapsed_ns as f64 / 1e9),
+            ])
+        },
+    )
 }
 
 fn metadata(records: &[&ResultRecord]) -> Part {

@@ -5,6 +5,7 @@ use plotters::coord::ranged1d::{AsRangedCoord, DefaultFormatting, KeyPointHint, 
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::RGBColor;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
 /// Width and height of a chart in pixels; the page scales it.
@@ -49,7 +50,8 @@ pub fn over_cache_size(title: &str, lines: &[Line], tick: Tick<'_>) -> Option<St
     sizes.sort_unstable();
     sizes.dedup();
     let values = lines.iter().flat_map(|l| l.points.iter().map(|p| p.1));
-    let top = values.fold(0.0, f64::max) * 1.05;
+    let room = if sizes.len() == 1 { 1.1 } else { 1.05 };
+    let top = values.fold(0.0, f64::max) * room;
     let top = if top > 0.0 { top } else { 1.0 };
     let mut svg = String::new();
     let drawn = {
@@ -163,6 +165,12 @@ fn bars<'a>(area: &Area<'a>, title: &str, lines: &[Line], top: f64, tick: Tick<'
             Rectangle::new([(i as f64 + 0.15, 0.0), (i as f64 + 0.85, value)], fill)
         };
         chart.draw_series(line.points.iter().map(bar))?;
+        let anchor = Pos::new(HPos::Center, VPos::Bottom);
+        let style = TextStyle::from(("sans-serif", 13)).pos(anchor);
+        let value = |&(_, value): &(u64, f64)| {
+            Text::new(tick(value), (i as f64 + 0.5, value), style.clone())
+        };
+        chart.draw_series(line.points.iter().map(value))?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 mod chart;
 
 use crate::failure::Failure;
-use crate::output::{Readings, table};
+use crate::output::{Readings, details, table};
 use crate::run::Settings;
 use chart::{Line, colour, over_cache_size};
 use destage_sim::ResultRecord;
@@ -56,6 +56,7 @@ const STYLE: &str = "
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 1180px; margin: 24px auto;
   padding: 0 16px; }
 h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 19px; margin: 32px 0 8px; }
+h3 { font-size: 15px; margin: 24px 0 4px; }
 .about { color: #555; margin: 0 0 16px; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 12px 0; }
 th { text-align: right; font-weight: 600; border-bottom: 2px solid #999; padding: 4px 10px;
@@ -147,21 +148,61 @@ fn section(records: &[&ResultRecord], readings: &Readings<'_>) -> String {
     text += "</div>\n<div class=\"charts\">\n";
     text += &charts(records, &schemes);
     text += "</div>\n";
-    text + &rows(records, readings)
+    text += &rows(records, readings);
+    for part in details::parts(records) {
+        text += &detail(&part, records, readings);
+    }
+    text
+}
+
+/// A table of one subject below the main one.
+fn detail(part: &details::Part, records: &[&ResultRecord], readings: &Readings<'_>) -> String {
+    let class = |left: bool| if left { " class=\"l\"" } else { "" };
+    let mut text = format!(
+        "<h3>{}</h3>\n<table>\n<tr><th class=\"l\">scheme</th><th class=\"l\">cache</th>",
+        escaped(part.title)
+    );
+    for (i, head) in part.header.iter().enumerate() {
+        text += &format!("<th{}>{}</th>", class(i < part.text_columns), escaped(head));
+    }
+    text += "</tr>\n";
+    let mut before = None;
+    for (number, cells) in &part.rows {
+        let record = records[*number];
+        let (mut scheme, mut cache) = (record.scheme.clone(), table::cache(record));
+        scheme += &readings.mark(record);
+        if before == Some(number) {
+            scheme.clear();
+            cache.clear();
+        }
+        before = Some(number);
+        text += &format!(
+            "<tr><td class=\"l\">{}</td><td class=\"l\">{cache}</td>",
+            escaped(&scheme)
+        );
+        for (i, cell) in cells.iter().enumerate() {
+            text += &format!("<td{}>{}</td>", class(i < part.text_columns), escaped(cell));
+        }
+        text += "</tr>\n";
+    }
+    text + "</table>\n"
 }
 
 type Measure = fn(&ResultRecord) -> Option<f64>;
 
 fn charts(records: &[&ResultRecord], schemes: &[&str]) -> String {
-    let percent: &dyn Fn(f64) -> String = &|v| format!("{:.0} %", 100.0 * v);
+    let percent: &dyn Fn(f64) -> String = &|v| format!("{} %", short((1e3 * v).round() / 10.0));
     let ms: &dyn Fn(f64) -> String = &|v| short(v / 1e6);
     let count: &dyn Fn(f64) -> String = &|v| match v {
-        v if v >= 1e6 => format!("{:.1} M", v / 1e6),
-        v if v >= 1e4 => format!("{:.0} k", v / 1e3),
+        v if v >= 1e6 => format!("{} M", short(v / 1e6)),
+        v if v >= 1e4 => format!("{} k", short(v / 1e3)),
         v => format!("{v:.0}"),
     };
     let ratio: &dyn Fn(f64) -> String = &|v| short(v);
-    let wanted: [(&str, Measure, chart::Tick<'_>); 6] = [
+    let erases = records
+        .iter()
+        .any(|r| r.counts.erases.is_some_and(|n| n > 0));
+    let wanted: [(&str, Measure, chart::Tick<'_>); 8] = [
         ("page hit ratio", |r| r.ratios.page_hit_ratio, percent),
         ("mean response time in ms", |r| r.latency_ns?.all.mean, ms),
         (
@@ -176,9 +217,16 @@ fn charts(records: &[&ResultRecord], schemes: &[&str]) -> String {
         ),
         ("pages per eviction", |r| r.evict_pages_mean, ratio),
         ("write amplification", |r| r.ratios.waf, ratio),
+        (
+            "mean wait of evictions in ms",
+            |r| r.evict_wait_ns?.mean,
+            ms,
+        ),
+        ("block erases", |r| r.counts.erases.map(|n| n as f64), count),
     ];
+    let wanted = &wanted[..if erases { 8 } else { 7 }];
     let mut text = String::new();
-    for (title, measure, tick) in wanted {
+    for &(title, measure, tick) in wanted {
         let lines: Vec<Line> = schemes
             .iter()
             .enumerate()

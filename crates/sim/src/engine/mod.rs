@@ -7,6 +7,7 @@
 mod book;
 mod gc;
 pub mod latency;
+mod load;
 mod newest;
 mod slab;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod view;
 pub use book::{Completion, ProgramTimes};
 
 use crate::flash::{Cause, DeviceMeasures, Flash, FlashState, Program, Traffic};
+use crate::load::BusyTimes;
 use crate::record::Latencies;
 use crate::series::LatencySums;
 use book::{Book, Role};
@@ -55,6 +57,8 @@ pub struct Engine {
     traffic: Traffic,
     /// Counters of the array when the measured part began, by chip.
     before: Vec<ChipStats>,
+    /// The same of the time that channels and dies were busy.
+    busy_before: BusyTimes,
     now: Nanos,
 }
 
@@ -118,6 +122,7 @@ impl Engine {
             gc: Collector::new(config),
             traffic: Traffic::default(),
             before: Vec::new(),
+            busy_before: BusyTimes::default(),
             now: Nanos::ZERO,
         }
     }
@@ -329,6 +334,7 @@ impl Flash for Engine {
         let chips = (0..self.nand.chips()).map(ChipId);
         self.before
             .extend(chips.map(|chip| self.nand.chip_stats(chip)));
+        self.start_load();
         self.book.start_measuring();
     }
 
@@ -431,6 +437,10 @@ impl Flash for Engine {
 
     fn flash_state(&self) -> Option<FlashState> {
         Some(self.state_of_flash())
+    }
+
+    fn busy_times(&self) -> Option<BusyTimes> {
+        Some(self.load_since())
     }
 
     fn keep_completions(&mut self) {
