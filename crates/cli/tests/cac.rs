@@ -170,6 +170,29 @@ fn without_pairs_cac_is_its_inner_scheme() {
     }
 }
 
+#[test]
+fn a_model_on_disk_gives_the_same() {
+    let bench = Bench::new();
+    trace(&bench);
+    let schemes = ["lru", "cac(arc)"].map(str::to_owned);
+    let fs = "f2fs(volume=8MiB,segment=64)";
+    for extra in [&["--tags", "data"][..], &[]] {
+        let memory = run(&bench, fs, &schemes, extra);
+        let disk = run(
+            &bench,
+            fs,
+            &schemes,
+            &[extra, &["--trace-memory", "16KiB"]].concat(),
+        );
+        for (memory, disk) in memory.iter().zip(&disk) {
+            assert!(count(memory, "remaps") > 0 || memory["scheme"] == "lru");
+            for part in ["trace", "counts", "ratios", "latency_ns"] {
+                assert_eq!(memory[part], disk[part], "{part}");
+            }
+        }
+    }
+}
+
 /// CAC section 4.4: 4 B for each of the 32,768 blocks of a cache of 128 MiB are 128 KiB, 0.1 %.
 #[test]
 fn the_table_takes_four_bytes_a_block() {

@@ -20,6 +20,7 @@
 //! # Ok::<(), destage_trace::TraceError>(())
 //! ```
 
+mod collect;
 mod container;
 mod error;
 mod extent;

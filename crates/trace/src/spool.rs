@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter};
+use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
 use destage_types::{Nanos, RequestBatch};
 use tempfile::TempPath;
 
+use crate::collect::SpoolFile;
 use crate::error::TraceError;
 use crate::load::{LoadOptions, Trace, TraceMeta};
 use crate::packing::Packing;
@@ -17,7 +18,6 @@ use crate::sink::UNTIMED_NS;
 use crate::source::Source;
 use crate::volume::{Picker, Table, Volume, split};
 use crate::workload::{Block, Workload};
-use crate::write::BinWriter;
 
 /// A trace that was read whole: decoded in memory, or decoded into a temporary file.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub struct Spool {
     /// The only stream that is read.
     only: Option<u32>,
     packing: Option<Packing>,
+    /// Is the cleaning of a modelled file system counted apart?
+    cleaning_apart: bool,
 }
 
 /// Reads a trace into memory, 32 B per request, or, once it takes more than `memory` bytes there,
@@ -69,20 +71,9 @@ pub fn load_bounded(
         }
         progress(&reader);
     }
-    let folder = std::env::temp_dir();
-    let file = tempfile::Builder::new()
-        .prefix("destage-")
-        .suffix(".bin")
-        .tempfile_in(&folder);
-    let (file, path) = file.map_err(|e| unwritten(&folder, e))?.into_parts();
-    let refused = |e| unwritten(&path, e);
-    let mut writer = BinWriter::new(BufWriter::new(file)).map_err(refused)?;
-    let mut last = Nanos::ZERO;
+    let mut file = SpoolFile::create()?;
     loop {
-        for request in requests.iter() {
-            last = request.head.arrival;
-            writer.write(request).map_err(refused)?;
-        }
+        file.write(&requests)?;
         // The memory of the first part is worth giving back.
         requests = RequestBatch::new();
         if reader.next_batch(&mut requests)? == 0 {
@@ -92,25 +83,13 @@ pub fn load_bounded(
     }
     let places = reader.take_places()?;
     let meta = reader.finish()?;
-    let finished = writer.finish(&[], meta.timed).map_err(refused)?;
-    drop(finished);
+    let last = file.last;
     let spool = Spool {
-        file: Arc::new(path),
-        requests: meta.requests,
-        last,
         timed: meta.timed,
         places,
-        only: None,
-        packing: None,
+        ..Spool::made(file.finish(meta.timed)?, meta.requests, last, false)
     };
     Ok(Stored::Spooled { meta, spool })
-}
-
-fn unwritten(path: &Path, error: io::Error) -> TraceError {
-    TraceError::Spool {
-        file: path.display().to_string(),
-        source: error,
-    }
 }
 
 impl Stored {
@@ -118,6 +97,14 @@ impl Stored {
     pub fn meta(&self) -> &TraceMeta {
         match self {
             Stored::Memory(trace) => &trace.meta,
+            Stored::Spooled { meta, .. } => meta,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn meta_mut(&mut self) -> &mut TraceMeta {
+        match self {
+            Stored::Memory(trace) => &mut trace.meta,
             Stored::Spooled { meta, .. } => meta,
         }
     }
@@ -186,6 +173,7 @@ impl Stored {
                     places: None,
                     only: Some(volume.stream),
                     packing: None,
+                    cleaning_apart: spool.cleaning_apart,
                 },
             }
         };
@@ -194,6 +182,25 @@ impl Stored {
 }
 
 impl Spool {
+    /// A file of so many timed requests, the last of which arrives at `last`.
+    pub(crate) fn made(file: TempPath, requests: u64, last: Nanos, cleaning_apart: bool) -> Spool {
+        Spool {
+            file: Arc::new(file),
+            requests,
+            last,
+            timed: true,
+            places: None,
+            only: None,
+            packing: None,
+            cleaning_apart,
+        }
+    }
+
+    /// Is the cleaning of a modelled file system counted apart?
+    pub(crate) fn cleaning_is_apart(&self) -> bool {
+        self.cleaning_apart
+    }
+
     /// Number of requests.
     pub fn requests(&self) -> u64 {
         self.requests

@@ -41,7 +41,12 @@ impl TagSet {
         out
     }
 
-    fn copy(self, from: &RequestBatch, first: &mut Option<Nanos>, out: &mut RequestBatch) {
+    pub(crate) fn copy(
+        self,
+        from: &RequestBatch,
+        first: &mut Option<Nanos>,
+        out: &mut RequestBatch,
+    ) {
         for request in from.iter() {
             let mut head = *request.head;
             if self.has(head.op, head.tag) {

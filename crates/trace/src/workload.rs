@@ -45,7 +45,7 @@ impl<'a> Workload<'a> {
     pub fn cleaning_is_apart(&self) -> bool {
         match self.requests {
             Requests::Memory(batch) => batch.cleaning_is_apart(),
-            Requests::Spooled(_) => false,
+            Requests::Spooled(spool) => spool.cleaning_is_apart(),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use destage_trace::host_fs::{HostFs, HostFsError, apply};
-use destage_trace::{LoadOptions, Pairs, Source, Trace, load};
+use destage_trace::host_fs::{HostFs, HostFsError, apply, apply_bounded};
+use destage_trace::{LoadOptions, Pairs, Source, Stored, TagSet, Trace, TraceError, load};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, RequestBatch, RequestRef, Tag};
 
@@ -441,4 +441,43 @@ fn index_blocks_may_name_no_old_address() {
         out.requests.len(),
         "nothing else changes"
     );
+}
+
+/// Every request with what it carries.
+fn all(stored: &Stored) -> Vec<String> {
+    let mut lines = Vec::new();
+    let each = stored.workload().try_each(|i, r| {
+        let extents: Vec<_> = r.extents().map(|e| (e.start_sector, e.sectors)).collect();
+        let (head, prev) = (r.head, r.prev);
+        lines.push(format!(
+            "{i} {} {:?} {:?} {extents:?} {prev:?}",
+            head.arrival, head.op, head.tag
+        ));
+        Ok::<(), TraceError>(())
+    });
+    each.unwrap();
+    lines
+}
+
+#[test]
+fn a_model_in_little_memory_is_the_model() {
+    let t = trace(&random(2000, 100, 3));
+    for fs in [
+        "inplace",
+        "lfs(segment=8,blocks=240,trim=idle)",
+        "f2fs(segment=8,blocks=256)",
+    ] {
+        let fs: HostFs = fs.parse().unwrap();
+        for tags in [None, Some("data,node".parse::<TagSet>().unwrap())] {
+            let made = |memory| apply_bounded((&t).into(), &fs, tags, memory).unwrap();
+            let (memory, file) = (made(u64::MAX), made(0));
+            assert!(matches!(memory, Stored::Memory(_)) && matches!(file, Stored::Spooled { .. }));
+            assert_eq!(memory.meta(), file.meta(), "{fs}");
+            assert_eq!(all(&memory), all(&file), "{fs}");
+            let (memory, file) = (memory.workload(), file.workload());
+            assert_eq!(memory.cleaning_is_apart(), file.cleaning_is_apart());
+            assert_eq!(memory.span(), file.span());
+            assert_eq!(file.memory(), 0);
+        }
+    }
 }

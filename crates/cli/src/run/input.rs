@@ -9,7 +9,7 @@ use destage_sim::RunSpec;
 use destage_sim::record::Setting;
 use destage_trace::host_fs::{self, HostFs, HostFsError};
 use destage_trace::{
-    LoadOptions, Pairs, Source, Stored, Trace, TraceError, TraceMeta, Workload, load_bounded, open,
+    LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload, load_bounded, open,
 };
 use destage_types::{ByteSize, SECTOR_BYTES};
 use std::path::{Path, PathBuf};
@@ -196,26 +196,24 @@ pub fn through(
     trace: Workload<'_>,
     fs: &HostFsArg,
     plan: &Plan,
-) -> Result<(Trace, Vec<RunSpec>), Failure> {
+) -> Result<(Stored, Vec<RunSpec>), Failure> {
     let name = &trace.meta.name;
-    let mut modelled = host_fs::apply(trace, &fs.fs).map_err(|error| {
+    let made = host_fs::apply_bounded(trace, &fs.fs, plan.tags, plan.trace_memory);
+    let mut modelled = made.map_err(|error| {
         let text = format!("{name}: --host-fs {}: {error}", fs.text);
         match error {
-            HostFsError::Full { .. } => Failure::Run(text),
+            HostFsError::Full { .. } | HostFsError::Read(TraceError::Spool { .. }) => {
+                Failure::Run(text)
+            }
             _ => Failure::usage(text),
         }
     })?;
-    modelled.meta.name = format!("{name}+{}", fs.text);
-    if let Some(tags) = plan.tags.filter(|_| fs.fs != HostFs::InPlace) {
-        modelled.requests = tags.choose(&modelled.requests);
-        modelled.meta.requests = modelled.requests.len() as u64;
-        if modelled.requests.is_empty() {
-            let text = format!(
-                "{name}: --host-fs {}: no request is of the kinds {tags}",
-                fs.text
-            );
-            return Err(Failure::usage(text));
-        }
+    modelled.meta_mut().name = format!("{name}+{}", fs.text);
+    if let Some(tags) = plan.tags.filter(|_| modelled.workload().is_empty()) {
+        return Err(Failure::usage(format!(
+            "{name}: --host-fs {}: no request is of the kinds {tags}",
+            fs.text
+        )));
     }
     let runs = plan.runs.iter().map(|run| {
         let mut run = run.clone();
@@ -231,18 +229,25 @@ pub fn through(
 
 /// Warns if a log-structured volume is so small against a cache that the log comes round to
 /// addresses that are still cached: they hit without `cac`, which a large volume does not show.
-pub fn reuse_warning(trace: &Trace, fs: &HostFsArg, runs: &[RunSpec]) -> Option<String> {
+///
+/// # Errors
+/// The requests cannot be read again.
+pub fn reuse_warning(
+    trace: Workload<'_>,
+    fs: &HostFsArg,
+    runs: &[RunSpec],
+) -> Result<Option<String>, TraceError> {
     let HostFs::Lfs(config) = &fs.fs else {
-        return None;
+        return Ok(None);
     };
-    let end = trace
-        .requests
-        .iter()
-        .flat_map(|r| r.extents())
-        .map(|e| e.end())
-        .max()?;
-    let (volume, cache) = (end * 512, runs.iter().map(|run| run.cache.0).max()?);
-    (config.blocks.is_none() && volume < 8 * cache).then(|| {
+    let mut end = 0;
+    trace.try_each(|_, request| {
+        end = request.extents().map(|e| e.end()).fold(end, u64::max);
+        Ok::<(), TraceError>(())
+    })?;
+    let cache = runs.iter().map(|run| run.cache.0).max().unwrap_or(0);
+    let volume = end * 512;
+    Ok((config.blocks.is_none() && volume < 8 * cache).then(|| {
         format!(
             "{}: the volume of the model ends at {} KiB, against a cache of {} KiB: addresses that \
              the log uses again may still be cached; say volume=SIZE",
@@ -250,5 +255,5 @@ pub fn reuse_warning(trace: &Trace, fs: &HostFsArg, runs: &[RunSpec]) -> Option<
             volume >> 10,
             cache >> 10
         )
-    })
+    }))
 }

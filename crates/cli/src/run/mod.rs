@@ -120,10 +120,10 @@ fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Resu
             }
             for fs in &plan.host_fs {
                 let (modelled, runs) = input::through(trace.workload(), fs, plan)?;
-                if let Some(warning) = input::reuse_warning(&modelled, fs, &runs) {
+                if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
                     warnings.warn(warning);
                 }
-                one(plan, number, (&modelled).into(), &runs, output, warnings)?;
+                one(plan, number, modelled.workload(), &runs, output, warnings)?;
                 number += 1;
             }
         }

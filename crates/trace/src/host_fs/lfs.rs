@@ -7,6 +7,7 @@ use super::config::{InPlace, LfsConfig, Nodes, Trim};
 use super::size::size;
 use super::volume::{Heat, NONE, Space};
 use super::{HostFsError, SECTORS, blocks, no_pairs, push};
+use crate::collect::Collector;
 use crate::workload::Workload;
 
 /// Data blocks that one index block of F2FS points to.
@@ -52,18 +53,20 @@ struct Full;
 
 impl<'a> Model<'a> {
     /// What the file system makes of `trace`.
-    pub fn run(config: &'a LfsConfig, trace: Workload<'_>) -> Result<RequestBatch, HostFsError> {
+    pub fn run(
+        config: &'a LfsConfig,
+        trace: Workload<'_>,
+        out: &mut Collector,
+    ) -> Result<(), HostFsError> {
         let mut model = Model::new(config, trace)?;
-        let mut out = RequestBatch::new();
-        out.count_cleaning_apart();
         trace.try_each(|request, r| {
-            let served = model.serve(r, &mut out);
-            served.map_err(|Full| HostFsError::Full { request })
+            let served = model.serve(r, &mut out.made);
+            served.map_err(|Full| HostFsError::Full { request })?;
+            Ok::<(), HostFsError>(out.part()?)
         })?;
         let request = model.served;
-        let ended = model.end(&mut out);
-        ended.map_err(|Full| HostFsError::Full { request })?;
-        Ok(out)
+        let ended = model.end(&mut out.made);
+        ended.map_err(|Full| HostFsError::Full { request })
     }
 
     fn new(config: &'a LfsConfig, trace: Workload<'_>) -> Result<Model<'a>, HostFsError> {

@@ -18,10 +18,13 @@ mod size;
 mod volume;
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, Op, RequestBatch, RequestRef};
+use destage_types::{Extent, Op, RequestRef};
 
+use crate::collect::Collector;
 use crate::error::TraceError;
 use crate::load::Trace;
+use crate::spool::Stored;
+use crate::tags::TagSet;
 use crate::workload::Workload;
 pub use config::{Clean, HostFs, InPlace, LfsConfig, Nodes, Pick, Trim};
 use lfs::Model;
@@ -103,30 +106,52 @@ fn blocks(request: RequestRef<'_>) -> impl Iterator<Item = u64> + '_ {
 /// # Errors
 /// See [`HostFsError`].
 pub fn apply(trace: Workload<'_>, fs: &HostFs) -> Result<Trace, HostFsError> {
-    let (requests, name) = match fs {
-        HostFs::InPlace => (in_place(trace)?, "inplace"),
-        HostFs::Lfs(config) => (Model::run(config, trace)?, "lfs"),
+    match apply_bounded(trace, fs, None, u64::MAX)? {
+        Stored::Memory(trace) => Ok(trace),
+        Stored::Spooled { .. } => unreachable!("nothing is more than all memory"),
+    }
+}
+
+/// The same, only of the kinds `tags`, in at most `memory` bytes or else in a temporary file.
+/// What is updated in place has no kinds to choose from.
+///
+/// # Errors
+/// See [`HostFsError`]; the temporary file cannot be written.
+pub fn apply_bounded(
+    trace: Workload<'_>,
+    fs: &HostFs,
+    tags: Option<TagSet>,
+    memory: u64,
+) -> Result<Stored, HostFsError> {
+    let tags = tags.filter(|_| *fs != HostFs::InPlace);
+    let mut out = Collector::new(memory, tags);
+    let name = match fs {
+        HostFs::InPlace => {
+            in_place(trace, &mut out)?;
+            "inplace"
+        }
+        HostFs::Lfs(config) => {
+            Model::run(config, trace, &mut out)?;
+            "lfs"
+        }
     };
     let mut meta = trace.meta.clone();
     meta.name = format!("{}+{name}", meta.name);
-    meta.requests = requests.len() as u64;
-    Ok(Trace { requests, meta })
+    Ok(out.finish(meta, *fs != HostFs::InPlace)?)
 }
 
 /// Requests in whole blocks at the addresses of the trace.
-fn in_place(trace: Workload<'_>) -> Result<RequestBatch, HostFsError> {
-    let mut out = RequestBatch::new();
+fn in_place(trace: Workload<'_>, out: &mut Collector) -> Result<(), HostFsError> {
     let mut rows = Vec::new();
     trace.try_each(|_, request| {
         no_pairs(request)?;
         rows.clear();
         rows.extend(blocks(request).map(|block| (block, None)));
         if request.head.op == Op::Flush || !rows.is_empty() {
-            push(&mut out, *request.head, &rows);
+            push(&mut out.made, *request.head, &rows);
         }
-        Ok::<(), HostFsError>(())
-    })?;
-    Ok(out)
+        Ok(out.part()?)
+    })
 }
 
 /// The request of a trace that no file system has seen.

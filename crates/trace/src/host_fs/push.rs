@@ -19,8 +19,10 @@ pub(super) fn push(out: &mut RequestBatch, mut head: HostRequest, rows: &[(u64, 
             }),
         }
     }
+    let named = rows.iter().any(|row| row.1.is_some());
     let prev: Vec<u64> = rows
         .iter()
+        .filter(|_| named)
         .map(|row| row.1.map_or(NO_PREV, |b| b * SECTORS))
         .collect();
     let first = extents.first();
