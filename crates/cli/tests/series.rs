@@ -40,6 +40,7 @@ fn intervals_of_requests_by_hand() {
     assert_eq!(column(&text, "cached_pages"), ["2", "2", "2"]);
     assert_eq!(column(&text, "dirty_pages"), ["2", "2", "1"]);
     assert_eq!(column(&text, "latency_mean_ns"), ["", "", ""], "no device");
+    assert_eq!(column(&text, "erases"), ["", "", ""], "no device");
     assert_eq!(column(&text, "irl"), ["", "", ""], "not req-block");
 }
 
@@ -85,6 +86,9 @@ fn the_intervals_add_up() {
             assert_eq!(record["counts"][key], sum(key), "{key} {every}");
         }
         assert_eq!(record["counts"]["read_pages"], sum("read_pages"));
+        for key in ["flash_writes_gc", "erases"] {
+            assert_eq!(record["counts"][key], sum(key), "{key} {every}");
+        }
         let lists = record["list_pages"].as_array().unwrap();
         if every.is_empty() {
             assert_eq!(column(&text, "request"), ["10000", "20000", "24000"]);
@@ -98,6 +102,27 @@ fn the_intervals_add_up() {
             3,
             "samples every 10,000 requests whatever the series"
         );
+    }
+}
+
+/// A device of 2048 pages, nine tenths full.
+#[test]
+fn garbage_collection_is_in_the_intervals_in_which_it_happens() {
+    let bench = Bench::new();
+    let synth = "trace synth --requests 6000 --part at=uniform,space=6MiB -o t.csv";
+    bench.destage(&args(synth)).ok();
+    let run = "run t.csv --cache 64k --device default --set channels=2 --set chips_per_channel=1 \
+               --set dies_per_chip=1 --set planes_per_die=1 --set blocks_per_plane=16 \
+               --set pages_per_block=64 --set op=0.2 --warmup 1000 --series s.csv \
+               --series-every 500 --format-out jsonl";
+    let record = bench.destage(&args(run)).ok().records().remove(0);
+    let text = bench.read("s.csv");
+    for key in ["flash_writes_gc", "erases"] {
+        let cells = column(&text, key);
+        let counts: Vec<u64> = cells.iter().map(|c| c.parse().unwrap()).collect();
+        assert_eq!(counts.len(), 10);
+        assert!(counts[2..].iter().all(|&n| n > 0), "{key}: {counts:?}");
+        assert_eq!(record["counts"][key], counts.iter().sum::<u64>());
     }
 }
 

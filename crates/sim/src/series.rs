@@ -2,7 +2,7 @@
 //! its end.
 
 use crate::counts::{Counts, ratio};
-use crate::flash::Flash;
+use crate::flash::{Flash, Traffic};
 use crate::walk::Walk;
 use destage_scheme::Scheme;
 use destage_types::Nanos;
@@ -47,6 +47,10 @@ pub struct SeriesRow {
     pub flash_reads_host: u64,
     /// Flash programs for the host.
     pub flash_writes_host: u64,
+    /// Flash programs of garbage collection and wear levelling; null without a device.
+    pub flash_writes_gc: Option<u64>,
+    /// Blocks erased; null without a device.
+    pub erases: Option<u64>,
     /// Mean response time in ns of the requests that were completed in the interval; null without
     /// one, or without a device.
     pub latency_mean_ns: Option<f64>,
@@ -97,6 +101,7 @@ pub struct Series {
     /// Measured requests, or time, at which the interval ends.
     end: u64,
     before: Counts,
+    traffic: Traffic,
     latency: LatencySums,
 }
 
@@ -112,6 +117,7 @@ impl Series {
             sink,
             end,
             before: Counts::default(),
+            traffic: Traffic::default(),
             latency: LatencySums::default(),
         }
     }
@@ -150,6 +156,7 @@ impl Series {
         }
         let row = self.measure(walk, now);
         self.before = walk.counts().clone();
+        self.traffic = walk.flash().traffic();
         self.latency = walk.flash().latency_sums().unwrap_or_default();
         (self.sink)(Some(&row))
     }
@@ -164,6 +171,7 @@ impl Series {
         let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
         let sums = walk.flash().latency_sums();
         let mean = |i: usize| sums.and_then(|s| s[i].mean_since(self.latency[i]));
+        let (t, u) = (walk.flash().traffic(), &self.traffic);
         let lists = walk.scheme().list_pages();
         let (reads, writes) = (c.read_pages - b.read_pages, c.write_pages - b.write_pages);
         SeriesRow {
@@ -180,6 +188,8 @@ impl Series {
             // A cancelled write-back takes a counted read back.
             flash_reads_host: c.flash_reads_host.saturating_sub(b.flash_reads_host),
             flash_writes_host: c.flash_writes_host - b.flash_writes_host,
+            flash_writes_gc: F::TIMED.then_some(t.writes_gc - u.writes_gc),
+            erases: F::TIMED.then_some(t.erases - u.erases),
             latency_mean_ns: mean(0),
             read_latency_mean_ns: mean(1),
             write_latency_mean_ns: mean(2),

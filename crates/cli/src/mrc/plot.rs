@@ -44,6 +44,21 @@ fn place(size: ByteSize) -> f64 {
     libm::log2(size.0 as f64)
 }
 
+/// The top of the axis in percent, and where no curve should be in the way of the legend: curves
+/// rise from left to right.
+fn heights(curves: &[(String, Vec<(f64, Estimate)>)], middle: f64) -> (f64, SeriesLabelPosition) {
+    let highest = |keep: &dyn Fn(f64) -> bool| {
+        let points = curves.iter().flat_map(|c| c.1.iter());
+        let kept = points.filter(|p| keep(p.0));
+        kept.map(|p| 100.0 * p.1.value).fold(0.0, f64::max)
+    };
+    let top = (10.0 * libm::ceil(highest(&|_| true) * 1.05 / 10.0)).clamp(10.0, 100.0);
+    match highest(&|place| place < middle) < 0.6 * top {
+        true => (top, SeriesLabelPosition::UpperLeft),
+        false => (top, SeriesLabelPosition::LowerRight),
+    }
+}
+
 fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), String> {
     let said = |e: &dyn std::fmt::Display| e.to_string();
     let alloc = |curve: &CurveOf| curve.base.resolved_read_alloc();
@@ -78,14 +93,16 @@ fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), Strin
     } else {
         (left, right)
     };
+    let (top, legend) = heights(&curves, (left + right) / 2.0);
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     root.fill(&WHITE).map_err(|e| said(&e))?;
     let mut chart = ChartBuilder::on(&root)
         .caption(format!("{trace}: page hit ratio"), ("sans-serif", 20))
         .margin(16)
+        .margin_right(40)
         .x_label_area_size(48)
         .y_label_area_size(64)
-        .build_cartesian_2d(left..right, 0.0..100.0)
+        .build_cartesian_2d(left..right, 0.0..top)
         .map_err(|e| said(&e))?;
     // A size is shown where it is a power of two, which is where the axis has its marks.
     let size = |x: &f64| match libm::round(*x) == *x && (0.0..63.0).contains(x) {
@@ -128,7 +145,7 @@ fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), Strin
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
+        .position(legend)
         .background_style(WHITE.mix(0.8))
         .border_style(RGBColor(160, 160, 160))
         .label_font(("sans-serif", 14))
