@@ -5,6 +5,7 @@ use super::blocks::BlockState;
 use super::page_map::PageMap;
 use super::units::PlaneRow;
 use destage_types::{ChannelId, ChipId, Lpn, PlaneAddress, PlaneId, Ppn, StaticLayout};
+use std::collections::BTreeMap;
 
 impl PageMap {
     /// What block number `block` of `plane` is good for.
@@ -134,12 +135,20 @@ impl PageMap {
 
     /// How often the blocks were erased.
     pub fn wear(&self) -> Wear {
-        let mut counts = std::collections::BTreeMap::new();
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        // Most blocks of a large device are as worn as the one before: one entry per run of them.
+        let (mut erases, mut run) = (0, 0);
         for block in 0..self.units.planes() * self.blocks_per_plane {
-            *counts.entry(self.blocks.erases(block)).or_insert(0) += 1;
+            let of_block = self.blocks.erases(block);
+            if of_block != erases {
+                *counts.entry(erases).or_insert(0) += run;
+                (erases, run) = (of_block, 0);
+            }
+            run += 1;
         }
+        *counts.entry(erases).or_insert(0) += run;
         Wear {
-            blocks_by_erases: counts.into_iter().collect(),
+            blocks_by_erases: counts.into_iter().filter(|row| row.1 > 0).collect(),
         }
     }
 

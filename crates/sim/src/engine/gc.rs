@@ -220,20 +220,37 @@ impl Engine {
         });
     }
 
-    /// Background erases have ended: their chips may have more to collect.
+    /// Background erases have ended: their chips may have more to collect. Those of one instant are
+    /// taken in the order of their blocks: policies that draw must not depend on how events are
+    /// kept.
     pub(super) fn collect_after_erases(&mut self) {
-        while let Some(token) = self.book.erased.pop() {
-            let mut pending = self.gc.pending.iter();
-            let at = pending.position(|job| job.token == token);
-            let at = at.expect("a job is pending until its erase ends");
-            let job = self.gc.pending.swap_remove(at);
-            self.book.ops.remove(token);
-            if !job.hurried {
-                self.book.map.erased(job.block);
+        while !self.book.erased.is_empty() {
+            let mut erased = std::mem::take(&mut self.book.erased);
+            erased.sort_unstable_by_key(|&token| self.book.ops[token].lpn);
+            for token in &mut erased {
+                let chip = self.end_job(*token);
+                *token = chip.0;
             }
-            self.gc.spare.push(job.commands);
-            self.collect_in_background(job.chip);
+            for chip in erased.drain(..).map(ChipId) {
+                self.collect_in_background(chip);
+            }
+            erased.append(&mut self.book.erased);
+            self.book.erased = erased;
         }
+    }
+
+    /// The erase `token` of a background job has ended.
+    fn end_job(&mut self, token: u32) -> ChipId {
+        let mut pending = self.gc.pending.iter();
+        let at = pending.position(|job| job.token == token);
+        let at = at.expect("a job is pending until its erase ends");
+        let job = self.gc.pending.swap_remove(at);
+        self.book.ops.remove(token);
+        if !job.hurried {
+            self.book.map.erased(job.block);
+        }
+        self.gc.spare.push(job.commands);
+        job.chip
     }
 
     /// Wear at this moment, and what the array has done since the measured part began.

@@ -139,6 +139,11 @@ impl Engine {
         }
     }
 
+    /// The instant up to which time has passed.
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
     /// The array.
     pub fn nand(&self) -> &Nand {
         &self.nand
