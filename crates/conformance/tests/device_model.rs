@@ -84,10 +84,9 @@ fn collecting(rng: &mut SplitMix64, planes: u64, per: &str, units: &[&str]) -> V
     let modes = ["foreground", "foreground", "background"];
     set("gc_mode", pick(rng, &modes).to_owned());
     set("gc_preempt", pick(rng, &["off", "page"]).to_owned());
-    set(
-        "gc_policy",
-        pick(rng, &["greedy", "greedy", "cost-benefit"]).to_owned(),
-    );
+    let policies = ["greedy", "greedy", "cost-benefit", "d-choices", "random"];
+    set("gc_policy", pick(rng, &policies).to_owned());
+    set("gc_choices", pick(rng, &["1", "2", "5"]).to_owned());
     set("gc_threshold", pick(rng, &["0", "0.1", "0.3"]).to_owned());
     set("copyback", rng.chance(40).to_string());
     let levelling = pick(rng, &["off", "dynamic", "static"]);
@@ -106,6 +105,7 @@ fn random_device(
     rng: &mut SplitMix64,
     spp: u32,
     any_order: bool,
+    anywhere: bool,
     collects: bool,
 ) -> (DeviceConfig, u64) {
     let mut sets: Vec<String> = Vec::new();
@@ -129,7 +129,7 @@ fn random_device(
     let frontier = pick(rng, &["plane", "die", "chip"][..frontiers]);
     set("frontier", frontier.to_owned());
     set("gc_unit", frontier.to_owned());
-    // The slow device has no GC, and enough space for every run.
+    // Enough space for every run.
     set("gc_mode", "off".to_owned());
     set("summary_page", rng.chance(30).to_string());
     set("queue", pick(rng, &["fifo", "read-first"]).to_owned());
@@ -143,6 +143,9 @@ fn random_device(
             ],
         );
         set("allocation_order", order.to_owned());
+    }
+    if anywhere && rng.chance(20) {
+        set("allocation", "dynamic".to_owned());
     }
     let scale = match pick(rng, &[0, 1, 10, 1000]) {
         0 if collects => 10,
@@ -222,7 +225,8 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let expr = pick(rng, case.schemes);
         // The slow models of these count on the order that numbers chips page by page.
         let by_chip = expr.contains("ecr");
-        let (device, program) = random_device(rng, spp, !by_chip, case.collects);
+        let anywhere = !by_chip && !expr.contains("gcar");
+        let (device, program) = random_device(rng, spp, !by_chip, anywhere, case.collects);
         let requests = pick(rng, &[40, 80, 80, 200]);
         let pages = pick(rng, &[24, 64, 200]);
         let mut profile = Profile::new(requests, spp).pages(pages);

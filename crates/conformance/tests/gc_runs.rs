@@ -9,6 +9,7 @@ use destage_sim::record::ResultRecord;
 use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::{RunError, RunSpec};
 use destage_trace::Trace;
+use destage_types::rng::SplitMix64;
 use destage_types::{ByteSize, Op, PageSize};
 use std::sync::Arc;
 
@@ -210,4 +211,162 @@ fn dynamic_allocation_spreads_by_load() {
     let device = small(2, "allocation=dynamic");
     let refused = execute(&spec("ecr(lru)", Some(device)), &trace, Hooks::default());
     assert!(matches!(refused, Err(RunError::Refused(_))), "X7");
+}
+
+/// Pages written and read one at a time for `requests` requests; long after that all work has
+/// ended.
+fn singles(requests: u64, pages: u64) -> Vec<SlowRequest> {
+    let mut rng = SplitMix64::new(requests);
+    let mut arrival = 0;
+    let mut stream: Vec<SlowRequest> = Vec::new();
+    for _ in 0..requests {
+        arrival += rng.below(60_000);
+        let op = [Op::Write, Op::Write, Op::Read][rng.below(3) as usize];
+        let page = rng.below(pages);
+        stream.push(SlowRequest {
+            arrival,
+            ..SlowRequest::pages(op, 8, page, page)
+        });
+    }
+    for late in [1000, 2000] {
+        stream.push(SlowRequest {
+            arrival: arrival + late * 1_000_000_000,
+            ..SlowRequest::new(Op::Flush, 0, 0)
+        });
+    }
+    stream
+}
+
+/// Energies of one each count the operations that the array did: as many as the counters name
+/// causes for.
+#[test]
+fn every_operation_has_one_cause() {
+    let trace = trace_of(&singles(3000, 400));
+    let each = "e_read=1nJ e_program=1nJ e_erase=1nJ e_byte=0";
+    for mode in MODES {
+        for expr in [
+            "none",
+            "lru",
+            "bplru(block-pages=8,padding=true)",
+            "gcar(lru)",
+        ] {
+            let record = run(
+                &spec(expr, Some(small(4, &format!("{mode} {each}")))),
+                &trace,
+            );
+            let (c, done) = (&record.counts, record.energy_nj.as_ref().unwrap());
+            let copies = c.flash_writes_gc.unwrap();
+            let what = format!("{expr}, {mode}");
+            let programs = c.flash_writes_host + copies + c.flash_writes_meta.unwrap();
+            assert!(copies > 0 && c.erases > Some(50), "{what}");
+            assert_eq!(done.program, programs as f64, "{what}");
+            assert_eq!(done.read, (c.flash_reads_host + copies) as f64, "{what}");
+            assert_eq!(done.erase, c.erases.unwrap() as f64, "{what}");
+            let sum: f64 = done.chips.iter().sum();
+            assert_eq!(done.total, sum, "{what}");
+        }
+    }
+}
+
+#[test]
+fn longer_times_of_everything_change_no_collection() {
+    let times = |k: u64| {
+        format!(
+            "t_read={}ns t_program={}ns t_erase={}ns t_cmd={}ns t_byte={}ns t_dram={}ns",
+            900 * k,
+            7_000 * k,
+            30_000 * k,
+            11 * k,
+            k,
+            40 * k
+        )
+    };
+    let stream = singles(2000, 400);
+    let longer = |k: u64| {
+        let mut stream = stream.clone();
+        stream.iter_mut().for_each(|r| r.arrival *= k);
+        stream
+    };
+    for mode in MODES {
+        for expr in ["none", "lru", "gcar(cflru)", "ecr(lru,cqct=oracle)"] {
+            let once = run(
+                &spec(expr, Some(small(4, &format!("{mode} {}", times(1))))),
+                &trace_of(&longer(1)),
+            );
+            for k in [7, 1000] {
+                let device = small(4, &format!("{mode} {}", times(k)));
+                let slow = run(&spec(expr, Some(device)), &trace_of(&longer(k)));
+                assert_eq!(slow.counts, once.counts, "{expr}, {mode}");
+                assert_eq!(slow.erase_counts, once.erase_counts, "{expr}, {mode}");
+                let (a, b) = (once.latency_ns.unwrap(), slow.latency_ns.unwrap());
+                for (a, b) in [(a.all, b.all), (a.read, b.read), (a.write, b.write)] {
+                    let scaled = [a.p50, a.p95, a.p99, a.p999, a.max].map(|t| t.map(|t| t * k));
+                    assert_eq!(
+                        [b.p50, b.p95, b.p99, b.p999, b.max],
+                        scaled,
+                        "{expr}, {mode}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Other chip numbers: no total depends on which chip a page is on. Single pages, so that no order
+/// inside a request matters, and policies that draw nothing.
+#[test]
+fn permuting_the_chips_changes_no_total() {
+    let stream = singles(3000, 400);
+    let mut permuted = stream.clone();
+    for request in permuted.iter_mut().filter(|r| r.op != Op::Flush) {
+        let lpn = request.extents[0].0 / 8;
+        request.extents[0].0 = (lpn / 4 * 4 + [2, 0, 3, 1][lpn as usize % 4]) * 8;
+    }
+    let modes = MODES
+        .iter()
+        .filter(|m| !m.contains("random") && !m.contains("choices"));
+    for mode in modes {
+        for expr in ["none", "lru", "gcar(lru)", "ecr(lru,cqct=oracle)"] {
+            let more = format!(
+                "channels=4 dies_per_chip=1 queue_per=chip blocks_per_plane=16 op=0.21875 \
+                 precondition.overwrite=0 e_read=1nJ {mode}"
+            );
+            let spec = spec(expr, Some(small(4, &more.replace("die_interleave=on", ""))));
+            let (one, two) = (
+                run(&spec, &trace_of(&stream)),
+                run(&spec, &trace_of(&permuted)),
+            );
+            assert!(one.counts.erases > Some(50), "{expr}, {mode}");
+            assert_eq!(one.counts, two.counts, "{expr}, {mode}");
+            assert_eq!(one.latency_ns, two.latency_ns, "{expr}, {mode}");
+            assert_eq!(one.evict_wait_ns, two.evict_wait_ns, "{expr}, {mode}");
+            assert_eq!(one.erase_counts, two.erase_counts, "{expr}, {mode}");
+            let chips = |r: &ResultRecord| r.energy_nj.as_ref().unwrap().chips.clone();
+            let moved = [1, 3, 0, 2].map(|chip| chips(&one)[chip]);
+            assert_eq!(chips(&two), moved, "{expr}, {mode}");
+        }
+    }
+}
+
+/// Where collections are long, gcar keeps their pages: every eviction it makes to a collecting chip
+/// was without a choice.
+#[test]
+fn gcar_looks_at_the_collections_of_the_device() {
+    let trace = trace_of(&singles(3000, 400));
+    let share = |expr: &str, more: &str| {
+        let times = "t_read=1us t_program=5us t_erase=60us t_cmd=0 t_byte=0.1ns";
+        let record = run(
+            &spec(expr, Some(small(4, &format!("{times} {more}")))),
+            &trace,
+        );
+        assert!(record.counts.erases > Some(50), "{expr}, {more}");
+        record.ratios.dirty_gc_evict_prob.unwrap()
+    };
+    for more in ["", "gc_mode=background", "gc_preempt=page queue=read-first"] {
+        for base in ["lru", "cflru"] {
+            let (plain, aware) = (share(base, more), share(&format!("gcar({base})"), more));
+            assert!(plain > 0.05, "{base}, {more}: {plain}");
+            assert!(aware < plain / 2.0, "{base}, {more}: {aware} of {plain}");
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! Host requests through a device take the times that two other simulators give, SSDsim and the
-//! flash part of MQSim, to the nanosecond. Rows about garbage collection are not here: there is
-//! none yet.
+//! flash part of MQSim, to the nanosecond.
 //!
 //! 8 channels x 2 chips of one die and one plane, 4 KiB pages, tR 75 us, tPROG 750 us, 3 ns/B, no
 //! cache, DRAM in no time (the peers' host part is left out).
@@ -151,5 +150,93 @@ fn a_read_behind_a_write_on_the_same_chip() {
         let times = Peer::mqsim(8, 2).times(&[(Op::Write, 0, 8, 0), (Op::Read, 16 * 8, 8, d)]);
         let rest = 762_649u64.saturating_sub(d);
         assert_eq!(times, [762_649, rest + 87_598], "d = {d}");
+    }
+}
+
+/// Three blocks of 8 pages hold 15 logical pages. Two writes leave block 0 with six valid pages
+/// and one block free; the third write collects block 0, of which TRIM has left `k`.
+fn collecting(peer: Peer, more: &[&str], k: u64, read_after: Option<u64>) -> Vec<u64> {
+    let mut peer = peer;
+    peer.sets
+        .retain(|s| !s.starts_with("precondition") && !s.starts_with("pages_per_block"));
+    let sets = [
+        "pages_per_block=8",
+        "blocks_per_plane=3",
+        "op=0.375",
+        "gc_threshold=0",
+        "precondition={trace=false, fill=1, overwrite=0}",
+    ];
+    peer.sets
+        .extend(sets.iter().chain(more).map(|&s| s.to_owned()));
+    let mut requests = vec![
+        (Op::Trim, 16, 8 * (6 - k) as u32, 0),
+        (Op::Write, 0, 8, 10_000_000),
+        (Op::Write, 8, 8, 20_000_000),
+        (Op::Write, 0, 8, 30_000_000),
+    ];
+    if k == 6 {
+        requests.remove(0);
+    }
+    let before = requests.len() - 1;
+    if let Some(d) = read_after {
+        requests.push((Op::Read, 8 * 8, 8, 30_000_000 + d));
+    }
+    peer.times(&requests)[before..].to_vec()
+}
+
+#[test]
+fn a_collection_in_front_of_a_write() {
+    for k in 0..=6 {
+        let ssdsim = Peer::ssdsim(1, 1);
+        let collection = k * (2 * 21 + T_READ + T_PROGRAM + 2 * X) + 3_800_000;
+        let times = collecting(ssdsim, &["t_cmd_erase=0"], k, None);
+        assert_eq!(times, [collection + 21 + X], "{k} pages");
+        let page = 290 + T_READ + 20 + X + 361 + X + T_PROGRAM;
+        let collection = k * page + 220 + 3_800_000;
+        let times = collecting(Peer::mqsim(1, 1), &[], k, None);
+        assert_eq!(times, [collection + 762_649], "{k} pages");
+    }
+}
+
+#[test]
+fn a_collection_in_front_of_a_read() {
+    let page = 290 + T_READ + 20 + X + 361 + X + T_PROGRAM;
+    let collection = 3 * page + 220 + 3_800_000;
+    for d in [1, 100_000, page, page + 1, 3 * page + 7, collection + 5] {
+        // A job runs as one, and the program behind it goes before the read.
+        let times = collecting(Peer::mqsim(1, 1), &[], 3, Some(d));
+        assert_eq!(
+            times,
+            [collection + 762_649, collection + 762_649 - d + 87_598]
+        );
+        // The read goes first: before the job has started there is nothing to pass.
+        let first = &["queue=read-first"];
+        let times = collecting(Peer::mqsim(1, 1), first, 3, Some(d));
+        let ends = match d {
+            d if d < collection => [collection + 87_598 + 762_649, collection + 87_598 - d],
+            _ => [collection + 762_649, collection + 762_649 + 87_598 - d],
+        };
+        assert_eq!(times, ends, "read-first, d = {d}");
+        // Page by page: the read goes after the page that is being moved, or after the erase.
+        let preempt = &["gc_preempt=page"];
+        let times = collecting(Peer::mqsim(1, 1), preempt, 3, Some(d));
+        let ends = match d {
+            d if d < 3 * page => {
+                let moved = (d / page + 1) * page;
+                [collection + 87_598 + 762_649, moved + 87_598 - d]
+            }
+            // After the erase the program stands before the read.
+            _ => [collection + 762_649, collection + 762_649 + 87_598 - d],
+        };
+        assert_eq!(times, ends, "gc_preempt = page, d = {d}");
+    }
+}
+
+#[test]
+fn a_collection_by_copyback() {
+    for k in 0..=6 {
+        let times = collecting(Peer::mqsim(1, 1), &["copyback=on"], k, None);
+        let collection = k * (T_READ + 20 + T_PROGRAM) + 220 + 3_800_000;
+        assert_eq!(times, [collection + 762_649], "{k} pages");
     }
 }

@@ -8,7 +8,9 @@ mod gc;
 
 use std::collections::BTreeMap;
 
-use destage_device::config::{DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder};
+use destage_device::config::{
+    Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder,
+};
 use destage_device::nand::{Class, Command, Config, Discipline, Kind, OpTimes, Sink, Timing};
 use destage_types::{ChannelId, ChipId, Nanos, Op, Picos};
 
@@ -144,7 +146,7 @@ impl SlowDevice {
             t_erase: time(c.t_erase),
             t_ready: time(c.t_ready),
         };
-        let map = SlowMap::new(c);
+        let map = SlowMap::new(c, 1);
         let array = Config {
             channels: c.geometry.channels,
             chips_per_channel: map.chips() as u32 / c.geometry.channels,
@@ -507,7 +509,15 @@ impl Flash for SlowDevice {
         let lpn = write.lpn;
         let sectors = self.config.geometry.page.sectors();
         let before = write.read_first.then(|| self.host_read(lpn, sectors));
-        let (written, work) = self.map.write(lpn, write.unit);
+        let plane = match write.unit {
+            Some(unit) => Some(unit % self.map.planes()),
+            None if self.config.allocation == Allocation::Dynamic => {
+                let load = |chip| self.array.drain_time(ChipId(chip as u32), Class::Gc).0;
+                Some(self.map.least_busy(load))
+            }
+            None => None,
+        };
+        let (written, work) = self.map.write(lpn, plane);
         self.collect(work);
         let chip = ChipId(written.chip as u32);
         let command = Command::program(chip, self.page_transfer(), 0).die(written.die);

@@ -6,6 +6,7 @@ mod collect;
 use std::collections::BTreeMap;
 
 use destage_device::config::{DeviceConfig, Unit, WearLevelling};
+use destage_types::rng::SplitMix64;
 use destage_types::{Axis, QueuePer};
 
 pub use collect::{Collection, Step, Work};
@@ -60,6 +61,11 @@ pub struct SlowMap {
     /// Counts changes.
     time: u64,
     programmed: u64,
+    /// For policies that draw.
+    rng: SplitMix64,
+    /// Chip that dynamic allocation took last, and how often it took each.
+    last_chip: Option<usize>,
+    turns: BTreeMap<usize, usize>,
 }
 
 /// Where an axis stands in the arrays of this model: channel, chip, die, plane.
@@ -85,7 +91,7 @@ const fn digits(unit: Unit) -> usize {
 
 impl SlowMap {
     /// An empty device.
-    pub fn new(config: &DeviceConfig) -> SlowMap {
+    pub fn new(config: &DeviceConfig, seed: u64) -> SlowMap {
         let g = &config.geometry;
         let counts = [
             g.channels,
@@ -108,7 +114,28 @@ impl SlowMap {
             displaced: false,
             time: 0,
             programmed: 0,
+            rng: SplitMix64::new(seed),
+            last_chip: None,
+            turns: BTreeMap::new(),
         }
+    }
+
+    /// The plane that dynamic allocation sends a program to: chips of the least load, in turn from
+    /// the one after the last, and their frontiers in turn.
+    pub fn least_busy(&mut self, load: impl Fn(usize) -> u64) -> u64 {
+        let chips = self.chips();
+        let first = self.last_chip.map_or(0, |last| last + 1);
+        let order = (0..chips).map(|step| (first + step) % chips);
+        let least = (0..chips).map(&load).min();
+        let mut order = order.filter(|&chip| Some(load(chip)) == least);
+        let chip = order.next().expect("a device has a chip");
+        self.last_chip = Some(chip);
+        let turn = self.turns.entry(chip).or_default();
+        let at = *turn;
+        *turn += 1;
+        let frontiers = self.frontiers(chip);
+        let mut planes = frontiers.values().cycle().skip(at % frontiers.len());
+        planes.next().expect("a chip has a frontier")[0]
     }
 
     /// Number of chips (units with their own queue).
@@ -130,7 +157,8 @@ impl SlowMap {
         }
     }
 
-    fn planes(&self) -> u64 {
+    /// Planes of the device.
+    pub fn planes(&self) -> u64 {
         self.counts.iter().product()
     }
 
@@ -308,14 +336,12 @@ impl SlowMap {
         (id, summary)
     }
 
-    /// Writes a page, to the plane that is unit number `unit` modulo the planes or to its own,
-    /// and collects before if that is due.
-    pub fn write(&mut self, lpn: u64, unit: Option<u64>) -> (Written, Work) {
-        let plane = match unit {
-            Some(unit) => unit % self.planes(),
-            None => self.number(&self.static_place(lpn)),
-        };
-        let (plane, work) = self.make_room(plane, unit.is_some());
+    /// Writes a page to a plane or to its own, and collects before if that is due.
+    pub fn write(&mut self, lpn: u64, plane: Option<u64>) -> (Written, Work) {
+        let own = self.number(&self.static_place(lpn));
+        let elsewhere = plane.is_some();
+        let plane = plane.unwrap_or(own);
+        let (plane, work) = self.make_room(plane, elsewhere);
         let frontier = self.unit_of(self.config.frontier, plane);
         if let Some((old, _)) = self.at.remove(&lpn) {
             self.lost_one(old);

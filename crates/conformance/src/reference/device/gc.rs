@@ -17,6 +17,8 @@ struct Background {
     chip: usize,
     die: u32,
     first: u64,
+    /// The mapping took the block as erased before its erase had ended; it may be in use again.
+    hurried: bool,
     commands: Vec<Command>,
 }
 
@@ -93,6 +95,7 @@ impl SlowDevice {
         let jobs = self.gc.background.iter();
         let at = jobs.rev().position(|job| job.block == block);
         let at = self.gc.background.len() - 1 - at.expect("it was submitted");
+        self.gc.background[at].hurried = true;
         let job = self.gc.background[at].clone();
         let length = job.commands.len() as u64;
         let numbers = job.first..=job.first + length - 1;
@@ -145,6 +148,7 @@ impl SlowDevice {
             chip: collection.chip,
             die: collection.die,
             first,
+            hurried: false,
             commands,
         });
     }
@@ -152,11 +156,14 @@ impl SlowDevice {
     /// Chips whose background erases have ended may have more to collect.
     pub(super) fn collect_after_erases(&mut self) {
         let mut erased = std::mem::take(&mut self.entries.erased);
+        erased.sort_by_key(|&at| self.gc.background[at].block);
         for &at in &erased {
-            let block = self.gc.background[at].block;
-            self.map.erased(block);
+            let job = &self.gc.background[at];
+            if !job.hurried {
+                self.map.erased(job.block);
+            }
         }
-        while let Some(at) = erased.pop() {
+        for at in erased {
             let chip = self.gc.background[at].chip;
             self.collect_in_background(chip);
         }

@@ -107,7 +107,7 @@ impl SlowMap {
     }
 
     /// The block to collect among those of some planes.
-    fn victim(&self, planes: &[u64]) -> Option<BlockId> {
+    fn victim(&mut self, planes: &[u64]) -> Option<BlockId> {
         let finer = match digits(self.config.frontier) > digits(self.config.gc_unit) {
             true => self.config.frontier,
             false => self.config.gc_unit,
@@ -122,10 +122,17 @@ impl SlowMap {
                 candidates.push((self.unit_of(finer, id.0), valid, block.counted, id));
             }
         }
+        let fewest = candidates.iter().min_by_key(|c| (c.1, c.0, c.2));
+        let fewest = fewest.map(|c| c.3);
+        let valid: BTreeMap<BlockId, u64> = candidates.iter().map(|c| (c.3, c.1)).collect();
         match self.config.gc_policy {
-            GcPolicy::Greedy => {
-                let best = candidates.iter().min_by_key(|c| (c.1, c.0, c.2));
-                best.map(|c| c.3)
+            GcPolicy::Greedy => fewest,
+            GcPolicy::Random if fewest.is_some() => self.draw(planes, &valid).or(fewest),
+            GcPolicy::DChoices if fewest.is_some() => {
+                let choices = self.config.gc_choices;
+                let drawn = (0..choices).filter_map(|_| self.draw(planes, &valid));
+                let drawn: Vec<BlockId> = drawn.collect();
+                drawn.into_iter().min_by_key(|b| valid[b]).or(fewest)
             }
             GcPolicy::CostBenefit => {
                 candidates.sort_unstable();
@@ -143,8 +150,22 @@ impl SlowMap {
                 }
                 best.map(|b| b.2)
             }
-            other => panic!("no model of gc_policy {other:?}"),
+            GcPolicy::None | GcPolicy::Random | GcPolicy::DChoices => None,
         }
+    }
+
+    /// One of the candidates, drawn among all blocks, in 64 attempts at most.
+    fn draw(&mut self, planes: &[u64], candidates: &BTreeMap<BlockId, u64>) -> Option<BlockId> {
+        let each = u64::from(self.config.geometry.blocks_per_plane);
+        let blocks = planes.len() as u64 * each;
+        for _ in 0..64 {
+            let n = self.rng.below(blocks);
+            let block = (planes[(n / each) as usize], n % each);
+            if candidates.contains_key(&block) {
+                return Some(block);
+            }
+        }
+        None
     }
 
     /// Collects a block and takes it as erased, then levels wear.

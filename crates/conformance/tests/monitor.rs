@@ -1,0 +1,156 @@
+//! The chip-queue monitor against the engine it watches: what is said of a queue is what happens
+//! to it if nothing else arrives (ECR section 3.1).
+
+use destage_conformance::timed::{device, trace_of};
+use destage_scheme::cqct::{Latencies, equation};
+use destage_sim::device::prepare;
+use destage_sim::engine::Engine;
+use destage_sim::{Cause, Flash, Program};
+use destage_types::rng::SplitMix64;
+use destage_types::{ChipId, Lpn, Nanos, Op};
+
+const CHIPS: u32 = 4;
+
+/// Four chips, full, some 500 logical pages; without commands, so that an operation takes its
+/// array time and its transfer and nothing else.
+fn engine(channels: u32, more: &str) -> Engine {
+    let sets = format!(
+        "channels={channels} chips_per_channel={} dies_per_chip=1 planes_per_die=2 \
+         blocks_per_plane=12 pages_per_block=8 op=0.35 frontier=chip gc_unit=chip queue_per=chip \
+         t_read=25us t_program=200us t_erase=1.5ms t_cmd=0 t_byte=25ns gc_threshold=0.1 \
+         gc_threshold_base=total precondition.trace=false precondition.fill=1 \
+         precondition.overwrite=until_gc {more}",
+        CHIPS / channels
+    );
+    let sets: Vec<String> = sets.split_whitespace().map(str::to_owned).collect();
+    let trace = trace_of(&[]);
+    prepare(&device(&sets), &trace, false, false, 1).expect("the device can be filled")
+}
+
+/// A burst of reads and programs at `now`.
+fn burst(engine: &mut Engine, rng: &mut SplitMix64, index: u64, now: Nanos) {
+    let pages = engine.pages();
+    for n in 0..1 + rng.below(12) {
+        let op = [Op::Read, Op::Write][rng.below(2) as usize];
+        engine.begin(index * 16 + n, op, now);
+        let lpn = Lpn(rng.below(pages));
+        match op {
+            Op::Read => engine.read(lpn, 8),
+            _ => engine.program(Program {
+                lpn,
+                cause: Cause::Eviction,
+                unit: None,
+                read_first: rng.below(4) == 0,
+            }),
+        }
+        engine.end(1, 0);
+    }
+}
+
+/// What the monitor is asked about at the moments between bursts.
+#[derive(Default)]
+struct Seen {
+    queued: u32,
+    collecting: u32,
+}
+
+fn watch(
+    channels: u32,
+    more: &str,
+    mut check: impl FnMut(&mut Engine, ChipId, Nanos, &mut Seen),
+) -> Seen {
+    let mut seen = Seen::default();
+    for seed in 0..40 {
+        let (mut engine, mut rng) = (engine(channels, more), SplitMix64::new(seed));
+        let mut now = Nanos::ZERO;
+        for index in 0..60 {
+            burst(&mut engine, &mut rng, index, now);
+            let later = now + Nanos(rng.below(900_000));
+            engine.step(later);
+            let chip = ChipId(rng.below(u64::from(CHIPS)) as u32);
+            check(&mut engine, chip, later, &mut seen);
+            now = engine.now().max(later);
+        }
+    }
+    seen
+}
+
+/// Exact drain time (`cqct=oracle`): the chip is busy until then and not longer.
+#[test]
+fn a_queue_is_empty_when_its_drain_time_is_over() {
+    for more in [
+        "",
+        "queue=read-first",
+        "copyback=on wear_levelling=static wear_threshold=2",
+        "summary_page=true",
+    ] {
+        let seen = watch(CHIPS, more, |engine, chip, now, seen| {
+            let load = engine.view().load(chip);
+            if load.drain == Nanos::ZERO {
+                assert_eq!((load.reads, load.writes), (0, 0));
+                assert!(!engine.view().in_gc(chip));
+                return;
+            }
+            seen.queued += 1;
+            seen.collecting += u32::from(load.gc_remaining.is_some());
+            let end = now + load.drain;
+            engine.step(end - Nanos(1));
+            assert_eq!(engine.view().load(chip).drain, Nanos(1), "{more}");
+            engine.step(end);
+            let after = engine.view().load(chip);
+            assert_eq!((after.drain, after.reads, after.writes), (Nanos(0), 0, 0));
+            assert!(!engine.view().in_gc(chip), "{more}");
+        });
+        assert!(seen.queued > 500 && seen.collecting > 100, "{more}");
+    }
+}
+
+/// Equation 1 with the residual time of the operation in service is the drain time where every
+/// chip has its own channel; counted whole (ECR-2) it is at most one operation longer. Collections
+/// and summary pages that the equation expects of the future are left out.
+#[test]
+fn the_equation_of_a_queue_is_its_drain_time() {
+    let seen = watch(CHIPS, "", |engine, chip, _, seen| {
+        let (mut load, costs) = (engine.view().load(chip), engine.view().costs());
+        let l = Latencies {
+            read: costs.read + costs.transfer,
+            program: costs.program + costs.transfer,
+            erase: costs.erase,
+            summary: Nanos::ZERO,
+            pages_per_block: costs.pages_per_block,
+        };
+        load.gc_remaining.get_or_insert(Nanos::ZERO);
+        let whole = equation(&load, &l).total;
+        let in_service = match load.in_service_read {
+            true => l.read,
+            false => l.program,
+        };
+        let counted = match load.residual {
+            Nanos::ZERO => whole,
+            residual => whole - in_service + residual,
+        };
+        assert_eq!(counted, load.drain);
+        assert!(whole >= load.drain && whole <= load.drain + in_service);
+        seen.queued += u32::from(load.drain > Nanos::ZERO);
+        seen.collecting += u32::from(load.gc_remaining > Some(Nanos::ZERO));
+    });
+    assert!(seen.queued > 500 && seen.collecting > 100);
+}
+
+/// With several chips on a channel transfers wait for each other: the monitor counts only its own
+/// queue, so it never says too much.
+#[test]
+fn chips_that_share_a_channel_take_longer_than_the_monitor_says() {
+    let mut longer = 0;
+    let seen = watch(1, "", |engine, chip, now, seen| {
+        let drain = engine.view().load(chip).drain;
+        if drain > Nanos::ZERO {
+            seen.queued += 1;
+            engine.step(now + drain - Nanos(1));
+            assert!(engine.view().load(chip).drain > Nanos::ZERO);
+            engine.step(now + drain);
+            longer += u32::from(engine.view().load(chip).drain > Nanos::ZERO);
+        }
+    });
+    assert!(seen.queued > 500 && longer > 50, "{longer}");
+}
