@@ -5,7 +5,8 @@ mod common;
 
 use common::Bench;
 use std::process::{Command, Stdio};
-use wait4::Wait4;
+use std::time::Duration;
+use wait4::{ResourceUsage, Wait4};
 
 /// Requests of the trace; 32 B each in memory.
 const REQUESTS: u64 = 600_000;
@@ -14,6 +15,11 @@ const PER_FRAME: u64 = 256;
 
 /// Most memory that the command ever had, in bytes.
 fn peak(bench: &Bench, args: &str) -> u64 {
+    used(bench, args).maxrss
+}
+
+/// What the command used of the machine.
+fn used(bench: &Bench, args: &str) -> ResourceUsage {
     let child = Command::new(env!("CARGO_BIN_EXE_destage"))
         .args(args.split_whitespace())
         .current_dir(bench.dir.path())
@@ -22,7 +28,7 @@ fn peak(bench: &Bench, args: &str) -> u64 {
         .unwrap();
     let used = child.wait4().unwrap();
     assert!(used.status.success(), "{args}");
-    used.rusage.maxrss
+    used.rusage
 }
 
 /// A trace of few pages in a file, so that maps of pages count for nothing. A command of its own
@@ -69,5 +75,56 @@ fn a_trace_on_disk_takes_no_memory() {
     assert!(
         streamed + 16 * REQUESTS < memory,
         "{streamed} against {memory}"
+    );
+}
+
+/// 1 TiB of flash in 2^28 pages, as a device file and settings say it.
+const TERABYTE: &str = "--device default --set channels=16 --set chips_per_channel=4 \
+    --set dies_per_chip=4 --set planes_per_die=4 --set blocks_per_plane=2048 \
+    --set pages_per_block=128 --set page_bytes=4096 --set op=0.1";
+
+/// Start, one request and the report of a terabyte take less than 0.1 s of processor time, and
+/// flash that is not written no memory.
+#[test]
+fn a_terabyte_starts_at_once() {
+    let bench = Bench::new();
+    std::fs::write(
+        bench.dir.path().join("one.csv"),
+        "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n0,W,0,8,0,,0\n",
+    )
+    .unwrap();
+    let run = "run one.csv --scheme lru --cache 1MiB --jobs 1";
+    let alone = peak(&bench, run);
+    let time = |_| {
+        let used = used(&bench, &format!("{run} {TERABYTE}"));
+        assert!(
+            used.maxrss < alone + (64 << 20),
+            "{} and {alone}",
+            used.maxrss
+        );
+        used.utime + used.stime
+    };
+    // The least of some: others may disturb one of them.
+    let least = (0..5).map(time).min().unwrap();
+    eprintln!("{least:?}");
+    assert!(least < Duration::from_millis(100), "{least:?}");
+}
+
+/// 8 bytes for every page of flash that was written, and 64 MiB.
+#[test]
+fn flash_takes_memory_where_it_is_written() {
+    let bench = Bench::new();
+    peak(
+        &bench,
+        "trace synth --requests 300000 --part at=zipf(0.9),space=8GiB,writes=1,size=32KiB -o w.csv",
+    );
+    let run = "run w.csv --scheme lru --cache 1MiB --jobs 1";
+    let alone = peak(&bench, run);
+    let with = peak(&bench, &format!("{run} {TERABYTE}"));
+    let touched = 300_000 * 8;
+    eprintln!("{alone} B without the device, {with} B with it");
+    assert!(
+        with < alone + 8 * touched + (64 << 20),
+        "{alone} and {with}"
     );
 }
