@@ -3,7 +3,7 @@
 use super::Bench;
 use super::program::{median, output};
 use super::table::Table;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,11 @@ const DEVICE: &str = include_str!("common.toml");
 
 /// What turns the common device into one whose flash is full and small: garbage collection has
 /// most of the work.
-const COLLECTING: (&str, &str) = ("blocks_per_plane = 1024", "blocks_per_plane = 128");
+const COLLECTING: (&str, &str) = ("blocks_per_plane = 4096", "blocks_per_plane = 128");
 const FULL: &str = "precondition = { trace = false, fill = 0.95, overwrite = \"until_gc\" }\n";
+
+/// What makes the common device eight times as large.
+const TERABYTE: (&str, &str) = ("channels = 8", "channels = 64");
 
 /// Gap in nanoseconds, its name, goal in million requests per CPU-second.
 const LOADS: &[(u64, &str, &str)] = &[(1_000_000, "1 ms", "1.7"), (50_000, "50 us", "1.2")];
@@ -25,7 +28,7 @@ const SCHEMES: [&str; 3] = ["req-block", "awb(prober(lru))", "ecr(lru)"];
 pub fn common_workload(bench: &Bench) -> Result<Vec<Table>> {
     let requests = bench.sizes.device_requests;
     let title = format!(
-        "Device: common workload, {requests} requests, 32 GiB, cache of 32 MiB, whole process"
+        "Device: common workload, {requests} requests, 128 GiB, cache of 32 MiB, whole process"
     );
     let head = [
         "scheme",
@@ -70,7 +73,29 @@ pub fn common_workload(bench: &Bench) -> Result<Vec<Table>> {
         }
         std::fs::remove_file(&trace)?;
     }
-    Ok([Some(table), collecting].into_iter().flatten().collect())
+    let tables = [Some(table), collecting, Some(start(bench)?)];
+    Ok(tables.into_iter().flatten().collect())
+}
+
+/// Start, one request and the report on 1 TiB.
+fn start(bench: &Bench) -> Result<Table> {
+    let device = bench.temp.path().join("terabyte.toml");
+    let (from, to) = TERABYTE;
+    let text = DEVICE.replace(from, to);
+    ensure!(!text.contains(from), "the common device is another one");
+    std::fs::write(&device, text)?;
+    let trace = bench.temp.path().join("one.csv");
+    std::fs::write(&trace, "0,host,0,Write,0,4096,0\n")?;
+    let args = arguments("lru", &device, &trace);
+    let cost = median(bench.sizes.runs, || bench.program.whole_process(&args, 1))?;
+    let title = "Device: one request on 1 TiB".to_owned();
+    let mut table = Table::new(title, &["CPU s", "goal", "peak MiB"]);
+    table.row(vec![
+        format!("{:.3}", cost.cpu_s),
+        "below 0.1".to_owned(),
+        format!("{:.0}", cost.extra_mib().unwrap_or_default()),
+    ]);
+    Ok(table)
 }
 
 fn generate(bench: &Bench, gap: u64) -> Result<PathBuf> {
@@ -95,6 +120,10 @@ fn arguments<'a>(scheme: &'a str, device: &'a Path, trace: &'a Path) -> Vec<&'a 
 fn garbage(bench: &Bench, trace: &Path) -> Result<Table> {
     let device = bench.temp.path().join("collecting.toml");
     let text = DEVICE.replace(COLLECTING.0, COLLECTING.1) + FULL;
+    ensure!(
+        !text.contains(COLLECTING.0),
+        "the common device is another one"
+    );
     std::fs::write(&device, text)?;
     let args = arguments("lru", &device, trace);
     let count = operations(bench, &args)?;
