@@ -5,8 +5,7 @@
 
 use destage_conformance::drive::is_built;
 use destage_scheme::{Expr, ReadAlloc};
-use destage_sim::spec::TimeScale;
-use destage_sim::{Hooks, ReadFill, RunSpec, Warmup, execute};
+use destage_sim::{Hooks, RunSpec, execute};
 use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::{ByteSize, PageSize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,21 +31,12 @@ fn expression(policy: &str) -> &str {
 
 fn spec(expr: Expr, pages: u64, boxed: bool) -> RunSpec {
     let page = PageSize::KIB4;
+    let cache = ByteSize(pages * page.bytes());
     RunSpec {
-        expr,
-        cache: ByteSize(pages * page.bytes()),
         page,
         read_alloc: ReadAlloc::On,
-        read_fill: ReadFill::Page,
-        rmw: true,
-        warmup: Warmup::None,
-        device: None,
-        wrap: false,
-        time_scale: TimeScale::ONE,
-        seed: 1,
         boxed,
-        replay: destage_sim::Replay::Open,
-        settings: Vec::new(),
+        ..RunSpec::cache_only(expr, cache)
     }
 }
 
