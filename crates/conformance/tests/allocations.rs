@@ -49,7 +49,7 @@ impl Visit for Passes<'_> {
 /// leave, and their neighbourhoods are touched for the first time.
 fn passes(expr: &Expr) -> u64 {
     let random = expr.chain().any(|l| l.scheme().name == "procache");
-    if random { 6 } else { 2 }
+    if random { 24 } else { 2 }
 }
 
 /// The requests of the case in passes, each later than the one before.

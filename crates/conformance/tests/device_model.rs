@@ -38,7 +38,7 @@ const CHIPS: [&str; 9] = [
     "prober(ecr(lru,cqct=oracle),ssp=8k,rip=6)",
 ];
 
-const BACKGROUND: [&str; 11] = [
+const BACKGROUND: [&str; 18] = [
     "awb(prober(lru,ssp=4k,rip=4))",
     "awb(prober(lru,ssp=8k,rip=6),depth=1)",
     "awb(prober(lru,ssp=8k,rip=3),depth=5,cancel_on=write)",
@@ -49,14 +49,23 @@ const BACKGROUND: [&str; 11] = [
     "awb(lru,depth=4,after=keep_clean,cancel_on=write)",
     "awb(req-block(delta=2))",
     "awb(procache(prober(lru,ssp=4k,rip=4),p=0.7,c=16p))",
+    "awb(vbbms)",
+    "awb(refcount(prober(lru,ssp=4k,rip=4),threshold=1,decay_period=20))",
+    "eager(lru)",
+    "eager(cflru(x=2),w=3)",
+    "eager(clock,w=2)",
+    "eager(bplru(block-pages=3,padding=true))",
+    "eager(prober(lru,ssp=4k,rip=5),w=4)",
     "awb(prober(ecr(lru,residual=remaining),ssp=4k,rip=4))",
 ];
 
 /// Schemes that rename pages (4 KiB each).
-const MAPPED: [&str; 5] = [
+const MAPPED: [&str; 7] = [
     "cac(lru)",
     "cac(lru,unmap_pre=true)",
     "cac(req-block(delta=2))",
+    "cac(bplru(block-pages=3))",
+    "cac(eager(fifo))",
     "cac(awb(prober(lru,ssp=8k,rip=5)))",
     "cac(awb(prober(lru,ssp=4k,rip=3),depth=3,after=keep_clean),unmap_pre=true)",
 ];
@@ -248,6 +257,7 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         }
         let parsed = Expr::parse(expr).expect("a legal expression");
         let fixed = !parsed.default_read_alloc();
+        let least = if parsed.contains("vbbms") { 5 } else { 1 };
         let run = TimedRun {
             read_alloc: match (fixed, rng.below(3)) {
                 (false, 0) => Some(true),
@@ -259,7 +269,7 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
             boxed: rng.chance(25),
             observed: rng.chance(50),
             wrap,
-            ..TimedRun::new(expr, 1 + rng.below(40) as u32, device)
+            ..TimedRun::new(expr, least + rng.below(40) as u32, device)
         };
         if run.scheme().is_none() {
             continue;

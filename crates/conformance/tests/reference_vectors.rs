@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use destage_conformance::reference::{Counts, Flash, SlowCache, SlowConfig, SlowRequest};
+use destage_conformance::vectors::hashes;
 use destage_types::Op;
 use serde_json::Value;
 
@@ -129,7 +130,8 @@ fn run_table(name: &str, setup: &serde_json::Map<String, Value>, table: &Value) 
         .collect();
     let mut config = SlowConfig::new(capacity, spp as u32)
         .read_alloc(key("read_alloc").as_bool().unwrap())
-        .draws(&draws);
+        .draws(&draws)
+        .hashes(&hashes(&key("options")["hash"]).unwrap_or_default());
     let mut chips = None;
     if key("device").is_object() {
         let drain = Rc::new(RefCell::new(Drain::new(key("device"))));
@@ -227,6 +229,7 @@ fn cac() {
 #[test]
 fn procache() {
     check("procache procachegt procachev");
+    check("refcount multihash");
 }
 
 #[test]

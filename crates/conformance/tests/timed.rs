@@ -7,10 +7,11 @@ use destage_conformance::vectors::Vectors;
 use destage_types::Op;
 
 /// Examples with a device and the number of their rows.
-const EXAMPLES: [(&str, usize); 5] = [
+const EXAMPLES: [(&str, usize); 6] = [
     ("tim", 6),
     ("ecr", 12),
     ("ecreps", 12),
+    ("eager", 7),
     ("awb", 16),
     ("awbinflight", 15),
 ];

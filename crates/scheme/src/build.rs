@@ -25,6 +25,9 @@ pub struct Env {
     /// Uniform numbers to draw instead of the generator's, for the worked examples.
     #[cfg(feature = "conformance")]
     pub draws: Option<Vec<f64>>,
+    /// Factor and summand of hash functions to use instead of the real ones, likewise.
+    #[cfg(feature = "conformance")]
+    pub hashes: Option<Vec<[u64; 2]>>,
 }
 
 impl Env {
@@ -41,6 +44,8 @@ impl Env {
             background: false,
             #[cfg(feature = "conformance")]
             draws: None,
+            #[cfg(feature = "conformance")]
+            hashes: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::leaf::{
     Arc, Bplru, Cflru, CflruEps, Clock, EcrEps, Fifo, Lfu, Lirs, Lru, NoCache, ReqBlock, TwoQ,
     Vbbms,
 };
-use crate::wrap::{Awb, Cac, Ecr, Gcar, ProCache, Prober};
+use crate::wrap::{Awb, Cac, Eager, Ecr, Gcar, MultiHash, ProCache, Prober, RefCount};
 use crate::{Boxed, Env, Expr, Scheme};
 
 /// A scheme that can be built from its layer of an expression.
@@ -83,7 +83,10 @@ registry! {
     wrap {
         "cac" => Cac,
         "awb" => Awb,
+        "eager" => Eager,
         "procache" => ProCache,
+        "refcount" => RefCount,
+        "multihash" => MultiHash,
         "prober" => Prober,
         "gcar" => Gcar,
         "ecr" => Ecr,
@@ -109,6 +112,9 @@ registry! {
         "prober(lru)" => Prober<Lru>,
         "prober(lirs)" => Prober<Lirs>,
         "procache(lru)" => ProCache<Lru>,
+        "refcount(lru)" => RefCount<Lru>,
+        "multihash(lru)" => MultiHash<Lru>,
+        "eager(lru)" => Eager<Lru>,
         "awb(prober(lru))" => Awb<Prober<Lru>>,
         "cac(lru)" => Cac<Lru>,
         "cac(arc)" => Cac<Arc>,

@@ -49,6 +49,22 @@ impl<T: Copy> Sparse<T> {
         &mut self.values[chunk * CHUNK + (number as usize & (CHUNK - 1))]
     }
 
+    /// Numbers with values other than `blank`, ascending, and these values.
+    #[cfg(feature = "conformance")]
+    pub fn touched(&self) -> impl Iterator<Item = (u64, T)>
+    where
+        T: PartialEq,
+    {
+        let chunks = self.directory.iter().enumerate();
+        let chunks = chunks.filter(|&(_, &chunk)| chunk != 0);
+        let values = chunks.flat_map(|(at, &chunk)| {
+            let first = chunk as usize * CHUNK;
+            let values = self.values[first..first + CHUNK].iter().enumerate();
+            values.map(move |(i, &value)| (((at << CHUNK_SHIFT) + i) as u64, value))
+        });
+        values.filter(|&(_, value)| value != self.blank)
+    }
+
     #[cold]
     fn touch(&mut self, at: usize) -> usize {
         if at >= self.directory.len() {

@@ -28,6 +28,8 @@ pub struct Config {
     pub seed: u64,
     /// Numbers to draw in place of the generator's.
     pub draws: Option<Vec<f64>>,
+    /// Factor and summand of hash functions in place of the real ones.
+    pub hashes: Option<Vec<[u64; 2]>>,
     /// Static page allocation.
     pub layout: StaticLayout,
     /// FIFO queues of the chips.
@@ -49,6 +51,7 @@ impl Config {
             rmw: true,
             seed: 1,
             draws: None,
+            hashes: None,
             layout: StaticLayout::flat(1, 1),
             queues: None,
             device: None,
@@ -93,6 +96,7 @@ impl Config {
             seed: self.seed,
             background,
             draws: self.draws.clone(),
+            hashes: self.hashes.clone(),
             ..Env::cache_only(self.frames(expr))
         }
     }

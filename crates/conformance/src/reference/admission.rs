@@ -10,15 +10,46 @@ use super::store::Store;
 /// What to do with a write request or with one page of it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Verdict {
-    /// The data are in the cache: an ordinary write.
-    Update,
+    /// The data are in the cache: an ordinary write; a word about it.
+    Update(String),
     /// Into the cache as a whole, whatever is cached now; why.
     Admit(String),
     /// To flash; why.
     Bypass(String),
 }
 
-/// The admission layer.
+/// An admission layer.
+pub trait Admission {
+    /// Judges whole requests, or page by page?
+    fn whole_requests(&self) -> bool {
+        false
+    }
+
+    /// Does a read hit refresh recency?
+    fn read_touch(&self) -> bool {
+        true
+    }
+
+    /// Judges the pages in `accesses`, which belong to a request of `bytes`.
+    fn judge(&mut self, accesses: &[Access], bytes: u64, store: &Store) -> Verdict;
+
+    /// Time has passed before pages are judged; do counters decay?
+    fn before(&mut self, _store: &Store) -> bool {
+        false
+    }
+
+    /// Pages were judged and written; do counters decay?
+    fn after(&mut self) -> bool {
+        false
+    }
+
+    /// What stands behind the state of the cache.
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+/// The admission layer of ProCache.
 pub struct ProCache {
     probability: f64,
     limit: u64,
@@ -26,9 +57,8 @@ pub struct ProCache {
     vector: Option<Vec<f64>>,
     size_unit: u64,
     /// `all`, `any` or `page`.
-    pub rule: &'static str,
-    /// Does a read hit refresh recency?
-    pub read_touch: bool,
+    rule: &'static str,
+    read_touch: bool,
     only_when_full: bool,
     rng: SplitMix64,
     script: VecDeque<f64>,
@@ -57,31 +87,6 @@ impl ProCache {
         })
     }
 
-    /// Judges the pages in `accesses`, which belong to a request of `bytes`.
-    pub fn judge(&mut self, accesses: &[Access], bytes: u64, store: &Store) -> Verdict {
-        let cached = accesses.iter().filter(|a| store.has(a.lpn)).count();
-        let hit = match self.rule {
-            "any" => cached > 0,
-            _ => cached == accesses.len(),
-        };
-        if hit {
-            return Verdict::Update;
-        }
-        let Some(probability) = self.odds(bytes, store) else {
-            return Verdict::Bypass("cold(size)->NAND".to_owned());
-        };
-        if accesses.len() > store.capacity {
-            return Verdict::Bypass("cold(size)->NAND".to_owned());
-        }
-        let drawn = self.script.pop_front();
-        let r = drawn.unwrap_or_else(|| self.rng.real());
-        if r < probability {
-            Verdict::Admit(format!("hot(r={r:?})->cache"))
-        } else {
-            Verdict::Bypass(format!("cold(r={r:?})->NAND"))
-        }
-    }
-
     /// The probability that a request of this size enters; none if it is too large.
     fn odds(&self, bytes: u64, store: &Store) -> Option<f64> {
         let probability = match &self.vector {
@@ -96,5 +101,39 @@ impl ProCache {
         };
         let filling = self.only_when_full && !store.been_full;
         Some(if filling { 1.0 } else { probability })
+    }
+}
+
+impl Admission for ProCache {
+    fn whole_requests(&self) -> bool {
+        self.rule != "page"
+    }
+
+    fn read_touch(&self) -> bool {
+        self.read_touch
+    }
+
+    fn judge(&mut self, accesses: &[Access], bytes: u64, store: &Store) -> Verdict {
+        let cached = accesses.iter().filter(|a| store.has(a.lpn)).count();
+        let hit = match self.rule {
+            "any" => cached > 0,
+            _ => cached == accesses.len(),
+        };
+        if hit {
+            return Verdict::Update("update".to_owned());
+        }
+        let Some(probability) = self.odds(bytes, store) else {
+            return Verdict::Bypass("cold(size)->NAND".to_owned());
+        };
+        if accesses.len() > store.capacity {
+            return Verdict::Bypass("cold(size)->NAND".to_owned());
+        }
+        let drawn = self.script.pop_front();
+        let r = drawn.unwrap_or_else(|| self.rng.real());
+        if r < probability {
+            Verdict::Admit(format!("hot(r={r:?})->cache"))
+        } else {
+            Verdict::Bypass(format!("cold(r={r:?})->NAND"))
+        }
     }
 }

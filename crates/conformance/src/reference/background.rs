@@ -28,7 +28,7 @@ pub struct DeviceCounts {
     pub unmapped_reads: u64,
 }
 
-/// The layer `awb`.
+/// The layers `awb` and `eager`.
 pub struct WriteBack {
     depth: usize,
     /// LDR alone, or then the base too.
@@ -36,6 +36,8 @@ pub struct WriteBack {
     wait_for_partial: bool,
     keep_clean: bool,
     cancel_on_reads: bool,
+    /// `eager`: frames that must be in use, and how many victims are looked at.
+    eager: Option<(usize, usize)>,
     flights: Vec<Flight>,
 }
 
@@ -57,6 +59,25 @@ impl WriteBack {
             wait_for_partial: expr.word("partial", &["wait", "write"])? == "wait",
             keep_clean: expr.word("after", &["remove", "keep_clean"])? == "keep_clean",
             cancel_on_reads: expr.word("cancel-on", &["any", "write"])? == "any",
+            eager: None,
+            flights: Vec::new(),
+        })
+    }
+
+    /// `eager` (spec 70) in a cache of `capacity` pages.
+    ///
+    /// # Errors
+    /// An unknown parameter or a bad value.
+    pub fn eager(expr: &Expr, capacity: usize) -> Result<WriteBack, String> {
+        expr.keys(&["w"])?;
+        let window = expr.number("w", (capacity / 8).max(1) as u64, 1)? as usize;
+        Ok(WriteBack {
+            depth: 2,
+            ldr_only: false,
+            wait_for_partial: false,
+            keep_clean: true,
+            cancel_on_reads: true,
+            eager: Some((capacity.saturating_sub(1), window)),
             flights: Vec::new(),
         })
     }
@@ -191,7 +212,16 @@ impl SlowCache {
             return Vec::new();
         };
         let free = |x: u64| store.dirty(x) && back.of_page(x).is_none();
-        let streams = scheme.streams();
+        if back
+            .eager
+            .is_some_and(|(least, _)| store.frames.len() < least)
+        {
+            return Vec::new();
+        }
+        let streams = match back.eager {
+            Some(_) => Vec::new(),
+            None => scheme.streams(),
+        };
         let ready = |(x, _, outdated): &&(u64, u64, bool)| {
             let eligible = *outdated || store.whole(*x) || !back.wait_for_partial;
             eligible && free(*x) && here.contains(x)
@@ -202,7 +232,14 @@ impl SlowCache {
         if back.ldr_only {
             return Vec::new();
         }
-        let order = scheme.write_back_order(store);
+        let order = match back.eager {
+            Some((_, window)) => scheme
+                .next_victims(store)
+                .into_iter()
+                .take(window)
+                .collect(),
+            None => scheme.write_back_order(store),
+        };
         if let Some(&first) = order.iter().find(|x| free(**x) && here.contains(x)) {
             return vec![first];
         }

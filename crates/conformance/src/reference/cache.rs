@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use destage_types::Op;
 
-use super::admission::ProCache;
+use super::admission::{Admission, ProCache};
 use super::background::{DeviceCounts, WriteBack};
+use super::counters::{MultiHash, RefCount};
 use super::counts::Counts;
 use super::cqct::Cost;
 use super::expr::Expr;
@@ -34,6 +35,7 @@ pub struct SlowConfig {
     rmw: bool,
     seed: u64,
     draws: Vec<f64>,
+    hashes: Vec<[u64; 2]>,
     flash: Box<dyn Flash>,
 }
 
@@ -48,6 +50,7 @@ impl SlowConfig {
             rmw: true,
             seed: 1,
             draws: Vec::new(),
+            hashes: Vec::new(),
             flash: Box::new(Still::default()),
         }
     }
@@ -79,6 +82,12 @@ impl SlowConfig {
     /// Numbers to draw before the generator is asked.
     pub fn draws(mut self, draws: &[f64]) -> SlowConfig {
         self.draws = draws.to_vec();
+        self
+    }
+
+    /// Factors and summands of hash functions in place of the real ones.
+    pub fn hashes(mut self, hashes: &[[u64; 2]]) -> SlowConfig {
+        self.hashes = hashes.to_vec();
         self
     }
 
@@ -132,7 +141,7 @@ pub struct SlowCache {
     pub(super) background: Option<WriteBack>,
     pub(super) scheme: Option<Box<dyn SlowScheme>>,
     pub(super) art: Option<Art>,
-    pub(super) admission: Option<ProCache>,
+    pub(super) admission: Option<Box<dyn Admission>>,
     pub(super) read_alloc: bool,
     pub(super) fill: ReadFill,
     pub(super) rmw: bool,
@@ -173,7 +182,8 @@ impl SlowCache {
     pub fn new(expression: &str, mut config: SlowConfig) -> Result<SlowCache, String> {
         let whole = Expr::parse(expression)?;
         let page = u64::from(config.spp) * 512;
-        let (mut art, mut admission, mut background) = (None, None, None);
+        let (mut art, mut background) = (None, None);
+        let mut admission: Option<Box<dyn Admission>> = None;
         let mut expr = &whole;
         loop {
             match expr.name.as_str() {
@@ -181,14 +191,16 @@ impl SlowCache {
                 "cac" => art = Some(Art::new(expr)?),
                 "procache" => {
                     let (seed, draws) = (config.seed, &config.draws);
-                    admission = Some(ProCache::new(expr, page, seed, draws)?);
+                    admission = Some(Box::new(ProCache::new(expr, page, seed, draws)?));
                 }
+                "refcount" => admission = Some(Box::new(RefCount::new(expr)?)),
+                "multihash" => admission = Some(Box::new(MultiHash::new(expr, &config.hashes)?)),
                 // Without a device nothing is written back in the background.
                 "awb" if config.flash.device().is_some() => {
                     background = Some(WriteBack::new(expr)?);
                 }
                 "eager" if config.flash.device().is_some() => {
-                    return Err("no model of `eager` on a device".to_owned());
+                    background = Some(WriteBack::eager(expr, config.capacity)?);
                 }
                 "awb" | "eager" => {}
                 _ => break,
@@ -291,7 +303,7 @@ impl SlowCache {
 
     /// Fills in the strings of the row.
     fn describe(&mut self, op: Op) {
-        let whole_request = self.admission.as_ref().is_some_and(|a| a.rule != "page");
+        let whole_request = self.admission.as_ref().is_some_and(|a| a.whole_requests());
         let letter = |hit: bool| if hit { "H" } else { "M" };
         let letters: String = match op {
             Op::Trim | Op::Flush => "-".to_owned(),
@@ -310,6 +322,9 @@ impl SlowCache {
             Some(scheme) => scheme.state(&self.store),
             None => "(none)".to_owned(),
         };
+        if let Some(admission) = &self.admission {
+            self.row.state += &admission.state();
+        }
         if let Some(art) = &self.art {
             self.row.state += &format!(" ; {}", art.state());
         }

@@ -16,7 +16,16 @@ pub struct Expr {
     pub params: BTreeMap<String, String>,
 }
 
-const WRAPPERS: [&str; 6] = ["cac", "awb", "eager", "procache", "prober", "gcar"];
+const WRAPPERS: [&str; 8] = [
+    "cac",
+    "awb",
+    "eager",
+    "procache",
+    "refcount",
+    "multihash",
+    "prober",
+    "gcar",
+];
 
 impl Expr {
     /// Reads an expression.

@@ -17,6 +17,7 @@ pub mod background;
 pub mod belady;
 pub mod cache;
 pub mod chips;
+pub mod counters;
 pub mod counts;
 pub mod cqct;
 pub mod device;

@@ -238,6 +238,16 @@ impl SlowScheme for Prober {
         self.base.write_back_order(store)
     }
 
+    fn next_victims(&self, store: &Store) -> Vec<u64> {
+        let mut ldr = self.ldr.clone();
+        if !self.evict_head {
+            ldr.reverse();
+        }
+        let spared = |x: &u64| self.skip_partial && !store.whole(*x);
+        let (last, first): (Vec<u64>, Vec<u64>) = ldr.into_iter().partition(spared);
+        [first, self.base.next_victims(store), last].concat()
+    }
+
     fn rename(&mut self, from: u64, to: u64, store: &Store) -> bool {
         if let Some(asn) = self.written.get(&from).copied() {
             self.written.insert(to, asn);

@@ -98,6 +98,11 @@ pub trait SlowScheme {
         self.candidates(None, store)
     }
 
+    /// Pages in the order in which they would leave, those of a classifier's own first.
+    fn next_victims(&self, store: &Store) -> Vec<u64> {
+        self.candidates(None, store)
+    }
+
     /// The group that leaves next if nothing else happens, of a scheme that evicts groups.
     fn next_group(&self, _store: &Store) -> Option<Vec<u64>> {
         None

@@ -26,7 +26,7 @@ impl SlowCache {
             }
             if !hit {
                 self.read_miss(access, frame);
-            } else if self.admission.as_ref().is_none_or(|a| a.read_touch) {
+            } else if self.admission.as_ref().is_none_or(|a| a.read_touch()) {
                 let (scheme, store) = self.scheme();
                 scheme.touch(access.lpn, false, store);
             }
@@ -93,14 +93,20 @@ impl SlowCache {
                 let words = self.scheme().0.words();
                 words.iter().for_each(|w| self.say(w));
                 // With `hit_rule=page` every page is a request of its own.
-                let unit = match admission.rule {
-                    "page" => 1,
-                    _ => accesses.len(),
+                let unit = match admission.whole_requests() {
+                    false => 1,
+                    true => accesses.len(),
                 };
                 let mut hits = 0;
                 for pages in accesses.chunks(unit) {
+                    if admission.before(&self.store) {
+                        self.log.push("decay".to_owned());
+                    }
                     let verdict = admission.judge(pages, bytes, &self.store);
                     hits += self.obey(verdict, pages);
+                    if admission.after() {
+                        self.log.push("decay".to_owned());
+                    }
                 }
                 self.admission = Some(admission);
                 hits
@@ -126,8 +132,10 @@ impl SlowCache {
     /// Carries out the verdict of the admission layer; how many sectors were cached.
     fn obey(&mut self, verdict: Verdict, pages: &[Access]) -> u64 {
         match verdict {
-            Verdict::Update => {
-                self.say("update");
+            Verdict::Update(word) => {
+                if !word.is_empty() {
+                    self.say(&word);
+                }
                 pages.iter().map(|&a| self.write_page(a)).sum()
             }
             Verdict::Bypass(word) => {

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::reference::{Counts, SlowCache, SlowConfig, SlowDevice, SlowProgram, SlowRequest};
 use destage_device::config::DeviceConfig;
+use destage_scheme::info::Role;
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
 use destage_sim::device::{address_space, prepare};
@@ -68,6 +69,10 @@ impl Observer for Blind {
     fn event(&mut self, _event: Event<'_>) {}
 }
 
+fn has_background(expr: &Expr) -> bool {
+    expr.chain().any(|l| l.scheme().role == Role::Background)
+}
+
 struct Real<'a> {
     run: &'a TimedRun,
     expr: &'a Expr,
@@ -119,7 +124,7 @@ impl TimedRun {
             layout: self.device.layout(),
             pages_per_block: self.device.geometry.pages_per_block,
             read_alloc,
-            background: expr.contains("awb"),
+            background: has_background(&expr),
             ..Env::cache_only(self.frames())
         };
         let real = Real {
@@ -219,7 +224,7 @@ impl Visit for Real<'_> {
 
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Outcome {
         let run = self.run;
-        let background = self.expr.contains("awb");
+        let background = has_background(self.expr);
         let trace = trace_of(self.requests);
         let engine = prepare(&run.device, &trace, run.wrap, background, 1);
         let mut engine = engine.unwrap_or_else(|e| panic!("{e}"));

@@ -150,6 +150,7 @@ impl Table {
             page: PageSize::new(spp * 512).expect("a page size"),
             read_alloc: self.setup("read_alloc").as_bool(),
             draws,
+            hashes: hashes(&self.setup("options")["hash"]),
             layout,
             queues,
             ..Config::new(capacity, spp as u32)
@@ -245,6 +246,20 @@ impl Table {
             assert_eq!(got, wanted, "{at}: column `{column}`");
         }
     }
+}
+
+/// Hash functions such as `x mod 11` and `(7x+3) mod 11`: factors and summands.
+pub fn hashes(list: &Value) -> Option<Vec<[u64; 2]>> {
+    let hash = |text: &Value| {
+        let text = text.as_str().expect("a hash function is a text");
+        let (sum, _) = text.split_once(" mod ").expect("modulo the table");
+        let sum = sum.trim_matches(['(', ')']);
+        let (product, summand) = sum.split_once('+').unwrap_or((sum, "0"));
+        let factor = product.strip_suffix('x').expect("a multiple of x");
+        let factor = if factor.is_empty() { "1" } else { factor };
+        [factor, summand].map(|n| n.parse().expect("a number"))
+    };
+    Some(list.as_array()?.iter().map(hash).collect())
 }
 
 fn request(req: &Value, spp: u64) -> SlowRequest {

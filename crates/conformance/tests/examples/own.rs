@@ -114,6 +114,32 @@ const EXAMPLES: &[Example] = &[
         ],
     ),
     example(
+        "refcount(fifo,threshold=1,decay_period=3)",
+        2,
+        &[
+            ("W1", "M count->NAND", "-", "[] C{1:1}"),
+            ("W1", "M hot->cache", "-", "[1*] C{1:1}"),
+            ("W1-2", "HM count->NAND", "decay", "[1*] C{2:1}"),
+            ("W1", "M count->NAND", "inval{1}", "[] C{1:1 2:1}"),
+        ],
+    ),
+    example(
+        "multihash(lru,m=1,k=2,d=2,h=1,decay-period=4)",
+        1,
+        &[
+            ("W1", "M count->NAND", "-", "[] T[1]"),
+            ("W2", "M count->NAND", "-", "[] T[2]"),
+            ("W1", "M hot->cache", "-", "[1*] T[3]"),
+            ("W3", "M hot->cache", "flush{1} decay", "[3*] T[1]"),
+            ("W3", "M count->NAND", "inval{3}", "[] T[2]"),
+        ],
+    ),
+    example(
+        "eager(lru,w=1)",
+        1,
+        &[("W1", "M", "-", "[1*]"), ("W2", "M", "flush{1}", "[2*]")],
+    ),
+    example(
         "fifo",
         2,
         &[

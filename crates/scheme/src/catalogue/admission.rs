@@ -1,7 +1,7 @@
 //! Declarations of the admission layers: which writes enter the cache.
 
 use crate::expr::Expr;
-use crate::info::{DefaultValue, Kind, ParamInfo, Range, Role, SchemeInfo, Source};
+use crate::info::{DefaultValue, Kind, ParamInfo, Proof, Range, Role, SchemeInfo, Source};
 
 const ADMISSION: SchemeInfo = SchemeInfo {
     role: Role::Admission,
@@ -64,6 +64,7 @@ pub const PROCACHE: SchemeInfo = SchemeInfo {
     ],
     vectors: &["procache", "procachegt", "procachev"],
     available: true,
+    proof: Proof::FULL,
     ..ADMISSION
 };
 
@@ -102,6 +103,8 @@ pub const REFCOUNT: SchemeInfo = SchemeInfo {
         ),
     ],
     vectors: &["refcount"],
+    available: true,
+    proof: Proof::FULL,
     ..ADMISSION
 };
 
@@ -146,6 +149,8 @@ pub const MULTIHASH: SchemeInfo = SchemeInfo {
     ],
     cross_check: Some(hot_is_reachable),
     vectors: &["multihash"],
+    available: true,
+    proof: Proof::FULL,
     ..ADMISSION
 };
 

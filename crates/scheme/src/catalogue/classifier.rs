@@ -1,6 +1,6 @@
 //! Declaration of the classifier.
 
-use crate::info::{ParamInfo, Role, SchemeInfo, Source};
+use crate::info::{ParamInfo, Proof, Role, SchemeInfo, Source};
 
 /// `prober`: large sequential write streams leave first.
 pub const PROBER: SchemeInfo = SchemeInfo {
@@ -67,5 +67,6 @@ pub const PROBER: SchemeInfo = SchemeInfo {
     write_buffer: true,
     vectors: &["lwrs", "proberlru", "proberlirs", "proberarc"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };

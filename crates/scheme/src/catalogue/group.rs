@@ -1,6 +1,6 @@
 //! Declarations of leaves that evict groups of pages: write buffers all of them.
 
-use crate::info::{DefaultValue, MinCapacity, ParamInfo, Role, SchemeInfo, Source};
+use crate::info::{DefaultValue, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source};
 
 pub(super) const BLOCK_PAGES: ParamInfo = ParamInfo::count("block-pages", 1, 0)
     .default(DefaultValue::Computed(
@@ -82,6 +82,7 @@ pub const REQ_BLOCK: SchemeInfo = SchemeInfo {
     ties: "equal frequency: IRL, then DRL, then SRL",
     vectors: &["reqblock1", "reqblock2", "reqblock3", "reqblock4"],
     available: true,
+    proof: Proof::FULL,
     ..GROUP
 };
 
@@ -120,6 +121,7 @@ pub const BPLRU: SchemeInfo = SchemeInfo {
     min_capacity: MinCapacity::OneBlock,
     vectors: &["bplru", "bplrupad"],
     available: true,
+    proof: Proof::FULL,
     ..GROUP
 };
 
@@ -154,6 +156,7 @@ pub const VBBMS: SchemeInfo = SchemeInfo {
     min_capacity: MinCapacity::Frames(5),
     vectors: &["vbbms"],
     available: true,
+    proof: Proof::FULL,
     ..GROUP
 };
 

@@ -1,6 +1,6 @@
 //! Declarations of the mapping layer and of the background layers.
 
-use crate::info::{DefaultValue, ParamInfo, Role, SchemeInfo, Source};
+use crate::info::{DefaultValue, ParamInfo, Proof, Role, SchemeInfo, Source};
 
 /// `cac`: address remapping for log-structured file systems.
 pub const CAC: SchemeInfo = SchemeInfo {
@@ -42,6 +42,7 @@ pub const CAC: SchemeInfo = SchemeInfo {
         "cacmulti",
     ],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -94,6 +95,7 @@ pub const AWB: SchemeInfo = SchemeInfo {
     ties: "least recent write (arrival serial number), then smallest LPN; channels ascending",
     vectors: &["awb", "awbinflight"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -115,5 +117,7 @@ pub const EAGER: SchemeInfo = SchemeInfo {
     )],
     ties: "nearest the LRU end; channels ascending",
     vectors: &["eager"],
+    available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };

@@ -1,6 +1,6 @@
 //! Declarations of the measured page leaves, of the offline policy and of the cacheless device.
 
-use crate::info::{MinCapacity, ParamInfo, Role, SchemeInfo, Source};
+use crate::info::{MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source};
 
 const CLASSIC: Source = Source {
     paper: "classic policy",
@@ -24,6 +24,7 @@ pub const NONE: SchemeInfo = SchemeInfo {
     min_capacity: MinCapacity::Frames(0),
     vectors: &["none"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -36,6 +37,7 @@ pub const FIFO: SchemeInfo = SchemeInfo {
     candidates: Some("tail to head"),
     vectors: &["fifo"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -48,6 +50,7 @@ pub const LRU: SchemeInfo = SchemeInfo {
     candidates: Some("tail to head"),
     vectors: &["lru"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -60,6 +63,7 @@ pub const LFU: SchemeInfo = SchemeInfo {
     candidates: Some("by count, then least recent touch"),
     vectors: &["lfu"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -72,6 +76,7 @@ pub const CLOCK: SchemeInfo = SchemeInfo {
     candidates: Some("ring from the hand: pages with bit 0, then pages with bit 1"),
     vectors: &["clock"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -97,6 +102,7 @@ pub const CFLRU: SchemeInfo = SchemeInfo {
     clean_aware: true,
     vectors: &["cflru"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -116,6 +122,7 @@ pub const ARC: SchemeInfo = SchemeInfo {
     ),
     vectors: &["arc"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -155,6 +162,7 @@ pub const LIRS: SchemeInfo = SchemeInfo {
     min_capacity: MinCapacity::AboveHir,
     vectors: &["lirs", "lirs2q"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -185,5 +193,6 @@ pub const BELADY: SchemeInfo = SchemeInfo {
     write_buffer: true,
     vectors: &["belady1", "belady2"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };

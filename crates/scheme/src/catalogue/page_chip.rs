@@ -1,7 +1,7 @@
 //! Declarations of page leaves that watch chips.
 
 use super::victim::{CQCT, ECR_PAPER, L_SP, NODE_BYTES, PAGE_LATENCY, RESIDUAL, TIE, XFER};
-use crate::info::{ParamInfo, Range, SchemeInfo, Source};
+use crate::info::{ParamInfo, Proof, Range, SchemeInfo, Source};
 
 /// `ecr-eps`: one list per chip, clean and dirty together.
 pub const ECR_EPS: SchemeInfo = SchemeInfo {
@@ -18,6 +18,7 @@ pub const ECR_EPS: SchemeInfo = SchemeInfo {
     chip_aware: true,
     vectors: &["ecreps"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -34,6 +35,7 @@ pub const CFLRU_EPS: SchemeInfo = SchemeInfo {
     ties: "none: recency is a total order",
     vectors: &["ecreps"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

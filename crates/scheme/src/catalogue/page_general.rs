@@ -1,6 +1,6 @@
 //! Declarations of general page policies of the extended set.
 
-use crate::info::{MinCapacity, ParamInfo, Range, SchemeInfo, Source};
+use crate::info::{MinCapacity, ParamInfo, Proof, Range, SchemeInfo, Source};
 
 const fn paper(paper: &'static str, year: u16) -> Source {
     Source {
@@ -41,6 +41,7 @@ pub const TWO_Q: SchemeInfo = SchemeInfo {
     ties: "none: every list is a total order",
     vectors: &["twoq"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

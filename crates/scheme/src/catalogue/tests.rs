@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::describe::{explain, markdown_row, record};
 use super::*;
-use crate::info::{DefaultValue, Kind, ParamInfo, Role};
+use crate::info::{DefaultValue, Kind, ParamInfo, Proof, Role};
 
 fn names(wanted: impl Fn(&SchemeInfo) -> bool) -> Vec<&'static str> {
     let all = SCHEMES.iter().filter(|info| wanted(info));
@@ -53,9 +53,10 @@ fn peculiarities_are_those_of_the_rules() {
     let ordered = "lru fifo lfu cflru arc lirs clock";
     let leaf = |info: &SchemeInfo| info.role == Role::PageLeaf && info.candidates.is_some();
     assert_eq!(names(leaf), sorted(ordered));
-    let built = "none fifo lru lfu clock cflru arc lirs 2q req-block bplru vbbms prober procache cac ecr ecr-eps \
+    let built = "none fifo lru lfu clock cflru arc lirs 2q req-block bplru vbbms prober procache refcount multihash eager cac ecr ecr-eps \
                  cflru-eps gcar awb belady";
     assert_eq!(names(|info| info.available), sorted(built));
+    assert_eq!(names(|info| info.proof != Proof::NONE), sorted(built));
     assert_eq!(names(|info| info.own_background), ["co-active"]);
     assert_eq!(names(|info| !info.renames), Vec::<&str>::new());
 }

@@ -1,6 +1,6 @@
 //! Declarations of the victim filters, and the parameters every reader of chip queues shares.
 
-use crate::info::{DefaultValue, MinCapacity, ParamInfo, Role, SchemeInfo, Source};
+use crate::info::{DefaultValue, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source};
 
 pub(super) const ECR_PAPER: &str = "Chen, Pan, Li, Xu, ECR: Eviction-cost-aware cache management \
                                     policy for page-level flash-based SSDs, CCPE";
@@ -66,6 +66,7 @@ pub const GCAR: SchemeInfo = SchemeInfo {
     candidates: Some("the inner scheme's, as if no chip were collecting"),
     vectors: &["gcarlru", "gcarcflru"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 
@@ -100,5 +101,6 @@ pub const ECR: SchemeInfo = SchemeInfo {
     min_capacity: MinCapacity::FramePerChip,
     vectors: &["ecr", "ecreq"],
     available: true,
+    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };

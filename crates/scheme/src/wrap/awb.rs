@@ -145,25 +145,25 @@ impl<S: Scheme> Awb<S> {
                 .flush_candidates(channel, v, &mut growing)
                 .is_some()
     }
+}
 
-    /// Leaves the next group in `out` if it is this channel's turn; empties `out` otherwise.
-    fn take_group(
-        &self,
-        channel: ChannelId,
-        busy: &dyn Fn(Slot) -> bool,
-        v: &View,
-        out: &mut Unit,
-    ) -> bool {
-        self.inner.next_group(v, out);
-        let here = channel_of(out, v) == Some(channel);
-        let free = !out.slots.iter().any(|&s| busy(s));
-        out.slots.retain(|&s| v.frames.is_dirty(s));
-        let take = here && free && !out.slots.is_empty();
-        if !take {
-            out.clear();
-        }
-        take
+/// Leaves the next group of `inner` in `out` if it is this channel's turn; empties `out` otherwise.
+pub(super) fn take_group(
+    inner: &impl Scheme,
+    channel: ChannelId,
+    busy: &dyn Fn(Slot) -> bool,
+    v: &View,
+    out: &mut Unit,
+) -> bool {
+    inner.next_group(v, out);
+    let here = channel_of(out, v) == Some(channel);
+    let free = !out.slots.iter().any(|&s| busy(s));
+    out.slots.retain(|&s| v.frames.is_dirty(s));
+    let take = here && free && !out.slots.is_empty();
+    if !take {
+        out.clear();
     }
+    take
 }
 
 /// Channel of a group; `None` if it is empty.
@@ -212,7 +212,7 @@ impl<S: Scheme> Scheme for Awb<S> {
         match slot {
             Some(slot) => out.one(slot),
             None if self.options.scope == Scope::Ldr => return None,
-            None if self.take_group(channel, busy, v, out) => {}
+            None if take_group(&self.inner, channel, busy, v, out) => {}
             None => return None,
         }
         Some(self.options.after)

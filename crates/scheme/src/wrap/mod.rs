@@ -2,27 +2,35 @@
 
 mod awb;
 mod cac;
+mod eager;
 mod ecr;
+mod filter;
 mod gcar;
 mod ldr;
 mod lwrs;
+mod multihash;
 mod prober;
 mod procache;
 mod recency;
+mod refcount;
 mod sets;
 
 pub use awb::{Awb, AwbOptions, CancelOn, Partial};
 pub use cac::{Cac, CacParams};
+pub use eager::Eager;
 #[cfg(feature = "conformance")]
 pub(crate) use ecr::print_chips;
 pub use ecr::{Ecr, EcrOptions, InnerCapacity, Tie};
+pub use filter::{Filter, Identifier};
 pub use gcar::{Gcar, GcarOptions, Protect};
 pub use lwrs::{Grown, Lwrs, Set};
+pub use multihash::{HashCounters, MultiHash, MultiHashParams};
 pub use prober::{
     AsnCounts, CacUpdates, LdrEvict, LdrMode, LdrReadHit, Prober, ProberOptions, RipCmp,
 };
 pub use procache::{HitRule, ProCache, ProCacheParams};
 pub(crate) use recency::Recency;
+pub use refcount::{DecayPeriod, RefCount, RefCountParams, RefCounters};
 
 use crate::Expr;
 

@@ -1,0 +1,85 @@
+//! The real core against the slow models on the beginning of real traces, step by step: the exact
+//! result on a real trace of schemes that no other tool has. `DESTAGE_TRACES` names the folder.
+
+use destage_conformance::drive::{Config, is_built};
+use destage_conformance::reference::SlowRequest;
+use destage_conformance::suites::{Case, least_capacity};
+use destage_scheme::Expr;
+use destage_scheme::catalogue::SCHEMES;
+use destage_trace::{LoadOptions, Source, load};
+use destage_types::StaticLayout;
+use std::path::{Path, PathBuf};
+
+/// Mostly writes, a mix, and mostly reads.
+const TRACES: [&str; 3] = [
+    "msr-cut-w80-10k.replay.zst",
+    "msr-prxy_0-first20k.csv.zst",
+    "tpcc-small.mqsim.zst",
+];
+
+/// Requests of a trace that are run.
+const LENGTH: usize = 1500;
+
+fn read(folder: &Path, name: &str) -> Vec<SlowRequest> {
+    let source = Source::Path(folder.join(name));
+    let trace = load(source, &LoadOptions::default()).expect("a readable trace");
+    let requests = trace.requests.iter().take(LENGTH).map(|r| SlowRequest {
+        arrival: r.head.arrival.0,
+        extents: r.extents().map(|e| (e.start_sector, e.sectors)).collect(),
+        ..SlowRequest::new(r.head.op, r.head.start_sector, r.head.sectors)
+    });
+    requests.collect()
+}
+
+/// Every scheme by its name, blocks small enough for small caches.
+fn expressions() -> Vec<Expr> {
+    let exprs = SCHEMES.iter().map(|info| {
+        let blocks = info.param("block-pages").is_some();
+        let text = match blocks {
+            true => format!("{}(block-pages=8)", info.name),
+            false => info.name.to_owned(),
+        };
+        Expr::parse(&text).expect("a legal expression")
+    });
+    exprs.filter(is_built).collect()
+}
+
+#[test]
+fn schemes_and_models_agree_on_real_traces() {
+    let exprs = expressions();
+    for info in SCHEMES {
+        let run = exprs.iter().any(|e| e.scheme() == info);
+        assert_eq!(info.proof.golden, run, "{}: its claim", info.name);
+    }
+    let Some(folder) = std::env::var_os("DESTAGE_TRACES").map(PathBuf::from) else {
+        println!("SKIPPED: DESTAGE_TRACES does not name the folder of real traces");
+        return;
+    };
+    for name in TRACES {
+        let requests = read(&folder, name);
+        assert_eq!(requests.len(), LENGTH, "{name}");
+        for expr in &exprs {
+            let mut config = Config {
+                layout: StaticLayout::flat(2, 4),
+                ..Config::new(4096, 8)
+            };
+            config.capacity = least_capacity(expr, &config).max(100);
+            let case = Case {
+                expr: expr.clone(),
+                config,
+                chips_seed: 5,
+                requests: requests.clone(),
+            };
+            if let Err(difference) = case.compare() {
+                panic!("{name}, {expr}: {difference}");
+            }
+            let counts = case.run().0.counts();
+            println!(
+                "{name} {expr}: {} hits, {} evictions",
+                counts.page_hits, counts.evictions
+            );
+            let cached = expr.scheme().name != "none";
+            assert!(counts.page_accesses > 0 && (!cached || counts.page_hits > 0));
+        }
+    }
+}
