@@ -45,11 +45,12 @@ impl Visit for Passes<'_> {
     }
 }
 
-/// Two; but with random admission the same requests are no identical pass: other pages enter and
-/// leave, and their neighbourhoods are touched for the first time.
+/// Two; but an admission layer draws other numbers, or remembers what was written before, so that
+/// the same requests are no identical pass: other pages enter and leave, and their neighbourhoods
+/// are touched for the first time.
 fn passes(expr: &Expr) -> u64 {
-    let random = expr.chain().any(|l| l.scheme().name == "procache");
-    if random { 24 } else { 2 }
+    let admission = expr.chain().any(|l| l.scheme().role == Role::Admission);
+    if admission { 24 } else { 2 }
 }
 
 /// The requests of the case in passes, each later than the one before.

@@ -360,7 +360,10 @@ fn reads_alone_never_enter_a_write_buffer() {
 #[test]
 fn moving_all_addresses_changes_nothing() {
     let far = 3 * (1 << 14) * 4;
-    for (i, expr) in compositions().iter().enumerate() {
+    // Counters that are found by hashing an address are others at another address.
+    let mut exprs = compositions();
+    exprs.retain(|expr| !expr.contains("multihash"));
+    for (i, expr) in exprs.iter().enumerate() {
         let here = Case::random(expr, 7_000 + i as u64, 200);
         here.must(|here| {
             let mut there = here.clone();

@@ -23,7 +23,10 @@ impl Gcar {
         Ok(Gcar {
             inner,
             only_dirty: expr.word("protect", &["all", "dirty"])? == "dirty",
-            depth: expr.number("depth", u64::MAX, 1)? as usize,
+            depth: match expr.word("depth", &["inf", "inf"]) {
+                Ok(_) => usize::MAX,
+                Err(_) => expr.number("depth", u64::MAX, 1)? as usize,
+            },
         })
     }
 }

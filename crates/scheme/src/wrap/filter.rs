@@ -39,7 +39,7 @@ pub trait Identifier: Sized + Send + 'static {
 #[derive(Clone, Debug)]
 pub struct Filter<I, S> {
     inner: S,
-    identifier: I,
+    pub(super) identifier: I,
     /// Pages admitted, pages sent to flash, times that history faded.
     counts: [u64; 3],
     notes: Notes,

@@ -261,7 +261,7 @@ mod tests {
         assert!(!write(&mut counters, 0, 4) && !write(&mut counters, 0, 4));
         assert!(write(&mut counters, 1, 2));
         assert!(!write(&mut counters, 3, 2), "sector 4 is new");
-        let value = |n| counters.now(counters.counters.get(24 + n));
+        let value = |n: u64| counters.now(counters.counters.get(24 + n));
         assert_eq!([value(3), value(4), value(5)], [2, 1, 0]);
     }
 
