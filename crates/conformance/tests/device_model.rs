@@ -54,7 +54,7 @@ const BACKGROUND: [&str; 18] = [
     "eager(lru)",
     "eager(cflru(x=2),w=3)",
     "eager(clock,w=2)",
-    "eager(bplru(block-pages=3,padding=true))",
+    "eager(bplru(block-pages=3,placement=stripe))",
     "eager(prober(lru,ssp=4k,rip=5),w=4)",
     "awb(prober(ecr(lru,residual=remaining),ssp=4k,rip=4))",
 ];

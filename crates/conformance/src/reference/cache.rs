@@ -225,6 +225,7 @@ impl SlowCache {
                 spp: config.spp,
                 now: 0,
                 request: 0,
+                data: (0, 0),
                 page_seq: 0,
                 been_full: false,
                 writing: false,
@@ -279,6 +280,9 @@ impl SlowCache {
         self.pass_time(self.store.now.max(request.arrival));
         self.store.flash.begin(self.store.request, request.op);
         self.store.request += 1;
+        if matches!(request.op, Op::Read | Op::Write) {
+            self.store.data = (self.store.now, self.store.request);
+        }
         self.store.writing = request.op == Op::Write;
         let accesses = request.accesses(self.store.spp);
         match request.op {

@@ -80,8 +80,8 @@ impl ReqBlock {
     fn clock(&self, store: &Store) -> u64 {
         match self.time {
             "page_seq" => store.page_seq,
-            "req_seq" => store.request,
-            _ => store.now,
+            "req_seq" => store.data.1,
+            _ => store.data.0,
         }
     }
 

@@ -25,6 +25,8 @@ pub struct Store {
     pub spp: u32,
     /// Arrival of the request being served, ns.
     pub now: u64,
+    /// Arrival and number of the last read or write.
+    pub data: (u64, u64),
     /// Number of the request being served, from 1 (`id` and `req_seq` of spec 00).
     pub request: u64,
     /// Number of the page access being served, from 1 (`page_seq`).

@@ -42,7 +42,7 @@ pub struct ReqBlock {
     params: ReqBlockParams,
     blocks: Blocks,
     size: usize,
-    /// Clock of the sequence-number time bases after the last request.
+    /// T_cur of the last request (RB-3), for what is decided between requests.
     clock: u64,
     stats: Stats,
 }
@@ -239,7 +239,7 @@ impl Scheme for ReqBlock {
 
     fn request(&mut self, r: &Request, _v: &View) {
         match self.params.time_basis {
-            TimeBasis::RequestTime => {}
+            TimeBasis::RequestTime => self.clock = r.now.0,
             TimeBasis::PageSeq => self.clock += u64::from(r.pages),
             TimeBasis::ReqSeq => self.clock = r.id,
         }
@@ -293,11 +293,7 @@ impl Scheme for ReqBlock {
     }
 
     fn next_group(&self, v: &View, out: &mut Unit) {
-        let now = match self.params.time_basis {
-            TimeBasis::RequestTime => v.now.0,
-            TimeBasis::PageSeq | TimeBasis::ReqSeq => self.clock,
-        };
-        if let Some(b) = self.coldest(now) {
+        if let Some(b) = self.coldest(self.clock) {
             self.collect(b, v, out);
         }
     }
