@@ -150,8 +150,10 @@ pub fn build(
         "clock" => expr.keys(&[]).map(|()| Box::new(Clock::default()))?,
         "2q" => Box::new(TwoQ::new(expr, capacity)?),
         "cflru" => Box::new(Cflru::new(expr, capacity)?),
-        "arc" => expr.keys(&[]).map(|()| Box::new(Arc::new(capacity)))?,
-        "lirs" if expr.word("variant", &["lirs", "two_queue"])? == "two_queue" => {
+        "arc" => expr
+            .keys(&["ghost-bytes"])
+            .map(|()| Box::new(Arc::new(capacity)))?,
+        "lirs" if expr.word("variant", &["stack", "two_queue"])? == "two_queue" => {
             Box::new(TwoQueue::new(expr, capacity)?)
         }
         "lirs" => Box::new(Lirs::new(expr, capacity)?),

@@ -1,5 +1,6 @@
 //! Random runs of any expression through the real core, alone or beside a slow model.
 
+mod bytes;
 mod chips;
 mod settings;
 mod shrink;
@@ -16,8 +17,9 @@ use destage_types::{PageSize, StaticLayout};
 use std::cell::RefCell;
 use std::rc::Rc;
 
+pub use bytes::operations;
 pub use chips::{COSTS, Script, SlowChips};
-pub use settings::{compositions, one_by_one, random, values};
+pub use settings::{compositions, contexts, random, values, with};
 pub use shrink::{message_of, print, shrink};
 
 /// One run: expression, configuration, requests and the states of the chips.

@@ -82,24 +82,24 @@ pub fn values(param: &ParamInfo) -> Vec<String> {
     values
 }
 
-/// The composition with one parameter given, for every parameter and every value of [`values`].
-pub fn one_by_one(shape: &Expr) -> Vec<Expr> {
-    let layers: Vec<_> = shape.chain().map(Expr::scheme).collect();
-    let mut all = Vec::new();
-    for (i, info) in layers.iter().enumerate() {
-        for param in info.params {
-            for value in values(param) {
-                let items = |j: usize| match i == j {
-                    true => vec![format!("{}={value}", param.key)],
-                    false => Vec::new(),
-                };
-                let named = layers.iter().enumerate().map(|(j, l)| (l.name, items(j)));
-                let text = compose(&named.collect::<Vec<_>>());
-                all.extend(Expr::parse(&text)); // some values contradict other parameters
-            }
-        }
-    }
-    all
+/// The composition with the items `key=value` that `settings` gives for each of its layers; `None`
+/// where they contradict each other.
+pub fn with(shape: &Expr, settings: impl Fn(&SchemeInfo) -> Vec<String>) -> Option<Expr> {
+    let layers = shape.chain().map(Expr::scheme);
+    let layers = layers.map(|info| (info.name, settings(info)));
+    Expr::parse(&compose(&layers.collect::<Vec<_>>())).ok()
+}
+
+/// Compositions in which the options of a scheme can act: the scheme by its name, every pair with
+/// it, and every three layers with it over LRU.
+pub fn contexts(info: &SchemeInfo) -> Vec<Expr> {
+    let mut found = compositions();
+    found.retain(|expr| {
+        let (layers, leaf) = (expr.chain().count(), expr.leaf().scheme().name);
+        expr.contains(info.name) && (layers < 3 || layers == 3 && leaf == "lru")
+    });
+    found.sort_by_key(|expr| expr.chain().count());
+    found
 }
 
 /// The composition with random parameters.

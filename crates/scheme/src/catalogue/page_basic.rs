@@ -116,6 +116,11 @@ pub const ARC: SchemeInfo = SchemeInfo {
         section: "Fig. 4",
         certain: true,
     },
+    params: &[ParamInfo::count("ghost-bytes", 0, 8).about(
+        "bytes",
+        "metadata charged per remembered page",
+        "measured baselines",
+    )],
     ties: "none: REPLACE is a total rule",
     candidates: Some(
         "the list REPLACE would take from, tail to head, then the other list tail to head",

@@ -1,10 +1,10 @@
 //! ARC: balances pages seen once and pages seen again by the hits on pages that just left.
 //!
 //! Source: N. Megiddo, D. Modha, FAST 2003, Fig. 4; its cases I to IV are named below.
-//! Parameters: none. The target p is a real number, updated with + - * / only.
+//! Parameters: `ghost-bytes`, what a remembered page is charged. The target p is a real number, updated with + - * / only.
 //! Order: the list REPLACE would take from, tail to head, then the other one, tail to head.
 //! Ties: |T1| = p takes from T2, unless the page that comes in is in B2.
-//! State: lists T1, T2 (12 B per page), ghost lists B1, B2 (8 B per entry); |T1|+|B1| <= C and at
+//! State: lists T1, T2 (12 B per page), ghost lists B1, B2 (8 B per entry by default); |T1|+|B1| <= C and at
 //! most 2C pages in all after every insertion. Cost: O(1).
 //!
 //! Departures: none for whole pages. Adaptation runs in `expect`, REPLACE in `victim`, and ghosts
@@ -18,7 +18,7 @@ use crate::registry::Build;
 use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
 use destage_types::{Lpn, Slot};
 
-/// Bytes of a ghost entry.
+/// Bytes of a ghost entry, by default.
 const GHOST_BYTES: u64 = 8;
 
 /// Pages seen once, and their ghosts B1.
@@ -39,6 +39,8 @@ pub struct Arc {
     p: f64,
     /// Ghost list in which the page was that is about to be inserted.
     coming: usize,
+    /// Metadata charged per ghost.
+    ghost_bytes: u64,
 }
 
 impl Arc {
@@ -56,6 +58,7 @@ impl Arc {
             capacity,
             p: 0.0,
             coming: NEW,
+            ghost_bytes: GHOST_BYTES,
         }
     }
 
@@ -78,8 +81,11 @@ impl Arc {
 }
 
 impl Build for Arc {
-    fn build(_expr: &Expr, env: &Env) -> Arc {
-        Arc::with_slots(env.slots as usize, env.capacity as usize)
+    fn build(expr: &Expr, env: &Env) -> Arc {
+        Arc {
+            ghost_bytes: expr.uint("ghost-bytes"),
+            ..Arc::with_slots(env.slots as usize, env.capacity as usize)
+        }
     }
 }
 
@@ -173,7 +179,7 @@ impl Scheme for Arc {
 
     fn meta_bytes(&self) -> u64 {
         let ghosts = self.ghosts.len(T1) + self.ghosts.len(T2);
-        self.size() as u64 * PAGE_NODE_BYTES + ghosts as u64 * GHOST_BYTES
+        self.size() as u64 * PAGE_NODE_BYTES + ghosts as u64 * self.ghost_bytes
     }
 
     #[cfg(feature = "conformance")]
@@ -335,5 +341,7 @@ mod tests {
             core.write(n);
         }
         assert_eq!(core.scheme.meta_bytes(), 4 * 12 + 2 * 8);
+        core.scheme.ghost_bytes = 0;
+        assert_eq!(core.scheme.meta_bytes(), 4 * 12);
     }
 }
