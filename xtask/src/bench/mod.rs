@@ -92,8 +92,8 @@ impl Bench {
     }
 
     fn is_built(&self, expression: &str) -> bool {
-        let mut layers = expression.split(['(', ')']).filter(|l| !l.is_empty());
-        layers.all(|l| self.schemes.iter().any(|s| s == l))
+        let mut layers = expression.split(['(', ')', ',']);
+        layers.all(|l| l.is_empty() || l.contains('=') || self.schemes.iter().any(|s| s == l))
     }
 }
 

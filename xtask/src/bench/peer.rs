@@ -1,5 +1,6 @@
 //! libCacheSim, installed from the Python package index into an environment of its own.
 
+use super::cache::OPT;
 use super::program::{Cost, output, target};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ pub fn class(scheme: &str) -> Option<&'static str> {
         "sieve" => "Sieve",
         "s3-fifo" => "S3FIFO",
         "w-tinylfu" => "WTinyLFU",
-        "belady" => "Belady",
+        OPT => "Belady",
         _ => return None,
     })
 }
