@@ -73,6 +73,7 @@ instance=$tracefs/instances/destage-$$
 mkdir $instance || die "cannot make a trace instance"
 reader='' paused=''
 finish() {
+  trap '' INT TERM HUP EXIT
   [ -z "$reader" ] || kill "$reader" 2>/dev/null || true
   [ -z "$paused" ] || kill "$paused" 2>/dev/null || true
   echo 0 > $instance/tracing_on
@@ -81,11 +82,12 @@ finish() {
   for _ in 1 2 3 4 5; do rmdir $instance 2>/dev/null && break; sleep 0.2; done
 }
 trap finish EXIT
+trap 'exit 130' INT TERM HUP
 
 echo 0 > $instance/tracing_on
 echo mono > $instance/trace_clock
 echo "$buffer" > $instance/buffer_size_kb
-# Losing the newest events is told in the text; losing the oldest would not be.
+# What does not fit is left out, instead of what was recorded first.
 echo 0 > $instance/options/overwrite
 
 # event GROUP/NAME FILTER: turns an event on; kernels differ in their names.
@@ -132,22 +134,24 @@ esac
 fifo=$(mktemp -u); mkfifo "$fifo"
 if [ "${pack[0]}" = zstd ]; then "${pack[@]}" < "$fifo" & else "${pack[@]}" < "$fifo" > "$out" & fi
 packer=$!
-cat $instance/trace_pipe > "$fifo" &
+exec 3> "$fifo"
+rm "$fifo"
+cat $instance/trace_pipe >&3 &
 reader=$!
-rm_fifo() { rm -f "$fifo"; }
 
 status=0
+# A signal ends the load or the pause, not this script.
+trap 'true' INT TERM HUP
 echo 1 > $instance/tracing_on
 if [ ${#run[@]} -gt 0 ]; then
-  "${run[@]}" || status=$?
+  "${run[@]}" 3>&- || status=$?
   sync
 else
   note "recording $device ($fs) to $out${seconds:+ for $seconds s}; Ctrl-C ends it"
-  trap 'true' INT
-  sleep "${seconds:-infinity}" & paused=$!
+  sleep "${seconds:-infinity}" 3>&- & paused=$!
   wait $paused || true
-  trap - INT
 fi
+trap '' INT TERM HUP
 # What is on its way to the device when the load ends belongs to it.
 sleep 1
 echo 0 > $instance/tracing_on
@@ -159,10 +163,14 @@ lost=$(cat $instance/per_cpu/cpu*/stats |
 sleep 0.2
 # A reader ends by itself once recording is over, unless there was nothing to read.
 kill "$reader" 2>/dev/null || true; wait "$reader" 2>/dev/null || true; reader=''
+# What does not fit into the buffer is counted there but leaves no mark in the text.
+if [ "$lost" != 0 ]; then
+  note "the kernel lost $lost events; record again with a larger --buffer-kb"
+  echo "CPU:0 [LOST $lost EVENTS]" >&3
+fi
+exec 3>&-
 wait $packer
-rm_fifo
 
-[ "$lost" = 0 ] || note "the kernel lost $lost events; record again with a larger --buffer-kb"
 import=(destage trace import-ftrace "$out" --fs "$fs")
 if [ "$dev" != "$disk" ]; then
   import+=(--device "${disk/:/,}:fs=${dev/:/,}:start=$start")
