@@ -373,7 +373,8 @@ pub struct TraceArgs {
 /// Commands on traces.
 #[derive(Subcommand, Debug)]
 pub enum TraceCommand {
-    /// Count requests, bytes, footprint, span and streams
+    /// Count requests, sizes, footprint, reuse, updates, frequent pages, large sequential writes and
+    /// volumes
     Info {
         /// Trace files; `-` is standard input
         #[arg(value_name = "TRACE", required = true)]

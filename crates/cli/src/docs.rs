@@ -2,8 +2,8 @@
 //! writes them.
 
 use destage_scheme::catalogue::{ALIASES, SCHEMES, describe};
-use destage_trace::FORMATS;
 use destage_trace::synth::PRESETS;
+use destage_trace::{DESTAGE_BIN_LAYOUT, FORMATS};
 
 /// A generated file: path from the root of the workspace, and what makes its text.
 pub struct Document {
@@ -100,6 +100,21 @@ writes any of these as `destage` CSV, `destage-bin`, MSR CSV, SSDsim ASCII or fi
     if !aliased.is_empty() {
         text += &format!("\nOther names: {}.\n", aliased.join("; "));
     }
+    text += &format!(
+        "
+## The layout of destage-bin
+
+All numbers are little-endian. The volume table is in front of the first chunk or behind the last
+one. A file of another version is refused, never read as if it were of this one. The hash takes the
+file in words of 8 B, in turn into four lanes that start as 1, 2, 3, 4 times M = 0x9e3779b97f4a7c15:
+lane = rotate_left(lane xor word, 29) * M modulo 2^64; first everything behind the header, then the
+header with the hash as 0. The result h starts as the number of words and takes in the four lanes
+the same way.
+
+```text
+{DESTAGE_BIN_LAYOUT}```
+"
+    );
     text += "
 ## Generated workloads
 

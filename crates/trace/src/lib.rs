@@ -51,7 +51,9 @@ mod write;
 pub use container::Container;
 pub use error::{BadLine, TraceError};
 pub use extent::MAX_BYTES;
-pub use format::{BlkEvent, Column, FORMATS, FormatInfo, Separator, TraceReader};
+pub use format::{
+    BlkEvent, Column, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Separator, TraceReader,
+};
 pub use load::{LoadOptions, Trace, TraceMeta, load, load_with};
 pub use packing::Packing;
 pub use pairs::Pairs;

@@ -21,7 +21,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     about: "Own binary, version 1: a header of 64 B, little-endian records of 32 B in chunks, \
             tables of further extents, old addresses and volume names, and a hash; keeps \
             everything that `destage` keeps.",
-    source: "this program; the layout is in the documentation of the reader",
+    source: "this program; docs/TRACES.md has the layout",
     separator: Separator::Record,
     columns: &[
         Column {

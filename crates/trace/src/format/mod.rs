@@ -33,6 +33,7 @@ use crate::volume::VolumeName;
 
 pub use blkparse::BlkEvent;
 pub(crate) use destage::{COLUMNS as CSV_COLUMNS, tag_name};
+pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
 
 /// All formats that are read, in the order of the documentation.
 pub const FORMATS: &[&FormatInfo] = &[

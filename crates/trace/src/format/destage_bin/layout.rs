@@ -1,26 +1,7 @@
 //! Where everything is in a `destage-bin` file, version 1. All numbers are little-endian.
 //!
 //! ```text
-//! header, 64 B
-//!    0  magic \x89 D S T G \r \n \x1a       32  offset of the volume table, u64
-//!    8  version, u32: 1                      40  offset of the first chunk, u64
-//!   12  bytes of a sector, u32: 512          48  bytes of the file, u64
-//!   16  requests, u64                        56  hash of all other bytes, u64
-//!   24  volumes, u32
-//!   28  flags, u32: bit 0 = timed
-//! chunk: at most 8192 requests with their tables, so that a stream is read in bounded memory
-//!    0  records, u32                         16  offset in the chunk of its tables, u64
-//!    4  rows of the side table, u32          24  bytes of the chunk, u64
-//!    8  extents, u32
-//!   12  old addresses, u32
-//!   32  records, 32 B each:
-//!         0 arrival ns, u64    16 sectors, u32   24 op, u8 (R W T F = 0 to 3)    28 zero, u32
-//!         8 start sector, u64  20 stream, u32    25 flags, u8 (1 atomic, 2 side row)
-//!                                                26 tag, u8 (none data node meta gc)  27 zero
-//!       side table, 8 B for each record with flag 2: further extents, u32; old addresses, u32
-//!       extents, 16 B: start sector, u64; sectors, u32; zero, u32
-//!       old addresses (`prev`), 8 B: sector, u64, or all ones for none
-//! volume table: stream, u32; bytes of the name, u32; start sector, u64; name, zeros up to 8 B
+#![doc = include_str!("layout.txt")]
 //! ```
 //!
 //! The volume table is in front of the first chunk or behind the last one.
@@ -31,6 +12,9 @@ use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestRef, Ta
 use crate::extent::{MAX_BYTES, blocks};
 use crate::record::le;
 use crate::volume::Volume;
+
+/// The layout for readers of the documentation.
+pub const LAYOUT: &str = include_str!("layout.txt");
 
 pub(crate) const MAGIC: &[u8; 8] = b"\x89DSTG\r\n\x1a";
 pub(crate) const VERSION: u64 = 1;
