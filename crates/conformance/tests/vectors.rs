@@ -138,7 +138,7 @@ fn equation(table: &Table) -> usize {
             summary: time("Lsp"),
             pages_per_block: number("Np"),
         };
-        let parts = cqct::equation(&load, &latencies);
+        let parts = cqct::equation(&load.into(), load.victim_valid_pages, &latencies);
         assert_eq!(u64::from(parts.gc), number("S"), "S_i");
         assert_eq!(parts.gc_time, time("Tgc"), "T_gc");
         assert_eq!(parts.summaries, number("Nsp"), "N_sp");

@@ -2,7 +2,7 @@
 //!
 //! [`equation`] is a pure function of numbers; [`Cqct`] feeds it with what a device says of a chip.
 
-use crate::view::{ChipLoad, FlashCosts};
+use crate::view::{ChipLoad, ChipQueue, FlashCosts};
 use crate::{Expr, View};
 use destage_types::{ChipId, Nanos};
 
@@ -34,12 +34,13 @@ pub struct Parts {
     pub total: Nanos,
 }
 
-/// Equations 1-4 for one chip. A running or scheduled GC job contributes what is left of it in
-/// place of S_i * T_gc.
-pub fn equation(load: &ChipLoad, l: &Latencies) -> Parts {
-    let gc = load.free_pages <= load.gc_threshold_pages + load.writes;
-    let gc_time = l.erase.0 + load.victim_valid_pages * (l.read.0 + l.program.0);
-    let copies = if gc { load.victim_valid_pages } else { 0 };
+/// Equations 1-4 for one chip whose greedy victim has `victim_valid_pages` valid pages (N_vp),
+/// which does not matter to CQCT unless GC is predicted. A running or scheduled GC job contributes
+/// what is left of it in place of S_i * T_gc.
+pub fn equation(load: &ChipQueue, victim_valid_pages: u64, l: &Latencies) -> Parts {
+    let gc = load.predicts_gc();
+    let gc_time = l.erase.0 + victim_valid_pages * (l.read.0 + l.program.0);
+    let copies = if gc { victim_valid_pages } else { 0 };
     let summaries = summary_writes(load.writes + copies, load.frontier_free_pages, l);
     let collecting = match load.gc_remaining {
         Some(rest) => rest.0,
@@ -153,19 +154,43 @@ impl Cqct {
         if self.estimate == Estimate::Equation && costs.pages_per_block == 0 {
             return Nanos::ZERO;
         }
-        let load = v.device.load(chip);
         if self.estimate == Estimate::Oracle {
-            return load.drain;
+            return v.device.load(chip).drain;
         }
         let program = match self.page_latency {
             PageLatency::Constant => costs.program,
             PageLatency::PerPage => v.device.next_program(chip),
         };
         let l = self.latencies(&costs, program);
-        let total = equation(&load, &l).total;
+        let queue = v.device.queue(chip);
+        let copies = match queue.predicts_gc() {
+            true => v.device.victim_valid_pages(chip),
+            false => 0,
+        };
+        let total = equation(&queue, copies, &l).total;
         match self.residual {
             Residual::Full => total,
-            Residual::Remaining => with_residual(total, &load, &l),
+            Residual::Remaining => with_residual(total, &v.device.load(chip), &l),
+        }
+    }
+
+    /// CQCT of all of `chips` chips in ascending order, as [`Cqct::of`].
+    pub fn each(&self, chips: usize, v: &View, mut f: impl FnMut(usize, Nanos)) {
+        for first in (0..chips).step_by(64) {
+            let count = (chips - first).min(64);
+            let idle = match self.estimate {
+                Estimate::Equation => v.device.idle(ChipId(first as u32), count as u32),
+                Estimate::Oracle => 0,
+            };
+            for i in 0..count {
+                let time = || self.of(ChipId((first + i) as u32), v);
+                if idle >> i & 1 == 1 {
+                    debug_assert_eq!(time(), Nanos::ZERO, "an idle chip");
+                    f(first + i, Nanos::ZERO);
+                } else {
+                    f(first + i, time());
+                }
+            }
         }
     }
 
@@ -229,6 +254,10 @@ mod tests {
         }
     }
 
+    fn parts(load: &ChipLoad, l: &Latencies) -> Parts {
+        equation(&(*load).into(), load.victim_valid_pages, l)
+    }
+
     /// The check values below the equations in the specification of ECR.
     #[test]
     fn check_values_of_the_equations() {
@@ -248,30 +277,27 @@ mod tests {
                 summaries,
                 total: Nanos(total_us * US),
             };
-            assert_eq!(equation(&load, &paper()), want, "row {}", i + 1);
+            assert_eq!(parts(&load, &paper()), want, "row {}", i + 1);
         }
     }
 
     #[test]
     fn a_full_frontier_and_blocks_of_one_page_do_not_divide_by_zero() {
-        assert_eq!(equation(&load(0, 0, 500, 0, 0), &paper()).summaries, 1);
+        assert_eq!(parts(&load(0, 0, 500, 0, 0), &paper()).summaries, 1);
         let one = Latencies {
             pages_per_block: 1,
             ..paper()
         };
-        assert_eq!(equation(&load(0, 3, 500, 1, 0), &one).summaries, 4);
+        assert_eq!(parts(&load(0, 3, 500, 1, 0), &one).summaries, 4);
     }
 
     #[test]
     fn a_running_collection_takes_the_place_of_a_predicted_one() {
         let mut busy = load(1, 5, 405, 20, 10);
         busy.gc_remaining = Some(Nanos(7 * US));
-        assert_eq!(
-            equation(&busy, &paper()).total,
-            Nanos((4775 - 3750 + 7) * US)
-        );
+        assert_eq!(parts(&busy, &paper()).total, Nanos((4775 - 3750 + 7) * US));
         busy.free_pages = 500;
-        assert_eq!(equation(&busy, &paper()).total, Nanos(1032 * US));
+        assert_eq!(parts(&busy, &paper()).total, Nanos(1032 * US));
     }
 
     fn of(options: Cqct, device: &dyn DeviceView) -> u64 {

@@ -43,4 +43,4 @@ pub use scheme::{
     Access, Admission, After, Boxed, Candidate, Placement, RenamePlan, Request, Scheme, Scope,
     Unit, Update, Why,
 };
-pub use view::{ChipLoad, DeviceView, FlashCosts, NoDevice, View};
+pub use view::{ChipLoad, ChipQueue, DeviceView, FlashCosts, NoDevice, View};

@@ -55,6 +55,53 @@ pub struct ChipLoad {
     pub gc_remaining: Option<Nanos>,
 }
 
+/// The part of [`ChipLoad`] that nearly every decision needs, and that costs no search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ChipQueue {
+    /// [`ChipLoad::reads`]
+    pub reads: u64,
+    /// [`ChipLoad::writes`]
+    pub writes: u64,
+    /// [`ChipLoad::free_pages`]
+    pub free_pages: u64,
+    /// [`ChipLoad::gc_threshold_pages`]
+    pub gc_threshold_pages: u64,
+    /// [`ChipLoad::frontier_free_pages`]
+    pub frontier_free_pages: u64,
+    /// [`ChipLoad::gc_remaining`]
+    pub gc_remaining: Option<Nanos>,
+}
+
+impl ChipQueue {
+    /// Is Eq. 1 zero whatever the latencies: nothing queued, no GC running or predicted, and no
+    /// summary page due?
+    pub fn is_idle(&self) -> bool {
+        self.reads == 0
+            && self.writes == 0
+            && self.gc_remaining.is_none()
+            && !self.predicts_gc()
+            && self.frontier_free_pages > 1
+    }
+
+    /// Will the queued programs start garbage collection (S_i, Equation 2)?
+    pub fn predicts_gc(&self) -> bool {
+        self.free_pages <= self.gc_threshold_pages + self.writes
+    }
+}
+
+impl From<ChipLoad> for ChipQueue {
+    fn from(load: ChipLoad) -> ChipQueue {
+        ChipQueue {
+            reads: load.reads,
+            writes: load.writes,
+            free_pages: load.free_pages,
+            gc_threshold_pages: load.gc_threshold_pages,
+            frontier_free_pages: load.frontier_free_pages,
+            gc_remaining: load.gc_remaining,
+        }
+    }
+}
+
 /// Latencies and sizes that stay the same during a run, for Equations 1-4 of ECR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FlashCosts {
@@ -74,6 +121,24 @@ pub struct FlashCosts {
 pub trait DeviceView {
     /// State of `chip` at this instant.
     fn load(&self, chip: ChipId) -> ChipLoad;
+
+    /// The part of [`DeviceView::load`] without searches and sums.
+    fn queue(&self, chip: ChipId) -> ChipQueue {
+        self.load(chip).into()
+    }
+
+    /// [`ChipLoad::victim_valid_pages`] of `chip`.
+    fn victim_valid_pages(&self, chip: ChipId) -> u64 {
+        self.load(chip).victim_valid_pages
+    }
+
+    /// [`ChipQueue::is_idle`] of `count` chips from `first` on, at most 64, in the lowest bits. With
+    /// every eviction all chips are asked, and most of them are idle most of the time.
+    fn idle(&self, first: ChipId, count: u32) -> u64 {
+        (0..count)
+            .filter(|i| self.queue(ChipId(first.0 + i)).is_idle())
+            .fold(0, |bits, i| bits | 1 << i)
+    }
 
     /// Is `chip` in GC state: a GC job is scheduled and its erase has not completed?
     fn in_gc(&self, chip: ChipId) -> bool;

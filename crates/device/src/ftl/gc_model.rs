@@ -194,6 +194,11 @@ impl Flash {
             assert_eq!(map.frontiers.free(unit), free);
             assert_eq!(map.frontiers.slots(unit), slots);
         }
+        for (chip, &tightest) in map.tightest.iter().enumerate() {
+            let units = map.units.of_chip(ChipId(chip as u32)).iter();
+            let least = units.min_by_key(|&&unit| map.frontiers.free(unit));
+            assert_eq!(Some(&tightest), least);
+        }
     }
 
     fn check_buckets(&self) {

@@ -40,6 +40,8 @@ pub struct PageMap {
     /// Plane of `lpn mod planes`.
     pub(super) spread: Vec<u32>,
     pub(super) chip_free: Vec<u64>,
+    /// Unit with the fewest free pages of every chip, the first of equals.
+    pub(super) tightest: Vec<u32>,
     pub(super) layout: StaticLayout,
     pub(super) frontier: Unit,
     pub(super) logical: u64,
@@ -94,6 +96,9 @@ impl PageMap {
         let levelling = config.wear_levelling;
         let data = config.data_pages_per_block();
         let gc_units = units.gc_units();
+        let tightest = (0..chips)
+            .map(|chip| units.of_chip(ChipId(chip))[0])
+            .collect();
         PageMap {
             l2p: FirstTouch::new(config.logical_pages(), NONE),
             p2l: FirstTouch::new(g.pages(), NONE),
@@ -123,6 +128,7 @@ impl PageMap {
                 .map(|n| layout.plane(Lpn(u64::from(n))).0)
                 .collect(),
             chip_free: vec![g.pages() / u64::from(chips); chips as usize],
+            tightest,
             layout,
             frontier: config.frontier,
             logical: config.logical_pages(),
@@ -196,8 +202,14 @@ impl PageMap {
         let row = self.units.row(PlaneId(taken.plane));
         self.chip_free[row.chip.index()] -= used;
         self.gc.free[row.gc as usize] -= used;
+        let (unit, cell) = (row.unit, row.cell);
+        let tightest = &mut self.tightest[row.chip.index()];
+        let left = |unit| (self.frontiers.free(unit), unit);
+        if *tightest != unit && left(unit) < left(*tightest) {
+            *tightest = unit;
+        }
         if full {
-            self.filled(taken.block, row.cell);
+            self.filled(taken.block, cell);
         }
     }
 
@@ -292,6 +304,11 @@ impl PageMap {
         self.chip_free[chip.index()] += pages;
         self.gc.free[gc as usize] += pages;
         self.free += pages;
+        if self.tightest[chip.index()] == unit {
+            let units = self.units.of_chip(chip).iter();
+            let tightest = units.min_by_key(|&&unit| self.frontiers.free(unit));
+            self.tightest[chip.index()] = *tightest.expect("a chip has a unit at least");
+        }
     }
 
     #[inline]
@@ -357,11 +374,7 @@ impl PageMap {
             logical: self.logical,
         }
     }
-}
 
-/// Free pages of the frontier that the next program of a chip uses, see
-/// [`PageMap::chip_frontier_free_pages`].
-impl PageMap {
     /// Plane, chip and channel of a physical page in a known plane.
     #[inline]
     pub(super) fn place(&self, page: u64, plane: u32) -> Place {
@@ -372,12 +385,5 @@ impl PageMap {
             chip: row.chip,
             channel: row.channel,
         }
-    }
-
-    /// Units of a chip with the fewest free pages, the first of equals.
-    pub(super) fn tightest(&self, chip: ChipId) -> u32 {
-        let units = self.units.of_chip(chip).iter();
-        let tightest = units.min_by_key(|&&unit| self.frontiers.free(unit));
-        *tightest.expect("a chip has a unit at least")
     }
 }

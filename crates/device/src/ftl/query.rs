@@ -73,8 +73,9 @@ impl PageMap {
     ///
     /// With several frontiers per chip: that of the unit with the fewest free pages, the first of
     /// equals, as N_vp is taken from the plane with fewest free pages.
+    #[inline]
     pub fn chip_frontier_free_pages(&self, chip: ChipId) -> u64 {
-        self.frontiers.open_free(self.tightest(chip))
+        self.frontiers.open_free(self.tightest[chip.index()])
     }
 
     /// Valid pages of the block that greedy GC would pick now (N_vp of ECR Eq. 3), 0 without GC or
@@ -154,7 +155,7 @@ impl PageMap {
 
     /// Bytes of memory taken so far.
     pub fn memory_bytes(&self) -> u64 {
-        let lists = self.spread.len() * size_of::<u32>()
+        let lists = (self.spread.len() + self.tightest.len()) * size_of::<u32>()
             + (self.chip_free.len() + self.gc.free.len()) * size_of::<u64>();
         let tables = self.l2p.bytes() + self.p2l.bytes() + self.blocks.bytes();
         let gc = self.buckets.bytes()

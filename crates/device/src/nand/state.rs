@@ -158,6 +158,16 @@ impl<E: Events> Nand<E> {
         self.lanes_of(chip).map(of).sum()
     }
 
+    /// Are there host reads or programs of a chip, waiting or in service?
+    #[inline]
+    pub fn has_host_work(&self, chip: ChipId) -> bool {
+        self.lanes_of(chip).any(|lane| {
+            let waits = lane.queue.host_reads + lane.queue.host_writes > 0;
+            let serves = lane.class == Class::Host && !lane.is_free(self.clock);
+            waits || serves && matches!(lane.kind, Kind::Read | Kind::Program)
+        })
+    }
+
     fn serves(&self, lane: &Lane, kind: Kind) -> bool {
         lane.kind == kind && lane.class == Class::Host && !lane.is_free(self.clock)
     }

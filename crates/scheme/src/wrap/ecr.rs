@@ -19,7 +19,7 @@ use super::recency::Recency;
 use crate::cqct::Cqct;
 use crate::registry::Build;
 use crate::{Access, Env, Expr, Request, Scheme, Unit, View, Why};
-use destage_types::{ChipId, Lpn, Op, Slot};
+use destage_types::{Lpn, Op, Slot};
 
 /// Which chip is drained when several have the same CQCT (ECR-4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -111,22 +111,23 @@ impl EcrOptions {
         holds: impl Fn(usize) -> bool,
         oldest: impl Fn(usize) -> u64,
     ) -> (Option<usize>, bool) {
-        let (mut best, mut all_zero): (Option<(u64, usize)>, bool) = (None, true);
-        for chip in 0..chips {
-            let time = self.cqct.of(ChipId(chip as u32), v).0;
+        // CQCT, last touch of the next victim, number.
+        let (mut best, mut all_zero): (Option<(u64, u64, usize)>, bool) = (None, true);
+        self.cqct.each(chips, v, |chip, time| {
+            let time = time.0;
             all_zero &= time == 0;
-            if !holds(chip) {
-                continue;
+            if !holds(chip) || best.is_some_and(|(least, ..)| time > least) {
+                return;
             }
-            let better = best.is_none_or(|(least, other)| {
-                let older = || self.tie == Tie::Oldest && oldest(chip) < oldest(other);
-                time < least || (time == least && older())
-            });
-            if better {
-                best = Some((time, chip));
+            let age = match self.tie {
+                Tie::Oldest => oldest(chip),
+                Tie::LowestIndex => 0,
+            };
+            if best.is_none_or(|(least, other, _)| time < least || age < other) {
+                best = Some((time, age, chip));
             }
-        }
-        (best.map(|(_, chip)| chip), all_zero)
+        });
+        (best.map(|(.., chip)| chip), all_zero)
     }
 }
 
@@ -144,7 +145,8 @@ pub(crate) fn print_chips(
         write!(out, " c{i}").expect("writing to a string cannot fail");
         chip(i, out);
     }
-    let times: Vec<u64> = (0..chips).map(|i| cqct.of(ChipId(i as u32), v).0).collect();
+    let mut times: Vec<u64> = Vec::new();
+    cqct.each(chips, v, |_, time| times.push(time.0));
     write!(out, " CQCT={times:?}").expect("writing to a string cannot fail");
 }
 

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use destage_device::nand::{Class, Kind};
-use destage_scheme::{ChipLoad, DeviceView, FlashCosts};
+use destage_scheme::{ChipLoad, ChipQueue, DeviceView, FlashCosts};
 use destage_types::{ChipId, Nanos};
 
 impl Engine {
@@ -19,22 +19,51 @@ impl DeviceView for Engine {
         // Only host operations are in N_r and N_w, so only they can count with their residual time.
         let in_service = self.nand.in_service(chip);
         let in_service = in_service.filter(|&(_, class)| class == Class::Host);
-        let map = &self.book.map;
+        let queue = self.queue(chip);
         ChipLoad {
-            reads: u64::from(self.nand.host_reads(chip)),
-            writes: u64::from(self.nand.host_writes(chip)),
+            reads: queue.reads,
+            writes: queue.writes,
             residual: match in_service {
                 Some(_) => self.nand.residual(chip),
                 None => Nanos::ZERO,
             },
             in_service_read: in_service.is_some_and(|(kind, _)| kind == Kind::Read),
             drain: self.nand.drain_time(chip, Class::Gc),
+            free_pages: queue.free_pages,
+            gc_threshold_pages: queue.gc_threshold_pages,
+            frontier_free_pages: queue.frontier_free_pages,
+            victim_valid_pages: self.victim_valid_pages(chip),
+            gc_remaining: queue.gc_remaining,
+        }
+    }
+
+    fn queue(&self, chip: ChipId) -> ChipQueue {
+        let map = &self.book.map;
+        ChipQueue {
+            reads: u64::from(self.nand.host_reads(chip)),
+            writes: u64::from(self.nand.host_writes(chip)),
             free_pages: map.chip_free_pages(chip),
             gc_threshold_pages: map.chip_gc_threshold_pages(),
             frontier_free_pages: map.chip_frontier_free_pages(chip),
-            victim_valid_pages: map.chip_victim_valid_pages(chip),
             gc_remaining: self.gc_remaining(chip),
         }
+    }
+
+    fn victim_valid_pages(&self, chip: ChipId) -> u64 {
+        self.book.map.chip_victim_valid_pages(chip)
+    }
+
+    fn idle(&self, first: ChipId, count: u32) -> u64 {
+        let (map, collecting) = (&self.book.map, self.any_in_gc());
+        let idle = |chip: ChipId| {
+            let busy = self.nand.has_host_work(chip) || collecting && self.in_gc(chip);
+            !busy
+                && map.chip_free_pages(chip) > map.chip_gc_threshold_pages()
+                && map.chip_frontier_free_pages(chip) > 1
+        };
+        (0..count)
+            .filter(|i| idle(ChipId(first.0 + i)))
+            .fold(0, |bits, i| bits | 1 << i)
     }
 
     fn in_gc(&self, chip: ChipId) -> bool {
