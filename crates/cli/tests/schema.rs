@@ -35,14 +35,6 @@ impl Schema {
                     self.faults(value, part, path, &mut inner);
                     inner.is_empty()
                 }),
-                "type" => match rule {
-                    Value::String(name) => is(value, name),
-                    names => names
-                        .as_array()
-                        .unwrap()
-                        .iter()
-                        .any(|n| is(value, n.as_str().unwrap())),
-                },
                 "required" => {
                     let names = rule.as_array().unwrap().iter();
                     names
@@ -72,22 +64,7 @@ impl Schema {
                     }
                     true
                 }
-                "minItems" => value
-                    .as_array()
-                    .is_none_or(|a| a.len() as u64 >= rule.as_u64().unwrap()),
-                "maxItems" => value
-                    .as_array()
-                    .is_none_or(|a| a.len() as u64 <= rule.as_u64().unwrap()),
-                "minimum" => value.as_f64().is_none_or(|n| n >= rule.as_f64().unwrap()),
-                "maximum" => value.as_f64().is_none_or(|n| n <= rule.as_f64().unwrap()),
-                "$schema"
-                | "$defs"
-                | "title"
-                | "description"
-                | "format"
-                | "default"
-                | "additionalProperties" => true,
-                other => panic!("this test does not know the keyword {other}"),
+                other => holds(value, other, rule),
             };
             if !ok {
                 found.push(format!("{path}: {value} breaks {keyword} {rule}"));
@@ -99,6 +76,33 @@ impl Schema {
         let mut found = Vec::new();
         self.faults(record, &self.root, "record", &mut found);
         found
+    }
+}
+
+/// Does `value` keep a rule that does not go into it?
+fn holds(value: &Value, keyword: &str, rule: &Value) -> bool {
+    let items = || value.as_array().map(Vec::len);
+    let limit = || rule.as_f64().unwrap();
+    match keyword {
+        "type" => match rule {
+            Value::String(name) => is(value, name),
+            names => {
+                let mut names = names.as_array().unwrap().iter();
+                names.any(|name| is(value, name.as_str().unwrap()))
+            }
+        },
+        "minItems" => items().is_none_or(|n| n as f64 >= limit()),
+        "maxItems" => items().is_none_or(|n| n as f64 <= limit()),
+        "minimum" => value.as_f64().is_none_or(|n| n >= limit()),
+        "maximum" => value.as_f64().is_none_or(|n| n <= limit()),
+        "$schema"
+        | "$defs"
+        | "title"
+        | "description"
+        | "format"
+        | "default"
+        | "additionalProperties" => true,
+        other => panic!("this test does not know the keyword {other}"),
     }
 }
 

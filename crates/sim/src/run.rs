@@ -177,6 +177,24 @@ impl Execution<'_> {
         Ok(self.record(&done.walk, done.counts, done.samples, done.flash))
     }
 
+    fn reading(&self) -> Reading {
+        let spec = self.spec;
+        Reading {
+            read_alloc: spec.resolved_read_alloc(),
+            read_fill: match spec.read_fill {
+                ReadFill::Page => "page".to_owned(),
+                ReadFill::Requested => "requested".to_owned(),
+            },
+            evict_wait: spec.device.as_ref().map(|d| d.evict_wait.to_string()),
+            warmup_requests: self.plan.extent.warmup,
+            queue_depth: spec.replay.depth(),
+            unmapped_reads: spec.device.as_ref().map(|d| match d.precondition.trace {
+                true => "precondition=trace".to_owned(),
+                false => "counted".to_owned(),
+            }),
+        }
+    }
+
     fn record<S: Scheme, F: Flash>(
         &self,
         walk: &Walk<S, F>,
@@ -219,20 +237,7 @@ impl Execution<'_> {
                 .map_or("none".to_owned(), |d| d.name.clone()),
             seed: spec.seed,
             version: self.hooks.version.to_owned(),
-            reading: Reading {
-                read_alloc: spec.resolved_read_alloc(),
-                read_fill: match spec.read_fill {
-                    ReadFill::Page => "page".to_owned(),
-                    ReadFill::Requested => "requested".to_owned(),
-                },
-                evict_wait: spec.device.as_ref().map(|d| d.evict_wait.to_string()),
-                warmup_requests: self.plan.extent.warmup,
-                queue_depth: spec.replay.depth(),
-                unmapped_reads: spec.device.as_ref().map(|d| match d.precondition.trace {
-                    true => "precondition=trace".to_owned(),
-                    false => "counted".to_owned(),
-                }),
-            },
+            reading: self.reading(),
             counts: fields,
             ratios: Ratios::new(c, meta_ratio, F::TIMED),
             latency_ns: measures.map(|m| m.latency),

@@ -44,26 +44,14 @@ fn place(size: ByteSize) -> f64 {
     libm::log2(size.0 as f64)
 }
 
-/// The top of the axis in percent, and where no curve should be in the way of the legend: curves
-/// rise from left to right.
-fn heights(curves: &[(String, Vec<(f64, Estimate)>)], middle: f64) -> (f64, SeriesLabelPosition) {
-    let highest = |keep: &dyn Fn(f64) -> bool| {
-        let points = curves.iter().flat_map(|c| c.1.iter());
-        let kept = points.filter(|p| keep(p.0));
-        kept.map(|p| 100.0 * p.1.value).fold(0.0, f64::max)
-    };
-    let top = (10.0 * libm::ceil(highest(&|_| true) * 1.05 / 10.0)).clamp(10.0, 100.0);
-    match highest(&|place| place < middle) < 0.6 * top {
-        true => (top, SeriesLabelPosition::UpperLeft),
-        false => (top, SeriesLabelPosition::LowerRight),
-    }
-}
+/// What the legend says of a curve, and its points.
+type Named = (String, Vec<(f64, Estimate)>);
 
-fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), String> {
-    let said = |e: &dyn std::fmt::Display| e.to_string();
+/// The curves as they are drawn.
+fn named(curves: &[CurveOf]) -> Vec<Named> {
     let alloc = |curve: &CurveOf| curve.base.resolved_read_alloc();
     let mixed = curves.iter().any(|curve| alloc(curve) != alloc(&curves[0]));
-    let curves: Vec<(String, Vec<(f64, Estimate)>)> = curves
+    curves
         .iter()
         .map(|curve| {
             let hits = curve.page_hits();
@@ -79,7 +67,27 @@ fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), Strin
             };
             (format!("{}{reading}", curve.base.expr), points)
         })
-        .collect();
+        .collect()
+}
+
+/// The top of the axis in percent, and where no curve should be in the way of the legend: curves
+/// rise from left to right.
+fn heights(curves: &[Named], middle: f64) -> (f64, SeriesLabelPosition) {
+    let highest = |keep: &dyn Fn(f64) -> bool| {
+        let points = curves.iter().flat_map(|c| c.1.iter());
+        let kept = points.filter(|p| keep(p.0));
+        kept.map(|p| 100.0 * p.1.value).fold(0.0, f64::max)
+    };
+    let top = (10.0 * libm::ceil(highest(&|_| true) * 1.05 / 10.0)).clamp(10.0, 100.0);
+    match highest(&|place| place < middle) < 0.6 * top {
+        true => (top, SeriesLabelPosition::UpperLeft),
+        false => (top, SeriesLabelPosition::LowerRight),
+    }
+}
+
+fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), String> {
+    let said = |e: &dyn std::fmt::Display| e.to_string();
+    let curves = named(curves);
     let places = || curves.iter().flat_map(|c| c.1.iter().map(|p| p.0));
     let (left, right) = (
         places().fold(f64::INFINITY, f64::min),
