@@ -247,7 +247,9 @@ pub fn reuse_warning(
     })?;
     let cache = runs.iter().map(|run| run.cache.0).max().unwrap_or(0);
     let volume = end * 512;
-    Ok((config.blocks.is_none() && volume < 8 * cache).then(|| {
+    // A volume of at least some size comes round later than its highest address tells.
+    let small = config.blocks.is_none() && config.least == 0;
+    Ok((small && volume < 8 * cache).then(|| {
         format!(
             "{}: the volume of the model ends at {} KiB, against a cache of {} KiB: addresses that \
              the log uses again may still be cached; say volume=SIZE",
