@@ -84,11 +84,11 @@ fn cac_works_over_every_scheme() {
         let role = s["role"].as_str().unwrap();
         s["available"] == true && !["mapping", "offline", "no cache"].contains(&role)
     };
-    let mut inner: Vec<String> = listed
-        .iter()
-        .filter(fits)
-        .map(|s| s["name"].as_str().unwrap().to_owned())
-        .collect();
+    let name = |s: &Value| s["name"].as_str().unwrap().to_owned();
+    let mut inner: Vec<String> = listed.iter().filter(fits).map(name).collect();
+    // Filters that count how often an address comes admit nothing of a log, where none comes twice.
+    let counts = |s: &&Value| s["role"] == "admission" && s["name"] != "procache";
+    let closed: Vec<String> = listed.iter().filter(counts).map(name).collect();
     assert!(inner.len() >= 18, "{inner:?}");
     let deeper = [
         "prober(lirs)",
@@ -101,12 +101,16 @@ fn cac_works_over_every_scheme() {
     let with = run(&bench, "lfs(volume=1GiB)", &over(&inner), &[]);
     for (without, with) in without.iter().zip(&with) {
         let (name, frames) = (&with["scheme"], with["cache_pages"].as_u64().unwrap());
-        assert!(count(with, "remaps") > 0, "{name}");
         assert_eq!(count(without, "remaps"), 0, "{name}");
-        assert!(
-            count(with, "write_page_hits") > count(without, "write_page_hits"),
-            "{name}"
-        );
+        let hits = [with, without].map(|r| count(r, "write_page_hits"));
+        if closed
+            .iter()
+            .any(|c| name.as_str().unwrap().contains(&format!("({c}")))
+        {
+            assert!(hits[0] >= hits[1], "{name}");
+        } else {
+            assert!(count(with, "remaps") > 0 && hits[0] > hits[1], "{name}");
+        }
         assert!(
             count(with, "flash_writes_host") <= count(without, "flash_writes_host"),
             "{name}"
