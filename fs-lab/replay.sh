@@ -143,6 +143,9 @@ for system in "${systems[@]}"; do
     con=null con0=null,fd:1 con1=null,fd:1 ssl=null quiet lab="$run/start.sh" \
     ubd0="$memory/volume.img" < /dev/null > "$run/console.log" 2>&1 || true
   rm -f "$memory/volume.img"
+  if [ ! -f "$run/done" ] && grep -qi 'ptrace.*\(fail\|not permitted\)' "$run/console.log"; then
+    die "ptrace is missing: a user-mode kernel cannot run where it is forbidden"
+  fi
   if [ ! -f "$run/done" ]; then
     tail -20 "$run/console.log" >&2
     echo "replay.sh: $system: the guest did not end its run" >&2
