@@ -228,6 +228,59 @@ fn wrong_devices_are_refused() {
 }
 
 #[test]
+fn devices_without_room_are_refused() {
+    let run = "run t.csv --device default --set";
+    refused(&format!("{run} channels=0"), &["`channels`", "0"]);
+    refused(
+        &format!("{run} blocks_per_plane=1"),
+        &["blocks_per_plane", "garbage collection moves data"],
+    );
+    refused(
+        &format!("{run} op=0"),
+        &["op", "over-provisioning leaves no space"],
+    );
+    refused(&format!("{run} op=1"), &["op", "none is left to the host"]);
+    refused(
+        &format!("{run} multi_plane=on"),
+        &["`multi_plane`", "not available yet"],
+    );
+}
+
+#[test]
+fn chips_are_chosen_with_static_allocation_only() {
+    for scheme in ["ecr(lru)", "ecr-eps", "gcar(lru)", "gcar(cflru)"] {
+        let run = format!("run t.csv --device default --scheme {scheme} --set allocation=dynamic");
+        refused(&run, &["X7", "allocation"]);
+    }
+    let bench = Bench::new();
+    bench.file("t.csv", csv("W0 W1 W2 W3"));
+    record(
+        &bench,
+        "run t.csv --device default --scheme lru --set allocation=dynamic",
+    );
+}
+
+/// A device that is too small for what is written says at which request and what it held.
+#[test]
+fn a_run_ends_where_the_device_is_full() {
+    let bench = Bench::new();
+    bench.file("t.csv", csv(&"W0 W1 W2 W3 ".repeat(5)));
+    let device = "run t.csv --scheme none --device default --set channels=1 \
+                  --set chips_per_channel=1 --set dies_per_chip=1 --set planes_per_die=1 \
+                  --set blocks_per_plane=4 --set pages_per_block=4 --set op=0.7";
+    let args: Vec<&str> = device.split_whitespace().collect();
+    let done = record(&bench, device);
+    assert!(done["counts"]["erases"].as_u64() > Some(0), "{done}");
+    let off: Vec<&str> = args.into_iter().chain(["--set", "gc_mode=off"]).collect();
+    let parts = [
+        "request 16",
+        "device full: no free page",
+        "0 of 16 pages free",
+    ];
+    bench.destage(&off).fails(1, &parts);
+}
+
+#[test]
 fn device_options_need_a_device() {
     for option in [
         "--set t_read=1us",
