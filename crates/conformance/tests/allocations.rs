@@ -7,11 +7,14 @@ use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{SlowRequest, look_ahead, to_batch};
 use destage_conformance::suites::{Case, compositions, random};
+use destage_conformance::timed::{device, trace_of};
 use destage_scheme::info::Role;
+use destage_scheme::leaf::Lru;
 use destage_scheme::registry::{FAST, Visit};
 use destage_scheme::{Expr, Scheme, notes};
-use destage_sim::{CacheOnly, Walk};
-use destage_types::RequestBatch;
+use destage_sim::device::prepare;
+use destage_sim::{CacheOnly, Flash, ReadFill, Walk, WalkOptions};
+use destage_types::{Nanos, Op, PageSize, RequestBatch};
 
 struct Passes<'a> {
     expr: &'a Expr,
@@ -119,6 +122,59 @@ fn boxed_compositions_allocate_nothing_in_the_second_pass() {
         if is_bounded(&expr) {
             assert_eq!(allocations(&case, true), 0, "{expr}");
         }
+    }
+}
+
+/// A device that collects garbage all the time, in every mode.
+#[test]
+fn collections_allocate_nothing_in_a_later_pass() {
+    for more in [
+        "gc_mode=foreground",
+        "gc_mode=foreground gc_preempt=page queue=read-first wear_levelling=static",
+        "gc_mode=background gc_policy=d-choices",
+        "gc_mode=foreground copyback=on gc_policy=cost-benefit allocation=dynamic",
+    ] {
+        let sets = format!(
+            "channels=2 chips_per_channel=1 dies_per_chip=1 planes_per_die=2 blocks_per_plane=32 \
+             pages_per_block=8 op=0.25 t_read=1us t_program=5us t_erase=60us t_cmd=0 t_byte=0.1ns \
+             gc_threshold=0.2 precondition.trace=false precondition.fill=1 {more}"
+        );
+        let sets: Vec<String> = sets.split_whitespace().map(str::to_owned).collect();
+        let config = device(&sets);
+        let mut rng = SplitMix64::new(9);
+        let pass: Vec<SlowRequest> = (0..2000)
+            .map(|n| {
+                let (op, page) = ([Op::Write, Op::Write, Op::Read][n % 3], rng.below(700));
+                SlowRequest {
+                    arrival: n as u64 * 80_000,
+                    ..SlowRequest::pages(op, 8, page, page)
+                }
+            })
+            .collect();
+        let batch = to_batch(&pass);
+        let engine = prepare(&config, &trace_of(&pass), false, false, 1).expect("it can be filled");
+        let options = WalkOptions {
+            read_alloc: true,
+            read_fill: ReadFill::Page,
+            rmw: true,
+            wrap: None,
+        };
+        let layout = config.layout();
+        let lru = Lru::new(24);
+        let mut walk = Walk::new(lru, engine, 24, PageSize::KIB4, layout, options);
+        let mut serve = |passes: std::ops::Range<u64>| {
+            for n in passes {
+                for (i, request) in batch.iter().enumerate() {
+                    let arrival = request.head.arrival + Nanos(n * 2000 * 80_000);
+                    walk.serve(request, i as u64, arrival);
+                }
+            }
+        };
+        serve(0..10);
+        let count = allocation_counter::measure(|| serve(10..12)).count_total;
+        assert_eq!(count, 0, "{more}");
+        let erases = walk.flash().traffic().erases;
+        assert!(erases > 2000, "{more}: {erases}");
     }
 }
 
