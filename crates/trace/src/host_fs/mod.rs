@@ -7,8 +7,9 @@
 //! F2FS (Lee et al., FAST'15, and its defaults in Linux 6.1).
 //!
 //! Both work in whole blocks of 4 KiB, as file systems do. Cleaning becomes requests tagged
-//! [`Tag::Gc`](destage_types::Tag::Gc), which [`RequestBatch::count_cleaning_apart`] has counted
-//! apart.
+//! [`Tag::Gc`](destage_types::Tag::Gc), which
+//! [`RequestBatch::count_cleaning_apart`](destage_types::RequestBatch::count_cleaning_apart) has
+//! counted apart.
 
 mod checkpoint;
 mod config;
