@@ -45,11 +45,12 @@ const STEPS: &[Step] = &[
     step("models", "test -p destage-conformance --test reference_*"),
     step(
         "worked examples",
-        "test -p destage-conformance --test vectors --test timed",
+        "test -p destage-conformance --test vectors --test timed --test real_traces",
     ),
     step(
         "conformance",
-        "test -p destage-conformance --test suite --test allocations --test architecture",
+        "test -p destage-conformance --test suite --test options --test allocations \
+         --test architecture",
     ),
     step(
         "laws",
@@ -61,7 +62,8 @@ const STEPS: &[Step] = &[
     ),
     step(
         "flash engine",
-        "test -p destage-conformance --test nand_engine --test peers",
+        "test -p destage-conformance --test nand_engine --test peers --test gc_runs \
+         --test monitor",
     ),
     step("golden", "test -p destage-conformance --test golden"),
     step("command line", "test -p destage-cli --test *"),
@@ -139,5 +141,46 @@ fn report(times: &[(&str, Duration, bool)]) -> Result<()> {
         Ok(())
     } else {
         bail!("failed: {}", failed.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STEPS;
+    use std::path::Path;
+
+    /// Does a step run this test target of this package?
+    fn is_run(package: &str, target: &str) -> bool {
+        let asked = |words: &[&str]| words.iter().any(|w| *w == target || *w == "*");
+        let prefix = |words: &[&str]| {
+            let stems = words.iter().filter_map(|w| w.strip_suffix('*'));
+            stems.into_iter().any(|stem| target.starts_with(stem))
+        };
+        STEPS.iter().any(|step| {
+            let words: Vec<&str> = step.args.split(' ').collect();
+            words.contains(&package) && (asked(&words) || prefix(&words))
+        })
+    }
+
+    #[test]
+    fn every_test_target_belongs_to_a_step() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut targets = 0;
+        for package in std::fs::read_dir(root.join("crates")).expect("the workspace") {
+            let package = package.expect("a readable folder");
+            let name = format!("destage-{}", package.file_name().to_string_lossy());
+            let Ok(files) = std::fs::read_dir(package.path().join("tests")) else {
+                continue;
+            };
+            for file in files {
+                let path = file.expect("a readable folder").path();
+                if path.extension().is_some_and(|e| e == "rs") {
+                    let target = path.file_stem().expect("a name").to_string_lossy();
+                    assert!(is_run(&name, &target), "no step runs {target} of {name}");
+                    targets += 1;
+                }
+            }
+        }
+        assert!(targets > 20, "only {targets} test targets were found");
     }
 }
