@@ -211,6 +211,7 @@ suite! {
     ecr_2q: "ecr(2q)",
     prober_lru: "prober(lru)",
     prober_lirs: "prober(lirs)",
+    prober_arc: "prober(arc)",
     prober_ecr_arc: "prober(ecr(arc))",
     procache_lru: "procache(lru)",
     refcount_lru: "refcount(lru)",

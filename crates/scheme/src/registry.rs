@@ -111,6 +111,7 @@ registry! {
         "gcar(cflru)" => Gcar<Cflru>,
         "prober(lru)" => Prober<Lru>,
         "prober(lirs)" => Prober<Lirs>,
+        "prober(arc)" => Prober<Arc>,
         "procache(lru)" => ProCache<Lru>,
         "refcount(lru)" => RefCount<Lru>,
         "multihash(lru)" => MultiHash<Lru>,
@@ -118,5 +119,6 @@ registry! {
         "awb(prober(lru))" => Awb<Prober<Lru>>,
         "cac(lru)" => Cac<Lru>,
         "cac(arc)" => Cac<Arc>,
+        "cac(awb(prober(lirs)))" => Cac<Awb<Prober<Lirs>>>,
     }
 }

@@ -101,6 +101,9 @@ impl<S: Scheme> Cac<S> {
     /// The address names new data from now on: its own entry and all entries that name it as
     /// old address go (CAC-3).
     fn forget_pairs(&mut self, block: Lpn, v: &View) {
+        if self.art.len() == 0 && self.dropped.is_empty() {
+            return;
+        }
         if let Some(slot) = v.slot_of(block) {
             self.art.delete(slot);
         }
