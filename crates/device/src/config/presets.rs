@@ -1,4 +1,5 @@
-//! The presets, embedded: one per device table of the papers (spec 95), and the built-in default.
+//! The presets, embedded: the built-in default, one per device table of the papers (spec 95), and
+//! drives of today.
 
 /// A device file that comes with the program.
 #[derive(Clone, Copy, Debug)]
@@ -21,13 +22,15 @@ macro_rules! preset {
 /// Name of the lowest layer of every device.
 pub const DEFAULT_PRESET: &str = "default";
 
-static PRESETS: [Preset; 6] = [
+static PRESETS: [Preset; 8] = [
     preset!("default"),
     preset!("req-block-128g"),
     preset!("prober-512g"),
     preset!("cac-128g"),
     preset!("ecr-64g"),
     preset!("procache-32g"),
+    preset!("tlc-nvme-1t"),
+    preset!("qlc-nvme-2t"),
 ];
 
 /// All presets, the default first.

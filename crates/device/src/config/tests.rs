@@ -32,6 +32,8 @@ fn presets_have_the_sizes_of_the_tables() {
         ("cac-128g", 128.0, 115.2),
         ("ecr-64g", 64.0, 54.4),
         ("procache-32g", 32.0, 29.76),
+        ("tlc-nvme-1t", 1134.0, 929.88),
+        ("qlc-nvme-2t", 2100.0, 1869.0),
     ] {
         let device = preset(name);
         let config = device.config();
