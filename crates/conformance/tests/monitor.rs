@@ -119,8 +119,12 @@ fn the_equation_of_a_queue_is_its_drain_time() {
             summary: Nanos::ZERO,
             pages_per_block: costs.pages_per_block,
         };
+        // The shorter ways to ask say the same.
+        let queue = engine.view().queue(chip);
+        assert_eq!(queue, load.into());
+        assert_eq!(engine.view().idle(chip, 1) == 1, queue.is_idle());
         load.gc_remaining.get_or_insert(Nanos::ZERO);
-        let whole = equation(&load, &l).total;
+        let whole = equation(&load.into(), load.victim_valid_pages, &l).total;
         let in_service = match load.in_service_read {
             true => l.read,
             false => l.program,
