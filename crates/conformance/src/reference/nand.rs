@@ -210,8 +210,8 @@ impl Reference {
         after.any(|other| self.state(other) != OpState::Gone)
     }
 
-    /// Forgets operations that are gone, for long runs; [`Reference::chip_time`] counts the others
-    /// alone from then on.
+    /// Forgets operations that are gone, for long runs; sums over operations count the others alone
+    /// from then on.
     pub fn forget_gone(&mut self) {
         let gone = |op: &Operation| matches!(op.at, At::Ended | At::Cancelled);
         self.operations.retain(|op| !gone(op));
