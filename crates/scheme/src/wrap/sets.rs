@@ -1,6 +1,6 @@
 //! The disjoint sets of the LWRS queue, found by address without a search.
 //!
-//! The address space is divided into regions of [`REGION`] sectors. A region knows the sets that
+//! The address space is divided into regions of 2^[`SHIFT`] sectors. A region knows the sets that
 //! begin in it, as a list, and the one set that covers its first sector and began before it, if
 //! there is one. So a write looks only at the regions it touches. What a region knows of the set
 //! that covers it is never cleared: it counts only while that set does cover the region, and no
