@@ -1,16 +1,18 @@
 //! What can be said on the command line. Values are checked one by one here and against each
 //! other in `run::plan`; absent options stay absent, so that a setting knows its origin.
 
+mod trace;
+
+pub use trace::{FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand};
+
 use crate::run::parse_every;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use destage_scheme::ReadAlloc;
 use destage_sim::spec::TimeScale;
 use destage_sim::{Every, ReadFill, Warmup};
-use destage_trace::ftrace::DeviceSpec;
 use destage_trace::host_fs::HostFs;
-use destage_trace::synth::{Arrival, Part};
 use destage_trace::{BlkEvent, LoadOptions, TagSet, Volumes};
-use destage_types::{ByteSize, Nanos, PageSize, Picos};
+use destage_types::{ByteSize, PageSize};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -362,197 +364,6 @@ pub struct PresetsArgs {
     pub set: Vec<String>,
 }
 
-/// Options of `trace`.
-#[derive(Args, Debug)]
-pub struct TraceArgs {
-    /// What to do with the trace.
-    #[command(subcommand)]
-    pub command: TraceCommand,
-}
-
-/// Commands on traces.
-#[derive(Subcommand, Debug)]
-pub enum TraceCommand {
-    /// Count requests, sizes, footprint, reuse, updates, frequent pages, large sequential writes and
-    /// volumes
-    Info {
-        /// Trace files; `-` is standard input
-        #[arg(value_name = "TRACE", required = true)]
-        traces: Vec<PathBuf>,
-        #[command(flatten)]
-        input: InputArgs,
-        /// Print one JSON object per trace instead of text
-        #[arg(long)]
-        json: bool,
-    },
-    /// Write a trace in another format
-    Convert {
-        /// Trace file; `-` is standard input
-        trace: PathBuf,
-        #[command(flatten)]
-        input: InputArgs,
-        /// File to write; `-` is standard output. With `--volumes split` the name of the volume
-        /// goes before its extension
-        #[arg(short, long, value_name = "FILE", default_value = "-")]
-        output: PathBuf,
-        /// Format to write [default: destage, the own CSV]
-        #[arg(long, value_name = "FORMAT")]
-        to: Option<ToFormat>,
-    },
-    /// Make a trace with old addresses of kernel event text (ftrace)
-    ///
-    /// Reads the block_* and f2fs_* events of kernels 6.1 and later and joins the pages that F2FS
-    /// submits with the requests that reach the device. What was matched is said on standard error.
-    ImportFtrace(ImportArgs),
-    /// Generate a workload; the same seed gives the same bytes on every machine
-    Synth(Box<SynthArgs>),
-    /// Print the first requests as destage CSV
-    Head {
-        /// Trace file; `-` is standard input
-        trace: PathBuf,
-        #[command(flatten)]
-        input: InputArgs,
-        /// Requests to print
-        #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
-              value_parser = clap::value_parser!(u64).range(1..))]
-        requests: u64,
-    },
-}
-
-/// Options of `trace synth`.
-#[derive(Args, Debug)]
-pub struct SynthArgs {
-    /// Named workload to start from [default: 100000 whole-page writes, uniform over 1 GiB]
-    #[arg(value_name = "WORKLOAD")]
-    pub workload: Option<String>,
-    /// List the named workloads and how each is made
-    #[arg(long, conflicts_with_all = ["workload", "output", "to"])]
-    pub list: bool,
-    /// A part of the mix, instead of those of the named workload; repeatable. Keys, each with its
-    /// default: weight=1, at=uniform (or normal(SIGMA), zipf(THETA), sequential), start=0B,
-    /// space=1GiB, unit=4KiB, inside=UNIT, streams=1, run=SIZE (never ends), writes=1, size=4KiB
-    /// (or several with weights, 4KiB:3+64KiB:1)
-    #[arg(long = "part", value_name = "KEY=VALUE,...", value_parser = Part::parse)]
-    pub parts: Vec<Part>,
-    /// Number of requests
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
-    pub requests: Option<u64>,
-    /// When requests arrive
-    #[arg(long, value_name = "constant|poisson|bursts(N,TIME)", value_parser = Arrival::parse)]
-    pub arrival: Option<Arrival>,
-    /// Mean time between two requests, with its unit
-    #[arg(long, value_name = "TIME", value_parser = gap)]
-    pub gap: Option<Nanos>,
-    /// Share of writes in every part, 0 to 1
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub writes: Option<f64>,
-    /// Seed of all draws [default: 1]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// File to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub output: PathBuf,
-    /// Format to write [default: destage, the own CSV]
-    #[arg(long, value_name = "FORMAT")]
-    pub to: Option<ToFormat>,
-}
-
-/// Options of `trace import-ftrace`.
-#[derive(Args, Debug)]
-pub struct ImportArgs {
-    /// Files of one capture in their order, plain or compressed; `-` is standard input
-    #[arg(value_name = "FILE", required = true)]
-    pub files: Vec<PathBuf>,
-    /// Device whose requests are wanted; repeatable, each is a stream of its own. `fs` is the
-    /// partition in the events of the file system, `start` its first sector [default: the only one]
-    #[arg(long = "device", value_name = "MAJ,MIN[:fs=MAJ,MIN][:start=SECTOR]",
-          value_parser = import_device)]
-    pub devices: Vec<DeviceSpec>,
-    /// File system of the capture [default: told by its events]
-    #[arg(long, value_name = "NAME")]
-    pub fs: Option<FsArg>,
-    /// Block events that are the requests: `block_rq_issue` or `block_bio_queue` [default: issue]
-    #[arg(long, value_name = "EVENTS")]
-    pub stream: Option<StreamArg>,
-    /// Where the blocks of a file were before the capture, as `filefrag -v` prints it; repeatable.
-    /// Needed for the first O_DIRECT write of a block
-    #[arg(long = "fiemap", value_name = "INODE=FILE", value_parser = fiemap)]
-    pub fiemaps: Vec<(u64, PathBuf)>,
-    /// Go on although the kernel lost events
-    #[arg(long)]
-    pub allow_lost: bool,
-    /// Stop at the first old address that contradicts what earlier events say
-    #[arg(long)]
-    pub strict: bool,
-    /// Count lines that are no events and go on, instead of stopping at the first one
-    #[arg(long)]
-    pub skip_bad_lines: bool,
-    /// File to write as destage CSV; `-` is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub output: PathBuf,
-}
-
-/// `--fs` of an import.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum FsArg {
-    /// Page events tell old addresses.
-    F2fs,
-    /// Writes in place.
-    Ext4,
-}
-
-/// `--stream` of an import.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum StreamArg {
-    /// What the driver gets.
-    Issue,
-    /// What the file system sends.
-    Queue,
-}
-
-fn import_device(text: &str) -> Result<DeviceSpec, String> {
-    let mut parts = text.split(':');
-    let dev = parts.next().unwrap_or("").parse()?;
-    let mut spec = DeviceSpec {
-        dev,
-        fs: None,
-        start: None,
-    };
-    for part in parts {
-        match part.split_once('=') {
-            Some(("fs", dev)) => spec.fs = Some(dev.parse()?),
-            Some(("start", n)) if n.parse::<u64>().is_ok() => spec.start = n.parse().ok(),
-            _ => {
-                return Err(format!(
-                    "`{part}` is neither fs=MAJOR,MINOR nor start=SECTOR"
-                ));
-            }
-        }
-    }
-    Ok(spec)
-}
-
-fn fiemap(text: &str) -> Result<(u64, PathBuf), String> {
-    let pair = text.split_once('=').filter(|pair| !pair.1.is_empty());
-    pair.and_then(|(ino, file)| Some((ino.parse().ok()?, PathBuf::from(file))))
-        .ok_or_else(|| format!("`{text}` is not INODE=FILE"))
-}
-
-/// Formats that are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum ToFormat {
-    /// The own CSV: holds everything.
-    Destage,
-    /// The own binary: holds everything, fastest to read.
-    DestageBin,
-    /// MSR Cambridge CSV.
-    Msr,
-    /// A fio log, version 3.
-    Fio,
-    /// The ASCII format of SSDsim.
-    Ssdsim,
-}
-
 /// How results are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum FormatOut {
@@ -609,19 +420,6 @@ fn page_size(text: &str) -> Result<PageSize, String> {
     let size = ByteSize::parse(text).map_err(|e| e.to_string())?;
     PageSize::new(size.0)
         .ok_or_else(|| format!("`{text}`: a page is a power of two from 512B to 64KiB"))
-}
-
-fn gap(text: &str) -> Result<Nanos, String> {
-    Picos::parse(text)
-        .map(|time| time.times(1))
-        .map_err(|e| e.to_string())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(format!("`{text}` is no share: a number from 0 to 1")),
-    }
 }
 
 fn sample_rate(text: &str) -> Result<f64, String> {
