@@ -227,6 +227,9 @@ struct Seen {
     in_gc: [u64; 2],
     copybacks: u64,
     more_planes: u64,
+    /// Pages that joined an operation, and instants at which all work waited for its end.
+    joins: u64,
+    holds: u64,
 }
 
 impl Seen {
@@ -242,6 +245,8 @@ impl Seen {
         }
         self.copybacks += other.copybacks;
         self.more_planes += other.more_planes;
+        self.joins += other.joins;
+        self.holds += other.holds;
     }
 }
 
@@ -277,6 +282,33 @@ impl<E: Events> Pair<E> {
         assert_eq!(id.number(), number);
         self.ids.push(id);
         self.compare();
+    }
+
+    fn hold(&mut self) {
+        self.engine.hold();
+        self.model.hold();
+        self.seen.holds += 1;
+    }
+
+    fn resume(&mut self, now: Nanos) {
+        self.engine.resume(now, &mut self.log.0);
+        self.model.resume(now, &mut self.log.1);
+        self.compare();
+    }
+
+    /// A page joins a waiting read or program of no job, if `id` is one.
+    fn join(&mut self, id: OpId, transfer: Nanos, bytes: u32) {
+        let waits = self.engine.state(id) == OpState::Waiting;
+        if !waits || self.jobs.iter().any(|job| is_of(job, id)) {
+            return;
+        }
+        let command = self.model.command(id.number());
+        if matches!(command.kind, Kind::Read | Kind::Program) && command.planes < 9 {
+            self.engine.join(id, transfer, bytes);
+            self.model.join(id.number(), transfer, bytes);
+            self.seen.joins += 1;
+            self.compare();
+        }
     }
 
     fn submit_job(&mut self, now: Nanos, kind: JobKind, commands: &[Command]) {
@@ -420,7 +452,16 @@ fn run<E: Events>(seed: u64, config: Config, mix: Mix, operations: usize) -> See
         }
         let stepwise = random.percent(50);
         pair.advance(Nanos(now), stepwise);
+        let held = mix.planes && random.percent(50);
+        if held {
+            pair.hold();
+        }
         for _ in 0..1 + random.below(4) {
+            if mix.planes && random.percent(40) && !pair.ids.is_empty() {
+                let back = random.below(pair.ids.len().min(6) as u64) as usize;
+                let id = pair.ids[pair.ids.len() - 1 - back];
+                pair.join(id, Nanos(random.below(5)), random.below(5000) as u32);
+            }
             if mix.jobs && random.percent(15) {
                 let (kind, commands) = random_job(&mut random, &config, &mix, &pair.ids);
                 pair.submit_job(Nanos(now), kind, &commands);
@@ -443,6 +484,9 @@ fn run<E: Events>(seed: u64, config: Config, mix: Mix, operations: usize) -> See
                 }
             }
         }
+        if held {
+            pair.resume(Nanos(now));
+        }
     }
     let mut end = Nanos(now);
     while pair.model.next_event_time() != Nanos::NEVER {
@@ -461,9 +505,12 @@ impl<E: Events> Pair<E> {
 
     /// Of background class and in no job.
     fn may_cancel(&self, id: OpId) -> bool {
-        let of = |job: &JobId| (job.first().number()..=job.last().number()).contains(&id.number());
-        self.class(id).is_background() && !self.jobs.iter().any(of)
+        self.class(id).is_background() && !self.jobs.iter().any(|job| is_of(job, id))
     }
+}
+
+fn is_of(job: &JobId, id: OpId) -> bool {
+    (job.first().number()..=job.last().number()).contains(&id.number())
 }
 
 fn swarm(seeds: std::ops::Range<u64>, operations: usize) -> Seen {
@@ -507,6 +554,7 @@ fn has_met_everything(seen: &Seen) {
     assert!(seen.jobs_cancelled > 50 && seen.cancelled > 500);
     assert!(seen.in_gc.iter().all(|&n| n > 2_000));
     assert!(seen.copybacks > 2_000 && seen.more_planes > 5_000);
+    assert!(seen.joins > 1_000 && seen.holds > 1_000, "{seen:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The flash array with one state per operation. Every question scans all operations.
 
+mod planes;
 mod queries;
 mod settle;
 
@@ -63,6 +64,8 @@ pub struct Reference {
     timing: Timing,
     read_first: bool,
     watch_idle: bool,
+    /// Is nothing allowed to start?
+    held: bool,
     now: u64,
     operations: Vec<Operation>,
     submitted: u64,
@@ -82,6 +85,7 @@ impl Reference {
             timing: config.timing,
             read_first: config.discipline == Discipline::ReadFirst,
             watch_idle: config.watch_idle,
+            held: false,
             now: 0,
             operations: Vec::new(),
             submitted: 0,

@@ -3,6 +3,7 @@
 mod candidate;
 mod depend;
 mod jobs;
+mod planes;
 mod run;
 
 pub(super) use jobs::job_index;
@@ -162,6 +163,8 @@ pub struct Nand<E: Events = Heap> {
     pub(super) jobs: JobBook,
     next_number: u64,
     shared: Shared,
+    /// Does all work wait for [`Nand::resume`]?
+    held: bool,
     watch: bool,
     /// Channels to grant in this round.
     touched: Vec<u32>,
@@ -241,6 +244,7 @@ impl<E: Events> Nand<E> {
             jobs: JobBook::default(),
             next_number: 0,
             shared: Shared::new(&config.timing, config.discipline),
+            held: false,
             watch: config.watch_idle,
             touched: Vec::with_capacity(n as usize),
             startable: Vec::new(),
@@ -282,6 +286,19 @@ impl<E: Events> Nand<E> {
     /// If something is due at or before `now`: [`Nand::advance`] first.
     #[inline]
     pub fn submit<S: Sink>(&mut self, now: Nanos, command: Command, sink: &mut S) -> OpId {
+        if self.held {
+            return self.submit_held(now, command, sink);
+        }
+        self.submit_as::<S, false>(now, command, sink)
+    }
+
+    #[inline(always)]
+    fn submit_as<S: Sink, const HELD: bool>(
+        &mut self,
+        now: Nanos,
+        command: Command,
+        sink: &mut S,
+    ) -> OpId {
         let now = now.0;
         self.enter(now);
         let entry = self.entry(now, &command);
@@ -291,15 +308,18 @@ impl<E: Events> Nand<E> {
             Class::Background => self.channels[ch].background_waiting += 1,
             _ => self.channels[ch].pending += 1,
         }
-        let slot = self.take_in(entry, command.after, command.and_after, now, sink);
+        let slot = self.take_in::<S, HELD>(entry, command.after, command.and_after, now, sink);
         self.note_change(ch);
-        self.settle_rest(now, sink);
+        if !HELD {
+            self.settle_rest(now, sink);
+        }
         OpId::new(number, slot, lane)
     }
 
-    /// Starts an operation or puts it in its queue; gives its place in the pool.
+    /// Starts an operation or puts it in its queue, where it stays for now if work is `HELD`; gives
+    /// its place in the pool.
     #[inline]
-    fn take_in<S: Sink>(
+    fn take_in<S: Sink, const HELD: bool>(
         &mut self,
         mut entry: Entry,
         after: Option<OpId>,
@@ -318,6 +338,7 @@ impl<E: Events> Nand<E> {
         }
         let lane = &self.lanes[l];
         if parent.is_none()
+            && !HELD
             && lane.is_free(now)
             && !lane.queue.has_ready()
             && (self.channels[lane.channel as usize].free_at <= now || !entry.on_bus())
@@ -366,7 +387,7 @@ impl<E: Events> Nand<E> {
             self.refresh(l);
         }
         self.release_all(entry.dependents, now);
-        self.settle_rest(now, sink);
+        self.settle_unheld(now, sink);
         true
     }
 

@@ -59,6 +59,12 @@ impl Shared {
         }
     }
 
+    /// Command phase of an operation on one plane.
+    #[inline]
+    pub fn command_of(&self, kind: Kind) -> u64 {
+        self.command[kind as usize]
+    }
+
     /// [`Timing::first_bus`].
     #[inline]
     fn first_bus(&self, command: &Command) -> u64 {

@@ -22,7 +22,9 @@
 //!
 //! A multi-plane operation ([`Command::planes`]) is one operation: one command for every plane and
 //! all transfers follow one another in one hold of the bus, and the array times are those of one
-//! page. All its pages are done at its end. A copyback without a command needs no bus.
+//! page. All its pages are done at its end. A copyback without a command needs no bus. It is
+//! submitted as such, or grows while it waits ([`Nand::join`]); [`Nand::hold`] keeps everything
+//! waiting until the pages that belong together are known.
 //!
 //! # One instant
 //! An instant is settled in rounds. A round first makes every state change that is due (array

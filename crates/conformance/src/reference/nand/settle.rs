@@ -4,6 +4,9 @@ use super::*;
 
 impl Reference {
     pub(super) fn settle<S: Sink>(&mut self, sink: &mut S) {
+        if self.held {
+            return;
+        }
         loop {
             let changed = self.state_changes(sink);
             let started = self.start_without_bus(sink);

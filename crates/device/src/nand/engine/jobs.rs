@@ -47,9 +47,13 @@ impl<E: Events> Nand<E> {
         self.channels[ch].pending += commands.len() as u32;
         self.lanes[l].jobs.open[job_index(kind.class())] += 1;
         self.jobs.open[job_index(kind.class())] += 1;
-        let slot = self.take_in(first, head.after, head.and_after, now, sink);
+        let (after, and_after) = (head.after, head.and_after);
+        let slot = match self.held {
+            true => self.take_in::<S, true>(first, after, and_after, now, sink),
+            false => self.take_in::<S, false>(first, after, and_after, now, sink),
+        };
         self.note_change(ch);
-        self.settle_rest(now, sink);
+        self.settle_unheld(now, sink);
         let first = OpId::new(number, slot, lane);
         let last = match slots {
             Some((_, last)) => OpId::new(number + rest.len() as u64, last, lane),
@@ -178,7 +182,7 @@ impl<E: Events> Nand<E> {
             operations += 1;
         }
         self.taken_back(l, Class::BackgroundGc, operations);
-        self.settle_rest(now, sink);
+        self.settle_unheld(now, sink);
         true
     }
 }

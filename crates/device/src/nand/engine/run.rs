@@ -28,6 +28,13 @@ impl<E: Events> Nand<E> {
         }
     }
 
+    /// [`Nand::settle_rest`], unless all work waits.
+    pub(super) fn settle_unheld<S: Sink>(&mut self, now: u64, sink: &mut S) {
+        if !self.held {
+            self.settle_rest(now, sink);
+        }
+    }
+
     #[inline]
     fn changes<S: Sink>(&mut self, now: u64, sink: &mut S) {
         let (lanes, channels) = (self.lanes.len(), self.channels.len());

@@ -1,0 +1,27 @@
+//! Operations that grow while they wait.
+
+use super::*;
+
+impl Reference {
+    /// Nothing starts until [`Reference::resume`].
+    pub fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// What may start at `now` does.
+    pub fn resume<S: Sink>(&mut self, now: Nanos, sink: &mut S) {
+        self.now = now.0;
+        self.held = false;
+        self.settle(sink);
+    }
+
+    /// A page on one more plane.
+    pub fn join(&mut self, number: u64, transfer: Nanos, bytes: u32) {
+        let i = self.position(number).expect("a waiting operation is kept");
+        let op = &mut self.operations[i];
+        assert!(op.waits() && op.job.is_none());
+        op.command.planes += 1;
+        op.command.transfer += transfer;
+        op.command.bytes += bytes;
+    }
+}
