@@ -241,9 +241,39 @@ fn devices_without_room_are_refused() {
     );
     refused(&format!("{run} op=1"), &["op", "none is left to the host"]);
     refused(
-        &format!("{run} multi_plane=on"),
-        &["`multi_plane`", "not available yet"],
+        &format!("{run} multi_plane=on --set planes_per_die=300"),
+        &["`multi_plane`", "at most 255"],
     );
+}
+
+/// A die with two planes programs both pages of a request at once, and reads them at once.
+#[test]
+fn planes_of_a_die_work_together() {
+    let bench = Bench::new();
+    let head = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
+    bench.file(
+        "t.csv",
+        format!("{head}0,W,0,16,0,,0\n90000000,R,0,16,0,,0\n"),
+    );
+    let one_die = "--set channels=1 --set chips_per_channel=1 --set dies_per_chip=1 \
+                   --set t_read=70us --set t_program=700us --set t_cmd=1us --set t_byte=2ns \
+                   --set t_ready=0ns --set sector_bytes=512";
+    let latency = |planes: u32, more: &str| {
+        let run = format!("run t.csv --scheme none --device default --set planes_per_die={planes}");
+        let record = record(&bench, &format!("{run} {one_die} {more}"));
+        ["write", "read"].map(|op| record["latency_ns"][op]["max"].as_u64())
+    };
+    let page = 1_000 + 4096 * 2;
+    let alone = [2 * (page + 700_000), 2 * (page + 70_000)].map(Some);
+    let together = [2 * page + 700_000, 2 * page + 70_000].map(Some);
+    let on = "--set multi_plane=on";
+    assert_eq!(latency(2, ""), alone);
+    assert_eq!(latency(2, on), together);
+    assert_eq!(
+        latency(2, &format!("{on} --set plane_aligned=on")),
+        together
+    );
+    assert_eq!(latency(1, on), alone, "one plane: without effect");
 }
 
 #[test]

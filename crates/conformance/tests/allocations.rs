@@ -8,13 +8,15 @@ use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{SlowRequest, look_ahead, to_batch};
 use destage_conformance::suites::{Case, compositions, random};
 use destage_conformance::timed::{device, trace_of};
+use destage_device::nand::Kind;
 use destage_scheme::info::Role;
 use destage_scheme::leaf::Lru;
 use destage_scheme::registry::{FAST, Visit};
 use destage_scheme::{Expr, Scheme, notes};
 use destage_sim::device::prepare;
+use destage_sim::engine::Engine;
 use destage_sim::{CacheOnly, Flash, ReadFill, Walk, WalkOptions};
-use destage_types::{Nanos, Op, PageSize, RequestBatch};
+use destage_types::{ChipId, Nanos, Op, PageSize, RequestBatch};
 
 struct Passes<'a> {
     expr: &'a Expr,
@@ -133,6 +135,8 @@ fn collections_allocate_nothing_in_a_later_pass() {
         "gc_mode=foreground gc_preempt=page queue=read-first wear_levelling=static",
         "gc_mode=background gc_policy=d-choices",
         "gc_mode=foreground copyback=on gc_policy=cost-benefit allocation=dynamic",
+        "gc_mode=foreground multi_plane=on",
+        "gc_mode=background multi_plane=on plane_aligned=on gc_preempt=page",
     ] {
         let sets = format!(
             "channels=2 chips_per_channel=1 dies_per_chip=1 planes_per_die=2 blocks_per_plane=32 \
@@ -145,9 +149,10 @@ fn collections_allocate_nothing_in_a_later_pass() {
         let pass: Vec<SlowRequest> = (0..2000)
             .map(|n| {
                 let (op, page) = ([Op::Write, Op::Write, Op::Read][n % 3], rng.below(700));
+                let last = page + if more.contains("multi_plane") { 3 } else { 0 };
                 SlowRequest {
                     arrival: n as u64 * 80_000,
-                    ..SlowRequest::pages(op, 8, page, page)
+                    ..SlowRequest::pages(op, 8, page, last)
                 }
             })
             .collect();
@@ -175,7 +180,17 @@ fn collections_allocate_nothing_in_a_later_pass() {
         assert_eq!(count, 0, "{more}");
         let erases = walk.flash().traffic().erases;
         assert!(erases > 2000, "{more}: {erases}");
+        let joined = walk.flash().nand().stats().of_kind(Kind::Program) < programs(walk.flash());
+        assert_eq!(joined, more.contains("multi_plane"), "{more}");
     }
+}
+
+/// Pages programmed.
+fn programs(engine: &Engine) -> u64 {
+    let chips = (0..engine.nand().chips()).map(ChipId);
+    chips
+        .map(|chip| engine.nand().chip_stats(chip).of(Kind::Program))
+        .sum()
 }
 
 /// The counter counts: a scheme that allocates would be caught.

@@ -116,6 +116,7 @@ fn random_device(
     any_order: bool,
     anywhere: bool,
     collects: bool,
+    joins: Option<(u32, bool)>,
 ) -> (DeviceConfig, u64) {
     let mut sets: Vec<String> = Vec::new();
     let mut set = |key: &str, value: String| sets.push(format!("{key}={value}"));
@@ -125,7 +126,12 @@ fn random_device(
     );
     set("channels", channels.to_string());
     set("chips_per_channel", chips.to_string());
-    let (dies, planes) = (pick(rng, &[1, 1, 2]), pick(rng, &[1, 1, 2]));
+    let (dies, mut planes) = (pick(rng, &[1, 1, 2]), pick(rng, &[1, 1, 2]));
+    if let Some((more, aligned)) = joins {
+        planes = u64::from(more);
+        set("multi_plane", "on".to_owned());
+        set("plane_aligned", aligned.to_string());
+    }
     set("dies_per_chip", dies.to_string());
     set("planes_per_die", planes.to_string());
     set("blocks_per_plane", "4096".to_owned());
@@ -223,6 +229,8 @@ struct Seen {
     /// As `Outcome::device_counts`.
     device: [u64; 8],
     wrapped: usize,
+    /// Pages that shared an operation with others, read and programmed; aligned planes and others.
+    joined: [[u64; 2]; 2],
 }
 
 /// Runs `seeds` streams through the schemes of `case`.
@@ -235,7 +243,14 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         // The slow models of these count on the order that numbers chips page by page.
         let by_chip = expr.contains("ecr");
         let anywhere = !by_chip && !expr.contains("gcar");
-        let (device, program) = random_device(rng, spp, !by_chip, anywhere, case.collects);
+        // Draws of their own: the devices without are those that they would be.
+        let mut planes = SplitMix64::new(seed ^ 0x9a5e);
+        let joins = planes.chance(50).then(|| {
+            let aligned = planes.chance(40);
+            (pick(&mut planes, &[1, 2, 2, 3, 4]), aligned)
+        });
+        let (collects, by_address) = (case.collects, !by_chip);
+        let (device, program) = random_device(rng, spp, by_address, anywhere, collects, joins);
         let requests = pick(rng, &[40, 80, 80, 200]);
         let pages = pick(rng, &[24, 64, 200]);
         let mut profile = Profile::new(requests, spp).pages(pages);
@@ -289,11 +304,14 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let late = |r: &&(u64, u64, u64, u64, u64)| r.4 - r.3 > long;
         seen.queued += outcome.requests.iter().filter(late).count();
         seen.wrapped += usize::from(run.wrap);
+        let joined = &mut seen.joined[usize::from(run.device.plane_aligned)];
+        (0..2).for_each(|i| joined[i] += outcome.joined[i]);
         for (sum, n) in seen.device.iter_mut().zip(outcome.device_counts) {
             *sum += n;
         }
     }
     println!("{seen:?}");
+    assert!(seen.joined.iter().flatten().all(|&pages| pages > 100));
     seen
 }
 
@@ -367,7 +385,7 @@ fn collected(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
     let seen = swarms(seeds, case);
     assert_eq!(seen.runs as u64, runs);
     assert!(
-        seen.device[7] > 2 * runs,
+        2 * seen.device[7] > 3 * runs,
         "blocks collected: {}",
         seen.device[7]
     );

@@ -61,7 +61,7 @@ fn timed(number: usize) -> Trace {
     writing(|seed| timed_swarm(seed, profile, 9_000), 40, number)
 }
 
-const MODES: [&str; 7] = [
+const MODES: [&str; 9] = [
     "gc_mode=foreground",
     "gc_mode=foreground copyback=on wear_levelling=static wear_threshold=2",
     "gc_mode=foreground gc_preempt=page gc_policy=cost-benefit",
@@ -69,12 +69,16 @@ const MODES: [&str; 7] = [
     "gc_mode=background gc_policy=random",
     "gc_mode=background queue=read-first wear_levelling=off",
     "gc_mode=foreground queue=read-first queue_per=chip die_interleave=on",
+    "gc_mode=foreground multi_plane=on planes_per_die=2",
+    "gc_mode=background multi_plane=on plane_aligned=on planes_per_die=2 gc_unit=die",
 ];
 
 #[test]
 fn free_flash_does_not_change_what_the_cache_does() {
     for (seed, mode) in MODES.iter().enumerate() {
         let trace = untimed(seed);
+        // Until a request is known in full its collections wait, so a scheme sees them.
+        let waits = mode.contains("multi_plane");
         for expr in [
             "none",
             "lru",
@@ -90,6 +94,9 @@ fn free_flash_does_not_change_what_the_cache_does() {
             "prober(lru,ssp=16k)",
             "procache(lru,p=0.4,c=32k)",
         ] {
+            if waits && expr == "gcar(lru)" {
+                continue;
+            }
             let dies = if expr == "ecr(lru)" { 1 } else { 2 };
             let device = small(dies, &format!("{FREE} {mode}"));
             let alone = run(&spec(expr, None), &trace).counts;

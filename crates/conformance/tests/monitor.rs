@@ -2,6 +2,7 @@
 //! to it if nothing else arrives (ECR section 3.1).
 
 use destage_conformance::timed::{device, trace_of};
+use destage_scheme::ChipLoad;
 use destage_scheme::cqct::{Latencies, equation};
 use destage_sim::device::prepare;
 use destage_sim::engine::Engine;
@@ -27,25 +28,30 @@ fn engine(channels: u32, more: &str) -> Engine {
     prepare(&device(&sets), &trace, false, false, 1).expect("the device can be filled")
 }
 
-/// A burst of reads and programs at `now`.
-fn burst(engine: &mut Engine, rng: &mut SplitMix64, index: u64, now: Nanos) {
+/// A burst of requests of `most` reads or programs at `now`.
+fn burst(engine: &mut Engine, rng: &mut SplitMix64, index: u64, now: Nanos, most: u32) {
     let pages = engine.pages();
     for n in 0..1 + rng.below(12) {
         let op = [Op::Read, Op::Write][rng.below(2) as usize];
         engine.begin(index * 16 + n, op, now);
-        let lpn = Lpn(rng.below(pages));
-        match op {
-            Op::Read => engine.read(lpn, 8),
-            _ => engine.program(Program {
-                lpn,
-                cause: Cause::Eviction,
-                unit: None,
-                read_first: rng.below(4) == 0,
-            }),
+        for _ in 0..most {
+            let lpn = Lpn(rng.below(pages));
+            match op {
+                Op::Read => engine.read(lpn, 8),
+                _ => engine.program(Program {
+                    lpn,
+                    cause: Cause::Eviction,
+                    unit: None,
+                    read_first: rng.below(4) == 0,
+                }),
+            }
         }
-        engine.end(1, 0);
+        engine.end(most, 0);
     }
 }
+
+/// Two planes that a request can use together.
+const PLANES: &str = "multi_plane=on frontier=plane gc_unit=plane";
 
 /// What the monitor is asked about at the moments between bursts.
 #[derive(Default)]
@@ -64,7 +70,8 @@ fn watch(
         let (mut engine, mut rng) = (engine(channels, more), SplitMix64::new(seed));
         let mut now = Nanos::ZERO;
         for index in 0..60 {
-            burst(&mut engine, &mut rng, index, now);
+            let most = if more.contains("multi_plane") { 3 } else { 1 };
+            burst(&mut engine, &mut rng, index, now, most);
             let later = now + Nanos(rng.below(900_000));
             engine.step(later);
             let chip = ChipId(rng.below(u64::from(CHIPS)) as u32);
@@ -83,6 +90,7 @@ fn a_queue_is_empty_when_its_drain_time_is_over() {
         "queue=read-first",
         "copyback=on wear_levelling=static wear_threshold=2",
         "summary_page=true",
+        PLANES,
     ] {
         let seen = watch(CHIPS, more, |engine, chip, now, seen| {
             let load = engine.view().load(chip);
@@ -111,34 +119,68 @@ fn a_queue_is_empty_when_its_drain_time_is_over() {
 #[test]
 fn the_equation_of_a_queue_is_its_drain_time() {
     let seen = watch(CHIPS, "", |engine, chip, _, seen| {
-        let (mut load, costs) = (engine.view().load(chip), engine.view().costs());
-        let l = Latencies {
-            read: costs.read + costs.transfer,
-            program: costs.program + costs.transfer,
-            erase: costs.erase,
-            summary: Nanos::ZERO,
-            pages_per_block: costs.pages_per_block,
-        };
+        let (mut load, l) = (engine.view().load(chip), latencies(engine));
         // The shorter ways to ask say the same.
         let queue = engine.view().queue(chip);
         assert_eq!(queue, load.into());
         assert_eq!(engine.view().idle(chip, 1) == 1, queue.is_idle());
-        load.gc_remaining.get_or_insert(Nanos::ZERO);
-        let whole = equation(&load.into(), load.victim_valid_pages, &l).total;
-        let in_service = match load.in_service_read {
-            true => l.read,
-            false => l.program,
-        };
-        let counted = match load.residual {
-            Nanos::ZERO => whole,
-            residual => whole - in_service + residual,
-        };
+        let (whole, in_service, counted) = counted(&mut load, &l);
         assert_eq!(counted, load.drain);
         assert!(whole >= load.drain && whole <= load.drain + in_service);
         seen.queued += u32::from(load.drain > Nanos::ZERO);
         seen.collecting += u32::from(load.gc_remaining > Some(Nanos::ZERO));
     });
     assert!(seen.queued > 500 && seen.collecting > 100);
+}
+
+/// A multi-plane operation is one read or program to the equation: what it leaves out is the
+/// transfer of every page of it beyond the first.
+#[test]
+fn the_equation_leaves_out_transfers_of_further_planes() {
+    let (mut less, mut transfers) = (0, 0);
+    let seen = watch(CHIPS, PLANES, |engine, chip, _, seen| {
+        let (mut load, l) = (engine.view().load(chip), latencies(engine));
+        let (_, _, counted) = counted(&mut load, &l);
+        let left_out = load.drain - counted;
+        let transfer = engine.view().costs().transfer;
+        assert_eq!(left_out.0 % transfer.0, 0);
+        assert!(left_out.0 / transfer.0 <= load.reads + load.writes);
+        less += u32::from(left_out > Nanos::ZERO);
+        transfers += left_out.0 / transfer.0;
+        seen.queued += u32::from(load.drain > Nanos::ZERO);
+    });
+    assert!(
+        seen.queued > 500 && less > 200 && transfers > 500,
+        "{less}, {transfers}"
+    );
+}
+
+/// Latencies of Equation 1 with their transfers.
+fn latencies(engine: &Engine) -> Latencies {
+    let costs = engine.view().costs();
+    Latencies {
+        read: costs.read + costs.transfer,
+        program: costs.program + costs.transfer,
+        erase: costs.erase,
+        summary: Nanos::ZERO,
+        pages_per_block: costs.pages_per_block,
+    }
+}
+
+/// Equation 1 without collections to come, the length of the operation in service, and the equation
+/// with what is left of that.
+fn counted(load: &mut ChipLoad, l: &Latencies) -> (Nanos, Nanos, Nanos) {
+    load.gc_remaining.get_or_insert(Nanos::ZERO);
+    let whole = equation(&(*load).into(), load.victim_valid_pages, l).total;
+    let in_service = match load.in_service_read {
+        true => l.read,
+        false => l.program,
+    };
+    let counted = match load.residual {
+        Nanos::ZERO => whole,
+        residual => whole - in_service + residual,
+    };
+    (whole, in_service, counted)
 }
 
 /// With several chips on a channel transfers wait for each other: the monitor counts only its own

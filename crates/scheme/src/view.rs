@@ -33,9 +33,11 @@ impl View<'_> {
 /// The state of one chip's queue and free space, for Equations 1-4 of ECR (section 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChipLoad {
-    /// Reads in the queue, the one in service included (N_r). GC operations do not count.
+    /// Reads in the queue, the one in service included (N_r). GC operations do not count, and a
+    /// multi-plane read is one: Eq. 1 leaves out the transfers of its further pages.
     pub reads: u64,
-    /// Programs in the queue, the one in service included (N_w). GC operations do not count.
+    /// Programs in the queue, the one in service included (N_w). GC operations do not count, and a
+    /// multi-plane program is one, as for `reads`.
     pub writes: u64,
     /// Time until the host operation in service ends; zero while there is none.
     pub residual: Nanos,

@@ -5,13 +5,16 @@
 //! and completions are read off that list when the run is over.
 
 mod gc;
+mod planes;
 
 use std::collections::BTreeMap;
 
 use destage_device::config::{
     Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder,
 };
-use destage_device::nand::{Class, Command, Config, Discipline, Kind, OpTimes, Sink, Timing};
+use destage_device::nand::{
+    Class, Command, Config, Discipline, Kind, OpState, OpTimes, Sink, Timing,
+};
 use destage_types::{ChannelId, ChipId, Nanos, Op, Picos};
 
 use super::cqct::{Cost, Queue};
@@ -80,6 +83,8 @@ pub struct SlowProgram {
 #[derive(Default)]
 struct Entries {
     all: Vec<Entry>,
+    /// Pages that share an operation: its token, and theirs.
+    joined: Vec<(u32, u32)>,
     /// Write-backs that started since the device looked.
     started: Vec<u32>,
     /// Background collections whose erase ended since the device looked.
@@ -95,6 +100,14 @@ impl Sink for Entries {
         entry.times = Some(times);
         if entry.purpose == Purpose::WriteBack {
             self.started.push(token);
+        }
+        let (with, others) = std::mem::take(&mut self.joined)
+            .into_iter()
+            .partition(|&(head, _)| head == token);
+        self.joined = others;
+        let with: Vec<(u32, u32)> = with;
+        for (_, page) in with {
+            self.all[page as usize].times = Some(times);
         }
     }
 
@@ -115,6 +128,8 @@ pub struct SlowDevice {
     gc: gc::Collector,
     entries: Entries,
     requests: Vec<Request>,
+    /// Operations of the open request.
+    shared: Vec<planes::Shared>,
     /// The demand program that the mapping of a page points to.
     last_program: BTreeMap<u64, u64>,
     /// Evictions that found their write-back in flight.
@@ -126,6 +141,8 @@ pub struct SlowDevice {
     pub summaries: u64,
     /// Write-backs started.
     pub write_backs: u64,
+    /// Pages that joined a read, and a program.
+    pub joined_pages: [u64; 2],
 }
 
 fn time(key: Picos) -> Nanos {
@@ -165,12 +182,14 @@ impl SlowDevice {
             gc: gc::Collector::default(),
             entries: Entries::default(),
             requests: Vec::new(),
+            shared: Vec::new(),
             last_program: BTreeMap::new(),
             adopted: 0,
             now: 0,
             cost: Cost::default(),
             summaries: 0,
             write_backs: 0,
+            joined_pages: [0; 2],
         }
     }
 
@@ -235,8 +254,19 @@ impl SlowDevice {
         after: [Option<u64>; 2],
         before: Option<u32>,
     ) -> u32 {
+        let token = self.enter(purpose, lpn, command.class, before);
+        let command = Command { token, ..command };
+        let number = self
+            .array
+            .submit_after(Nanos(self.now), command, after, &mut self.entries);
+        self.entries.all[token as usize].number = number;
+        self.note_starts();
+        token
+    }
+
+    fn enter(&mut self, purpose: Purpose, lpn: u64, class: Class, before: Option<u32>) -> u32 {
         let token = self.entries.all.len() as u32;
-        let background = command.class == Class::Background || purpose == Purpose::Summary;
+        let background = class == Class::Background || purpose == Purpose::Summary;
         let request = self.requests.last().filter(|_| !background);
         self.entries.all.push(Entry {
             purpose,
@@ -248,12 +278,6 @@ impl SlowDevice {
             ended: false,
             before,
         });
-        let command = Command { token, ..command };
-        let number = self
-            .array
-            .submit_after(Nanos(self.now), command, after, &mut self.entries);
-        self.entries.all[token as usize].number = number;
-        self.note_starts();
         token
     }
 
@@ -271,7 +295,7 @@ impl SlowDevice {
         let command = Command::read(ChipId(chip as u32), self.transfer(sectors), 0).die(die);
         // Whatever the discipline: after a pending program of the page.
         let after = self.last_program.get(&lpn).copied();
-        self.submit(Purpose::Read, lpn, command, [after, None], None)
+        self.submit_page(Purpose::Read, lpn, command, [after, None], None)
     }
 
     fn summary(&mut self, written: &Written) {
@@ -474,6 +498,10 @@ impl Flash for SlowDevice {
                 }
             }
         }
+        if self.joins_planes() {
+            self.shared.clear();
+            self.array.hold();
+        }
         self.requests.push(Request {
             index,
             op,
@@ -486,6 +514,10 @@ impl Flash for SlowDevice {
     fn end(&mut self, pages: u64) {
         let request = self.requests.last_mut().expect("a request is open");
         request.pages = pages;
+        if self.joins_planes() {
+            self.array.resume(Nanos(self.now), &mut self.entries);
+            self.note_starts();
+        }
     }
 
     fn mapped(&self, lpn: u64) -> bool {
@@ -523,7 +555,8 @@ impl Flash for SlowDevice {
         let command = Command::program(chip, self.page_transfer(), 0).die(written.die);
         let read = before.map(|read| self.entries.all[read as usize].number);
         let after = [self.last_job(&written), read];
-        let token = self.submit(Purpose::Program(write.cause), lpn, command, after, before);
+        let purpose = Purpose::Program(write.cause);
+        let token = self.submit_page(purpose, lpn, command, after, before);
         let number = self.entries.all[token as usize].number;
         self.last_program.insert(lpn, number);
         match self.wait_rule(write.cause) {

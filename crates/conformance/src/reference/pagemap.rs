@@ -38,6 +38,17 @@ pub struct Written {
     pub summary: bool,
 }
 
+/// Where the data of a page are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spot {
+    /// Plane of the device.
+    pub plane: u64,
+    /// Block of the plane.
+    pub block: u64,
+    /// Page of the block.
+    pub page: usize,
+}
+
 /// Where pages are, and how far every block is.
 #[derive(Clone, Debug)]
 pub struct SlowMap {
@@ -236,6 +247,17 @@ impl SlowMap {
     /// Chip and die of a mapped page.
     pub fn place(&self, lpn: u64) -> (usize, u32) {
         self.die_of_plane(self.at[&lpn].0.0)
+    }
+
+    /// Where a mapped page is.
+    pub fn spot(&self, lpn: u64) -> Spot {
+        let ((plane, block), page) = self.at[&lpn];
+        Spot { plane, block, page }
+    }
+
+    /// Number of the die of a plane.
+    pub fn die_number(&self, plane: u64) -> u64 {
+        self.unit_of(Unit::Die, plane)
     }
 
     /// The page holds no data any more.

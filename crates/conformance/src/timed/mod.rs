@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::reference::{Counts, SlowCache, SlowConfig, SlowDevice, SlowProgram, SlowRequest};
 use destage_device::config::DeviceConfig;
+use destage_device::nand::{Kind, Nand};
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
@@ -18,7 +19,7 @@ use destage_sim::device::{address_space, prepare};
 use destage_sim::engine::{Completion, ProgramTimes};
 use destage_sim::observe::{Event, Observer};
 use destage_sim::{Flash, ReadFill, Walk, WalkOptions};
-use destage_types::{Lpn, Nanos, Op};
+use destage_types::{ChipId, Lpn, Nanos, Op};
 
 /// Everything about a run but its requests.
 #[derive(Clone, Debug)]
@@ -57,6 +58,8 @@ pub struct Outcome {
     pub device_counts: [u64; 8],
     /// Pages left in the cache and whether they are dirty, after all work has ended.
     pub pages: BTreeMap<u64, bool>,
+    /// Pages read and programmed in multi-plane operations of others.
+    pub joined: [u64; 2],
     /// Mean waiting time of the programs of evictions.
     pub evict_wait_mean: Option<f64>,
 }
@@ -194,6 +197,7 @@ impl TimedRun {
         let requests = rows.iter().enumerate().map(request).collect();
         let (sum, n) = device.evict_wait();
         let programs = device.programs();
+        let joined = device.joined_pages;
         let frames = cache.store.frames.iter();
         Outcome {
             requests,
@@ -214,6 +218,7 @@ impl TimedRun {
                 collections,
             ],
             pages: frames.map(|(&lpn, f)| (lpn, f.dirty != 0)).collect(),
+            joined,
             evict_wait_mean: (n > 0).then(|| sum as f64 / n as f64),
         }
     }
@@ -262,6 +267,7 @@ impl Visit for Real<'_> {
         walk.flash_mut().take_programs(&mut programs);
         let mut programs: Vec<SlowProgram> = programs.iter().map(program).collect();
         programs.sort_unstable();
+        let joined = [Kind::Read, Kind::Program].map(|kind| joined(walk.flash().nand(), kind));
         let frames = walk.frames();
         let space = run.device.logical_pages();
         let cached = (0..space).filter_map(|lpn| Some((lpn, frames.slot_of(Lpn(lpn))?)));
@@ -282,9 +288,17 @@ impl Visit for Real<'_> {
             pages: cached
                 .map(|(lpn, slot)| (lpn, frames.is_dirty(slot)))
                 .collect(),
+            joined,
             evict_wait_mean: after.evict_wait.mean,
         }
     }
+}
+
+/// Pages beyond the first one of every operation.
+fn joined(nand: &Nand, kind: Kind) -> u64 {
+    let chips = (0..nand.chips()).map(ChipId);
+    let pages: u64 = chips.map(|chip| nand.chip_stats(chip).of(kind)).sum();
+    pages - nand.stats().of_kind(kind)
 }
 
 fn completion(c: &Completion) -> (u64, u64, u64, u64, u64) {
@@ -329,6 +343,10 @@ pub fn compare(real: &Outcome, slow: &Outcome, what: &str) {
         "{what}: device counts"
     );
     assert_eq!(real.pages, slow.pages, "{what}: pages left");
+    assert_eq!(
+        real.joined, slow.joined,
+        "{what}: pages in operations of others"
+    );
     assert_eq!(real.evict_wait_mean, slow.evict_wait_mean, "{what}: wait");
 }
 

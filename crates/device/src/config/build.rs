@@ -9,6 +9,8 @@ use toml::Value;
 
 /// Most planes of a device: each has a write frontier, which exists from the start.
 const MAX_PLANES: u64 = 1 << 16;
+/// Planes of an operation are counted in 8 bits.
+const MAX_PLANES_OF_COMMAND: u32 = 255;
 /// A physical page number has 32 bits.
 const MAX_PAGES: u64 = 1 << 32;
 /// Blocks are numbered in 32 bits, and one number says "none".
@@ -28,6 +30,7 @@ pub(super) fn build(layers: &mut Layers) -> (Option<DeviceConfig>, Vec<String>) 
     }
     units(&mut read, &config);
     interleave(&mut read, &config);
+    planes(&mut read, &config);
     if read.faults() == 0 && config.collects() {
         room_for_gc(&mut read, &config);
     }
@@ -136,7 +139,8 @@ fn values(read: &mut Reading, geometry: Geometry) -> DeviceConfig {
         frontier: read.word("frontier"),
         queue_per: read.word("queue_per"),
         queue: read.word("queue"),
-        multi_plane: read.flag_not_available("multi_plane"),
+        multi_plane: read.flag("multi_plane"),
+        plane_aligned: read.flag("plane_aligned"),
         copyback: read.flag("copyback"),
         die_interleave: read.flag("die_interleave"),
         gc_policy: read.word("gc_policy"),
@@ -267,6 +271,18 @@ fn interleave(read: &mut Reading, config: &DeviceConfig) {
     }
 }
 
+/// Can a multi-plane command name all planes of a die?
+fn planes(read: &mut Reading, config: &DeviceConfig) {
+    if config.multi_plane && config.geometry.planes_per_die > MAX_PLANES_OF_COMMAND {
+        let why = format!(
+            "impossible: a multi-plane command for {} planes of a die, at most \
+             {MAX_PLANES_OF_COMMAND} are allowed (fewer planes_per_die, or multi_plane = off)",
+            config.geometry.planes_per_die
+        );
+        read.impossible("multi_plane", why);
+    }
+}
+
 /// Can GC always make room? The host leaves one free block per frontier to the copies, and every
 /// page but one must be able to be valid beside it.
 fn room_for_gc(read: &mut Reading, config: &DeviceConfig) {
@@ -313,6 +329,15 @@ fn notices(config: &DeviceConfig) -> Vec<String> {
         ));
     }
     let g = &config.geometry;
+    if config.multi_plane && g.planes_per_die == 1 {
+        notices.push("multi_plane has no effect: a die has one plane (planes_per_die)".to_owned());
+    } else if config.multi_plane && config.frontier != Unit::Plane {
+        notices.push(format!(
+            "multi_plane joins reads, but hardly any programs: the frontier of a {} fills one block \
+             after the other, which is in one plane (frontier = plane)",
+            config.frontier
+        ));
+    }
     let unit = u64::from(config.planes_per(config.gc_unit))
         * u64::from(g.blocks_per_plane)
         * u64::from(g.pages_per_block);

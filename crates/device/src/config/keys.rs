@@ -36,6 +36,7 @@ pub(super) const KEYS: &[&str] = &[
     "queue_per",
     "queue",
     "multi_plane",
+    "plane_aligned",
     "copyback",
     "die_interleave",
     "gc_policy",

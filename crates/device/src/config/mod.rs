@@ -89,8 +89,11 @@ pub struct DeviceConfig {
     pub queue_per: QueuePer,
     /// Order of host operations in a queue.
     pub queue: QueueOrder,
-    /// Are multi-plane commands used?
+    /// Do pages of one request that lie on one die in different planes go into one multi-plane
+    /// read or program? Without effect with one plane per die.
     pub multi_plane: bool,
+    /// Must they be the same page of the same block in their planes? Looked at with `multi_plane`.
+    pub plane_aligned: bool,
     /// Does GC copy inside a plane without the bus?
     pub copyback: bool,
     /// Do the dies of a chip work at the same time where they share a queue?
@@ -259,6 +262,7 @@ impl DeviceConfig {
             ("queue_per", self.queue_per.toml()),
             ("queue", self.queue.toml()),
             ("multi_plane", self.multi_plane.to_string()),
+            ("plane_aligned", self.plane_aligned.to_string()),
             ("copyback", self.copyback.to_string()),
             ("die_interleave", self.die_interleave.to_string()),
             ("gc_policy", self.gc_policy.toml()),

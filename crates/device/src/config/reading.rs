@@ -234,19 +234,6 @@ impl<'a> Reading<'a> {
         false
     }
 
-    /// A feature that is not available: accepted when it is off.
-    pub fn flag_not_available(&mut self, key: &str) -> bool {
-        if self.flag(key) {
-            self.fault(
-                key,
-                Reason::NotAvailable {
-                    available: "false".to_owned(),
-                },
-            );
-        }
-        false
-    }
-
     pub fn axes(&mut self, key: &str) -> [Axis; 4] {
         let mut given: Vec<String> = Vec::new();
         match &self.entry(key).value {

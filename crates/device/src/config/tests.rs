@@ -265,7 +265,8 @@ fn single_faults() {
         ("op=ten", "a number such as 0.1"),
         ("ftl=bast", "not available yet; available: page"),
         ("allocation=random", "allowed: static, dynamic"),
-        ("multi_plane=on", "not available yet; available: false"),
+        ("multi_plane=both", "true or false"),
+        ("plane_aligned=1", "true or false"),
         ("copyback=maybe", "true or false"),
         ("die_interleave=1", "true or false"),
         ("gc_mode=backgruond", "did you mean `background`"),
@@ -330,6 +331,22 @@ fn the_largest_device_has_two_to_the_32_pages() {
     assert!(device.config().gc_threshold_pages() > 0);
     let full = [&size[..], &["op=0"]].concat();
     assert!(only_fault(&full).contains("needs spare pages"));
+}
+
+#[test]
+fn multi_plane_commands_need_planes_and_their_frontiers() {
+    let notices = |more: &[&str]| {
+        let all = [&["multi_plane=on", "planes_per_die=4"], more].concat();
+        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
+        assert!(device.config().multi_plane);
+        device.notices().join("\n")
+    };
+    assert_eq!(notices(&["frontier=plane"]), "");
+    assert!(notices(&["planes_per_die=1"]).contains("a die has one plane"));
+    assert!(notices(&["frontier=die"]).contains("the frontier of a die fills one block"));
+    assert_eq!(notices(&["planes_per_die=255", "blocks_per_plane=64"]), "");
+    let many = only_fault(&["multi_plane=on", "planes_per_die=256"]);
+    assert!(many.contains("256 planes of a die, at most 255"), "{many}");
 }
 
 #[test]

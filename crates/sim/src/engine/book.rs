@@ -35,8 +35,11 @@ pub(super) enum Role {
     Erase,
 }
 
+/// No token.
+pub(super) const NONE: u32 = u32::MAX;
+
 /// Token of the operations of GC jobs that nobody asks for.
-pub(super) const GC_TOKEN: u32 = u32::MAX;
+pub(super) const GC_TOKEN: u32 = NONE;
 
 impl Role {
     /// Does the operation belong to no request?
@@ -68,8 +71,11 @@ pub(super) struct OpRecord {
     pub id: Option<OpId>,
     /// Background: it has started, and ends then.
     pub started: Option<Nanos>,
-    /// Background: token of the read before it.
-    pub before: Option<u32>,
+    /// Background: token of the read before it, or [`NONE`].
+    pub before: u32,
+    /// The page after this one in a multi-plane operation, whose name in the array is the token of
+    /// its first page.
+    next: u32,
     request: u32,
     index: u64,
     counted: Counted,
@@ -289,7 +295,8 @@ impl Book {
             lpn,
             id,
             started,
-            before: None,
+            before: NONE,
+            next: NONE,
             request,
             index: u64::MAX,
             counted,
@@ -359,6 +366,11 @@ impl Book {
         if let Some(op) = self.ops.get_mut(token) {
             op.id = Some(id);
         }
+    }
+
+    /// Page `token` is part of the operation of `before`, right after that.
+    pub fn follow(&mut self, before: u32, token: u32) {
+        self.ops[before].next = token;
     }
 
     /// The program that writes the newest data of `lpn`, if its times are not known yet.
@@ -442,33 +454,17 @@ impl Book {
         }
     }
 
-    fn log_program(&mut self, op: &OpRecord, times: OpTimes) {
-        if let Some(list) = &mut self.programs {
-            let (request, lpn, enqueued) = (op.index, op.lpn, op.enqueued);
-            let background = op.role == Role::Background;
-            list.push(ProgramTimes {
-                request,
-                lpn,
-                background,
-                enqueued,
-                times,
-            });
-        }
-    }
-}
-
-impl Sink for Book {
-    fn timed(&mut self, token: u32, times: OpTimes) {
-        if token == GC_TOKEN {
-            return;
-        }
+    /// The times of one page of an operation are known; gives the next page of it.
+    #[inline]
+    fn page_timed(&mut self, token: u32, times: OpTimes) -> u32 {
         let op = self.ops[token];
         match op.role {
             Role::Background => {
                 self.log_program(&op, times);
-                return self.background_started(token, &times);
+                self.background_started(token, &times);
+                return NONE;
             }
-            Role::BackgroundRead | Role::Erase => return,
+            Role::BackgroundRead | Role::Erase => return NONE,
             _ => {}
         }
         self.ops.remove(token);
@@ -487,6 +483,31 @@ impl Sink for Book {
             Counted::AtOnce => {}
             Counted::Transfer => self.count_end(op.request, times.last_transfer),
             Counted::End => self.count_end(op.request, times.end),
+        }
+        op.next
+    }
+
+    fn log_program(&mut self, op: &OpRecord, times: OpTimes) {
+        if let Some(list) = &mut self.programs {
+            let (request, lpn, enqueued) = (op.index, op.lpn, op.enqueued);
+            let background = op.role == Role::Background;
+            list.push(ProgramTimes {
+                request,
+                lpn,
+                background,
+                enqueued,
+                times,
+            });
+        }
+    }
+}
+
+impl Sink for Book {
+    #[inline]
+    fn timed(&mut self, token: u32, times: OpTimes) {
+        let mut page = token;
+        while page != NONE {
+            page = self.page_timed(page, times);
         }
     }
 

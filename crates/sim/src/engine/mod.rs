@@ -9,6 +9,7 @@ mod gc;
 pub mod latency;
 mod load;
 mod newest;
+mod planes;
 mod slab;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,7 @@ use crate::flash::{Cause, DeviceMeasures, Flash, FlashState, Program, Traffic};
 use crate::load::BusyTimes;
 use crate::record::Latencies;
 use crate::series::LatencySums;
-use book::{Book, Role};
+use book::{Book, NONE, Role};
 use destage_device::config::{
     Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, GcPreempt, QueueOrder,
 };
@@ -30,6 +31,7 @@ use destage_scheme::{DeviceView, FlashCosts};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Picos, PlaneId, QueuePer};
 use gc::Collector;
 use newest::Newest;
+use planes::Groups;
 
 /// Settings of the engine that are not of the array or the translation layer.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,8 @@ pub struct Engine {
     dynamic: bool,
     /// Garbage collection on its way.
     gc: Collector,
+    /// Multi-plane commands of the request, if the device has them.
+    groups: Option<Groups>,
     /// Pages programmed and blocks erased beside those of host data, in the measured part.
     traffic: Traffic,
     /// Counters of the array when the measured part began, by chip.
@@ -103,8 +107,11 @@ impl Engine {
         // may pass.
         let passes_jobs = config.collects_in_background()
             || (config.collects() && config.gc_preempt == GcPreempt::Page);
+        let groups = Groups::new(config);
+        // Nor may a read join one that stands before the program.
+        let joins = groups.is_some();
         let mut book = Book::new(options, map);
-        book.newest = (read_first || passes_jobs).then(Newest::new);
+        book.newest = (read_first || passes_jobs || joins).then(Newest::new);
         Engine {
             nand: Nand::new(&nand),
             book,
@@ -120,6 +127,7 @@ impl Engine {
             },
             dynamic: config.allocation == Allocation::Dynamic,
             gc: Collector::new(config),
+            groups,
             traffic: Traffic::default(),
             before: Vec::new(),
             busy_before: BusyTimes::default(),
@@ -157,7 +165,7 @@ impl Engine {
             .die(self.die(place.plane))
             .bytes(self.bytes(sectors));
         command.after = waits_for;
-        self.nand.submit(self.now, command, &mut self.book)
+        self.submit_page(command, place)
     }
 
     /// Programs a summary page: the transfer of one sector, then a whole program (ECR-1).
@@ -237,6 +245,10 @@ impl Flash for Engine {
 
     fn begin(&mut self, index: u64, op: Op, now: Nanos) {
         self.now = now;
+        if let Some(groups) = &mut self.groups {
+            groups.start();
+            self.nand.hold();
+        }
         self.book.begin(index, op, now);
     }
 
@@ -285,7 +297,7 @@ impl Flash for Engine {
         if let Some(read) = before {
             command = command.after(read);
         }
-        let id = self.nand.submit(self.now, command, &mut self.book);
+        let id = self.submit_page(command, placed.place);
         self.book.note_id(token, id);
         if let Some(summary) = placed.summary {
             self.submit_summary(summary);
@@ -298,6 +310,10 @@ impl Flash for Engine {
     }
 
     fn end(&mut self, pages: u32, hits: u32) {
+        if self.groups.is_some() {
+            self.nand.resume(self.now, &mut self.book);
+            self.submit_due();
+        }
         self.book.end(pages, hits);
     }
 
@@ -362,7 +378,7 @@ impl Flash for Engine {
             before = Some((token, id));
         }
         let token = self.book.enter(Role::Background, lpn, now);
-        self.book.ops[token].before = before.map(|b| b.0);
+        self.book.ops[token].before = before.map_or(NONE, |b| b.0);
         let plane = self.book.map.static_plane(lpn);
         let (chip, _) = self.book.map.plane_chip(plane);
         let mut command = self.program_command(chip, plane, self.page_sectors, token);
@@ -388,8 +404,10 @@ impl Flash for Engine {
             "only a write-back that has not started is cancelled"
         );
         // The read before it may be queued, running or over; only a queued one is taken back.
-        let Some(read) = op.before else { return false };
-        let Some(record) = self.book.ops.get_mut(read) else {
+        if op.before == NONE {
+            return false;
+        }
+        let Some(record) = self.book.ops.get_mut(op.before) else {
             return false;
         };
         if record.role != Role::BackgroundRead || record.lpn != op.lpn {
@@ -398,7 +416,7 @@ impl Flash for Engine {
         let id = record.id.expect("a queued read was submitted");
         let cancelled = self.nand.cancel(self.now, id, &mut self.book);
         if cancelled {
-            self.book.ops.remove(read);
+            self.book.ops.remove(op.before);
         }
         cancelled
     }

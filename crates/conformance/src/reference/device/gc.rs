@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::reference::pagemap::{BlockId, Collection, Step};
 use destage_device::config::GcPreempt;
-use destage_device::nand::{JobKind, OpState, Preempt};
+use destage_device::nand::{JobKind, Preempt};
 
 /// Token of operations that nobody asks about.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -110,7 +110,11 @@ impl SlowDevice {
 
     /// The job that programs for a die go after.
     pub(super) fn last_job(&self, written: &Written) -> Option<u64> {
-        let last = self.gc.last.get(&(written.chip, written.die)).copied();
+        self.last_job_of(written.chip, written.die)
+    }
+
+    pub(super) fn last_job_of(&self, chip: usize, die: u32) -> Option<u64> {
+        let last = self.gc.last.get(&(chip, die)).copied();
         last.filter(|&number| self.array.state(number) != OpState::Gone)
     }
 

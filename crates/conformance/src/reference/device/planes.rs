@@ -1,0 +1,69 @@
+//! Multi-plane operations: pages of the open request that share one.
+
+use super::*;
+use crate::reference::pagemap::Spot;
+
+/// An operation that the open request asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    token: u32,
+    number: u64,
+    kind: Kind,
+    /// What it waits for that has not begun, and the last collection of its die.
+    waits: [Option<u64>; 3],
+    spots: Vec<Spot>,
+}
+
+impl SlowDevice {
+    pub(super) fn joins_planes(&self) -> bool {
+        self.config.multi_plane && self.config.geometry.planes_per_die > 1
+    }
+
+    /// Submits a read or program for the open request: in an operation with others, if one fits.
+    pub(super) fn submit_page(
+        &mut self,
+        purpose: Purpose,
+        lpn: u64,
+        command: Command,
+        after: [Option<u64>; 2],
+        before: Option<u32>,
+    ) -> u32 {
+        if !self.joins_planes() {
+            return self.submit(purpose, lpn, command, after, before);
+        }
+        let spot = self.map.spot(lpn);
+        let (chip, die) = (command.chip.0 as usize, command.die);
+        let waiting = |n: &u64| self.array.state(*n) == OpState::Waiting;
+        let [one, two] = after.map(|n| n.filter(waiting));
+        let waits = [one, two, self.last_job_of(chip, die)];
+        let same_kind = |s: &Shared| s.kind == command.kind;
+        let before_it = |s: &Shared| same_kind(s) && s.spots.iter().any(|x| x.plane == spot.plane);
+        let from = self.shared.iter().rposition(before_it).map_or(0, |i| i + 1);
+        let fits = |s: &&mut Shared| {
+            let first = s.spots[0];
+            let aligned = (first.block, first.page) == (spot.block, spot.page);
+            let same_die = self.map.die_number(first.plane) == self.map.die_number(spot.plane);
+            let allowed = aligned || !self.config.plane_aligned;
+            same_kind(s) && same_die && s.waits == waits && allowed
+        };
+        let Some(shared) = self.shared[from..].iter_mut().find(fits) else {
+            let token = self.submit(purpose, lpn, command, after, before);
+            self.shared.push(Shared {
+                token,
+                number: self.entries.all[token as usize].number,
+                kind: command.kind,
+                waits,
+                spots: vec![spot],
+            });
+            return token;
+        };
+        shared.spots.push(spot);
+        let (number, head) = (shared.number, shared.token);
+        self.array.join(number, command.transfer, command.bytes);
+        let token = self.enter(purpose, lpn, command.class, before);
+        self.entries.all[token as usize].number = number;
+        self.entries.joined.push((head, token));
+        self.joined_pages[usize::from(command.kind == Kind::Program)] += 1;
+        token
+    }
+}

@@ -1,0 +1,449 @@
+//! Multi-plane commands in runs: times reckoned by hand, and laws.
+//!
+//! A page moves in 1024 ns, a command in 10 ns; the array reads in 100 ns, programs in 1000 ns.
+
+use std::sync::Arc;
+
+use destage_conformance::reference::{Profile, SlowRequest};
+use destage_conformance::timed::{Outcome, TimedRun, compare, device, timed_swarm, trace_of};
+use destage_device::config::DeviceConfig;
+use destage_device::nand::Kind;
+use destage_scheme::Expr;
+use destage_sim::device::prepare;
+use destage_sim::record::ResultRecord;
+use destage_sim::run::{Hooks, execute};
+use destage_sim::spec::RunSpec;
+use destage_sim::{Cause, Flash, Program};
+use destage_types::rng::SplitMix64;
+use destage_types::{ByteSize, ChannelId, ChipId, Lpn, Nanos, Op, PageSize};
+
+const PROGRAM: u64 = 10 + 1024 + 1000;
+const READ: u64 = 10 + 100 + 1024;
+
+/// A program of several pages in different planes of a die.
+const fn program(pages: u64) -> u64 {
+    pages * (10 + 1024) + 1000
+}
+
+const fn read(pages: u64) -> u64 {
+    pages * (10 + 1024) + 100
+}
+
+/// One die of `planes` planes; page n lies in plane n modulo them.
+fn die(planes: u32, more: &str) -> DeviceConfig {
+    let sets = format!(
+        "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die={planes} page_bytes=4096 \
+         pages_per_block=16 t_cmd=10ns t_read=100ns t_program=1us t_byte=0.25ns t_dram=1ns \
+         multi_plane=on {more}"
+    );
+    let sets: Vec<&str> = sets.split_whitespace().collect();
+    device(&sets)
+}
+
+fn requests(list: &[(Op, u64, u64, u64)]) -> Vec<SlowRequest> {
+    let request = |&(op, first, last, arrival)| SlowRequest {
+        arrival,
+        ..SlowRequest::pages(op, 8, first, last)
+    };
+    list.iter().map(request).collect()
+}
+
+/// The run on the engine, if the slow model says the same.
+fn outcome(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
+    let real = run.real(requests);
+    compare(&real, &run.slow(requests), &format!("{run:?}"));
+    real
+}
+
+fn times(outcome: &Outcome) -> Vec<u64> {
+    outcome.requests.iter().map(|r| r.4 - r.3).collect()
+}
+
+/// Response times of requests for (first page, last page, arrival).
+fn responses(expr: &str, device: DeviceConfig, list: &[(Op, u64, u64, u64)]) -> Vec<u64> {
+    let run = TimedRun::new(expr, 2, device);
+    times(&outcome(&run, &requests(list)))
+}
+
+use Op::{Read, Write};
+
+#[test]
+fn pages_of_a_request_are_programmed_together() {
+    let one = [(Write, 0, 1, 0)];
+    assert_eq!(responses("none", die(2, ""), &one), [program(2)]);
+    assert_eq!(
+        responses("none", die(2, "multi_plane=off"), &one),
+        [2 * PROGRAM]
+    );
+    assert_eq!(
+        responses("none", die(4, ""), &[(Write, 0, 3, 0)]),
+        [program(4)]
+    );
+    assert_eq!(
+        responses("none", die(4, ""), &[(Write, 2, 4, 0)]),
+        [program(3)],
+        "planes 2, 3 and 0"
+    );
+    assert_eq!(
+        responses("none", die(2, ""), &[(Write, 0, 3, 0)]),
+        [2 * program(2)],
+        "two pages of a plane are two programs"
+    );
+    assert_eq!(
+        responses("none", die(1, ""), &one),
+        [2 * PROGRAM],
+        "one plane: no effect"
+    );
+}
+
+#[test]
+fn evicted_pages_are_programmed_together() {
+    // Two units of one page each, evicted for one request.
+    let list = [(Write, 0, 1, 0), (Write, 2, 3, 10_000)];
+    assert_eq!(responses("lru", die(2, ""), &list), [1, program(2)]);
+    // One of two pages.
+    let list = [(Write, 0, 1, 0), (Write, 4, 4, 10_000)];
+    let expr = "bplru(block-pages=2,placement=stripe)";
+    assert_eq!(responses(expr, die(2, ""), &list), [1, program(2)]);
+    // `single_block` puts them in one plane.
+    let expr = "bplru(block-pages=2)";
+    assert_eq!(responses(expr, die(2, ""), &list), [1, 2 * PROGRAM]);
+}
+
+#[test]
+fn pages_of_a_flush_are_programmed_together() {
+    let flush = SlowRequest {
+        arrival: 100,
+        ..SlowRequest::new(Op::Flush, 0, 0)
+    };
+    let mut list = requests(&[(Write, 0, 0, 0), (Write, 1, 1, 50)]);
+    list.push(flush);
+    let run = TimedRun::new("lru", 2, die(2, ""));
+    assert_eq!(times(&outcome(&run, &list)), [1, 1, program(2)]);
+}
+
+#[test]
+fn planes_out_of_step_are_joined_only_if_they_need_not_be_aligned() {
+    // Plane 0 is one page ahead of plane 1 from the first request on.
+    let list = [
+        (Write, 0, 0, 0),
+        (Write, 1, 2, 10_000),
+        (Write, 3, 3, 20_000),
+        (Write, 4, 5, 30_000),
+    ];
+    let free = responses("none", die(2, "plane_aligned=off"), &list);
+    assert_eq!(free, [PROGRAM, program(2), PROGRAM, program(2)]);
+    let aligned = responses("none", die(2, "plane_aligned=on"), &list);
+    assert_eq!(
+        aligned,
+        [PROGRAM, 2 * PROGRAM, PROGRAM, program(2)],
+        "in step again before the last request"
+    );
+}
+
+/// Pages 2 and 4 are 1 and 2 in plane 0, pages 1 and 3 are 0 and 1 in plane 1.
+#[test]
+fn aligned_pages_find_each_other_across_the_request() {
+    let list = [(Write, 0, 0, 0), (Write, 1, 4, 10_000)];
+    let aligned = responses("none", die(2, "plane_aligned=on"), &list);
+    // 1 at 0 alone, 2 at 1 with 3 at 1, 4 at 2 alone.
+    assert_eq!(aligned[1], 2 * PROGRAM + program(2));
+    let free = responses("none", die(2, ""), &list);
+    assert_eq!(free[1], 2 * program(2));
+}
+
+#[test]
+fn pages_of_a_request_are_read_together() {
+    let reads = [(Read, 0, 1, 0)];
+    assert_eq!(responses("none", die(2, ""), &reads), [read(2)]);
+    assert_eq!(
+        responses("none", die(2, "multi_plane=off"), &reads),
+        [2 * READ]
+    );
+    assert_eq!(responses("none", die(4, ""), &[(Read, 1, 4, 0)]), [read(4)]);
+    // Preconditioning maps 0, 2, 1: plane 0 is a page ahead.
+    let list = [(Read, 0, 0, 0), (Read, 1, 2, 10_000)];
+    let aligned = responses("none", die(2, "plane_aligned=on"), &list);
+    assert_eq!(aligned, [READ, 2 * READ]);
+    let free = responses("none", die(2, ""), &list);
+    assert_eq!(free, [READ, read(2)]);
+}
+
+#[test]
+fn requests_do_not_share_operations() {
+    let list = [(Write, 0, 0, 0), (Write, 1, 1, 0)];
+    assert_eq!(
+        responses("none", die(2, ""), &list),
+        [PROGRAM, 2 * PROGRAM],
+        "at the same instant"
+    );
+    let list = [(Read, 0, 0, 0), (Read, 1, 1, 0)];
+    assert_eq!(responses("none", die(2, ""), &list), [READ, 2 * READ]);
+}
+
+#[test]
+fn dies_do_not_share_operations() {
+    let two = "dies_per_chip=2 planes_per_die=2 queue_per=chip";
+    // Pages 0 and 1 lie on different dies of one queue, 0 and 2 on one.
+    let run = |more: &str, list| responses("none", die(2, &format!("{two} {more}")), list);
+    assert_eq!(run("", &[(Write, 0, 1, 0)]), [2 * PROGRAM]);
+    assert_eq!(run("", &[(Write, 0, 3, 0)]), [2 * program(2)]);
+    assert_eq!(
+        run("die_interleave=on", &[(Write, 0, 3, 0)]),
+        [2 * (10 + 1024) + program(2)],
+        "the second die waits for the bus alone"
+    );
+}
+
+/// Parts of pages that flash has: one read of both pages, one program of both after it.
+#[test]
+fn partial_pages_are_read_together_and_programmed_together() {
+    let part = |page: u64, arrival| SlowRequest {
+        arrival,
+        ..SlowRequest::new(Write, page * 8, 4)
+    };
+    let mut list = requests(&[(Read, 0, 1, 0)]);
+    list.extend([part(0, 10_000), part(1, 10_000)]);
+    list.extend(requests(&[(Write, 2, 3, 20_000)]));
+    let run = TimedRun {
+        read_alloc: Some(false),
+        ..TimedRun::new("lru", 2, die(2, ""))
+    };
+    let response = times(&outcome(&run, &list));
+    assert_eq!(response, [read(2), 1, 1, read(2) + program(2)]);
+}
+
+/// A page that is read while its program waits is read alone, after that; a program that has
+/// started is over when the die reads, so it keeps nothing apart.
+#[test]
+fn a_read_behind_its_program_is_on_its_own() {
+    let list = [
+        (Read, 0, 3, 0),
+        (Write, 0, 0, 10_000),
+        (Write, 2, 2, 10_100),
+        (Read, 2, 3, 10_200),
+        (Write, 2, 2, 30_000),
+        (Read, 2, 3, 30_500),
+    ];
+    for queue in ["fifo", "read-first"] {
+        let device = die(2, &format!("queue={queue}"));
+        let wanted = [
+            2 * read(2),
+            PROGRAM,
+            if queue == "fifo" {
+                2 * PROGRAM
+            } else {
+                2 * PROGRAM + READ
+            } - 100,
+            2 * PROGRAM + 2 * READ - 200,
+            PROGRAM,
+            PROGRAM + read(2) - 500,
+        ];
+        assert_eq!(responses("none", device, &list), wanted, "{queue}");
+    }
+}
+
+/// Two-page writes over a full device: collections come between, and every page is programmed.
+fn collecting(more: &str) -> DeviceConfig {
+    die(
+        2,
+        &format!(
+            "blocks_per_plane=16 op=0.3 t_erase=5us gc_threshold=0.2 precondition.trace=false \
+             precondition.fill=1 {more}"
+        ),
+    )
+}
+
+#[test]
+fn a_collection_stands_between_the_programs_around_it() {
+    for more in [
+        "",
+        "gc_preempt=page queue=read-first",
+        "gc_mode=background",
+        "copyback=on plane_aligned=on",
+        "frontier=plane gc_unit=die",
+    ] {
+        let list: Vec<_> = (0..200u64)
+            .map(|n| {
+                let first = n * 37 % 170 * 2;
+                (Write, first, first + 1, n * 30_000)
+            })
+            .collect();
+        let run = TimedRun::new("none", 0, collecting(more));
+        let outcome = outcome(&run, &requests(&list));
+        assert!(outcome.device_counts[7] > 20, "{more}: collections");
+        assert_eq!(outcome.programs.len(), 400);
+        let together = times(&outcome).iter().filter(|&&t| t == program(2)).count();
+        assert!(together > 50, "{more}: {together}");
+        assert!(outcome.joined[1] > 100, "{more}: {:?}", outcome.joined);
+    }
+}
+
+fn record(expr: &str, device: DeviceConfig, requests: &[SlowRequest]) -> ResultRecord {
+    let expr = Expr::parse(expr).expect("a legal expression");
+    let spec = RunSpec {
+        device: Some(Arc::new(device)),
+        page: PageSize::KIB4,
+        ..RunSpec::cache_only(expr, ByteSize(24 * 4096))
+    };
+    let record = execute(&spec, &trace_of(requests), Hooks::default());
+    record.unwrap_or_else(|e| panic!("{}: {e}", spec.expr))
+}
+
+const EXPRS: [&str; 6] = [
+    "none",
+    "lru",
+    "bplru(block-pages=4,placement=stripe)",
+    "ecr(lru,cqct=oracle)",
+    "gcar(cflru)",
+    "awb(prober(lru,ssp=8k,rip=6))",
+];
+
+/// Pages, not operations, are what counters and energy count.
+#[test]
+fn pages_and_energy_do_not_depend_on_how_pages_are_grouped() {
+    let mut profile = Profile::new(1500, 8).pages(300);
+    profile.flush = true;
+    let each = "e_read=1nJ e_program=1nJ e_erase=1nJ e_byte=0";
+    let (mut joined, mut faster) = (0, 0);
+    for seed in 0..8 {
+        let mut requests = timed_swarm(seed, profile, 60_000);
+        // Long after that all work has started.
+        let end = requests.last().map_or(0, |r| r.arrival);
+        requests.extend([1, 2].map(|late| SlowRequest {
+            arrival: end + late * 1_000_000_000,
+            ..SlowRequest::new(Op::Flush, 0, 0)
+        }));
+        for expr in EXPRS.iter().take(3) {
+            let make = |more: &str| {
+                let one = "op=0.5 blocks_per_plane=4096";
+                record(expr, die(2, &format!("{one} {each} {more}")), &requests)
+            };
+            let (on, off) = (make("multi_plane=on"), make("multi_plane=off"));
+            let (a, b) = (&on.counts, &off.counts);
+            assert_eq!(a, b, "{expr}: no choice depends on queues");
+            let energy = |r: &ResultRecord| r.energy_nj.clone().expect("energies are given");
+            let (a, b) = (energy(&on), energy(&off));
+            assert_eq!(a, b, "{expr}");
+            assert_eq!(a.program, on.counts.flash_writes_host as f64, "{expr}");
+            assert_eq!(a.read, on.counts.flash_reads_host as f64, "{expr}");
+            let mean = |r: &ResultRecord| r.latency_ns.and_then(|l| l.all.mean);
+            faster += u32::from(mean(&on) < mean(&off));
+            joined += 1;
+        }
+    }
+    assert!(faster * 10 > joined * 9, "{faster} of {joined}");
+}
+
+/// A die is busy for its operations: for each the array, for each page its command and transfer,
+/// and the waits of reads for the bus.
+#[test]
+fn busy_time_is_the_sum_of_the_operations() {
+    let config = die(4, "dies_per_chip=2 queue_per=die blocks_per_plane=4096");
+    let engine = prepare(&config, &trace_of(&[]), false, false, 1);
+    let mut engine = engine.expect("a new device needs no preparation");
+    let (mut rng, mut now) = (SplitMix64::new(5), Nanos::ZERO);
+    for index in 0..2000 {
+        engine.step(now);
+        let op = [Write, Write, Read][rng.below(3) as usize];
+        engine.begin(index, op, now);
+        let (first, pages) = (rng.below(400), 1 + rng.below(12));
+        for lpn in (first..first + pages).map(Lpn) {
+            let read_first = op == Write && rng.below(4) == 0;
+            match op {
+                Read if engine.is_mapped(lpn) => engine.read(lpn, 8),
+                Read => {}
+                _ => engine.program(Program {
+                    lpn,
+                    cause: Cause::Own,
+                    unit: None,
+                    read_first,
+                }),
+            }
+        }
+        engine.end(pages as u32, 0);
+        now += Nanos(rng.below(20_000));
+    }
+    while engine.next_event() != Nanos::NEVER {
+        engine.step(engine.next_event());
+    }
+    let (nand, mut moved) = (engine.nand(), 0);
+    let started = nand.stats();
+    let (mut busy, mut pages) = (Nanos::ZERO, 0);
+    for chip in (0..nand.chips()).map(ChipId) {
+        let stats = nand.chip_stats(chip);
+        busy += stats.busy - stats.stalled;
+        pages += stats.of(Kind::Read) + stats.of(Kind::Program);
+        moved += stats.bytes_read + stats.bytes_programmed;
+    }
+    let operations = started.of_kind(Kind::Program) * 1000 + started.of_kind(Kind::Read) * 100;
+    assert_eq!(busy, Nanos(operations + pages * (10 + 1024)));
+    assert_eq!(nand.bus_time(ChannelId(0)), Nanos(pages * (10 + 1024)));
+    assert_eq!(moved, pages * 4096);
+    let ways = started.of_kind(Kind::Program) + started.of_kind(Kind::Read);
+    assert!(
+        2 * pages > 3 * ways && pages > 8_000,
+        "{pages} pages in {ways}"
+    );
+}
+
+/// Where no request has two pages in two planes nothing is joined, and nothing changes.
+#[test]
+fn single_pages_take_the_times_they_took() {
+    let mut stream = timed_swarm(3, Profile::new(800, 8).pages(300), 3_000);
+    stream.retain(|r| r.op != Op::Flush);
+    for request in &mut stream {
+        let page = request.extents[0].0 / 8;
+        request.extents = vec![(page * 8, 8)];
+        request.prev.clear();
+    }
+    for expr in EXPRS.iter().filter(|expr| !expr.contains("bplru")) {
+        for more in [
+            "",
+            "queue=read-first",
+            "gc_preempt=page",
+            "gc_mode=background",
+        ] {
+            let on = record(expr, collecting(more), &stream);
+            let off = record(
+                expr,
+                collecting(&format!("{more} multi_plane=off")),
+                &stream,
+            );
+            assert_eq!(on.counts, off.counts, "{expr}, {more}");
+            assert_eq!(on.latency_ns, off.latency_ns, "{expr}, {more}");
+            assert_eq!(on.erase_counts, off.erase_counts, "{expr}, {more}");
+        }
+    }
+}
+
+#[test]
+fn all_times_scale_together() {
+    let mut profile = Profile::new(900, 8).pages(300);
+    profile.flush = true;
+    let stream = timed_swarm(11, profile, 4_000);
+    let times = |k: u64| {
+        format!(
+            "t_read={}ns t_program={}ns t_erase={}ns t_cmd={}ns t_byte={}ps t_dram={}ns",
+            100 * k,
+            1_000 * k,
+            5_000 * k,
+            10 * k,
+            250 * k,
+            k
+        )
+    };
+    for expr in EXPRS {
+        for more in ["", "plane_aligned=on gc_preempt=page", "gc_mode=background"] {
+            let run = |k: u64| {
+                let mut stream = stream.clone();
+                stream.iter_mut().for_each(|r| r.arrival *= k);
+                record(expr, collecting(&format!("{more} {}", times(k))), &stream)
+            };
+            let (once, slow) = (run(1), run(7));
+            assert_eq!(once.counts, slow.counts, "{expr}, {more}");
+            let longest = |r: &ResultRecord| r.latency_ns.and_then(|l| l.all.max).unwrap();
+            assert_eq!(longest(&slow), 7 * longest(&once), "{expr}, {more}");
+        }
+    }
+}
