@@ -2,7 +2,8 @@
 //!
 //! A page moves in 1024 ns, a command in 10 ns; the array reads in 100 ns, programs in 1000 ns.
 
-use std::sync::Arc;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
 
 use destage_conformance::reference::{Profile, SlowRequest};
 use destage_conformance::timed::{Outcome, TimedRun, compare, device, timed_swarm, trace_of};
@@ -12,8 +13,9 @@ use destage_scheme::Expr;
 use destage_sim::device::prepare;
 use destage_sim::record::ResultRecord;
 use destage_sim::run::{Hooks, execute};
-use destage_sim::spec::RunSpec;
+use destage_sim::spec::{Replay, RunSpec};
 use destage_sim::{Cause, Flash, Program};
+use destage_trace::Trace;
 use destage_types::rng::SplitMix64;
 use destage_types::{ByteSize, ChannelId, ChipId, Lpn, Nanos, Op, PageSize};
 
@@ -446,4 +448,99 @@ fn all_times_scale_together() {
             assert_eq!(longest(&slow), 7 * longest(&once), "{expr}, {more}");
         }
     }
+}
+
+/// Collects a log in memory.
+#[derive(Clone, Default)]
+struct Pipe(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut all = self.0.lock().expect("one writer");
+        all.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Issue and completion of every request in a closed loop.
+fn closed_loop(expr: &str, device: &DeviceConfig, depth: u32, trace: &Trace) -> Vec<(u64, u64)> {
+    let log = Pipe::default();
+    let spec = RunSpec {
+        device: Some(Arc::new(device.clone())),
+        page: PageSize::KIB4,
+        replay: Replay::Closed {
+            depth: NonZeroU32::new(depth).expect("a loop has requests"),
+        },
+        ..RunSpec::cache_only(
+            Expr::parse(expr).expect("a legal expression"),
+            ByteSize(24 * 4096),
+        )
+    };
+    let hooks = Hooks {
+        request_log: Some(Box::new(log.clone())),
+        ..Hooks::default()
+    };
+    execute(&spec, trace, hooks).unwrap_or_else(|e| panic!("{expr}: {e}"));
+    let bytes = log.0.lock().expect("the run is over").clone();
+    let text = String::from_utf8(bytes).expect("a log is text");
+    let row = |line: &str| {
+        let cell = |i: usize| line.split(',').nth(i).and_then(|c| c.parse().ok());
+        let times = cell(2).zip(cell(3));
+        times.expect("a row has arrival and completion")
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+/// A closed loop issues a request when the first of those in flight completes, and with the times
+/// of issue as arrivals the slow device completes every request at the same nanosecond.
+#[test]
+fn closed_loops_agree_with_the_slow_device() {
+    let (mut programs, mut joined) = (0, [0; 2]);
+    for seed in 0..60 {
+        let rng = &mut SplitMix64::new(seed);
+        let mut pick = |from: &[&'static str]| from[rng.below(from.len() as u64) as usize];
+        let modes = ["", "gc_mode=background", "gc_preempt=page", "copyback=on"];
+        let more = format!(
+            "{} {} {} plane_aligned={} chips_per_channel={}",
+            pick(&modes),
+            pick(&["", "dies_per_chip=2 queue_per=chip die_interleave=on"]),
+            pick(&["", "queue=read-first"]),
+            pick(&["off", "off", "on"]),
+            pick(&["1", "3"]),
+        );
+        let (expr, device) = (pick(&EXPRS), collecting(&more));
+        // The slow model of `ecr` knows chips by page numbers.
+        if expr.contains("ecr") && more.contains("dies_per_chip") {
+            continue;
+        }
+        let mut stream = timed_swarm(seed, Profile::new(300, 8).pages(200), 1_000);
+        let depth = 1 + rng.below(9) as u32;
+        let times = closed_loop(expr, &device, depth, &trace_of(&stream));
+        assert_eq!(times.len(), stream.len());
+        let (mut flying, mut now) = (Vec::new(), 0);
+        for (i, &(issued, complete)) in times.iter().enumerate() {
+            if i >= depth as usize {
+                flying.sort_unstable();
+                now = now.max(flying.remove(0));
+            }
+            assert_eq!(issued, now, "{expr}, {more}: request {i}");
+            flying.push(complete);
+        }
+        for (request, &(issued, _)) in stream.iter_mut().zip(&times) {
+            request.arrival = issued;
+        }
+        let slow = TimedRun::new(expr, 24, device).slow(&stream);
+        let complete: Vec<_> = slow.requests.iter().map(|r| (r.3, r.4)).collect();
+        assert_eq!(complete, times, "{expr}, {more}, depth {depth}");
+        programs += slow.programs.len();
+        (0..2).for_each(|i| joined[i] += slow.joined[i]);
+    }
+    assert!(
+        programs > 5_000 && joined.iter().all(|&n| n > 300),
+        "{programs}, {joined:?}"
+    );
 }

@@ -1,13 +1,15 @@
 //! The engine's books: which operation belongs to which request, and when a request is complete
 //! (spec 00 section 2, "Completion time").
 
+mod timed;
+
 use super::EngineOptions;
 use super::latency::{LatencyStats, Mean};
 use super::newest::Newest;
 use super::slab::Slab;
 use destage_device::config::{Dram, EvictWait};
 use destage_device::ftl::{DeviceFull, GcWork, PageMap, Place};
-use destage_device::nand::{OpId, OpTimes, Sink};
+use destage_device::nand::{OpId, OpTimes};
 use destage_types::{Lpn, Nanos, Op};
 
 /// What an operation is to the request it belongs to.
@@ -405,120 +407,6 @@ impl Book {
             Op::Read => self.read.add(time),
             Op::Write => self.write.add(time),
             Op::Trim | Op::Flush => {}
-        }
-    }
-
-    /// The request of an operation knows one end more.
-    fn count_end(&mut self, row: u32, end: Nanos) {
-        let request = &mut self.requests[row];
-        request.done = request.done.max(end);
-        request.waiting -= 1;
-        self.settle(row);
-    }
-
-    fn program_timed(&mut self, op: &OpRecord, end: Nanos) {
-        self.untimed -= 1;
-        self.latest_end = self.latest_end.max(end);
-        let mut i = 0;
-        while i < self.flushes.len() {
-            let flush = &mut self.flushes[i];
-            if op.serial >= flush.serial {
-                i += 1;
-                continue;
-            }
-            flush.programs -= 1;
-            let (row, left) = (flush.request, flush.programs);
-            if left == 0 {
-                self.flushes.remove(i);
-            } else {
-                i += 1;
-            }
-            self.count_end(row, end);
-        }
-    }
-
-    fn background_started(&mut self, token: u32, times: &OpTimes) {
-        self.ops[token].started = Some(times.end);
-        self.started.push((self.ops[token].lpn, times.start));
-        self.latest_end = self.latest_end.max(times.end);
-        // The mapping changes when a background program starts (spec 00, "Mapping").
-        let lpn = self.ops[token].lpn;
-        if let Some(newest) = &mut self.newest {
-            newest.clear(lpn);
-        }
-        match self.map.host_write(lpn, None, &mut self.gc_work) {
-            Ok(placed) => self.summaries.extend(placed.summary),
-            Err(full) => {
-                self.full.get_or_insert(full);
-            }
-        }
-    }
-
-    /// The times of one page of an operation are known; gives the next page of it.
-    #[inline]
-    fn page_timed(&mut self, token: u32, times: OpTimes) -> u32 {
-        let op = self.ops[token];
-        match op.role {
-            Role::Background => {
-                self.log_program(&op, times);
-                self.background_started(token, &times);
-                return NONE;
-            }
-            Role::BackgroundRead | Role::Erase => return NONE,
-            _ => {}
-        }
-        self.ops.remove(token);
-        if op.is_program() {
-            self.log_program(&op, times);
-            if let Some(newest) = &mut self.newest {
-                newest.started(op.lpn, token);
-            }
-            self.program_timed(&op, times.end);
-        }
-        if op.role == Role::Caused && op.measured {
-            self.evict_wait.add(times.start - op.enqueued);
-            self.evict_turnaround.add(times.end - op.enqueued);
-        }
-        match op.counted {
-            Counted::AtOnce => {}
-            Counted::Transfer => self.count_end(op.request, times.last_transfer),
-            Counted::End => self.count_end(op.request, times.end),
-        }
-        op.next
-    }
-
-    fn log_program(&mut self, op: &OpRecord, times: OpTimes) {
-        if let Some(list) = &mut self.programs {
-            let (request, lpn, enqueued) = (op.index, op.lpn, op.enqueued);
-            let background = op.role == Role::Background;
-            list.push(ProgramTimes {
-                request,
-                lpn,
-                background,
-                enqueued,
-                times,
-            });
-        }
-    }
-}
-
-impl Sink for Book {
-    #[inline]
-    fn timed(&mut self, token: u32, times: OpTimes) {
-        let mut page = token;
-        while page != NONE {
-            page = self.page_timed(page, times);
-        }
-    }
-
-    fn ended(&mut self, token: u32, _at: Nanos) {
-        // Tokens of reads are free at once, those of programs when the walk has seen them.
-        match self.ops[token].role {
-            Role::BackgroundRead => {
-                self.ops.remove(token);
-            }
-            Role::Erase => self.erased.push(token),
-            _ => self.ended.push(token),
         }
     }
 }
