@@ -450,6 +450,44 @@ fn all_times_scale_together() {
     }
 }
 
+/// Laws between schemes that hold whatever the times are: on one chip there is none to prefer, no
+/// chip collects where there is room, and a filter that admits everything is its base.
+#[test]
+fn schemes_that_are_the_same_take_the_same_times() {
+    let pairs = [
+        ("ecr-eps", "lru", None),
+        ("ecr(lru)", "cflru-eps", None),
+        ("gcar(lru)", "lru", None),
+        ("gcar(cflru)", "cflru", None),
+        (
+            "procache(lru,p=1,c=100000p,hit_rule=page)",
+            "lru",
+            Some(false),
+        ),
+    ];
+    for seed in 0..10 {
+        let stream = timed_swarm(seed, Profile::new(300, 8).pages(200), 2_000);
+        for (one, other, read_alloc) in pairs {
+            for more in ["plane_aligned=off", "plane_aligned=on queue=read-first"] {
+                let run = |expr: &str| {
+                    let device = die(3, &format!("op=0.5 blocks_per_plane=4096 {more}"));
+                    let run = TimedRun {
+                        read_alloc,
+                        ..TimedRun::new(expr, 20, device)
+                    };
+                    let outcome = run.real(&stream);
+                    (outcome.requests, outcome.programs, outcome.joined)
+                };
+                assert_eq!(
+                    run(one),
+                    run(other),
+                    "{one} and {other}, {more}, seed {seed}"
+                );
+            }
+        }
+    }
+}
+
 /// Collects a log in memory.
 #[derive(Clone, Default)]
 struct Pipe(Arc<Mutex<Vec<u8>>>);

@@ -90,6 +90,42 @@ fn multi_plane_operations_hold_the_bus_once() {
 }
 
 #[test]
+fn pages_join_what_waits_and_nothing_starts_while_work_is_held() {
+    let mut bench = Bench::new(1, 2, plain());
+    bench.nand.hold();
+    let program = bench.program(0, 0, 70, 0);
+    let read = bench.read(0, 1, 40, 1);
+    bench.nand.join(program, Nanos(60), 0);
+    bench.nand.join(read, Nanos(50), 0);
+    for id in [program, read] {
+        assert_eq!(bench.nand.state(id), OpState::Waiting);
+    }
+    let queue = [0, 1].map(|chip| bench.nand.drain_time(ChipId(chip), Class::Host).0);
+    assert_eq!(queue, [2 * 30 + 130 + 1000, 2 * 20 + 100 + 90]);
+    let counted = (
+        bench.nand.host_writes(ChipId(0)),
+        bench.nand.host_reads(ChipId(1)),
+    );
+    assert_eq!(counted, (1, 1), "operations, not pages");
+    bench.nand.resume(Nanos(0), &mut bench.log);
+    assert_eq!(bench.nand.state(program), OpState::Started);
+    bench.finish();
+    assert_eq!(bench.log.span(0), (0, 1190));
+    assert_eq!(bench.log.of(0).last_transfer, Nanos(190));
+    assert_eq!(bench.log.span(1), (190, 420), "40 + 100 + 90");
+    let done = [0, 1].map(|chip| bench.nand.chip_stats(ChipId(chip)).done);
+    assert_eq!(done, [[0, 2, 0, 0], [2, 0, 0, 0]], "pages");
+}
+
+#[test]
+#[should_panic(expected = "only what waits is joined")]
+fn what_has_started_is_not_joined() {
+    let mut bench = Bench::new(1, 1, plain());
+    let program = bench.program(0, 0, 70, 0);
+    bench.nand.join(program, Nanos(70), 0);
+}
+
+#[test]
 fn copyback_needs_the_bus_for_its_command_only() {
     for command in [0, 25] {
         let timing = Timing {
