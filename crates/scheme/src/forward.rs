@@ -66,8 +66,8 @@ macro_rules! forward {
     };
     (@ $i:tt look_ahead) => {
         #[inline]
-        fn look_ahead(&self, lpn: Lpn) -> u64 {
-            self.$i.look_ahead(lpn)
+        fn look_ahead(&self, ahead: &$crate::Ahead) -> u64 {
+            self.$i.look_ahead(ahead)
         }
     };
     (@ $i:tt expect) => {
@@ -111,6 +111,11 @@ macro_rules! forward {
         }
     };
     (@ $i:tt victim) => {
+        #[inline]
+        fn page_victim(&mut self, a: &$crate::Access, v: &$crate::View) -> Option<Slot> {
+            self.$i.page_victim(a, v)
+        }
+
         #[inline]
         fn victim(&mut self, a: &$crate::Access, v: &$crate::View, out: &mut $crate::Unit) {
             self.$i.victim(a, v, out)

@@ -3,7 +3,8 @@
 //! The cache core (crate `sim`) owns and changes a [`Frames`]; schemes see it read-only through
 //! [`crate::View`].
 
-use crate::sparse::Sparse;
+use crate::ahead::{Ahead, LOOK_AHEAD, mix};
+use crate::sparse::{Place, Sparse};
 use destage_types::{Lpn, PageSize, SectorMask, Slot};
 
 /// What a frame holds: an LPN in the lower bits, flags in the upper ones, so that one load finds
@@ -124,16 +125,31 @@ impl Frames {
         frame.holds(lpn).then_some(slot)
     }
 
-    /// Looks page `lpn` up for the sake of the processor's cache, which has what is known of it
-    /// afterwards. The number it returns means nothing; it must be used, so that the lookup is not
-    /// left out. Nothing here branches on what is found: a branch that is guessed wrong would wait
-    /// for the memory, and all lookups behind it too.
-    #[inline]
-    pub fn look_ahead(&self, lpn: Lpn) -> u64 {
+    /// Where the index has page `lpn`, for [`Frames::slot_at`] and [`Frames::insert_at`].
+    #[inline(always)]
+    pub fn place(&self, lpn: Lpn) -> Place {
+        self.index.place(lpn.0)
+    }
+
+    /// As [`Frames::slot_of`], for a page whose place in the index was looked up before.
+    #[inline(always)]
+    pub fn slot_at(&self, lpn: Lpn, place: Place) -> Option<Slot> {
+        let slot = Slot(self.index.get_at(lpn.0, place));
+        let frame = self.frames.get(slot.index())?;
+        frame.holds(lpn).then_some(slot)
+    }
+
+    /// Looks pages up that are accessed soon, see [`crate::ahead`]: their places, and a number that
+    /// means nothing, but must be used.
+    #[inline(always)]
+    pub fn look_ahead(&self, lpns: &Ahead) -> ([Place; LOOK_AHEAD], u64) {
+        let places = self.index.places(|i| lpns[i].0);
         let Some(last) = self.frames.len().checked_sub(1) else {
-            return 0;
+            return (places, 0);
         };
-        self.frames[(self.index.get(lpn.0) as usize).min(last)].0
+        let slots = self.index.look_at(&places);
+        let read = mix(&slots, |slot| self.frames[(slot as usize).min(last)].0);
+        (places, read)
     }
 
     /// Page in frame `slot`. Meaningless for a free frame.
@@ -203,12 +219,21 @@ impl Frames {
     /// If no frame is free.
     #[inline(always)]
     pub fn insert(&mut self, lpn: Lpn, mask: SectorMask, dirty: bool) -> Slot {
+        self.insert_at(lpn, self.place(lpn), mask, dirty)
+    }
+
+    /// As [`Frames::insert`], for a page whose place in the index was looked up before.
+    ///
+    /// # Panics
+    /// If no frame is free.
+    #[inline(always)]
+    pub fn insert_at(&mut self, lpn: Lpn, at: Place, mask: SectorMask, dirty: bool) -> Slot {
         debug_assert!(!mask.is_empty() && self.slot_of(lpn).is_none());
         let slot = self
             .free
             .pop()
             .expect("room was made before a page is inserted");
-        *self.index.at(lpn.0) = slot.0;
+        *self.index.at_place(lpn.0, at) = slot.0;
         let flags = if mask == self.full {
             USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 }
         } else {

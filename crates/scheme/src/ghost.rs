@@ -1,7 +1,8 @@
 //! History of pages that are not cached any more: ordered lists of LPNs with a lookup by LPN.
 
+use crate::ahead::{Ahead, LOOK_AHEAD, mix};
 use crate::list::ListArena;
-use crate::sparse::Sparse;
+use crate::sparse::{Place, Sparse};
 use destage_types::Lpn;
 
 /// One or more ordered lists of absent pages ("ghosts") that share one lookup table.
@@ -22,7 +23,7 @@ pub struct GhostLists {
 }
 
 /// No LPN: addresses count bytes in 64 bits.
-const NO_PAGE: Lpn = Lpn(u64::MAX);
+pub(crate) const NO_PAGE: Lpn = Lpn(u64::MAX);
 
 /// Where a ghost is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,13 +57,15 @@ impl GhostLists {
         })
     }
 
-    /// Brings what [`GhostLists::find`] reads close, see [`crate::Frames::look_ahead`].
-    #[inline]
-    pub fn look_ahead(&self, lpn: Lpn) -> u64 {
+    /// Brings what [`GhostLists::find`] reads close, see [`crate::ahead`].
+    #[inline(always)]
+    pub fn look_ahead(&self, ahead: &Ahead) -> u64 {
         let Some(last) = self.lpn.len().checked_sub(1) else {
             return 0;
         };
-        self.lpn[(self.index.get(lpn.0) as usize).min(last)].0
+        let places: [Place; LOOK_AHEAD] = self.index.places(|i| ahead[i].0);
+        let nodes = self.index.look_at(&places);
+        mix(&nodes, |n| self.lpn[(n as usize).min(last)].0)
     }
 
     /// Remembers page `lpn`, of which there is no ghost yet, as the newest of `list`. Returns

@@ -4,6 +4,7 @@
 //! may see is [`View`]. This crate cannot name the device: what a scheme knows of it stands in
 //! [`DeviceView`].
 
+pub mod ahead;
 pub mod build;
 pub mod catalogue;
 pub mod cqct;
@@ -11,6 +12,7 @@ pub mod expr;
 mod forward;
 pub mod frames;
 pub mod ghost;
+pub mod ghost_queues;
 pub mod info;
 pub mod leaf;
 pub mod list;
@@ -30,12 +32,14 @@ mod testing;
 pub mod view;
 pub mod wrap;
 
+pub use ahead::{Ahead, LOOK_AHEAD};
 pub use build::Env;
 #[doc(hidden)]
 pub use destage_types as types;
 pub use expr::{Code, Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run};
 pub use frames::{Frames, Trimmed};
 pub use ghost::{Ghost, GhostLists};
+pub use ghost_queues::GhostQueues;
 pub use info::{DefaultValue, Kind, ParamInfo, Role, SchemeInfo, Size};
 pub use list::ListArena;
 pub use notes::{Column, Notes};
@@ -43,4 +47,5 @@ pub use scheme::{
     Access, Admission, After, Boxed, Candidate, Placement, RenamePlan, Request, Scheme, Scope,
     Unit, Update, Why,
 };
+pub use sparse::Place;
 pub use view::{ChipLoad, ChipQueue, DeviceView, FlashCosts, NoDevice, View};

@@ -18,6 +18,7 @@
 //! (ARC) happens once, whatever number of units leaves; `remove` says why, because only an evicted
 //! page may leave a ghost.
 
+use crate::ahead::Ahead;
 use crate::forward;
 use crate::view::View;
 use destage_types::{ChannelId, Extent, Lpn, Nanos, Op, SectorMask, Slot};
@@ -112,10 +113,22 @@ impl Unit {
         self.id = 0;
     }
 
-    /// Makes it the unit of one page.
+    /// The page of a unit that is one page and nothing else.
     #[inline]
-    pub fn one(&mut self, slot: Slot) {
-        self.slots.push(slot);
+    pub fn single_page(&self) -> Option<Slot> {
+        let simple = self.placement == Placement::Stripe && self.pad.is_empty() && !self.whole;
+        match self.slots.as_slice() {
+            &[slot] if simple => Some(slot),
+            _ => None,
+        }
+    }
+
+    /// Makes the empty unit that of one page, if there is one.
+    #[inline]
+    pub fn one(&mut self, slot: Option<Slot>) {
+        if let Some(slot) = slot {
+            self.slots.push(slot);
+        }
     }
 }
 
@@ -249,10 +262,11 @@ pub trait Scheme {
     /// dirty sectors); `v.frames` says so already.
     fn cleaned(&mut self, _slots: &[Slot], _v: &View) {}
 
-    /// Brings what the scheme knows of page `lpn`, which is accessed soon, into the processor's
-    /// cache by reading it. What it returns means nothing, but must be used. Schemes with large
-    /// histories look there; nothing may change.
-    fn look_ahead(&self, _lpn: Lpn) -> u64 {
+    /// Brings what the scheme knows of pages that are accessed soon into the processor's cache by
+    /// reading it, see [`crate::ahead`]. What it returns means nothing, but must be used. Schemes
+    /// with large histories look there; nothing may change.
+    #[inline]
+    fn look_ahead(&self, _ahead: &Ahead) -> u64 {
         0
     }
 
@@ -264,9 +278,20 @@ pub trait Scheme {
 
     // ---- victim
 
-    /// Names the unit that leaves to let `a` in; never empty while `size() > 0`. A second-chance
-    /// scheme may move its hand here.
-    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit);
+    /// Names the page that leaves to let `a` in, in schemes whose units are single pages on
+    /// [`Placement::Stripe`]: never `None` while `size() > 0`. A second-chance scheme may move its
+    /// hand here. Schemes with other units have no answer.
+    #[inline]
+    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        None
+    }
+
+    /// Names the unit that leaves to let `a` in; never empty while `size() > 0`. The core asks
+    /// either for this or for the page.
+    #[inline]
+    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
+        out.one(self.page_victim(a, v));
+    }
 
     /// Victims in the order in which `victim` would choose them if nothing else happened, until
     /// `f` says true; that slot is the answer. `None`: all were offered, or there is no order.

@@ -15,6 +15,32 @@ pub(crate) struct Sparse<T> {
     blank: T,
 }
 
+/// Where a value stands, for good once it is known: a chunk stays where it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place(u32);
+
+impl Place {
+    /// In the chunk that stays blank: the number was not touched when it was looked up.
+    pub const BLANK: Place = Place(0);
+
+    /// A number to keep it as.
+    #[inline(always)]
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The place that was kept as `number`.
+    #[inline(always)]
+    pub(crate) fn of(number: u32) -> Place {
+        Place(number)
+    }
+
+    #[inline(always)]
+    fn is_known(self) -> bool {
+        self.0 >= CHUNK as u32
+    }
+}
+
 const CHUNK_SHIFT: u32 = 11;
 const CHUNK: usize = 1 << CHUNK_SHIFT;
 
@@ -36,6 +62,77 @@ impl<T: Copy> Sparse<T> {
             None => 0,
         };
         self.values[chunk * CHUNK + (number as usize & (CHUNK - 1))]
+    }
+
+    /// Where the value of `number` stands.
+    #[inline(always)]
+    pub fn place(&self, number: u64) -> Place {
+        let chunk = match self.directory.get((number >> CHUNK_SHIFT) as usize) {
+            Some(&chunk) => chunk,
+            None => 0,
+        };
+        Place((chunk << CHUNK_SHIFT) | (number as u32 & (CHUNK as u32 - 1)))
+    }
+
+    /// The places of many numbers.
+    #[inline(always)]
+    pub fn places<const N: usize>(&self, numbers: impl Fn(usize) -> u64) -> [Place; N] {
+        let mut places = [Place::BLANK; N];
+        for (i, place) in places.iter_mut().enumerate() {
+            *place = self.place(numbers(i));
+        }
+        places
+    }
+
+    /// The value of `number`, which stands at `place` unless it was touched since.
+    #[inline(always)]
+    pub fn get_at(&self, number: u64, place: Place) -> T {
+        match place.is_known() {
+            true => self.values[place.0 as usize],
+            false => self.get(number),
+        }
+    }
+
+    /// The place of `number`, which counts as touched from now on.
+    #[inline(always)]
+    pub fn at_place(&mut self, number: u64, place: Place) -> &mut T {
+        match place.is_known() {
+            true => &mut self.values[place.0 as usize],
+            false => self.at(number),
+        }
+    }
+
+    /// The place of `number`, which counts as touched from now on.
+    #[inline]
+    pub fn touch_place(&mut self, number: u64) -> Place {
+        let place = self.place(number);
+        if place.is_known() {
+            return place;
+        }
+        self.touch((number >> CHUNK_SHIFT) as usize);
+        self.place(number)
+    }
+
+    /// What stands at a place that [`Sparse::touch_place`] gave.
+    #[inline(always)]
+    pub fn at_known(&self, place: Place) -> &T {
+        &self.values[place.0 as usize]
+    }
+
+    /// What stands at a place that [`Sparse::touch_place`] gave.
+    #[inline(always)]
+    pub fn at_known_mut(&mut self, place: Place) -> &mut T {
+        &mut self.values[place.0 as usize]
+    }
+
+    /// What stands at many places.
+    #[inline(always)]
+    pub fn look_at<const N: usize>(&self, places: &[Place; N]) -> [T; N] {
+        let mut values = [self.blank; N];
+        for (value, place) in values.iter_mut().zip(places) {
+            *value = self.values[place.0 as usize];
+        }
+        values
     }
 
     /// The place of `number`, which counts as touched from now on.
@@ -66,13 +163,18 @@ impl<T: Copy> Sparse<T> {
     }
 
     #[cold]
+    #[inline(never)]
     fn touch(&mut self, at: usize) -> usize {
         if at >= self.directory.len() {
             self.directory.resize(at + 1, 0);
         }
         let chunk = self.values.len() / CHUNK;
         self.values.resize(self.values.len() + CHUNK, self.blank);
-        self.directory[at] = u32::try_from(chunk).expect("more than 2^32 chunks touched");
+        assert!(
+            chunk < 1 << (u32::BITS - CHUNK_SHIFT),
+            "fewer than 2^32 values"
+        );
+        self.directory[at] = chunk as u32;
         chunk
     }
 }

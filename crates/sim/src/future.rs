@@ -1,12 +1,10 @@
 //! The page accesses of a whole run, for schemes that know the future.
 
-use crate::replay::LOOK_AHEAD;
 use crate::spec::RunError;
 use crate::walk::{page_sectors, page_span, wrap_extents};
 use destage_scheme::leaf::{Future, FutureBuilder, NextOf};
 use destage_trace::Workload;
 use destage_types::{Extent, Lpn, Op, PageSize};
-use std::hint::black_box;
 
 /// When each page access of a run of `passes` passes over `requests` is followed by the next one
 /// to its page. Accesses are numbered as the walk numbers them; a TRIM of a whole page in between
@@ -26,18 +24,15 @@ pub fn collect(
     for _ in 0..passes {
         let mut pass = workload.pass()?;
         while let Some(block) = pass.next(u64::MAX)? {
-            for heads in block.records.chunks(LOOK_AHEAD) {
-                let first_pages = heads.iter().map(|r| page.page_of(r.start_sector));
-                black_box(first_pages.fold(0, |all, lpn| all ^ builder.look_ahead(lpn)));
-                for head in heads {
+            for head in block.records {
+                let request = block.batch.with_sides(head);
+                if let Some(space) = wrap {
                     extents.clear();
-                    extents.extend(block.batch.with_sides(head).extents());
-                    if let Some(space) = wrap {
-                        wrap_extents(&mut extents, space);
-                    }
-                    for extent in &extents {
-                        collect_extent(&mut builder, head.op, extent, page);
-                    }
+                    extents.extend(request.extents());
+                    wrap_extents(&mut extents, space);
+                    collect_extents(&mut builder, head.op, extents.iter().copied(), page);
+                } else {
+                    collect_extents(&mut builder, head.op, request.extents(), page);
                 }
             }
         }
@@ -45,13 +40,21 @@ pub fn collect(
     Ok(builder.finish()?)
 }
 
-fn collect_extent(builder: &mut FutureBuilder, op: Op, extent: &Extent, page: PageSize) {
-    let (first, pages) = page_span(extent, page);
-    for lpn in (first.0..first.0 + u64::from(pages)).map(Lpn) {
-        match op {
-            Op::Read | Op::Write => builder.access(lpn, op),
-            _ if page_sectors(extent, lpn, page) == page.full_mask() => builder.trim(lpn),
-            _ => {}
+#[inline(always)]
+fn collect_extents(
+    builder: &mut FutureBuilder,
+    op: Op,
+    extents: impl Iterator<Item = Extent>,
+    page: PageSize,
+) {
+    for extent in extents {
+        let (first, pages) = page_span(&extent, page);
+        for lpn in (first.0..first.0 + u64::from(pages)).map(Lpn) {
+            match op {
+                Op::Read | Op::Write => builder.access(lpn, op),
+                _ if page_sectors(&extent, lpn, page) == page.full_mask() => builder.trim(lpn),
+                _ => {}
+            }
         }
     }
 }

@@ -8,16 +8,13 @@ use crate::sample::{SAMPLE_EVERY, Samples};
 use crate::series::Series;
 use crate::spec::{Replay, RunError, RunSpec, TimeScale};
 use crate::walk::Walk;
-use destage_scheme::Scheme;
+use destage_scheme::{LOOK_AHEAD, Scheme};
 use destage_trace::{Pass, Workload};
-use destage_types::{HostRequest, Nanos};
+use destage_types::{HostRequest, Nanos, RequestRef};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Requests whose pages are looked up together before they are served.
-pub(crate) const LOOK_AHEAD: usize = 32;
 
 /// Time between two passes over a trace, so that they do not overlap (spec 00, "Time").
 const PASS_GAP: Nanos = Nanos(1_000_000);
@@ -161,7 +158,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             series.finish()?;
         }
         // What ends after the last arrival belongs to response times, not to the counters.
-        let mut counts = self.walk.counts().clone();
+        let mut counts = self.walk.counts();
         counts.add_traffic(&self.walk.flash().traffic());
         let flash = self.walk.flash().flash_state();
         if let Some(mut observer) = self.walk.unobserve() {
@@ -199,22 +196,22 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     fn serve(&mut self, pass: &mut Pass<'_>, from: u64, to: u64) -> Result<(), RunError> {
         let requests = self.workload.len();
         let passed = from - from % requests;
-        let modelled = self.workload.cleaning_is_apart();
+        let follows = self.follows_trace();
         let mut at = from;
         while at < to {
             let block = pass.next(to - at)?;
             let block = block.expect("a workload holds the requests it says");
             for heads in block.records.chunks(LOOK_AHEAD) {
-                self.walk.look_ahead(heads);
-                for head in heads {
-                    let now = self.issue(head)?;
-                    if self.series.is_some() {
-                        self.end_intervals(now)?;
-                    }
+                let places = self.walk.look_ahead(heads);
+                for (head, place) in heads.iter().zip(places) {
                     let request = block.batch.with_sides(head);
-                    match modelled {
-                        true => self.walk.serve_modelled(request, at - passed, now),
-                        false => self.walk.serve(request, at - passed, now),
+                    let now = match follows {
+                        Some(shift) => head.arrival + shift,
+                        None => self.prepare(request)?,
+                    };
+                    self.walk.serve_at(request, at - passed, now, place);
+                    if follows.is_none() {
+                        self.walk.put_back(request);
                     }
                     if F::TIMED
                         && let Some(full) = self.walk.flash().fault()
@@ -231,8 +228,32 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         Ok(())
     }
 
-    /// A request is issued at `now`: intervals of time that end before it give their row.
+    /// In runs that do nothing between requests and issue them when the trace says so: the time
+    /// that passed before this pass. Most runs are of this kind, and it is worth one test.
+    fn follows_trace(&self) -> Option<Nanos> {
+        match self.pace {
+            Pace::Open { scale, shift } if scale == TimeScale::ONE => {
+                let alone = self.series.is_none() && !self.workload.cleaning_is_apart();
+                alone.then_some(shift)
+            }
+            _ => None,
+        }
+    }
+
+    /// What comes before a request in other runs, and when it is issued.
     #[inline(never)]
+    fn prepare(&mut self, request: RequestRef<'_>) -> Result<Nanos, RunError> {
+        let now = self.issue(request.head)?;
+        if self.series.is_some() {
+            self.end_intervals(now)?;
+        }
+        if self.workload.cleaning_is_apart() {
+            self.walk.set_apart(request);
+        }
+        Ok(now)
+    }
+
+    /// A request is issued at `now`: intervals of time that end before it give their row.
     fn end_intervals(&mut self, now: Nanos) -> Result<(), RunError> {
         self.issued = now;
         if let Some(series) = &mut self.series
@@ -253,7 +274,6 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     }
 
     /// When the next request is issued.
-    #[inline]
     fn issue(&mut self, head: &HostRequest) -> Result<Nanos, RunError> {
         match self.pace {
             Pace::Open { scale, shift } => Ok(scale.apply(head.arrival) + shift),
@@ -263,7 +283,6 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
 
     /// As [`Session::issue`], in a closed loop: lets time pass until a request completes, unless
     /// there is room for one more.
-    #[inline(never)]
     fn issue_next(&mut self) -> Result<Nanos, RunError> {
         loop {
             self.take_completions()?;

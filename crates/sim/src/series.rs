@@ -155,7 +155,7 @@ impl Series {
             return Ok(());
         }
         let row = self.measure(walk, now);
-        self.before = walk.counts().clone();
+        self.before = walk.counts();
         self.traffic = walk.flash().traffic();
         self.latency = walk.flash().latency_sums().unwrap_or_default();
         (self.sink)(Some(&row))

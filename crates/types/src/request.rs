@@ -208,6 +208,11 @@ impl RequestBatch {
                 prev: &[],
             };
         }
+        self.sides_of(head)
+    }
+
+    #[inline(never)]
+    fn sides_of<'a>(&'a self, head: &'a HostRequest) -> RequestRef<'a> {
         let side = self.sides[head.side as usize - 1];
         RequestRef {
             head,

@@ -38,7 +38,7 @@ pub trait Core {
     fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos);
 
     /// Counters so far.
-    fn counts(&self) -> &Counts;
+    fn counts(&self) -> Counts;
 
     /// The state column at `now`.
     fn state(&self, now: Nanos) -> String;
@@ -72,7 +72,7 @@ impl<S: Scheme, F: Stage> Core for Walk<S, F> {
         Walk::serve(self, request, index, now);
     }
 
-    fn counts(&self) -> &Counts {
+    fn counts(&self) -> Counts {
         Walk::counts(self)
     }
 
@@ -154,7 +154,7 @@ impl Drive {
     pub fn step(&mut self, request: &SlowRequest) -> Row {
         self.journal.open().clear();
         self.now = Nanos(self.now.0.max(request.arrival));
-        let before = self.core.counts().clone();
+        let before = self.core.counts();
         let batch = to_batch(std::slice::from_ref(request));
         self.core.serve(batch.get(0), self.index, self.now);
         self.index += 1;
@@ -263,13 +263,13 @@ impl Drive {
     }
 
     /// The core's counters.
-    pub fn core_counts(&self) -> &Counts {
+    pub fn core_counts(&self) -> Counts {
         self.core.counts()
     }
 
     /// The counters under the names of the slow models.
     pub fn counts(&self) -> reference::Counts {
-        counts(self.core.counts())
+        counts(&self.core.counts())
     }
 }
 

@@ -256,7 +256,7 @@ impl Visit for Real<'_> {
             walk.serve(request, i as u64, now);
             assert!(walk.flash().fault().is_none(), "the device is full");
         }
-        let counts = walk.counts().clone();
+        let counts = walk.counts();
         let traffic = walk.flash().traffic();
         walk.drain();
         let after = walk.flash().measures().expect("a device measures");

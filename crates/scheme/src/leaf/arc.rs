@@ -11,11 +11,11 @@
 //! are dropped in `insert` instead of before REPLACE, with the same result; so TRIM, several
 //! evictions for one insertion, and another victim than the first one leave the bounds intact.
 
-use crate::ghost::GhostLists;
+use crate::ghost_queues::GhostQueues;
 use crate::leaf::lru::PAGE_NODE_BYTES;
 use crate::list::ListArena;
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
+use crate::{Access, Ahead, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a ghost entry, by default.
@@ -34,7 +34,7 @@ pub struct Arc {
     lists: ListArena,
     /// List of the page in each slot.
     of: Vec<u8>,
-    ghosts: GhostLists,
+    ghosts: GhostQueues<2>,
     capacity: usize,
     p: f64,
     /// Ghost list in which the page was that is about to be inserted.
@@ -54,7 +54,7 @@ impl Arc {
         Arc {
             lists: ListArena::new(slots, 2),
             of: vec![0; slots],
-            ghosts: GhostLists::new(2 * capacity + 1, 2),
+            ghosts: GhostQueues::new(capacity + 1),
             capacity,
             p: 0.0,
             coming: NEW,
@@ -95,11 +95,11 @@ impl Scheme for Arc {
     }
 
     #[inline]
-    fn look_ahead(&self, lpn: Lpn) -> u64 {
-        self.ghosts.look_ahead(lpn)
+    fn look_ahead(&self, ahead: &Ahead) -> u64 {
+        self.ghosts.look_ahead(ahead)
     }
 
-    #[inline]
+    #[inline(always)]
     fn expect(&mut self, a: &Access, _v: &View) {
         self.coming = NEW;
         let Some(ghost) = self.ghosts.find(a.lpn) else {
@@ -115,7 +115,7 @@ impl Scheme for Arc {
         self.coming = ghost.list;
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         let to = if self.coming == NEW { T1 } else { T2 };
         self.coming = NEW;
@@ -129,7 +129,7 @@ impl Scheme for Arc {
         {}
     }
 
-    #[inline]
+    #[inline(always)]
     fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
         // Case I.
         let from = std::mem::replace(&mut self.of[slot.index()], T2 as u8);
@@ -137,7 +137,7 @@ impl Scheme for Arc {
         self.lists.push_head(T2, slot.0);
     }
 
-    #[inline]
+    #[inline(always)]
     fn remove(&mut self, slot: Slot, why: Why, v: &View) {
         let list = self.of[slot.index()] as usize;
         let remember = why == Why::Evicted && !self.is_forgotten(slot);
@@ -159,12 +159,11 @@ impl Scheme for Arc {
         self.lists.len(T1) + self.lists.len(T2)
     }
 
-    #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View, out: &mut Unit) {
+    #[inline(always)]
+    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
         let from = self.source();
         let tail = self.lists.tail(from);
-        out.slots
-            .extend(tail.or_else(|| self.lists.tail(T1)).map(Slot));
+        tail.or_else(|| self.lists.tail(T1)).map(Slot)
     }
 
     fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {

@@ -15,7 +15,7 @@ mod tests;
 
 use crate::leaf::future::{Future, NextOf};
 use crate::leaf::lru::PAGE_NODE_BYTES;
-use crate::{Access, Column, Env, Expr, Frames, Notes, Scheme, Unit, View, Why};
+use crate::{Access, Column, Env, Expr, Frames, Notes, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
 use std::sync::Arc;
 
@@ -250,9 +250,9 @@ impl Scheme for Belady {
     }
 
     #[inline]
-    fn victim(&mut self, _a: &Access, v: &View, out: &mut Unit) {
+    fn page_victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
         self.close_hole(v.frames);
-        out.slots.extend(self.heap.first().map(|e| e.slot()));
+        self.heap.first().map(|e| e.slot())
     }
 
     fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {

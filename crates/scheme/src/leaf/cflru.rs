@@ -12,7 +12,7 @@
 use crate::leaf::lru::PAGE_NODE_BYTES;
 use crate::list::ListArena;
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
+use crate::{Access, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Op, Slot};
 
 /// List of all pages, by recency.
@@ -188,10 +188,9 @@ impl Scheme for Cflru {
     }
 
     #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View, out: &mut Unit) {
+    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
         let clean = self.clean.tail(CLEAN);
-        out.slots
-            .extend(clean.or_else(|| self.pages.tail(ALL)).map(Slot));
+        clean.or_else(|| self.pages.tail(ALL)).map(Slot)
     }
 
     fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {

@@ -9,7 +9,7 @@
 use crate::leaf::PAGE_NODE_BYTES;
 use crate::registry::Build;
 use crate::wrap::Recency;
-use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
+use crate::{Access, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Op, Slot};
 
 const DIRTY: usize = 0;
@@ -72,10 +72,9 @@ impl Scheme for CflruEps {
     }
 
     #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View, out: &mut Unit) {
+    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
         let oldest = self.pages.oldest(CLEAN);
-        out.slots
-            .extend(oldest.or_else(|| self.pages.oldest(DIRTY)));
+        oldest.or_else(|| self.pages.oldest(DIRTY))
     }
 
     fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {

@@ -12,7 +12,7 @@
 use crate::leaf::lru::PAGE_NODE_BYTES;
 use crate::list::ListArena;
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
+use crate::{Access, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
 
 /// Second chance.
@@ -125,8 +125,8 @@ impl Scheme for Clock {
     }
 
     #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View, out: &mut Unit) {
-        out.slots.extend(self.advance().map(Slot));
+    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.advance().map(Slot)
     }
 
     fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {

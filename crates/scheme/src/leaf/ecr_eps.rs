@@ -7,7 +7,7 @@
 
 use crate::registry::Build;
 use crate::wrap::{EcrOptions, Recency};
-use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
+use crate::{Access, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
 
 /// ECR without a list of clean pages.
@@ -70,14 +70,15 @@ impl Scheme for EcrEps {
     }
 
     #[inline]
-    fn victim(&mut self, _a: &Access, v: &View, out: &mut Unit) {
+    fn page_victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
         let pages = &self.pages;
         let oldest = |c| pages.oldest(c).map_or(u64::MAX, |s| pages.stamp(s));
         let (chip, all_zero) = self
             .options
             .choose(self.chips, v, |c| pages.len(c) > 0, oldest);
-        out.slots.extend(chip.and_then(|c| pages.oldest(c)));
+        let oldest = chip.and_then(|c| pages.oldest(c));
         self.zero_decisions += u64::from(all_zero);
+        oldest
     }
 
     /// None: the next victim depends on the queues.

@@ -1,11 +1,13 @@
 //! When each page access of a run is followed by the next one to the same page.
 //!
-//! One forward pass over the page accesses of the run, before it. 4 B per access are kept; during
-//! the pass also a table of 4 B per page touched.
+//! One pass over the page accesses of the run, before it. 4 B per access are kept; until then also
+//! a table of 4 B per page touched.
 
-use crate::sparse::Sparse;
+use crate::ahead::LOOK_AHEAD;
+use crate::sparse::{Place, Sparse};
 use destage_types::{Lpn, Op};
 use std::fmt;
+use std::hint::black_box;
 
 /// Which accesses count as the next use of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -19,11 +21,8 @@ pub enum NextOf {
 
 /// "Never" among the stored numbers.
 const NEVER: u32 = u32::MAX;
-/// Marks an access whose next use is not known yet; the other bits are the number of the page's
-/// previous such access, 0 for none.
-const OPEN: u32 = 1 << 31;
-/// Most accesses that can be told apart.
-const MOST: usize = (OPEN - 2) as usize;
+/// Most accesses that are numbered.
+const MOST: usize = (1 << 31) - 2;
 
 /// The next use of every page access of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -103,11 +102,20 @@ impl Future {
 }
 
 /// Collects the page accesses of a run in their order.
+///
+/// Forwards, only where the table has the page of each access is noted, which is read and written
+/// one after the other; the next uses take their place in a second pass, backwards, when each page
+/// has its next use in the table.
 #[derive(Clone, Debug)]
 pub struct FutureBuilder {
+    /// Place in `uses` of the page of each access.
     next: Vec<u32>,
-    /// Number of the last access to a page, 0 for none.
-    last: Sparse<u32>,
+    /// Next use of each page, once the second pass runs.
+    uses: Sparse<u32>,
+    /// One bit an access: it counts as a use. Empty if all do.
+    counts: Vec<u64>,
+    /// Places of discarded pages, each with the number of accesses before.
+    trims: Vec<(u32, Place)>,
     next_of: NextOf,
     too_long: bool,
 }
@@ -117,62 +125,36 @@ impl FutureBuilder {
     pub fn new(next_of: NextOf) -> FutureBuilder {
         FutureBuilder {
             next: Vec::new(),
-            last: Sparse::new(0),
+            uses: Sparse::new(NEVER),
+            counts: Vec::new(),
+            trims: Vec::new(),
             next_of,
             too_long: false,
         }
     }
 
-    /// Brings what [`FutureBuilder::access`] reads and writes for page `lpn` close, see
-    /// [`crate::Frames::look_ahead`].
-    #[inline]
-    pub fn look_ahead(&self, lpn: Lpn) -> u64 {
-        let last = self.last.get(lpn.0) as usize;
-        let next = self.next.get(last.saturating_sub(1));
-        next.map_or(0, |&n| u64::from(n))
-    }
-
     /// The run's next page access: a read or a write, hit or miss, cached or bypassed.
     #[inline]
     pub fn access(&mut self, lpn: Lpn, op: Op) {
-        if self.next.len() >= MOST {
+        let at = self.next.len();
+        if at >= MOST {
             self.too_long = true;
             return;
         }
-        let seq = self.next.len() as u32 + 1;
-        let last = std::mem::replace(self.last.at(lpn.0), seq);
-        match self.next_of {
-            NextOf::Any => {
-                if last != 0 {
-                    self.next[last as usize - 1] = seq;
-                }
-                self.next.push(NEVER);
+        self.next.push(self.uses.touch_place(lpn.0).number());
+        if self.next_of == NextOf::Write {
+            if at.is_multiple_of(64) {
+                self.counts.push(0);
             }
-            NextOf::Write if op == Op::Write => {
-                self.close(last, seq);
-                self.next.push(OPEN);
-            }
-            NextOf::Write => self.next.push(OPEN | last),
+            self.counts[at / 64] |= u64::from(op == Op::Write) << (at % 64);
         }
     }
 
     /// The page is discarded here: it must be used never again until it is written anew. To be
     /// called for pages that a TRIM covers wholly.
     pub fn trim(&mut self, lpn: Lpn) {
-        let last = std::mem::replace(self.last.at(lpn.0), 0);
-        if self.next_of == NextOf::Write {
-            self.close(last, NEVER);
-        }
-    }
-
-    /// The accesses from `last` back to the previous write have their next use at `seq`.
-    #[inline]
-    fn close(&mut self, last: u32, seq: u32) {
-        let mut at = last;
-        while at != 0 {
-            let next = &mut self.next[at as usize - 1];
-            at = std::mem::replace(next, seq) & !OPEN;
-        }
+        let place = self.uses.touch_place(lpn.0);
+        self.trims.push((self.next.len() as u32, place));
     }
 
     /// After the last access.
@@ -183,12 +165,35 @@ impl FutureBuilder {
         if self.too_long {
             return Err(FutureTooLong);
         }
-        if self.next_of == NextOf::Write {
-            for next in self.next.iter_mut().filter(|n| **n & OPEN != 0) {
-                *next = NEVER;
+        let mut next = std::mem::take(&mut self.next);
+        let mut behind = next.len();
+        for block in next.rchunks_mut(LOOK_AHEAD) {
+            let uses = block.iter().map(|&n| self.uses.at_known(Place::of(n)));
+            black_box(uses.fold(0, |all, n| all ^ *n));
+            for next in block.iter_mut().rev() {
+                self.discard(behind);
+                behind -= 1;
+                let counts = self.counts.get(behind / 64);
+                let is_use = counts.is_none_or(|bits| bits >> (behind % 64) & 1 == 1);
+                let known = self.uses.at_known_mut(Place::of(*next));
+                *next = *known;
+                if is_use {
+                    *known = behind as u32 + 1;
+                }
             }
         }
-        Ok(Future { next: self.next })
+        Ok(Future { next })
+    }
+
+    /// The TRIMs behind access number `behind`, and before the next one.
+    #[inline]
+    fn discard(&mut self, behind: usize) {
+        while let Some(&(at, place)) = self.trims.last()
+            && at as usize >= behind
+        {
+            *self.uses.at_known_mut(place) = NEVER;
+            self.trims.pop();
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 
 use crate::list::ListArena;
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
+use crate::{Access, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a page node: a page node of LRU and its count.
@@ -161,8 +161,8 @@ impl Scheme for Lfu {
     }
 
     #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View, out: &mut Unit) {
-        out.slots.extend(self.list.tail(0).map(Slot));
+    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.list.tail(0).map(Slot)
     }
 
     fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {

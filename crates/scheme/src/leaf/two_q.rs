@@ -8,11 +8,11 @@
 //! While room is made for a page that is in A1out, the bound of A1out does not count it: `expect`
 //! takes it out first.
 
-use crate::ghost::GhostLists;
+use crate::ghost_queues::GhostQueues;
 use crate::leaf::lru::PAGE_NODE_BYTES;
 use crate::list::ListArena;
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
+use crate::{Access, Ahead, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a ghost entry.
@@ -30,7 +30,7 @@ pub struct TwoQ {
     /// List of the page in each slot.
     of: Vec<u8>,
     /// A1out.
-    ghosts: GhostLists,
+    ghosts: GhostQueues<1>,
     kin: usize,
     kout: usize,
     /// List of the page that is about to be inserted.
@@ -43,7 +43,7 @@ impl TwoQ {
         TwoQ {
             lists: ListArena::new(slots, 2),
             of: vec![A1 as u8; slots],
-            ghosts: GhostLists::new(kout + 1, 1),
+            ghosts: GhostQueues::new(kout + 1),
             kin,
             kout,
             coming: A1,
@@ -78,8 +78,8 @@ impl Scheme for TwoQ {
     }
 
     #[inline]
-    fn look_ahead(&self, lpn: Lpn) -> u64 {
-        self.ghosts.look_ahead(lpn)
+    fn look_ahead(&self, ahead: &Ahead) -> u64 {
+        self.ghosts.look_ahead(ahead)
     }
 
     #[inline]
@@ -128,8 +128,8 @@ impl Scheme for TwoQ {
     }
 
     #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View, out: &mut Unit) {
-        out.slots.extend(self.lists.tail(self.source()).map(Slot));
+    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.lists.tail(self.source()).map(Slot)
     }
 
     fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {

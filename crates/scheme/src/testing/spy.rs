@@ -1,6 +1,6 @@
 //! A base policy that tells how it is called.
 
-use crate::{Access, Scheme, Unit, View, Why};
+use crate::{Access, Scheme, View, Why};
 use destage_types::{Lpn, Op, Slot};
 
 /// LRU that notes how it is called: `expect 3`, `insert 3 W`, `gone 3`, `clean 3` and so on.
@@ -72,8 +72,8 @@ impl Scheme for Spy {
         self.calls.push(format!("forget {lpn}"));
     }
 
-    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
-        self.lru.victim(a, v, out);
+    fn page_victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
+        self.lru.page_victim(a, v)
     }
 
     #[cfg(feature = "conformance")]

@@ -210,7 +210,7 @@ impl<S: Scheme> Scheme for Awb<S> {
             slot = self.pick_from_base(channel, busy, v);
         }
         match slot {
-            Some(slot) => out.one(slot),
+            Some(slot) => out.one(Some(slot)),
             None if self.options.scope == Scope::Ldr => return None,
             None if take_group(&self.inner, channel, busy, v, out) => {}
             None => return None,

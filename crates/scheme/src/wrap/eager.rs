@@ -77,7 +77,7 @@ impl<S: Scheme> Scheme for Eager<S> {
             return None;
         }
         match self.pick(channel, busy, v) {
-            Some(slot) => out.one(slot),
+            Some(slot) => out.one(Some(slot)),
             None if take_group(&self.inner, channel, busy, v, out) => {}
             None => return None,
         }

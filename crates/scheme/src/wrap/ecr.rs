@@ -18,7 +18,7 @@ use super::layer_below;
 use super::recency::Recency;
 use crate::cqct::Cqct;
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Request, Scheme, Unit, View, Why};
+use crate::{Access, Env, Expr, Request, Scheme, View, Why};
 use destage_types::{Lpn, Op, Slot};
 
 /// Which chip is drained when several have the same CQCT (ECR-4).
@@ -328,18 +328,18 @@ impl<S: Scheme> Scheme for Ecr<S> {
     }
 
     #[inline]
-    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
+    fn page_victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
         if let Some(slot) = self.pages.oldest(self.chips) {
-            return out.one(slot);
+            return Some(slot);
         }
         let (pages, options) = (&self.pages, self.options);
         let (chip, all_zero) =
             options.choose(self.chips, v, |c| pages.len(c) > 0, |c| self.age(c, v));
         self.zero_decisions += u64::from(all_zero);
-        let Some(chip) = chip else { return };
+        let chip = chip?;
         match self.inner.get_mut(chip) {
-            Some(policy) => policy.victim(a, v, out),
-            None => out.slots.extend(self.pages.oldest(chip)),
+            Some(policy) => policy.page_victim(a, v),
+            None => self.pages.oldest(chip),
         }
     }
 

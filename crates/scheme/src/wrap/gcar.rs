@@ -75,6 +75,15 @@ impl<S: Scheme> Gcar<S> {
         });
         found
     }
+
+    /// The page that leaves in place of the inner scheme's victim, while any chip collects.
+    #[inline]
+    fn unprotected_now(&self, v: &View) -> Option<Slot> {
+        match v.device.any_in_gc() {
+            true => self.unprotected(v),
+            false => None,
+        }
+    }
 }
 
 impl<S: Build> Build for Gcar<S> {
@@ -92,13 +101,17 @@ impl<S: Scheme> Scheme for Gcar<S> {
         candidates next_group flush_candidates background cancels measures conformance);
 
     #[inline]
+    fn page_victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
+        self.unprotected_now(v)
+            .or_else(|| self.inner.page_victim(a, v))
+    }
+
+    #[inline]
     fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
-        if v.device.any_in_gc()
-            && let Some(slot) = self.unprotected(v)
-        {
-            return out.one(slot);
+        match self.unprotected_now(v) {
+            Some(slot) => out.one(Some(slot)),
+            None => self.inner.victim(a, v, out),
         }
-        self.inner.victim(a, v, out);
     }
 }
 

@@ -103,11 +103,10 @@ impl Lwrs {
         self.grown(new, parts)
     }
 
-    /// Brings what is known of the surroundings of `sector` close, see
-    /// [`crate::Frames::look_ahead`].
-    #[inline]
-    pub fn look_ahead(&self, sector: u64) -> u64 {
-        self.sets.look_ahead(sector)
+    /// Brings what is known of the surroundings of sectors close, see [`crate::ahead`].
+    #[inline(always)]
+    pub fn look_ahead(&self, sectors: impl Fn(usize) -> u64) -> u64 {
+        self.sets.look_ahead(sectors)
     }
 
     #[inline]

@@ -23,7 +23,7 @@ use super::lwrs::{LWRS_NODE_BYTES, Lwrs};
 use crate::leaf::PAGE_NODE_BYTES;
 use crate::registry::Build;
 use crate::{
-    Access, Admission, Candidate, Column, Env, Expr, Notes, Request, Scheme, Unit, View, Why,
+    Access, Admission, Ahead, Candidate, Column, Env, Expr, Notes, Request, Scheme, View, Why,
     forward,
 };
 use destage_types::{ChannelId, Extent, Lpn, Op, Slot};
@@ -201,9 +201,10 @@ impl<S: Scheme> Scheme for Prober<S> {
     }
 
     #[inline]
-    fn look_ahead(&self, lpn: Lpn) -> u64 {
-        let sector = lpn.0 * u64::from(self.page_sectors);
-        self.queue.look_ahead(sector) ^ self.inner.look_ahead(lpn)
+    fn look_ahead(&self, ahead: &Ahead) -> u64 {
+        let sectors = u64::from(self.page_sectors);
+        let queue = self.queue.look_ahead(|i| ahead[i].0 * sectors);
+        queue ^ self.inner.look_ahead(ahead)
     }
 
     #[inline]
@@ -312,17 +313,17 @@ impl<S: Scheme> Scheme for Prober<S> {
     }
 
     #[inline]
-    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
+    fn page_victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
         let slot = self.find_in_ldr(|s| !self.is_spared(s, v));
         match slot {
-            Some(slot) => out.one(slot),
+            Some(slot) => Some(slot),
             None if self.inner.size() > 0 => {
                 if !std::mem::replace(&mut self.adapted, true) {
                     self.inner.expect(a, v);
                 }
-                self.inner.victim(a, v, out);
+                self.inner.page_victim(a, v)
             }
-            None => out.slots.extend(self.find_in_ldr(|_| true)),
+            None => self.find_in_ldr(|_| true),
         }
     }
 

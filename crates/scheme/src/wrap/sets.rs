@@ -7,8 +7,9 @@
 //! other set can, because sets are disjoint.
 
 use super::lwrs::Set;
+use crate::ahead::{LOOK_AHEAD, mix};
 use crate::list::ListArena;
-use crate::sparse::Sparse;
+use crate::sparse::{Place, Sparse};
 
 /// Sectors of a region as a power of two.
 const SHIFT: u32 = 6;
@@ -81,10 +82,11 @@ impl Sets {
         self.age.from_head(0).map(|id| self.sets[id as usize])
     }
 
-    /// Brings what is known of the region of `sector` close.
-    #[inline]
-    pub(super) fn look_ahead(&self, sector: u64) -> u64 {
-        u64::from(self.regions.get(sector >> SHIFT).starts)
+    /// Brings what is known of the regions of sectors close, see [`crate::ahead`].
+    #[inline(always)]
+    pub(super) fn look_ahead(&self, sectors: impl Fn(usize) -> u64) -> u64 {
+        let places: [Place; LOOK_AHEAD] = self.regions.places(|i| sectors(i) >> SHIFT);
+        mix(&self.regions.look_at(&places), |r| u64::from(r.starts))
     }
 
     /// Removes the sets whose serial number `is_outdated`.

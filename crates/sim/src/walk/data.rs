@@ -1,9 +1,44 @@
 //! Read and write requests: from extents to pages, and what is counted of a request (D12).
 
 use super::{Hits, Walk, page_span, view};
+use crate::counts::Counts;
 use crate::flash::Flash;
-use destage_scheme::{Admission, Request, Scheme};
+use destage_scheme::{Admission, Place, Request, Scheme};
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestRef, SECTOR_BYTES};
+
+/// Read or write requests for one page: most requests of many traces, and the only ones of
+/// cache-only studies. All counters of such a request follow from whether it hit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OnePage {
+    requests: u64,
+    hits: u64,
+}
+
+impl OnePage {
+    #[inline(always)]
+    fn add(&mut self, hits: u32) {
+        self.requests += 1;
+        self.hits += u64::from(hits);
+    }
+}
+
+/// Adds what the requests for one page count, `reads` and `writes`.
+pub(super) fn add_one_page(c: &mut Counts, [reads, writes]: [OnePage; 2]) {
+    c.page_accesses += reads.requests + writes.requests;
+    c.page_hits += reads.hits + writes.hits;
+    c.read_requests += reads.requests;
+    c.read_pages += reads.requests;
+    c.read_page_hits += reads.hits;
+    c.read_request_hits += reads.hits;
+    c.read_request_hits_any += reads.hits;
+    c.read_hit_fraction_sum += reads.hits as f64;
+    c.write_requests += writes.requests;
+    c.write_pages += writes.requests;
+    c.write_page_hits += writes.hits;
+    c.write_request_hits += writes.hits;
+    c.write_request_hits_any += writes.hits;
+    c.write_hit_fraction_sum += writes.hits as f64;
+}
 
 /// The old addresses that a write names, see [`RequestRef::prev`].
 #[derive(Clone, Copy)]
@@ -17,8 +52,14 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     /// one of cache-only studies: the loops over extents and pages are compiled away for them.
     ///
     /// The parts of a [`RequestRef`] are handed on one by one: they stay in registers then.
-    #[inline]
-    pub(super) fn data(&mut self, request: RequestRef<'_>, op: Op, now: Nanos) -> Hits {
+    #[inline(always)]
+    pub(super) fn data(
+        &mut self,
+        request: RequestRef<'_>,
+        op: Op,
+        now: Nanos,
+        place: Place,
+    ) -> Hits {
         let RequestRef { head, more, prev } = request;
         let only = Extent {
             start_sector: head.start_sector,
@@ -30,7 +71,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                 sectors: prev,
                 atomic: head.atomic,
             };
-            return self.data_of::<true>(&[only], prev, op, now);
+            return self.data_of::<true>(&[only], prev, op, now, place);
         }
         self.data_of_many(head, more, prev, now)
     }
@@ -51,12 +92,12 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             sectors: prev,
             atomic: head.atomic,
         };
-        let hits = self.data_of::<false>(&extents, prev, head.op, now);
+        let hits = self.data_of::<false>(&extents, prev, head.op, now, Place::BLANK);
         self.extents = extents;
         hits
     }
 
-    /// `ONE` says that the extents are one, inside one page.
+    /// `ONE` says that the extents are one, inside one page, which the index has at `place`.
     #[inline(always)]
     fn data_of<const ONE: bool>(
         &mut self,
@@ -64,22 +105,23 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         prev: Previous<'_>,
         op: Op,
         now: Nanos,
+        place: Place,
     ) -> Hits {
         let hits = match op {
-            Op::Read => self.read::<ONE>(extents, now),
-            _ => self.write::<ONE>(extents, prev, now),
+            Op::Read => self.read::<ONE>(extents, now, place),
+            _ => self.write::<ONE>(extents, prev, now, place),
         };
         debug_assert_eq!(self.scheme.size(), self.frames.used());
         hits
     }
 
     #[inline(always)]
-    fn read<const ONE: bool>(&mut self, extents: &[Extent], now: Nanos) -> Hits {
+    fn read<const ONE: bool>(&mut self, extents: &[Extent], now: Nanos, place: Place) -> Hits {
         let r = self.request_of::<ONE>(extents, Op::Read, now);
         self.scheme.request(&r, &view!(self, now));
-        let hits = self.read_pages::<ONE>(&r);
+        let hits = self.read_pages::<ONE>(&r, place);
         self.scheme.request_done(&r, &view!(self, now));
-        self.count_request(Op::Read, hits, sectors_of(extents));
+        self.count_request::<ONE>(Op::Read, hits, sectors_of(extents));
         hits
     }
 
@@ -89,6 +131,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         extents: &[Extent],
         prev: Previous<'_>,
         now: Nanos,
+        place: Place,
     ) -> Hits {
         let r = self.request_of::<ONE>(extents, Op::Write, now);
         if self.scheme.tracks_updates() {
@@ -99,13 +142,13 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             self.write_uncached(&r)
         } else {
             match self.scheme.admit_request(&r, &view!(self, now)) {
-                Admission::PerPage => self.write_pages::<ONE>(&r),
+                Admission::PerPage => self.write_pages::<ONE>(&r, place),
                 Admission::Whole => self.write_whole(&r),
                 Admission::Bypass => self.write_bypassed(&r),
             }
         };
         self.scheme.request_done(&r, &view!(self, now));
-        self.count_request(Op::Write, hits, sectors_of(extents));
+        self.count_request::<ONE>(Op::Write, hits, sectors_of(extents));
         hits
     }
 
@@ -131,13 +174,18 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     #[inline(always)]
-    fn count_request(&mut self, op: Op, Hits { pages, hits }: Hits, sectors: u64) {
+    fn count_request<const ONE: bool>(&mut self, op: Op, Hits { pages, hits }: Hits, sectors: u64) {
         let c = &mut self.counts;
+        if ONE {
+            match op {
+                Op::Read => c.read_sectors += sectors,
+                _ => c.write_sectors += sectors,
+            }
+            self.one_page[usize::from(op != Op::Read)].add(hits);
+            return;
+        }
         let (all, any) = (u64::from(hits == pages), u64::from(hits > 0));
-        let fraction = match pages {
-            1 => f64::from(hits),
-            _ => f64::from(hits) / f64::from(pages),
-        };
+        let fraction = f64::from(hits) / f64::from(pages);
         c.page_accesses += u64::from(pages);
         c.page_hits += u64::from(hits);
         if op == Op::Read {

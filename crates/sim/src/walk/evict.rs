@@ -10,15 +10,16 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     /// One make-room round for page `a`.
     #[inline(always)]
     pub(super) fn evict(&mut self, a: &Access) {
-        self.unit.clear();
-        self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
-        if let (&[slot], None) = (self.unit.slots.as_slice(), &self.observer)
-            && self.unit.placement == Placement::Stripe
-            && (!F::TIMED || self.background.is_none())
-        {
+        let alone = self.observer.is_none() && (!F::TIMED || self.background.is_none());
+        if alone && let Some(slot) = self.scheme.page_victim(a, &view!(self, a.now)) {
             return self.evict_page(slot, a);
         }
-        self.evict_unit(a);
+        self.unit.clear();
+        self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
+        match self.unit.single_page() {
+            Some(slot) if alone => self.evict_page(slot, a),
+            _ => self.evict_unit(a),
+        }
     }
 
     /// The common case: one page, nobody looks.

@@ -18,7 +18,7 @@ use crate::counts::Counts;
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::{Event, Observer};
 use crate::sample::{PagesHistogram, QueueSampler};
-use destage_scheme::{Access, Frames, Request, Scheme, Unit, View};
+use destage_scheme::{Access, Ahead, Frames, LOOK_AHEAD, Place, Request, Scheme, Unit, View};
 use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestRef, SectorMask, Slot, StaticLayout,
 };
@@ -66,13 +66,20 @@ pub struct Walk<S, F> {
     pub(crate) layout: StaticLayout,
     pub(crate) flash: F,
     pub(crate) options: WalkOptions,
-    pub(crate) counts: Counts,
+    /// All but what `one_page` and `uncounted` say.
+    counts: Counts,
+    /// Reads and writes of one page.
+    one_page: [data::OnePage; 2],
+    /// While a request of a modelled file system's cleaning is served.
+    apart: Option<modelled::Apart>,
     evict_pages: PagesHistogram,
     queues: Option<Box<QueueSampler>>,
     background: Option<Box<background::WriteBacks>>,
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
     /// Requests so far; the id of the current one.
     request: u64,
+    /// Those of them that do not count.
+    uncounted: u64,
     /// Page accesses so far (`page_seq`).
     seq: u64,
     /// The victim unit, reused.
@@ -111,11 +118,14 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             flash,
             options,
             counts: Counts::default(),
+            one_page: Default::default(),
+            apart: None,
             evict_pages: PagesHistogram::new(USUAL_UNIT),
             queues: None,
             background: None,
             observer: None,
             request: 0,
+            uncounted: 0,
             seq: 0,
             unit: Unit {
                 slots: Vec::with_capacity(USUAL_UNIT),
@@ -168,13 +178,18 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     /// Counters of the measured part so far.
-    pub fn counts(&self) -> &Counts {
-        &self.counts
+    pub fn counts(&self) -> Counts {
+        let mut counts = self.counts.clone();
+        counts.requests = self.request - self.uncounted;
+        data::add_one_page(&mut counts, self.one_page);
+        counts
     }
 
     /// The warm-up ends here: counters start again from zero, the state stays.
     pub fn reset_counts(&mut self) {
         self.counts = Counts::default();
+        self.one_page = Default::default();
+        self.uncounted = self.request;
         self.forget_reads();
         self.evict_pages.clear();
         if let Some(queues) = &mut self.queues {
@@ -198,30 +213,33 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.queues.as_deref()
     }
 
-    /// Looks where the pages that `requests` begin with are in the cache, which brings that part
-    /// of the index close. The lookups do not wait for each other; those of requests that are
-    /// served one after the other do.
-    #[inline]
-    pub fn look_ahead(&self, requests: &[HostRequest]) {
-        let page = self.frames.page();
-        let look = |lpn| self.frames.look_ahead(lpn) ^ self.scheme.look_ahead(lpn);
-        let lpns = requests.iter().map(|r| page.page_of(r.start_sector));
-        std::hint::black_box(lpns.fold(0, |all, lpn| all ^ look(lpn)));
+    /// Looks up the pages that `requests` begin with, which brings what is known of them close.
+    #[inline(always)]
+    pub fn look_ahead(&self, requests: &[HostRequest]) -> [Place; LOOK_AHEAD] {
+        let ahead = first_pages(requests, self.frames.page());
+        let (places, read) = self.frames.look_ahead(&ahead);
+        std::hint::black_box(read ^ self.scheme.look_ahead(&ahead));
+        places
     }
 
     /// Serves request number `index` of the trace, which arrives at `now`.
-    #[inline]
     pub fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+        let first = self.frames.page().page_of(request.head.start_sector);
+        self.serve_at(request, index, now, self.frames.place(first));
+    }
+
+    /// As [`Walk::serve`]; the index has the first page at `place`, see [`Walk::look_ahead`].
+    #[inline(always)]
+    pub fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
         if let Some(o) = &mut self.observer {
             o.request(index);
         }
         self.advance(now);
         self.request += 1;
-        self.counts.requests += 1;
         let op = request.head.op;
         self.flash.begin(index, op, now);
         let hits = match op {
-            Op::Read | Op::Write => self.data(request, op, now),
+            Op::Read | Op::Write => self.data(request, op, now, place),
             Op::Trim => self.trim(request.head, request.more, now),
             Op::Flush => self.flush(now),
         };
@@ -284,31 +302,35 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     #[inline(always)]
-    fn read_pages<const ONE: bool>(&mut self, r: &Request<'_>) -> Hits {
+    fn read_pages<const ONE: bool>(&mut self, r: &Request<'_>, place: Place) -> Hits {
         if !ONE {
-            return self.each_page(r, |walk, a, sectors| walk.read_page(a, sectors));
+            return self.each_page(r, |walk, a, sectors| {
+                walk.read_page(a, sectors, walk.frames.place(a.lpn))
+            });
         }
         let extent = r.extents[0];
         let access = self.access(r, extent.start_sector, extent.sectors);
-        let hits = u32::from(self.read_page(&access, extent.sectors));
+        let hits = u32::from(self.read_page(&access, extent.sectors, place));
         Hits { pages: 1, hits }
     }
 
     #[inline(always)]
-    fn write_pages<const ONE: bool>(&mut self, r: &Request<'_>) -> Hits {
+    fn write_pages<const ONE: bool>(&mut self, r: &Request<'_>, place: Place) -> Hits {
         if !ONE {
-            return self.each_page(r, |walk, a, sectors| walk.write_page(a, sectors));
+            return self.each_page(r, |walk, a, sectors| {
+                walk.write_page(a, sectors, walk.frames.place(a.lpn))
+            });
         }
         let extent = r.extents[0];
         let access = self.access(r, extent.start_sector, extent.sectors);
-        let hits = u32::from(self.write_page(&access, extent.sectors));
+        let hits = u32::from(self.write_page(&access, extent.sectors, place));
         Hits { pages: 1, hits }
     }
 
-    /// D1 and D2.
+    /// D1 and D2. The index has the page at `place`.
     #[inline(always)]
-    fn read_page(&mut self, a: &Access, sectors: u32) -> bool {
-        if let Some(slot) = self.frames.slot_of(a.lpn) {
+    fn read_page(&mut self, a: &Access, sectors: u32, place: Place) -> bool {
+        if let Some(slot) = self.frames.slot_at(a.lpn, place) {
             self.accessed(slot, Op::Read, a.now);
             if self.frames.has(slot, a.sectors) {
                 self.counts.read_sector_hits += u64::from(sectors);
@@ -330,7 +352,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.flash_read(a.lpn, mask.count());
         if self.options.read_alloc && !refused && self.frames.capacity() > 0 {
             self.make_room(a);
-            let slot = self.frames.insert(a.lpn, mask, false);
+            let slot = self.frames.insert_at(a.lpn, place, mask, false);
             self.scheme.insert(slot, a, &view!(self, a.now));
         }
         false
@@ -365,15 +387,15 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
 
     /// D3 and D4, and the bypass of a single page by an admission layer.
     #[inline(always)]
-    fn write_page(&mut self, a: &Access, sectors: u32) -> bool {
-        let slot = self.frames.slot_of(a.lpn);
+    fn write_page(&mut self, a: &Access, sectors: u32, place: Place) -> bool {
+        let slot = self.frames.slot_at(a.lpn, place);
         if !self.scheme.admit_page(a, &view!(self, a.now)) {
             self.bypass_page(a);
             return false;
         }
         let Some(slot) = slot else {
             self.make_room(a);
-            let slot = self.frames.insert(a.lpn, a.sectors, true);
+            let slot = self.frames.insert_at(a.lpn, place, a.sectors, true);
             self.scheme.insert(slot, a, &view!(self, a.now));
             return false;
         };
@@ -433,6 +455,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     /// D9: all dirty pages are programmed in ascending LPN and stay, clean.
+    #[inline(never)]
     fn flush(&mut self, now: Nanos) -> Hits {
         self.counts.flush_requests += 1;
         let mut slots = std::mem::take(&mut self.slots);
@@ -453,6 +476,16 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.slots = slots;
         Hits::default()
     }
+}
+
+/// The first pages of at most [`LOOK_AHEAD`] requests; page 0 for those there are not.
+#[inline(always)]
+pub(crate) fn first_pages(requests: &[HostRequest], page: PageSize) -> Ahead {
+    let mut lpns = [Lpn(0); LOOK_AHEAD];
+    for (lpn, request) in lpns.iter_mut().zip(requests) {
+        *lpn = page.page_of(request.start_sector);
+    }
+    lpns
 }
 
 /// First page of an extent and the number of pages it touches.

@@ -1,30 +1,51 @@
 //! Requests of a modelled file system: its cleaning is served as any request but counted apart
 //! (spec 30, "Trace front ends": in flash counts, in no hit ratio or latency).
 
+use super::data::OnePage;
 use super::{Walk, page_span};
 use crate::counts::Counts;
 use crate::flash::Flash;
 use destage_scheme::Scheme;
-use destage_types::{Nanos, Op, RequestRef, Tag};
+use destage_types::{Op, RequestRef, Tag};
+
+/// What was counted before a request that does not count.
+pub(super) struct Apart {
+    counts: Counts,
+    one_page: [OnePage; 2],
+    measuring: bool,
+}
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
-    /// Serves a request of a file system's model.
-    pub fn serve_modelled(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+    /// Before a request of a file system's model is served: keeps what is to be put back after
+    /// it, if it is one of its cleaning.
+    pub fn set_apart(&mut self, request: RequestRef<'_>) {
         if request.head.tag != Tag::Gc {
             self.counts.lfs_inplace_writes += in_place(request);
-            return self.serve(request, index, now);
+            return;
         }
-        let before = self.counts.clone();
-        let measuring = self.flash.measure(false);
-        self.serve(request, index, now);
-        self.flash.measure(measuring);
+        self.apart = Some(Apart {
+            counts: self.counts.clone(),
+            one_page: self.one_page,
+            measuring: self.flash.measure(false),
+        });
+    }
+
+    /// The request is served.
+    #[inline(never)]
+    pub fn put_back(&mut self, request: RequestRef<'_>) {
+        let Some(before) = self.apart.take() else {
+            return;
+        };
+        self.flash.measure(before.measuring);
+        self.uncounted += 1;
+        self.one_page = before.one_page;
         let page = self.frames.page();
         let blocks: u64 = request
             .extents()
             .map(|e| u64::from(page_span(&e, page).1))
             .sum();
         let c = &mut self.counts;
-        c.restore_host(&before);
+        c.restore_host(&before.counts);
         c.lfs_clean_requests += 1;
         match request.head.op {
             Op::Read => {
@@ -55,7 +76,7 @@ impl Counts {
             ($($field:ident)*) => { $(self.$field = before.$field;)* };
         }
         restore! {
-            requests read_requests write_requests page_accesses read_pages write_pages page_hits
+            read_requests write_requests page_accesses read_pages write_pages page_hits
             read_page_hits write_page_hits read_request_hits write_request_hits
             read_request_hits_any write_request_hits_any read_hit_fraction_sum
             write_hit_fraction_sum read_sectors write_sectors read_sector_hits write_sector_hits

@@ -34,7 +34,7 @@ fn run(cache: &mut Cache, requests: &[(Op, u64, u32)]) -> Counts {
     for (i, request) in batch.iter().enumerate() {
         cache.serve(request, i as u64, Nanos(i as u64));
     }
-    cache.counts().clone()
+    cache.counts()
 }
 
 use Op::{Flush, Read, Trim, Write};

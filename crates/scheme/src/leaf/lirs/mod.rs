@@ -20,7 +20,7 @@ mod tests;
 mod two_queue;
 
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
+use crate::{Access, Ahead, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
 use stack::Stack;
 use two_queue::TwoQueue;
@@ -142,8 +142,8 @@ impl Scheme for Lirs {
     }
 
     #[inline]
-    fn look_ahead(&self, lpn: Lpn) -> u64 {
-        body!(self.look_ahead(lpn))
+    fn look_ahead(&self, ahead: &Ahead) -> u64 {
+        body!(self.look_ahead(ahead))
     }
 
     #[inline]
@@ -176,8 +176,8 @@ impl Scheme for Lirs {
     }
 
     #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View, out: &mut Unit) {
-        out.slots.extend(body!(self.victim()));
+    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        body!(self.victim())
     }
 
     fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {

@@ -5,6 +5,7 @@
 //! their own. A page that is not LIR is in S iff its time is later than `floor`, the time of the
 //! page at which pruning stopped last. Pruning then moves `floor` instead of popping HIR pages.
 
+use crate::ahead::Ahead;
 use crate::ghost::GhostLists;
 use crate::list::ListArena;
 #[cfg(feature = "conformance")]
@@ -109,8 +110,8 @@ impl Stack {
     }
 
     #[inline]
-    pub(super) fn look_ahead(&self, lpn: Lpn) -> u64 {
-        self.gone.look_ahead(lpn)
+    pub(super) fn look_ahead(&self, ahead: &Ahead) -> u64 {
+        self.gone.look_ahead(ahead)
     }
 
     #[inline]

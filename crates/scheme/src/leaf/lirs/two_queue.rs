@@ -1,7 +1,8 @@
 //! The simplified LIRS of Prober section 3.3: a hot queue S, a cold queue Q, and a memory of
 //! evicted pages, which come back hot.
 
-use crate::ghost::GhostLists;
+use crate::ahead::Ahead;
+use crate::ghost_queues::GhostQueues;
 use crate::list::ListArena;
 #[cfg(feature = "conformance")]
 use crate::view::View;
@@ -17,7 +18,7 @@ const COLD: usize = 1;
 pub(super) struct TwoQueue {
     lists: ListArena,
     hot: Vec<bool>,
-    past: GhostLists,
+    past: GhostQueues<1>,
     hot_capacity: usize,
     max_past: usize,
 }
@@ -28,7 +29,7 @@ impl TwoQueue {
         TwoQueue {
             lists: ListArena::new(slots, 2),
             hot: vec![false; slots],
-            past: GhostLists::new(capacity + 1, 1),
+            past: GhostQueues::new(capacity + 1),
             hot_capacity: hot,
             max_past: capacity,
         }
@@ -49,8 +50,8 @@ impl TwoQueue {
     }
 
     #[inline]
-    pub(super) fn look_ahead(&self, lpn: Lpn) -> u64 {
-        self.past.look_ahead(lpn)
+    pub(super) fn look_ahead(&self, ahead: &Ahead) -> u64 {
+        self.past.look_ahead(ahead)
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use crate::list::ListArena;
 use crate::mini::{Mini, pages};
 use crate::rng::SplitMix64;
 use crate::wrap::{ProCache, ProCacheParams};
-use crate::{Access, GhostLists, Unit};
+use crate::{Access, GhostLists};
 use destage_types::Op;
 use std::collections::BTreeMap;
 
@@ -59,8 +59,8 @@ impl Scheme for Remembering {
         self.list.len(0)
     }
 
-    fn victim(&mut self, _a: &Access, _v: &View, out: &mut Unit) {
-        out.slots.extend(self.list.tail(0).map(Slot));
+    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.list.tail(0).map(Slot)
     }
 
     fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {

@@ -1,0 +1,73 @@
+//! A run that nobody watches does the same as one that is watched: it may take short cuts.
+
+use destage_conformance::drive::{Config, build};
+use destage_conformance::reference::rng::SplitMix64;
+use destage_conformance::reference::to_batch;
+use destage_conformance::suites::{Case, compositions, random};
+use destage_scheme::info::Role;
+use destage_scheme::registry::Visit;
+use destage_scheme::{Expr, Scheme, notes};
+use destage_sim::observe::{Event, Observer};
+use destage_sim::{CacheOnly, Counts, Walk};
+use destage_types::RequestBatch;
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn request(&mut self, _index: u64) {}
+    fn event(&mut self, _event: Event<'_>) {}
+}
+
+struct Both<'a> {
+    expr: &'a Expr,
+    config: &'a Config,
+    batch: &'a RequestBatch,
+    watched: bool,
+}
+
+impl Visit for Both<'_> {
+    type Out = (Counts, Vec<(u64, u64)>);
+
+    fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Self::Out {
+        let frames = match self.expr.scheme().role {
+            Role::None => 0,
+            _ => self.config.capacity,
+        };
+        let options = self.config.options(self.expr);
+        let (page, layout) = (self.config.page, self.config.layout);
+        let mut walk = Walk::new(scheme, CacheOnly, frames, page, layout, options);
+        if self.watched {
+            walk.observe(Box::new(Nobody));
+        }
+        for (i, request) in self.batch.iter().enumerate() {
+            walk.serve(request, i as u64, request.head.arrival);
+        }
+        (walk.counts(), walk.evict_pages().rows())
+    }
+}
+
+fn run(case: &Case, watched: bool) -> (Counts, Vec<(u64, u64)>) {
+    let batch = to_batch(&case.requests);
+    let env = case.config.env(&case.expr);
+    let both = Both {
+        expr: &case.expr,
+        config: &case.config,
+        batch: &batch,
+        watched,
+    };
+    build(&case.expr, &env, &case.requests, false, both)
+}
+
+#[test]
+fn watching_changes_nothing() {
+    notes::mute(true);
+    let mut rng = SplitMix64::new(17);
+    for (i, shape) in compositions().iter().enumerate() {
+        for seed in 0..6 {
+            let expr = random(shape, &mut rng);
+            let case = Case::random(&expr, seed + 100 * i as u64, 500);
+            assert_eq!(run(&case, false), run(&case, true), "{expr}, seed {seed}");
+        }
+    }
+    notes::mute(false);
+}
