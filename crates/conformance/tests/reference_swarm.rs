@@ -138,8 +138,8 @@ fn check_counts(cache: &SlowCache, rows: &[Row], requests: &[SlowRequest]) {
     assert!(c.page_hits <= c.page_accesses && c.sector_hits <= c.sectors);
     assert!(c.read_request_hits <= c.read_request_hits_any);
     assert!(c.write_request_hits <= c.write_request_hits_any);
-    assert!(c.read_request_hits as f64 <= c.read_hit_fraction_sum);
-    assert!(c.write_hit_fraction_sum <= c.write_request_hits_any as f64);
+    assert!(c.read_request_hits as f64 <= c.read_hit_fraction_sum.0);
+    assert!(c.write_hit_fraction_sum.0 <= c.write_request_hits_any as f64);
     let sum = |f: &dyn Fn(&Row) -> usize| rows.iter().map(f).sum::<usize>() as u64;
     assert_eq!(c.page_accesses, sum(&|r| r.hits.len()));
     assert_eq!(c.page_hits, sum(&|r| r.hits.iter().filter(|&&h| h).count()));

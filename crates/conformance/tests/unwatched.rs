@@ -2,7 +2,7 @@
 
 use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
-use destage_conformance::reference::to_batch;
+use destage_conformance::reference::{look_ahead, to_batch};
 use destage_conformance::suites::{Case, compositions, random};
 use destage_scheme::info::Role;
 use destage_scheme::registry::Visit;
@@ -47,7 +47,12 @@ impl Visit for Both<'_> {
 }
 
 fn run(case: &Case, watched: bool) -> (Counts, Vec<(u64, u64)>) {
-    let batch = to_batch(&case.requests);
+    let mut requests = case.requests.clone();
+    if case.expr.scheme().role == Role::Offline {
+        let writes_only = case.expr.word("next-of") == "write";
+        look_ahead(&mut requests, case.config.page.sectors(), writes_only);
+    }
+    let batch = to_batch(&requests);
     let env = case.config.env(&case.expr);
     let both = Both {
         expr: &case.expr,
@@ -55,7 +60,7 @@ fn run(case: &Case, watched: bool) -> (Counts, Vec<(u64, u64)>) {
         batch: &batch,
         watched,
     };
-    build(&case.expr, &env, &case.requests, false, both)
+    build(&case.expr, &env, &requests, false, both)
 }
 
 #[test]

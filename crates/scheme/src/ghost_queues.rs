@@ -67,7 +67,7 @@ impl Ring {
     }
 
     /// Pages from the newest to the oldest.
-    fn from_newest(&self) -> impl Iterator<Item = Lpn> + '_ {
+    fn newest_first(&self) -> impl Iterator<Item = Lpn> + '_ {
         let places = (self.freed..self.taken).rev();
         places
             .map(|number| self.pages[self.place(number)])
@@ -175,7 +175,7 @@ impl<const QUEUES: usize> GhostQueues<QUEUES> {
 
     /// Pages of queue `list` from the newest to the oldest.
     pub fn from_head(&self, list: usize) -> impl Iterator<Item = Lpn> + '_ {
-        self.rings[list].from_newest()
+        self.rings[list].newest_first()
     }
 
     /// Makes places free in a ring in which all are taken: moves its pages together, or gives it
@@ -186,7 +186,7 @@ impl<const QUEUES: usize> GhostQueues<QUEUES> {
         let ring = &mut self.rings[list];
         if ring.len > ring.pages.len() / 2 {
             let mut wider = Ring::new(ring.pages.len());
-            let pages: Vec<Lpn> = ring.from_newest().collect();
+            let pages: Vec<Lpn> = ring.newest_first().collect();
             for lpn in pages.into_iter().rev() {
                 wider.push(lpn);
             }

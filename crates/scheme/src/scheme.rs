@@ -8,7 +8,8 @@
 //! 3. **admission** - `admit_request` for a write, then per written page `admit_page`;
 //! 4. **placement** - per page, ascending: a hit is told by `touch`; a miss by `expect`, then, while
 //!    `full` says so, one unit leaves (5), then `insert`;
-//! 5. **victim** - `victim` names a unit, and `remove(.., Evicted)` follows for each page of it;
+//! 5. **victim** - `page_victim` names a page, or else `victim` a unit, and `remove(.., Evicted)`
+//!    follows for each page of it;
 //! 6. `request_done`, after the last page.
 //!
 //! Between requests the engine asks for **write-back** work (`background`).

@@ -10,6 +10,7 @@ mod config;
 mod journal;
 mod timed;
 
+use crate::reference::Sum;
 use crate::reference::{self, Row, SlowRequest, to_batch};
 use destage_scheme::{Scheme, View};
 use destage_sim::{Counts, Flash, Walk};
@@ -291,8 +292,8 @@ pub fn counts(c: &Counts) -> reference::Counts {
         write_request_hits: c.write_request_hits,
         read_request_hits_any: c.read_request_hits_any,
         write_request_hits_any: c.write_request_hits_any,
-        read_hit_fraction_sum: c.read_hit_fraction_sum,
-        write_hit_fraction_sum: c.write_hit_fraction_sum,
+        read_hit_fraction_sum: Sum(c.read_hit_fraction_sum),
+        write_hit_fraction_sum: Sum(c.write_hit_fraction_sum),
         sectors: c.sectors(),
         read_sectors: c.read_sectors,
         write_sectors: c.write_sectors,

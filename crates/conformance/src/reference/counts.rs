@@ -1,5 +1,15 @@
 //! Counters of spec 90 that need no device, under the names of the result record.
 
+/// A sum of fractions, which depends in its last digits on their order: equal within 1e-9.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sum(pub f64);
+
+impl PartialEq for Sum {
+    fn eq(&self, other: &Sum) -> bool {
+        (self.0 - other.0).abs() <= 1e-9
+    }
+}
+
 /// Counters since the start of the run.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[allow(missing_docs)] // the names are those of the result record (spec 90)
@@ -19,8 +29,8 @@ pub struct Counts {
     pub write_request_hits: u64,
     pub read_request_hits_any: u64,
     pub write_request_hits_any: u64,
-    pub read_hit_fraction_sum: f64,
-    pub write_hit_fraction_sum: f64,
+    pub read_hit_fraction_sum: Sum,
+    pub write_hit_fraction_sum: Sum,
     pub sectors: u64,
     pub read_sectors: u64,
     pub write_sectors: u64,
@@ -55,7 +65,7 @@ impl Counts {
             self.write_page_hits += hit;
             self.write_request_hits += u64::from(hit == pages);
             self.write_request_hits_any += u64::from(hit > 0);
-            self.write_hit_fraction_sum += fraction;
+            self.write_hit_fraction_sum.0 += fraction;
             self.write_sectors += sectors;
             self.write_sector_hits += sector_hits;
         } else {
@@ -63,7 +73,7 @@ impl Counts {
             self.read_page_hits += hit;
             self.read_request_hits += u64::from(hit == pages);
             self.read_request_hits_any += u64::from(hit > 0);
-            self.read_hit_fraction_sum += fraction;
+            self.read_hit_fraction_sum.0 += fraction;
             self.read_sectors += sectors;
             self.read_sector_hits += sector_hits;
         }

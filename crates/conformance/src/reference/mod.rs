@@ -41,7 +41,7 @@ mod walk;
 
 pub use background::DeviceCounts;
 pub use cache::{Evicted, ReadFill, Row, SlowCache, SlowConfig};
-pub use counts::Counts;
+pub use counts::{Counts, Sum};
 pub use device::{SlowDevice, SlowProgram};
 pub use flash::{Cause, Flash, Still, Write};
 pub use request::{Access, SlowRequest, look_ahead, to_batch};

@@ -99,8 +99,13 @@ impl Lwrs {
     /// Nodes that overlap them are forgotten whole (PR-3), adjacent ones are merged.
     #[inline]
     pub fn write(&mut self, first: u64, last: u64) -> Grown {
-        let (new, parts) = self.sets.write(first, last, self.asn);
-        self.grown(new, parts)
+        match self.sets.write(first, last, self.asn) {
+            Some((new, parts)) => self.grown(new, parts),
+            None => Grown {
+                large: last - first >= self.ssp,
+                joined: [None, None],
+            },
+        }
     }
 
     /// Brings what is known of the surroundings of sectors close, see [`crate::ahead`].

@@ -95,7 +95,9 @@ impl<S: Scheme> Prober<S> {
     /// Feeds the queue with a write request and moves what it points out (steps 1-5).
     #[inline]
     fn classify(&mut self, r: &Request, v: &View) {
-        self.renamed.sort_unstable();
+        if self.renamed.len() > 1 {
+            self.renamed.sort_unstable();
+        }
         self.queue.begin();
         self.scratch.clear();
         for e in r.extents {

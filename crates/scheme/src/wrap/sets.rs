@@ -24,6 +24,9 @@ const DEAD: Set = Set {
     asn: 0,
 };
 
+/// The set that a write became, and the sets before and behind it that are part of it.
+pub(super) type Merged = (Set, [Option<Set>; 2]);
+
 #[derive(Clone, Copy, Debug)]
 struct Region {
     /// First of the sets that begin here.
@@ -101,9 +104,20 @@ impl Sets {
 
     /// Enters sectors `first..=last` under serial number `asn`, which is the highest so far.
     /// Sets that overlap them go; the one that ends just before and the one that begins just
-    /// behind become part of the new set and are returned.
+    /// behind become part of the new set and are returned. `None`: there is no set near, as for
+    /// most small writes.
     #[inline]
-    pub(super) fn write(&mut self, first: u64, last: u64, asn: u64) -> (Set, [Option<Set>; 2]) {
+    pub(super) fn write(&mut self, first: u64, last: u64, asn: u64) -> Option<Merged> {
+        let (from, to) = (first.saturating_sub(1) >> SHIFT, (last + 1) >> SHIFT);
+        if (from..=to).all(|region| self.is_blank(region)) {
+            self.add(Set { first, last, asn });
+            return None;
+        }
+        Some(self.merge(first, last, asn))
+    }
+
+    /// As [`Sets::write`], where sets may be near.
+    fn merge(&mut self, first: u64, last: u64, asn: u64) -> Merged {
         let (mut left, mut right) = (NONE, NONE);
         let (from, to) = (first.saturating_sub(1) >> SHIFT, (last + 1) >> SHIFT);
         for region in from..=to {
@@ -137,6 +151,13 @@ impl Sets {
         };
         self.enter(new, left, right);
         (new, parts)
+    }
+
+    /// Does no set begin in `region` or reach into it?
+    #[inline]
+    fn is_blank(&self, region: u64) -> bool {
+        let Region { starts, cover } = self.regions.get(region);
+        starts == NONE && !self.covers(cover, region)
     }
 
     /// Does set `id` cover the first sector of `region` and begin before it?
