@@ -17,7 +17,8 @@ pub enum BlockState {
 }
 
 /// One block in 16 bytes. A block is in one list at most: that of free blocks while it is free,
-/// that of its valid count while it is full.
+/// that of its valid count while it is full. Where valid counts have no lists, a full block holds a
+/// number in the place of its neighbours ([`Block::changed`]).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     valid: u16,
@@ -26,6 +27,27 @@ pub(super) struct Block {
     /// Neighbours in its list.
     pub next: u32,
     pub prev: u32,
+}
+
+impl Block {
+    /// Is a full block in the list of its valid count, or would it be if there were one? Not so
+    /// while it is being collected.
+    #[inline]
+    pub fn is_listed(&self) -> bool {
+        self.next != NONE
+    }
+
+    /// Number of the change that brought the block to its valid count.
+    #[inline]
+    pub fn changed(&self) -> u64 {
+        u64::from(self.next) << 32 | u64::from(self.prev)
+    }
+
+    /// See [`Block::changed`]; numbers stay below 2^63, so that the block counts as listed.
+    #[inline]
+    pub fn set_changed(&mut self, number: u64) {
+        (self.next, self.prev) = ((number >> 32) as u32, number as u32);
+    }
 }
 
 const UNTOUCHED: Block = Block {

@@ -108,10 +108,15 @@ impl PageMap {
     /// Can a page be written at the frontier of `plane` without a thought of GC?
     #[inline]
     fn has_room(&self, plane: PlaneId) -> bool {
-        let unit = self.units.row(plane).unit;
-        let next = self.frontiers.next_plane(unit, &self.free_blocks);
-        let gc = self.units.row(PlaneId(next)).gc;
-        self.frontiers.slots(unit) > self.gc.reserve
+        let row = self.units.row(plane);
+        let gc = match self.frontiers.is_of_one_plane() {
+            true => row.gc,
+            false => {
+                let next = self.frontiers.next_plane(row.unit, &self.free_blocks);
+                self.units.row(PlaneId(next)).gc
+            }
+        };
+        self.frontiers.slots(row.unit) > self.gc.reserve
             && self.gc.free[gc as usize] > self.gc.threshold
     }
 
@@ -187,7 +192,7 @@ impl PageMap {
     /// Takes the valid pages of a full block to the frontier of its unit, in ascending order. The
     /// block is in no list afterwards.
     fn move_pages(&mut self, block: u32, levelling: bool, work: &mut GcWork) -> Collected {
-        let plane = PlaneId(block / self.blocks_per_plane);
+        let plane = PlaneId(self.blocks_per_plane.quotient(block));
         let row = *self.units.row(plane);
         let valid = self.blocks.valid(block);
         self.buckets
@@ -196,7 +201,10 @@ impl PageMap {
             coldest.collected(block);
         }
         let first = work.steps.len() as u32;
-        let (mut from, mut left) = (u64::from(block) * u64::from(self.pages_per_block), valid);
+        let (mut from, mut left) = (
+            u64::from(block) * u64::from(self.pages_per_block.get()),
+            valid,
+        );
         while left > 0 {
             if let Some(lpn) = self.owner(Ppn(from as u32)) {
                 self.copy(lpn, Ppn(from as u32), plane, row.unit, work);
@@ -228,6 +236,7 @@ impl PageMap {
         if from.0 == NONE {
             *self.p2l.at(u64::from(NONE)) = NONE;
         }
+        *self.l2p.at(lpn.0) = taken.data as u32;
         self.fill_page(lpn, &taken);
         let to = Ppn(taken.data as u32);
         let same_plane = taken.plane == plane.0;
@@ -271,7 +280,8 @@ impl PageMap {
         let Some(victim) = self.victim_of_gc_unit(gc) else {
             return false;
         };
-        let unit = self.units.row(PlaneId(victim / self.blocks_per_plane)).unit;
+        let plane = PlaneId(self.blocks_per_plane.quotient(victim));
+        let unit = self.units.row(plane).unit;
         if self.frontiers.slots(unit) < u64::from(self.blocks.valid(victim)) {
             return false;
         }
@@ -322,7 +332,7 @@ macro_rules! candidates {
             programmed: $map.programmed,
             cells,
             planes,
-            blocks_per_plane: $map.blocks_per_plane,
+            blocks_per_plane: $map.blocks_per_plane.get(),
             data: $map.data_per_block,
         }
     }};
@@ -330,16 +340,55 @@ macro_rules! candidates {
 
 impl PageMap {
     fn victim_of_gc_unit(&mut self, gc: u32) -> Option<u32> {
+        self.list_blocks(gc);
         let candidates = candidates!(self, self.units.of_gc(gc));
         self.chooser.choose(&candidates)
     }
 
     fn victim_of_frontier(&mut self, unit: u32) -> Option<u32> {
+        for i in 0..self.units.of_frontier(unit).1.len() {
+            self.list_cell(self.units.of_frontier(unit).1[i]);
+        }
         let candidates = candidates!(self, self.units.of_frontier(unit));
         self.chooser.choose(&candidates)
     }
 
-    pub(super) fn greedy_of_gc_unit(&self, gc: u32) -> Option<u32> {
-        candidates!(self, self.units.of_gc(gc)).greedy()
+    /// Keeps lists of the full blocks of a GC unit from now on.
+    pub(super) fn list_blocks(&mut self, gc: u32) {
+        for i in 0..self.units.of_gc(gc).1.len() {
+            self.list_cell(self.units.of_gc(gc).1[i]);
+        }
+    }
+
+    #[inline]
+    fn list_cell(&mut self, cell: u32) {
+        if !self.buckets.is_built(cell) {
+            let (planes, each) = (self.units.of_cell(cell), self.blocks_per_plane.get());
+            self.buckets.build(cell, planes, each, &mut self.blocks);
+        }
+    }
+
+    /// Valid pages of the block that greedy GC would pick in a GC unit, 0 without one.
+    pub(super) fn fewest_valid(&self, gc: u32) -> u32 {
+        let (_, cells) = self.units.of_gc(gc);
+        let fewest = cells.iter().filter_map(|&cell| {
+            match self.buckets.is_built(cell) {
+                true => self.buckets.lowest(cell),
+                // Rare: lists are made some time before a unit needs GC.
+                false => self.search_fewest(cell),
+            }
+        });
+        let fewest = fewest.min().filter(|&valid| valid < self.data_per_block);
+        fewest.unwrap_or(0)
+    }
+
+    #[cold]
+    fn search_fewest(&self, cell: u32) -> Option<u32> {
+        let each = self.blocks_per_plane.get();
+        let planes = self.units.of_cell(cell).iter();
+        let blocks = planes.flat_map(|plane| plane * each..(plane + 1) * each);
+        let full = blocks
+            .filter(|&block| self.blocks.is_full(block) && self.blocks.get(block).is_listed());
+        full.map(|block| self.blocks.valid(block)).min()
     }
 }

@@ -114,6 +114,12 @@ impl Frontiers {
         Some(())
     }
 
+    /// Has every plane a frontier of its own?
+    #[inline]
+    pub fn is_of_one_plane(&self) -> bool {
+        self.planes_per_unit == 1
+    }
+
     /// Plane of the next page of `unit`; without a free page that of the last one.
     #[inline]
     pub fn next_plane(&self, unit: u32, free: &FreeBlocks) -> u32 {

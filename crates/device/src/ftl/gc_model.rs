@@ -202,10 +202,11 @@ impl Flash {
     }
 
     fn check_buckets(&self) {
-        let map = &self.map;
-        if !map.gc.on {
+        if !self.map.gc.on {
             return;
         }
+        let mut map = self.map.clone();
+        (0..map.units.gc_units()).for_each(|gc| map.list_blocks(gc));
         let g = &self.config.geometry;
         let mut lists: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
         for block in 0..g.planes() * g.blocks_per_plane {

@@ -49,6 +49,7 @@
 mod blocks;
 mod buckets;
 mod collect;
+mod divisor;
 mod free;
 mod frontier;
 mod page_map;

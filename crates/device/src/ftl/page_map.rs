@@ -9,6 +9,7 @@
 
 use super::blocks::Blocks;
 use super::buckets::Buckets;
+use super::divisor::Divisor;
 use super::free::FreeBlocks;
 use super::frontier::{Frontiers, Taken};
 use super::table::FirstTouch;
@@ -39,6 +40,7 @@ pub struct PageMap {
     pub(super) gc: GcState,
     /// Plane of `lpn mod planes`.
     pub(super) spread: Vec<u32>,
+    pub(super) spread_by: Divisor,
     pub(super) chip_free: Vec<u64>,
     /// Unit with the fewest free pages of every chip, the first of equals.
     pub(super) tightest: Vec<u32>,
@@ -46,14 +48,22 @@ pub struct PageMap {
     pub(super) frontier: Unit,
     pub(super) logical: u64,
     pub(super) pages: u64,
-    pub(super) pages_per_block: u32,
+    pub(super) pages_per_block: Divisor,
     pub(super) data_per_block: u32,
-    pub(super) blocks_per_plane: u32,
+    pub(super) blocks_per_plane: Divisor,
     pub(super) threshold_per_chip: u64,
     pub(super) free: u64,
     pub(super) valid: u64,
     /// Data pages programmed so far, by the host and by GC.
     pub(super) programmed: u64,
+}
+
+/// Free pages of a GC unit of `pages` pages from which on its full blocks are kept in lists: its
+/// threshold, a few blocks and a thirty-second of it, which is more than the programs that wait for
+/// a chip. ECR asks for victims when those would use up what is left.
+fn near_gc(config: &DeviceConfig, pages: u64) -> u64 {
+    let block = u64::from(config.geometry.pages_per_block);
+    config.gc_threshold_pages() + 8 * block + pages / 32
 }
 
 /// What garbage collection knows.
@@ -67,6 +77,8 @@ pub(super) struct GcState {
     pub threshold: u64,
     /// Free data pages that the host leaves to GC in every unit with a frontier.
     pub reserve: u64,
+    /// With so many free pages or fewer, victims of a GC unit may be asked for soon.
+    pub near: u64,
     /// Free pages, by GC unit.
     pub free: Vec<u64>,
     /// GC units that have been at their threshold.
@@ -115,6 +127,7 @@ impl PageMap {
                 background: config.collects_in_background(),
                 threshold: config.gc_threshold_pages(),
                 reserve: u64::from(data - 1),
+                near: near_gc(config, g.pages() / u64::from(gc_units)),
                 free: vec![g.pages() / u64::from(gc_units); gc_units as usize],
                 reached: vec![false; gc_units as usize],
                 reached_count: 0,
@@ -127,15 +140,16 @@ impl PageMap {
             spread: (0..g.planes())
                 .map(|n| layout.plane(Lpn(u64::from(n))).0)
                 .collect(),
+            spread_by: Divisor::new(g.planes()),
             chip_free: vec![g.pages() / u64::from(chips); chips as usize],
             tightest,
             layout,
             frontier: config.frontier,
             logical: config.logical_pages(),
             pages: g.pages(),
-            pages_per_block: pages,
+            pages_per_block: Divisor::new(pages),
             data_per_block: data,
-            blocks_per_plane: blocks,
+            blocks_per_plane: Divisor::new(blocks),
             threshold_per_chip: config.gc_threshold_pages_per_chip(),
             free: g.pages(),
             valid: 0,
@@ -173,7 +187,10 @@ impl PageMap {
         let Some(taken) = taken else {
             return Err(self.full(lpn, plane));
         };
-        let old = self.lookup(lpn);
+        let old = match std::mem::replace(self.l2p.at(lpn.0), taken.data as u32) {
+            NONE => self.in_last_page(lpn),
+            ppn => Some(ppn),
+        };
         match old {
             Some(ppn) => self.invalidate(ppn),
             None => self.valid += 1,
@@ -186,10 +203,9 @@ impl PageMap {
         })
     }
 
-    /// The data of `lpn` are in a page just taken from a frontier.
+    /// A page just taken from a frontier, to which `lpn` is mapped, holds its data.
     #[inline]
     pub(super) fn fill_page(&mut self, lpn: Lpn, taken: &Taken) {
-        *self.l2p.at(lpn.0) = taken.data as u32;
         *self.p2l.at(taken.data) = lpn.0 as u32;
         self.programmed += 1;
         let mut full = self.blocks.wrote_data(taken.block);
@@ -221,6 +237,11 @@ impl PageMap {
         let valid = self.blocks.valid(block);
         self.buckets.insert(cell, block, valid, &mut self.blocks);
         self.stamp(block);
+        let plane = PlaneId(self.blocks_per_plane.quotient(block));
+        let gc = self.units.row(plane).gc;
+        if self.gc.free[gc as usize] <= self.gc.near {
+            self.list_blocks(gc);
+        }
         if let Some(coldest) = &mut self.coldest {
             coldest.filled(block, self.blocks.erases(block));
         }
@@ -299,7 +320,7 @@ impl PageMap {
             coldest.erased(block, erases);
         }
         let PlaneRow { unit, gc, chip, .. } = *self.units.row(plane);
-        let pages = u64::from(self.pages_per_block);
+        let pages = u64::from(self.pages_per_block.get());
         self.frontiers.erased(unit);
         self.chip_free[chip.index()] += pages;
         self.gc.free[gc as usize] += pages;
@@ -327,21 +348,30 @@ impl PageMap {
     #[inline]
     pub(super) fn lookup(&self, lpn: Lpn) -> Option<u32> {
         match self.l2p.get(lpn.0) {
-            NONE if self.pages > u64::from(NONE) => {
-                (u64::from(self.p2l.get(u64::from(NONE))) == lpn.0).then_some(NONE)
-            }
-            NONE => None,
+            NONE => self.in_last_page(lpn),
             ppn => Some(ppn),
         }
     }
 
+    /// What [`PageMap::lookup`] gives for a page that is mapped to "none".
+    #[inline]
+    fn in_last_page(&self, lpn: Lpn) -> Option<u32> {
+        let last = self.pages > u64::from(NONE);
+        (last && u64::from(self.p2l.get(u64::from(NONE))) == lpn.0).then_some(NONE)
+    }
+
     #[inline]
     fn invalidate(&mut self, ppn: u32) {
-        let block = ppn / self.pages_per_block;
+        let block = self.pages_per_block.quotient(ppn);
         let (valid, full) = self.blocks.invalidated(block);
         if full && self.gc.on {
-            let cell = self.units.cell_of(block / self.blocks_per_plane);
-            self.buckets.lower(cell, block, valid, &mut self.blocks);
+            if self.buckets.any_built() {
+                let plane = self.blocks_per_plane.quotient(block);
+                let cell = self.units.cell_of(plane);
+                self.buckets.lower(cell, block, valid, &mut self.blocks);
+            } else {
+                self.buckets.note(block, &mut self.blocks);
+            }
             self.stamp(block);
         }
         if ppn == NONE {
@@ -350,7 +380,7 @@ impl PageMap {
     }
 
     pub(super) fn block_number(&self, plane: PlaneId, block: u32) -> u32 {
-        let per_plane = self.blocks_per_plane;
+        let per_plane = self.blocks_per_plane.get();
         assert!(block < per_plane, "block {block} of {per_plane}");
         plane.0 * per_plane + block
     }
@@ -359,7 +389,8 @@ impl PageMap {
     pub(super) fn full(&self, lpn: Lpn, plane: PlaneId) -> DeviceFull {
         let unit = self.units.row(plane).unit;
         let planes = self.frontiers.planes(unit).len() as u64;
-        let per_plane = u64::from(self.blocks_per_plane) * u64::from(self.pages_per_block);
+        let blocks = u64::from(self.blocks_per_plane.get());
+        let per_plane = blocks * u64::from(self.pages_per_block.get());
         DeviceFull {
             lpn,
             unit: self.frontier,

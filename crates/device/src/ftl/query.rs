@@ -31,14 +31,29 @@ impl PageMap {
     /// Plane that static allocation gives `lpn`.
     #[inline]
     pub fn static_plane(&self, lpn: Lpn) -> PlaneId {
-        PlaneId(self.spread[(lpn.0 % self.spread.len() as u64) as usize])
+        // Logical pages have numbers of 32 bits; what lies beyond them is refused by the caller.
+        PlaneId(self.spread[self.spread_by.rest(lpn.0 as u32) as usize])
     }
 
     /// Plane, chip and channel of a physical page.
     #[inline]
     pub fn place_of(&self, ppn: Ppn) -> Place {
-        let plane = ppn.0 / self.pages_per_block / self.blocks_per_plane;
+        let block = self.pages_per_block.quotient(ppn.0);
+        let plane = self.blocks_per_plane.quotient(block);
         self.place(u64::from(ppn.0), plane)
+    }
+
+    /// Reads what a write of `lpn` will ask for, so that the processor has it close: where the page
+    /// is, and the state of its block. The number means nothing; it must be used, or the lookup is
+    /// left out. Pages beyond the device have none.
+    #[inline]
+    pub fn look_ahead(&self, lpn: Lpn) -> u64 {
+        if lpn.0 >= self.logical {
+            return 0;
+        }
+        // "No page" has a block number too, that of the last one: no branch on what is found.
+        let page = u64::from(self.l2p.get(lpn.0)).min(self.pages - 1) as u32;
+        u64::from(self.blocks.valid(self.pages_per_block.quotient(page)))
     }
 
     /// Level by level, where a plane sits.
@@ -90,8 +105,7 @@ impl PageMap {
         let units = self.units.gc_of_chip(chip).iter();
         let tightest = units.min_by_key(|&&unit| self.gc.free[unit as usize]);
         let unit = *tightest.expect("a chip has a GC unit at least");
-        let victim = self.greedy_of_gc_unit(unit);
-        victim.map_or(0, |block| u64::from(self.blocks.valid(block)))
+        u64::from(self.fewest_valid(unit))
     }
 
     /// Free pages of the unit with one frontier that `plane` belongs to.
@@ -115,8 +129,8 @@ impl PageMap {
     }
 
     /// Pages of a block.
-    pub const fn pages_per_block(&self) -> u32 {
-        self.pages_per_block
+    pub fn pages_per_block(&self) -> u32 {
+        self.pages_per_block.get()
     }
 
     /// Pages the host can address.
@@ -139,7 +153,7 @@ impl PageMap {
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         // Most blocks of a large device are as worn as the one before: one entry per run of them.
         let (mut erases, mut run) = (0, 0);
-        for block in 0..self.units.planes() * self.blocks_per_plane {
+        for block in 0..self.units.planes() * self.blocks_per_plane.get() {
             let of_block = self.blocks.erases(block);
             if of_block != erases {
                 *counts.entry(erases).or_insert(0) += run;

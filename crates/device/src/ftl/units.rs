@@ -52,6 +52,7 @@ pub(super) struct Units {
     frontier_cells: Groups,
     gc_planes: Groups,
     gc_cells: Groups,
+    cell_planes: Groups,
     chip_frontiers: Groups,
     chip_gcs: Groups,
     cells: u32,
@@ -83,6 +84,7 @@ impl Units {
             frontier_cells: Groups::new(r, |p| r[p].unit, |p| r[p].cell),
             gc_planes: Groups::new(r, |p| r[p].gc, |p| p as u32),
             gc_cells: Groups::new(r, |p| r[p].gc, |p| r[p].cell),
+            cell_planes: Groups::new(r, |p| r[p].cell, |p| p as u32),
             chip_frontiers: Groups::new(r, |p| r[p].chip.0, |p| r[p].unit),
             chip_gcs: Groups::new(r, |p| r[p].chip.0, |p| r[p].gc),
             cells: planes / config.planes_per(finer),
@@ -128,6 +130,11 @@ impl Units {
         (self.gc_planes.of(unit), self.gc_cells.of(unit))
     }
 
+    /// Planes of a cell.
+    pub fn of_cell(&self, cell: u32) -> &[u32] {
+        self.cell_planes.of(cell)
+    }
+
     /// Units with a frontier on a chip.
     pub fn of_chip(&self, chip: ChipId) -> &[u32] {
         self.chip_frontiers.of(chip.0)
@@ -144,6 +151,7 @@ impl Units {
             &self.frontier_cells,
             &self.gc_planes,
             &self.gc_cells,
+            &self.cell_planes,
             &self.chip_frontiers,
             &self.chip_gcs,
         ];

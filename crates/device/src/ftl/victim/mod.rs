@@ -84,6 +84,7 @@ pub(super) struct Settings {
 /// The blocks of one unit.
 pub(super) struct Candidates<'a> {
     pub blocks: &'a Blocks,
+    /// With lists for all `cells`.
     pub buckets: &'a Buckets,
     /// When every full block came to its valid count, in pages programmed by then.
     pub stamps: Option<&'a FirstTouch<u64, 256>>,
@@ -144,8 +145,6 @@ impl Candidates<'_> {
 
     fn is_candidate(&self, block: u32) -> bool {
         let row = self.blocks.get(block);
-        // A full block in no list is being collected.
-        let listed = row.next != super::blocks::NONE;
-        listed && self.blocks.is_full(block) && self.blocks.valid(block) < self.data
+        row.is_listed() && self.blocks.is_full(block) && self.blocks.valid(block) < self.data
     }
 }
