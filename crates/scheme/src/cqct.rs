@@ -174,6 +174,20 @@ impl Cqct {
         }
     }
 
+    /// Is CQCT 0 for the chips that [`DeviceView::idle`](crate::DeviceView::idle) names and for no
+    /// others? So it is by Equation 1 unless a latency is zero, or a collection about to end.
+    #[inline]
+    pub fn is_zero_for_idle_alone(&self, v: &View) -> bool {
+        let l = self.latencies(&v.device.costs(), v.device.costs().program);
+        let times = [l.read, l.program, l.erase, l.summary];
+        self.estimate == Estimate::Equation
+            && self.residual == Residual::Full
+            && self.page_latency == PageLatency::Constant
+            && l.pages_per_block > 0
+            && !times.contains(&Nanos::ZERO)
+            && !v.device.any_in_gc()
+    }
+
     /// CQCT of all of `chips` chips in ascending order, as [`Cqct::of`].
     pub fn each(&self, chips: usize, v: &View, mut f: impl FnMut(usize, Nanos)) {
         for first in (0..chips).step_by(64) {

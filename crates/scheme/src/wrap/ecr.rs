@@ -1,7 +1,8 @@
 //! ECR: when a dirty page must go, it goes to the chip whose queue drains first.
 //!
 //! Source: Chen, Pan, Li, Xu, "ECR: Eviction-cost-aware cache management policy for page-level
-//! flash-based SSDs", CCPE, sections 3.1-3.3; the queue's drain time is [`Cqct`].
+//! flash-based SSDs", CCPE, sections 3.1-3.3; the queue's drain time is
+//! [`Cqct`](crate::cqct::Cqct).
 //! State: Clean-LRU and the dirty pages of every chip, which another policy may manage
 //! (`ecr(P)`, section 3.1). Cost: O(n_chips) a dirty eviction, O(1) otherwise.
 //! Ties: the chip whose next victim was touched longest ago (ECR-4), or the lowest number.
@@ -14,129 +15,25 @@
 //! - A ghost cannot be renamed to a page of another chip: instances share no history.
 //! - Under `ecr(P)` the dirty pages cost what P says and one byte for the chip.
 
+mod choice;
+
+pub use choice::{EcrOptions, InnerCapacity, Tie};
+
 use super::layer_below;
 use super::recency::Recency;
-use crate::cqct::Cqct;
 use crate::registry::Build;
 use crate::{Access, Env, Expr, Request, Scheme, View, Why};
 use destage_types::{Lpn, Op, Slot};
 
-/// Which chip is drained when several have the same CQCT (ECR-4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Tie {
-    /// The one whose victim was touched longest ago.
-    #[default]
-    Oldest,
-    /// The one with the lowest number.
-    LowestIndex,
-}
-
-/// Size for which the policy of each chip is built.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum InnerCapacity {
-    /// The whole cache.
-    #[default]
-    Total,
-    /// The cache divided by the number of chips, at least 1.
-    Share,
-}
-
-/// Parameters of ECR that concern the choice of a chip; [`crate::leaf::EcrEps`] has them too.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EcrOptions {
-    /// How CQCT is computed.
-    pub cqct: Cqct,
-    /// Equal CQCT.
-    pub tie: Tie,
-    /// Bytes of a page node: 12 and one for the chip.
-    pub node_bytes: u64,
-}
-
-impl Default for EcrOptions {
-    fn default() -> EcrOptions {
-        EcrOptions {
-            cqct: Cqct::default(),
-            tie: Tie::Oldest,
-            node_bytes: 13,
-        }
-    }
-}
-
 /// Bytes of a list head.
 const HEAD_BYTES: u64 = 8;
-
-impl InnerCapacity {
-    /// As the layer `e` of an expression says.
-    pub fn from_expr(e: &Expr) -> InnerCapacity {
-        match e.word("inner-capacity") {
-            "total" => InnerCapacity::Total,
-            _ => InnerCapacity::Share,
-        }
-    }
-
-    /// Nominal capacity of the policy of one chip: its parameters follow from it, while its
-    /// per-slot arrays have room for the whole cache.
-    pub fn nominal(self, env: &Env) -> u32 {
-        match self {
-            InnerCapacity::Total => env.capacity,
-            InnerCapacity::Share => (env.capacity / env.layout.chips()).max(1),
-        }
-    }
-}
-
-impl EcrOptions {
-    /// As the layer `e` of an expression says.
-    pub fn from_expr(e: &Expr) -> EcrOptions {
-        EcrOptions {
-            cqct: Cqct::from_expr(e),
-            tie: match e.word("tie") {
-                "oldest" => Tie::Oldest,
-                _ => Tie::LowestIndex,
-            },
-            node_bytes: e.uint("node-bytes"),
-        }
-    }
-
-    /// Metadata of `pages` page nodes and `heads` list heads.
-    pub(crate) fn bytes(&self, pages: usize, heads: usize) -> u64 {
-        pages as u64 * self.node_bytes + heads as u64 * HEAD_BYTES
-    }
-
-    /// The chip with the smallest CQCT among those for which `oldest` knows a page, given by its
-    /// last touch; and whether the CQCT of every chip is 0.
-    pub(crate) fn choose(
-        &self,
-        chips: usize,
-        v: &View,
-        holds: impl Fn(usize) -> bool,
-        oldest: impl Fn(usize) -> u64,
-    ) -> (Option<usize>, bool) {
-        // CQCT, last touch of the next victim, number.
-        let (mut best, mut all_zero): (Option<(u64, u64, usize)>, bool) = (None, true);
-        self.cqct.each(chips, v, |chip, time| {
-            let time = time.0;
-            all_zero &= time == 0;
-            if !holds(chip) || best.is_some_and(|(least, ..)| time > least) {
-                return;
-            }
-            let age = match self.tie {
-                Tie::Oldest => oldest(chip),
-                Tie::LowestIndex => 0,
-            };
-            if best.is_none_or(|(least, other, _)| time < least || age < other) {
-                best = Some((time, age, chip));
-            }
-        });
-        (best.map(|(.., chip)| chip), all_zero)
-    }
-}
 
 /// `c0[2* 0*] c1[1*] CQCT=[0, 25]` as the worked examples print it.
 #[cfg(feature = "conformance")]
 pub(crate) fn print_chips(
     out: &mut String,
     v: &View,
-    cqct: &Cqct,
+    cqct: &crate::cqct::Cqct,
     mut chip: impl FnMut(usize, &mut String),
 ) {
     use std::fmt::Write;

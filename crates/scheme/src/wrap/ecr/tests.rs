@@ -1,5 +1,5 @@
 use super::*;
-use crate::cqct::{Estimate, PageLatency, Residual};
+use crate::cqct::{Cqct, Estimate, PageLatency, Residual};
 use crate::leaf::{CflruEps, EcrEps, Fifo, Lru};
 use crate::testing::{ALL, Mix, Rig, Spy, boxed, env, pages, random_run, stat};
 use destage_types::Nanos;

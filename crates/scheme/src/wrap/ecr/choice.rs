@@ -1,0 +1,162 @@
+//! Which chip ECR drains: the options of that choice, and the choice itself.
+
+use super::HEAD_BYTES;
+use crate::cqct::Cqct;
+use crate::{Env, Expr, View};
+use destage_types::ChipId;
+
+/// Which chip is drained when several have the same CQCT (ECR-4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Tie {
+    /// The one whose victim was touched longest ago.
+    #[default]
+    Oldest,
+    /// The one with the lowest number.
+    LowestIndex,
+}
+
+/// Size for which the policy of each chip is built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum InnerCapacity {
+    /// The whole cache.
+    #[default]
+    Total,
+    /// The cache divided by the number of chips, at least 1.
+    Share,
+}
+
+/// Parameters of ECR that concern the choice of a chip; [`crate::leaf::EcrEps`] has them too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EcrOptions {
+    /// How CQCT is computed.
+    pub cqct: Cqct,
+    /// Equal CQCT.
+    pub tie: Tie,
+    /// Bytes of a page node: 12 and one for the chip.
+    pub node_bytes: u64,
+}
+
+impl Default for EcrOptions {
+    fn default() -> EcrOptions {
+        EcrOptions {
+            cqct: Cqct::default(),
+            tie: Tie::Oldest,
+            node_bytes: 13,
+        }
+    }
+}
+
+impl InnerCapacity {
+    /// As the layer `e` of an expression says.
+    pub fn from_expr(e: &Expr) -> InnerCapacity {
+        match e.word("inner-capacity") {
+            "total" => InnerCapacity::Total,
+            _ => InnerCapacity::Share,
+        }
+    }
+
+    /// Nominal capacity of the policy of one chip: its parameters follow from it, while its
+    /// per-slot arrays have room for the whole cache.
+    pub fn nominal(self, env: &Env) -> u32 {
+        match self {
+            InnerCapacity::Total => env.capacity,
+            InnerCapacity::Share => (env.capacity / env.layout.chips()).max(1),
+        }
+    }
+}
+
+impl EcrOptions {
+    /// As the layer `e` of an expression says.
+    pub fn from_expr(e: &Expr) -> EcrOptions {
+        EcrOptions {
+            cqct: Cqct::from_expr(e),
+            tie: match e.word("tie") {
+                "oldest" => Tie::Oldest,
+                _ => Tie::LowestIndex,
+            },
+            node_bytes: e.uint("node-bytes"),
+        }
+    }
+
+    /// Metadata of `pages` page nodes and `heads` list heads.
+    pub(crate) fn bytes(&self, pages: usize, heads: usize) -> u64 {
+        pages as u64 * self.node_bytes + heads as u64 * HEAD_BYTES
+    }
+
+    /// The chip with the smallest CQCT among those for which `oldest` knows a page, given by its
+    /// last touch; and whether the CQCT of every chip is 0.
+    pub(crate) fn choose(
+        &self,
+        chips: usize,
+        v: &View,
+        holds: impl Fn(usize) -> bool,
+        oldest: impl Fn(usize) -> u64,
+    ) -> (Option<usize>, bool) {
+        let quick = self.choose_idle(chips, v, &holds, &oldest);
+        debug_assert!(
+            quick.is_none_or(|found| found == self.choose_any(chips, v, &holds, &oldest)),
+            "the quick way finds what the long way does"
+        );
+        quick.unwrap_or_else(|| self.choose_any(chips, v, &holds, &oldest))
+    }
+
+    /// [`EcrOptions::choose`] where idle chips and those with CQCT 0 are the same and one of them is
+    /// the answer: nearly always, and then what the others have to do does not matter.
+    #[inline]
+    fn choose_idle(
+        &self,
+        chips: usize,
+        v: &View,
+        holds: impl Fn(usize) -> bool,
+        oldest: impl Fn(usize) -> u64,
+    ) -> Option<(Option<usize>, bool)> {
+        if chips > 64 || !self.cqct.is_zero_for_idle_alone(v) {
+            return None;
+        }
+        let idle = v.device.idle(ChipId(0), chips as u32);
+        // Last touch of the next victim, number.
+        let (mut best, mut rest): (Option<(u64, usize)>, u64) = (None, idle);
+        while rest != 0 {
+            let chip = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if !holds(chip) {
+                continue;
+            }
+            let age = match self.tie {
+                Tie::Oldest => oldest(chip),
+                Tie::LowestIndex => 0,
+            };
+            if best.is_none_or(|(other, _)| age < other) {
+                best = Some((age, chip));
+            }
+        }
+        let all_zero = idle.count_ones() as usize == chips;
+        best.map(|(_, chip)| (Some(chip), all_zero))
+    }
+
+    fn choose_any(
+        &self,
+        chips: usize,
+        v: &View,
+        holds: impl Fn(usize) -> bool,
+        oldest: impl Fn(usize) -> u64,
+    ) -> (Option<usize>, bool) {
+        // CQCT, last touch of the next victim, number.
+        let (mut best, mut all_zero): (Option<(u64, u64, usize)>, bool) = (None, true);
+        self.cqct.each(chips, v, |chip, time| {
+            let time = time.0;
+            all_zero &= time == 0;
+            if !holds(chip) || best.is_some_and(|(least, ..)| time > least) {
+                return;
+            }
+            let age = match self.tie {
+                Tie::Oldest => oldest(chip),
+                Tie::LowestIndex => 0,
+            };
+            if best.is_none_or(|(least, other, _)| time < least || age < other) {
+                best = Some((time, age, chip));
+            }
+        });
+        (best.map(|(.., chip)| chip), all_zero)
+    }
+}
