@@ -133,7 +133,10 @@ impl Picos {
     /// The time of `count` units of this length, rounded up to a nanosecond.
     #[inline]
     pub const fn times(self, count: u64) -> crate::Nanos {
-        crate::Nanos((self.0 as u128 * count as u128).div_ceil(1000) as u64)
+        match self.0.checked_mul(count) {
+            Some(all) => crate::Nanos(all.div_ceil(1000)),
+            None => crate::Nanos((self.0 as u128 * count as u128).div_ceil(1000) as u64),
+        }
     }
 }
 

@@ -5,12 +5,13 @@ mod depend;
 mod jobs;
 mod planes;
 mod run;
+mod submit;
 
 pub(super) use jobs::job_index;
 
 use destage_types::{ChannelId, Geometry, Nanos, QueuePer};
 
-use super::entry::{Entry, HELD, HOST, NONE, Shared};
+use super::entry::{Entry, HELD, HOST, NONE, Shared, Start};
 use super::events::NEVER;
 use super::queue::{Pool, Queue};
 use super::{
@@ -289,72 +290,12 @@ impl<E: Events> Nand<E> {
         if self.held {
             return self.submit_held(now, command, sink);
         }
-        self.submit_as::<S, false>(now, command, sink)
-    }
-
-    #[inline(always)]
-    fn submit_as<S: Sink, const HELD: bool>(
-        &mut self,
-        now: Nanos,
-        command: Command,
-        sink: &mut S,
-    ) -> OpId {
         let now = now.0;
         self.enter(now);
-        let entry = self.entry(now, &command);
-        let (number, lane) = (entry.number, entry.lane);
-        let ch = self.lanes[lane as usize].channel as usize;
-        match entry.class {
-            Class::Background => self.channels[ch].background_waiting += 1,
-            _ => self.channels[ch].pending += 1,
+        if let Some(id) = self.start_at_once(now, &command, sink) {
+            return id;
         }
-        let slot = self.take_in::<S, HELD>(entry, command.after, command.and_after, now, sink);
-        self.note_change(ch);
-        if !HELD {
-            self.settle_rest(now, sink);
-        }
-        OpId::new(number, slot, lane)
-    }
-
-    /// Starts an operation or puts it in its queue, where it stays for now if work is `HELD`; gives
-    /// its place in the pool.
-    #[inline]
-    fn take_in<S: Sink, const HELD: bool>(
-        &mut self,
-        mut entry: Entry,
-        after: Option<OpId>,
-        and_after: Option<OpId>,
-        now: u64,
-        sink: &mut S,
-    ) -> u32 {
-        let l = entry.lane as usize;
-        let mut parent = None;
-        if after.is_some() {
-            parent = after.filter(|&id| self.is_pending(id));
-            match parent {
-                Some(_) => entry.and_after = and_after,
-                None => parent = and_after.filter(|&id| self.is_pending(id)),
-            }
-        }
-        let lane = &self.lanes[l];
-        if parent.is_none()
-            && !HELD
-            && lane.is_free(now)
-            && !lane.queue.has_ready()
-            && (self.channels[lane.channel as usize].free_at <= now || !entry.on_bus())
-            && !(entry.in_order && lane.queue.holds_marked())
-        {
-            self.begin(l, entry, now, sink);
-            return NONE;
-        }
-        let slot = self.pool.add(entry);
-        let queue = &mut self.lanes[l].queue;
-        queue.join(&mut self.pool, slot, parent.is_some());
-        match parent {
-            Some(id) => self.hang_on(id, slot),
-            None => self.made_ready(l, now),
-        }
-        slot
+        self.submit_entry::<S, false>(now, &command, sink)
     }
 
     /// Takes a waiting background operation back at `now`; false if it has started or is gone.

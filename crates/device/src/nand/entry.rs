@@ -67,7 +67,7 @@ impl Shared {
 
     /// [`Timing::first_bus`].
     #[inline]
-    fn first_bus(&self, command: &Command) -> u64 {
+    pub fn first_bus(&self, command: &Command) -> u64 {
         let data = if command.kind == Kind::Program {
             command.transfer.0
         } else {
@@ -78,13 +78,29 @@ impl Shared {
 
     /// [`Timing::array`].
     #[inline]
-    fn array(&self, command: &Command) -> u64 {
+    pub fn array(&self, command: &Command) -> u64 {
         let kind = command.kind as usize;
         match command.array {
             None => self.array[kind],
             Some(array) => self.beside[kind] + array.0,
         }
     }
+}
+
+/// What of an operation its lane needs when it starts.
+#[derive(Clone, Copy)]
+pub(super) struct Start {
+    pub number: u64,
+    pub first_bus: u64,
+    pub array: u64,
+    pub last_bus: u64,
+    pub token: u32,
+    pub bytes: u32,
+    pub dependents: u32,
+    pub kind: Kind,
+    pub class: Class,
+    pub notify: bool,
+    pub ends_job: bool,
 }
 
 /// A waiting operation.
@@ -141,6 +157,23 @@ impl Entry {
     #[inline]
     pub fn on_bus(&self) -> bool {
         self.first_bus != 0 || self.kind != Kind::Copyback
+    }
+
+    #[inline]
+    pub fn start(&self) -> Start {
+        Start {
+            number: self.number,
+            first_bus: self.first_bus,
+            array: self.array,
+            last_bus: self.last_bus,
+            token: self.token,
+            bytes: self.bytes,
+            dependents: self.dependents,
+            kind: self.kind,
+            class: self.class,
+            notify: self.notify,
+            ends_job: self.ends_job,
+        }
     }
 
     pub fn in_job(&self) -> bool {

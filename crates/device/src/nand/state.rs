@@ -161,11 +161,15 @@ impl<E: Events> Nand<E> {
     /// Are there host reads or programs of a chip, waiting or in service?
     #[inline]
     pub fn has_host_work(&self, chip: ChipId) -> bool {
-        self.lanes_of(chip).any(|lane| {
+        let has = |lane: &Lane| {
             let waits = lane.queue.host_reads + lane.queue.host_writes > 0;
             let serves = lane.class == Class::Host && !lane.is_free(self.clock);
             waits || serves && matches!(lane.kind, Kind::Read | Kind::Program)
-        })
+        };
+        match self.dies {
+            1 => has(&self.lanes[chip.index()]),
+            _ => self.lanes_of(chip).any(has),
+        }
     }
 
     fn serves(&self, lane: &Lane, kind: Kind) -> bool {

@@ -44,6 +44,8 @@ pub(super) struct Collector {
     commands: Vec<Command>,
     /// The last foreground job of every die, die by die of a chip.
     last: Vec<Option<OpId>>,
+    /// Has there been a foreground job?
+    any_job: bool,
     pending: Vec<BackgroundJob>,
     /// Memory of lists that are not in use.
     spare: Vec<Vec<Command>>,
@@ -64,6 +66,7 @@ impl Collector {
             work: GcWork::default(),
             commands: Vec::new(),
             last: vec![None; (chips * dies) as usize],
+            any_job: false,
             pending: Vec::new(),
             spare: Vec::new(),
         }
@@ -72,11 +75,17 @@ impl Collector {
     fn last_of(&mut self, chip: ChipId, die: u32) -> &mut Option<OpId> {
         &mut self.last[(chip.0 * self.dies + die) as usize]
     }
+
+    fn set_last(&mut self, chip: ChipId, die: u32, job: OpId) {
+        self.any_job = true;
+        *self.last_of(chip, die) = Some(job);
+    }
 }
 
 impl Engine {
     /// Makes room and maps `lpn`, to `plane` or where its address says. Jobs that make the room
     /// are submitted.
+    #[inline]
     pub(super) fn place(&mut self, lpn: Lpn, plane: Option<PlaneId>) -> Result<Placed, DeviceFull> {
         let placed = self.book.map.host_write(lpn, plane, &mut self.gc.work);
         if !self.gc.work.is_empty() {
@@ -86,7 +95,15 @@ impl Engine {
     }
 
     /// The foreground job that a program for a die goes after.
+    #[inline]
     pub(super) fn job_of(&mut self, chip: ChipId, die: u32) -> Option<OpId> {
+        match self.gc.any_job {
+            true => self.last_job_of(chip, die),
+            false => None,
+        }
+    }
+
+    fn last_job_of(&mut self, chip: ChipId, die: u32) -> Option<OpId> {
         let last = self.gc.last_of(chip, die);
         if let Some(id) = *last
             && self.nand.state(id) == OpState::Gone
@@ -119,7 +136,7 @@ impl Engine {
             let job = self
                 .nand
                 .submit_job(self.now, kind, &commands, &mut self.book);
-            *self.gc.last_of(block.chip, commands[0].die) = Some(job.last());
+            self.gc.set_last(block.chip, commands[0].die, job.last());
         }
         self.gc.commands = commands;
         work.clear();
@@ -182,14 +199,18 @@ impl Engine {
             self.gc.pending[at].id = id;
         }
         let die = self.gc.pending[at].commands[0].die;
-        *self.gc.last_of(block.chip, die) = Some(id.last());
+        self.gc.set_last(block.chip, die, id.last());
     }
 
     /// Collects for GC units of `chip` that are at their threshold, in the background.
+    #[inline]
     pub(super) fn collect_in_background(&mut self, chip: ChipId) {
-        if !self.gc.background {
-            return;
+        if self.gc.background {
+            self.collect_for(chip);
         }
+    }
+
+    fn collect_for(&mut self, chip: ChipId) {
         let mut work = std::mem::take(&mut self.gc.work);
         while self.book.map.collect_in_background(chip, &mut work) {
             for block in &work.blocks {

@@ -30,7 +30,8 @@ impl<E: Events> Nand<E> {
         command: Command,
         sink: &mut S,
     ) -> OpId {
-        self.submit_as::<S, true>(now, command, sink)
+        self.enter(now.0);
+        self.submit_entry::<S, true>(now.0, &command, sink)
     }
 
     /// Adds a page on one more plane of the die to a read or program that waits: one command more,

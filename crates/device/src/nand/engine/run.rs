@@ -176,32 +176,45 @@ impl<E: Events> Nand<E> {
     /// Starts an operation that has left the queue: lane and, where it needs it, bus are free.
     #[inline]
     pub(super) fn begin<S: Sink>(&mut self, l: usize, entry: Entry, now: u64, sink: &mut S) {
-        let lane = &mut self.lanes[l];
-        lane.number = entry.number;
-        lane.start = now;
-        lane.last_bus = entry.last_bus;
-        lane.token = entry.token;
-        lane.dependents = entry.dependents;
-        lane.notify = entry.notify;
-        lane.ends_job = entry.ends_job;
-        lane.kind = entry.kind;
-        lane.class = entry.class;
-        lane.started[entry.kind as usize][entry.class as usize] += 1;
-        lane.bytes[usize::from(entry.kind != Kind::Read)] += u64::from(entry.bytes);
-        let ch = lane.channel as usize;
         if !entry.plain {
             self.begin_special(l, &entry);
         }
-        if entry.class == Class::Background {
+        let on_bus = entry.plain || entry.on_bus();
+        self.run(l, entry.start(), on_bus, now, sink);
+    }
+
+    #[inline(always)]
+    pub(super) fn run<S: Sink>(
+        &mut self,
+        l: usize,
+        start: Start,
+        on_bus: bool,
+        now: u64,
+        sink: &mut S,
+    ) {
+        let lane = &mut self.lanes[l];
+        lane.number = start.number;
+        lane.start = now;
+        lane.last_bus = start.last_bus;
+        lane.token = start.token;
+        lane.dependents = start.dependents;
+        lane.notify = start.notify;
+        lane.ends_job = start.ends_job;
+        lane.kind = start.kind;
+        lane.class = start.class;
+        lane.started[start.kind as usize][start.class as usize] += 1;
+        lane.bytes[usize::from(start.kind != Kind::Read)] += u64::from(start.bytes);
+        let ch = lane.channel as usize;
+        if start.class == Class::Background {
             self.channels[ch].background_waiting -= 1;
             self.channels[ch].background_started += 1;
         }
-        let bus_end = now + entry.first_bus;
-        let array_end = bus_end + entry.array;
-        if entry.plain || entry.on_bus() {
-            self.hold_bus(ch, now, entry.first_bus);
+        let bus_end = now + start.first_bus;
+        let array_end = bus_end + start.array;
+        if on_bus {
+            self.hold_bus(ch, now, start.first_bus);
         }
-        if entry.kind == Kind::Read {
+        if start.kind == Kind::Read {
             let lane = &mut self.lanes[l];
             lane.phase = Phase::Array;
             lane.until = array_end;
@@ -250,7 +263,7 @@ impl<E: Events> Nand<E> {
         }
     }
 
-    fn report_idle<S: Sink>(&mut self, now: u64, sink: &mut S) {
+    pub(super) fn report_idle<S: Sink>(&mut self, now: u64, sink: &mut S) {
         self.changed.sort_unstable();
         for i in 0..self.changed.len() {
             let ch = self.changed[i] as usize;

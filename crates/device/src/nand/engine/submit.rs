@@ -1,0 +1,118 @@
+//! How an operation comes in: it starts at once, or waits in its queue.
+
+use super::*;
+
+impl<E: Events> Nand<E> {
+    /// The common case, without an entry: a read or program of the host on one plane that waits
+    /// for nothing, and a chip and a bus for which nothing waits.
+    #[inline(always)]
+    pub(super) fn start_at_once<S: Sink>(
+        &mut self,
+        now: u64,
+        command: &Command,
+        sink: &mut S,
+    ) -> Option<OpId> {
+        assert!(command.chip.0 < self.chips, "a chip that exists");
+        let number = command.chip.0 + command.die * self.chips;
+        let lane = &self.lanes[number as usize];
+        let ch = lane.channel as usize;
+        let reads = command.kind == Kind::Read;
+        let usual = (reads || command.kind == Kind::Program)
+            && command.class == Class::Host
+            && command.after.is_none()
+            && command.planes == 1
+            && !command.in_order;
+        if !usual || !lane.is_free(now) || lane.queue.has_ready() || self.channels[ch].free_at > now
+        {
+            return None;
+        }
+        let (l, lane) = (number as usize, number);
+        let number = self.next_number;
+        self.next_number += 1;
+        self.channels[ch].pending += 1;
+        let start = Start {
+            number,
+            first_bus: self.shared.first_bus(command),
+            array: self.shared.array(command),
+            last_bus: if reads { command.transfer.0 } else { 0 },
+            token: command.token,
+            bytes: command.bytes,
+            dependents: NONE,
+            kind: command.kind,
+            class: Class::Host,
+            notify: command.notify_end,
+            ends_job: false,
+        };
+        self.run(l, start, true, now, sink);
+        self.note_change(ch);
+        if self.events.peek() == now {
+            self.settle(now, sink);
+        } else if self.watch {
+            self.report_idle(now, sink);
+        }
+        Some(OpId::new(number, NONE, lane))
+    }
+
+    #[inline(never)]
+    pub(super) fn submit_entry<S: Sink, const HELD: bool>(
+        &mut self,
+        now: u64,
+        command: &Command,
+        sink: &mut S,
+    ) -> OpId {
+        let entry = self.entry(now, command);
+        let (number, lane) = (entry.number, entry.lane);
+        let ch = self.lanes[lane as usize].channel as usize;
+        match entry.class {
+            Class::Background => self.channels[ch].background_waiting += 1,
+            _ => self.channels[ch].pending += 1,
+        }
+        let slot = self.take_in::<S, HELD>(entry, command.after, command.and_after, now, sink);
+        self.note_change(ch);
+        if !HELD {
+            self.settle_rest(now, sink);
+        }
+        OpId::new(number, slot, lane)
+    }
+
+    /// Starts an operation or puts it in its queue, where it stays for now if work is `HELD`; gives
+    /// its place in the pool.
+    #[inline]
+    pub(super) fn take_in<S: Sink, const HELD: bool>(
+        &mut self,
+        mut entry: Entry,
+        after: Option<OpId>,
+        and_after: Option<OpId>,
+        now: u64,
+        sink: &mut S,
+    ) -> u32 {
+        let l = entry.lane as usize;
+        let mut parent = None;
+        if after.is_some() {
+            parent = after.filter(|&id| self.is_pending(id));
+            match parent {
+                Some(_) => entry.and_after = and_after,
+                None => parent = and_after.filter(|&id| self.is_pending(id)),
+            }
+        }
+        let lane = &self.lanes[l];
+        if parent.is_none()
+            && !HELD
+            && lane.is_free(now)
+            && !lane.queue.has_ready()
+            && (self.channels[lane.channel as usize].free_at <= now || !entry.on_bus())
+            && !(entry.in_order && lane.queue.holds_marked())
+        {
+            self.begin(l, entry, now, sink);
+            return NONE;
+        }
+        let slot = self.pool.add(entry);
+        let queue = &mut self.lanes[l].queue;
+        queue.join(&mut self.pool, slot, parent.is_some());
+        match parent {
+            Some(id) => self.hang_on(id, slot),
+            None => self.made_ready(l, now),
+        }
+        slot
+    }
+}
