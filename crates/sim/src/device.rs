@@ -68,10 +68,14 @@ fn precondition(
         let mut reads = FirstReads::new(config.geometry.page, config.logical_pages());
         let mut extents: Vec<Extent> = Vec::new();
         workload.try_each(|_, request| {
+            let (op, only) = (request.head.op, request.only_extent());
+            if let Some(only) = only.filter(|only| only.end() <= space) {
+                return reads.map(map, op, &[only]).map_err(refused);
+            }
             extents.clear();
             extents.extend(request.extents());
             wrap_extents(&mut extents, space);
-            reads.map(map, request.head.op, &extents).map_err(refused)
+            reads.map(map, op, &extents).map_err(refused)
         })?;
     }
     let written = map.overwrite(wanted.fill, wanted.overwrite, seed);
@@ -96,22 +100,33 @@ impl FirstReads {
     fn map(&mut self, map: &mut PageMap, op: Op, extents: &[Extent]) -> Result<(), DeviceFull> {
         for extent in extents {
             let (first, pages) = page_span(extent, self.page);
-            for lpn in (first.0..first.0 + u64::from(pages)).map(Lpn) {
-                self.page(map, op, lpn)?;
+            let (from, to) = (first.0, first.0 + u64::from(pages));
+            match op {
+                Op::Write => self.write(from, to),
+                Op::Read => {
+                    for lpn in (from..to).map(Lpn) {
+                        if !self.is_written(lpn) && !map.is_mapped(lpn) {
+                            map.map_trace([lpn])?;
+                        }
+                    }
+                }
+                Op::Trim | Op::Flush => {}
             }
         }
         Ok(())
     }
 
-    fn page(&mut self, map: &mut PageMap, op: Op, lpn: Lpn) -> Result<(), DeviceFull> {
-        let (word, bit) = ((lpn.0 / 64) as usize, 1 << (lpn.0 % 64));
-        match op {
-            Op::Write => self.written[word] |= bit,
-            Op::Read if self.written[word] & bit == 0 && !map.is_mapped(lpn) => {
-                map.map_trace([lpn])?;
-            }
-            Op::Read | Op::Trim | Op::Flush => {}
+    fn is_written(&self, lpn: Lpn) -> bool {
+        self.written[(lpn.0 / 64) as usize] >> (lpn.0 % 64) & 1 == 1
+    }
+
+    /// Pages `from..to` are written, word by word.
+    fn write(&mut self, mut from: u64, to: u64) {
+        while from < to {
+            let end = to.min((from / 64 + 1) * 64);
+            let bits = u64::MAX >> (64 - (end - from)) << (from % 64);
+            self.written[(from / 64) as usize] |= bits;
+            from = end;
         }
-        Ok(())
     }
 }

@@ -49,6 +49,12 @@ pub trait Flash {
     /// Does flash hold data of the page?
     fn is_mapped(&self, lpn: Lpn) -> bool;
 
+    /// Reads what is known of the page for the sake of the processor's cache; the number means
+    /// nothing and must be used.
+    fn look_ahead(&self, _lpn: Lpn) -> u64 {
+        0
+    }
+
     /// Logical pages there are; without end if there is no device.
     fn pages(&self) -> u64 {
         u64::MAX

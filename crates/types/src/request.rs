@@ -135,6 +135,16 @@ impl<'a> RequestRef<'a> {
             .chain(self.more.iter().copied())
     }
 
+    /// The extent of a request that has one, not a list of them.
+    #[inline]
+    pub fn only_extent(&self) -> Option<Extent> {
+        let only = Extent {
+            start_sector: self.head.start_sector,
+            sectors: self.head.sectors,
+        };
+        (only.sectors > 0 && self.more.is_empty()).then_some(only)
+    }
+
     /// Bytes the request moves.
     pub fn bytes(&self) -> u64 {
         self.extents()

@@ -9,6 +9,7 @@ use destage_sim::record::RunInfo;
 use destage_sim::runner::Logs;
 use destage_sim::{Every, Meter, Observer, ResultRecord, RunSpec, Sweep};
 use destage_trace::{TraceError, Workload};
+use destage_types::PageSize;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -163,7 +164,7 @@ fn memory_note(batch: &Batch<'_>) -> Result<Option<String>, TraceError> {
         return Ok(None);
     };
     // All runs of a command have the same page.
-    let touched = Touched::by(batch.workload, u64::from(first.page.sectors()))?;
+    let touched = Touched::by(batch.workload, first.page)?;
     let mut each: Vec<u64> = batch.runs.iter().map(|r| run_bytes(r, touched)).collect();
     each.sort_unstable_by(|a, b| b.cmp(a));
     let together = batch.jobs.min(each.len());
@@ -187,13 +188,14 @@ struct Touched {
 }
 
 impl Touched {
-    fn by(workload: Workload<'_>, page_sectors: u64) -> Result<Touched, TraceError> {
+    fn by(workload: Workload<'_>, page: PageSize) -> Result<Touched, TraceError> {
         let (mut accesses, mut last) = (0u64, 0);
+        let up = u64::from(page.sectors()) - 1;
         workload.try_each(|_, request| {
             for extent in request.extents() {
-                let sectors = u64::from(extent.sectors);
-                accesses = accesses.saturating_add(sectors.div_ceil(page_sectors));
-                last = last.max(extent.end() / page_sectors);
+                let pages = page.page_of(u64::from(extent.sectors) + up).0;
+                accesses = accesses.saturating_add(pages);
+                last = last.max(page.page_of(extent.end()).0);
             }
             Ok::<(), TraceError>(())
         })?;
@@ -233,7 +235,7 @@ mod tests {
             let mut batch = RequestBatch::new();
             requests.iter().for_each(|r| batch.push(*r));
             let trace = Trace::generated("test", batch);
-            Touched::by((&trace).into(), 8).unwrap()
+            Touched::by((&trace).into(), PageSize::KIB4).unwrap()
         };
         assert_eq!(run_bytes(&run(1 << 20), touched(&[near])), 256 * 96 + 8);
         let whole = run_bytes(&run(1 << 30), touched(&[near, far]));

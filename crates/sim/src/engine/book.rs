@@ -170,7 +170,8 @@ pub(super) struct Book {
     /// Latest end of a program of host data, demand or background.
     latest_end: Nanos,
     measured: bool,
-    pub all: LatencyStats,
+    /// Requests that are neither reads nor writes.
+    pub other: LatencyStats,
     pub read: LatencyStats,
     pub write: LatencyStats,
     pub evict_wait: Mean,
@@ -208,7 +209,7 @@ impl Book {
             untimed: 0,
             latest_end: Nanos::ZERO,
             measured: false,
-            all: stats(),
+            other: stats(),
             read: stats(),
             write: stats(),
             evict_wait: Mean::default(),
@@ -228,7 +229,7 @@ impl Book {
     /// The measured part begins with the next request.
     pub fn start_measuring(&mut self) {
         self.measured = true;
-        for stats in [&mut self.all, &mut self.read, &mut self.write] {
+        for stats in [&mut self.other, &mut self.read, &mut self.write] {
             stats.clear();
         }
         (self.evict_wait, self.evict_turnaround) = (Mean::default(), Mean::default());
@@ -382,11 +383,11 @@ impl Book {
     }
 
     fn settle(&mut self, row: u32) {
-        let r = self.requests[row];
+        let r = &self.requests[row];
         if !r.closed || r.waiting > 0 {
             return;
         }
-        self.requests.remove(row);
+        let r = self.requests.remove(row);
         if let Some(list) = &mut self.completions {
             list.push(Completion {
                 index: r.index,
@@ -402,11 +403,10 @@ impl Book {
             return;
         }
         let time = r.done - r.arrival;
-        self.all.add(time);
         match r.op {
             Op::Read => self.read.add(time),
             Op::Write => self.write.add(time),
-            Op::Trim | Op::Flush => {}
+            Op::Trim | Op::Flush => self.other.add(time),
         }
     }
 }

@@ -58,30 +58,49 @@ impl LatencyStats {
         }
     }
 
+    /// The figures of the result record for these requests and those of `more`, which expect the
+    /// same usual time.
+    pub fn summary_with(&self, more: &[&LatencyStats]) -> Latency {
+        let mut all = self.clone();
+        for stats in more {
+            all.usual_count += stats.usual_count;
+            all.sum += stats.sum;
+            all.others.extend_from_slice(&stats.others);
+        }
+        all.into_summary()
+    }
+
     /// The figures of the result record.
     pub fn summary(&self) -> Latency {
+        self.clone().into_summary()
+    }
+
+    fn into_summary(mut self) -> Latency {
         let n = self.count();
         if n == 0 {
             return Latency::default();
         }
-        let mut sorted = self.others.clone();
-        sorted.sort_unstable();
-        let below = sorted.partition_point(|&t| t < self.usual) as u64;
+        let (usual, usual_count, deviation) = (self.usual, self.usual_count, self.deviation());
+        let below = self.others.iter().filter(|&&t| t < usual).count() as u64;
+        let mut others = Ranks {
+            times: &mut self.others,
+            done: 0,
+        };
         // The i-th smallest (from 1) of all times, the usual one standing as a block in between.
-        let smallest = |i: u64| {
+        let mut smallest = |i: u64| {
             if i <= below {
-                sorted[i as usize - 1]
-            } else if i <= below + self.usual_count {
-                self.usual
+                others.nth(i as usize - 1)
+            } else if i <= below + usual_count {
+                usual
             } else {
-                sorted[(i - self.usual_count) as usize - 1]
+                others.nth((i - usual_count) as usize - 1)
             }
         };
         let rank = |per_mille: u64| (u128::from(n) * u128::from(per_mille)).div_ceil(1000) as u64;
         let mean = self.sum as f64 / n as f64;
         Latency {
             mean: Some(mean),
-            std: Some(self.deviation()),
+            std: Some(deviation),
             p50: Some(smallest(rank(500))),
             p95: Some(smallest(rank(950))),
             p99: Some(smallest(rank(990))),
@@ -104,6 +123,24 @@ impl LatencyStats {
         let squares = others + square(self.usual) * u128::from(self.usual_count);
         let beside = rest as f64 / n as f64;
         libm::sqrt(squares as f64 / n as f64 - beside * beside)
+    }
+}
+
+/// The smallest times, asked for in ascending order of their ranks: cheaper than to sort them all.
+struct Ranks<'a> {
+    times: &'a mut [u64],
+    /// So many are at their place in ascending order, as far as that was asked for.
+    done: usize,
+}
+
+impl Ranks<'_> {
+    /// The time of `rank`, from 0, which is not below any rank asked for before.
+    fn nth(&mut self, rank: usize) -> u64 {
+        if rank >= self.done {
+            self.times[self.done..].select_nth_unstable(rank - self.done);
+            self.done = rank + 1;
+        }
+        self.times[rank]
     }
 }
 
@@ -152,6 +189,24 @@ mod tests {
             let var = all.iter().map(|&t| (t as f64 - mean).powi(2)).sum::<f64>() / 997.0;
             assert!((s.std.unwrap() - var.sqrt()).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn requests_of_several_classes_are_summed_up_together() {
+        let parts = [0u64, 1, 2].map(|class| {
+            let mut stats = LatencyStats::new(Nanos(7));
+            let times = (0..200).map(|i| (i * 31 + class * 17) % 50 * (class + 1));
+            times.for_each(|t| stats.add(Nanos(t)));
+            stats
+        });
+        let mut whole = LatencyStats::new(Nanos(7));
+        for class in 0..3u64 {
+            let times = (0..200).map(|i| (i * 31 + class * 17) % 50 * (class + 1));
+            times.for_each(|t| whole.add(Nanos(t)));
+        }
+        let [first, rest @ ..] = &parts;
+        let rest: Vec<&LatencyStats> = rest.iter().collect();
+        assert_eq!(first.summary_with(&rest), whole.summary());
     }
 
     #[test]

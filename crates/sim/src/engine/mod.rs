@@ -160,7 +160,7 @@ impl Engine {
     fn submit_read(&mut self, role: Role, lpn: Lpn, place: Place, sectors: u32) -> OpId {
         let waits_for = self.book.pending_program(lpn);
         let token = self.book.enter(role, lpn, self.now);
-        let transfer = self.transfer.sectors(sectors);
+        let transfer = self.transfer_of(sectors);
         let mut command = Command::read(place.chip, transfer, token)
             .die(self.die(place.plane))
             .bytes(self.bytes(sectors));
@@ -179,9 +179,18 @@ impl Engine {
 
     /// A program of `sectors` sectors on the bus.
     fn program_command(&self, chip: ChipId, plane: PlaneId, sectors: u32, token: u32) -> Command {
-        Command::program(chip, self.transfer.sectors(sectors), token)
+        Command::program(chip, self.transfer_of(sectors), token)
             .die(self.die(plane))
             .bytes(self.bytes(sectors))
+    }
+
+    /// Bus time of `sectors` sectors.
+    #[inline]
+    fn transfer_of(&self, sectors: u32) -> Nanos {
+        match sectors == self.page_sectors {
+            true => self.page_transfer,
+            false => self.transfer.sectors(sectors),
+        }
     }
 
     fn bytes(&self, sectors: u32) -> u32 {
@@ -237,6 +246,11 @@ impl Flash for Engine {
 
     fn is_mapped(&self, lpn: Lpn) -> bool {
         self.book.map.is_mapped(lpn)
+    }
+
+    #[inline]
+    fn look_ahead(&self, lpn: Lpn) -> u64 {
+        self.book.map.look_ahead(lpn)
     }
 
     fn pages(&self) -> u64 {
@@ -440,7 +454,7 @@ impl Flash for Engine {
         let book = &self.book;
         Some(DeviceMeasures {
             latency: Latencies {
-                all: book.all.summary(),
+                all: book.other.summary_with(&[&book.read, &book.write]),
                 read: book.read.summary(),
                 write: book.write.summary(),
             },
@@ -451,7 +465,11 @@ impl Flash for Engine {
 
     fn latency_sums(&self) -> Option<LatencySums> {
         let book = &self.book;
-        Some([&book.all, &book.read, &book.write].map(|times| times.total()))
+        let [read, write, mut all] =
+            [&book.read, &book.write, &book.other].map(|times| times.total());
+        all.count += read.count + write.count;
+        all.sum += read.sum + write.sum;
+        Some([all, read, write])
     }
 
     fn traffic(&self) -> Traffic {
