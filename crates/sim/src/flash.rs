@@ -49,9 +49,9 @@ pub trait Flash {
     /// Does flash hold data of the page?
     fn is_mapped(&self, lpn: Lpn) -> bool;
 
-    /// Reads what is known of the page for the sake of the processor's cache; the number means
-    /// nothing and must be used.
-    fn look_ahead(&self, _lpn: Lpn) -> u64 {
+    /// Reads what is known of pages for the sake of the processor's cache; the number means nothing
+    /// and must be used, and what `numbers` holds afterwards means nothing either.
+    fn look_ahead(&self, _numbers: &mut [u64]) -> u64 {
         0
     }
 

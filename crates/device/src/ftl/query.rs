@@ -43,17 +43,21 @@ impl PageMap {
         self.place(u64::from(ppn.0), plane)
     }
 
-    /// Reads what a write of `lpn` will ask for, so that the processor has it close: where the page
-    /// is, and the state of its block. The number means nothing; it must be used, or the lookup is
-    /// left out. Pages beyond the device have none.
-    #[inline]
-    pub fn look_ahead(&self, lpn: Lpn) -> u64 {
-        if lpn.0 >= self.logical {
-            return 0;
+    /// Reads what writes of the logical pages `numbers` will ask for, so that the processor has it
+    /// close: where the pages are, and the state of their blocks. The number means nothing; it
+    /// must be used, or the lookups are left out. What `numbers` holds afterwards means nothing
+    /// either.
+    ///
+    /// Two short loops: the shorter they are, the more lookups wait for memory at the same time.
+    pub fn look_ahead(&self, numbers: &mut [u64]) -> u64 {
+        for number in &mut *numbers {
+            // Numbers beyond the device and "no page" stand for the last one: no branches.
+            let page = self.l2p.get((*number).min(self.logical - 1));
+            *number = u64::from(page).min(self.pages - 1);
         }
-        // "No page" has a block number too, that of the last one: no branch on what is found.
-        let page = u64::from(self.l2p.get(lpn.0)).min(self.pages - 1) as u32;
-        u64::from(self.blocks.valid(self.pages_per_block.quotient(page)))
+        let block = |page: &u64| self.pages_per_block.quotient(*page as u32);
+        let valid = |page| u64::from(self.blocks.valid(block(page)));
+        numbers.iter().fold(0, |all, page| all ^ valid(page))
     }
 
     /// Level by level, where a plane sits.

@@ -243,3 +243,13 @@ fn the_last_page_of_the_largest_device_is_a_page() {
     assert!(!map.is_mapped(Lpn(65535 % 7)));
     assert_eq!((map.owner(at.ppn), map.valid_pages()), (None, 6));
 }
+
+#[test]
+fn looking_ahead_takes_any_number_and_no_memory() {
+    let mut map = PageMap::new(&tiny(""), 1);
+    map.write(Lpn(3)).unwrap();
+    let before = map.memory_bytes();
+    map.look_ahead(&mut [3, 4, 143, u64::MAX]);
+    map.look_ahead(&mut []);
+    assert_eq!(map.memory_bytes(), before);
+}

@@ -248,9 +248,8 @@ impl Flash for Engine {
         self.book.map.is_mapped(lpn)
     }
 
-    #[inline]
-    fn look_ahead(&self, lpn: Lpn) -> u64 {
-        self.book.map.look_ahead(lpn)
+    fn look_ahead(&self, numbers: &mut [u64]) -> u64 {
+        self.book.map.look_ahead(numbers)
     }
 
     fn pages(&self) -> u64 {

@@ -5,6 +5,7 @@
 //! D9 FLUSH, D11 rename, D12 accounting.
 
 mod admit;
+mod ahead;
 mod background;
 mod data;
 mod evict;
@@ -219,6 +220,9 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         let ahead = first_pages(requests, self.frames.page());
         let (places, read) = self.frames.look_ahead(&ahead);
         std::hint::black_box(read ^ self.scheme.look_ahead(&ahead));
+        if F::TIMED {
+            self.look_ahead_in_flash(requests);
+        }
         places
     }
 
