@@ -178,6 +178,7 @@ fn plain(scheme: &str, cache: ByteSize) -> anyhow::Result<RunSpec> {
     Ok(RunSpec {
         expr: Expr::parse(scheme)?,
         cache,
+        charge_metadata: false,
         page: PageSize::KIB4,
         read_alloc: ReadAlloc::Scheme,
         read_fill: ReadFill::Page,

@@ -70,6 +70,10 @@ pub struct RunArgs {
     /// Cache size with its unit, such as 16MiB; repeatable [default: 16MiB]
     #[arg(long = "cache", value_name = "SIZE", value_parser = ByteSize::parse)]
     pub caches: Vec<ByteSize>,
+    /// Take the metadata of the scheme, as much as it can come to need, out of the cache size:
+    /// fewer pages fit [default: it is only measured]
+    #[arg(long)]
+    pub charge_metadata: bool,
     /// Page size with its unit, 512B to 64KiB [default: 4KiB]
     #[arg(long, value_name = "SIZE", value_parser = page_size)]
     pub page: Option<PageSize>,

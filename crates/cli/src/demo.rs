@@ -108,6 +108,7 @@ fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize, device: &Arc<DeviceConfig>
         ReadAlloc::On => "on",
         _ => "scheme",
     };
+    settings.add("charge_metadata", None::<&str>, "false");
     settings.add("page", None::<&str>, "4KiB");
     settings.add("device", None::<&str>, DEVICE);
     settings.add("read_alloc", None::<&str>, word);

@@ -164,6 +164,49 @@ fn static_and_boxed_runs_are_equal(shape: &str) {
     }
 }
 
+/// Law: with `charge_metadata` pages and metadata together fit into the cache at every instant,
+/// and not one page more would. The driver looks after every call of the scheme.
+fn metadata_fits_beside_the_pages(shape: &str) {
+    let (mut runs, mut fullest) = (0, 0.0f64);
+    for (i, expr) in variants(shape, 24).iter().enumerate() {
+        let case = Case::random(expr, 2100 + i as u64, 400);
+        let whole = expr.scheme().role != Role::None;
+        let page = case.config.page.bytes();
+        let bytes = match whole {
+            true => page * u64::from(case.config.capacity) + 97 * i as u64,
+            false => 0,
+        };
+        // The queue of `prober` alone can be larger than a small cache.
+        let found = (0..12).find_map(|k| Some((bytes << k, case.charged(bytes << k)?)));
+        let Some((bytes, (case, metadata))) = found.filter(|_| whole) else {
+            let unbounded = expr.leaf().scheme().name == "lirs";
+            assert!(!whole || unbounded, "{expr}: no cache is large enough");
+            continue;
+        };
+        let context = case.config.metadata(expr, &case.requests);
+        let one_more = destage_scheme::info::MetadataContext {
+            frames: context.frames + 1,
+            ..context
+        };
+        let needs = expr.metadata(&one_more).map(|b| b.bytes(one_more.frames));
+        assert!(needs.is_some_and(|n| n + page * one_more.frames > bytes));
+        case.must(|case| {
+            let (drive, _) = case.run();
+            let pages = page * u64::from(case.config.capacity);
+            assert!(pages + metadata <= bytes && drive.most_metadata() <= metadata);
+            Ok(())
+        });
+        let (drive, _) = case.run();
+        if metadata > 0 {
+            fullest = fullest.max(drive.most_metadata() as f64 / metadata as f64);
+        }
+        runs += 1;
+    }
+    assert!(runs > 12 || shape == "none", "{runs} runs");
+    println!("{shape}: {fullest:.3} of what was set aside was used");
+    assert!(fullest > 0.5 || shape == "none", "{shape}: {fullest:.3}");
+}
+
 macro_rules! suite {
     ($($name:ident: $shape:literal,)*) => {
         const SHAPES: &[&str] = &[$($shape),*];
@@ -172,7 +215,7 @@ macro_rules! suite {
                 suite!(@tests $shape: random_streams_keep_the_contract every_size_of_cache_works
                     short_traces_work a_trim_of_everything_empties_the_cache
                     a_flush_leaves_no_dirty_page equal_seeds_give_equal_runs
-                    static_and_boxed_runs_are_equal);
+                    static_and_boxed_runs_are_equal metadata_fits_beside_the_pages);
             }
         )*
     };

@@ -3,11 +3,15 @@
 //! One [`SchemeInfo`] per scheme is the only place where its facts stand. The expression checker,
 //! command-line help, machine-readable listings and documentation rows are all derived from it.
 
+mod metadata;
 mod param;
 
+pub use metadata::{Metadata, MetadataBound, MetadataContext, charged_frames};
+pub(crate) use metadata::{OF_INNER, inner};
 pub use param::{DefaultValue, Kind, ParamInfo, Range, Size};
 
 use crate::expr::Expr;
+use crate::leaf::PAGE_NODE_BYTES;
 
 /// What a scheme does in a composition, and so where it may stand.
 ///
@@ -170,6 +174,8 @@ pub struct SchemeInfo {
     pub renames: bool,
     /// Smallest cache (X9).
     pub min_capacity: MinCapacity,
+    /// The most metadata it can come to have (`--charge-metadata`).
+    pub metadata: Metadata,
     /// Rule between parameters of one layer, beyond the range of each.
     pub cross_check: Option<CrossCheck>,
     /// Tables of worked examples that cover the scheme.
@@ -201,6 +207,7 @@ impl SchemeInfo {
         chip_aware: false,
         renames: true,
         min_capacity: MinCapacity::Frames(1),
+        metadata: |_, _| Some(MetadataBound::nodes(PAGE_NODE_BYTES)),
         cross_check: None,
         vectors: &[],
         available: false,

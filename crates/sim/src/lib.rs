@@ -3,6 +3,7 @@
 //! Reading order: [`walk`] (one host request from arrival to the last eviction), [`flash`] (what it
 //! asks of the device), [`counts`].
 
+mod charge;
 pub mod counts;
 pub mod curve;
 pub mod device;

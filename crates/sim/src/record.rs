@@ -24,8 +24,12 @@ pub struct ResultRecord {
     pub scheme: String,
     /// Cache size as given; 0 for `none`.
     pub cache_bytes: u64,
-    /// Page frames: floor(cache_bytes / page_bytes).
+    /// Page frames: floor(cache_bytes / page_bytes), or less if metadata is charged.
     pub cache_pages: u64,
+    /// Bytes of the cache that were set aside for metadata: the most that the scheme can need
+    /// beside `cache_pages`. Only if metadata is charged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_bytes_charged: Option<u64>,
     /// Page size.
     pub page_bytes: u64,
     /// Name of the device, or `none`.
@@ -102,6 +106,9 @@ pub struct Reading {
     pub read_alloc: bool,
     /// What a read miss brings in: `page` or `requested`.
     pub read_fill: String,
+    /// Does metadata take frames away? Absent if it does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub charge_metadata: bool,
     /// When an evicted page's program counts as done. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evict_wait: Option<String>,

@@ -1,5 +1,6 @@
 //! One run from a decoded trace to a result record.
 
+use crate::charge::{Capacity, Demand};
 use crate::counts::{Counts, ratio};
 use crate::device::{address_space, prepare};
 use crate::flash::{CacheOnly, Flash, FlashState};
@@ -50,6 +51,10 @@ pub fn execute<'a>(
     let workload = workload.into();
     spec.check()?;
     let plan = Plan::new(spec, workload)?;
+    if spec.charge_metadata {
+        // The trace may ask for more metadata than was known before it was there.
+        spec.check_rules(plan.capacity.frames)?;
+    }
     let run = Execution {
         spec,
         workload,
@@ -73,18 +78,28 @@ pub fn execute<'a>(
 
 #[derive(Clone, Copy)]
 struct Plan {
-    capacity: u32,
+    capacity: Capacity,
     extent: Extent,
 }
 
 impl Plan {
     fn new(spec: &RunSpec, workload: Workload<'_>) -> Result<Plan, RunError> {
         let (warmup, passes) = spec.warmup.resolve(workload.len())?;
+        let demand = match spec.charge_metadata {
+            true => Demand::of(workload, spec.page, space(spec))?,
+            false => Demand::LEAST,
+        };
         Ok(Plan {
-            capacity: spec.capacity()?,
+            capacity: spec.capacity_for(demand)?,
             extent: Extent { warmup, passes },
         })
     }
+}
+
+/// Sectors of the address space that addresses are taken modulo of, if they are.
+fn space(spec: &RunSpec) -> Option<u64> {
+    let device = spec.device.as_ref().filter(|_| spec.wrap);
+    device.map(|device| address_space(device))
 }
 
 struct Execution<'a> {
@@ -102,21 +117,13 @@ impl Execution<'_> {
         }
     }
 
-    /// Sectors of the address space that addresses are taken modulo of, if they are.
-    fn wrap(&self) -> Option<u64> {
-        match &self.spec.device {
-            Some(device) if self.spec.wrap => Some(address_space(device)),
-            _ => None,
-        }
-    }
-
     fn future(&self, next_of: NextOf) -> Result<Future, RunError> {
         let (workload, passes) = (self.workload, self.plan.extent.passes);
-        future::collect(workload, self.spec.page, self.wrap(), passes, next_of)
+        future::collect(workload, self.spec.page, space(self.spec), passes, next_of)
     }
 
     fn env(&self) -> Env {
-        let mut env = Env::cache_only(self.plan.capacity);
+        let mut env = Env::cache_only(self.plan.capacity.frames);
         env.page = self.spec.page;
         env.layout = self.layout();
         env.read_alloc = self.spec.resolved_read_alloc();
@@ -137,9 +144,9 @@ impl Visit for Execution<'_> {
             read_alloc: self.spec.resolved_read_alloc(),
             read_fill: self.spec.read_fill,
             rmw: self.spec.rmw,
-            wrap: self.wrap(),
+            wrap: space(self.spec),
         };
-        let (capacity, page, layout) = (self.plan.capacity, self.spec.page, self.layout());
+        let (capacity, page, layout) = (self.plan.capacity.frames, self.spec.page, self.layout());
         let Some(device) = &self.spec.device else {
             return self.drive(Walk::new(
                 scheme, CacheOnly, capacity, page, layout, options,
@@ -185,6 +192,7 @@ impl Execution<'_> {
                 ReadFill::Page => "page".to_owned(),
                 ReadFill::Requested => "requested".to_owned(),
             },
+            charge_metadata: spec.charge_metadata,
             evict_wait: spec.device.as_ref().map(|d| d.evict_wait.to_string()),
             warmup_requests: self.plan.extent.warmup,
             queue_depth: spec.replay.depth(),
@@ -229,7 +237,8 @@ impl Execution<'_> {
             },
             scheme: spec.expr.to_string(),
             cache_bytes,
-            cache_pages: u64::from(self.plan.capacity),
+            cache_pages: u64::from(self.plan.capacity.frames),
+            meta_bytes_charged: self.plan.capacity.metadata,
             page_bytes: spec.page.bytes(),
             device: spec
                 .device

@@ -1,5 +1,6 @@
 //! What one run is: scheme, cache, page size and the settings that decide how figures are read.
 
+use crate::charge::Demand;
 use crate::record::Setting;
 use crate::walk::ReadFill;
 use destage_device::config::{Allocation, DeviceConfig};
@@ -151,6 +152,9 @@ pub struct RunSpec {
     pub expr: Expr,
     /// Cache size as given; `none` ignores it.
     pub cache: ByteSize,
+    /// Metadata of the scheme takes frames away (spec 00 section 1), as much as it can come to
+    /// need. Else it is only measured, as the papers do.
+    pub charge_metadata: bool,
     /// Page size.
     pub page: PageSize,
     /// Read allocation as asked for.
@@ -267,6 +271,30 @@ pub enum RunError {
         /// Page size in bytes.
         page: u64,
     },
+    /// The cache has no page beside its metadata.
+    #[error(
+        "a cache of {cache} has no room for a page beside the metadata that {expr} needs for one, \
+         {metadata} bytes: it takes at least {least} bytes"
+    )]
+    NoPageBesideMetadata {
+        /// Cache size.
+        cache: ByteSize,
+        /// The scheme.
+        expr: String,
+        /// Metadata of a cache of one page.
+        metadata: u64,
+        /// Bytes of the smallest cache that holds both.
+        least: u64,
+    },
+    /// Metadata that grows with the trace cannot be set aside.
+    #[error(
+        "the metadata of {expr} cannot be charged to the cache, it grows without bound: give \
+         `max-nonres` of lirs a number of pages"
+    )]
+    UnboundedMetadata {
+        /// The scheme.
+        expr: String,
+    },
     /// The cache has too many pages.
     #[error("a cache of {cache} has more than 2^32 - 2 pages of {page} bytes")]
     TooManyPages {
@@ -291,22 +319,13 @@ impl RunSpec {
         self.expr.scheme().name != "none"
     }
 
-    /// Page frames: floor(cache / page); 0 for `none`.
+    /// Page frames: floor(cache / page); 0 for `none`. With `charge_metadata` the most that a
+    /// trace can leave of them.
     ///
     /// # Errors
-    /// No page fits, or more than 2^32 - 2.
+    /// No page fits, or more than 2^32 - 2; the metadata has no bound.
     pub fn capacity(&self) -> Result<u32, RunError> {
-        if !self.is_cached() {
-            return Ok(0);
-        }
-        let (cache, page) = (self.cache, self.page.bytes());
-        match cache.0 / page {
-            0 => Err(RunError::NoPage { cache, page }),
-            n => match u32::try_from(n) {
-                Ok(n) if n < u32::MAX => Ok(n),
-                _ => Err(RunError::TooManyPages { cache, page }),
-            },
-        }
+        Ok(self.capacity_for(Demand::LEAST)?.frames)
     }
 
     /// The run without a device on a scheme and a cache size, everything else as built in.
@@ -314,6 +333,7 @@ impl RunSpec {
         RunSpec {
             expr,
             cache,
+            charge_metadata: false,
             page: PageSize::KIB4,
             read_alloc: ReadAlloc::Scheme,
             read_fill: ReadFill::Page,
@@ -351,15 +371,20 @@ impl RunSpec {
                 name: info.name,
             });
         }
-        let capacity_pages = u64::from(self.capacity()?);
+        let capacity = self.capacity()?;
         if self.replay != Replay::Open && self.device.is_none() {
             return Err(RunError::ClosedLoop);
         }
         if let Some(device) = &self.device {
             self.check_device(device)?;
         }
+        self.check_rules(capacity)
+    }
+
+    /// The rules of composition that need the run, for a cache of `capacity` frames.
+    pub(crate) fn check_rules(&self, capacity: u32) -> Result<Vec<Warning>, RunError> {
         let context = RunContext {
-            capacity_pages,
+            capacity_pages: u64::from(capacity),
             page: self.page,
             read_alloc: self.read_alloc,
             device: self.device.as_ref().map(|device| RunDevice {

@@ -53,12 +53,17 @@ impl<'a> Readings<'a> {
                 .queue_depth
                 .map(|depth| format!(", closed loop of {depth}"));
             format!(
-                "read allocation {}, read fill {}, evict_wait {}, unmapped reads {}{}",
+                "read allocation {}, read fill {}, evict_wait {}, unmapped reads {}{}{}",
                 if r.read_alloc { "on" } else { "off" },
                 r.read_fill,
                 r.evict_wait.as_deref().unwrap_or("- (no device)"),
                 r.unmapped_reads.as_deref().unwrap_or("- (no device)"),
                 replay.unwrap_or_default(),
+                if r.charge_metadata {
+                    ", metadata charged"
+                } else {
+                    ""
+                },
             )
         };
         let mut lines = vec![format!(

@@ -364,6 +364,7 @@ fn note(faults: &mut Vec<String>, fault: String) {
 fn refused(run: &RunSpec, error: &RunError) -> String {
     match error {
         RunError::NoPage { .. }
+        | RunError::NoPageBesideMetadata { .. }
         | RunError::TooManyPages { .. }
         | RunError::CacheBeyondDevice { .. } => {
             format!("--cache {}: {error}", run.cache)

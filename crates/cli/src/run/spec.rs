@@ -47,6 +47,7 @@ impl<'a> Common<'a> {
             config::ReadFill::Requested => ReadFill::Requested,
         });
         RunSpec {
+            charge_metadata: args.charge_metadata,
             page: args.page.unwrap_or(page),
             read_alloc: args.read_alloc.map(Into::into).unwrap_or_default(),
             read_fill: args.read_fill.map_or(read_fill, Into::into),
@@ -75,6 +76,8 @@ impl<'a> Common<'a> {
             let given = (!args.caches.is_empty()).then_some(cache);
             self.layered(&mut all, "cache", given, "cache", "16MiB");
         }
+        let charge = args.charge_metadata.then_some(true);
+        all.add("charge_metadata", charge, "false");
         let page = args.page.map(|p| ByteSize(p.bytes()));
         self.layered(&mut all, "page", page, "page_bytes", "4KiB");
         all.add("device", args.device.as_ref(), "none");

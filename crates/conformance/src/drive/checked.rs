@@ -26,6 +26,8 @@ pub struct Checked<S> {
     /// A group leaf whose next victim group does not depend on the page that comes in.
     groups: bool,
     journal: Shared,
+    /// The most metadata it can come to have, in bytes for all frames.
+    most_metadata: Option<u64>,
     /// Which slots hold a page, as the scheme was told.
     present: Vec<bool>,
     /// The request that is open.
@@ -45,12 +47,20 @@ impl<S: Scheme> Checked<S> {
             order,
             groups,
             journal,
+            most_metadata: None,
             present: Vec::new(),
             request: None,
             expected: None,
             leaving: Vec::new(),
             unit: Unit::default(),
         }
+    }
+
+    /// Holds the scheme to a bound of its metadata.
+    #[must_use]
+    pub fn with_metadata(mut self, most: Option<u64>) -> Checked<S> {
+        self.most_metadata = most;
+        self
     }
 
     fn is_present(&self, slot: Slot) -> bool {
@@ -79,11 +89,16 @@ impl<S: Scheme> Checked<S> {
         assert!(used <= v.frames.capacity(), "more pages than frames");
     }
 
-    /// Takes the scheme's words at once, so that they stand in order among the core's events.
+    /// Takes the scheme's words at once, so that they stand in order among the core's events, and
+    /// looks at its metadata: after every call that can change it.
     fn listen(&mut self) {
         let mut words = Vec::new();
         self.inner.take_notes(&mut words);
         let mut journal = self.journal.open();
+        let metadata = self.inner.meta_bytes();
+        let bound = self.most_metadata.unwrap_or(u64::MAX);
+        assert!(metadata <= bound, "{metadata} B of metadata, bound {bound}");
+        journal.most_metadata = journal.most_metadata.max(metadata);
         for (column, word) in words {
             journal.note(column, word);
         }

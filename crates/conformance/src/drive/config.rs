@@ -2,6 +2,7 @@
 
 use super::{Checked, Chips, Core, Drive, Order, Queues, Shared, Stage, TestDevice};
 use crate::reference::SlowRequest;
+use destage_scheme::info::MetadataContext;
 use destage_scheme::leaf::{Belady, Future};
 use destage_scheme::registry::{Build, NAMES, Visit, build_any};
 use destage_scheme::{
@@ -98,6 +99,24 @@ impl Config {
             draws: self.draws.clone(),
             hashes: self.hashes.clone(),
             ..Env::cache_only(self.frames(expr))
+        }
+    }
+
+    /// What the metadata of a scheme follows from on `requests`.
+    pub fn metadata(&self, expr: &Expr, requests: &[SlowRequest]) -> MetadataContext {
+        let end = requests.iter().flat_map(|r| &r.extents);
+        let end = end
+            .map(|&(start, sectors)| start + u64::from(sectors))
+            .max();
+        let extents = requests.iter().map(|r| r.extents.len()).max();
+        MetadataContext {
+            frames: self.frames(expr).into(),
+            page: self.page,
+            chips: self.layout.chips().into(),
+            pages: end.unwrap_or(0).div_ceil(self.page.sectors().into()),
+            extents: extents.unwrap_or(0) as u64,
+            shares: false,
+            batches: false,
         }
     }
 
@@ -222,6 +241,8 @@ impl Start<'_> {
         let (config, expr, journal) = (self.config, self.expr, self.journal);
         let checked = Checked::new(scheme, order(expr), tells_group(expr), journal.clone());
         let frames = config.frames(expr);
+        let bound = expr.metadata(&config.metadata(expr, self.requests));
+        let checked = checked.with_metadata(bound.map(|b| b.bytes(frames.into())));
         journal.open().uncached = frames == 0;
         journal.open().hide_queued = expr.contains("eager");
         let options = config.options(expr);

@@ -34,6 +34,8 @@ pub struct Journal {
     pub hide_queued: bool,
     /// Background programs that are queued, in order.
     pub queue: Vec<u64>,
+    /// The most bytes of metadata that the scheme had so far.
+    pub most_metadata: u64,
     /// The item of `events` that programs of the current eviction belong to.
     flush_item: Option<usize>,
 }
@@ -63,6 +65,7 @@ impl Journal {
             uncached: self.uncached,
             hide_queued: self.hide_queued,
             queue: self.queue.clone(),
+            most_metadata: self.most_metadata,
             ..Journal::default()
         };
         std::mem::replace(self, next)

@@ -172,6 +172,11 @@ impl Drive {
         self.row(request.op, hits, journal)
     }
 
+    /// The most bytes of metadata that the scheme had after any of its calls.
+    pub fn most_metadata(&self) -> u64 {
+        self.journal.open().most_metadata
+    }
+
     fn row(&self, op: Op, hits: Vec<bool>, journal: Journal) -> Row {
         let letter = |hit: bool| if hit { "H" } else { "M" };
         let mut result: String = match op {

@@ -11,7 +11,7 @@ use crate::reference::{
     Profile, ReadFill as SlowFill, Row, SlowCache, SlowConfig, SlowRequest, look_ahead, swarm,
 };
 use destage_scheme::Expr;
-use destage_scheme::info::Role;
+use destage_scheme::info::{Role, charged_frames};
 use destage_sim::ReadFill;
 use destage_types::{PageSize, StaticLayout};
 use std::cell::RefCell;
@@ -148,6 +148,16 @@ impl Case {
         });
         let rows = rows.collect();
         (drive, rows)
+    }
+
+    /// The case with the most frames that fit into `bytes` together with their metadata, and the
+    /// bytes set aside for that; `None` if none fit or the scheme has metadata without bound.
+    pub fn charged(&self, bytes: u64) -> Option<(Case, u64)> {
+        let context = self.config.metadata(&self.expr, &self.requests);
+        let (frames, metadata) = charged_frames(&self.expr, bytes, &context)?;
+        let mut case = self.clone();
+        case.config.capacity = frames.try_into().ok()?;
+        (frames > 0 && case.config.check(&case.expr).is_ok()).then_some((case, metadata))
     }
 
     /// Runs the case on a device with time, to the end of all work.

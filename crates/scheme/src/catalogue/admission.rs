@@ -1,9 +1,13 @@
 //! Declarations of the admission layers: which writes enter the cache.
 
 use crate::expr::Expr;
-use crate::info::{DefaultValue, Kind, ParamInfo, Proof, Range, Role, SchemeInfo, Source};
+use crate::info::{
+    DefaultValue, Kind, MetadataContext, OF_INNER, ParamInfo, Proof, Range, Role, SchemeInfo,
+    Source, inner,
+};
 
 const ADMISSION: SchemeInfo = SchemeInfo {
+    metadata: OF_INNER,
     role: Role::Admission,
     write_buffer: true,
     ties: "those of the inner scheme",
@@ -62,6 +66,15 @@ pub const PROCACHE: SchemeInfo = SchemeInfo {
             "4.2, PC-5",
         ),
     ],
+    metadata: |e, c| {
+        inner(
+            e,
+            &MetadataContext {
+                batches: true,
+                ..*c
+            },
+        )
+    },
     vectors: &["procache", "procachegt", "procachev"],
     available: true,
     proof: Proof::FULL,
@@ -102,6 +115,13 @@ pub const REFCOUNT: SchemeInfo = SchemeInfo {
             "PC-6",
         ),
     ],
+    metadata: |e, c| {
+        let per_page = match e.word("unit") {
+            "sector" => u64::from(c.page.sectors()),
+            _ => 1,
+        };
+        Some(inner(e, c)?.and_entries(c.pages, per_page))
+    },
     vectors: &["refcount"],
     available: true,
     proof: Proof::FULL,
@@ -148,6 +168,10 @@ pub const MULTIHASH: SchemeInfo = SchemeInfo {
             ),
     ],
     cross_check: Some(hot_is_reachable),
+    metadata: |e, c| {
+        let bits = e.uint("m").saturating_mul(e.uint("d"));
+        Some(inner(e, c)?.and_entries(bits.div_ceil(8), 1))
+    },
     vectors: &["multihash"],
     available: true,
     proof: Proof::FULL,

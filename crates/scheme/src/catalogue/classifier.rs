@@ -1,6 +1,10 @@
 //! Declaration of the classifier.
 
-use crate::info::{ParamInfo, Proof, Role, SchemeInfo, Source};
+use crate::info::{
+    MetadataBound, MetadataContext, ParamInfo, Proof, Role, SchemeInfo, Source, inner,
+};
+use crate::leaf::PAGE_NODE_BYTES;
+use crate::wrap::lwrs::LWRS_NODE_BYTES;
 
 /// `prober`: large sequential write streams leave first.
 pub const PROBER: SchemeInfo = SchemeInfo {
@@ -65,6 +69,16 @@ pub const PROBER: SchemeInfo = SchemeInfo {
     ],
     ties: "none in the queue; then those of the inner scheme",
     write_buffer: true,
+    // A node for each extent of the last `rip` write requests; a page of LDR has a node of 12 B.
+    metadata: |e, c| {
+        let base = inner(e, &MetadataContext { shares: true, ..*c })?;
+        let per_page = base.per_page.max(PAGE_NODE_BYTES);
+        let window = e
+            .uint("rip")
+            .saturating_add(u64::from(e.word("rip-cmp") == "gt"));
+        let nodes = window.saturating_mul(c.extents);
+        Some(MetadataBound { per_page, ..base }.and_entries(nodes, LWRS_NODE_BYTES))
+    },
     vectors: &["lwrs", "proberlru", "proberlirs", "proberarc"],
     available: true,
     proof: Proof::FULL,

@@ -1,6 +1,9 @@
 //! Declarations of leaves that evict groups of pages: write buffers all of them.
 
-use crate::info::{DefaultValue, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source};
+use crate::info::{
+    DefaultValue, MetadataBound, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source,
+};
+use crate::leaf::{bplru, req_block, vbbms};
 
 pub(super) const BLOCK_PAGES: ParamInfo = ParamInfo::count("block-pages", 1, 0)
     .default(DefaultValue::Computed(
@@ -80,6 +83,7 @@ pub const REQ_BLOCK: SchemeInfo = SchemeInfo {
         ),
     ],
     ties: "equal frequency: IRL, then DRL, then SRL",
+    metadata: |_, _| Some(MetadataBound::nodes(req_block::BLOCK_NODE_BYTES)),
     vectors: &["reqblock1", "reqblock2", "reqblock3", "reqblock4"],
     available: true,
     proof: Proof::FULL,
@@ -119,6 +123,7 @@ pub const BPLRU: SchemeInfo = SchemeInfo {
     ],
     ties: "none: the list is a total order",
     min_capacity: MinCapacity::OneBlock,
+    metadata: |_, _| Some(MetadataBound::nodes(bplru::BLOCK_NODE_BYTES)),
     vectors: &["bplru", "bplrupad"],
     available: true,
     proof: Proof::FULL,
@@ -154,6 +159,7 @@ pub const VBBMS: SchemeInfo = SchemeInfo {
     ],
     ties: "none: both lists are total orders",
     min_capacity: MinCapacity::Frames(5),
+    metadata: |_, _| Some(MetadataBound::nodes(vbbms::BLOCK_NODE_BYTES)),
     vectors: &["vbbms"],
     available: true,
     proof: Proof::FULL,

@@ -1,6 +1,7 @@
 //! Declarations of the mapping layer and of the background layers.
 
-use crate::info::{DefaultValue, ParamInfo, Proof, Role, SchemeInfo, Source};
+use crate::info::{DefaultValue, OF_INNER, ParamInfo, Proof, Role, SchemeInfo, Source, inner};
+use crate::wrap::cac::ART_ENTRY_BYTES;
 
 /// `cac`: address remapping for log-structured file systems.
 pub const CAC: SchemeInfo = SchemeInfo {
@@ -33,6 +34,7 @@ pub const CAC: SchemeInfo = SchemeInfo {
         ),
     ],
     ties: "those of the inner scheme; renames of one request in its block order",
+    metadata: |e, c| Some(inner(e, c)?.and_per_page(ART_ENTRY_BYTES)),
     vectors: &[
         "caclru",
         "cacatomic",
@@ -93,6 +95,7 @@ pub const AWB: SchemeInfo = SchemeInfo {
         ),
     ],
     ties: "least recent write (arrival serial number), then smallest LPN; channels ascending",
+    metadata: OF_INNER,
     vectors: &["awb", "awbinflight"],
     available: true,
     proof: Proof::FULL,
@@ -116,6 +119,7 @@ pub const EAGER: SchemeInfo = SchemeInfo {
         "MICRO 2000",
     )],
     ties: "nearest the LRU end; channels ascending",
+    metadata: OF_INNER,
     vectors: &["eager"],
     available: true,
     proof: Proof::FULL,

@@ -1,6 +1,7 @@
 //! Declarations of the measured page leaves, of the offline policy and of the cacheless device.
 
-use crate::info::{MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source};
+use crate::info::{MetadataBound, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source};
+use crate::leaf::{PAGE_NODE_BYTES, lfu, lirs};
 
 const CLASSIC: Source = Source {
     paper: "classic policy",
@@ -22,6 +23,7 @@ pub const NONE: SchemeInfo = SchemeInfo {
     role: Role::None,
     ties: "none",
     min_capacity: MinCapacity::Frames(0),
+    metadata: |_, _| Some(MetadataBound::default()),
     vectors: &["none"],
     available: true,
     proof: Proof::FULL,
@@ -61,6 +63,7 @@ pub const LFU: SchemeInfo = SchemeInfo {
     source: CLASSIC,
     ties: "least recently touched",
     candidates: Some("by count, then least recent touch"),
+    metadata: |_, _| Some(MetadataBound::nodes(lfu::NODE_BYTES)),
     vectors: &["lfu"],
     available: true,
     proof: Proof::FULL,
@@ -125,6 +128,17 @@ pub const ARC: SchemeInfo = SchemeInfo {
     candidates: Some(
         "the list REPLACE would take from, tail to head, then the other list tail to head",
     ),
+    // |T1| + |B1| <= C and pages and ghosts <= 2C at every insertion: C ghosts beside C pages, more
+    // while pages are missing.
+    metadata: |e, c| {
+        let bytes = e.uint("ghost-bytes");
+        let dear = bytes > PAGE_NODE_BYTES;
+        let ghosts = match c.shares || c.batches && dear {
+            true => c.frames.saturating_mul(2),
+            false => c.frames.saturating_add(u64::from(dear)),
+        };
+        Some(MetadataBound::nodes(PAGE_NODE_BYTES).and_entries(ghosts, bytes))
+    },
     vectors: &["arc"],
     available: true,
     proof: Proof::FULL,
@@ -165,6 +179,14 @@ pub const LIRS: SchemeInfo = SchemeInfo {
     ties: "none: stack and queue are total orders",
     candidates: Some("Q oldest to newest, then LIR pages from the bottom of S"),
     min_capacity: MinCapacity::AboveHir,
+    metadata: |e, c| {
+        let ghosts = match e.word("variant") {
+            "two-queue" => c.frames,
+            _ => e.frames("max-nonres", c.frames)?,
+        };
+        let nodes = MetadataBound::nodes(lirs::NODE_BYTES);
+        Some(nodes.and_entries(ghosts, lirs::NODE_BYTES))
+    },
     vectors: &["lirs", "lirs2q"],
     available: true,
     proof: Proof::FULL,

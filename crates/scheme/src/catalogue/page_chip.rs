@@ -1,7 +1,8 @@
 //! Declarations of page leaves that watch chips.
 
 use super::victim::{CQCT, ECR_PAPER, L_SP, NODE_BYTES, PAGE_LATENCY, RESIDUAL, TIE, XFER};
-use crate::info::{ParamInfo, Proof, Range, SchemeInfo, Source};
+use crate::info::{MetadataBound, ParamInfo, Proof, Range, SchemeInfo, Source};
+use crate::wrap::ecr::HEAD_BYTES;
 
 /// `ecr-eps`: one list per chip, clean and dirty together.
 pub const ECR_EPS: SchemeInfo = SchemeInfo {
@@ -16,6 +17,10 @@ pub const ECR_EPS: SchemeInfo = SchemeInfo {
     params: &[XFER, RESIDUAL, CQCT, L_SP, TIE, PAGE_LATENCY, NODE_BYTES],
     ties: "equal queue time: the chip whose LRU page was touched longest ago",
     chip_aware: true,
+    metadata: |e, c| {
+        let nodes = MetadataBound::nodes(e.uint("node-bytes"));
+        Some(nodes.and_entries(c.chips, HEAD_BYTES))
+    },
     vectors: &["ecreps"],
     available: true,
     proof: Proof::FULL,

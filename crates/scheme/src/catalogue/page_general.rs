@@ -1,6 +1,7 @@
 //! Declarations of general page policies of the extended set.
 
-use crate::info::{MinCapacity, ParamInfo, Proof, Range, SchemeInfo, Source};
+use crate::info::{MetadataBound, MinCapacity, ParamInfo, Proof, Range, SchemeInfo, Source};
+use crate::leaf::{PAGE_NODE_BYTES, two_q};
 
 const fn paper(paper: &'static str, year: u16) -> Source {
     Source {
@@ -39,6 +40,10 @@ pub const TWO_Q: SchemeInfo = SchemeInfo {
         ParamInfo::frames("kout", 1, 1, 2, 1).about("pages", "ghosts of the FIFO", "full 2Q"),
     ],
     ties: "none: every list is a total order",
+    metadata: |e, c| {
+        let ghosts = e.frames("kout", c.frames)?;
+        Some(MetadataBound::nodes(PAGE_NODE_BYTES).and_entries(ghosts, two_q::GHOST_BYTES))
+    },
     vectors: &["twoq"],
     available: true,
     proof: Proof::FULL,

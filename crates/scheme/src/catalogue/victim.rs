@@ -1,6 +1,11 @@
 //! Declarations of the victim filters, and the parameters every reader of chip queues shares.
 
-use crate::info::{DefaultValue, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source};
+use crate::info::{
+    DefaultValue, MetadataBound, MetadataContext, MinCapacity, OF_INNER, ParamInfo, Proof, Role,
+    SchemeInfo, Source, inner,
+};
+use crate::wrap::InnerCapacity;
+use crate::wrap::ecr::HEAD_BYTES;
 
 pub(super) const ECR_PAPER: &str = "Chen, Pan, Li, Xu, ECR: Eviction-cost-aware cache management \
                                     policy for page-level flash-based SSDs, CCPE";
@@ -64,6 +69,7 @@ pub const GCAR: SchemeInfo = SchemeInfo {
     ties: "the candidate order of the inner scheme",
     chip_aware: true,
     candidates: Some("the inner scheme's, as if no chip were collecting"),
+    metadata: OF_INNER,
     vectors: &["gcarlru", "gcarcflru"],
     available: true,
     proof: Proof::FULL,
@@ -99,6 +105,25 @@ pub const ECR: SchemeInfo = SchemeInfo {
     clean_aware: true,
     chip_aware: true,
     min_capacity: MinCapacity::FramePerChip,
+    // Clean pages have nodes of `node-bytes`; the policy of a chip adds its chip's number to each.
+    metadata: |e, c| {
+        let own = MetadataBound::nodes(e.uint("node-bytes"));
+        let own = own.and_entries(c.chips.saturating_add(1), HEAD_BYTES);
+        if e.inner().is_some_and(|inner| inner.scheme().name == "lru") {
+            return Some(own);
+        }
+        let frames = InnerCapacity::from_expr(e).frames(c.frames, c.chips);
+        let chip = inner(
+            e,
+            &MetadataContext {
+                frames,
+                shares: true,
+                ..*c
+            },
+        )?;
+        let per_page = own.per_page.max(chip.per_page.saturating_add(1));
+        Some(MetadataBound { per_page, ..own }.and_entries(c.chips, chip.fixed))
+    },
     vectors: &["ecr", "ecreq"],
     available: true,
     proof: Proof::FULL,

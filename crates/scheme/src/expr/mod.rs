@@ -17,7 +17,7 @@ use std::str::FromStr;
 
 use destage_types::{Nanos, PageSize};
 
-use crate::info::{DefaultValue, ParamInfo, SchemeInfo, Size};
+use crate::info::{DefaultValue, MetadataBound, MetadataContext, ParamInfo, SchemeInfo, Size};
 pub use refusal::{Code, Refusal, Warning};
 pub use run::{ReadAlloc, RunContext, RunDevice, check_run};
 use value::Value;
@@ -73,6 +73,11 @@ impl Expr {
     /// All layers, outermost first, the leaf last.
     pub fn chain(&self) -> impl Iterator<Item = &Expr> {
         std::iter::successors(Some(self), |layer| layer.inner())
+    }
+
+    /// The most metadata the scheme can come to have; `None`: there is no bound.
+    pub fn metadata(&self, context: &MetadataContext) -> Option<MetadataBound> {
+        (self.info.metadata)(self, context)
     }
 
     /// The innermost scheme.

@@ -24,7 +24,7 @@ use crate::{Access, Env, Expr, Placement, Scheme, Unit, View, Why};
 use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a block node (Req-block section 4.2.5).
-const BLOCK_NODE_BYTES: u64 = 24;
+pub(crate) const BLOCK_NODE_BYTES: u64 = 24;
 
 /// When a block is expected not to be written again (BP-2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -14,7 +14,7 @@ use crate::{Access, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a page node: a page node of LRU and its count.
-const NODE_BYTES: u64 = 16;
+pub(crate) const NODE_BYTES: u64 = 16;
 
 /// The pages of one count; consecutive in the list.
 #[derive(Clone, Copy, Debug)]

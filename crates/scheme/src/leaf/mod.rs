@@ -2,22 +2,22 @@
 
 mod arc;
 mod belady;
-mod bplru;
+pub(crate) mod bplru;
 mod cflru;
 mod cflru_eps;
 mod clock;
 mod ecr_eps;
 mod fifo;
 mod future;
-mod lfu;
-mod lirs;
+pub(crate) mod lfu;
+pub(crate) mod lirs;
 mod lru;
 mod none;
-mod req_block;
+pub(crate) mod req_block;
 #[cfg(test)]
 mod testing;
-mod two_q;
-mod vbbms;
+pub(crate) mod two_q;
+pub(crate) mod vbbms;
 
 pub use arc::Arc;
 pub use belady::Belady;

@@ -16,7 +16,7 @@ use crate::{Access, Ahead, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a ghost entry.
-const GHOST_BYTES: u64 = 8;
+pub(crate) const GHOST_BYTES: u64 = 8;
 
 /// New pages, first in, first out; and the only list of ghosts.
 const A1: usize = 0;

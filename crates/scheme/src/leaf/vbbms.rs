@@ -21,7 +21,7 @@ use crate::{Access, Env, Expr, Request, Scheme, Unit, View, Why};
 use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a virtual block node (Req-block section 4.2.5).
-const BLOCK_NODE_BYTES: u64 = 24;
+pub(crate) const BLOCK_NODE_BYTES: u64 = 24;
 
 /// The region for random requests (RRSR).
 const RANDOM: usize = 0;

@@ -26,7 +26,7 @@ use crate::{Access, Env, Expr, Request, Scheme, View, Why};
 use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a list head.
-const HEAD_BYTES: u64 = 8;
+pub(crate) const HEAD_BYTES: u64 = 8;
 
 /// `c0[2* 0*] c1[1*] CQCT=[0, 25]` as the worked examples print it.
 #[cfg(feature = "conformance")]

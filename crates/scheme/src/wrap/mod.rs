@@ -1,13 +1,13 @@
 //! Layers around another scheme.
 
 mod awb;
-mod cac;
+pub(crate) mod cac;
 mod eager;
-mod ecr;
+pub(crate) mod ecr;
 mod filter;
 mod gcar;
 mod ldr;
-mod lwrs;
+pub(crate) mod lwrs;
 mod multihash;
 mod prober;
 mod procache;

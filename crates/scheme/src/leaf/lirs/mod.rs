@@ -26,7 +26,7 @@ use stack::Stack;
 use two_queue::TwoQueue;
 
 /// Bytes of a node, resident or not.
-const NODE_BYTES: u64 = 24;
+pub(crate) const NODE_BYTES: u64 = 24;
 
 /// Which text is followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

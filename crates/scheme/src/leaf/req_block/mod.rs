@@ -25,7 +25,7 @@ pub use params::{
 };
 
 /// Bytes of a request block (Req-block section 4.2.5).
-const BLOCK_NODE_BYTES: u64 = 32;
+pub(crate) const BLOCK_NODE_BYTES: u64 = 32;
 
 /// Counters for `scheme_stats`.
 #[derive(Clone, Copy, Debug, Default)]

@@ -20,7 +20,7 @@ use art::Art;
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a table entry (CAC section 4.4).
-const ART_ENTRY_BYTES: u64 = 4;
+pub(crate) const ART_ENTRY_BYTES: u64 = 4;
 
 /// Blocks of a request (1 MiB) for which the lists of a request have room at once.
 const USUAL_BLOCKS: usize = 256;

@@ -58,9 +58,15 @@ impl InnerCapacity {
     /// Nominal capacity of the policy of one chip: its parameters follow from it, while its
     /// per-slot arrays have room for the whole cache.
     pub fn nominal(self, env: &Env) -> u32 {
+        let chips = u64::from(env.layout.chips());
+        self.frames(u64::from(env.capacity), chips) as u32
+    }
+
+    /// The same of a cache of `frames` pages above `chips` chips.
+    pub(crate) fn frames(self, frames: u64, chips: u64) -> u64 {
         match self {
-            InnerCapacity::Total => env.capacity,
-            InnerCapacity::Share => (env.capacity / env.layout.chips()).max(1),
+            InnerCapacity::Total => frames,
+            InnerCapacity::Share => (frames / chips).max(1),
         }
     }
 }
