@@ -96,6 +96,20 @@ pub enum PageLatency {
     PerPage,
 }
 
+/// Which pages of a chip are free (N_fp of Equation 2).
+///
+/// The pages of queued programs have left the mapping already. Equation 2 takes them away as N_w,
+/// so they must still be in N_fp, "free pages at current time"; then GC is predicted exactly where
+/// the next program would start it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FreePages {
+    /// All that are not programmed yet: queued programs count once, in N_w.
+    #[default]
+    Unprogrammed,
+    /// Those the mapping has not given away: queued programs count twice.
+    Mapping,
+}
+
 /// Summary-page write of the DiskSim SSD extension: 13.2 us transfer, 200 us program (ECR-1).
 pub const DEFAULT_SUMMARY: Nanos = Nanos(213_200);
 
@@ -112,6 +126,8 @@ pub struct Cqct {
     pub summary: Nanos,
     /// Constant or per-page program latency (`page_latency`).
     pub page_latency: PageLatency,
+    /// Pages that count as free (`nfp`).
+    pub free: FreePages,
 }
 
 impl Default for Cqct {
@@ -122,6 +138,7 @@ impl Default for Cqct {
             estimate: Estimate::Equation,
             summary: DEFAULT_SUMMARY,
             page_latency: PageLatency::Constant,
+            free: FreePages::Unprogrammed,
         }
     }
 }
@@ -144,6 +161,10 @@ impl Cqct {
                 "constant" => PageLatency::Constant,
                 _ => PageLatency::PerPage,
             },
+            free: match e.word("nfp") {
+                "unprogrammed" => FreePages::Unprogrammed,
+                _ => FreePages::Mapping,
+            },
         }
     }
 
@@ -162,7 +183,10 @@ impl Cqct {
             PageLatency::PerPage => v.device.next_program(chip),
         };
         let l = self.latencies(&costs, program);
-        let queue = v.device.queue(chip);
+        let mut queue = v.device.queue(chip);
+        if self.free == FreePages::Unprogrammed {
+            queue.free_pages += queue.writes;
+        }
         let copies = match queue.predicts_gc() {
             true => v.device.victim_valid_pages(chip),
             false => 0,
@@ -361,6 +385,27 @@ mod tests {
         };
         assert_eq!(of(per_page, &device), 2 * 25 + 3 * 900);
         assert_eq!(DEFAULT_SUMMARY, Nanos(213_200));
+    }
+
+    /// Row 4 of the check values with the five queued programs in the mapping: N_fp is 405 then.
+    #[test]
+    fn queued_programs_count_once_or_twice() {
+        let mut device = device();
+        device.costs.transfer = Nanos(0);
+        let costs = |free: u64, reading| {
+            let mut device = device.clone();
+            device.load[0] = load(1, 5, free, 20, 10);
+            let options = Cqct {
+                free: reading,
+                ..Cqct::default()
+            };
+            of(options, &device)
+        };
+        let (queue, collection) = (25 + 5 * 200, 1500 + 10 * 225);
+        assert_eq!(costs(400, FreePages::Unprogrammed), queue + collection);
+        assert_eq!(costs(401, FreePages::Unprogrammed), queue);
+        assert_eq!(costs(405, FreePages::Mapping), queue + collection);
+        assert_eq!(costs(406, FreePages::Mapping), queue);
     }
 
     #[test]

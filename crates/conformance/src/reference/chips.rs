@@ -81,13 +81,14 @@ pub struct Ecr {
     oldest: bool,
 }
 
-const ECR_KEYS: [&str; 8] = [
+const ECR_KEYS: [&str; 9] = [
     "xfer",
     "residual",
     "cqct",
     "l-sp",
     "tie",
     "page-latency",
+    "nfp",
     "inner-capacity",
     "node-bytes",
 ];

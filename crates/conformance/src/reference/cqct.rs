@@ -10,6 +10,8 @@ pub struct Cost {
     with_transfer: bool,
     remaining: bool,
     oracle: bool,
+    /// Are the pages of queued programs free in N_fp?
+    unprogrammed: bool,
     summary: u64,
 }
 
@@ -19,6 +21,7 @@ impl Default for Cost {
             with_transfer: true,
             remaining: false,
             oracle: false,
+            unprogrammed: true,
             summary: 213_200,
         }
     }
@@ -56,6 +59,7 @@ impl Cost {
             with_transfer: expr.word("xfer", &["included", "excluded"])? == "included",
             remaining: expr.word("residual", &["full", "remaining"])? == "remaining",
             oracle: expr.word("cqct", &["equation", "oracle"])? == "oracle",
+            unprogrammed: expr.word("nfp", &["unprogrammed", "mapping"])? == "unprogrammed",
             ..Cost::default()
         })
     }
@@ -68,7 +72,12 @@ impl Cost {
         let transfer = if self.with_transfer { q.transfer } else { 0 };
         let (l_r, l_w) = (q.t_read + transfer, q.t_program + transfer);
         let int = |x: u64| i128::from(x);
-        let s = int(q.free) - int(q.writes) <= int(q.threshold);
+        // The mapping gave the queued programs their pages when they were queued.
+        let n_fp = match self.unprogrammed {
+            true => q.free + q.writes,
+            false => q.free,
+        };
+        let s = int(n_fp) - int(q.writes) <= int(q.threshold);
         let t_gc = q.t_erase + q.victim_valid * (l_r + l_w);
         let s_t_gc = q.gc_remaining.unwrap_or(if s { t_gc } else { 0 });
         let copies = if s { q.victim_valid } else { 0 };

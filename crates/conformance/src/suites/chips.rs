@@ -90,6 +90,7 @@ pub struct SlowChips {
     transfer: bool,
     remaining: bool,
     oracle: bool,
+    mapping: bool,
     summary: i128,
 }
 
@@ -103,6 +104,7 @@ impl SlowChips {
             transfer: word("xfer", "included"),
             remaining: word("residual", "remaining"),
             oracle: word("cqct", "oracle"),
+            mapping: word("nfp", "mapping"),
             summary: layer.map_or(0, |l| i128::from(l.time("l-sp").0)),
         }
     }
@@ -118,7 +120,11 @@ impl SlowChips {
         let (l_r, l_w) = (n(COSTS.read.0) + transfer, n(COSTS.program.0) + transfer);
         let (n_r, n_w, n_vp) = (n(c.reads), n(c.writes), n(c.victim_valid_pages));
         let n_p = n(COSTS.pages_per_block);
-        let s = if n(c.free_pages) - n_w > n(c.gc_threshold_pages) {
+        let n_fp = match self.mapping {
+            true => n(c.free_pages),
+            false => n(c.free_pages + c.writes),
+        };
+        let s = if n_fp - n_w > n(c.gc_threshold_pages) {
             0
         } else {
             1

@@ -1,6 +1,6 @@
 //! Declarations of page leaves that watch chips.
 
-use super::victim::{CQCT, ECR_PAPER, L_SP, NODE_BYTES, PAGE_LATENCY, RESIDUAL, TIE, XFER};
+use super::victim::{CQCT, ECR_PAPER, L_SP, NFP, NODE_BYTES, PAGE_LATENCY, RESIDUAL, TIE, XFER};
 use crate::info::{MetadataBound, ParamInfo, Proof, Range, SchemeInfo, Source};
 use crate::wrap::ecr::HEAD_BYTES;
 
@@ -14,7 +14,16 @@ pub const ECR_EPS: SchemeInfo = SchemeInfo {
         section: "4.2 (epsilon variant)",
         certain: true,
     },
-    params: &[XFER, RESIDUAL, CQCT, L_SP, TIE, PAGE_LATENCY, NODE_BYTES],
+    params: &[
+        XFER,
+        RESIDUAL,
+        CQCT,
+        L_SP,
+        TIE,
+        PAGE_LATENCY,
+        NFP,
+        NODE_BYTES,
+    ],
     ties: "equal queue time: the chip whose LRU page was touched longest ago",
     chip_aware: true,
     metadata: |e, c| {
@@ -61,6 +70,7 @@ pub const LCR: SchemeInfo = SchemeInfo {
         CQCT,
         L_SP,
         PAGE_LATENCY,
+        NFP,
     ],
     ties: "nearest the LRU end",
     chip_aware: true,

@@ -33,6 +33,12 @@ pub(super) const PAGE_LATENCY: ParamInfo =
         "one program latency, or that of the physical page to be written",
         "ECR-5",
     );
+pub(super) const NFP: ParamInfo = ParamInfo::word("nfp", &["unprogrammed", "mapping"]).about(
+    "",
+    "free pages of Eq. 2: all that are not programmed, or those left by the queued programs, which \
+     N_w then counts again",
+    "3.1, Table 1",
+);
 pub(super) const TIE: ParamInfo = ParamInfo::word("tie", &["oldest", "lowest-index"]).about(
     "",
     "among chips of equal cost: the one whose LRU page is oldest, or the lowest number",
@@ -94,6 +100,7 @@ pub const ECR: SchemeInfo = SchemeInfo {
         L_SP,
         TIE,
         PAGE_LATENCY,
+        NFP,
         ParamInfo::word("inner-capacity", &["total", "share"]).about(
             "",
             "nominal capacity of each chip's inner scheme: C, or C / chips",

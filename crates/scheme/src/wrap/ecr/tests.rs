@@ -1,5 +1,5 @@
 use super::*;
-use crate::cqct::{Cqct, Estimate, PageLatency, Residual};
+use crate::cqct::{Cqct, Estimate, FreePages, PageLatency, Residual};
 use crate::leaf::{CflruEps, EcrEps, Fifo, Lru};
 use crate::testing::{ALL, Mix, Rig, Spy, boxed, env, pages, random_run, stat};
 use destage_types::Nanos;
@@ -301,7 +301,7 @@ fn options_are_read_from_expressions() {
     let read = |text: &str| EcrOptions::from_expr(&Expr::parse(text).unwrap());
     assert_eq!(read("ecr"), EcrOptions::default());
     assert_eq!(read("ecr-eps"), EcrOptions::default());
-    let all = "ecr(lru,xfer=excluded,residual=remaining,cqct=oracle,l-sp=150us,tie=lowest-index,\
+    let all = "ecr(lru,xfer=excluded,residual=remaining,cqct=oracle,l-sp=150us,tie=lowest-index,nfp=mapping,\
                page-latency=per-page,inner-capacity=share,node-bytes=16)";
     let want = EcrOptions {
         cqct: Cqct {
@@ -310,6 +310,7 @@ fn options_are_read_from_expressions() {
             estimate: Estimate::Oracle,
             summary: Nanos(150_000),
             page_latency: PageLatency::PerPage,
+            free: FreePages::Mapping,
         },
         tie: Tie::LowestIndex,
         node_bytes: 16,
