@@ -38,7 +38,7 @@ const CHIPS: [&str; 9] = [
     "prober(ecr(lru,cqct=oracle),ssp=8k,rip=6)",
 ];
 
-const BACKGROUND: [&str; 18] = [
+const BACKGROUND: [&str; 22] = [
     "awb(prober(lru,ssp=4k,rip=4))",
     "awb(prober(lru,ssp=8k,rip=6),depth=1)",
     "awb(prober(lru,ssp=8k,rip=3),depth=5,cancel_on=write)",
@@ -56,6 +56,10 @@ const BACKGROUND: [&str; 18] = [
     "eager(clock,w=2)",
     "eager(bplru(block-pages=3,placement=stripe))",
     "eager(prober(lru,ssp=4k,rip=5),w=4)",
+    "awb(bplru(block-pages=3))",
+    "awb(bplru(block-pages=2,padding=true),depth=3,after=keep_clean)",
+    "eager(bplru(block-pages=4))",
+    "awb(req-block(delta=3,placement=single_block))",
     "awb(prober(ecr(lru,residual=remaining),ssp=4k,rip=4))",
 ];
 

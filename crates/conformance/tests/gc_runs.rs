@@ -185,6 +185,37 @@ fn collections_are_seen_by_schemes_and_cost_time() {
     );
 }
 
+/// D6: pages of a unit with a plane of its own do not obey their address, whichever order gives
+/// that a chip, be it an eviction or a write-back.
+#[test]
+fn units_with_a_plane_do_not_depend_on_the_order_of_addresses() {
+    // FLUSH stripes whatever it finds dirty (D9).
+    let mut profile = Profile::new(3000, 8).pages(400);
+    (profile.trim, profile.flush) = (false, false);
+    let trace = writing(|seed| timed_swarm(seed, profile, 200_000), 0, 0);
+    for expr in ["bplru(block-pages=2)", "awb(bplru(block-pages=2))"] {
+        let counts = |order: &str| {
+            let device = small(
+                4,
+                &format!(
+                    "t_erase=200us queue_per=die planes_per_die=2 precondition.fill=0 \
+                     precondition.overwrite=0 blocks_per_plane=8 allocation_order={order}"
+                ),
+            );
+            let mut spec = spec(expr, Some(device));
+            spec.rmw = false;
+            run(&spec, &trace)
+        };
+        let plain = counts(r#"["channel","chip","die","plane"]"#);
+        let other = counts(r#"["plane","die","chip","channel"]"#);
+        assert!(plain.counts.dirty_gc_evictions > Some(10), "{expr}");
+        assert_eq!(plain.counts, other.counts, "{expr}");
+        assert_eq!(plain.latency_ns, other.latency_ns, "{expr}");
+        let background = plain.counts.background_writes > Some(100);
+        assert_eq!(background, expr.starts_with("awb"));
+    }
+}
+
 #[test]
 fn without_collection_the_device_fills_up() {
     let trace = untimed(5);

@@ -1,7 +1,7 @@
 //! What a scheme may know of the world: read-only, borrowed for one call.
 
 use crate::frames::Frames;
-use destage_types::{ChipId, Lpn, Nanos, Slot, StaticLayout};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Slot, StaticLayout};
 
 /// The cache's frames, the static page allocation and the state of the device.
 #[derive(Clone, Copy)]
@@ -21,6 +21,12 @@ impl View<'_> {
     #[inline]
     pub fn chip(&self, slot: Slot) -> ChipId {
         self.layout.chip(self.frames.lpn(slot))
+    }
+
+    /// May the page in `slot` be programmed on `channel` (Prober section 3.4)? With static
+    /// allocation only on that of its address.
+    pub fn may_go_to(&self, slot: Slot, channel: ChannelId) -> bool {
+        self.layout.channel(self.chip(slot)) == channel || self.device.allocates_dynamically()
     }
 
     /// The frame that holds page `lpn`, if it is cached.
@@ -45,7 +51,8 @@ pub struct ChipLoad {
     pub in_service_read: bool,
     /// Exact time until everything in the queue is done if nothing else arrives.
     pub drain: Nanos,
-    /// Free pages of the chip (N_fp).
+    /// Free pages of the chip, without those that the mapping gave to queued programs (N_fp of
+    /// `nfp=mapping`; see [`crate::cqct::FreePages`]).
     pub free_pages: u64,
     /// GC threshold of the chip in pages (N_mfp).
     pub gc_threshold_pages: u64,
@@ -150,6 +157,11 @@ pub trait DeviceView {
 
     /// Constants of the flash.
     fn costs(&self) -> FlashCosts;
+
+    /// Can a page go to any channel, whatever its address?
+    fn allocates_dynamically(&self) -> bool {
+        false
+    }
 
     /// Array time of the program that `chip` does next; differs from page to page where cells
     /// hold several bits.

@@ -38,6 +38,20 @@ pub struct Program {
     pub read_first: bool,
 }
 
+/// One program of a background layer.
+#[derive(Clone, Copy, Debug)]
+pub struct BackgroundProgram {
+    /// The page.
+    pub lpn: Lpn,
+    /// Number of the unit whose pages share one plane (D6 `single_block`); else striped.
+    pub unit: Option<u64>,
+    /// Channel that was idle. Dynamic allocation chooses among its chips, when the program is
+    /// queued.
+    pub channel: ChannelId,
+    /// The old page is read first, in the background too.
+    pub read_first: bool,
+}
+
 /// The flash behind the cache.
 pub trait Flash {
     /// Does it keep time? Without time there is no background work.
@@ -96,9 +110,8 @@ pub trait Flash {
     /// Is `channel` idle: no host or GC operation queued or in service, and its bus free?
     fn is_idle(&self, channel: ChannelId) -> bool;
 
-    /// Queues a background program of page `lpn` and gives its token; with `read_first` the old
-    /// page is read before, in the background too.
-    fn queue_background(&mut self, lpn: Lpn, read_first: bool, now: Nanos) -> u32;
+    /// Queues a background program and gives its token.
+    fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32;
 
     /// When a background program that has started ends; `None` if it is still queued.
     fn background_end(&self, token: u32) -> Option<Nanos>;
@@ -230,7 +243,8 @@ impl Flash for CacheOnly {
         false
     }
 
-    fn queue_background(&mut self, lpn: Lpn, _read_first: bool, _now: Nanos) -> u32 {
+    fn queue_background(&mut self, program: BackgroundProgram, _now: Nanos) -> u32 {
+        let lpn = program.lpn;
         unreachable!("without a device nothing asks to write page {lpn} back")
     }
 

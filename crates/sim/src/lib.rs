@@ -24,7 +24,7 @@ pub mod walk;
 pub mod wear;
 
 pub use counts::Counts;
-pub use flash::{CacheOnly, Cause, Flash, Program};
+pub use flash::{BackgroundProgram, CacheOnly, Cause, Flash, Program};
 pub use observe::{Event, Observer};
 pub use record::ResultRecord;
 pub use run::{Hooks, execute};

@@ -3,7 +3,7 @@
 use super::{Stage, journal::Shared};
 use destage_device::ftl::DeviceFull;
 use destage_scheme::{ChipLoad, DeviceView, FlashCosts};
-use destage_sim::{Cause, Flash, Program};
+use destage_sim::{BackgroundProgram, Cause, Flash, Program};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
 /// Service times of the FIFO queues.
@@ -144,7 +144,8 @@ impl Flash for Chips {
         false
     }
 
-    fn queue_background(&mut self, lpn: Lpn, _read_first: bool, _now: Nanos) -> u32 {
+    fn queue_background(&mut self, program: BackgroundProgram, _now: Nanos) -> u32 {
+        let lpn = program.lpn;
         unreachable!("no channel is ever idle, so page {lpn} is not written back")
     }
 

@@ -5,6 +5,7 @@
 
 use super::cache::SlowCache;
 use super::expr::Expr;
+use super::scheme::Group;
 
 /// A write-back that is queued or in flight.
 #[derive(Clone, Debug)]
@@ -177,13 +178,13 @@ impl SlowCache {
                 continue;
             }
             while back.flights.iter().filter(|f| f.channel == channel).count() < back.depth {
-                let pages = self.choose(&back, channel);
+                let (pages, unit) = self.choose(&back, channel);
                 if pages.is_empty() {
                     break;
                 }
                 for lpn in pages {
                     any = true;
-                    self.queue(&mut back, lpn, channel);
+                    self.queue(&mut back, lpn, unit, channel);
                 }
             }
         }
@@ -191,8 +192,10 @@ impl SlowCache {
         any
     }
 
-    /// The next page to write back on `channel`, or the next group.
-    fn choose(&mut self, back: &WriteBack, channel: usize) -> Vec<u64> {
+    /// The next page to write back on `channel`, or the next group, with its number if its pages go
+    /// to one plane.
+    fn choose(&mut self, back: &WriteBack, channel: usize) -> Group {
+        let dynamic = (self.store.flash.device()).is_some_and(|d| d.is_dynamic());
         let here: Vec<u64> = (self
             .store
             .frames
@@ -204,19 +207,20 @@ impl SlowCache {
             self.store
                 .flash
                 .device()
-                .is_some_and(|d| d.channel(x) == channel)
+                .is_some_and(|d| dynamic || d.channel(x) == channel)
         })
         .collect();
         let store = &self.store;
+        let nothing = (Vec::new(), None);
         let Some(scheme) = &self.scheme else {
-            return Vec::new();
+            return nothing;
         };
         let free = |x: u64| store.dirty(x) && back.of_page(x).is_none();
         if back
             .eager
             .is_some_and(|(least, _)| store.frames.len() < least)
         {
-            return Vec::new();
+            return nothing;
         }
         let streams = match back.eager {
             Some(_) => Vec::new(),
@@ -227,10 +231,10 @@ impl SlowCache {
             eligible && free(*x) && here.contains(x)
         };
         if let Some(first) = streams.iter().filter(ready).min_by_key(|s| (s.1, s.0)) {
-            return vec![first.0];
+            return (vec![first.0], None);
         }
         if back.ldr_only {
-            return Vec::new();
+            return nothing;
         }
         let order = match back.eager {
             Some((_, window)) => scheme
@@ -241,30 +245,33 @@ impl SlowCache {
             None => scheme.write_back_order(store),
         };
         if let Some(&first) = order.iter().find(|x| free(**x) && here.contains(x)) {
-            return vec![first];
+            return (vec![first], None);
         }
-        let Some(group) = scheme.next_group(store) else {
-            return Vec::new();
+        let Some((group, unit)) = scheme.next_group(store) else {
+            return nothing;
         };
         let busy = group.iter().any(|&x| back.of_page(x).is_some());
         let Some(first) = group.iter().min().filter(|_| !busy) else {
-            return Vec::new();
+            return nothing;
         };
         let mut pages: Vec<u64> = group.iter().copied().filter(|&x| free(x)).collect();
         pages.sort_unstable();
-        match here.contains(first) {
-            true => pages,
-            false => Vec::new(),
+        let first_is_here = here.contains(first);
+        let device = self.store.flash.device();
+        let of_unit = device.and_then(|d| Some(d.channel_of_unit(unit?)));
+        match of_unit.map_or(first_is_here, |of_unit| of_unit == channel) {
+            true => (pages, unit),
+            false => nothing,
         }
     }
 
-    fn queue(&mut self, back: &mut WriteBack, lpn: u64, channel: usize) {
+    fn queue(&mut self, back: &mut WriteBack, lpn: u64, unit: Option<u64>, channel: usize) {
         let read_first = self.rmw && !self.store.whole(lpn) && self.store.flash.mapped(lpn);
         self.counts.flash_reads_host += u64::from(read_first);
         let device = self.store.flash.device();
         let token = device
             .expect("only a device has idle channels")
-            .write_back(lpn, read_first);
+            .write_back(lpn, unit, channel, read_first);
         back.flights.push(Flight {
             token,
             page: Some(lpn),

@@ -143,6 +143,8 @@ pub struct SlowDevice {
     pub write_backs: u64,
     /// Pages that joined a read, and a program.
     pub joined_pages: [u64; 2],
+    /// Planes that queued write-backs go to, by token; none: as the address says.
+    planes_of_write_backs: BTreeMap<usize, Option<u64>>,
 }
 
 fn time(key: Picos) -> Nanos {
@@ -190,6 +192,7 @@ impl SlowDevice {
             summaries: 0,
             write_backs: 0,
             joined_pages: [0; 2],
+            planes_of_write_backs: BTreeMap::new(),
         }
     }
 
@@ -231,7 +234,8 @@ impl SlowDevice {
             let lpn = self.entries.all[token as usize].lpn;
             // Its chip is busy with it: a read of the page comes after it anyway.
             self.last_program.remove(&lpn);
-            let (written, before) = self.map.write(lpn, None);
+            let plane = self.planes_of_write_backs.remove(&(token as usize));
+            let (written, before) = self.map.write(lpn, plane.flatten());
             work.hurried.extend(before.hurried);
             work.blocks.extend(before.blocks);
             if written.summary {
@@ -342,8 +346,25 @@ impl SlowDevice {
         self.map.static_chip(lpn) % self.channels()
     }
 
-    /// Queues a background program, with a background read of the old page before it if told so.
-    pub fn write_back(&mut self, lpn: u64, read_first: bool) -> u32 {
+    /// Is a page's place chosen by load?
+    pub fn is_dynamic(&self) -> bool {
+        self.config.allocation == Allocation::Dynamic
+    }
+
+    /// Channel of the plane of a unit (D6, `single_block`).
+    pub fn channel_of_unit(&self, unit: u64) -> usize {
+        self.map.die_of_plane(unit % self.map.planes()).0 % self.channels()
+    }
+
+    /// Queues a background program, with a background read of the old page before it if told so:
+    /// to the plane of its unit, else by its address or to a chip of `channel`, which is idle.
+    pub fn write_back(
+        &mut self,
+        lpn: u64,
+        unit: Option<u64>,
+        channel: usize,
+        read_first: bool,
+    ) -> u32 {
         let page = self.page_transfer();
         let background = |command: Command| command.class(Class::Background);
         let mut before = None;
@@ -354,10 +375,29 @@ impl SlowDevice {
             let read = background(read);
             before = Some(self.submit(Purpose::ReadForWriteBack, lpn, read, after, None));
         }
-        let chip = ChipId(self.map.static_chip(lpn) as u32);
-        let program = Command::program(chip, page, 0).die(self.map.static_die(lpn));
+        let plane = match unit {
+            Some(unit) => Some(unit % self.map.planes()),
+            None if self.is_dynamic() => {
+                let (array, channels) = (&self.array, self.channels());
+                // Chips elsewhere are too busy for it, whatever they do.
+                let load = |chip: usize| match chip % channels == channel {
+                    true => array.drain_time(ChipId(chip as u32), Class::Gc).0,
+                    false => u64::MAX,
+                };
+                Some(self.map.least_busy(load))
+            }
+            None => None,
+        };
+        let (chip, die) = match plane {
+            Some(plane) => self.map.die_of_plane(plane),
+            None => (self.map.static_chip(lpn), self.map.static_die(lpn)),
+        };
+        let program = Command::program(ChipId(chip as u32), page, 0).die(die);
         let after = before.map(|read| self.entries.all[read as usize].number);
         let program = background(program);
+        // It may start at once, and is mapped then.
+        self.planes_of_write_backs
+            .insert(self.entries.all.len(), plane);
         self.submit(Purpose::WriteBack, lpn, program, [after, None], before)
     }
 

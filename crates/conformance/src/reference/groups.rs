@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::expr::Expr;
-use super::scheme::{Served, SlowScheme};
+use super::scheme::{Group, Served, SlowScheme};
 use super::store::Store;
 
 /// A block with its cached pages.
@@ -162,9 +162,10 @@ impl SlowScheme for Bplru {
         self.victim.filter(|_| self.single_block)
     }
 
-    fn next_group(&self, _store: &Store) -> Option<Vec<u64>> {
+    fn next_group(&self, _store: &Store) -> Option<Group> {
         let last = self.blocks.last()?;
-        Some(last.pages.iter().copied().collect())
+        let pages = last.pages.iter().copied().collect();
+        Some((pages, self.single_block.then_some(last.number)))
     }
 
     fn remove(&mut self, lpn: u64) {
@@ -325,13 +326,13 @@ impl SlowScheme for Vbbms {
         block.pages.into_iter().collect()
     }
 
-    fn next_group(&self, _store: &Store) -> Option<Vec<u64>> {
+    fn next_group(&self, _store: &Store) -> Option<Group> {
         let order = match (self.is_full(RANDOM), self.is_full(SEQUENTIAL)) {
             (false, true) => [SEQUENTIAL, RANDOM],
             _ => [RANDOM, SEQUENTIAL],
         };
         let block = order.iter().find_map(|&r| self.regions[r].last())?;
-        Some(block.pages.iter().copied().collect())
+        Some((block.pages.iter().copied().collect(), None))
     }
 
     fn remove(&mut self, lpn: u64) {

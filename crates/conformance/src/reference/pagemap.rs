@@ -224,7 +224,7 @@ impl SlowMap {
     }
 
     /// Chip and die of a plane.
-    fn die_of_plane(&self, plane: u64) -> (usize, u32) {
+    pub fn die_of_plane(&self, plane: u64) -> (usize, u32) {
         let place = self.place_of_plane(plane);
         (self.chip_at(place), self.die_at(place))
     }

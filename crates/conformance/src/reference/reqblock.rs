@@ -1,7 +1,7 @@
 //! Req-block (Lin et al., ICPP 2022; spec 10, Algorithm 1 corrected).
 
 use super::expr::Expr;
-use super::scheme::{SlowScheme, replace, take_out};
+use super::scheme::{Group, SlowScheme, replace, take_out};
 use super::store::Store;
 
 /// A request block.
@@ -241,9 +241,10 @@ impl SlowScheme for ReqBlock {
         self.single_block.then_some(self.last_victim)
     }
 
-    fn next_group(&self, store: &Store) -> Option<Vec<u64>> {
+    fn next_group(&self, store: &Store) -> Option<Group> {
+        let mut later = self.clone();
         let any = self.lists.iter().any(|list| !list.is_empty());
-        any.then(|| self.clone().victim(None, store))
+        any.then(|| (later.victim(None, store), later.unit()))
     }
 
     fn remove(&mut self, lpn: u64) {

@@ -25,6 +25,9 @@ pub struct Served {
     pub write: bool,
 }
 
+/// A group of pages that leaves together, and its number if they go to one plane (D6).
+pub type Group = (Vec<u64>, Option<u64>);
+
 /// A cache scheme. It keeps orders and history; frames and masks are the cache's.
 ///
 /// The cache updates its frames before `touch` and `admit`, and after `victim` and `remove`.
@@ -104,7 +107,7 @@ pub trait SlowScheme {
     }
 
     /// The group that leaves next if nothing else happens, of a scheme that evicts groups.
-    fn next_group(&self, _store: &Store) -> Option<Vec<u64>> {
+    fn next_group(&self, _store: &Store) -> Option<Group> {
         None
     }
 

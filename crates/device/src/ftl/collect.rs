@@ -306,12 +306,23 @@ impl PageMap {
 
     /// A plane of the chip that `load` is smallest for, of equals the first one after the chip
     /// chosen last, in ascending number and going round; the units of a chip take turns.
-    pub fn least_busy(&mut self, mut load: impl FnMut(ChipId) -> u64) -> PlaneId {
+    pub fn least_busy(&mut self, load: impl FnMut(ChipId) -> u64) -> PlaneId {
+        self.least_busy_of(None, load)
+    }
+
+    /// The same among the chips of one channel, or of all.
+    pub fn least_busy_of(
+        &mut self,
+        channel: Option<ChannelId>,
+        mut load: impl FnMut(ChipId) -> u64,
+    ) -> PlaneId {
         let chips = self.chip_free.len() as u32;
         let after = self.gc.last_chip + 1;
+        let layout = &self.layout;
         let chips = (0..chips).map(|step| ChipId((after + step) % chips));
+        let chips = chips.filter(|&chip| channel.is_none_or(|c| layout.channel(chip) == c));
         let chip = chips.min_by_key(|&chip| load(chip));
-        let chip = chip.expect("a device has a chip at least");
+        let chip = chip.expect("a device and each of its channels have a chip at least");
         self.gc.last_chip = chip.0;
         let units = self.units.of_chip(chip);
         let turn = &mut self.gc.turns[chip.index()];

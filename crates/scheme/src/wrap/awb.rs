@@ -129,7 +129,7 @@ impl<S: Scheme> Awb<S> {
     ) -> Option<Slot> {
         self.inner.candidates(v, &mut |slot| {
             v.frames.is_dirty(slot)
-                && v.layout.channel(v.chip(slot)) == channel
+                && v.may_go_to(slot, channel)
                 && !busy(slot)
                 && !self.must_wait(slot, channel, v)
         })
@@ -156,7 +156,7 @@ pub(super) fn take_group(
     out: &mut Unit,
 ) -> bool {
     inner.next_group(v, out);
-    let here = channel_of(out, v) == Some(channel);
+    let here = may_go_to(out, channel, v);
     let free = !out.slots.iter().any(|&s| busy(s));
     out.slots.retain(|&s| v.frames.is_dirty(s));
     let take = here && free && !out.slots.is_empty();
@@ -166,14 +166,14 @@ pub(super) fn take_group(
     take
 }
 
-/// Channel of a group; `None` if it is empty.
-fn channel_of(unit: &Unit, v: &View) -> Option<ChannelId> {
-    let first = unit.slots.iter().map(|&s| v.frames.lpn(s)).min()?;
-    Some(match unit.placement {
-        Placement::Stripe => v.layout.channel(v.layout.chip(first)),
+/// Does a group belong to `channel`, or may it? An empty one does not.
+fn may_go_to(unit: &Unit, channel: ChannelId, v: &View) -> bool {
+    let first = unit.slots.iter().min_by_key(|&&s| v.frames.lpn(s));
+    first.is_some_and(|&first| match unit.placement {
+        Placement::Stripe => v.may_go_to(first, channel),
         Placement::SingleBlock => {
             let plane = PlaneId((unit.id % u64::from(v.layout.planes())) as u32);
-            ChannelId(v.layout.plane_address(plane).channel)
+            ChannelId(v.layout.plane_address(plane).channel) == channel
         }
     })
 }

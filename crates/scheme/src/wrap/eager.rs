@@ -39,7 +39,7 @@ impl<S: Scheme> Eager<S> {
     fn pick(&self, channel: ChannelId, busy: &dyn Fn(Slot) -> bool, v: &View) -> Option<Slot> {
         let (mut left, mut found) = (self.window, None);
         self.inner.candidates(v, &mut |slot| {
-            let here = v.layout.channel(v.chip(slot)) == channel;
+            let here = v.may_go_to(slot, channel);
             if here && v.frames.is_dirty(slot) && !busy(slot) {
                 found = Some(slot);
             }

@@ -149,16 +149,29 @@ impl Ldr {
         self.list.from_tail(0).map(Slot)
     }
 
-    /// Pages of one channel by ascending (asn, LPN), each with its serial number; none unless
+    /// Pages that may go to one channel by ascending (asn, LPN), each with its serial number; none unless
     /// kept.
-    pub(super) fn of_channel(&self, channel: ChannelId) -> impl Iterator<Item = (Slot, u64)> + '_ {
+    pub(super) fn of_channel(
+        &self,
+        channel: ChannelId,
+        v: &View,
+    ) -> impl Iterator<Item = (Slot, u64)> + '_ {
+        let list = list_of(channel, v);
         self.by_age.iter().flat_map(move |order| {
-            let nodes = order.lists.from_tail(channel.index());
+            let nodes = order.lists.from_tail(list);
             nodes.map(|n| (Slot(n), order.asn[n as usize]))
         })
     }
 }
 
 fn channel(v: &View, lpn: Lpn) -> usize {
-    v.layout.channel(v.layout.chip(lpn)).index()
+    list_of(v.layout.channel(v.layout.chip(lpn)), v)
+}
+
+/// List of the pages that may go to a channel: one for all where any page may.
+fn list_of(channel: ChannelId, v: &View) -> usize {
+    match v.device.allocates_dynamically() {
+        true => 0,
+        false => channel.index(),
+    }
 }

@@ -338,13 +338,16 @@ impl<S: Scheme> Scheme for Prober<S> {
     fn flush_candidates(
         &self,
         channel: ChannelId,
-        _v: &View,
+        v: &View,
         f: &mut dyn FnMut(Candidate) -> bool,
     ) -> Option<Slot> {
-        let mut pages = self.ldr.of_channel(channel).map(|(slot, asn)| Candidate {
-            slot,
-            outdated: self.queue.outdated(asn),
-        });
+        let mut pages = self
+            .ldr
+            .of_channel(channel, v)
+            .map(|(slot, asn)| Candidate {
+                slot,
+                outdated: self.queue.outdated(asn),
+            });
         pages.find(|&c| f(c)).map(|c| c.slot)
     }
 

@@ -78,6 +78,8 @@ pub(super) struct OpRecord {
     /// The page after this one in a multi-plane operation, whose name in the array is the token of
     /// its first page.
     next: u32,
+    /// Background: number of the plane it was queued for, or [`NONE`]: that of its address.
+    pub plane: u32,
     request: u32,
     index: u64,
     counted: Counted,
@@ -300,6 +302,7 @@ impl Book {
             started,
             before: NONE,
             next: NONE,
+            plane: NONE,
             request,
             index: u64::MAX,
             counted,

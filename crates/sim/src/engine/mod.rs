@@ -17,7 +17,7 @@ mod view;
 
 pub use book::{Completion, ProgramTimes};
 
-use crate::flash::{Cause, DeviceMeasures, Flash, FlashState, Program, Traffic};
+use crate::flash::{BackgroundProgram, Cause, DeviceMeasures, Flash, FlashState, Program, Traffic};
 use crate::load::BusyTimes;
 use crate::record::Latencies;
 use crate::series::LatencySums;
@@ -214,15 +214,16 @@ impl Engine {
         }
     }
 
-    /// The plane that a program is sent to, if not that of its address.
-    fn wanted_plane(&mut self, unit: Option<u64>) -> Option<PlaneId> {
+    /// The plane that a program is sent to, if not that of its address: that of its unit (D6), or
+    /// under dynamic allocation one of the least busy chip, of `channel` if that is fixed.
+    fn wanted_plane(&mut self, unit: Option<u64>, channel: Option<ChannelId>) -> Option<PlaneId> {
         let planes = u64::from(self.book.map.planes());
         match unit {
             Some(unit) => Some(PlaneId((unit % planes) as u32)),
             None if self.dynamic => {
                 let nand = &self.nand;
                 let load = |chip| nand.drain_time(chip, Class::Gc).0;
-                Some(self.book.map.least_busy(load))
+                Some(self.book.map.least_busy_of(channel, load))
             }
             None => None,
         }
@@ -284,7 +285,7 @@ impl Flash for Engine {
             let sectors = self.page_sectors;
             before = Some(self.submit_read(Role::Before, lpn, old, sectors));
         }
-        let plane = self.wanted_plane(program.unit);
+        let plane = self.wanted_plane(program.unit, None);
         if plane.is_some() {
             // The read before a program may be on another chip, and the program be overtaken.
             self.book.newest.get_or_insert_with(Newest::new);
@@ -376,14 +377,18 @@ impl Flash for Engine {
         self.nand.is_channel_idle(channel)
     }
 
-    fn queue_background(&mut self, lpn: Lpn, read_first: bool, now: Nanos) -> u32 {
+    fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
         self.now = now;
-        let mut before = None;
-        if read_first && let Some(old) = self.book.map.read(lpn) {
+        let (lpn, mut before) = (program.lpn, None);
+        if program.read_first
+            && let Some(old) = self.book.map.read(lpn)
+        {
+            let written_by = self.book.pending_program(lpn);
             let token = self.book.enter(Role::BackgroundRead, lpn, now);
-            let command = Command::read(old.chip, self.page_transfer, token)
+            let mut command = Command::read(old.chip, self.page_transfer, token)
                 .die(self.die(old.plane))
                 .bytes(self.bytes(self.page_sectors));
+            command.after = written_by;
             let id = self
                 .nand
                 .submit(now, command.class(Class::Background), &mut self.book);
@@ -392,7 +397,9 @@ impl Flash for Engine {
         }
         let token = self.book.enter(Role::Background, lpn, now);
         self.book.ops[token].before = before.map_or(NONE, |b| b.0);
-        let plane = self.book.map.static_plane(lpn);
+        let wanted = self.wanted_plane(program.unit, Some(program.channel));
+        self.book.ops[token].plane = wanted.map_or(NONE, |plane| plane.0);
+        let plane = wanted.unwrap_or_else(|| self.book.map.static_plane(lpn));
         let (chip, _) = self.book.map.plane_chip(plane);
         let mut command = self.program_command(chip, plane, self.page_sectors, token);
         command.after = before.map(|b| b.1);

@@ -77,4 +77,8 @@ impl DeviceView for Engine {
     fn costs(&self) -> FlashCosts {
         self.costs
     }
+
+    fn allocates_dynamically(&self) -> bool {
+        self.dynamic
+    }
 }

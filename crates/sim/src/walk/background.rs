@@ -1,13 +1,14 @@
 //! Background write-back (spec 20 C): issue on idle channels, cancellation, pages in flight.
 //!
 //! The scheme chooses pages; the walk queues, cancels and completes. A started write-back is
-//! never aborted. While a page is written back it still serves hits; a write or a rename during
+//! never aborted. The pages of a unit placed as `single_block` go to its plane (D6), other pages
+//! where the translation layer sends them. While a page is written back it still serves hits; a write or a rename during
 //! the flight makes the program stale.
 
 use super::{Walk, view};
-use crate::flash::Flash;
+use crate::flash::{BackgroundProgram, Flash};
 use crate::observe::{Event, WriteBackStep};
-use destage_scheme::{After, Scheme, Unit, Why};
+use destage_scheme::{After, Placement, Scheme, Unit, Why};
 use destage_types::{ChannelId, Lpn, Nanos, Op, Slot};
 
 const NONE: u32 = u32::MAX;
@@ -128,9 +129,11 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             back.unit
                 .slots
                 .sort_unstable_by_key(|&s| self.frames.lpn(s));
+            let single = back.unit.placement == Placement::SingleBlock;
+            let to = single.then_some(back.unit.id);
             for i in 0..back.unit.slots.len() {
                 let slot = back.unit.slots[i];
-                self.queue(slot, channel, after, at, back);
+                self.queue(slot, to, (channel, after), at, back);
             }
             queued = true;
         }
@@ -141,8 +144,8 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     fn queue(
         &mut self,
         slot: Slot,
-        channel: ChannelId,
-        after: After,
+        unit: Option<u64>,
+        (channel, after): (ChannelId, After),
         at: Nanos,
         back: &mut WriteBacks,
     ) {
@@ -153,7 +156,13 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.counts.flash_reads_host += u64::from(read_first);
         self.counts.flash_reads_rmw += u64::from(read_first);
         self.report(lpn, at, WriteBackStep::Queued);
-        let token = self.flash.queue_background(lpn, read_first, at);
+        let program = BackgroundProgram {
+            lpn,
+            unit,
+            channel,
+            read_first,
+        };
+        let token = self.flash.queue_background(program, at);
         let flight = Flight {
             slot,
             lpn,

@@ -4,7 +4,7 @@ use super::{Walk, view};
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::Event;
 use destage_scheme::{Access, Placement, Scheme, Trimmed, Unit, Why};
-use destage_types::{Lpn, Nanos, Op, SectorMask, Slot};
+use destage_types::{Lpn, Nanos, Op, PlaneId, SectorMask, Slot};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
     /// One make-room round for page `a`.
@@ -32,7 +32,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             self.counts.dirty_evictions += 1;
             self.counts.flushed_pages += 1;
             let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
-            self.dirty_eviction(lpn, a.now);
+            self.dirty_eviction(lpn, None, a.now);
             self.program(lpn, valid, Cause::Eviction, None);
         }
         self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
@@ -74,10 +74,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.counts.dirty_evictions += u64::from(!flush.is_empty() || !inflight.is_empty());
         self.counts.flushed_pages += (flush.len() + inflight.len()) as u64;
         self.counts.inflight_evictions += inflight.len() as u64;
-        if let Some(&lpn) = flush.first() {
-            self.dirty_eviction(lpn, a.now);
-        }
         let to = (unit.placement == Placement::SingleBlock).then_some(unit.id);
+        if let Some(&lpn) = flush.first() {
+            self.dirty_eviction(lpn, to, a.now);
+        }
         self.program_unit(&unit, &inflight, to);
         for &slot in &unit.slots {
             self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
@@ -140,13 +140,21 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         });
     }
 
-    /// A dirty eviction whose first program is that of page `lpn` is about to be queued.
+    /// A dirty eviction whose first program is that of page `lpn`, or whose unit goes to the plane
+    /// of `unit`, is about to be queued.
     #[inline]
-    fn dirty_eviction(&mut self, lpn: Lpn, now: Nanos) {
+    fn dirty_eviction(&mut self, lpn: Lpn, unit: Option<u64>, now: Nanos) {
         if !F::TIMED {
             return;
         }
-        if self.flash.view().in_gc(self.layout.chip(lpn)) {
+        let chip = match unit {
+            None => self.layout.chip(lpn),
+            Some(unit) => {
+                let plane = PlaneId((unit % u64::from(self.layout.planes())) as u32);
+                self.layout.chip_of(self.layout.plane_address(plane))
+            }
+        };
+        if self.flash.view().in_gc(chip) {
             self.counts.dirty_gc_evictions += 1;
         }
         if self.queues.is_some() {

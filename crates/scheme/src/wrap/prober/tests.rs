@@ -270,9 +270,9 @@ impl Scheme for Checked {
             .filter(|_| p.background)
         {
             let key = |(s, asn): (Slot, u64)| (asn, v.frames.lpn(s));
-            assert!(p.ldr.of_channel(channel).map(key).is_sorted());
+            assert!(p.ldr.of_channel(channel, v).map(key).is_sorted());
             let here = |s: &&Slot| v.layout.channel(v.chip(**s)) == channel;
-            let offered: BTreeSet<Slot> = p.ldr.of_channel(channel).map(|o| o.0).collect();
+            let offered: BTreeSet<Slot> = p.ldr.of_channel(channel, v).map(|o| o.0).collect();
             assert_eq!(offered, held.iter().filter(here).copied().collect());
         }
         assert!(held.iter().all(|&s| p.ldr.contains(s)));

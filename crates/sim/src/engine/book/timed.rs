@@ -2,6 +2,7 @@
 
 use super::*;
 use destage_device::nand::Sink;
+use destage_types::PlaneId;
 
 impl Book {
     /// The request of an operation knows one end more.
@@ -38,11 +39,12 @@ impl Book {
         self.started.push((self.ops[token].lpn, times.start));
         self.latest_end = self.latest_end.max(times.end);
         // The mapping changes when a background program starts (spec 00, "Mapping").
-        let lpn = self.ops[token].lpn;
+        let OpRecord { lpn, plane, .. } = self.ops[token];
+        let plane = (plane != NONE).then_some(PlaneId(plane));
         if let Some(newest) = &mut self.newest {
             newest.clear(lpn);
         }
-        match self.map.host_write(lpn, None, &mut self.gc_work) {
+        match self.map.host_write(lpn, plane, &mut self.gc_work) {
             Ok(placed) => self.summaries.extend(placed.summary),
             Err(full) => {
                 self.full.get_or_insert(full);
