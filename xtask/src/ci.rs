@@ -54,7 +54,7 @@ const STEPS: &[Step] = &[
     ),
     step(
         "laws",
-        "test -p destage-conformance --test laws --test zero_latency",
+        "test -p destage-conformance --test laws --test zero_latency --test unwatched",
     ),
     step(
         "differential",
@@ -63,7 +63,7 @@ const STEPS: &[Step] = &[
     step(
         "flash engine",
         "test -p destage-conformance --test nand_engine --test peers --test gc_runs \
-         --test monitor",
+         --test monitor --test multi_plane",
     ),
     step("golden", "test -p destage-conformance --test golden"),
     step("command line", "test -p destage-cli --test *"),

@@ -426,6 +426,6 @@ fn background_schemes_over_full_devices() {
         prev: false,
         collects: true,
     };
-    let seen = collected(60_000..60_600, &case);
+    let seen = collected(60_000..60_900, &case);
     assert!(seen.device[0] > 2_000, "write-backs");
 }
