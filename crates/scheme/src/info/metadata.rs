@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(frames("lirs(max-nonres=inf)", 1 << 20), None);
         assert_eq!(frames("cac(prober(lirs(max-nonres=inf)))", 1 << 20), None);
         assert_eq!(
-            frames("prober(lru, rip=18446744073709551615)", 1 << 20),
+            frames("prober(lru, rip=1000000000000000000)", 1 << 20),
             Some((0, 0))
         );
     }
