@@ -113,6 +113,10 @@ fn parameter_errors_name_the_nearest_key_and_the_range() {
         "out of range: ssp=128 (a size needs a unit); allowed: size above 0 with a unit \
          (k, m, g, or p for pages)"
     );
+    assert_eq!(
+        param("prober(rip=4294967296)"),
+        "out of range: rip=4294967296; allowed: integer, 1 to 4294967295"
+    );
     let word = param("awb(scope=base)");
     assert!(word.contains("allowed: ldr, ldr-then-base"), "{word}");
     assert!(param("awb(depth=1,depth=1)").contains("given twice"));

@@ -64,7 +64,7 @@ pub(super) fn resolve(param: &ParamInfo, raw: &RawValue) -> Result<Value, String
             true => why,
             false => format!(" ({why})"),
         };
-        let (value, allowed) = (shorten(&text(raw)), param.range());
+        let (value, allowed) = (shorten(&text(raw)), param.exact_range());
         format!(
             "out of range: {}={value}{why}; allowed: {allowed}",
             param.key

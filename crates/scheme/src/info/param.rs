@@ -326,6 +326,18 @@ impl ParamInfo {
         }
     }
 
+    /// [`ParamInfo::range`] for those who were refused: with the most that 32 bits hold, which
+    /// listings leave out.
+    pub fn exact_range(&self) -> String {
+        match self.kind {
+            Kind::Integer { min, max } => {
+                let open = format!("{min} or more");
+                self.range().replace(&open, &format!("{min} to {max}"))
+            }
+            _ => self.range(),
+        }
+    }
+
     /// The allowed values in words: `1 or more`, `(0, 1]`, `ge or gt`.
     pub fn range(&self) -> String {
         let most = u64::from(u32::MAX);
