@@ -6,6 +6,7 @@
 
 mod gc;
 mod planes;
+mod write_back;
 
 use std::collections::BTreeMap;
 
@@ -326,108 +327,6 @@ impl SlowDevice {
                 EvictWaitRead::Issue if reading => EvictWait::Issue,
                 _ => rule,
             },
-        }
-    }
-
-    // ---- write-back ----
-
-    /// Is the channel idle in the sense of spec 20 C?
-    pub fn is_idle(&self, channel: usize) -> bool {
-        self.array.is_channel_idle(ChannelId(channel as u32))
-    }
-
-    /// Number of channels.
-    pub fn channels(&self) -> usize {
-        self.config.geometry.channels as usize
-    }
-
-    /// Channel of a page by static allocation.
-    pub fn channel(&self, lpn: u64) -> usize {
-        self.map.static_chip(lpn) % self.channels()
-    }
-
-    /// Is a page's place chosen by load?
-    pub fn is_dynamic(&self) -> bool {
-        self.config.allocation == Allocation::Dynamic
-    }
-
-    /// Channel of the plane of a unit (D6, `single_block`).
-    pub fn channel_of_unit(&self, unit: u64) -> usize {
-        self.map.die_of_plane(unit % self.map.planes()).0 % self.channels()
-    }
-
-    /// Queues a background program, with a background read of the old page before it if told so:
-    /// to the plane of its unit, else by its address or to a chip of `channel`, which is idle.
-    pub fn write_back(
-        &mut self,
-        lpn: u64,
-        unit: Option<u64>,
-        channel: usize,
-        read_first: bool,
-    ) -> u32 {
-        let page = self.page_transfer();
-        let background = |command: Command| command.class(Class::Background);
-        let mut before = None;
-        if read_first {
-            let (chip, die) = self.map.place(lpn);
-            let read = Command::read(ChipId(chip as u32), page, 0).die(die);
-            let after = [self.last_program.get(&lpn).copied(), None];
-            let read = background(read);
-            before = Some(self.submit(Purpose::ReadForWriteBack, lpn, read, after, None));
-        }
-        let plane = match unit {
-            Some(unit) => Some(unit % self.map.planes()),
-            None if self.is_dynamic() => {
-                let (array, channels) = (&self.array, self.channels());
-                // Chips elsewhere are too busy for it, whatever they do.
-                let load = |chip: usize| match chip % channels == channel {
-                    true => array.drain_time(ChipId(chip as u32), Class::Gc).0,
-                    false => u64::MAX,
-                };
-                Some(self.map.least_busy(load))
-            }
-            None => None,
-        };
-        let (chip, die) = match plane {
-            Some(plane) => self.map.die_of_plane(plane),
-            None => (self.map.static_chip(lpn), self.map.static_die(lpn)),
-        };
-        let program = Command::program(ChipId(chip as u32), page, 0).die(die);
-        let after = before.map(|read| self.entries.all[read as usize].number);
-        let program = background(program);
-        // It may start at once, and is mapped then.
-        self.planes_of_write_backs
-            .insert(self.entries.all.len(), plane);
-        self.submit(Purpose::WriteBack, lpn, program, [after, None], before)
-    }
-
-    /// Has the write-back started?
-    pub fn has_started(&self, token: u32) -> bool {
-        self.entries.all[token as usize].times.is_some()
-    }
-
-    /// Has the write-back ended?
-    pub fn has_ended(&self, token: u32) -> bool {
-        self.entries.all[token as usize].ended
-    }
-
-    /// Takes a write-back that has not started back; true if the read before it went with it.
-    pub fn cancel(&mut self, token: u32) -> bool {
-        let entry = self.entries.all[token as usize];
-        let now = Nanos(self.now);
-        let gone = self.array.cancel(now, entry.number, &mut self.entries);
-        assert!(gone, "only what has not started is cancelled");
-        let read = entry.before.map(|read| self.entries.all[read as usize]);
-        let read = read.is_some_and(|r| self.array.cancel(now, r.number, &mut self.entries));
-        self.note_starts();
-        read
-    }
-
-    /// A write-back in flight counts as caused by the open request.
-    pub fn adopt(&mut self, token: u32) {
-        self.adopted += 1;
-        if self.wait_rule(Cause::Eviction) != EvictWait::Issue {
-            self.wait(Wait::End(token));
         }
     }
 
