@@ -87,7 +87,7 @@ impl Lwrs {
     }
 
     /// A write request begins. Its extents follow with [`Lwrs::write`]. Only writes delete nodes.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self) {
         self.asn += 1;
         let (asn, window) = (self.asn, self.window);
@@ -97,7 +97,7 @@ impl Lwrs {
     /// Sectors `first..=last` are written by the request that began last.
     ///
     /// Nodes that overlap them are forgotten whole (PR-3), adjacent ones are merged.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, first: u64, last: u64) -> Grown {
         match self.sets.write(first, last, self.asn) {
             Some((new, parts)) => self.grown(new, parts),
@@ -114,7 +114,7 @@ impl Lwrs {
         self.sets.look_ahead(sectors)
     }
 
-    #[inline]
+    #[inline(never)]
     fn grown(&self, new: Set, parts: [Option<Set>; 2]) -> Grown {
         let large = new.sectors() > self.ssp;
         let first_time = |part: Option<Set>| {
@@ -269,6 +269,25 @@ mod tests {
             queue.write(first, first + rng.next_u64() % 8);
         }
         assert_eq!(queue.sets.room(), before);
+    }
+
+    #[test]
+    fn writes_of_the_same_sets_take_no_memory_however_many_they_are() {
+        let mut queue = Lwrs::new(256, 1 << 40);
+        queue.sets = Sets::new(100);
+        let before = queue.sets.room();
+        for i in 0..50_000u64 {
+            queue.begin();
+            queue.write(i * i % 40 * 8, i * i % 40 * 8 + 6);
+            queue.sets.check();
+        }
+        assert_eq!(queue.sets.room(), before);
+        for i in 0..1_000 {
+            queue.begin();
+            queue.write(i * 80, i * 80 + 6);
+            queue.sets.check();
+        }
+        assert!(queue.len() >= 1_000);
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod tests;
 
 use super::layer_below;
 use super::ldr::Ldr;
-use super::lwrs::{LWRS_NODE_BYTES, Lwrs};
+use super::lwrs::{Grown, LWRS_NODE_BYTES, Lwrs};
 use crate::leaf::PAGE_NODE_BYTES;
 use crate::registry::Build;
 use crate::{
@@ -102,9 +102,8 @@ impl<S: Scheme> Prober<S> {
         self.scratch.clear();
         for e in r.extents {
             let grown = self.queue.write(e.start_sector, e.end() - 1);
-            self.large |= grown.large;
-            for joined in grown.joined.into_iter().flatten() {
-                self.leave_base(joined, r.extents, v);
+            if grown.large {
+                self.grow(&grown, r.extents, v);
             }
         }
         if self.large {
@@ -112,6 +111,15 @@ impl<S: Scheme> Prober<S> {
             self.migrated += self.scratch.len() as u64;
             self.ldr.sort_in(&self.scratch, v);
             self.note(v);
+        }
+    }
+
+    /// The write with these extents is part of a large set.
+    #[inline(never)]
+    fn grow(&mut self, grown: &Grown, extents: &[Extent], v: &View) {
+        self.large = true;
+        for joined in grown.joined.into_iter().flatten() {
+            self.leave_base(joined, extents, v);
         }
     }
 
@@ -209,7 +217,7 @@ impl<S: Scheme> Scheme for Prober<S> {
         queue ^ self.inner.look_ahead(ahead)
     }
 
-    #[inline]
+    #[inline(always)]
     fn request(&mut self, r: &Request, v: &View) {
         self.inner.request(r, v);
         self.large = false;

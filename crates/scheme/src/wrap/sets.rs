@@ -8,8 +8,8 @@
 
 use super::lwrs::Set;
 use crate::ahead::{LOOK_AHEAD, mix};
-use crate::list::ListArena;
 use crate::sparse::{Place, Sparse};
+use std::collections::VecDeque;
 
 /// Sectors of a region as a power of two.
 const SHIFT: u32 = 6;
@@ -21,7 +21,14 @@ const NONE: u32 = u32::MAX;
 const DEAD: Set = Set {
     first: u64::MAX,
     last: 0,
-    asn: 0,
+    asn: u64::MAX,
+};
+
+/// A set that is not there.
+const FREE: Node = Node {
+    set: DEAD,
+    before: NONE,
+    after: NONE,
 };
 
 /// The set that a write became, and the sets before and behind it that are part of it.
@@ -35,11 +42,19 @@ struct Region {
     cover: u32,
 }
 
-/// Neighbours in the list of the sets that begin in one region.
+/// A set and its neighbours in the list of the sets that begin in the same region.
 #[derive(Clone, Copy, Debug)]
-struct Peers {
+struct Node {
+    set: Set,
     before: u32,
     after: u32,
+}
+
+/// A write: the set it was part of, which has the same serial number if it was its last one.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    asn: u64,
+    id: u32,
 }
 
 /// Disjoint, never adjacent sets of sectors in the order in which they were written last.
@@ -48,10 +63,9 @@ struct Peers {
 /// set comes to cover by merging: of two sets the longer one keeps its regions.
 #[derive(Clone, Debug)]
 pub(super) struct Sets {
-    sets: Vec<Set>,
-    peers: Vec<Peers>,
-    /// The sets, newest serial number at the head.
-    age: ListArena,
+    nodes: Vec<Node>,
+    /// The writes that may be the last ones of their sets, oldest first.
+    writes: VecDeque<Written>,
     free: Vec<u32>,
     regions: Sparse<Region>,
 }
@@ -59,14 +73,9 @@ pub(super) struct Sets {
 impl Sets {
     /// No sets; room for `room` of them. More make it grow.
     pub(super) fn new(room: usize) -> Sets {
-        let alone = Peers {
-            before: NONE,
-            after: NONE,
-        };
         Sets {
-            sets: vec![DEAD; room],
-            peers: vec![alone; room],
-            age: ListArena::new(room, 1),
+            nodes: vec![FREE; room],
+            writes: VecDeque::with_capacity(room),
             free: (0..room as u32).rev().collect(),
             regions: Sparse::new(Region {
                 starts: NONE,
@@ -77,12 +86,13 @@ impl Sets {
 
     /// Number of sets.
     pub(super) fn len(&self) -> usize {
-        self.age.len(0)
+        self.nodes.len() - self.free.len()
     }
 
-    /// The sets, newest first.
+    /// The sets, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Set> + '_ {
-        self.age.from_head(0).map(|id| self.sets[id as usize])
+        let sets = self.nodes.iter().map(|n| n.set);
+        sets.filter(|&set| set != DEAD)
     }
 
     /// Brings what is known of the regions of sectors close, see [`crate::ahead`].
@@ -93,30 +103,49 @@ impl Sets {
     }
 
     /// Removes the sets whose serial number `is_outdated`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn expire(&mut self, is_outdated: impl Fn(u64) -> bool) {
-        while let Some(id) = self.age.tail(0)
-            && is_outdated(self.sets[id as usize].asn)
+        while let Some(&Written { asn, id }) = self.writes.front()
+            && is_outdated(asn)
         {
-            self.remove(id);
+            self.writes.pop_front();
+            if self.nodes[id as usize].set.asn == asn {
+                self.remove(id);
+            }
         }
     }
 
     /// Enters sectors `first..=last` under serial number `asn`, which is the highest so far.
     /// Sets that overlap them go; the one that ends just before and the one that begins just
-    /// behind become part of the new set and are returned. `None`: there is no set near, as for
-    /// most small writes.
-    #[inline]
+    /// behind become part of the new set and are returned. `None`: there is no set near, or only
+    /// one of the same sectors, as for most small writes.
+    #[inline(always)]
     pub(super) fn write(&mut self, first: u64, last: u64, asn: u64) -> Option<Merged> {
-        let (from, to) = (first.saturating_sub(1) >> SHIFT, (last + 1) >> SHIFT);
-        if (from..=to).all(|region| self.is_blank(region)) {
-            self.add(Set { first, last, asn });
+        let region = first >> SHIFT;
+        let place = self.regions.touch_place(region);
+        let Region { starts, cover } = *self.regions.at_known(place);
+        if let Some(Node { set, .. }) = self.nodes.get_mut(starts as usize) {
+            if (set.first, set.last) != (first, last) {
+                return Some(self.merge(first, last, asn));
+            }
+            set.asn = asn;
+            self.written(starts, asn);
             return None;
         }
-        Some(self.merge(first, last, asn))
+        let (from, to) = (first.saturating_sub(1) >> SHIFT, (last + 1) >> SHIFT);
+        let blank = !self.covers(cover, region)
+            && (from == region || self.is_blank(from))
+            && (region..to).all(|before| self.is_blank(before + 1));
+        if !blank {
+            return Some(self.merge(first, last, asn));
+        }
+        let id = self.enter(Set { first, last, asn });
+        self.regions.at_known_mut(place).starts = id;
+        None
     }
 
     /// As [`Sets::write`], where sets may be near.
+    #[inline(never)]
     fn merge(&mut self, first: u64, last: u64, asn: u64) -> Merged {
         let (mut left, mut right) = (NONE, NONE);
         let (from, to) = (first.saturating_sub(1) >> SHIFT, (last + 1) >> SHIFT);
@@ -129,10 +158,15 @@ impl Sets {
             };
             let mut covering = next != starts;
             while next != NONE {
-                let (id, old) = (next, self.sets[next as usize]);
+                let (
+                    id,
+                    Node {
+                        set: old, after, ..
+                    },
+                ) = (next, self.nodes[next as usize]);
                 next = match std::mem::take(&mut covering) {
                     true => starts,
-                    false => self.peers[id as usize].after,
+                    false => after,
                 };
                 if old.last + 1 == first {
                     left = id;
@@ -143,13 +177,13 @@ impl Sets {
                 }
             }
         }
-        let parts = [left, right].map(|id| (id != NONE).then(|| self.sets[id as usize]));
+        let parts = [left, right].map(|id| (id != NONE).then(|| self.nodes[id as usize].set));
         let new = Set {
             first: parts[0].map_or(first, |s| s.first),
             last: parts[1].map_or(last, |s| s.last),
             asn,
         };
-        self.enter(new, left, right);
+        self.unite(new, left, right);
         (new, parts)
     }
 
@@ -164,25 +198,28 @@ impl Sets {
     #[inline]
     fn covers(&self, id: u32, region: u64) -> bool {
         let start = region << SHIFT;
-        let set = self.sets.get(id as usize);
-        set.is_some_and(|s| s.first < start && start <= s.last)
+        let node = self.nodes.get(id as usize);
+        node.is_some_and(|n| n.set.first < start && start <= n.set.last)
     }
 
     /// `new` is the union of sets `left` and `right`, where there are some, and what is between.
     #[inline]
-    fn enter(&mut self, new: Set, left: u32, right: u32) {
+    fn unite(&mut self, new: Set, left: u32, right: u32) {
         let id = match (left, right) {
-            (NONE, NONE) => return self.add(new),
+            (NONE, NONE) => {
+                let id = self.enter(new);
+                return self.list(id, new.first >> SHIFT);
+            }
             (NONE, only) | (only, NONE) => only,
             _ => {
-                let [l, r] = [left, right].map(|id| self.sets[id as usize].sectors());
+                let [l, r] = [left, right].map(|id| self.nodes[id as usize].set.sectors());
                 let (longer, shorter) = if l >= r { (left, right) } else { (right, left) };
                 self.remove(shorter);
                 longer
             }
         };
-        let old = std::mem::replace(&mut self.sets[id as usize], new);
-        self.age.move_to_head(0, id);
+        let old = std::mem::replace(&mut self.nodes[id as usize].set, new);
+        self.written(id, new.asn);
         let (was, is) = (old.first >> SHIFT, new.first >> SHIFT);
         if was != is {
             self.unlist(id, was);
@@ -192,22 +229,44 @@ impl Sets {
         self.cover(id, (old.last >> SHIFT) + 1, new.last >> SHIFT);
     }
 
-    #[inline]
-    fn add(&mut self, new: Set) {
+    /// A node for `new` that is not in its list yet.
+    #[inline(always)]
+    fn enter(&mut self, new: Set) -> u32 {
         if self.free.is_empty() {
             self.grow();
         }
-        let id = self.free.pop().expect("grow adds free places");
-        self.sets[id as usize] = new;
-        self.age.push_head(0, id);
-        self.list(id, new.first >> SHIFT);
+        let id = self.free.pop().expect("grow adds free nodes");
+        self.nodes[id as usize] = Node { set: new, ..FREE };
+        self.written(id, new.asn);
         self.cover(id, (new.first >> SHIFT) + 1, new.last >> SHIFT);
+        id
+    }
+
+    /// Set `id` was written under serial number `asn`.
+    #[inline(always)]
+    fn written(&mut self, id: u32, asn: u64) {
+        if self.writes.len() == self.writes.capacity() {
+            self.forget_writes();
+        }
+        self.writes.push_back(Written { asn, id });
+    }
+
+    /// Makes room for writes: most of those that are kept may not be the last ones of their sets.
+    #[cold]
+    #[inline(never)]
+    fn forget_writes(&mut self) {
+        let nodes = &self.nodes;
+        self.writes
+            .retain(|w| nodes[w.id as usize].set.asn == w.asn);
+        if self.writes.len() > self.writes.capacity() / 2 {
+            self.writes.reserve(self.writes.capacity().max(16));
+        }
     }
 
     /// Set `id` covers the first sectors of regions `from..=to`.
     #[inline]
     fn cover(&mut self, id: u32, from: u64, to: u64) {
-        for region in from..=to {
+        for region in from..to + 1 {
             self.regions.at(region).cover = id;
         }
     }
@@ -215,70 +274,67 @@ impl Sets {
     #[inline]
     fn list(&mut self, id: u32, region: u64) {
         let after = std::mem::replace(&mut self.regions.at(region).starts, id);
-        self.peers[id as usize] = Peers {
-            before: NONE,
-            after,
-        };
+        let node = &mut self.nodes[id as usize];
+        (node.before, node.after) = (NONE, after);
         if after != NONE {
-            self.peers[after as usize].before = id;
+            self.nodes[after as usize].before = id;
         }
     }
 
     #[inline]
     fn unlist(&mut self, id: u32, region: u64) {
-        let Peers { before, after } = self.peers[id as usize];
+        let Node { before, after, .. } = self.nodes[id as usize];
         match before {
             NONE => self.regions.at(region).starts = after,
-            before => self.peers[before as usize].after = after,
+            before => self.nodes[before as usize].after = after,
         }
         if after != NONE {
-            self.peers[after as usize].before = before;
+            self.nodes[after as usize].before = before;
         }
     }
 
     #[inline]
     fn remove(&mut self, id: u32) {
-        let old = std::mem::replace(&mut self.sets[id as usize], DEAD);
+        let old = std::mem::replace(&mut self.nodes[id as usize].set, DEAD);
         self.unlist(id, old.first >> SHIFT);
-        self.age.unlink(0, id);
         self.free.push(id);
     }
 
     #[cold]
+    #[inline(never)]
     fn grow(&mut self) {
-        let old = self.sets.len();
+        let old = self.nodes.len();
         let more = old.max(16);
-        self.sets.resize(old + more, DEAD);
-        self.peers.resize(
-            old + more,
-            Peers {
-                before: NONE,
-                after: NONE,
-            },
-        );
-        self.age.grow(more);
+        self.nodes.resize(old + more, FREE);
         self.free.extend((old as u32..(old + more) as u32).rev());
     }
 
-    /// Checks every set against what its regions know.
+    /// Checks every set against what its regions know, and that its last write is.
     #[cfg(test)]
     pub(super) fn check(&self) {
-        self.age.validate().unwrap();
-        for id in self.age.from_head(0) {
-            let set = self.sets[id as usize];
+        let ids = (0..self.nodes.len()).filter(|&id| self.nodes[id].set != DEAD);
+        assert_eq!(ids.clone().count(), self.len());
+        assert!(self.writes.iter().is_sorted_by_key(|w| w.asn));
+        for id in ids {
+            let set = self.nodes[id].set;
+            let mut writes = self.writes.iter();
+            let last = |w: &Written| w.id == id as u32 && w.asn == set.asn;
+            assert!(writes.any(last), "{set:?} does not age");
             let head = self.regions.get(set.first >> SHIFT).starts;
-            let next = |&id: &u32| Some(self.peers[id as usize].after).filter(|&n| n != NONE);
+            let next = |&id: &u32| Some(self.nodes[id as usize].after).filter(|&n| n != NONE);
             let mut list = std::iter::successors(Some(head), next);
-            assert!(list.any(|other| other == id), "{set:?} is not in its list");
+            let listed = list.any(|other| other == id as u32);
+            assert!(listed, "{set:?} is not in its list");
             for region in (set.first >> SHIFT) + 1..=set.last >> SHIFT {
-                assert_eq!(self.regions.get(region).cover, id, "{set:?} at {region}");
+                let cover = self.regions.get(region).cover;
+                assert_eq!(cover, id as u32, "{set:?} at {region}");
             }
         }
     }
 
-    /// Memory set aside for sets.
+    /// Memory set aside for sets and for writes.
     #[cfg(test)]
-    pub(super) fn room(&self) -> usize {
-        self.sets.capacity()
+    pub(super) fn room(&self) -> (usize, usize) {
+        (self.nodes.capacity(), self.writes.capacity())
     }
 }
