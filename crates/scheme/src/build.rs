@@ -22,6 +22,9 @@ pub struct Env {
     pub seed: u64,
     /// Is there a background layer (awb, eager) outside? Prober then keeps its pages by age too.
     pub background: bool,
+    /// Will anybody ask for background work? A run without a device says no; what serves such
+    /// work alone need not be kept then.
+    pub write_back: bool,
     /// Uniform numbers to draw instead of the generator's, for the worked examples.
     #[cfg(feature = "conformance")]
     pub draws: Option<Vec<f64>>,
@@ -31,7 +34,7 @@ pub struct Env {
 }
 
 impl Env {
-    /// A cache of `capacity` pages of 4 KiB without a device, seed 1.
+    /// A cache of `capacity` pages of 4 KiB on one channel, seed 1.
     pub fn cache_only(capacity: u32) -> Env {
         Env {
             capacity,
@@ -42,6 +45,7 @@ impl Env {
             read_alloc: true,
             seed: 1,
             background: false,
+            write_back: true,
             #[cfg(feature = "conformance")]
             draws: None,
             #[cfg(feature = "conformance")]

@@ -13,8 +13,8 @@ macro_rules! forward {
     };
     (@ $i:tt tracks_updates) => {
         #[inline]
-        fn tracks_updates(&self) -> bool {
-            self.$i.tracks_updates()
+        fn tracks_updates(&self, named: bool) -> bool {
+            self.$i.tracks_updates(named)
         }
     };
     (@ $i:tt foresee) => {

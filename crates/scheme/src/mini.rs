@@ -126,7 +126,7 @@ impl<S: Scheme> Mini<S> {
             pages: accesses.len() as u32,
             bytes: extents.iter().map(|e| u64::from(e.sectors) * 512).sum(),
         };
-        if op == Op::Write && self.scheme.tracks_updates() {
+        if op == Op::Write && self.scheme.tracks_updates(!pre.is_empty()) {
             for (i, a) in accesses.iter().enumerate() {
                 self.rename(a.lpn, pre.get(i).copied().flatten(), atomic);
             }

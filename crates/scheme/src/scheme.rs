@@ -195,9 +195,10 @@ pub trait Scheme {
         RenamePlan::default()
     }
 
-    /// Does the scheme want `rename_plan` for every written block? Only with `cac` in the chain.
+    /// Does the scheme want `rename_plan` for every block of a write? `named` says whether the
+    /// write names old addresses. Only `cac` wants it, and nothing can change while no write did.
     #[inline]
-    fn tracks_updates(&self) -> bool {
+    fn tracks_updates(&self, _named: bool) -> bool {
         false
     }
 

@@ -129,6 +129,7 @@ impl Execution<'_> {
         env.read_alloc = self.spec.resolved_read_alloc();
         env.seed = self.spec.seed;
         env.background = self.spec.has_background();
+        env.write_back = self.spec.device.is_some();
         if let Some(device) = &self.spec.device {
             env.pages_per_block = device.geometry.pages_per_block;
         }

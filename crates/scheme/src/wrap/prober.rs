@@ -57,7 +57,7 @@ impl<S: Scheme> Prober<S> {
     pub fn new(inner: S, options: ProberOptions, env: &Env) -> Prober<S> {
         let capacity = env.slots as usize;
         let window = options.rip + u64::from(options.rip_cmp == RipCmp::Gt);
-        let channels = if env.background {
+        let channels = if env.background && env.write_back {
             env.layout.channels()
         } else {
             0
@@ -171,6 +171,62 @@ impl<S: Scheme> Prober<S> {
         self.inner.touch(slot, a, v);
     }
 
+    /// Does the base alone hear of what happens: regular data, and nothing in LDR? As nearly
+    /// always, so all that is done otherwise is kept out of line.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        !self.large && self.ldr.is_empty()
+    }
+
+    #[inline(never)]
+    fn touch_beside_ldr(&mut self, slot: Slot, a: &Access, v: &View) {
+        let held = self.ldr.contains(slot);
+        if a.op == Op::Read {
+            match (held, self.options.ldr_read_hit) {
+                (false, _) => self.inner.touch(slot, a, v),
+                (true, LdrReadHit::Stay) => {}
+                (true, LdrReadHit::Promote) => self.make_regular(slot, a, v),
+            }
+            return;
+        }
+        let large = self.is_large(a);
+        match (held, large) {
+            (false, false) => self.inner.touch(slot, a, v),
+            (true, false) => self.make_regular(slot, a, v),
+            (true, true) => self.ldr.remove(slot, v),
+            (false, true) => self.inner.remove(slot, Why::Gone, v),
+        }
+        self.ldr.stamp(slot, self.queue.asn());
+        if large {
+            self.ldr.push(slot, v);
+        }
+    }
+
+    #[inline(never)]
+    fn insert_beside_ldr(&mut self, slot: Slot, a: &Access, v: &View) {
+        if self.is_large(a) {
+            self.inner.forget(a.lpn, v);
+            self.ldr.push(slot, v);
+        } else {
+            self.inner.insert(slot, a, v);
+        }
+    }
+
+    #[inline(never)]
+    fn victim_beside_ldr(&mut self, a: &Access, v: &View) -> Option<Slot> {
+        let slot = self.find_in_ldr(|s| !self.is_spared(s, v));
+        match slot {
+            Some(slot) => Some(slot),
+            None if self.inner.size() > 0 => {
+                if !std::mem::replace(&mut self.adapted, true) {
+                    self.inner.expect(a, v);
+                }
+                self.inner.page_victim(a, v)
+            }
+            None => self.find_in_ldr(|_| true),
+        }
+    }
+
     /// A page that demand eviction passes over (PR-6).
     #[inline]
     fn is_spared(&self, slot: Slot, v: &View) -> bool {
@@ -235,6 +291,7 @@ impl<S: Scheme> Scheme for Prober<S> {
         self.inner.request_done(r, v);
     }
 
+    #[inline]
     fn admit_request(&mut self, r: &Request, v: &View) -> Admission {
         if self.large && self.options.ldr == LdrMode::Bypass && self.renamed.is_empty() {
             return Admission::Bypass;
@@ -250,7 +307,7 @@ impl<S: Scheme> Scheme for Prober<S> {
         self.inner.admit_page(a, v)
     }
 
-    #[inline]
+    #[inline(always)]
     fn expect(&mut self, a: &Access, v: &View) {
         // The base is asked for a victim on behalf of LWdata, but never gets the page.
         self.adapted = !self.is_large(a);
@@ -259,43 +316,28 @@ impl<S: Scheme> Scheme for Prober<S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
         self.ldr.stamp(slot, self.queue.asn());
         self.adapted = true;
-        if self.is_large(a) {
-            self.inner.forget(a.lpn, v);
-            self.ldr.push(slot, v);
-        } else {
-            self.inner.insert(slot, a, v);
+        match self.large {
+            false => self.inner.insert(slot, a, v),
+            true => self.insert_beside_ldr(slot, a, v),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
-        let held = self.ldr.contains(slot);
-        if a.op == Op::Read {
-            match (held, self.options.ldr_read_hit) {
-                (false, _) => self.inner.touch(slot, a, v),
-                (true, LdrReadHit::Stay) => {}
-                (true, LdrReadHit::Promote) => self.make_regular(slot, a, v),
-            }
-            return;
+        if !self.is_plain() {
+            return self.touch_beside_ldr(slot, a, v);
         }
-        let large = self.is_large(a);
-        match (held, large) {
-            (false, false) => self.inner.touch(slot, a, v),
-            (true, false) => self.make_regular(slot, a, v),
-            (true, true) => self.ldr.remove(slot, v),
-            (false, true) => self.inner.remove(slot, Why::Gone, v),
+        if a.op == Op::Write {
+            self.ldr.stamp(slot, self.queue.asn());
         }
-        self.ldr.stamp(slot, self.queue.asn());
-        if large {
-            self.ldr.push(slot, v);
-        }
+        self.inner.touch(slot, a, v);
     }
 
-    #[inline]
+    #[inline(always)]
     fn remove(&mut self, slot: Slot, why: Why, v: &View) {
         if self.ldr.contains(slot) {
             self.ldr.remove(slot, v);
@@ -322,18 +364,11 @@ impl<S: Scheme> Scheme for Prober<S> {
         self.ldr.len() + self.inner.size()
     }
 
-    #[inline]
+    #[inline(always)]
     fn page_victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
-        let slot = self.find_in_ldr(|s| !self.is_spared(s, v));
-        match slot {
-            Some(slot) => Some(slot),
-            None if self.inner.size() > 0 => {
-                if !std::mem::replace(&mut self.adapted, true) {
-                    self.inner.expect(a, v);
-                }
-                self.inner.page_victim(a, v)
-            }
-            None => self.find_in_ldr(|_| true),
+        match self.is_plain() {
+            true => self.inner.page_victim(a, v),
+            false => self.victim_beside_ldr(a, v),
         }
     }
 

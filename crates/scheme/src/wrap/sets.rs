@@ -281,7 +281,7 @@ impl Sets {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn unlist(&mut self, id: u32, region: u64) {
         let Node { before, after, .. } = self.nodes[id as usize];
         match before {
@@ -293,7 +293,7 @@ impl Sets {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn remove(&mut self, id: u32) {
         let old = std::mem::replace(&mut self.nodes[id as usize].set, DEAD);
         self.unlist(id, old.first >> SHIFT);

@@ -134,7 +134,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         place: Place,
     ) -> Hits {
         let r = self.request_of::<ONE>(extents, Op::Write, now);
-        if self.scheme.tracks_updates() {
+        if self.scheme.tracks_updates(!prev.sectors.is_empty()) {
             self.rename_all(&r, prev.sectors, prev.atomic);
         }
         self.scheme.request(&r, &view!(self, now));

@@ -82,9 +82,6 @@ impl Art {
     /// Deletes the entry of the block in `slot`, if there is one.
     #[inline]
     pub fn delete(&mut self, slot: Slot) -> Option<Pair> {
-        if self.len == 0 {
-            return None;
-        }
         let pair = self.get(slot)?;
         let (before, after) = (self.before[slot.index()], self.after[slot.index()]);
         if after != NONE {

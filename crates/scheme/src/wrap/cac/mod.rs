@@ -111,6 +111,32 @@ impl<S: Scheme> Cac<S> {
         self.dropped
             .retain(|(lpn, pair)| *lpn != block && pair.pre != block);
     }
+
+    /// The block in `slot` leaves.
+    #[inline(never)]
+    fn drop_entry(&mut self, slot: Slot, v: &View) {
+        if let Some(pair) = self.art.delete(slot)
+            && self.renaming
+        {
+            self.dropped.push((v.frames.lpn(slot), pair));
+        }
+    }
+
+    /// The updates of a request reach the table at its end.
+    #[inline(never)]
+    fn update_table(&mut self, v: &View) {
+        for Pending { current, pair } in self.pending.drain(..) {
+            if pair.atomic
+                && let Some(slot) = v.slot_of(pair.pre)
+            {
+                self.art.delete(slot);
+            }
+            // A bypassed or evicted block has no entry.
+            if let Some(slot) = v.slot_of(current) {
+                self.art.set(slot, pair);
+            }
+        }
+    }
 }
 
 impl<S: Build> Build for Cac<S> {
@@ -130,8 +156,8 @@ impl<S: Scheme> Scheme for Cac<S> {
         candidates next_group flush_candidates background cancels list_pages);
 
     #[inline]
-    fn tracks_updates(&self) -> bool {
-        true
+    fn tracks_updates(&self, named: bool) -> bool {
+        named || self.art.len() > 0
     }
 
     fn rename_plan(&mut self, u: &Update, v: &View) -> RenamePlan {
@@ -172,32 +198,25 @@ impl<S: Scheme> Scheme for Cac<S> {
         self.inner.rename(from, to, slot, v)
     }
 
+    #[inline(always)]
     fn request(&mut self, r: &Request, v: &View) {
         self.renaming = false;
         self.dropped.clear();
         self.inner.request(r, v);
     }
 
+    #[inline(always)]
     fn request_done(&mut self, r: &Request, v: &View) {
-        for Pending { current, pair } in self.pending.drain(..) {
-            if pair.atomic
-                && let Some(slot) = v.slot_of(pair.pre)
-            {
-                self.art.delete(slot);
-            }
-            // A bypassed or evicted block has no entry.
-            if let Some(slot) = v.slot_of(current) {
-                self.art.set(slot, pair);
-            }
+        if !self.pending.is_empty() {
+            self.update_table(v);
         }
         self.inner.request_done(r, v);
     }
 
+    #[inline(always)]
     fn remove(&mut self, slot: Slot, why: Why, v: &View) {
-        if let Some(pair) = self.art.delete(slot)
-            && self.renaming
-        {
-            self.dropped.push((v.frames.lpn(slot), pair));
+        if self.art.len() > 0 {
+            self.drop_entry(slot, v);
         }
         self.inner.remove(slot, why, v);
     }
