@@ -177,8 +177,8 @@ fn counted(load: &mut ChipLoad, l: &Latencies) -> (Nanos, Nanos, Nanos) {
         false => l.program,
     };
     let counted = match load.residual {
-        Nanos::ZERO => whole,
-        residual => whole - in_service + residual,
+        None => whole,
+        Some(residual) => whole - in_service + residual,
     };
     (whole, in_service, counted)
 }

@@ -255,10 +255,12 @@ fn with_residual(total: Nanos, load: &ChipLoad, l: &Latencies) -> Nanos {
         true => (load.reads, l.read),
         false => (load.writes, l.program),
     };
-    if load.residual == Nanos::ZERO || queued == 0 || load.gc_remaining.is_some() {
-        return total;
+    match load.residual {
+        Some(residual) if queued > 0 && load.gc_remaining.is_none() => {
+            total.since(whole) + residual
+        }
+        _ => total,
     }
-    total.since(whole) + load.residual
 }
 
 #[cfg(test)]
@@ -361,7 +363,7 @@ mod tests {
         device.next_program = Some(Nanos(900));
         device.load[0] = load(2, 3, 5000, 60, 10);
         device.load[0].drain = Nanos(77);
-        device.load[0].residual = Nanos(11);
+        device.load[0].residual = Some(Nanos(11));
         device
     }
 
@@ -418,6 +420,12 @@ mod tests {
         assert_eq!(of(remaining, &device), 2 * 125 + 2 * 300 + 11);
         device.load[0].in_service_read = true;
         assert_eq!(of(remaining, &device), 125 + 11 + 3 * 300);
+        device.load[0].residual = Some(Nanos(0));
+        assert_eq!(
+            of(remaining, &device),
+            125 + 3 * 300,
+            "only the bus is waited for"
+        );
         device.load[0].gc_remaining = Some(Nanos(40));
         assert_eq!(of(remaining, &device), 2 * 125 + 3 * 300 + 40);
         device.load[0] = load(0, 0, 5000, 60, 10);

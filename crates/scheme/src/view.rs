@@ -45,8 +45,9 @@ pub struct ChipLoad {
     /// Programs in the queue, the one in service included (N_w). GC operations do not count, and a
     /// multi-plane program is one, as for `reads`.
     pub writes: u64,
-    /// Time until the host operation in service ends; zero while there is none.
-    pub residual: Nanos,
+    /// Time until the host operation in service ends, as far as that is known; zero if all that is
+    /// left of it is a wait for the bus.
+    pub residual: Option<Nanos>,
     /// Is the operation in service, whose residual time that is, a read?
     pub in_service_read: bool,
     /// Exact time until everything in the queue is done if nothing else arrives.

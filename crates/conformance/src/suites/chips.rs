@@ -61,11 +61,11 @@ impl Script {
         let in_service = reads + writes > 0 && rng.chance(80);
         let in_service_read = in_service && (writes == 0 || reads > 0 && rng.chance(50));
         let longest = if in_service_read { 130_600 } else { 305_600 };
-        let residual = if in_service { rng.below(longest) } else { 0 };
+        let residual = in_service.then(|| Nanos(rng.below(longest)));
         ChipLoad {
             reads,
             writes,
-            residual: Nanos(residual),
+            residual,
             in_service_read,
             drain: Nanos(rng.below(3) * 100_000),
             free_pages: 380 + rng.below(40),
@@ -143,10 +143,12 @@ impl SlowChips {
         } else {
             (n_w, l_w)
         };
-        if !self.remaining || c.residual.0 == 0 || in_service.0 == 0 || c.gc_remaining.is_some() {
-            return cqct;
+        match c.residual {
+            Some(rest) if self.remaining && in_service.0 > 0 && c.gc_remaining.is_none() => {
+                cqct - in_service.1 + n(rest.0)
+            }
+            _ => cqct,
         }
-        cqct - in_service.1 + n(c.residual.0)
     }
 }
 

@@ -103,7 +103,7 @@ fn shake(chips: &mut Chips, rng: &mut SplitMix64) {
         chips.load[i] = ChipLoad {
             reads: draw(3),
             writes: draw(5),
-            residual: Nanos(draw(100)),
+            residual: Some(Nanos(draw(100))),
             in_service_read: draw(2) == 0,
             drain: Nanos(draw(300)),
             free_pages: 300 + draw(10),

@@ -23,10 +23,7 @@ impl DeviceView for Engine {
         ChipLoad {
             reads: queue.reads,
             writes: queue.writes,
-            residual: match in_service {
-                Some(_) => self.nand.residual(chip),
-                None => Nanos::ZERO,
-            },
+            residual: in_service.map(|_| self.nand.residual(chip)),
             in_service_read: in_service.is_some_and(|(kind, _)| kind == Kind::Read),
             drain: self.nand.drain_time(chip, Class::Gc),
             free_pages: queue.free_pages,

@@ -86,9 +86,9 @@ fn ecr2_and_ecr5_options_reach_the_decision() {
         r.chips.costs.pages_per_block = 64;
         r.chips.next_program = Some(Nanos(10));
         r.chips.load[0].writes = 1;
-        r.chips.load[0].residual = Nanos(3);
+        r.chips.load[0].residual = Some(Nanos(3));
         r.chips.load[1].reads = 1;
-        r.chips.load[1].residual = Nanos(24);
+        r.chips.load[1].residual = Some(Nanos(24));
         r.chips.load[1].in_service_read = true;
         for load in &mut r.chips.load {
             load.free_pages = 1000;
