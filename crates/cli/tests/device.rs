@@ -371,3 +371,73 @@ fn presets_are_listed_and_printed() {
         .ok();
     assert!(done.stdout.contains("t_read = \"33us\""), "{}", done.stdout);
 }
+
+/// A cache in flash: a miss and a hit program 2 KiB there, a hit reads them (ProCache 5.3).
+#[test]
+fn the_cache_of_the_procache_emulator_is_in_flash() {
+    let bench = Bench::new();
+    let head = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
+    bench.file(
+        "t.csv",
+        format!("{head}0,W,0,4,0,,0\n9000000,W,0,4,0,,0\n18000000,R,0,4,0,,0\n"),
+    );
+    let run = |more: &str| {
+        let run = format!("run t.csv --scheme lru --log-requests log.csv {more}");
+        record(&bench, &run)
+    };
+    let emulated = run("--device procache-emu");
+    let (program, read) = (175 + 2048 * 25 + 200_000, 175 + 20_000 + 2048 * 25);
+    assert_eq!(emulated["latency_ns"]["write"]["p50"], program);
+    assert_eq!(emulated["latency_ns"]["write"]["max"], program);
+    assert_eq!(emulated["latency_ns"]["read"]["max"], read);
+    let counts = &emulated["counts"];
+    assert_eq!(
+        (&counts["cache_programs"], &counts["cache_reads"]),
+        (&2.into(), &1.into())
+    );
+    assert_eq!(
+        (&counts["flash_writes_host"], &counts["flash_reads_host"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(emulated["ratios"]["waf"], 0.0);
+    let wanted = "{ size = \"1GiB\", t_read = \"20us\", t_program = \"200us\", evict_read = true }";
+    assert_eq!(emulated["reading"]["cache_region"], wanted);
+    let sum: f64 = emulated["utilisation"]["dies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_f64)
+        .sum();
+    let elapsed = emulated["utilisation"]["elapsed_ns"].as_f64().unwrap();
+    assert!((sum * elapsed - f64::from(2 * program + read)).abs() < 1e-3);
+    // Other devices know nothing of it.
+    for other in [
+        "--device procache-32g",
+        "--device procache-emu --set cache_region=off",
+    ] {
+        let text = run(other).to_string();
+        assert!(
+            !text.contains("cache_region") && !text.contains("cache_programs"),
+            "{text}"
+        );
+    }
+    let table = bench
+        .destage(&["run", "t.csv", "--device", "procache-emu", "--details"])
+        .ok();
+    assert!(
+        table.stdout.contains("cache in flash { size = \"1GiB\""),
+        "{}",
+        table.stdout
+    );
+    assert!(
+        table
+            .stdout
+            .contains("accesses of the cache in flash in pages"),
+        "{}",
+        table.stdout
+    );
+    let list = bench.destage(&["presets"]).ok().stdout;
+    for name in ["procache-emu ", "procache-emu-uniform "] {
+        assert!(list.contains(name), "{list}");
+    }
+}

@@ -255,3 +255,53 @@ fn warm_ups_that_leave_nothing() {
         assert_eq!(record["counts"]["requests"], measured, "{warmup}");
     }
 }
+
+/// A cache in flash needs room there, and a chip for every address.
+#[test]
+fn caches_in_flash() {
+    let b = bench();
+    let run = "run t.csv --device procache-emu";
+    refused(
+        &b,
+        &format!("{run} --cache 1025MiB"),
+        &[
+            "--cache 1025MiB",
+            "does not fit into the flash region of device procache-emu",
+            "1GiB",
+        ],
+    );
+    refused(
+        &b,
+        &format!("{run} --set cache_region.size=512MiB"),
+        &["--cache 1GiB", "512MiB", "cache_region.size"],
+    );
+    refused(
+        &b,
+        &format!("{run} --set allocation=dynamic"),
+        &[
+            "`cache_region`",
+            "allocation = \"dynamic\" gives addresses no chip",
+        ],
+    );
+    refused(
+        &b,
+        "run t.csv --device default --set cache_region.t_read=20us",
+        &[
+            "`cache_region.size` is not given",
+            "`cache_region.t_program` is not given",
+        ],
+    );
+    refused(
+        &b,
+        &format!("{run} --set cache_region.t_raed=1us"),
+        &["did you mean `t_read`"],
+    );
+    refused(
+        &b,
+        "run t.csv --set cache_region=off",
+        &["--set needs a device"],
+    );
+    let none = "run t.csv --device procache-emu --scheme none --cache 2GiB";
+    let args: Vec<&str> = none.split_whitespace().collect();
+    b.destage(&args).ok();
+}

@@ -137,6 +137,8 @@ fn collections_allocate_nothing_in_a_later_pass() {
         "gc_mode=foreground copyback=on gc_policy=cost-benefit allocation=dynamic",
         "gc_mode=foreground multi_plane=on",
         "gc_mode=background multi_plane=on plane_aligned=on gc_preempt=page",
+        "gc_mode=foreground queue=read-first \
+         cache_region={size=\"1GiB\",t_read=\"1us\",t_program=\"2us\"}",
     ] {
         let sets = format!(
             "channels=2 chips_per_channel=1 dies_per_chip=1 planes_per_die=2 blocks_per_plane=32 \

@@ -121,6 +121,7 @@ fn random_device(
     anywhere: bool,
     collects: bool,
     joins: Option<(u32, bool)>,
+    mut in_flash: Option<SplitMix64>,
 ) -> (DeviceConfig, u64) {
     let mut sets: Vec<String> = Vec::new();
     let mut set = |key: &str, value: String| sets.push(format!("{key}={value}"));
@@ -164,6 +165,8 @@ fn random_device(
         set("allocation_order", order.to_owned());
     }
     if anywhere && rng.chance(20) {
+        // There a cached page has no chip of its own.
+        in_flash = None;
         set("allocation", "dynamic".to_owned());
     }
     let scale = match pick(rng, &[0, 1, 10, 1000]) {
@@ -213,6 +216,15 @@ fn random_device(
             &["plane", "die", "chip"][..frontiers],
         ));
     }
+    if let Some(rng) = &mut in_flash {
+        let read = scale * rng.below(5);
+        let programs = [0, scale, scale * rng.below(20)];
+        sets.push(format!(
+            "cache_region={{size=\"1GiB\", t_read=\"{read}ns\", t_program=\"{}ns\", evict_read={}}}",
+            pick(rng, &programs),
+            rng.chance(70)
+        ));
+    }
     (device(&sets), program.max(1))
 }
 
@@ -231,7 +243,9 @@ struct Seen {
     /// Requests that took longer than any single operation.
     queued: usize,
     /// As `Outcome::device_counts`.
-    device: [u64; 8],
+    device: [u64; 10],
+    /// Runs with a cache in flash.
+    in_flash: usize,
     wrapped: usize,
     /// Pages that shared an operation with others, read and programmed; aligned planes and others.
     joined: [[u64; 2]; 2],
@@ -253,8 +267,11 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
             let aligned = planes.chance(40);
             (pick(&mut planes, &[1, 2, 2, 3, 4]), aligned)
         });
+        let mut region = SplitMix64::new(seed ^ 0x51c0);
+        let in_flash = region.chance(50).then_some(region);
         let (collects, by_address) = (case.collects, !by_chip);
-        let (device, program) = random_device(rng, spp, by_address, anywhere, collects, joins);
+        let (device, program) =
+            random_device(rng, spp, by_address, anywhere, collects, joins, in_flash);
         let requests = pick(rng, &[40, 80, 80, 200]);
         let pages = pick(rng, &[24, 64, 200]);
         let mut profile = Profile::new(requests, spp).pages(pages);
@@ -308,6 +325,7 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let late = |r: &&(u64, u64, u64, u64, u64)| r.4 - r.3 > long;
         seen.queued += outcome.requests.iter().filter(late).count();
         seen.wrapped += usize::from(run.wrap);
+        seen.in_flash += usize::from(run.device.cache_region.is_some());
         let joined = &mut seen.joined[usize::from(run.device.plane_aligned)];
         (0..2).for_each(|i| joined[i] += outcome.joined[i]);
         for (sum, n) in seen.device.iter_mut().zip(outcome.device_counts) {
@@ -316,6 +334,11 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
     }
     println!("{seen:?}");
     assert!(seen.joined.iter().flatten().all(|&pages| pages > 100));
+    assert!(3 * seen.in_flash > seen.runs, "caches in flash");
+    assert!(
+        seen.device[8] > 5_000 && seen.device[9] > 5_000,
+        "their accesses"
+    );
     seen
 }
 

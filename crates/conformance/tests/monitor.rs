@@ -43,6 +43,7 @@ fn burst(engine: &mut Engine, rng: &mut SplitMix64, index: u64, now: Nanos, most
                     cause: Cause::Eviction,
                     unit: None,
                     read_first: rng.below(4) == 0,
+                    cached: false,
                 }),
             }
         }

@@ -360,6 +360,7 @@ fn busy_time_is_the_sum_of_the_operations() {
                     cause: Cause::Own,
                     unit: None,
                     read_first,
+                    cached: false,
                 }),
             }
         }

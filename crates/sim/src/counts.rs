@@ -91,6 +91,12 @@ pub struct Counts {
     pub gc_victims: u64,
     /// Valid pages in them.
     pub gc_victim_pages: u64,
+    /// Reads of the flash region that holds the cache: by read hits, and before cached pages are
+    /// programmed outside. In no other count of flash reads.
+    pub cache_reads: u64,
+    /// Programs of that region: writes of the host to the cache, and read misses that enter it. In
+    /// no other count of flash programs and in no write amplification.
+    pub cache_programs: u64,
     /// Background write-backs that were programmed.
     pub background_writes: u64,
     /// Background write-backs cancelled before they started.
@@ -136,6 +142,8 @@ impl Counts {
         self.copybacks = traffic.copybacks;
         self.gc_victims = traffic.victims;
         self.gc_victim_pages = traffic.victim_pages;
+        self.cache_reads = traffic.cache_reads;
+        self.cache_programs = traffic.cache_programs;
     }
 
     /// Sectors read and written.

@@ -36,9 +36,11 @@ pub struct Program {
     pub unit: Option<u64>,
     /// The old page is read first: to fill sectors the cache does not have, or as padding.
     pub read_first: bool,
+    /// Its data are in the cache; of a cache in flash they are read first, too.
+    pub cached: bool,
 }
 
-/// One program of a background layer.
+/// One program of a background layer; its data are in the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct BackgroundProgram {
     /// The page.
@@ -82,6 +84,16 @@ pub trait Flash {
 
     /// A page is programmed.
     fn program(&mut self, program: Program);
+
+    /// The request reads `sectors` sectors of a page from the cache.
+    fn cache_read(&mut self, _lpn: Lpn, _sectors: u32) {}
+
+    /// The request writes a page, or a part of it, to the cache.
+    fn cache_write(&mut self, _lpn: Lpn) {}
+
+    /// What a read miss found enters the cache; `read` says that flash had something and
+    /// [`Flash::read`] was called for it.
+    fn cache_fill(&mut self, _lpn: Lpn, _read: bool) {}
 
     /// The page holds no data any more.
     fn trim(&mut self, lpn: Lpn);
@@ -189,6 +201,10 @@ pub struct Traffic {
     pub victims: u64,
     /// Valid pages in them.
     pub victim_pages: u64,
+    /// Reads of the region of flash that holds the cache.
+    pub cache_reads: u64,
+    /// Programs of that region.
+    pub cache_programs: u64,
 }
 
 /// The state of flash at the end of a run.

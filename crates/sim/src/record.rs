@@ -109,6 +109,9 @@ pub struct Reading {
     /// Does metadata take frames away? Absent if it does not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub charge_metadata: bool,
+    /// Where the cache is, if not in DRAM: the region of flash as the device file has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_region: Option<String>,
     /// When an evicted page's program counts as done. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evict_wait: Option<String>,
@@ -210,9 +213,26 @@ pub struct RunInfo {
     pub host: String,
 }
 
+/// Counters that not every run has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CountParts {
+    /// Those that need a device.
+    pub timed: bool,
+    /// Those of a cache in a region of flash.
+    pub region: bool,
+    /// Those of a host file system's model.
+    pub modelled: bool,
+}
+
 macro_rules! count_fields {
-    (always { $($a:ident)* } device { $($d:ident)* } host_fs { $($l:ident)* }) => {
-        /// Counters; those that need a device are absent without one.
+    (
+        always { $($a:ident)* }
+        device { $($d:ident)* }
+        region { $($r:ident)* }
+        host_fs { $($l:ident)* }
+    ) => {
+        /// Counters; those that need a device are absent without one, those of a cache in flash
+        /// without that.
         #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
         #[allow(missing_docs)] // the fields are documented at `Counts`, one to one
         pub struct CountFields {
@@ -228,18 +248,13 @@ macro_rules! count_fields {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub zero_cqct_decisions: Option<u64>,
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $d: Option<u64>,)*
+            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $r: Option<u64>,)*
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $l: Option<u64>,)*
         }
 
         impl CountFields {
-            /// The counters of a run; `timed` adds those that need a device, `modelled` those of a
-            /// host file system's model.
-            pub fn new(
-                c: &Counts,
-                arrival_corrections: u64,
-                timed: bool,
-                modelled: bool,
-            ) -> CountFields {
+            /// The counters of a run; `parts` adds those that not every run has.
+            pub fn new(c: &Counts, arrival_corrections: u64, parts: CountParts) -> CountFields {
                 CountFields {
                     $($a: c.$a,)*
                     flash_reads_miss: c.flash_reads_miss(),
@@ -250,8 +265,9 @@ macro_rules! count_fields {
                     write_hit_fraction_sum: c.write_hit_fraction_sum,
                     arrival_corrections,
                     zero_cqct_decisions: None,
-                    $($d: timed.then_some(c.$d),)*
-                    $($l: modelled.then_some(c.$l),)*
+                    $($d: parts.timed.then_some(c.$d),)*
+                    $($r: parts.region.then_some(c.$r),)*
+                    $($l: parts.modelled.then_some(c.$l),)*
                 }
             }
         }
@@ -273,6 +289,9 @@ count_fields! {
         gc_victims gc_victim_pages
         background_writes background_cancels background_stale inflight_evictions unmapped_reads
         wrapped_requests
+    }
+    region {
+        cache_reads cache_programs
     }
     host_fs {
         lfs_clean_requests lfs_clean_read_blocks lfs_clean_write_blocks lfs_segments_cleaned

@@ -7,8 +7,8 @@ use crate::flash::{CacheOnly, Flash, FlashState};
 use crate::future;
 use crate::observe::Observer;
 use crate::record::{
-    CountFields, EnergyNj, EraseCounts, Ratios, Reading, ResultRecord, RunInfo, SCHEMA, TraceInfo,
-    Utilisation,
+    CountFields, CountParts, EnergyNj, EraseCounts, Ratios, Reading, ResultRecord, RunInfo, SCHEMA,
+    TraceInfo, Utilisation,
 };
 use crate::replay::{Extent, Followers, Session};
 use crate::sample::{QueueSampler, Samples};
@@ -194,6 +194,7 @@ impl Execution<'_> {
                 ReadFill::Requested => "requested".to_owned(),
             },
             charge_metadata: spec.charge_metadata,
+            cache_region: spec.cache_region().map(|region| region.to_string()),
             evict_wait: spec.device.as_ref().map(|d| d.evict_wait.to_string()),
             warmup_requests: self.plan.extent.warmup,
             queue_depth: spec.replay.depth(),
@@ -223,8 +224,11 @@ impl Execution<'_> {
         let mut fields = CountFields::new(
             c,
             self.workload.meta.arrival_corrections,
-            F::TIMED,
-            self.workload.cleaning_is_apart(),
+            CountParts {
+                timed: F::TIMED,
+                region: spec.cache_region().is_some(),
+                modelled: self.workload.cleaning_is_apart(),
+            },
         );
         // Decisions that the engine of a scheme counts, under the name of spec 90 section 7.
         let zero = stats.shift_remove("zero_cqct_decisions");

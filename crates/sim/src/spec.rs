@@ -3,7 +3,7 @@
 use crate::charge::Demand;
 use crate::record::Setting;
 use crate::walk::ReadFill;
-use destage_device::config::{Allocation, DeviceConfig};
+use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
 use destage_device::ftl::DeviceFull;
 use destage_scheme::{Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run};
 use destage_types::{ByteSize, Nanos, PageSize};
@@ -252,6 +252,19 @@ pub enum RunError {
         /// Bytes the host can address.
         exported: u64,
     },
+    /// The cache is larger than the region of flash that holds it.
+    #[error(
+        "a cache of {cache} does not fit into the flash region of device {device} that holds it, \
+         {region} (cache_region.size)"
+    )]
+    CacheBeyondRegion {
+        /// Cache size.
+        cache: ByteSize,
+        /// Name of the device.
+        device: String,
+        /// Size of the region.
+        region: ByteSize,
+    },
     /// The scheme is declared but not built yet.
     #[error("cannot run {expr}: scheme `{name}` is known but not available yet")]
     Unavailable {
@@ -317,6 +330,12 @@ impl RunSpec {
     /// Is there a cache at all?
     pub fn is_cached(&self) -> bool {
         self.expr.scheme().name != "none"
+    }
+
+    /// The region of flash that holds the cache, if there is one and a cache.
+    pub fn cache_region(&self) -> Option<CacheRegion> {
+        let device = self.device.as_ref().filter(|_| self.is_cached());
+        device.and_then(|device| device.cache_region)
     }
 
     /// Page frames: floor(cache / page); 0 for `none`. With `charge_metadata` the most that a
@@ -416,7 +435,14 @@ impl RunSpec {
                 exported,
             });
         }
-        Ok(())
+        match self.cache_region() {
+            Some(region) if self.cache > region.size => Err(RunError::CacheBeyondRegion {
+                cache: self.cache,
+                device: name(),
+                region: region.size,
+            }),
+            _ => Ok(()),
+        }
     }
 }
 

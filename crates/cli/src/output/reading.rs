@@ -52,13 +52,18 @@ impl<'a> Readings<'a> {
             let replay = r
                 .queue_depth
                 .map(|depth| format!(", closed loop of {depth}"));
+            let region = r
+                .cache_region
+                .as_deref()
+                .map(|region| format!(", cache in flash {region}"));
             format!(
-                "read allocation {}, read fill {}, evict_wait {}, unmapped reads {}{}{}",
+                "read allocation {}, read fill {}, evict_wait {}, unmapped reads {}{}{}{}",
                 if r.read_alloc { "on" } else { "off" },
                 r.read_fill,
                 r.evict_wait.as_deref().unwrap_or("- (no device)"),
                 r.unmapped_reads.as_deref().unwrap_or("- (no device)"),
                 replay.unwrap_or_default(),
+                region.unwrap_or_default(),
                 if r.charge_metadata {
                     ", metadata charged"
                 } else {

@@ -366,6 +366,7 @@ fn refused(run: &RunSpec, error: &RunError) -> String {
         RunError::NoPage { .. }
         | RunError::NoPageBesideMetadata { .. }
         | RunError::TooManyPages { .. }
+        | RunError::CacheBeyondRegion { .. }
         | RunError::CacheBeyondDevice { .. } => {
             format!("--cache {}: {error}", run.cache)
         }

@@ -6,6 +6,7 @@
 
 mod gc;
 mod planes;
+mod region;
 mod write_back;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use super::cqct::{Cost, Queue};
 use super::flash::{Cause, Flash, Write};
 use super::nand::Reference;
 use super::pagemap::{SlowMap, Work, Written};
+pub use region::SlowCacheAccess;
 
 /// What an operation does for whom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +39,12 @@ enum Purpose {
     Summary,
     /// The erase of a background collection: its place among those.
     Erase(usize),
+    /// A cache in flash is read, in the background or not.
+    CacheRead,
+    /// The host writes to it.
+    CacheWrite,
+    /// A read miss enters it.
+    CacheFill,
 }
 
 /// One operation, kept for ever.
@@ -133,6 +141,12 @@ pub struct SlowDevice {
     shared: Vec<planes::Shared>,
     /// The demand program that the mapping of a page points to.
     last_program: BTreeMap<u64, u64>,
+    /// The program of a cache in flash that holds the data of a page.
+    last_cache_program: BTreeMap<u64, u64>,
+    /// The last read of a page by the host.
+    last_fetch: Option<u32>,
+    /// Reads and programs of a cache in flash.
+    pub cache_accesses: [u64; 2],
     /// Evictions that found their write-back in flight.
     adopted: u64,
     now: u64,
@@ -187,6 +201,9 @@ impl SlowDevice {
             requests: Vec::new(),
             shared: Vec::new(),
             last_program: BTreeMap::new(),
+            last_cache_program: BTreeMap::new(),
+            last_fetch: None,
+            cache_accesses: [0; 2],
             adopted: 0,
             now: 0,
             cost: Cost::default(),
@@ -295,12 +312,12 @@ impl SlowDevice {
         self.transfer(self.config.geometry.page.sectors())
     }
 
-    fn host_read(&mut self, lpn: u64, sectors: u32) -> u32 {
+    fn host_read(&mut self, lpn: u64, sectors: u32, behind: Option<u64>) -> u32 {
         let (chip, die) = self.map.place(lpn);
         let command = Command::read(ChipId(chip as u32), self.transfer(sectors), 0).die(die);
         // Whatever the discipline: after a pending program of the page.
         let after = self.last_program.get(&lpn).copied();
-        self.submit_page(Purpose::Read, lpn, command, [after, None], None)
+        self.submit_page(Purpose::Read, lpn, command, [after, behind], None)
     }
 
     fn summary(&mut self, written: &Written) {
@@ -328,6 +345,19 @@ impl SlowDevice {
                 _ => rule,
             },
         }
+    }
+
+    /// The open request waits for a program of that cause as it has to.
+    fn wait_for_program(&mut self, token: u32, cause: Cause) {
+        match self.wait_rule(cause) {
+            EvictWait::ProgramDone => self.wait(Wait::End(token)),
+            EvictWait::TransferDone => self.wait(Wait::Transfer(token)),
+            EvictWait::Issue => {}
+        }
+    }
+
+    fn number(&self, token: u32) -> u64 {
+        self.entries.all[token as usize].number
     }
 
     // ---- results ----
@@ -428,7 +458,7 @@ impl Flash for SlowDevice {
             // All programs of host data in flight: queued demand ones, started background ones.
             for (token, entry) in self.entries.all.iter().enumerate() {
                 let in_flight = match entry.purpose {
-                    Purpose::Program(_) => true,
+                    Purpose::Program(_) | Purpose::CacheWrite => true,
                     Purpose::WriteBack => entry.times.is_some(),
                     _ => false,
                 };
@@ -472,14 +502,34 @@ impl Flash for SlowDevice {
     }
 
     fn fetch(&mut self, lpn: u64, sectors: u32) {
-        let token = self.host_read(lpn, sectors);
+        let token = self.host_read(lpn, sectors, None);
+        self.last_fetch = Some(token);
         self.wait(Wait::End(token));
+    }
+
+    fn cache_read(&mut self, lpn: u64, sectors: u32) {
+        self.host_reads_cache(lpn, sectors);
+    }
+
+    fn cache_write(&mut self, lpn: u64) {
+        self.host_writes_cache(lpn);
+    }
+
+    fn cache_fill(&mut self, lpn: u64, read: bool) {
+        self.miss_enters_cache(lpn, read);
     }
 
     fn write(&mut self, write: &Write) -> Option<u64> {
         let lpn = write.lpn;
         let sectors = self.config.geometry.page.sectors();
-        let before = write.read_first.then(|| self.host_read(lpn, sectors));
+        let mut before = None;
+        if write.cached {
+            before = self.read_what_leaves(lpn, Class::Host);
+        }
+        if write.read_first {
+            let behind = before.map(|read| self.number(read));
+            before = Some(self.host_read(lpn, sectors, behind));
+        }
         let plane = match write.unit {
             Some(unit) => Some(unit % self.map.planes()),
             None if self.config.allocation == Allocation::Dynamic => {
@@ -492,17 +542,13 @@ impl Flash for SlowDevice {
         self.collect(work);
         let chip = ChipId(written.chip as u32);
         let command = Command::program(chip, self.page_transfer(), 0).die(written.die);
-        let read = before.map(|read| self.entries.all[read as usize].number);
+        let read = before.map(|read| self.number(read));
         let after = [self.last_job(&written), read];
         let purpose = Purpose::Program(write.cause);
         let token = self.submit_page(purpose, lpn, command, after, before);
         let number = self.entries.all[token as usize].number;
         self.last_program.insert(lpn, number);
-        match self.wait_rule(write.cause) {
-            EvictWait::ProgramDone => self.wait(Wait::End(token)),
-            EvictWait::TransferDone => self.wait(Wait::Transfer(token)),
-            EvictWait::Issue => {}
-        }
+        self.wait_for_program(token, write.cause);
         if written.summary {
             self.summary(&written);
         }

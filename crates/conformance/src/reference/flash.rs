@@ -31,6 +31,8 @@ pub struct Write {
     pub unit: Option<u64>,
     /// The old page is read before.
     pub read_first: bool,
+    /// The data come from the cache.
+    pub cached: bool,
 }
 
 /// The flash below the model: chip states for `ecr` and `gcar`, and a place to note operations.
@@ -69,6 +71,12 @@ pub trait Flash {
     fn fetch(&mut self, lpn: u64, _sectors: u32) {
         self.read(lpn);
     }
+    /// The host reads sectors of a page from the cache.
+    fn cache_read(&mut self, _lpn: u64, _sectors: u32) {}
+    /// The host writes to a page of the cache.
+    fn cache_write(&mut self, _lpn: u64) {}
+    /// A page that was just read, if flash had it, enters the cache.
+    fn cache_fill(&mut self, _lpn: u64, _read: bool) {}
     /// A page is programmed; as `program` where nothing but the page matters.
     fn write(&mut self, write: &Write) -> Option<u64> {
         if write.read_first {

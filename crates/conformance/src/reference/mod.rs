@@ -42,7 +42,7 @@ mod walk;
 pub use background::DeviceCounts;
 pub use cache::{Evicted, ReadFill, Row, SlowCache, SlowConfig};
 pub use counts::{Counts, Sum};
-pub use device::{SlowDevice, SlowProgram};
+pub use device::{SlowCacheAccess, SlowDevice, SlowProgram};
 pub use flash::{Cause, Flash, Still, Write};
 pub use request::{Access, SlowRequest, look_ahead, to_batch};
 pub use scheme::SlowScheme;

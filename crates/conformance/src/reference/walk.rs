@@ -26,10 +26,14 @@ impl SlowCache {
             }
             if !hit {
                 self.read_miss(access, frame);
-            } else if self.admission.as_ref().is_none_or(|a| a.read_touch()) {
+                continue;
+            }
+            if self.admission.as_ref().is_none_or(|a| a.read_touch()) {
                 let (scheme, store) = self.scheme();
                 scheme.touch(access.lpn, false, store);
             }
+            let sectors = access.mask.count_ones();
+            self.store.flash.cache_read(access.lpn, sectors);
         }
         self.finish(request, sector_hits);
     }
@@ -41,7 +45,7 @@ impl SlowCache {
             true => self.store.full(),
             false => access.mask & !frame.unwrap_or_default().valid,
         };
-        self.flash_read(access.lpn, wanted.count_ones());
+        let read = self.flash_read(access.lpn, wanted.count_ones());
         if self.scheme.is_none() {
             return self.log.push(format!("read{{{}}}", access.lpn));
         }
@@ -50,12 +54,18 @@ impl SlowCache {
             ReadFill::Requested => access.mask,
         };
         if let Some(mut frame) = frame {
+            let have = (frame.valid & access.mask).count_ones();
             frame.valid |= filled;
+            let (scheme, store) = self.scheme();
+            scheme.partial_miss(access.lpn, store);
+            if have > 0 {
+                self.store.flash.cache_read(access.lpn, have);
+            }
             if self.read_alloc {
                 self.store.frames.insert(access.lpn, frame);
+                self.store.flash.cache_fill(access.lpn, read);
             }
-            let (scheme, store) = self.scheme();
-            return scheme.partial_miss(access.lpn, store);
+            return;
         }
         if !self.read_alloc {
             return;
@@ -64,6 +74,7 @@ impl SlowCache {
         if !scheme.bypasses(access.lpn, store) {
             self.make_room(access.lpn);
             self.insert(access.lpn, filled, 0);
+            self.store.flash.cache_fill(access.lpn, read);
         }
     }
 
@@ -188,6 +199,7 @@ impl SlowCache {
             self.make_room(access.lpn);
             self.insert(access.lpn, access.mask, access.mask);
         }
+        self.store.flash.cache_write(access.lpn);
     }
 
     /// ProCache: overlap is dropped first, then room is made, then all pages are admitted. What
@@ -364,14 +376,17 @@ impl SlowCache {
         self.row.evictions.push(Evicted { flush, drop });
     }
 
-    pub(super) fn flash_read(&mut self, lpn: u64, sectors: u32) {
-        if !self.store.flash.mapped(lpn) {
+    /// Was there anything to read?
+    pub(super) fn flash_read(&mut self, lpn: u64, sectors: u32) -> bool {
+        let mapped = self.store.flash.mapped(lpn);
+        if !mapped {
             self.device_counts.unmapped_reads += 1;
-            return;
+            return false;
         }
         self.counts.flash_reads_host += 1;
         self.row.reads.push(lpn);
         self.store.flash.fetch(lpn, sectors);
+        true
     }
 
     /// Programs a page of which the cache has nothing, as part of its block.
@@ -388,6 +403,7 @@ impl SlowCache {
             cause: Cause::Padding,
             unit,
             read_first,
+            cached: false,
         });
     }
 
@@ -406,6 +422,7 @@ impl SlowCache {
             cause,
             unit,
             read_first,
+            cached: cause != Cause::Own,
         })
     }
 

@@ -9,14 +9,16 @@ pub use requests::{address_map, device, timed_swarm, trace_of};
 
 use std::collections::BTreeMap;
 
-use crate::reference::{Counts, SlowCache, SlowConfig, SlowDevice, SlowProgram, SlowRequest};
+use crate::reference::{
+    Counts, SlowCache, SlowCacheAccess, SlowConfig, SlowDevice, SlowProgram, SlowRequest,
+};
 use destage_device::config::DeviceConfig;
 use destage_device::nand::{Kind, Nand};
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
 use destage_sim::device::{address_space, prepare};
-use destage_sim::engine::{Completion, ProgramTimes};
+use destage_sim::engine::{CacheAccess, Completion, ProgramTimes};
 use destage_sim::observe::{Event, Observer};
 use destage_sim::{Flash, ReadFill, Walk, WalkOptions};
 use destage_types::{ChipId, Lpn, Nanos, Op};
@@ -51,11 +53,13 @@ pub struct Outcome {
     pub requests: Vec<(u64, u64, u64, u64, u64)>,
     /// Every program of host data, sorted.
     pub programs: Vec<SlowProgram>,
+    /// Every access of a cache in flash, sorted.
+    pub cache_accesses: Vec<SlowCacheAccess>,
     /// Counters without a device.
     pub counts: Counts,
     /// Counters of a device: background writes, cancels, stale ones, evictions in flight, unmapped
-    /// reads, summary programs, wrapped requests.
-    pub device_counts: [u64; 8],
+    /// reads, summary programs, wrapped requests, erases, reads and programs of a cache in flash.
+    pub device_counts: [u64; 10],
     /// Pages left in the cache and whether they are dirty, after all work has ended.
     pub pages: BTreeMap<u64, bool>,
     /// Pages read and programmed in multi-plane operations of others.
@@ -179,6 +183,7 @@ impl TimedRun {
         let device = cache.store.flash.device().expect("there is a device");
         let (write_backs, summaries) = (device.write_backs, device.summaries);
         let collections = device.collections();
+        let [cache_reads, cache_programs] = device.cache_accesses;
         cache.drain();
         let device = cache.store.flash.device().expect("there is a device");
         let complete = device.completions();
@@ -197,11 +202,13 @@ impl TimedRun {
         let requests = rows.iter().enumerate().map(request).collect();
         let (sum, n) = device.evict_wait();
         let programs = device.programs();
+        let cache_accesses = device.accesses_of_cache();
         let joined = device.joined_pages;
         let frames = cache.store.frames.iter();
         Outcome {
             requests,
             programs,
+            cache_accesses,
             counts: Counts {
                 flash_writes_host: counts.flash_writes_host + write_backs,
                 arrival_corrections: 0,
@@ -216,6 +223,8 @@ impl TimedRun {
                 summaries,
                 wrapped_requests,
                 collections,
+                cache_reads,
+                cache_programs,
             ],
             pages: frames.map(|(&lpn, f)| (lpn, f.dirty != 0)).collect(),
             joined,
@@ -267,6 +276,10 @@ impl Visit for Real<'_> {
         walk.flash_mut().take_programs(&mut programs);
         let mut programs: Vec<SlowProgram> = programs.iter().map(program).collect();
         programs.sort_unstable();
+        let mut cached: Vec<CacheAccess> = Vec::new();
+        walk.flash_mut().take_cache_accesses(&mut cached);
+        let mut cache_accesses: Vec<SlowCacheAccess> = cached.iter().map(access).collect();
+        cache_accesses.sort_unstable();
         let joined = [Kind::Read, Kind::Program].map(|kind| joined(walk.flash().nand(), kind));
         let frames = walk.frames();
         let space = run.device.logical_pages();
@@ -274,6 +287,7 @@ impl Visit for Real<'_> {
         Outcome {
             requests: completions.iter().map(completion).collect(),
             programs,
+            cache_accesses,
             counts: crate::drive::counts(&counts),
             device_counts: [
                 counts.background_writes,
@@ -284,6 +298,8 @@ impl Visit for Real<'_> {
                 traffic.writes_meta,
                 counts.wrapped_requests,
                 traffic.erases,
+                traffic.cache_reads,
+                traffic.cache_programs,
             ],
             pages: cached
                 .map(|(lpn, slot)| (lpn, frames.is_dirty(slot)))
@@ -324,6 +340,20 @@ fn program(p: &ProgramTimes) -> SlowProgram {
     }
 }
 
+fn access(a: &CacheAccess) -> SlowCacheAccess {
+    SlowCacheAccess {
+        lpn: a.lpn.0,
+        request: a.request,
+        program: a.program,
+        times: [
+            a.enqueued.0,
+            a.times.start.0,
+            a.times.last_transfer.0,
+            a.times.end.0,
+        ],
+    }
+}
+
 /// Wants two outcomes equal; says where they part first.
 ///
 /// # Panics
@@ -337,6 +367,14 @@ pub fn compare(real: &Outcome, slow: &Outcome, what: &str) {
         assert_eq!(r, s, "{what}: programs");
     }
     assert_eq!(real.programs.len(), slow.programs.len(), "{what}: programs");
+    for (r, s) in real.cache_accesses.iter().zip(&slow.cache_accesses) {
+        assert_eq!(r, s, "{what}: accesses of the cache in flash");
+    }
+    let accesses = [real, slow].map(|outcome| outcome.cache_accesses.len());
+    assert_eq!(
+        accesses[0], accesses[1],
+        "{what}: accesses of the cache in flash"
+    );
     assert_eq!(real.counts, slow.counts, "{what}: counts");
     assert_eq!(
         real.device_counts, slow.device_counts,

@@ -3,6 +3,7 @@
 use super::error::{Reason, nearest};
 use super::layers::Layers;
 use super::reading::Reading;
+use super::region::read_region;
 use super::{DeviceConfig, Overwrite, Precondition, Ratio, Unit};
 use destage_types::{Geometry, PageSize, Picos, QueuePer};
 use toml::Value;
@@ -25,6 +26,7 @@ pub(super) fn build(layers: &mut Layers) -> (Option<DeviceConfig>, Vec<String>) 
     let geometry = geometry(&mut read);
     let mut config = values(&mut read, geometry.unwrap_or(ONE_PAGE));
     precondition(&mut read, &mut config);
+    read_region(&mut read, &mut config);
     if geometry.is_some() {
         space(&mut read, &config);
     }
@@ -155,6 +157,7 @@ fn values(read: &mut Reading, geometry: Geometry) -> DeviceConfig {
         summary_page: read.flag("summary_page"),
         precondition: Precondition::TRACE,
         cache: read.size("cache"),
+        cache_region: None,
         evict_wait: read.word("evict_wait"),
         evict_wait_read: read.word("evict_wait_read"),
         read_fill: read.word("read_fill"),

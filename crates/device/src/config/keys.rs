@@ -51,6 +51,7 @@ pub(super) const KEYS: &[&str] = &[
     "summary_page",
     "precondition",
     "cache",
+    "cache_region",
     "evict_wait",
     "evict_wait_read",
     "read_fill",
@@ -64,3 +65,6 @@ pub(super) fn position(key: &str) -> usize {
 
 /// The three command phases, which are `t_cmd` unless they are given.
 pub(super) const COMMAND_KEYS: [&str; 3] = ["t_cmd_read", "t_cmd_program", "t_cmd_erase"];
+
+/// Keys whose value is a table, fields of which can be set one by one.
+pub(super) const TABLE_KEYS: [&str; 2] = ["precondition", "cache_region"];

@@ -1,11 +1,17 @@
 //! Layers of values, where each effective value comes from, and loading.
 
 use super::error::{Fault, Reason, nearest};
-use super::keys::{COMMAND_KEYS, KEYS, position};
+use super::keys::{COMMAND_KEYS, KEYS, TABLE_KEYS, position};
 use super::presets::{self, DEFAULT_PRESET, Preset, preset_names};
 use super::{ConfigError, DeviceConfig, build};
 use std::{fmt, io};
 use toml::{Table, Value};
+
+/// What a printed device says of the key that devices with a cache in DRAM leave out.
+const NO_REGION: &str = "\
+# cache_region: none, the cache is in DRAM; into flash puts it a table such as
+# { size = \"1GiB\", t_read = \"20us\", t_program = \"200us\", evict_read = true }
+";
 
 /// The layer that gave a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -155,11 +161,14 @@ impl Layers {
             return self.fault(text, &value, Origin::Set, Reason::NotASetting);
         };
         let (key, value) = (key.trim(), bare_value(value.trim()));
-        let Some(field) = key.strip_prefix("precondition.") else {
+        let field = key
+            .split_once('.')
+            .filter(|(key, _)| TABLE_KEYS.contains(key));
+        let Some((key, field)) = field else {
             return self.put(key, value, Origin::Set);
         };
         // One field of the table: the others stay what the lower layers say.
-        let below = self.entries[position("precondition")].as_ref();
+        let below = self.entries[position(key)].as_ref();
         let mut table = match below.map(|entry| &entry.value) {
             Some(Value::Table(table)) => table.clone(),
             Some(Value::String(word)) if word == "trace" => {
@@ -168,7 +177,7 @@ impl Layers {
             _ => Table::new(),
         };
         table.insert(field.to_owned(), value);
-        self.put("precondition", Value::Table(table), Origin::Set);
+        self.put(key, Value::Table(table), Origin::Set);
     }
 
     fn finish(mut self, device: &str) -> Result<EffectiveDevice, ConfigError> {
@@ -228,7 +237,7 @@ fn settings(config: &DeviceConfig, entries: &[Option<Entry>]) -> Vec<Setting> {
             false => None,
         });
         given
-            .expect("the default preset names every other key")
+            .expect("the default preset names every other key, and a region is given")
             .origin
             .clone()
     };
@@ -337,6 +346,9 @@ impl EffectiveDevice {
                 .map(|source| format!(": {source}"))
                 .unwrap_or_default();
             text.push_str(&format!("{line:<62} # {origin}{source}\n"));
+        }
+        if self.config.cache_region.is_none() {
+            text.push_str(NO_REGION);
         }
         text
     }

@@ -12,6 +12,7 @@ mod layers;
 mod presets;
 mod ratio;
 mod reading;
+mod region;
 mod values;
 
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use error::{ConfigError, Fault, Reason};
 pub use layers::{EffectiveDevice, Origin, Setting};
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
+pub use region::CacheRegion;
 pub use values::{
     Allocation, Dram, EvictWait, EvictWaitRead, Ftl, GcMode, GcPreempt, HostLink, Overwrite,
     Precondition, QueueOrder, ReadFill, ThresholdBase, Unit, WearLevelling,
@@ -122,6 +124,8 @@ pub struct DeviceConfig {
     pub precondition: Precondition,
     /// Cache size the device is meant for.
     pub cache: ByteSize,
+    /// The part of the flash that holds the cache; `None`: it is in DRAM.
+    pub cache_region: Option<CacheRegion>,
     /// When a program counts as done.
     pub evict_wait: EvictWait,
     /// Whether a read waits for the page that it displaced.
@@ -223,8 +227,18 @@ impl DeviceConfig {
         self.transfer((self.geometry.page.bytes() / SECTOR_BYTES) as u32)
     }
 
-    /// Every key in the order of the preset tables with its value as TOML.
+    /// Every key in the order of the preset tables with its value as TOML; the region of the cache
+    /// only if there is one.
     pub fn entries(&self) -> Vec<(&'static str, String)> {
+        let region = self
+            .cache_region
+            .map(|region| (region::KEY, region.to_string()));
+        let mut all: Vec<_> = self.other_entries().into_iter().chain(region).collect();
+        all.sort_by_key(|(key, _)| keys::position(key));
+        all
+    }
+
+    fn other_entries(&self) -> Vec<(&'static str, String)> {
         let g = &self.geometry;
         let time = |t: Picos| format!("\"{t}\"");
         let order: Vec<String> = self.allocation_order.map(Word::toml).into();

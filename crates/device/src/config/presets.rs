@@ -22,13 +22,15 @@ macro_rules! preset {
 /// Name of the lowest layer of every device.
 pub const DEFAULT_PRESET: &str = "default";
 
-static PRESETS: [Preset; 8] = [
+static PRESETS: [Preset; 10] = [
     preset!("default"),
     preset!("req-block-128g"),
     preset!("prober-512g"),
     preset!("cac-128g"),
     preset!("ecr-64g"),
     preset!("procache-32g"),
+    preset!("procache-emu"),
+    preset!("procache-emu-uniform"),
     preset!("tlc-nvme-1t"),
     preset!("qlc-nvme-2t"),
 ];

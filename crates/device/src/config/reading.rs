@@ -33,7 +33,7 @@ impl<'a> Reading<'a> {
 
     pub fn entry(&self, key: &str) -> &'a Entry {
         let entry = self.entries[position(key)].as_ref();
-        entry.expect("the default preset names every key but the three command phases")
+        entry.expect("the default preset names every key but those asked for with `is_given`")
     }
 
     pub fn is_given(&self, key: &str) -> bool {
@@ -99,7 +99,12 @@ impl<'a> Reading<'a> {
     }
 
     pub fn time(&mut self, key: &str) -> Picos {
-        let parsed = match &self.entry(key).value {
+        self.time_value(key, &self.entry(key).value)
+    }
+
+    /// As [`Reading::time`], for a value inside a table.
+    pub fn time_value(&mut self, key: &str, value: &Value) -> Picos {
+        let parsed = match value {
             Value::String(text) => Picos::parse(text),
             // A bare number: the parser of times says what is missing.
             number @ (Value::Integer(_) | Value::Float(_)) => Picos::parse(&number.to_string()),
@@ -137,7 +142,12 @@ impl<'a> Reading<'a> {
     }
 
     pub fn size(&mut self, key: &str) -> ByteSize {
-        let parsed = match &self.entry(key).value {
+        self.size_value(key, &self.entry(key).value)
+    }
+
+    /// As [`Reading::size`], for a value inside a table.
+    pub fn size_value(&mut self, key: &str, value: &Value) -> ByteSize {
+        let parsed = match value {
             Value::String(text) => ByteSize::parse(text),
             Value::Integer(n) => ByteSize::parse(&n.to_string()),
             _ => {

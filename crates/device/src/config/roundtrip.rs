@@ -72,6 +72,10 @@ fn settings_strategy() -> impl Strategy<Value = Vec<String>> {
         word("precondition", &["trace"]),
         fill,
         (1..5000u32).prop_map(|n| format!("cache={n}KiB")),
+        (1..5000u32, any::<bool>()).prop_map(|(n, read)| format!(
+            "cache_region={{size=\"{n}MiB\",t_read=\"{n}ns\",t_program=\"{n}ps\",\
+             evict_read={read}}}"
+        )),
         "[ -~]{1,12}"
             .prop_filter("not blank", |s| !s.trim().is_empty())
             .prop_map(|s| format!("name=x{s}")),
@@ -86,6 +90,10 @@ proptest! {
     fn printed_values_parse_back(index in 0..6usize, mut list in settings_strategy()) {
         // One frontier per chip does not go with a queue per die, whatever the preset says.
         list.push("frontier=plane".to_owned());
+        // Nor a cache in flash with addresses that have no chip.
+        if list.iter().any(|set| set.starts_with("cache_region")) {
+            list.push("allocation=static".to_owned());
+        }
         let name = preset_names().nth(index).unwrap();
         let device = EffectiveDevice::from_preset(name, &list).unwrap();
         let config = device.config();

@@ -32,6 +32,8 @@ fn presets_have_the_sizes_of_the_tables() {
         ("cac-128g", 128.0, 115.2),
         ("ecr-64g", 64.0, 54.4),
         ("procache-32g", 32.0, 29.76),
+        ("procache-emu", 32.0, 29.76),
+        ("procache-emu-uniform", 32.0, 29.76),
         ("tlc-nvme-1t", 1134.0, 929.88),
         ("qlc-nvme-2t", 2100.0, 1869.0),
     ] {
@@ -49,7 +51,8 @@ fn presets_have_the_sizes_of_the_tables() {
 fn presets_name_every_key_and_its_source() {
     for preset in presets() {
         let table: toml::Table = preset.text.parse().unwrap();
-        for (key, _) in self::preset("default").config().entries() {
+        let device = self::preset(preset.name);
+        for (key, _) in device.config().entries() {
             let given = table.contains_key(key);
             assert!(
                 given || keys::COMMAND_KEYS.contains(&key),
@@ -62,13 +65,17 @@ fn presets_name_every_key_and_its_source() {
                 "{key}"
             );
         }
-        assert_eq!(table.len(), keys::KEYS.len() - 1 - keys::COMMAND_KEYS.len());
+        let region = usize::from(device.config().cache_region.is_some());
+        assert_eq!(
+            table.len() - region,
+            keys::KEYS.len() - 2 - keys::COMMAND_KEYS.len()
+        );
     }
 }
 
 #[test]
 fn entries_follow_the_keys() {
-    let keys: Vec<&str> = preset("default")
+    let keys: Vec<&str> = preset("procache-emu")
         .config()
         .entries()
         .iter()
@@ -397,4 +404,68 @@ fn printed_devices_are_device_files_with_sources() {
         "{text}"
     );
     assert!(text.starts_with("name = "), "{text}");
+}
+
+#[test]
+fn the_cache_may_be_in_a_region_of_flash() {
+    assert_eq!(preset("default").config().cache_region, None);
+    let emulator = preset("procache-emu");
+    let region = emulator.config().cache_region.unwrap();
+    assert_eq!(region.size, ByteSize(1 << 30));
+    let times = |c: &DeviceConfig| [c.t_read, c.t_program, c.t_erase].map(|t| t.0 / 1_000_000);
+    assert_eq!(times(emulator.config()), [66, 1_000, 5_000]);
+    assert_eq!(
+        [region.t_read, region.t_program].map(|t| t.0 / 1_000_000),
+        [20, 200]
+    );
+    assert!(region.evict_read && emulator.config().t_dram == Picos(0));
+    let uniform = preset("procache-emu-uniform");
+    assert_eq!(times(uniform.config()), [20, 200, 1_500]);
+    assert_eq!(uniform.config().cache_region, Some(region));
+    // One field, and none at all.
+    let set = |list: &[&str]| {
+        let device = EffectiveDevice::from_preset("procache-emu", &sets(list)).unwrap();
+        (device.toml_text(), device.into_config().cache_region)
+    };
+    let (_, slower) = set(&[
+        "cache_region.t_program=0.5ms",
+        "cache_region.evict_read=off",
+    ]);
+    let wanted = CacheRegion {
+        t_program: Picos(500_000_000),
+        evict_read: false,
+        ..region
+    };
+    assert_eq!(slower, Some(wanted));
+    for none in ["cache_region=off", "cache_region=false"] {
+        let (text, region) = set(&[none, "allocation=dynamic"]);
+        assert_eq!(region, None);
+        assert!(text.contains("# cache_region: none"), "{text}");
+    }
+}
+
+#[test]
+fn faults_of_a_region() {
+    let whole = "cache_region={size=\"1GiB\",t_read=\"1us\",t_program=\"2us\"}";
+    for (set, part) in [
+        ("cache_region=slc", "false or a table"),
+        (
+            "cache_region.size=1GiB",
+            "`cache_region.t_read` is not given",
+        ),
+        (
+            "cache_region={size=\"1GiB\",t_read=\"1us\"}",
+            "`cache_region.t_program` is not given",
+        ),
+        ("cache_region.siez=1GiB", "did you mean `size`"),
+        ("cache_region.size=1GB", "did you mean `1GiB`"),
+        ("cache_region.t_read=20", "a time needs a unit"),
+        ("cache_region.evict_read=maybe", "true or false"),
+    ] {
+        let found = faults("default", &[set]).join("\n");
+        assert!(found.contains(part), "{set}: {found}");
+    }
+    let found = faults("default", &[whole, "allocation=dynamic"]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("`cache_region`") && found[0].contains("gives addresses no chip"));
 }

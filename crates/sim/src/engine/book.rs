@@ -6,6 +6,7 @@ mod timed;
 use super::EngineOptions;
 use super::latency::{LatencyStats, Mean};
 use super::newest::Newest;
+use super::region::CacheAccess;
 use super::slab::Slab;
 use destage_device::config::{Dram, EvictWait};
 use destage_device::ftl::{DeviceFull, GcWork, PageMap, Place};
@@ -35,6 +36,16 @@ pub(super) enum Role {
     Summary,
     /// The erase that ends a background GC job; the page number is that of the block.
     Erase,
+    /// A cache in flash: data the request reads there.
+    CacheRead,
+    /// Data of a request that are written there.
+    CacheWrite,
+    /// Data that a read miss brings there.
+    CacheFill,
+    /// Data read there before they are programmed outside.
+    CacheBefore,
+    /// The same before a background write-back.
+    BackgroundCacheRead,
 }
 
 /// No token.
@@ -48,7 +59,11 @@ impl Role {
     fn is_background(self) -> bool {
         matches!(
             self,
-            Role::Background | Role::BackgroundRead | Role::Summary | Role::Erase
+            Role::Background
+                | Role::BackgroundRead
+                | Role::Summary
+                | Role::Erase
+                | Role::BackgroundCacheRead
         )
     }
 }
@@ -73,7 +88,7 @@ pub(super) struct OpRecord {
     pub id: Option<OpId>,
     /// Background: it has started, and ends then.
     pub started: Option<Nanos>,
-    /// Background: token of the read before it, or [`NONE`].
+    /// Background: token of the read before it, which may have one before it in turn, or [`NONE`].
     pub before: u32,
     /// The page after this one in a multi-plane operation, whose name in the array is the token of
     /// its first page.
@@ -90,12 +105,23 @@ pub(super) struct OpRecord {
 }
 
 impl OpRecord {
-    /// Host data on its way to flash.
+    /// Host data on its way to flash, to the region of a cache not included.
     pub fn is_program(&self) -> bool {
         matches!(
             self.role,
             Role::Own | Role::Caused | Role::Padding | Role::Flush
         )
+    }
+
+    /// Must a FLUSH that comes later wait for it?
+    fn is_flushed(&self) -> bool {
+        self.is_program() || self.role == Role::CacheWrite
+    }
+
+    /// Is it a read before a background write-back of `lpn`? A token that is used again is of
+    /// something else.
+    pub fn is_read_before(&self, lpn: Lpn) -> bool {
+        matches!(self.role, Role::BackgroundRead | Role::BackgroundCacheRead) && self.lpn == lpn
     }
 }
 
@@ -167,11 +193,13 @@ pub(super) struct Book {
     current: u32,
     flushes: Vec<WaitingFlush>,
     serial: u64,
-    /// Programs of host data whose times are not known yet.
+    /// Programs of host data whose times are not known yet, those of a cache in flash included.
     untimed: u32,
     /// Latest end of a program of host data, demand or background.
     latest_end: Nanos,
     measured: bool,
+    /// Serial number of the first operation of the measured part.
+    measured_from: u64,
     /// Requests that are neither reads nor writes.
     pub other: LatencyStats,
     pub read: LatencyStats,
@@ -186,9 +214,13 @@ pub(super) struct Book {
     pub completions: Option<Vec<Completion>>,
     /// Times of programs, if somebody wants them.
     pub programs: Option<Vec<ProgramTimes>>,
+    /// The same of accesses of a cache in flash.
+    pub cache_accesses: Option<Vec<CacheAccess>>,
     pub full: Option<DeviceFull>,
     /// Waiting programs by page, where reads could overtake them.
     pub newest: Option<Newest>,
+    /// Waiting programs of a cache in flash by page.
+    pub newest_cached: Option<Newest>,
     /// Summary pages that are due because a background program took the last data page.
     pub summaries: Vec<Place>,
     /// Garbage collection that background programs called for when they started.
@@ -211,6 +243,7 @@ impl Book {
             untimed: 0,
             latest_end: Nanos::ZERO,
             measured: false,
+            measured_from: 0,
             other: stats(),
             read: stats(),
             write: stats(),
@@ -220,8 +253,10 @@ impl Book {
             started: Vec::new(),
             completions: None,
             programs: None,
+            cache_accesses: None,
             full: None,
             newest: None,
+            newest_cached: None,
             summaries: Vec::new(),
             gc_work: GcWork::default(),
             erased: Vec::new(),
@@ -231,10 +266,16 @@ impl Book {
     /// The measured part begins with the next request.
     pub fn start_measuring(&mut self) {
         self.measured = true;
+        self.measured_from = self.serial;
         for stats in [&mut self.other, &mut self.read, &mut self.write] {
             stats.clear();
         }
         (self.evict_wait, self.evict_turnaround) = (Mean::default(), Mean::default());
+    }
+
+    /// Did the operation come in the measured part?
+    pub fn is_counted(&self, op: &OpRecord) -> bool {
+        op.serial >= self.measured_from
     }
 
     /// Sets whether times count from the next request on, and returns whether they did.
@@ -314,7 +355,7 @@ impl Book {
             let pending = &mut self.requests[request];
             pending.waiting += u32::from(counted != Counted::AtOnce);
             (record.index, record.measured) = (pending.index, pending.measured);
-            self.untimed += u32::from(record.is_program());
+            self.untimed += u32::from(record.is_flushed());
         }
         let wanted = record.is_program();
         let token = self.ops.add(record);
@@ -331,14 +372,18 @@ impl Book {
             EvictWait::Issue => issue,
         };
         match role {
-            Role::Read | Role::Flush => Counted::End,
+            Role::Read | Role::Flush | Role::CacheRead => Counted::End,
             Role::Before
             | Role::Background
             | Role::BackgroundRead
             | Role::Summary
-            | Role::Erase => Counted::AtOnce,
-            Role::Own => by_key(Counted::End, self.options.evict_wait),
-            Role::Caused | Role::Padding => by_key(Counted::AtOnce, self.caused_wait()),
+            | Role::Erase
+            | Role::CacheBefore
+            | Role::BackgroundCacheRead => Counted::AtOnce,
+            Role::Own | Role::CacheWrite => by_key(Counted::End, self.options.evict_wait),
+            Role::Caused | Role::Padding | Role::CacheFill => {
+                by_key(Counted::AtOnce, self.caused_wait())
+            }
         }
     }
 
@@ -382,6 +427,13 @@ impl Book {
     /// The program that writes the newest data of `lpn`, if its times are not known yet.
     pub fn pending_program(&self, lpn: Lpn) -> Option<OpId> {
         let token = self.newest.as_ref()?.get(lpn)?;
+        self.ops[token].id
+    }
+
+    /// The program that writes the newest data of `lpn` to a cache in flash, if its times are not
+    /// known yet.
+    pub fn pending_cache_program(&self, lpn: Lpn) -> Option<OpId> {
+        let token = self.newest_cached.as_ref()?.get(lpn)?;
         self.ops[token].id
     }
 

@@ -10,12 +10,14 @@ pub mod latency;
 mod load;
 mod newest;
 mod planes;
+mod region;
 mod slab;
 #[cfg(test)]
 mod tests;
 mod view;
 
 pub use book::{Completion, ProgramTimes};
+pub use region::CacheAccess;
 
 use crate::flash::{BackgroundProgram, Cause, DeviceMeasures, Flash, FlashState, Program, Traffic};
 use crate::load::BusyTimes;
@@ -32,6 +34,7 @@ use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Picos, PlaneId, QueuePer}
 use gc::Collector;
 use newest::Newest;
 use planes::Groups;
+use region::Region;
 
 /// Settings of the engine that are not of the array or the translation layer.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +60,8 @@ pub struct Engine {
     gc: Collector,
     /// Multi-plane commands of the request, if the device has them.
     groups: Option<Groups>,
+    /// The part of the array that holds the cache, if one does.
+    region: Option<Region>,
     /// Pages programmed and blocks erased beside those of host data, in the measured part.
     traffic: Traffic,
     /// Counters of the array when the measured part began, by chip.
@@ -111,7 +116,11 @@ impl Engine {
         // Nor may a read join one that stands before the program.
         let joins = groups.is_some();
         let mut book = Book::new(options, map);
-        book.newest = (read_first || passes_jobs || joins).then(Newest::new);
+        // Nor one that waits for a read of the cache, which may wait in turn.
+        let region = config.cache_region.as_ref().map(Region::new);
+        let waits = region.is_some();
+        book.newest = (read_first || passes_jobs || joins || waits).then(Newest::new);
+        book.newest_cached = waits.then(Newest::new);
         Engine {
             nand: Nand::new(&nand),
             book,
@@ -128,6 +137,7 @@ impl Engine {
             dynamic: config.allocation == Allocation::Dynamic,
             gc: Collector::new(config),
             groups,
+            region,
             traffic: Traffic::default(),
             before: Vec::new(),
             busy_before: BusyTimes::default(),
@@ -135,9 +145,11 @@ impl Engine {
         }
     }
 
-    /// Keeps the times of programs for [`Engine::take_programs`] from now on.
+    /// Keeps the times of programs for [`Engine::take_programs`] from now on, and those of accesses
+    /// of a cache in flash for [`Engine::take_cache_accesses`].
     pub fn keep_programs(&mut self) {
         self.book.programs = Some(Vec::new());
+        self.book.cache_accesses = Some(Vec::new());
     }
 
     /// Moves the programs that were timed since the last call to `out`.
@@ -157,7 +169,15 @@ impl Engine {
         &self.nand
     }
 
-    fn submit_read(&mut self, role: Role, lpn: Lpn, place: Place, sectors: u32) -> OpId {
+    /// `after` must end before the read may start, as must a program of the page that waits.
+    fn submit_read(
+        &mut self,
+        role: Role,
+        lpn: Lpn,
+        place: Place,
+        sectors: u32,
+        after: Option<OpId>,
+    ) -> OpId {
         let waits_for = self.book.pending_program(lpn);
         let token = self.book.enter(role, lpn, self.now);
         let transfer = self.transfer_of(sectors);
@@ -165,6 +185,9 @@ impl Engine {
             .die(self.die(place.plane))
             .bytes(self.bytes(sectors));
         command.after = waits_for;
+        if let Some(after) = after {
+            command = command.after(after);
+        }
         self.submit_page(command, place)
     }
 
@@ -212,6 +235,30 @@ impl Engine {
         while let Some(place) = self.book.summaries.pop() {
             self.submit_summary(place);
         }
+    }
+
+    /// Takes back the reads before a write-back of `lpn` that was taken back, from `token` on; says
+    /// whether that of the old page was one of them. They may be queued, running or over; only
+    /// queued ones are taken back, and when one is over so are those before it.
+    fn cancel_reads_before(&mut self, mut token: u32, lpn: Lpn) -> bool {
+        let mut old_read = false;
+        while token != NONE
+            && let Some(record) = self.book.ops.get_mut(token).copied()
+            && record.is_read_before(lpn)
+        {
+            let id = record.id.expect("a queued read was submitted");
+            if !self.nand.cancel(self.now, id, &mut self.book) {
+                break;
+            }
+            self.book.ops.remove(token);
+            if record.role == Role::BackgroundRead {
+                old_read = true;
+            } else if self.book.is_counted(&record) {
+                self.traffic.cache_reads -= 1;
+            }
+            token = record.before;
+        }
+        old_read
     }
 
     /// The plane that a program is sent to, if not that of its address: that of its unit (D6), or
@@ -272,18 +319,47 @@ impl Flash for Engine {
             .map
             .read(lpn)
             .expect("the walk asks for mapped pages only");
-        self.submit_read(Role::Read, lpn, place, sectors);
+        let id = self.submit_read(Role::Read, lpn, place, sectors, None);
+        if let Some(region) = &mut self.region {
+            region.last_read = Some(id);
+        }
+    }
+
+    #[inline]
+    fn cache_read(&mut self, lpn: Lpn, sectors: u32) {
+        if self.region.is_some() {
+            self.read_cached(Role::CacheRead, lpn, sectors);
+        }
+    }
+
+    #[inline]
+    fn cache_write(&mut self, lpn: Lpn) {
+        if self.region.is_some() {
+            self.program_cached(Role::CacheWrite, lpn, None);
+        }
+    }
+
+    #[inline]
+    fn cache_fill(&mut self, lpn: Lpn, read: bool) {
+        if let Some(region) = &self.region {
+            let after = region.last_read.filter(|_| read);
+            self.program_cached(Role::CacheFill, lpn, after);
+        }
     }
 
     fn program(&mut self, program: Program) {
         let lpn = program.lpn;
         let mut before = None;
+        if program.cached {
+            let read = self.read_for_program(Role::CacheBefore, lpn);
+            before = read.map(|(_, id)| id);
+        }
         if program.read_first
             && let Some(old) = self.book.map.read(lpn)
         {
             // The whole page: an ECC code word cannot be completed from a part of it.
             let sectors = self.page_sectors;
-            before = Some(self.submit_read(Role::Before, lpn, old, sectors));
+            before = Some(self.submit_read(Role::Before, lpn, old, sectors, before));
         }
         let plane = self.wanted_plane(program.unit, None);
         if plane.is_some() {
@@ -379,16 +455,21 @@ impl Flash for Engine {
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
         self.now = now;
-        let (lpn, mut before) = (program.lpn, None);
+        let lpn = program.lpn;
+        let mut before = self.read_for_program(Role::BackgroundCacheRead, lpn);
         if program.read_first
             && let Some(old) = self.book.map.read(lpn)
         {
             let written_by = self.book.pending_program(lpn);
             let token = self.book.enter(Role::BackgroundRead, lpn, now);
+            self.book.ops[token].before = before.map_or(NONE, |b| b.0);
             let mut command = Command::read(old.chip, self.page_transfer, token)
                 .die(self.die(old.plane))
                 .bytes(self.bytes(self.page_sectors));
             command.after = written_by;
+            if let Some((_, read)) = before {
+                command = command.after(read);
+            }
             let id = self
                 .nand
                 .submit(now, command.class(Class::Background), &mut self.book);
@@ -423,22 +504,7 @@ impl Flash for Engine {
             cancelled,
             "only a write-back that has not started is cancelled"
         );
-        // The read before it may be queued, running or over; only a queued one is taken back.
-        if op.before == NONE {
-            return false;
-        }
-        let Some(record) = self.book.ops.get_mut(op.before) else {
-            return false;
-        };
-        if record.role != Role::BackgroundRead || record.lpn != op.lpn {
-            return false;
-        }
-        let id = record.id.expect("a queued read was submitted");
-        let cancelled = self.nand.cancel(self.now, id, &mut self.book);
-        if cancelled {
-            self.book.ops.remove(op.before);
-        }
-        cancelled
+        self.cancel_reads_before(op.before, op.lpn)
     }
 
     fn adopt_background(&mut self, token: u32) {

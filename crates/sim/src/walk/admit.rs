@@ -61,6 +61,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                     walk.accessed(slot, Op::Write, a.now);
                     walk.scheme.touch(slot, a, &view!(walk, a.now));
                     walk.frames.write(slot, a.sectors);
+                    walk.flash.cache_write(a.lpn);
                 }
                 None => {
                     if !std::mem::take(&mut expected) {
@@ -68,6 +69,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                     }
                     let slot = walk.frames.insert(a.lpn, a.sectors, true);
                     walk.scheme.insert(slot, a, &view!(walk, a.now));
+                    walk.flash.cache_write(a.lpn);
                 }
             }
             false

@@ -137,6 +137,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             cause: Cause::Padding,
             unit,
             read_first,
+            cached: false,
         });
     }
 

@@ -339,6 +339,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             if self.frames.has(slot, a.sectors) {
                 self.counts.read_sector_hits += u64::from(sectors);
                 self.scheme.touch(slot, a, &view!(self, a.now));
+                self.flash.cache_read(a.lpn, sectors);
                 return true;
             }
             let have = self.frames.valid(slot).intersect(a.sectors);
@@ -353,20 +354,23 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         } else {
             self.fill_mask(a.sectors)
         };
-        self.flash_read(a.lpn, mask.count());
+        let read = self.flash_read(a.lpn, mask.count());
         if self.options.read_alloc && !refused && self.frames.capacity() > 0 {
             self.make_room(a);
             let slot = self.frames.insert_at(a.lpn, place, mask, false);
             self.scheme.insert(slot, a, &view!(self, a.now));
+            self.flash.cache_fill(a.lpn, read);
         }
         false
     }
 
-    /// A page is cached, but a requested sector is not: never room, admission or touch (D2).
+    /// A page is cached, but a requested sector is not: never room, admission or touch (D2). The
+    /// sectors that the cache has are read from it.
     #[cold]
     fn fill_page(&mut self, slot: Slot, a: &Access, have: SectorMask) {
         if !self.options.read_alloc {
-            return self.flash_read(a.lpn, a.sectors.minus(have).count());
+            self.flash_read(a.lpn, a.sectors.minus(have).count());
+            return self.read_rest(a.lpn, have);
         }
         let mask = self.fill_mask(a.sectors);
         let missing = mask.minus(self.frames.valid(slot));
@@ -375,8 +379,16 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         } else {
             missing
         };
-        self.flash_read(a.lpn, moved.count());
+        let read = self.flash_read(a.lpn, moved.count());
+        self.read_rest(a.lpn, have);
         self.frames.fill(slot, missing);
+        self.flash.cache_fill(a.lpn, read);
+    }
+
+    fn read_rest(&mut self, lpn: Lpn, have: SectorMask) {
+        if have.count() > 0 {
+            self.flash.cache_read(lpn, have.count());
+        }
     }
 
     /// Sectors that a read miss transfers and, if it is admitted, makes valid.
@@ -401,6 +413,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             self.make_room(a);
             let slot = self.frames.insert_at(a.lpn, place, a.sectors, true);
             self.scheme.insert(slot, a, &view!(self, a.now));
+            self.flash.cache_write(a.lpn);
             return false;
         };
         let have = match self.frames.has(slot, a.sectors) {
@@ -411,6 +424,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.accessed(slot, Op::Write, a.now);
         self.scheme.touch(slot, a, &view!(self, a.now));
         self.frames.write(slot, a.sectors);
+        self.flash.cache_write(a.lpn);
         true
     }
 
@@ -423,17 +437,20 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
+    /// Does flash have the page, so that there was something to read?
     #[inline]
-    fn flash_read(&mut self, lpn: Lpn, sectors: u32) {
+    fn flash_read(&mut self, lpn: Lpn, sectors: u32) -> bool {
         if let Some(o) = &mut self.observer {
             o.event(Event::FlashRead(lpn));
         }
-        if self.flash.is_mapped(lpn) {
+        let mapped = self.flash.is_mapped(lpn);
+        if mapped {
             self.counts.flash_reads_host += 1;
             self.flash.read(lpn, sectors);
         } else {
             self.counts.unmapped_reads += 1;
         }
+        mapped
     }
 
     /// Programs one page. `valid` are the sectors the cache has of it; if some are missing and
@@ -455,6 +472,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             cause,
             unit,
             read_first,
+            cached: cause != Cause::Own,
         });
     }
 

@@ -143,3 +143,19 @@ pub fn background(records: &[&ResultRecord]) -> Part {
         any.then(|| counts.map(count).to_vec())
     })
 }
+
+/// Accesses of a cache in flash.
+pub fn region(records: &[&ResultRecord]) -> Part {
+    let header = ["reads", "programs"];
+    table(
+        "accesses of the cache in flash in pages",
+        &header,
+        records,
+        |r| {
+            let c = &r.counts;
+            let both = [c.cache_reads, c.cache_programs];
+            both.iter().flatten().next()?;
+            Some(both.map(count).to_vec())
+        },
+    )
+}

@@ -28,6 +28,7 @@ pub fn parts(records: &[&ResultRecord]) -> Vec<Part> {
         batches(records),
         reads(records),
         programs(records),
+        device::region(records),
         device::background(records),
         device::collection(records),
         device::wear(records),

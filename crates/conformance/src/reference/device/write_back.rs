@@ -39,13 +39,14 @@ impl SlowDevice {
     ) -> u32 {
         let page = self.page_transfer();
         let background = |command: Command| command.class(Class::Background);
-        let mut before = None;
+        let mut before = self.read_what_leaves(lpn, Class::Background);
         if read_first {
             let (chip, die) = self.map.place(lpn);
             let read = Command::read(ChipId(chip as u32), page, 0).die(die);
-            let after = [self.last_program.get(&lpn).copied(), None];
+            let behind = before.map(|read| self.number(read));
+            let after = [self.last_program.get(&lpn).copied(), behind];
             let read = background(read);
-            before = Some(self.submit(Purpose::ReadForWriteBack, lpn, read, after, None));
+            before = Some(self.submit(Purpose::ReadForWriteBack, lpn, read, after, before));
         }
         let plane = match unit {
             Some(unit) => Some(unit % self.map.planes()),
@@ -65,7 +66,7 @@ impl SlowDevice {
             None => (self.map.static_chip(lpn), self.map.static_die(lpn)),
         };
         let program = Command::program(ChipId(chip as u32), page, 0).die(die);
-        let after = before.map(|read| self.entries.all[read as usize].number);
+        let after = before.map(|read| self.number(read));
         let program = background(program);
         // It may start at once, and is mapped then.
         self.planes_of_write_backs
@@ -83,16 +84,24 @@ impl SlowDevice {
         self.entries.all[token as usize].ended
     }
 
-    /// Takes a write-back that has not started back; true if the read before it went with it.
+    /// Takes a write-back that has not started back; true if the read of the old page before it
+    /// went with it.
     pub fn cancel(&mut self, token: u32) -> bool {
-        let entry = self.entries.all[token as usize];
+        let mut entry = self.entries.all[token as usize];
         let now = Nanos(self.now);
         let gone = self.array.cancel(now, entry.number, &mut self.entries);
         assert!(gone, "only what has not started is cancelled");
-        let read = entry.before.map(|read| self.entries.all[read as usize]);
-        let read = read.is_some_and(|r| self.array.cancel(now, r.number, &mut self.entries));
+        let mut old_read = false;
+        while let Some(read) = entry.before {
+            entry = self.entries.all[read as usize];
+            let gone = self.array.cancel(now, entry.number, &mut self.entries);
+            if gone && entry.purpose == Purpose::CacheRead {
+                self.cache_accesses[0] -= 1;
+            }
+            old_read |= gone && entry.purpose == Purpose::ReadForWriteBack;
+        }
         self.note_starts();
-        read
+        old_read
     }
 
     /// A write-back in flight counts as caused by the open request.

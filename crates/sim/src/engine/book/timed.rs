@@ -63,6 +63,10 @@ impl Book {
                 return NONE;
             }
             Role::BackgroundRead | Role::Erase => return NONE,
+            Role::BackgroundCacheRead => {
+                self.log_access(&op, times);
+                return NONE;
+            }
             _ => {}
         }
         self.ops.remove(token);
@@ -72,6 +76,8 @@ impl Book {
                 newest.started(op.lpn, token);
             }
             self.program_timed(&op, times.end);
+        } else if op.role != Role::Read {
+            self.other_timed(&op, token, times);
         }
         if op.role == Role::Caused && op.measured {
             self.evict_wait.add(times.start - op.enqueued);
@@ -83,6 +89,37 @@ impl Book {
             Counted::End => self.count_end(op.request, times.end),
         }
         op.next
+    }
+
+    /// Accesses of a cache in flash, and reads before programs.
+    #[inline(never)]
+    fn other_timed(&mut self, op: &OpRecord, token: u32, times: OpTimes) {
+        match op.role {
+            Role::CacheRead | Role::CacheBefore => self.log_access(op, times),
+            Role::CacheWrite | Role::CacheFill => {
+                self.log_access(op, times);
+                if let Some(newest) = &mut self.newest_cached {
+                    newest.started(op.lpn, token);
+                }
+                if op.is_flushed() {
+                    self.program_timed(op, times.end);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn log_access(&mut self, op: &OpRecord, times: OpTimes) {
+        if let Some(list) = &mut self.cache_accesses {
+            let background = op.role == Role::BackgroundCacheRead;
+            list.push(CacheAccess {
+                request: (!background).then_some(op.index),
+                lpn: op.lpn,
+                program: matches!(op.role, Role::CacheWrite | Role::CacheFill),
+                enqueued: op.enqueued,
+                times,
+            });
+        }
     }
 
     fn log_program(&mut self, op: &OpRecord, times: OpTimes) {
@@ -112,7 +149,7 @@ impl Sink for Book {
     fn ended(&mut self, token: u32, _at: Nanos) {
         // Tokens of reads are free at once, those of programs when the walk has seen them.
         match self.ops[token].role {
-            Role::BackgroundRead => {
+            Role::BackgroundRead | Role::BackgroundCacheRead => {
                 self.ops.remove(token);
             }
             Role::Erase => self.erased.push(token),
