@@ -4,6 +4,7 @@
 mod common;
 
 use common::Bench;
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use wait4::{ResourceUsage, Wait4};
@@ -127,4 +128,31 @@ fn flash_takes_memory_where_it_is_written() {
         with < alone + 8 * touched + (64 << 20),
         "{alone} and {with}"
     );
+}
+
+/// The same where hardly any two pages are neighbours. What the cache takes to find pages is in both
+/// runs.
+#[test]
+fn flash_takes_memory_where_single_pages_are_written() {
+    const WRITES: u64 = 200_000;
+    // Pages of the device that are exported.
+    let pages = (1 << 28) * 9 / 10;
+    let bench = Bench::new();
+    let file = std::fs::File::create(bench.dir.path().join("w.csv")).unwrap();
+    let mut trace = std::io::BufWriter::new(file);
+    writeln!(
+        trace,
+        "arrival_ns,op,start_sector,sectors,stream,prev,atomic"
+    )
+    .unwrap();
+    for i in 0..WRITES {
+        let page = i * 150_000_001 % pages;
+        writeln!(trace, "{},W,{},8,0,,0", i * 100_000, page * 8).unwrap();
+    }
+    trace.flush().unwrap();
+    let run = "run w.csv --scheme lru --cache 1MiB --jobs 1";
+    let alone = peak(&bench, run);
+    let with = peak(&bench, &format!("{run} {TERABYTE}"));
+    eprintln!("{alone} B without the device, {with} B with it");
+    assert!(with < alone + 8 * WRITES + (64 << 20), "{alone} and {with}");
 }

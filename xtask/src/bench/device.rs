@@ -1,10 +1,11 @@
 //! The common workload on a device, whole process: `destage run` with its reading and reporting.
 
 use super::Bench;
-use super::program::{median, output};
+use super::program::{Cost, median, output};
 use super::table::Table;
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const DEVICE: &str = include_str!("common.toml");
@@ -73,17 +74,28 @@ pub fn common_workload(bench: &Bench) -> Result<Vec<Table>> {
         }
         std::fs::remove_file(&trace)?;
     }
-    let tables = [Some(table), collecting, Some(start(bench)?)];
+    let tables = [
+        Some(table),
+        collecting,
+        Some(start(bench)?),
+        Some(scattered(bench)?),
+    ];
     Ok(tables.into_iter().flatten().collect())
 }
 
-/// Start, one request and the report on 1 TiB.
-fn start(bench: &Bench) -> Result<Table> {
+/// The file of the device of 1 TiB.
+fn terabyte(bench: &Bench) -> Result<PathBuf> {
     let device = bench.temp.path().join("terabyte.toml");
     let (from, to) = TERABYTE;
     let text = DEVICE.replace(from, to);
     ensure!(!text.contains(from), "the common device is another one");
     std::fs::write(&device, text)?;
+    Ok(device)
+}
+
+/// Start, one request and the report on 1 TiB.
+fn start(bench: &Bench) -> Result<Table> {
+    let device = terabyte(bench)?;
     let trace = bench.temp.path().join("one.csv");
     std::fs::write(&trace, "0,host,0,Write,0,4096,0\n")?;
     let args = arguments("lru", &device, &trace);
@@ -96,6 +108,58 @@ fn start(bench: &Bench) -> Result<Table> {
         format!("{:.0}", cost.extra_mib().unwrap_or_default()),
     ]);
     Ok(table)
+}
+
+/// Writes of single pages all over 1 TiB: what the device takes beyond the same run without it, the
+/// requests, the cache and the index of its pages being in both.
+fn scattered(bench: &Bench) -> Result<Table> {
+    let device = terabyte(bench)?;
+    let title = "Device: writes of single pages all over 1 TiB, cache of 32 MiB, whole process";
+    let head = [
+        "writes",
+        "CPU s",
+        "peak MiB",
+        "without the device",
+        "more",
+        "goal: 64 MiB and 8 B a page",
+    ];
+    let mut table = Table::new(title.to_owned(), &head);
+    for part in [10, 1] {
+        let writes = bench.sizes.device_requests / part;
+        let trace = bench.temp.path().join(format!("scattered-{writes}.csv"));
+        write_scattered(&trace, writes)?;
+        let measure = |device: &Path| {
+            let mut args = arguments("lru", device, &trace);
+            args.extend(["--page", "4KiB"].map(OsStr::new));
+            median(bench.sizes.runs, || {
+                bench.program.whole_process(&args, writes)
+            })
+        };
+        let (with, without) = (measure(&device)?, measure(Path::new("none"))?);
+        let mib = |cost: &Cost| cost.extra_mib().unwrap_or_default();
+        table.row(vec![
+            writes.to_string(),
+            format!("{:.2}", with.cpu_s),
+            format!("{:.0}", mib(&with)),
+            format!("{:.0}", mib(&without)),
+            format!("{:.0}", mib(&with) - mib(&without)),
+            format!("{:.0}", 64.0 + (8 * writes) as f64 / (1 << 20) as f64),
+        ]);
+        std::fs::remove_file(&trace)?;
+    }
+    Ok(table)
+}
+
+/// MSR lines that write one page every 100 us, hardly any two of them neighbours.
+fn write_scattered(trace: &Path, writes: u64) -> Result<()> {
+    let mut out = std::io::BufWriter::new(std::fs::File::create(trace)?);
+    // 90 % of 2^28 pages are exported.
+    let pages = (1 << 28) / 10 * 9;
+    for i in 0..writes {
+        let (ticks, offset) = (i * 1000, i * 150_000_001 % pages * 4096);
+        writeln!(out, "{ticks},host,0,Write,{offset},4096,0")?;
+    }
+    Ok(out.flush()?)
 }
 
 fn generate(bench: &Bench, gap: u64) -> Result<PathBuf> {

@@ -234,9 +234,9 @@ impl PageMap {
             .take(unit, &mut self.free_blocks, &mut self.blocks);
         let taken = taken.expect("the host leaves room for the copies of a block");
         if from.0 == NONE {
-            *self.p2l.at(u64::from(NONE)) = NONE;
+            self.p2l.clear(u64::from(NONE));
         }
-        *self.l2p.at(lpn.0) = taken.data as u32;
+        self.l2p.replace(lpn.0, taken.data as u32, self.valid);
         self.fill_page(lpn, &taken);
         let to = Ppn(taken.data as u32);
         let same_plane = taken.plane == plane.0;

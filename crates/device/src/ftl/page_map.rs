@@ -4,7 +4,8 @@
 //! iff `l2p[p2l[ppn]] == ppn`, so overwriting leaves the old entry alone.
 //!
 //! Physical pages are numbered plane by plane, block by block.
-//! Memory: 8 B per physical page and 16 B per block, in chunks allocated on first touch.
+//! Memory: 8 B per physical page that was written, whatever the pattern ([`PageTable`]), and 16 B
+//! per block, in chunks allocated on first touch.
 //! Cost: O(1) per operation; opening a block asks the planes of its unit once per block.
 
 use super::blocks::Blocks;
@@ -12,6 +13,7 @@ use super::buckets::Buckets;
 use super::divisor::Divisor;
 use super::free::FreeBlocks;
 use super::frontier::{Frontiers, Taken};
+use super::page_table::PageTable;
 use super::table::FirstTouch;
 use super::units::{PlaneRow, Units};
 use super::victim::Chooser;
@@ -20,14 +22,19 @@ use super::{Collected, DeviceFull, Place, Placed};
 use crate::config::{DeviceConfig, Unit, WearLevelling};
 use destage_types::{ChipId, Lpn, PlaneId, Ppn, StaticLayout};
 
-/// No page; also the number of the last page of a device of 2^32 pages, see `PageMap::lookup`.
-pub(super) const NONE: u32 = u32::MAX;
+/// Also the number of the last page of a device of 2^32 pages, see [`PageMap::lookup`].
+pub(super) use super::page_table::NONE;
+
+/// Bytes that pages all over a device may take beyond 4 each in the table by address.
+const SCATTERED: u64 = 40 << 20;
+/// Bytes that the blocks which are being filled may take in the table by place: some 1,000 planes.
+const OPEN: u64 = 8 << 20;
 
 /// A page-level mapping. See the module.
 #[derive(Clone, Debug)]
 pub struct PageMap {
-    pub(super) l2p: FirstTouch<u32, 2048>,
-    pub(super) p2l: FirstTouch<u32, 2048>,
+    pub(super) l2p: PageTable,
+    pub(super) p2l: PageTable,
     pub(super) blocks: Blocks,
     pub(super) free_blocks: FreeBlocks,
     pub(super) buckets: Buckets,
@@ -108,12 +115,13 @@ impl PageMap {
         let levelling = config.wear_levelling;
         let data = config.data_pages_per_block();
         let gc_units = units.gc_units();
+        let logical = config.logical_pages();
         let tightest = (0..chips)
             .map(|chip| units.of_chip(ChipId(chip))[0])
             .collect();
         PageMap {
-            l2p: FirstTouch::new(config.logical_pages(), NONE),
-            p2l: FirstTouch::new(g.pages(), NONE),
+            l2p: PageTable::new(logical, g.pages(), PageTable::spare_of(SCATTERED, logical)),
+            p2l: PageTable::new(g.pages(), logical, OPEN),
             blocks: Blocks::new(all_blocks, narrow),
             free_blocks: FreeBlocks::new(g.planes(), blocks, levelling != WearLevelling::Off),
             buckets: Buckets::new(units.cells(), pages),
@@ -145,7 +153,7 @@ impl PageMap {
             tightest,
             layout,
             frontier: config.frontier,
-            logical: config.logical_pages(),
+            logical,
             pages: g.pages(),
             pages_per_block: Divisor::new(pages),
             data_per_block: data,
@@ -187,7 +195,7 @@ impl PageMap {
         let Some(taken) = taken else {
             return Err(self.full(lpn, plane));
         };
-        let old = match std::mem::replace(self.l2p.at(lpn.0), taken.data as u32) {
+        let old = match self.l2p.replace(lpn.0, taken.data as u32, self.valid) {
             NONE => self.in_last_page(lpn),
             ppn => Some(ppn),
         };
@@ -206,7 +214,8 @@ impl PageMap {
     /// A page just taken from a frontier, to which `lpn` is mapped, holds its data.
     #[inline]
     pub(super) fn fill_page(&mut self, lpn: Lpn, taken: &Taken) {
-        *self.p2l.at(taken.data) = lpn.0 as u32;
+        self.p2l
+            .replace(taken.data, lpn.0 as u32, self.pages - self.free);
         self.programmed += 1;
         let mut full = self.blocks.wrote_data(taken.block);
         let mut used = 1;
@@ -282,7 +291,7 @@ impl PageMap {
         self.check(lpn);
         let ppn = self.lookup(lpn)?;
         self.invalidate(ppn);
-        *self.l2p.at(lpn.0) = NONE;
+        self.l2p.clear(lpn.0);
         self.valid -= 1;
         Some(Ppn(ppn))
     }
@@ -375,7 +384,7 @@ impl PageMap {
             self.stamp(block);
         }
         if ppn == NONE {
-            *self.p2l.at(u64::from(NONE)) = NONE;
+            self.p2l.clear(u64::from(NONE));
         }
     }
 

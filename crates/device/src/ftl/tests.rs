@@ -1,6 +1,6 @@
 use super::model::{Model, TINY, device, orders};
 use super::*;
-use crate::config::{DeviceConfig, EffectiveDevice, Ratio};
+use crate::config::{DeviceConfig, EffectiveDevice, Overwrite, Ratio};
 use destage_types::QueuePer;
 
 fn tiny(more: &str) -> DeviceConfig {
@@ -199,7 +199,7 @@ fn large_devices_take_memory_where_they_are_written() {
     let empty = map.memory_bytes();
     assert!(empty < 2 << 20, "{empty}");
     for lpn in 0..1000 {
-        map.write(Lpn(lpn * 90_001)).unwrap();
+        map.write(Lpn(lpn * 40_001)).unwrap();
     }
     // 1000 scattered chunks of 8 KiB, and one chunk of pages and of blocks per plane.
     let per_plane = 128 * (8192 + 4096);
@@ -208,6 +208,46 @@ fn large_devices_take_memory_where_they_are_written() {
         "{}",
         map.memory_bytes()
     );
+}
+
+/// 8 bytes for a page that was written and 52 MiB, which leaves 12 of 64 MiB to the process: page by
+/// page all over a device of 1 TiB, in strides, by random overwrites, and with reads and TRIM of
+/// pages that were never written, which take nothing.
+#[test]
+fn single_pages_all_over_a_terabyte_take_eight_bytes_each() {
+    let config = device(
+        "channels=16 chips_per_channel=4 dies_per_chip=4 planes_per_die=4 blocks_per_plane=2048 \
+         pages_per_block=128 op=0.1",
+    );
+    let bound = |map: &PageMap| {
+        let (bytes, written) = (map.memory_bytes(), map.pages() - map.free_pages());
+        assert!(
+            bytes <= 8 * written + (52 << 20),
+            "{bytes} for {written} pages"
+        );
+    };
+    let stride = |i: u64, by: u64, logical: u64| Lpn(i * by % logical);
+    for by in [2048 * 97 + 1, 1_000_003, 150_000_001] {
+        let mut map = PageMap::new(&config, 1);
+        let (logical, empty) = (map.logical_pages(), map.memory_bytes());
+        for i in 0..1000 {
+            assert_eq!(map.read(stride(i, by, logical)), None);
+            assert_eq!(map.trim(stride(i, by, logical)), None);
+        }
+        assert_eq!(map.memory_bytes(), empty);
+        for i in 0..700_000 {
+            map.write(stride(i, by, logical)).unwrap();
+            if i % 1000 == 0 {
+                bound(&map);
+            }
+        }
+        bound(&map);
+        // As long as it is not GC that makes room, an overwrite is a page more.
+        let times = Overwrite::Times(Ratio::from_f64(0.001).unwrap());
+        map.overwrite(Ratio::from_f64(0.0).unwrap(), times, 1)
+            .unwrap();
+        bound(&map);
+    }
 }
 
 #[test]
