@@ -7,8 +7,9 @@ use destage_types::{PageSize, StaticLayout};
 pub struct Env {
     /// Page frames the scheme is meant for (C); its parameters and ghosts follow from it.
     pub capacity: u32,
-    /// Frames of the whole cache: what is indexed by slot has this many entries. More than
-    /// `capacity` only for the policy of one chip under `ecr(P, inner_capacity=share)`.
+    /// Frames of the whole cache: what is indexed by slot has this many entries, and as many more
+    /// as schemes inside keep for ghosts ([`crate::Scheme::most_kept`]). More than `capacity`
+    /// only for the policy of one chip under `ecr(P, inner_capacity=share)`.
     pub slots: u32,
     /// Size of a page.
     pub page: PageSize,
@@ -25,6 +26,9 @@ pub struct Env {
     /// Will anybody ask for background work? A run without a device says no; what serves such
     /// work alone need not be kept then.
     pub write_back: bool,
+    /// May ghosts stay in the slots of their pages? Not where a page can be cached and
+    /// remembered at once: `ecr(P)` tells the policy of a chip of its dirty pages alone.
+    pub keeps_slots: bool,
     /// Uniform numbers to draw instead of the generator's, for the worked examples.
     #[cfg(feature = "conformance")]
     pub draws: Option<Vec<f64>>,
@@ -46,6 +50,7 @@ impl Env {
             seed: 1,
             background: false,
             write_back: true,
+            keeps_slots: true,
             #[cfg(feature = "conformance")]
             draws: None,
             #[cfg(feature = "conformance")]

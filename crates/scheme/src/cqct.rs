@@ -341,7 +341,7 @@ mod tests {
     }
 
     fn of(options: Cqct, device: &dyn DeviceView) -> u64 {
-        let (frames, layout) = (Frames::new(1, PageSize::KIB4), StaticLayout::flat(1, 1));
+        let (frames, layout) = (Frames::new(1, 0, PageSize::KIB4), StaticLayout::flat(1, 1));
         let v = View {
             frames: &frames,
             layout: &layout,

@@ -2,8 +2,8 @@
 
 /// Writes methods of [`Scheme`](crate::Scheme) that hand the call to a field: `forward!(inner: touch size ...)`.
 ///
-/// The special name `measures` stands for `meta_bytes stats list_pages`, `conformance` for
-/// `state take_notes`.
+/// The special name `ghosts` stands for `most_kept keeps give_up`, `measures` for
+/// `meta_bytes stats list_pages`, `conformance` for `state take_notes`.
 #[macro_export]
 macro_rules! forward {
     (@ $i:tt rename_plan) => {
@@ -68,6 +68,21 @@ macro_rules! forward {
         #[inline]
         fn look_ahead(&self, ahead: &$crate::Ahead) -> u64 {
             self.$i.look_ahead(ahead)
+        }
+    };
+    (@ $i:tt ghosts) => {
+        fn most_kept(&self) -> u32 {
+            self.$i.most_kept()
+        }
+
+        #[inline]
+        fn keeps(&self, slot: Slot) -> bool {
+            self.$i.keeps(slot)
+        }
+
+        #[inline]
+        fn give_up(&mut self) -> Option<Slot> {
+            self.$i.give_up()
         }
     };
     (@ $i:tt expect) => {

@@ -4,6 +4,7 @@
 //! [`crate::View`].
 
 use crate::ahead::{Ahead, LOOK_AHEAD, mix};
+use crate::scheme::Scheme;
 use crate::sparse::{Place, Sparse};
 use destage_types::{Lpn, PageSize, SectorMask, Slot};
 
@@ -21,24 +22,37 @@ const DIRTY: u64 = 1 << 61;
 /// Every sector is dirty; `dirty[slot]` is then not looked at.
 const ALL_DIRTY: u64 = 1 << 60;
 const FLAGS: u64 = USED | FULL | DIRTY | ALL_DIRTY;
+/// The page has left; the scheme keeps its slot to remember it.
+const GHOST: u64 = 1 << 59;
 
 impl Frame {
-    const FREE: Frame = Frame(0);
+    /// The free frame `slot`, which `next` follows in the list of free frames. A frame of zeroes is
+    /// followed by its neighbour, so the list of a new cache is there without being written.
+    #[inline(always)]
+    fn free(slot: u32, next: u32) -> Frame {
+        Frame(u64::from(next.wrapping_sub(slot).wrapping_sub(1)))
+    }
+
+    /// The free frame that follows the free frame `slot`.
+    #[inline(always)]
+    fn next_free(self, slot: u32) -> u32 {
+        (self.0 as u32).wrapping_add(slot).wrapping_add(1)
+    }
 
     #[inline]
     fn new(lpn: Lpn, flags: u64) -> Frame {
-        debug_assert!(lpn.0 & FLAGS == 0, "an LPN has at most 55 bits");
+        debug_assert!(lpn.0 & (FLAGS | GHOST) == 0, "an LPN has at most 55 bits");
         Frame(lpn.0 | flags)
     }
 
     #[inline]
     fn lpn(self) -> Lpn {
-        Lpn(self.0 & !FLAGS)
+        Lpn(self.0 & !(FLAGS | GHOST))
     }
 
     #[inline]
     fn flags(self) -> u64 {
-        self.0 & FLAGS
+        self.0 & (FLAGS | GHOST)
     }
 
     /// Are all of these flags set?
@@ -65,31 +79,46 @@ pub enum Trimmed {
 }
 
 /// The page frames of the cache: at most `capacity` pages, each with its LPN and sector masks.
+///
+/// A scheme may keep the slot of a page that was evicted, to remember it there: a ghost
+/// ([`Scheme::keeps`](crate::Scheme::keeps)). There are more slots than the cache has frames then.
+/// The index finds pages and ghosts alike, so a page that comes back, and comes back to its slot,
+/// costs no lookup more than a page that stayed.
 #[derive(Clone, Debug)]
 pub struct Frames {
     page: PageSize,
     full: SectorMask,
+    capacity: usize,
     /// Slot of a page. An entry counts only while the frame it names holds that page.
     index: Sparse<u32>,
     frames: Vec<Frame>,
     /// Masks of pages that are not wholly valid or dirty; the common case needs the flags alone.
     valid: Vec<SectorMask>,
     dirty: Vec<SectorMask>,
-    free: Vec<Slot>,
+    /// The free frames are a list through the frames themselves, see [`Frame::free`]; at its end stands the
+    /// number of frames.
+    free: u32,
+    used: usize,
 }
 
 impl Frames {
-    /// `capacity` free frames for pages of `page`.
-    pub fn new(capacity: u32, page: PageSize) -> Frames {
-        let n = capacity as usize;
+    /// `capacity` free frames for pages of `page`, and slots for at most `ghosts` ghosts.
+    ///
+    /// # Panics
+    /// If there are 2^32 slots or more.
+    pub fn new(capacity: u32, ghosts: u32, page: PageSize) -> Frames {
+        let slots = capacity.checked_add(ghosts).filter(|&n| n < u32::MAX);
+        let n = slots.expect("a cache has fewer than 2^32 slots") as usize;
         Frames {
+            capacity: capacity as usize,
             page,
             full: page.full_mask(),
             index: Sparse::new(u32::MAX),
-            frames: vec![Frame::FREE; n],
+            frames: vec![Frame(0); n],
             valid: vec![SectorMask::EMPTY; n],
             dirty: vec![SectorMask::EMPTY; n],
-            free: (0..capacity).rev().map(Slot).collect(),
+            free: 0,
+            used: 0,
         }
     }
 
@@ -108,13 +137,19 @@ impl Frames {
     /// Frames of the cache.
     #[inline]
     pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Number of slots; all are below it.
+    #[inline]
+    pub fn slots(&self) -> usize {
         self.frames.len()
     }
 
     /// Frames that hold a page.
     #[inline]
     pub fn used(&self) -> usize {
-        self.frames.len() - self.free.len()
+        self.used
     }
 
     /// The frame that holds page `lpn`, if it is cached.
@@ -123,6 +158,20 @@ impl Frames {
         let slot = Slot(self.index.get(lpn.0));
         let frame = self.frames.get(slot.index())?;
         frame.holds(lpn).then_some(slot)
+    }
+
+    /// The slot in which page `lpn` is remembered, if it is.
+    #[inline]
+    pub fn ghost_of(&self, lpn: Lpn) -> Option<Slot> {
+        let slot = Slot(self.index.get(lpn.0));
+        let frame = self.frames.get(slot.index())?;
+        (*frame == Frame::new(lpn, GHOST)).then_some(slot)
+    }
+
+    /// The slot in which page `lpn` is cached or remembered, if it is.
+    #[inline]
+    pub fn slot_or_ghost_of(&self, lpn: Lpn) -> Option<Slot> {
+        self.slot_of(lpn).or_else(|| self.ghost_of(lpn))
     }
 
     /// Where the index has page `lpn`, for [`Frames::slot_at`] and [`Frames::insert_at`].
@@ -152,7 +201,7 @@ impl Frames {
         (places, read)
     }
 
-    /// Page in frame `slot`. Meaningless for a free frame.
+    /// Page in frame `slot`, or the page that is remembered there. Meaningless for a free frame.
     #[inline]
     pub fn lpn(&self, slot: Slot) -> Lpn {
         self.frames[slot.index()].lpn()
@@ -213,10 +262,11 @@ impl Frames {
             .map(|(i, _)| Slot(i as u32))
     }
 
-    /// Puts page `lpn` into a free frame with the sectors of `mask` valid, and dirty if asked.
+    /// Puts page `lpn` into the slot where it is remembered, or a free one, with the sectors of
+    /// `mask` valid, and dirty if asked.
     ///
     /// # Panics
-    /// If no frame is free.
+    /// If no slot is free.
     #[inline(always)]
     pub fn insert(&mut self, lpn: Lpn, mask: SectorMask, dirty: bool) -> Slot {
         self.insert_at(lpn, self.place(lpn), mask, dirty)
@@ -225,30 +275,42 @@ impl Frames {
     /// As [`Frames::insert`], for a page whose place in the index was looked up before.
     ///
     /// # Panics
-    /// If no frame is free.
+    /// If no slot is free.
     #[inline(always)]
     pub fn insert_at(&mut self, lpn: Lpn, at: Place, mask: SectorMask, dirty: bool) -> Slot {
         debug_assert!(!mask.is_empty() && self.slot_of(lpn).is_none());
-        let slot = self
-            .free
-            .pop()
-            .expect("room was made before a page is inserted");
-        *self.index.at_place(lpn.0, at) = slot.0;
-        let flags = if mask == self.full {
-            USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 }
-        } else {
-            self.set_part(slot, mask);
-            USED | if dirty { DIRTY } else { 0 }
+        let slot = match self.ghost_at(lpn, at) {
+            Some(slot) => slot,
+            None => self.take_free(lpn, at),
         };
-        self.frames[slot.index()] = Frame::new(lpn, flags);
+        self.used += 1;
+        let whole = USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 };
+        self.frames[slot.index()] = Frame::new(lpn, whole);
+        if mask != self.full {
+            self.set_masks(slot, mask, if dirty { mask } else { SectorMask::EMPTY });
+        }
         slot
     }
 
-    /// Out of line, so that whole pages pass quickly.
-    #[inline(never)]
-    fn set_part(&mut self, slot: Slot, mask: SectorMask) {
-        self.valid[slot.index()] = mask;
-        self.dirty[slot.index()] = mask;
+    /// As [`Frames::ghost_of`], for a page whose place in the index was looked up before.
+    #[inline(always)]
+    pub fn ghost_at(&self, lpn: Lpn, at: Place) -> Option<Slot> {
+        if self.frames.len() == self.capacity {
+            return None;
+        }
+        let slot = Slot(self.index.get_at(lpn.0, at));
+        let frame = self.frames.get(slot.index())?;
+        (*frame == Frame::new(lpn, GHOST)).then_some(slot)
+    }
+
+    #[inline(always)]
+    fn take_free(&mut self, lpn: Lpn, at: Place) -> Slot {
+        let slot = Slot(self.free);
+        let frame = self.frames.get(slot.index());
+        let frame = frame.expect("room was made before a page is inserted");
+        self.free = frame.next_free(slot.0);
+        *self.index.at_place(lpn.0, at) = slot.0;
+        slot
     }
 
     /// The sectors of `mask` are written: valid and dirty from now on.
@@ -290,21 +352,54 @@ impl Frames {
         }
     }
 
-    /// Frees the frame.
+    /// Page and slot have nothing to do with each other any more.
     #[inline(always)]
     pub fn remove(&mut self, slot: Slot) {
-        self.frames[slot.index()] = Frame::FREE;
-        self.free.push(slot);
+        let frame = &mut self.frames[slot.index()];
+        self.used -= usize::from(frame.has(USED));
+        *frame = Frame::free(slot.0, self.free);
+        self.free = slot.0;
     }
 
-    /// The page in `slot` is page `to` from now on (CAC's remap). Page `to` must not be cached.
+    /// The page leaves; its slot is a ghost from now on if the scheme keeps it.
+    #[inline(always)]
+    pub fn vacate(&mut self, slot: Slot, keep: bool) {
+        if !keep {
+            return self.remove(slot);
+        }
+        let frame = &mut self.frames[slot.index()];
+        *frame = Frame::new(frame.lpn(), GHOST);
+        self.used -= 1;
+    }
+
+    /// After `insert` and `touch`: frees the slots that the scheme does not keep any longer.
+    #[inline(always)]
+    pub fn settle(&mut self, scheme: &mut impl Scheme) {
+        while let Some(slot) = scheme.give_up() {
+            self.remove(slot);
+        }
+    }
+
+    /// After `forget` of page `lpn`: frees its slot, unless the scheme keeps it.
+    pub fn settle_forgotten(&mut self, lpn: Lpn, scheme: &impl Scheme) {
+        if let Some(slot) = self.ghost_of(lpn)
+            && !scheme.keeps(slot)
+        {
+            self.remove(slot);
+        }
+    }
+
+    /// The page or ghost in `slot` is page `to` from now on (CAC's remap). Page `to` must be
+    /// neither cached nor remembered.
     pub fn rekey(&mut self, slot: Slot, to: Lpn) {
-        debug_assert!(self.slot_of(to).is_none());
+        debug_assert!(self.slot_or_ghost_of(to).is_none());
         *self.index.at(to.0) = slot.0;
         let frame = &mut self.frames[slot.index()];
         *frame = Frame::new(to, frame.flags());
     }
 
+    /// Out of line, so that whole pages pass quickly.
+    #[inline(never)]
     fn set_masks(&mut self, slot: Slot, valid: SectorMask, dirty: SectorMask) {
         let i = slot.index();
         self.valid[i] = valid;
@@ -328,7 +423,7 @@ mod tests {
 
     #[test]
     fn masks_follow_writes_fills_and_trims() {
-        let mut f = Frames::new(2, PageSize::KIB4);
+        let mut f = Frames::new(2, 0, PageSize::KIB4);
         let s = f.insert(Lpn(5), half(true), true);
         assert!(f.is_dirty(s) && !f.is_full(s));
         f.fill(s, f.full_mask());
@@ -348,7 +443,7 @@ mod tests {
 
     #[test]
     fn index_agrees_with_a_hash_map_over_far_addresses() {
-        let mut f = Frames::new(64, PageSize::KIB4);
+        let mut f = Frames::new(64, 0, PageSize::KIB4);
         let mut model: HashMap<u64, Slot> = HashMap::new();
         let mut x = 1u64;
         for _ in 0..20_000 {
@@ -373,7 +468,7 @@ mod tests {
 
     #[test]
     fn rekeying_keeps_masks() {
-        let mut f = Frames::new(1, PageSize::KIB4);
+        let mut f = Frames::new(1, 0, PageSize::KIB4);
         let s = f.insert(Lpn(1), half(true), true);
         f.rekey(s, Lpn(9));
         assert_eq!((f.slot_of(Lpn(1)), f.slot_of(Lpn(9))), (None, Some(s)));

@@ -6,9 +6,15 @@
 /// branches on emptiness. A scheme that needs to know in which list a node is keeps that itself.
 #[derive(Clone, Debug)]
 pub struct ListArena {
+    rings: Rings,
+    len: Vec<u32>,
+}
+
+/// As [`ListArena`], for those who count the nodes of each list themselves.
+#[derive(Clone, Debug)]
+pub struct Rings {
     links: Vec<Link>,
     nodes: u32,
-    len: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -17,22 +23,20 @@ struct Link {
     older: u32,
 }
 
-impl ListArena {
+impl Rings {
     /// `lists` empty lists over `nodes` nodes.
     ///
     /// # Panics
     /// If nodes and lists together exceed 2^32 - 1.
-    pub fn new(nodes: usize, lists: usize) -> ListArena {
+    pub fn new(nodes: usize, lists: usize) -> Rings {
         let total = u32::try_from(nodes + lists).expect("a list arena has fewer than 2^32 nodes");
         assert!(
             total < u32::MAX,
             "a list arena has fewer than 2^32 - 1 nodes"
         );
-        let links = (0..total).map(|i| Link { newer: i, older: i }).collect();
-        ListArena {
-            links,
+        Rings {
+            links: (0..total).map(|i| Link { newer: i, older: i }).collect(),
             nodes: nodes as u32,
-            len: vec![0; lists],
         }
     }
 
@@ -55,8 +59,9 @@ impl ListArena {
         self.links[older as usize].newer = node;
     }
 
+    /// Takes `node`, which must be in a list, out of it.
     #[inline]
-    fn cut(&mut self, node: u32) {
+    pub fn unlink(&mut self, node: u32) {
         let Link { newer, older } = self.links[node as usize];
         self.links[newer as usize].older = older;
         self.links[older as usize].newer = newer;
@@ -66,52 +71,6 @@ impl ListArena {
     #[inline]
     pub fn push_head(&mut self, list: usize, node: u32) {
         self.link(node, self.sentinel(list));
-        self.len[list] += 1;
-    }
-
-    /// Puts `node`, which is in no list, at the tail of `list`.
-    #[inline]
-    pub fn push_tail(&mut self, list: usize, node: u32) {
-        let oldest = self.links[self.sentinel(list) as usize].newer;
-        self.link(node, oldest);
-        self.len[list] += 1;
-    }
-
-    /// Puts `node`, which is in no list, next to `newer` of `list`, on its older side.
-    #[inline]
-    pub fn insert_older(&mut self, list: usize, node: u32, newer: u32) {
-        self.link(node, newer);
-        self.len[list] += 1;
-    }
-
-    /// Puts `node`, which is in no list, next to `older` of `list`, on its newer side.
-    #[inline]
-    pub fn insert_newer(&mut self, list: usize, node: u32, older: u32) {
-        let newer = self.links[older as usize].newer;
-        self.link(node, newer);
-        self.len[list] += 1;
-    }
-
-    /// Takes `node` out of `list`, in which it must be.
-    #[inline]
-    pub fn unlink(&mut self, list: usize, node: u32) {
-        self.cut(node);
-        self.len[list] -= 1;
-    }
-
-    /// Moves `node` of `list` to its head.
-    #[inline]
-    pub fn move_to_head(&mut self, list: usize, node: u32) {
-        self.cut(node);
-        self.link(node, self.sentinel(list));
-    }
-
-    /// Moves `node` of `list` to its tail.
-    #[inline]
-    pub fn move_to_tail(&mut self, list: usize, node: u32) {
-        self.cut(node);
-        let oldest = self.links[self.sentinel(list) as usize].newer;
-        self.link(node, oldest);
     }
 
     /// Newest node of `list`.
@@ -138,6 +97,125 @@ impl ListArena {
         self.real(self.links[node as usize].older)
     }
 
+    /// Nodes of `list` from the oldest to the newest.
+    pub fn from_tail(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.tail(list), |&n| self.newer(n))
+    }
+
+    /// Nodes of `list` from the newest to the oldest.
+    pub fn from_head(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.head(list), |&n| self.older(n))
+    }
+
+    /// Checks every link; for tests and fuzzing.
+    ///
+    /// # Errors
+    /// The first node that is linked on one side only.
+    pub fn validate(&self) -> Result<(), String> {
+        for (i, link) in (0..).zip(&self.links) {
+            let newer = self.links[link.newer as usize].older == i;
+            let older = self.links[link.older as usize].newer == i;
+            if newer != older {
+                return Err(format!("node {i} is linked one way only"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ListArena {
+    /// `lists` empty lists over `nodes` nodes.
+    ///
+    /// # Panics
+    /// If nodes and lists together exceed 2^32 - 1.
+    pub fn new(nodes: usize, lists: usize) -> ListArena {
+        ListArena {
+            rings: Rings::new(nodes, lists),
+            len: vec![0; lists],
+        }
+    }
+
+    /// Puts `node`, which is in no list, at the head of `list`.
+    #[inline]
+    pub fn push_head(&mut self, list: usize, node: u32) {
+        self.rings.push_head(list, node);
+        self.len[list] += 1;
+    }
+
+    /// Puts `node`, which is in no list, at the tail of `list`.
+    #[inline]
+    pub fn push_tail(&mut self, list: usize, node: u32) {
+        self.link_oldest(list, node);
+        self.len[list] += 1;
+    }
+
+    #[inline]
+    fn link_oldest(&mut self, list: usize, node: u32) {
+        let rings = &mut self.rings;
+        let oldest = rings.links[rings.sentinel(list) as usize].newer;
+        rings.link(node, oldest);
+    }
+
+    /// Puts `node`, which is in no list, next to `newer` of `list`, on its older side.
+    #[inline]
+    pub fn insert_older(&mut self, list: usize, node: u32, newer: u32) {
+        self.rings.link(node, newer);
+        self.len[list] += 1;
+    }
+
+    /// Puts `node`, which is in no list, next to `older` of `list`, on its newer side.
+    #[inline]
+    pub fn insert_newer(&mut self, list: usize, node: u32, older: u32) {
+        let newer = self.rings.links[older as usize].newer;
+        self.rings.link(node, newer);
+        self.len[list] += 1;
+    }
+
+    /// Takes `node` out of `list`, in which it must be.
+    #[inline]
+    pub fn unlink(&mut self, list: usize, node: u32) {
+        self.rings.unlink(node);
+        self.len[list] -= 1;
+    }
+
+    /// Moves `node` of `list` to its head.
+    #[inline]
+    pub fn move_to_head(&mut self, list: usize, node: u32) {
+        self.rings.unlink(node);
+        self.rings.push_head(list, node);
+    }
+
+    /// Moves `node` of `list` to its tail.
+    #[inline]
+    pub fn move_to_tail(&mut self, list: usize, node: u32) {
+        self.rings.unlink(node);
+        self.link_oldest(list, node);
+    }
+
+    /// Newest node of `list`.
+    #[inline]
+    pub fn head(&self, list: usize) -> Option<u32> {
+        self.rings.head(list)
+    }
+
+    /// Oldest node of `list`.
+    #[inline]
+    pub fn tail(&self, list: usize) -> Option<u32> {
+        self.rings.tail(list)
+    }
+
+    /// Next newer neighbour of a node that is in a list; `None` at the head.
+    #[inline]
+    pub fn newer(&self, node: u32) -> Option<u32> {
+        self.rings.newer(node)
+    }
+
+    /// Next older neighbour of a node that is in a list; `None` at the tail.
+    #[inline]
+    pub fn older(&self, node: u32) -> Option<u32> {
+        self.rings.older(node)
+    }
+
     /// Number of lists.
     pub fn lists(&self) -> usize {
         self.len.len()
@@ -157,23 +235,25 @@ impl ListArena {
 
     /// Nodes of `list` from the oldest to the newest.
     pub fn from_tail(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.tail(list), |&n| self.newer(n))
+        self.rings.from_tail(list)
     }
 
     /// Nodes of `list` from the newest to the oldest.
     pub fn from_head(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.head(list), |&n| self.older(n))
+        self.rings.from_head(list)
     }
 
     /// Adds `more` nodes that are in no list; for structures with unbounded history.
     ///
     /// Sentinels sit behind the nodes, so their neighbours' links are rewritten: O(lists).
     pub fn grow(&mut self, more: usize) {
-        let (old, lists) = (self.nodes, self.len.len());
+        let (old, lists) = (self.rings.nodes, self.len.len());
         let nodes = u32::try_from(old as usize + more).expect("fewer than 2^32 nodes");
         let moved = |n: u32| if n >= old { n - old + nodes } else { n };
-        let sentinels: Vec<Link> = self.links.split_off(old as usize);
-        self.links
+        let rings = &mut self.rings;
+        let sentinels: Vec<Link> = rings.links.split_off(old as usize);
+        rings
+            .links
             .extend((old..nodes).map(|i| Link { newer: i, older: i }));
         for (l, link) in sentinels.into_iter().enumerate() {
             let link = Link {
@@ -181,10 +261,10 @@ impl ListArena {
                 older: moved(link.older),
             };
             let sentinel = nodes + l as u32;
-            self.links.push(link);
+            rings.links.push(link);
             for (node, side) in [(link.newer, true), (link.older, false)] {
                 if node < nodes {
-                    let neighbour = &mut self.links[node as usize];
+                    let neighbour = &mut rings.links[node as usize];
                     *(if side {
                         &mut neighbour.older
                     } else {
@@ -193,8 +273,8 @@ impl ListArena {
                 }
             }
         }
-        debug_assert_eq!(self.links.len(), nodes as usize + lists);
-        self.nodes = nodes;
+        debug_assert_eq!(rings.links.len(), nodes as usize + lists);
+        rings.nodes = nodes;
     }
 
     /// Checks every link and length; for tests and fuzzing.
@@ -211,16 +291,7 @@ impl ListArena {
                 ));
             }
         }
-        for (i, link) in self.links.iter().enumerate() {
-            if self.links[link.newer as usize].older != i as u32 && link.newer != i as u32 {
-                let unlinked = self.links[link.newer as usize].older != i as u32
-                    && self.links[link.older as usize].newer != i as u32;
-                if !unlinked {
-                    return Err(format!("node {i} is linked one way only"));
-                }
-            }
-        }
-        Ok(())
+        self.rings.validate()
     }
 }
 

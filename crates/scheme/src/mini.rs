@@ -1,8 +1,8 @@
 //! A small cache core for unit tests: enough of the request walk to drive one scheme.
 
 use crate::{
-    Access, Admission, Frames, NoDevice, RenamePlan, Request, Scheme, Trimmed, Unit, Update, View,
-    Why,
+    Access, Admission, Frames, NoDevice, Place, RenamePlan, Request, Scheme, Trimmed, Unit, Update,
+    View, Why,
 };
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
 
@@ -37,8 +37,8 @@ macro_rules! view {
 impl<S: Scheme> Mini<S> {
     pub fn new(capacity: u32, read_alloc: bool, scheme: S) -> Mini<S> {
         Mini {
+            frames: Frames::new(capacity, scheme.most_kept(), PageSize::KIB4),
             scheme,
-            frames: Frames::new(capacity, PageSize::KIB4),
             layout: StaticLayout::flat(1, 1),
             read_alloc,
             events: Vec::new(),
@@ -174,6 +174,7 @@ impl<S: Scheme> Mini<S> {
                     request: self.id,
                     seq: self.seq,
                     sectors: SectorMask::span((from - lpn * 8) as u32, (to - from) as u32),
+                    place: Place::BLANK,
                 });
             }
         }
@@ -190,6 +191,7 @@ impl<S: Scheme> Mini<S> {
         let plan: RenamePlan = self.scheme.rename_plan(&update, &view!(self));
         if plan.forget {
             self.scheme.forget(current, &view!(self));
+            self.frames.settle_forgotten(current, &self.scheme);
         }
         if let Some(source) = plan.source {
             match (self.frames.slot_of(current), self.frames.slot_of(source)) {
@@ -203,6 +205,9 @@ impl<S: Scheme> Mini<S> {
                 }
                 (None, None) if plan.ghosts => {
                     if self.scheme.rename(source, current, None, &view!(self)) {
+                        if let Some(kept) = self.frames.ghost_of(source) {
+                            self.frames.rekey(kept, current);
+                        }
                         self.remapped(source, current, plan.unmap);
                     }
                 }
@@ -318,7 +323,7 @@ impl<S: Scheme> Mini<S> {
         }
         for &slot in &unit.slots {
             self.scheme.remove(slot, Why::Evicted, &view!(self));
-            self.frames.remove(slot);
+            self.frames.vacate(slot, self.scheme.keeps(slot));
         }
         self.unit = unit;
     }
@@ -332,6 +337,7 @@ impl<S: Scheme> Mini<S> {
                 self.gone(slot);
             }
             self.scheme.forget(lpn, &view!(self));
+            self.frames.settle_forgotten(lpn, &self.scheme);
         }
     }
 

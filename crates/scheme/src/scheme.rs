@@ -21,6 +21,7 @@
 
 use crate::ahead::Ahead;
 use crate::forward;
+use crate::sparse::Place;
 use crate::view::View;
 use destage_types::{ChannelId, Extent, Lpn, Nanos, Op, SectorMask, Slot};
 
@@ -56,6 +57,8 @@ pub struct Access {
     pub seq: u64,
     /// Sectors of the page that the request covers.
     pub sectors: SectorMask,
+    /// Where the index has the page, if that was looked up; [`Place::BLANK`] otherwise.
+    pub place: Place,
 }
 
 /// Why a page leaves the cache.
@@ -236,6 +239,27 @@ pub trait Scheme {
 
     // ---- placement
 
+    /// Most ghosts whose slots the scheme keeps. Slots are below `Env::slots` plus this.
+    fn most_kept(&self) -> u32 {
+        0
+    }
+
+    /// Asked after `remove(slot, Evicted)` and `forget`: does the scheme keep the slot, to
+    /// remember the page in it? It then stays with the page until [`Scheme::give_up`] names it,
+    /// the page is forgotten, or it comes back: `insert` gets the same slot. A page that is
+    /// cached is never remembered as well.
+    #[inline]
+    fn keeps(&self, _slot: Slot) -> bool {
+        false
+    }
+
+    /// A slot that is not kept any longer. Asked after every `insert` and `touch`, until there is
+    /// none.
+    #[inline]
+    fn give_up(&mut self) -> Option<Slot> {
+        None
+    }
+
     /// Must a unit leave before page `a` can enter?
     #[inline]
     fn full(&self, _a: &Access, v: &View) -> bool {
@@ -364,7 +388,7 @@ pub trait Scheme {
 pub struct Boxed(pub Box<dyn Scheme + Send>);
 
 impl Scheme for Boxed {
-    forward!(0: look_ahead rename_plan tracks_updates rename request request_done admit_request admit_page
+    forward!(0: look_ahead ghosts rename_plan tracks_updates rename request request_done admit_request admit_page
         admit_read full expect insert touch foresee remove cleaned forget size victim candidates
         next_group flush_candidates background cancels measures conformance);
 }

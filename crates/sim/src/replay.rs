@@ -197,13 +197,24 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         let requests = self.workload.len();
         let passed = from - from % requests;
         let follows = self.follows_trace();
+        let short = follows.filter(|_| self.walk.has_short_way());
         let mut at = from;
         while at < to {
             let block = pass.next(to - at)?;
             let block = block.expect("a workload holds the requests it says");
-            for heads in block.records.chunks(LOOK_AHEAD) {
-                let places = self.walk.look_ahead(heads);
+            let mut rest = block.records;
+            while !rest.is_empty() {
+                let (heads, behind) = rest.split_at(rest.len().min(LOOK_AHEAD));
+                rest = behind;
+                let places = self.walk.look_ahead(heads, behind);
                 for (head, place) in heads.iter().zip(places) {
+                    if let Some(shift) = short
+                        && self.walk.is_plain(head)
+                    {
+                        self.walk.serve_plain(head, head.arrival + shift, place);
+                        at += 1;
+                        continue;
+                    }
                     let request = block.batch.with_sides(head);
                     let now = match follows {
                         Some(shift) => head.arrival + shift,

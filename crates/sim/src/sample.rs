@@ -41,7 +41,9 @@ impl Samples {
 /// How many evictions removed how many pages.
 #[derive(Clone, Debug, Default)]
 pub struct PagesHistogram {
+    /// By number of pages, all but those of [`PagesHistogram::add_one`].
     evictions: Vec<u64>,
+    ones: u64,
 }
 
 impl PagesHistogram {
@@ -49,6 +51,7 @@ impl PagesHistogram {
     pub fn new(pages: usize) -> PagesHistogram {
         PagesHistogram {
             evictions: Vec::with_capacity(pages + 1),
+            ones: 0,
         }
     }
 
@@ -61,17 +64,31 @@ impl PagesHistogram {
         self.evictions[pages] += 1;
     }
 
+    /// An eviction removed one page, as most do.
+    #[inline(always)]
+    pub fn add_one(&mut self) {
+        self.ones += 1;
+    }
+
+    /// How often [`PagesHistogram::add_one`] was told.
+    pub fn ones(&self) -> u64 {
+        self.ones
+    }
+
     /// Forgets everything but keeps the memory.
     pub fn clear(&mut self) {
         self.evictions.fill(0);
+        self.ones = 0;
     }
 
     /// (pages, evictions) in ascending order, without empty rows.
     pub fn rows(&self) -> Vec<(u64, u64)> {
-        let rows = self.evictions.iter().enumerate();
-        rows.filter(|r| *r.1 > 0)
-            .map(|(pages, &n)| (pages as u64, n))
-            .collect()
+        let rows = (0..self.evictions.len().max(2)).map(|pages| {
+            let ones = if pages == 1 { self.ones } else { 0 };
+            let others = self.evictions.get(pages).copied().unwrap_or(0);
+            (pages as u64, ones + others)
+        });
+        rows.filter(|r| r.1 > 0).collect()
     }
 }
 

@@ -89,6 +89,12 @@ impl HostRequest {
             tag,
         }
     }
+
+    /// Is the record the whole request: one extent, no old address?
+    #[inline(always)]
+    pub const fn is_all(&self) -> bool {
+        self.side == 0
+    }
 }
 
 /// Marks "no old address" in a `prev` list.

@@ -293,6 +293,23 @@ impl<S: Scheme> Scheme for Checked<S> {
         self.listen();
     }
 
+    fn most_kept(&self) -> u32 {
+        self.inner.most_kept()
+    }
+
+    fn keeps(&self, slot: Slot) -> bool {
+        assert!(!self.is_present(slot), "slot {slot} is asked for, cached");
+        self.inner.keeps(slot)
+    }
+
+    fn give_up(&mut self) -> Option<Slot> {
+        assert_eq!(self.expected, None, "a page is still to come in");
+        let slot = self.inner.give_up()?;
+        assert!(!self.is_present(slot), "slot {slot} is given up, cached");
+        assert!(!self.inner.keeps(slot), "slot {slot} is given up and kept");
+        Some(slot)
+    }
+
     fn cleaned(&mut self, slots: &[Slot], v: &View) {
         self.check_cached(slots, v, "cleaned");
         assert!(!slots.is_empty(), "nothing was cleaned");

@@ -5,15 +5,16 @@
 //! Order: the list REPLACE would take from, tail to head, then the other one, tail to head.
 //! Ties: |T1| = p takes from T2, unless the page that comes in is in B2.
 //! State: lists T1, T2 (12 B per page), ghost lists B1, B2 (8 B per entry by default); |T1|+|B1| <= C and at
-//! most 2C pages in all after every insertion. Cost: O(1).
+//! most 2C pages in all after every insertion. A ghost stays in the slot of its page, which moves from T1 to B1
+//! as it would from T1 to T2; only the policy of one chip remembers its pages apart. Cost: O(1).
 //!
 //! Departures: none for whole pages. Adaptation runs in `expect`, REPLACE in `victim`, and ghosts
-//! are dropped in `insert` instead of before REPLACE, with the same result; so TRIM, several
+//! are dropped after `insert` instead of before REPLACE, with the same result; so TRIM, several
 //! evictions for one insertion, and another victim than the first one leave the bounds intact.
 
 use crate::ghost_queues::GhostQueues;
 use crate::leaf::lru::PAGE_NODE_BYTES;
-use crate::list::ListArena;
+use crate::list::Rings;
 use crate::registry::Build;
 use crate::{Access, Ahead, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
@@ -28,15 +29,36 @@ const T2: usize = 1;
 /// The page that comes in is no ghost.
 const NEW: usize = 2;
 
+/// Slots for which [`Arc::left`] has room from the start.
+const USUALLY_LEFT: usize = 16;
+
+/// Lists of [`Arc::lists`] behind T1 and T2: the ghosts of both in their slots,
+const B1: usize = 2;
+const B2: usize = 3;
+/// and what [`Arc::of`] says of a slot in no list.
+const NOWHERE: usize = 4;
+
 /// Adaptive replacement cache.
 #[derive(Clone, Debug)]
 pub struct Arc {
-    lists: ListArena,
-    /// List of the page in each slot.
+    lists: Rings,
+    /// Slots in each list; nothing is meant by the last ones.
+    len: [u32; 8],
+    /// List of the page or ghost in each slot.
     of: Vec<u8>,
-    ghosts: GhostQueues<2>,
+    /// The ghosts, if they are not in `lists`.
+    apart: Option<Box<GhostQueues<2>>>,
     capacity: usize,
+    /// Most ghosts in slots.
+    kept: u32,
     p: f64,
+    /// Largest whole number that is not above p, and whether it is p: to compare with sizes.
+    p_floor: usize,
+    p_whole: bool,
+    /// Slot of the page that is about to be inserted, if it was a ghost.
+    coming_to: Option<Slot>,
+    /// Slots whose ghosts are gone, until the cache takes them back.
+    left: Vec<Slot>,
     /// Ghost list in which the page was that is about to be inserted.
     coming: usize,
     /// Metadata charged per ghost.
@@ -46,17 +68,26 @@ pub struct Arc {
 impl Arc {
     /// For a cache of `capacity` pages.
     pub fn new(capacity: usize) -> Arc {
-        Arc::with_slots(capacity, capacity)
+        Arc::with_slots(capacity, capacity, true)
     }
 
     /// The same in a cache of `slots` frames, more of which than `capacity` it may come to hold.
-    pub fn with_slots(slots: usize, capacity: usize) -> Arc {
+    /// `keep`: ghosts stay in their slots, of which there are more then.
+    fn with_slots(slots: usize, capacity: usize, keep: bool) -> Arc {
+        // 2C after an insertion, and one more before it.
+        let kept = if keep { 2 * capacity + 1 } else { 0 };
         Arc {
-            lists: ListArena::new(slots, 2),
-            of: vec![0; slots],
-            ghosts: GhostQueues::new(capacity + 1),
+            lists: Rings::new(slots + kept, NOWHERE),
+            len: [0; 8],
+            of: vec![NOWHERE as u8; slots + kept],
+            apart: (!keep).then(|| Box::new(GhostQueues::new(capacity + 1))),
             capacity,
+            kept: kept as u32,
             p: 0.0,
+            p_floor: 0,
+            p_whole: true,
+            coming_to: None,
+            left: Vec::with_capacity(USUALLY_LEFT),
             coming: NEW,
             ghost_bytes: GHOST_BYTES,
         }
@@ -65,98 +96,209 @@ impl Arc {
     /// The list from which REPLACE takes.
     #[inline]
     fn source(&self) -> usize {
-        let (t1, t2) = (self.lists.len(T1), self.lists.len(T2));
-        let size = t1 as f64;
-        let over = size > self.p || (self.coming == T2 && size == self.p);
+        let (t1, t2) = (self.len(T1), self.len(T2));
+        let over = t1 > self.p_floor || (self.coming == T2 && t1 == self.p_floor && self.p_whole);
         if t1 > 0 && (over || t2 == 0) { T1 } else { T2 }
+    }
+
+    fn set_p(&mut self, p: f64) {
+        self.p = p.clamp(0.0, self.capacity as f64);
+        self.p_floor = self.p as usize;
+        self.p_whole = self.p_floor as f64 == self.p;
+    }
+
+    #[inline(always)]
+    fn len(&self, list: usize) -> usize {
+        self.len[list & 7] as usize
     }
 
     /// Case IV with |T1| = C: the tail of T1 leaves for good.
     #[inline]
     fn is_forgotten(&self, slot: Slot) -> bool {
-        self.coming == NEW
-            && self.lists.len(T1) >= self.capacity
-            && self.lists.tail(T1) == Some(slot.0)
+        self.coming == NEW && self.len(T1) >= self.capacity && self.lists.tail(T1) == Some(slot.0)
+    }
+
+    /// Ghosts of T1 or T2.
+    #[inline(always)]
+    fn ghosts(&self, list: usize) -> usize {
+        match &self.apart {
+            None => self.len(B1 + list),
+            Some(apart) => apart.len(list),
+        }
+    }
+
+    /// Forgets the ghost of page `a` for good; says whose it was. A slot is the page's again if it
+    /// comes in.
+    #[inline(always)]
+    fn take_ghost(&mut self, a: &Access, v: &View) -> Option<usize> {
+        if let Some(apart) = &mut self.apart {
+            return apart.forget(a.lpn);
+        }
+        let slot = v.frames.ghost_at(a.lpn, a.place)?;
+        let list = self.of[slot.index()] as usize;
+        if list != B1 && list != B2 {
+            return None;
+        }
+        self.put(slot, list, NOWHERE);
+        self.left.extend(self.coming_to.replace(slot));
+        Some(list - B1)
+    }
+
+    /// Moves a slot from one list to another.
+    #[inline(always)]
+    fn put(&mut self, slot: Slot, from: usize, to: usize) {
+        if from != NOWHERE {
+            self.lists.unlink(slot.0);
+            self.len[from & 7] -= 1;
+        }
+        if to != NOWHERE {
+            self.lists.push_head(to, slot.0);
+            self.len[to & 7] += 1;
+        }
+        self.of[slot.index()] = to as u8;
+    }
+
+    /// The list of ghosts that is too long.
+    #[inline(always)]
+    fn surplus(&self) -> Option<usize> {
+        let (b1, b2) = (self.ghosts(T1), self.ghosts(T2));
+        if self.len(T1) + b1 > self.capacity && b1 > 0 {
+            return Some(T1);
+        }
+        (self.size() + b1 + b2 > 2 * self.capacity && b2 > 0).then_some(T2)
+    }
+
+    /// Forgets the oldest ghost of a list that has one.
+    #[inline(always)]
+    fn drop_oldest(&mut self, list: usize) {
+        if let Some(apart) = &mut self.apart {
+            apart.drop_oldest(list);
+        } else if let Some(oldest) = self.lists.tail(B1 + list).map(Slot) {
+            self.put(oldest, B1 + list, NOWHERE);
+            self.left.push(oldest);
+        }
+    }
+
+    /// Pages of which T1 or T2 has ghosts, newest first.
+    #[cfg(any(test, feature = "conformance"))]
+    fn ghost_pages(&self, list: usize, v: &View) -> Vec<Lpn> {
+        match &self.apart {
+            None => {
+                let slots = self.lists.from_head(B1 + list).map(Slot);
+                slots.map(|slot| v.frames.lpn(slot)).collect()
+            }
+            Some(apart) => apart.from_head(list).collect(),
+        }
     }
 }
 
 impl Build for Arc {
     fn build(expr: &Expr, env: &Env) -> Arc {
+        let (slots, capacity) = (env.slots as usize, env.capacity as usize);
         Arc {
             ghost_bytes: expr.uint("ghost-bytes"),
-            ..Arc::with_slots(env.slots as usize, env.capacity as usize)
+            ..Arc::with_slots(slots, capacity, env.keeps_slots)
         }
     }
 }
 
 impl Scheme for Arc {
-    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        slot.is_some() || self.ghosts.rename(from, to)
+    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
+        slot.is_some()
+            || match &mut self.apart {
+                None => v.frames.ghost_of(from).is_some_and(|slot| self.keeps(slot)),
+                Some(apart) => apart.rename(from, to),
+            }
     }
 
     #[inline]
     fn look_ahead(&self, ahead: &Ahead) -> u64 {
-        self.ghosts.look_ahead(ahead)
+        match &self.apart {
+            None => 0,
+            Some(apart) => apart.look_ahead(ahead),
+        }
+    }
+
+    fn most_kept(&self) -> u32 {
+        self.kept
     }
 
     #[inline(always)]
-    fn expect(&mut self, a: &Access, _v: &View) {
-        self.coming = NEW;
-        let Some(ghost) = self.ghosts.find(a.lpn) else {
-            return;
+    fn keeps(&self, slot: Slot) -> bool {
+        matches!(self.of[slot.index()] as usize, B1 | B2)
+    }
+
+    #[inline(always)]
+    fn give_up(&mut self) -> Option<Slot> {
+        // What was to come in and did not is still waiting.
+        self.left.pop().or_else(|| self.coming_to.take())
+    }
+
+    #[inline(always)]
+    fn expect(&mut self, a: &Access, v: &View) {
+        let sizes = [T1, T2].map(|list| self.ghosts(list) as f64);
+        self.coming = match self.take_ghost(a, v) {
+            None => NEW,
+            Some(T1) => {
+                let step = (sizes[T2] / sizes[T1]).max(1.0);
+                self.set_p(self.p + step); // case II
+                T1
+            }
+            Some(list) => {
+                let step = (sizes[T1] / sizes[T2]).max(1.0);
+                self.set_p(self.p - step); // case III
+                list
+            }
         };
-        let sizes = [self.ghosts.len(T1) as f64, self.ghosts.len(T2) as f64];
-        self.p = if ghost.list == T1 {
-            (self.p + (sizes[T2] / sizes[T1]).max(1.0)).min(self.capacity as f64) // case II
-        } else {
-            (self.p - (sizes[T1] / sizes[T2]).max(1.0)).max(0.0) // case III
-        };
-        self.ghosts.remove(ghost);
-        self.coming = ghost.list;
     }
 
     #[inline(always)]
     fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         let to = if self.coming == NEW { T1 } else { T2 };
         self.coming = NEW;
-        self.lists.push_head(to, slot.0);
-        self.of[slot.index()] = to as u8;
-        while self.lists.len(T1) + self.ghosts.len(T1) > self.capacity
-            && self.ghosts.drop_oldest(T1)
-        {}
-        while self.size() + self.ghosts.len(T1) + self.ghosts.len(T2) > 2 * self.capacity
-            && self.ghosts.drop_oldest(T2)
-        {}
+        if self.coming_to == Some(slot) {
+            self.coming_to = None;
+        }
+        self.put(slot, self.of[slot.index()] as usize, to);
+        while let Some(list) = self.surplus() {
+            self.drop_oldest(list);
+        }
     }
 
     #[inline(always)]
     fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
-        // Case I.
-        let from = std::mem::replace(&mut self.of[slot.index()], T2 as u8);
-        self.lists.unlink(from as usize, slot.0);
-        self.lists.push_head(T2, slot.0);
+        self.put(slot, self.of[slot.index()] as usize, T2); // case I
     }
 
     #[inline(always)]
     fn remove(&mut self, slot: Slot, why: Why, v: &View) {
         let list = self.of[slot.index()] as usize;
         let remember = why == Why::Evicted && !self.is_forgotten(slot);
-        self.lists.unlink(list, slot.0);
-        if remember {
-            self.ghosts.push_head(list, v.frames.lpn(slot));
+        match &mut self.apart {
+            None if remember => return self.put(slot, list, B1 + list),
+            Some(apart) if remember => apart.push_head(list, v.frames.lpn(slot)),
+            _ => {}
         }
+        self.put(slot, list, NOWHERE);
     }
 
     /// Also ends what `expect` began: a page whose history is forgotten comes in as a new one,
     /// if it comes in at all.
-    fn forget(&mut self, lpn: Lpn, _v: &View) {
-        self.ghosts.forget(lpn);
+    fn forget(&mut self, lpn: Lpn, v: &View) {
         self.coming = NEW;
+        if let Some(apart) = &mut self.apart {
+            apart.forget(lpn);
+        } else if let Some(slot) = v.frames.slot_or_ghost_of(lpn) {
+            if let list @ (B1 | B2) = self.of[slot.index()] as usize {
+                self.put(slot, list, NOWHERE);
+            }
+            self.coming_to = self.coming_to.filter(|&coming| coming != slot);
+        }
     }
 
     #[inline]
     fn size(&self) -> usize {
-        self.lists.len(T1) + self.lists.len(T2)
+        self.len(T1) + self.len(T2)
     }
 
     #[inline(always)]
@@ -177,7 +319,7 @@ impl Scheme for Arc {
     }
 
     fn meta_bytes(&self) -> u64 {
-        let ghosts = self.ghosts.len(T1) + self.ghosts.len(T2);
+        let ghosts = self.ghosts(T1) + self.ghosts(T2);
         self.size() as u64 * PAGE_NODE_BYTES + ghosts as u64 * self.ghost_bytes
     }
 
@@ -190,7 +332,7 @@ impl Scheme for Arc {
         }
         for (list, name) in [(T1, " B1"), (T2, " B2")] {
             out.push_str(name);
-            crate::state::ghosts(out, self.ghosts.from_head(list), " ");
+            crate::state::ghosts(out, self.ghost_pages(list, v).into_iter(), " ");
         }
         write!(out, " p={}", self.p).expect("writing to a string cannot fail");
     }
@@ -202,7 +344,8 @@ mod tests {
     use crate::leaf::testing::{Core, storm};
 
     fn ghosts(core: &Core<Arc>, list: usize) -> Vec<u64> {
-        core.scheme.ghosts.from_head(list).map(|l| l.0).collect()
+        let pages = core.scheme.ghost_pages(list, &core.view());
+        pages.into_iter().map(|lpn| lpn.0).collect()
     }
 
     fn pages(core: &Core<Arc>, list: usize) -> Vec<u64> {
@@ -212,19 +355,25 @@ mod tests {
 
     #[test]
     fn bounds_hold_whatever_happens() {
-        for (capacity, passed_over) in [(1, false), (2, true), (5, false), (16, true), (33, false)]
-        {
+        for (capacity, passed_over, keep) in [
+            (1, false, true),
+            (2, true, true),
+            (5, false, false),
+            (16, true, true),
+            (16, true, false),
+            (33, false, true),
+        ] {
             let c = capacity as usize;
-            let mut core = Core::new(capacity, Arc::new(c));
+            let mut core = Core::new(capacity, Arc::with_slots(c, c, keep));
             storm(
                 &mut core,
                 (30_000, 4 * c as u64 + 2, 9),
                 passed_over,
                 |core, done| {
                     let s = &core.scheme;
-                    let (t1, b1) = (s.lists.len(T1), s.ghosts.len(T1));
+                    let (t1, b1) = (s.len(T1), s.ghosts(T1));
                     assert!(t1 + b1 <= c, "{done:?}");
-                    assert!(s.size() + b1 + s.ghosts.len(T2) <= 2 * c, "{done:?}");
+                    assert!(s.size() + b1 + s.ghosts(T2) <= 2 * c, "{done:?}");
                     assert!((0.0..=c as f64).contains(&s.p), "{done:?}");
                     for list in [T1, T2] {
                         let cached = |&l: &u64| core.frames.slot_of(Lpn(l)).is_some();
@@ -284,17 +433,40 @@ mod tests {
 
     #[test]
     fn p_is_a_real_number() {
-        let mut core = Core::new(9, Arc::new(9));
-        core.scheme.p = 5.0;
+        let mut core = Core::new(9, Arc::with_slots(9, 9, false));
+        core.scheme.set_p(5.0);
         for (list, pages) in [(T1, 0..2), (T2, 10..15)] {
             for lpn in pages {
-                core.scheme.ghosts.push_head(list, Lpn(lpn));
+                let apart = core.scheme.apart.as_mut().unwrap();
+                apart.push_head(list, Lpn(lpn));
             }
         }
         core.write(1);
         assert_eq!(core.scheme.p, 7.5);
         core.write(11);
         assert_eq!(core.scheme.p, 6.5, "max(1, 1/5)");
+    }
+
+    #[test]
+    fn ghosts_in_slots_and_apart_are_the_same() {
+        for capacity in [1, 3, 16] {
+            let runs = [true, false].map(|keep| {
+                let c = capacity as usize;
+                let mut core = Core::new(capacity, Arc::with_slots(c, c, keep));
+                let mut states = Vec::new();
+                storm(
+                    &mut core,
+                    (20_000, 4 * c as u64 + 2, 11),
+                    true,
+                    |core, _| {
+                        let lists = [T1, T2].map(|l| (pages(core, l), ghosts(core, l)));
+                        states.push((lists, core.scheme.p, core.evicted.len()));
+                    },
+                );
+                (states, core.evicted)
+            });
+            assert!(runs[0] == runs[1]);
+        }
     }
 
     #[test]

@@ -13,10 +13,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::leaf::future::{Future, NextOf};
+use crate::leaf::future::{Future, NEVER, NextOf};
 use crate::leaf::lru::PAGE_NODE_BYTES;
 use crate::{Access, Column, Env, Expr, Frames, Notes, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 /// Children of a node of the heap.
@@ -51,6 +52,14 @@ impl Entry {
             std::cmp::Ordering::Equal => frames.lpn(self.slot()) < frames.lpn(other.slot()),
         }
     }
+}
+
+/// The one of two entries of the heap, each with its place, whose next use is farther away.
+#[inline(always)]
+fn higher(a: (usize, Entry), b: (usize, Entry)) -> (usize, Entry) {
+    let second = b.1.0 > a.1.0;
+    let place = select_unpredictable(second, b.0, a.0);
+    (place, Entry(select_unpredictable(second, b.1.0, a.1.0)))
 }
 
 /// The offline optimum.
@@ -122,26 +131,34 @@ impl Belady {
     /// Puts `entry` into the free place `at` or below it.
     #[inline]
     fn sink(&mut self, mut at: usize, entry: Entry, frames: &Frames) {
-        loop {
-            let first = FAN * at + 1;
-            let last = (first + FAN).min(self.heap.len());
-            let Some((&head, rest)) = self.heap.get(first..last).and_then(|c| c.split_first())
-            else {
-                break;
-            };
-            let (mut best, mut child) = (head, first);
-            for (i, &other) in rest.iter().enumerate() {
-                if other.is_above(best, frames) {
-                    (best, child) = (other, first + 1 + i);
-                }
-            }
-            if !best.is_above(entry, frames) {
-                break;
-            }
+        while let Some((child, best)) = self.highest_child(at, frames)
+            && best.is_above(entry, frames)
+        {
             self.put(at, best);
             at = child;
         }
         self.put(at, entry);
+    }
+
+    /// The child of place `at` that leaves first.
+    #[inline(always)]
+    fn highest_child(&self, at: usize, frames: &Frames) -> Option<(usize, Entry)> {
+        let first = FAN * at + 1;
+        let children = self.heap.get(first..)?;
+        if let Some(&[a, b, c, d]) = children.first_chunk::<FAN>() {
+            // Which one it is cannot be guessed, so nothing branches on it.
+            let left = higher((first, a), (first + 1, b));
+            let right = higher((first + 2, c), (first + 3, d));
+            let (child, best) = higher(left, right);
+            if best.next() != NEVER {
+                return Some((child, best));
+            }
+        }
+        let children = (first..).zip(children.iter().copied()).take(FAN);
+        children.reduce(|best, other| match other.1.is_above(best.1, frames) {
+            true => other,
+            false => best,
+        })
     }
 
     /// Puts `entry` where it belongs; place `at` is free.

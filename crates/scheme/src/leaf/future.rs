@@ -20,7 +20,7 @@ pub enum NextOf {
 }
 
 /// "Never" among the stored numbers.
-const NEVER: u32 = u32::MAX;
+pub(super) const NEVER: u32 = u32::MAX;
 /// Most accesses that are numbered.
 const MOST: usize = (1 << 31) - 2;
 

@@ -1,7 +1,7 @@
 //! A cache core for unit tests: whole pages, one page per eviction, no device.
 
 use crate::rng::SplitMix64;
-use crate::{Access, Frames, NoDevice, Scheme, Unit, View, Why};
+use crate::{Access, Frames, NoDevice, Place, Scheme, Unit, View, Why};
 use destage_types::{Lpn, Nanos, Op, PageSize, Slot, StaticLayout};
 
 /// Frames and a scheme.
@@ -30,13 +30,17 @@ macro_rules! view {
 impl<S: Scheme> Core<S> {
     pub(super) fn new(capacity: u32, scheme: S) -> Core<S> {
         Core {
+            frames: Frames::new(capacity, scheme.most_kept(), PageSize::KIB4),
             scheme,
-            frames: Frames::new(capacity, PageSize::KIB4),
             evicted: Vec::new(),
             pick: 0,
             layout: StaticLayout::flat(1, 1),
             seq: 0,
         }
+    }
+
+    pub(super) fn view(&self) -> View<'_> {
+        view!(self)
     }
 
     /// An access that allocates; says whether it hit.
@@ -49,10 +53,12 @@ impl<S: Scheme> Core<S> {
             request: self.seq,
             seq: self.seq,
             sectors: self.frames.full_mask(),
+            place: Place::BLANK,
         };
         if let Some(slot) = self.frames.slot_of(a.lpn) {
             assert!(op == Op::Read || self.scheme.admit_page(&a, &view!(self)));
             self.scheme.touch(slot, &a, &view!(self));
+            self.frames.settle(&mut self.scheme);
             if op == Op::Write {
                 self.frames.write(slot, a.sectors);
             }
@@ -69,6 +75,7 @@ impl<S: Scheme> Core<S> {
             }
             let slot = self.frames.insert(a.lpn, a.sectors, op == Op::Write);
             self.scheme.insert(slot, &a, &view!(self));
+            self.frames.settle(&mut self.scheme);
         }
         assert_eq!(self.scheme.size(), self.frames.used());
         false
@@ -91,6 +98,7 @@ impl<S: Scheme> Core<S> {
             request: self.seq,
             seq: self.seq,
             sectors: self.frames.full_mask(),
+            place: Place::BLANK,
         };
         self.evict(&a);
     }
@@ -107,7 +115,7 @@ impl<S: Scheme> Core<S> {
         }
         self.evicted.push(self.frames.lpn(slot).0);
         self.scheme.remove(slot, Why::Evicted, &view!(self));
-        self.frames.remove(slot);
+        self.frames.vacate(slot, self.scheme.keeps(slot));
     }
 
     pub(super) fn candidates(&self) -> Vec<Slot> {
@@ -133,7 +141,10 @@ impl<S: Scheme> Core<S> {
                 self.scheme.remove(slot, Why::Gone, &view!(self));
                 self.frames.remove(slot);
             }
-            None => self.scheme.forget(Lpn(lpn), &view!(self)),
+            None => {
+                self.scheme.forget(Lpn(lpn), &view!(self));
+                self.frames.settle_forgotten(Lpn(lpn), &self.scheme);
+            }
         }
     }
 
@@ -154,11 +165,16 @@ impl<S: Scheme> Core<S> {
     pub(super) fn rename(&mut self, from: u64, to: u64) -> bool {
         assert!(self.frames.slot_of(Lpn(to)).is_none());
         self.scheme.forget(Lpn(to), &view!(self));
+        self.frames.settle_forgotten(Lpn(to), &self.scheme);
         let slot = self.frames.slot_of(Lpn(from));
         if let Some(slot) = slot {
             self.frames.rekey(slot, Lpn(to));
         }
-        self.scheme.rename(Lpn(from), Lpn(to), slot, &view!(self))
+        let renamed = self.scheme.rename(Lpn(from), Lpn(to), slot, &view!(self));
+        if let Some(kept) = self.frames.ghost_of(Lpn(from)) {
+            self.frames.rekey(kept, Lpn(to));
+        }
+        renamed
     }
 
     #[cfg(feature = "conformance")]

@@ -9,7 +9,8 @@ pub(crate) use spy::Spy;
 
 use crate::view::{ChipLoad, FlashCosts};
 use crate::{
-    Access, Admission, Boxed, DeviceView, Env, Frames, Request, Scheme, Trimmed, Unit, View, Why,
+    Access, Admission, Boxed, DeviceView, Env, Frames, Place, Request, Scheme, Trimmed, Unit, View,
+    Why,
 };
 use destage_types::{ChipId, Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
 
@@ -96,8 +97,8 @@ impl<S: Scheme> Rig<S> {
     pub(crate) fn new(scheme: S, env: &Env) -> Rig<S> {
         let chips = env.layout.chips() as usize;
         Rig {
+            frames: Frames::new(env.capacity, scheme.most_kept(), env.page),
             scheme,
-            frames: Frames::new(env.capacity, env.page),
             layout: env.layout,
             chips: Chips::new(chips),
             now: 0,
@@ -182,6 +183,7 @@ impl<S: Scheme> Rig<S> {
                 request: r.id,
                 seq: self.accesses,
                 sectors,
+                place: Place::BLANK,
             };
             let hit = self.access(&a, admission);
             result.push(if hit { 'H' } else { 'M' });
@@ -214,6 +216,7 @@ impl<S: Scheme> Rig<S> {
             }
             (Some(slot), op) => {
                 self.with(|s, v| s.touch(slot, a, v));
+                self.frames.settle(&mut self.scheme);
                 if op == Op::Write {
                     self.frames.write(slot, a.sectors);
                 }
@@ -256,11 +259,12 @@ impl<S: Scheme> Rig<S> {
         };
         let slot = self.frames.insert(a.lpn, mask, dirty);
         self.with(|s, v| s.insert(slot, a, v));
+        self.frames.settle(&mut self.scheme);
     }
 
     pub(crate) fn drop_page(&mut self, slot: Slot, why: Why) {
         self.with(|s, v| s.remove(slot, why, v));
-        self.frames.remove(slot);
+        self.frames.vacate(slot, self.scheme.keeps(slot));
     }
 
     /// cac re-keys `from`, or a ghost of it, to `to`.
@@ -275,13 +279,21 @@ impl<S: Scheme> Rig<S> {
             }
             return false;
         }
-        self.with(|s, v| s.forget(to, v));
+        self.forget(to);
         if let Some(slot) = slot {
             self.frames.rekey(slot, to);
         }
         let renamed = self.with(|s, v| s.rename(from, to, slot, v));
+        if let Some(kept) = self.frames.ghost_of(from) {
+            self.frames.rekey(kept, to);
+        }
         self.check();
         renamed
+    }
+
+    fn forget(&mut self, lpn: Lpn) {
+        self.with(|s, v| s.forget(lpn, v));
+        self.frames.settle_forgotten(lpn, &self.scheme);
     }
 
     pub(crate) fn flush(&mut self) {
@@ -297,7 +309,7 @@ impl<S: Scheme> Rig<S> {
     /// TRIM of some sectors of one page.
     pub(crate) fn trim(&mut self, lpn: Lpn, mask: SectorMask) {
         match self.frames.slot_of(lpn) {
-            None => self.with(|s, v| s.forget(lpn, v)),
+            None => self.forget(lpn),
             Some(slot) => {
                 let mut probe = self.frames.clone();
                 match probe.trim(slot, mask) {

@@ -190,7 +190,7 @@ impl<S: Build> Build for Awb<S> {
 }
 
 impl<S: Scheme> Scheme for Awb<S> {
-    forward!(inner: look_ahead rename_plan tracks_updates rename request request_done admit_request
+    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request request_done admit_request
         admit_page admit_read full expect insert touch foresee remove cleaned forget size victim
         candidates next_group flush_candidates measures conformance);
 

@@ -61,7 +61,7 @@ impl<S: Build> Build for Eager<S> {
 }
 
 impl<S: Scheme> Scheme for Eager<S> {
-    forward!(inner: look_ahead rename_plan tracks_updates rename request request_done
+    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request request_done
         admit_request admit_page admit_read full expect insert touch foresee remove cleaned forget
         size victim candidates next_group flush_candidates measures conformance);
 

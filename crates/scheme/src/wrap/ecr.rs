@@ -22,7 +22,7 @@ pub use choice::{EcrOptions, InnerCapacity, Tie};
 use super::layer_below;
 use super::recency::Recency;
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Request, Scheme, View, Why};
+use crate::{Access, Env, Expr, Place, Request, Scheme, View, Why};
 use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a list head.
@@ -120,6 +120,7 @@ impl<S: Build> Build for Ecr<S> {
         }
         let mut chip = env.clone();
         chip.capacity = InnerCapacity::from_expr(expr).nominal(env);
+        chip.keeps_slots = false;
         Ecr::new(options, env, || S::build(inner, &chip))
     }
 }
@@ -144,6 +145,7 @@ impl<S: Scheme> Scheme for Ecr<S> {
                 request: 0,
                 seq: 0,
                 sectors: v.frames.valid(slot),
+                place: Place::BLANK,
             };
             self.expect(&a, v);
             self.push_dirty(slot, &a, v);

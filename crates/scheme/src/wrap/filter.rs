@@ -77,7 +77,7 @@ impl<I: Identifier, S: Build> Build for Filter<I, S> {
 
 impl<I: Identifier, S: Scheme> Scheme for Filter<I, S> {
     // Not `admit_request`: every page is a decision of its own.
-    forward!(inner: look_ahead rename_plan tracks_updates rename request admit_read full expect
+    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request admit_read full expect
         insert touch foresee remove cleaned forget size victim candidates next_group
         flush_candidates background cancels list_pages);
 

@@ -96,7 +96,7 @@ impl<S: Build> Build for Gcar<S> {
 }
 
 impl<S: Scheme> Scheme for Gcar<S> {
-    forward!(inner: look_ahead rename_plan tracks_updates rename request request_done admit_request
+    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request request_done admit_request
         admit_page admit_read full expect insert touch foresee remove cleaned forget size
         candidates next_group flush_candidates background cancels measures conformance);
 

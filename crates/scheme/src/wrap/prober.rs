@@ -55,7 +55,7 @@ pub struct Prober<S> {
 impl<S: Scheme> Prober<S> {
     /// Around `inner`, which runs with its full capacity (PR-7).
     pub fn new(inner: S, options: ProberOptions, env: &Env) -> Prober<S> {
-        let capacity = env.slots as usize;
+        let capacity = (env.slots + inner.most_kept()) as usize;
         let window = options.rip + u64::from(options.rip_cmp == RipCmp::Gt);
         let channels = if env.background && env.write_back {
             env.layout.channels()
@@ -250,7 +250,7 @@ impl<S: Build> Build for Prober<S> {
 }
 
 impl<S: Scheme> Scheme for Prober<S> {
-    forward!(inner: rename_plan tracks_updates admit_read full foresee forget next_group background
+    forward!(inner: ghosts rename_plan tracks_updates admit_read full foresee forget next_group background
         cancels list_pages);
 
     fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {

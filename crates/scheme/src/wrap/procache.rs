@@ -248,7 +248,7 @@ impl<S: Build> Build for ProCache<S> {
 }
 
 impl<S: Scheme> Scheme for ProCache<S> {
-    forward!(inner: look_ahead rename_plan tracks_updates rename request request_done full expect foresee
+    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request request_done full expect foresee
         remove cleaned forget size victim candidates next_group flush_candidates background
         cancels meta_bytes list_pages);
 

@@ -3,7 +3,7 @@
 use super::{Hits, Walk, page_sectors, page_span, view};
 use crate::flash::{Cause, Flash};
 use crate::observe::Event;
-use destage_scheme::{Access, Request, Scheme};
+use destage_scheme::{Access, Place, Request, Scheme};
 use destage_types::{Extent, Lpn, Op};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
@@ -52,7 +52,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
         self.each_page(r, |walk, a, _| {
             if !walk.scheme.admit_page(a, &view!(walk, a.now)) {
-                walk.bypass_page(a);
+                walk.bypass_page(*a);
                 return false;
             }
             match walk.frames.slot_of(a.lpn) {
@@ -60,6 +60,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                 Some(slot) => {
                     walk.accessed(slot, Op::Write, a.now);
                     walk.scheme.touch(slot, a, &view!(walk, a.now));
+                    walk.frames.settle(&mut walk.scheme);
                     walk.frames.write(slot, a.sectors);
                     walk.flash.cache_write(a.lpn);
                 }
@@ -69,6 +70,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                     }
                     let slot = walk.frames.insert(a.lpn, a.sectors, true);
                     walk.scheme.insert(slot, a, &view!(walk, a.now));
+                    walk.frames.settle(&mut walk.scheme);
                     walk.flash.cache_write(a.lpn);
                 }
             }
@@ -85,6 +87,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             request: r.id,
             seq: self.seq + 1,
             sectors: page_sectors(extent, lpn, self.frames.page()),
+            place: Place::BLANK,
         }
     }
 
@@ -128,7 +131,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
 
     /// One page goes to flash by decision of an admission layer.
     #[cold]
-    pub(super) fn bypass_page(&mut self, a: &Access) {
+    pub(super) fn bypass_page(&mut self, a: Access) {
         if let Some(slot) = self.frames.slot_of(a.lpn)
             && self.supersede(slot, a.sectors, a.now)
         {

@@ -56,8 +56,8 @@ impl WriteBacks {
 impl<S: Scheme, F: Flash> Walk<S, F> {
     /// The scheme has a background layer: ask it for work from now on.
     pub fn enable_background(&mut self) {
-        let (capacity, channels) = (self.frames.capacity(), self.layout.channels());
-        self.background = Some(Box::new(WriteBacks::new(capacity, channels)));
+        let (slots, channels) = (self.frames.slots(), self.layout.channels());
+        self.background = Some(Box::new(WriteBacks::new(slots, channels)));
     }
 
     /// Lets time pass up to and including `until`.

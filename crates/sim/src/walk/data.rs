@@ -42,9 +42,18 @@ pub(super) fn add_one_page(c: &mut Counts, [reads, writes]: [OnePage; 2]) {
 
 /// The old addresses that a write names, see [`RequestRef::prev`].
 #[derive(Clone, Copy)]
-struct Previous<'a> {
+pub(super) struct Previous<'a> {
     sectors: &'a [u64],
     atomic: bool,
+}
+
+impl Previous<'_> {
+    /// None at all.
+    #[inline(always)]
+    pub(super) fn none(atomic: bool) -> Previous<'static> {
+        let sectors = &[];
+        Previous { sectors, atomic }
+    }
 }
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
@@ -99,7 +108,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
 
     /// `ONE` says that the extents are one, inside one page, which the index has at `place`.
     #[inline(always)]
-    fn data_of<const ONE: bool>(
+    pub(super) fn data_of<const ONE: bool>(
         &mut self,
         extents: &[Extent],
         prev: Previous<'_>,

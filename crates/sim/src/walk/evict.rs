@@ -18,16 +18,14 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
         match self.unit.single_page() {
             Some(slot) if alone => self.evict_page(slot, a),
-            _ => self.evict_unit(a),
+            _ => self.evict_unit(*a),
         }
     }
 
     /// The common case: one page, nobody looks.
     #[inline(always)]
     fn evict_page(&mut self, slot: Slot, a: &Access) {
-        self.counts.evictions += 1;
-        self.counts.evicted_pages += 1;
-        self.evict_pages.add(1);
+        self.evict_pages.add_one();
         if self.frames.is_dirty(slot) {
             self.counts.dirty_evictions += 1;
             self.counts.flushed_pages += 1;
@@ -36,11 +34,12 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             self.program(lpn, valid, Cause::Eviction, None);
         }
         self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
-        self.frames.remove(slot);
+        self.frames.vacate(slot, self.scheme.keeps(slot));
     }
 
+    /// `a` by value, so that it need not be in memory where this is not called.
     #[inline(never)]
-    fn evict_unit(&mut self, a: &Access) {
+    fn evict_unit(&mut self, a: Access) {
         let mut unit = std::mem::take(&mut self.unit);
         assert!(
             !unit.slots.is_empty(),
@@ -52,7 +51,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             list.clear();
         }
         for &slot in &unit.slots {
-            let list = match self.victim_in_flight(slot, a) {
+            let list = match self.victim_in_flight(slot, &a) {
                 true => &mut inflight,
                 false if self.frames.is_dirty(slot) => &mut flush,
                 false => &mut drop,
@@ -81,7 +80,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.program_unit(&unit, &inflight, to);
         for &slot in &unit.slots {
             self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
-            self.frames.remove(slot);
+            self.frames.vacate(slot, self.scheme.keeps(slot));
         }
         self.lpns = [flush, drop, inflight];
         self.unit = unit;

@@ -10,6 +10,7 @@ mod background;
 mod data;
 mod evict;
 mod modelled;
+mod plain;
 mod rename;
 #[cfg(test)]
 mod tests;
@@ -67,7 +68,7 @@ pub struct Walk<S, F> {
     pub(crate) layout: StaticLayout,
     pub(crate) flash: F,
     pub(crate) options: WalkOptions,
-    /// All but what `one_page` and `uncounted` say.
+    /// All but what `one_page`, `evict_pages` and `uncounted` say.
     counts: Counts,
     /// Reads and writes of one page.
     one_page: [data::OnePage; 2],
@@ -113,8 +114,8 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         options: WalkOptions,
     ) -> Walk<S, F> {
         Walk {
+            frames: Frames::new(capacity, scheme.most_kept(), page),
             scheme,
-            frames: Frames::new(capacity, page),
             layout,
             flash,
             options,
@@ -182,6 +183,8 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts.clone();
         counts.requests = self.request - self.uncounted;
+        counts.evictions += self.evict_pages.ones();
+        counts.evicted_pages += self.evict_pages.ones();
         data::add_one_page(&mut counts, self.one_page);
         counts
     }
@@ -214,12 +217,20 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.queues.as_deref()
     }
 
-    /// Looks up the pages that `requests` begin with, which brings what is known of them close.
+    /// Looks up the pages that `requests` begin with, which brings what is known of them close, and
+    /// brings the requests `behind` them close: those would be waited for alone.
     #[inline(always)]
-    pub fn look_ahead(&self, requests: &[HostRequest]) -> [Place; LOOK_AHEAD] {
+    pub fn look_ahead(
+        &self,
+        requests: &[HostRequest],
+        behind: &[HostRequest],
+    ) -> [Place; LOOK_AHEAD] {
         let ahead = first_pages(requests, self.frames.page());
         let (places, read) = self.frames.look_ahead(&ahead);
-        std::hint::black_box(read ^ self.scheme.look_ahead(&ahead));
+        // One of two requests, which share a line of the processor's cache.
+        let next = behind.iter().take(LOOK_AHEAD).step_by(2);
+        let next = next.fold(0, |mixed, r| mixed ^ r.start_sector);
+        std::hint::black_box(read ^ next ^ self.scheme.look_ahead(&ahead));
         if F::TIMED {
             self.look_ahead_in_flash(requests);
         }
@@ -263,13 +274,15 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
-    /// The next page access: `count` sectors from `at` on, inside one page.
+    /// The next page access: `count` sectors from `at` on, inside one page, which the index has at
+    /// `place`.
     #[inline(always)]
-    fn access(&mut self, r: &Request<'_>, at: u64, count: u32) -> Access {
+    fn access(&mut self, r: &Request<'_>, at: u64, count: u32, place: Place) -> Access {
         let page = self.frames.page();
         self.seq += 1;
         Access {
             lpn: page.page_of(at),
+            place,
             op: r.op,
             now: r.now,
             request: r.id,
@@ -294,9 +307,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         for extent in r.extents {
             let (mut at, end) = (extent.start_sector, extent.end());
             while at < end {
-                let behind = page.first_sector(Lpn(page.page_of(at).0 + 1)).min(end);
+                let lpn = page.page_of(at);
+                let behind = page.first_sector(Lpn(lpn.0 + 1)).min(end);
                 let count = (behind - at) as u32;
-                let access = self.access(r, at, count);
+                let access = self.access(r, at, count, self.frames.place(lpn));
                 hits += u32::from(f(self, &access, count));
                 at = behind;
             }
@@ -308,44 +322,38 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     #[inline(always)]
     fn read_pages<const ONE: bool>(&mut self, r: &Request<'_>, place: Place) -> Hits {
         if !ONE {
-            return self.each_page(r, |walk, a, sectors| {
-                walk.read_page(a, sectors, walk.frames.place(a.lpn))
-            });
+            return self.each_page(r, Walk::read_page);
         }
         let extent = r.extents[0];
-        let access = self.access(r, extent.start_sector, extent.sectors);
-        let hits = u32::from(self.read_page(&access, extent.sectors, place));
+        let access = self.access(r, extent.start_sector, extent.sectors, place);
+        let hits = u32::from(self.read_page(&access, extent.sectors));
         Hits { pages: 1, hits }
     }
 
     #[inline(always)]
     fn write_pages<const ONE: bool>(&mut self, r: &Request<'_>, place: Place) -> Hits {
         if !ONE {
-            return self.each_page(r, |walk, a, sectors| {
-                walk.write_page(a, sectors, walk.frames.place(a.lpn))
-            });
+            return self.each_page(r, Walk::write_page);
         }
         let extent = r.extents[0];
-        let access = self.access(r, extent.start_sector, extent.sectors);
-        let hits = u32::from(self.write_page(&access, extent.sectors, place));
+        let access = self.access(r, extent.start_sector, extent.sectors, place);
+        let hits = u32::from(self.write_page(&access, extent.sectors));
         Hits { pages: 1, hits }
     }
 
-    /// D1 and D2. The index has the page at `place`.
+    /// D1 and D2.
     #[inline(always)]
-    fn read_page(&mut self, a: &Access, sectors: u32, place: Place) -> bool {
-        if let Some(slot) = self.frames.slot_at(a.lpn, place) {
+    fn read_page(&mut self, a: &Access, sectors: u32) -> bool {
+        if let Some(slot) = self.frames.slot_at(a.lpn, a.place) {
             self.accessed(slot, Op::Read, a.now);
             if self.frames.has(slot, a.sectors) {
                 self.counts.read_sector_hits += u64::from(sectors);
                 self.scheme.touch(slot, a, &view!(self, a.now));
+                self.frames.settle(&mut self.scheme);
                 self.flash.cache_read(a.lpn, sectors);
                 return true;
             }
-            let have = self.frames.valid(slot).intersect(a.sectors);
-            self.counts.read_sector_hits += u64::from(have.count());
-            self.scheme.foresee(slot, a, &view!(self, a.now));
-            self.fill_page(slot, a, have);
+            self.read_in_part(slot, *a);
             return false;
         }
         let refused = self.options.read_alloc && !self.scheme.admit_read(a, &view!(self, a.now));
@@ -357,8 +365,9 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         let read = self.flash_read(a.lpn, mask.count());
         if self.options.read_alloc && !refused && self.frames.capacity() > 0 {
             self.make_room(a);
-            let slot = self.frames.insert_at(a.lpn, place, mask, false);
+            let slot = self.frames.insert_at(a.lpn, a.place, mask, false);
             self.scheme.insert(slot, a, &view!(self, a.now));
+            self.frames.settle(&mut self.scheme);
             self.flash.cache_fill(a.lpn, read);
         }
         false
@@ -367,7 +376,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     /// A page is cached, but a requested sector is not: never room, admission or touch (D2). The
     /// sectors that the cache has are read from it.
     #[cold]
-    fn fill_page(&mut self, slot: Slot, a: &Access, have: SectorMask) {
+    fn read_in_part(&mut self, slot: Slot, a: Access) {
+        let have = self.frames.valid(slot).intersect(a.sectors);
+        self.counts.read_sector_hits += u64::from(have.count());
+        self.scheme.foresee(slot, &a, &view!(self, a.now));
         if !self.options.read_alloc {
             self.flash_read(a.lpn, a.sectors.minus(have).count());
             return self.read_rest(a.lpn, have);
@@ -403,16 +415,17 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
 
     /// D3 and D4, and the bypass of a single page by an admission layer.
     #[inline(always)]
-    fn write_page(&mut self, a: &Access, sectors: u32, place: Place) -> bool {
-        let slot = self.frames.slot_at(a.lpn, place);
+    fn write_page(&mut self, a: &Access, sectors: u32) -> bool {
+        let slot = self.frames.slot_at(a.lpn, a.place);
         if !self.scheme.admit_page(a, &view!(self, a.now)) {
-            self.bypass_page(a);
+            self.bypass_page(*a);
             return false;
         }
         let Some(slot) = slot else {
             self.make_room(a);
-            let slot = self.frames.insert_at(a.lpn, place, a.sectors, true);
+            let slot = self.frames.insert_at(a.lpn, a.place, a.sectors, true);
             self.scheme.insert(slot, a, &view!(self, a.now));
+            self.frames.settle(&mut self.scheme);
             self.flash.cache_write(a.lpn);
             return false;
         };
@@ -423,6 +436,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.counts.write_sector_hits += u64::from(have);
         self.accessed(slot, Op::Write, a.now);
         self.scheme.touch(slot, a, &view!(self, a.now));
+        self.frames.settle(&mut self.scheme);
         self.frames.write(slot, a.sectors);
         self.flash.cache_write(a.lpn);
         true

@@ -36,6 +36,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     fn apply(&mut self, plan: &RenamePlan, current: Lpn, now: Nanos) {
         if plan.forget {
             self.scheme.forget(current, &view!(self, now));
+            self.frames.settle_forgotten(current, &self.scheme);
         }
         if let Some(source) = plan.source {
             match (self.frames.slot_of(current), self.frames.slot_of(source)) {
@@ -49,6 +50,9 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                 (None, None) => {
                     let v = view!(self, now);
                     if plan.ghosts && self.scheme.rename(source, current, None, &v) {
+                        if let Some(kept) = self.frames.ghost_of(source) {
+                            self.frames.rekey(kept, current);
+                        }
                         self.remapped(plan, source, current);
                     }
                 }

@@ -33,6 +33,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             }
             if sectors == self.frames.full_mask() {
                 self.scheme.forget(lpn, &view!(self, now));
+                self.frames.settle_forgotten(lpn, &self.scheme);
                 self.flash.trim(lpn);
             }
         }

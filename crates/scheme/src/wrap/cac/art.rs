@@ -30,13 +30,13 @@ pub(super) struct Art {
 }
 
 impl Art {
-    /// Room for `capacity` blocks.
-    pub fn new(capacity: usize) -> Art {
+    /// Room for `capacity` blocks in `slots` slots.
+    pub fn new(slots: usize, capacity: usize) -> Art {
         Art {
-            pre: vec![Lpn(0); capacity],
-            kind: vec![Kind::Absent; capacity],
-            before: vec![NONE; capacity],
-            after: vec![NONE; capacity],
+            pre: vec![Lpn(0); slots],
+            kind: vec![Kind::Absent; slots],
+            before: vec![NONE; slots],
+            after: vec![NONE; slots],
             first: Table::new(capacity),
             len: 0,
         }

@@ -80,9 +80,9 @@ impl<S: Scheme> Cac<S> {
     /// Around `inner`, for a cache of `capacity` blocks.
     pub fn new(params: CacParams, capacity: usize, inner: S) -> Cac<S> {
         Cac {
+            art: Art::new(capacity + inner.most_kept() as usize, capacity),
             inner,
             params,
-            art: Art::new(capacity),
             renaming: false,
             pending: Vec::with_capacity(USUAL_BLOCKS),
             dropped: Vec::with_capacity(USUAL_BLOCKS),
@@ -152,7 +152,7 @@ impl<S: Build> Build for Cac<S> {
 }
 
 impl<S: Scheme> Scheme for Cac<S> {
-    forward!(inner: look_ahead admit_request admit_page full expect insert touch foresee cleaned size victim
+    forward!(inner: look_ahead ghosts admit_request admit_page full expect insert touch foresee cleaned size victim
         candidates next_group flush_candidates background cancels list_pages);
 
     #[inline]

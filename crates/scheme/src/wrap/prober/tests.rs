@@ -259,7 +259,7 @@ fn invariants_hold_under_every_option() {
 struct Checked(Prober<Lru>);
 
 impl Scheme for Checked {
-    forward!(0: rename_plan rename request admit_request admit_page full expect insert touch
+    forward!(0: ghosts rename_plan rename request admit_request admit_page full expect insert touch
         remove cleaned forget size victim candidates flush_candidates measures conformance);
 
     fn request_done(&mut self, r: &Request, v: &View) {

@@ -1,0 +1,44 @@
+//! The short way: reads and writes of one page in a run without time that nobody watches.
+//!
+//! Miss-ratio studies consist of such requests. They take the same steps as any other, by the same
+//! functions, in the same order; what is left out here is only what cannot happen to them.
+
+use super::Walk;
+use super::data::Previous;
+use crate::flash::Flash;
+use destage_scheme::{Place, Scheme};
+use destage_types::{Extent, HostRequest, Nanos, Op};
+
+impl<S: Scheme, F: Flash> Walk<S, F> {
+    /// Can requests take the short way, as long as they are plain?
+    #[inline]
+    pub fn has_short_way(&self) -> bool {
+        let watched = self.observer.is_some();
+        !F::TIMED && !watched && self.options.wrap.is_none() && self.frames.capacity() > 0
+    }
+
+    /// Is a request a read or write of one whole page?
+    #[inline(always)]
+    pub fn is_plain(&self, head: &HostRequest) -> bool {
+        let page = self.frames.page();
+        head.sectors == page.sectors()
+            && page.offset(head.start_sector) == 0
+            && head.is_all()
+            && matches!(head.op, Op::Read | Op::Write)
+    }
+
+    /// As [`Walk::serve_at`], for a plain request.
+    #[inline(always)]
+    pub fn serve_plain(&mut self, head: &HostRequest, now: Nanos, place: Place) {
+        self.request += 1;
+        let only = [Extent {
+            start_sector: head.start_sector,
+            sectors: self.frames.page().sectors(),
+        }];
+        let prev = Previous::none(head.atomic);
+        match head.op {
+            Op::Read => self.data_of::<true>(&only, prev, Op::Read, now, place),
+            _ => self.data_of::<true>(&only, prev, Op::Write, now, place),
+        };
+    }
+}
