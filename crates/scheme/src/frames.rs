@@ -25,6 +25,9 @@ const FLAGS: u64 = USED | FULL | DIRTY | ALL_DIRTY;
 /// The page has left; the scheme keeps its slot to remember it.
 const GHOST: u64 = 1 << 59;
 
+/// Chunks of the index that are never too many: 16 MiB.
+const LEAST_CHUNKS: usize = 8192;
+
 impl Frame {
     /// The free frame `slot`, which `next` follows in the list of free frames. A frame of zeroes is
     /// followed by its neighbour, so the list of a new cache is there without being written.
@@ -99,6 +102,8 @@ pub struct Frames {
     /// number of frames.
     free: u32,
     used: usize,
+    /// Chunks of the index from which on it is tidied up.
+    most_chunks: usize,
 }
 
 impl Frames {
@@ -119,6 +124,7 @@ impl Frames {
             dirty: vec![SectorMask::EMPTY; n],
             free: 0,
             used: 0,
+            most_chunks: LEAST_CHUNKS,
         }
     }
 
@@ -186,6 +192,24 @@ impl Frames {
         let slot = Slot(self.index.get_at(lpn.0, place));
         let frame = self.frames.get(slot.index())?;
         frame.holds(lpn).then_some(slot)
+    }
+
+    /// Forgets where pages were that are neither cached nor remembered, if that has come to take
+    /// more memory than what the others need: with pages all over a large device it would grow
+    /// for ever. No place that was looked up before may be used afterwards.
+    #[inline(always)]
+    pub fn tidy(&mut self) {
+        if self.index.chunks() >= self.most_chunks {
+            self.tidy_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tidy_now(&mut self) {
+        let held = self.frames.iter().filter(|f| f.0 & (USED | GHOST) != 0);
+        self.index.keep_only(held.map(|f| f.lpn().0));
+        self.most_chunks = 2 * self.index.chunks() + LEAST_CHUNKS;
     }
 
     /// Looks pages up that are accessed soon, see [`crate::ahead`]: their places, and a number that
@@ -463,6 +487,25 @@ mod tests {
             }
             assert_eq!(f.slot_of(Lpn(lpn)), model.get(&lpn).copied());
             assert_eq!(f.used(), model.len());
+        }
+    }
+
+    #[test]
+    fn the_index_of_pages_all_over_the_device_stays_small() {
+        let mut f = Frames::new(3000, 0, PageSize::KIB4);
+        let far = |n: u64| Lpn(n * 1009);
+        for n in 0..100_000u64 {
+            f.tidy();
+            if let Some(old) = n.checked_sub(3000) {
+                f.remove(f.slot_of(far(old)).unwrap());
+                assert_eq!(f.slot_of(far(old)), None);
+            }
+            let slot = f.insert(far(n), f.full_mask(), true);
+            assert_eq!(f.slot_of(far(n)), Some(slot));
+            assert!(f.index.chunks() <= 2 * 3001 + LEAST_CHUNKS);
+        }
+        for n in 97_000..100_000 {
+            assert_eq!(f.lpn(f.slot_of(far(n)).unwrap()), far(n));
         }
     }
 

@@ -2,20 +2,27 @@
 
 /// Number -> value: a directory of chunks that are allocated on first touch.
 ///
-/// Nothing is ever taken out. Where values name something that ends, whoever owns that checks it:
+/// No value is ever taken out. Where values name something that ends, whoever owns that checks it:
 /// the value of a page that leaves is far away in memory, and processors write in order, so
 /// clearing it would cost more than the check.
-/// Memory: one chunk of 2,048 values per neighbourhood of as many numbers of which one was
-/// touched.
+/// Memory: one chunk of 512 values per neighbourhood of as many numbers of which one was touched,
+/// until [`Sparse::keep_only`] takes back the chunks that are of no use any more.
 #[derive(Clone, Debug)]
 pub(crate) struct Sparse<T> {
     /// Chunk number of `number >> CHUNK_SHIFT`; 0 is the chunk that stays blank for ever.
     directory: Vec<u32>,
     values: Vec<T>,
+    /// The entry of the directory that names each chunk.
+    named_by: Vec<u32>,
+    /// Chunks that no entry names.
+    free: Vec<u32>,
+    /// Which chunks are kept, reused.
+    keep: Vec<bool>,
     blank: T,
 }
 
-/// Where a value stands, for good once it is known: a chunk stays where it is.
+/// Where a value stands, for good once it is known: a chunk stays where it is, unless
+/// [`Sparse::keep_only`] takes it back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place(u32);
 
@@ -41,7 +48,7 @@ impl Place {
     }
 }
 
-const CHUNK_SHIFT: u32 = 11;
+const CHUNK_SHIFT: u32 = 9;
 const CHUNK: usize = 1 << CHUNK_SHIFT;
 
 impl<T: Copy> Sparse<T> {
@@ -50,6 +57,9 @@ impl<T: Copy> Sparse<T> {
         Sparse {
             directory: Vec::new(),
             values: vec![blank; CHUNK],
+            named_by: vec![u32::MAX],
+            free: Vec::new(),
+            keep: Vec::new(),
             blank,
         }
     }
@@ -168,13 +178,85 @@ impl<T: Copy> Sparse<T> {
         if at >= self.directory.len() {
             self.directory.resize(at + 1, 0);
         }
+        let chunk = self.free.pop().unwrap_or_else(|| self.add_chunk());
+        self.directory[at] = chunk;
+        self.named_by[chunk as usize] = at as u32;
+        chunk as usize
+    }
+
+    fn add_chunk(&mut self) -> u32 {
         let chunk = self.values.len() / CHUNK;
         self.values.resize(self.values.len() + CHUNK, self.blank);
         assert!(
             chunk < 1 << (u32::BITS - CHUNK_SHIFT),
             "fewer than 2^32 values"
         );
-        self.directory[at] = chunk as u32;
-        chunk
+        self.named_by.push(u32::MAX);
+        chunk as u32
+    }
+
+    /// Chunks in use, those that [`Sparse::keep_only`] took back not among them.
+    #[inline]
+    pub fn chunks(&self) -> usize {
+        self.named_by.len() - self.free.len()
+    }
+
+    /// Takes back all chunks but those of `numbers`: the other numbers have the value `blank`
+    /// again. No place that was looked up before may be used afterwards.
+    #[cold]
+    #[inline(never)]
+    pub fn keep_only(&mut self, numbers: impl Iterator<Item = u64>) {
+        let mut keep = std::mem::take(&mut self.keep);
+        keep.clear();
+        keep.resize(self.named_by.len(), false);
+        for number in numbers {
+            keep[self.place(number).0 as usize / CHUNK] = true;
+        }
+        for (chunk, &keep) in keep.iter().enumerate() {
+            let entry = self.named_by[chunk];
+            if !keep && entry != u32::MAX {
+                self.values[chunk * CHUNK..][..CHUNK].fill(self.blank);
+                self.directory[entry as usize] = 0;
+                self.named_by[chunk] = u32::MAX;
+                self.free.push(chunk as u32);
+            }
+        }
+        self.keep = keep;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn values_agree_with_a_map_when_chunks_are_taken_back() {
+        let mut sparse = Sparse::new(u32::MAX);
+        let mut model: HashMap<u64, u32> = HashMap::new();
+        let mut x = 5u64;
+        for step in 0..60_000u32 {
+            x = x
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let number = ((x >> 40) % 300) * 401;
+            *sparse.at(number) = step;
+            model.insert(number, step);
+            if step % 5_000 == 4_999 {
+                let kept = |n: &u64| n / 512 % 7 == u64::from(step / 5_000) % 7;
+                sparse.keep_only(model.keys().copied().filter(kept));
+                model.retain(|n, _| kept(n));
+                assert!(sparse.chunks() < 60, "{}", sparse.chunks());
+            }
+            for other in [number, number + 1, (x >> 20) % 300 * 401] {
+                let known = model.get(&other).copied().unwrap_or(u32::MAX);
+                let place = sparse.place(other);
+                assert_eq!(
+                    (sparse.get(other), sparse.get_at(other, place)),
+                    (known, known)
+                );
+            }
+        }
+        assert!(sparse.values.len() <= 512 * 240, "chunks are used again");
     }
 }

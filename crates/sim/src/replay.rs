@@ -206,6 +206,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             while !rest.is_empty() {
                 let (heads, behind) = rest.split_at(rest.len().min(LOOK_AHEAD));
                 rest = behind;
+                self.walk.tidy();
                 let places = self.walk.look_ahead(heads, behind);
                 for (head, place) in heads.iter().zip(places) {
                     if let Some(shift) = short

@@ -217,6 +217,12 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.queues.as_deref()
     }
 
+    /// To be called before [`Walk::look_ahead`], see [`Frames::tidy`].
+    #[inline(always)]
+    pub fn tidy(&mut self) {
+        self.frames.tidy();
+    }
+
     /// Looks up the pages that `requests` begin with, which brings what is known of them close, and
     /// brings the requests `behind` them close: those would be waited for alone.
     #[inline(always)]
