@@ -12,7 +12,35 @@ use destage_types::Lpn;
 pub const LOOK_AHEAD: usize = 32;
 
 /// The first pages of the requests that come next; any page where there are fewer requests.
-pub type Ahead = [Lpn; LOOK_AHEAD];
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    pub(crate) lpns: [Lpn; LOOK_AHEAD],
+    pub(crate) slots: [u32; LOOK_AHEAD],
+}
+
+impl Ahead {
+    /// Pages `lpns`, of which nothing is known yet.
+    #[inline(always)]
+    pub fn new(lpns: [Lpn; LOOK_AHEAD]) -> Ahead {
+        let slots = [0; LOOK_AHEAD];
+        Ahead { lpns, slots }
+    }
+
+    /// Slots that the pages are in, if they are cached; any number otherwise.
+    #[inline(always)]
+    pub fn slots(&self) -> &[u32; LOOK_AHEAD] {
+        &self.slots
+    }
+}
+
+impl std::ops::Index<usize> for Ahead {
+    type Output = Lpn;
+
+    #[inline(always)]
+    fn index(&self, request: usize) -> &Lpn {
+        &self.lpns[request]
+    }
+}
 
 /// Calls `f` for each of the numbers and mixes the answers into one number without a meaning,
 /// which must be used, so that nothing is left out.

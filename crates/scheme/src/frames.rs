@@ -213,15 +213,17 @@ impl Frames {
     }
 
     /// Looks pages up that are accessed soon, see [`crate::ahead`]: their places, and a number that
-    /// means nothing, but must be used.
+    /// means nothing, but must be used. Notes their slots in `ahead`.
     #[inline(always)]
-    pub fn look_ahead(&self, lpns: &Ahead) -> ([Place; LOOK_AHEAD], u64) {
-        let places = self.index.places(|i| lpns[i].0);
+    pub fn look_ahead(&self, ahead: &mut Ahead) -> ([Place; LOOK_AHEAD], u64) {
+        let places = self.index.places(|i| ahead[i].0);
         let Some(last) = self.frames.len().checked_sub(1) else {
             return (places, 0);
         };
-        let slots = self.index.look_at(&places);
-        let read = mix(&slots, |slot| self.frames[(slot as usize).min(last)].0);
+        ahead.slots = self.index.look_at(&places);
+        let read = mix(&ahead.slots, |slot| {
+            self.frames[(slot as usize).min(last)].0
+        });
         (places, read)
     }
 

@@ -231,8 +231,8 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         requests: &[HostRequest],
         behind: &[HostRequest],
     ) -> [Place; LOOK_AHEAD] {
-        let ahead = first_pages(requests, self.frames.page());
-        let (places, read) = self.frames.look_ahead(&ahead);
+        let mut ahead = Ahead::new(first_pages(requests, self.frames.page()));
+        let (places, read) = self.frames.look_ahead(&mut ahead);
         // One of two requests, which share a line of the processor's cache.
         let next = behind.iter().take(LOOK_AHEAD).step_by(2);
         let next = next.fold(0, |mixed, r| mixed ^ r.start_sector);
@@ -522,7 +522,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
 
 /// The first pages of at most [`LOOK_AHEAD`] requests; page 0 for those there are not.
 #[inline(always)]
-pub(crate) fn first_pages(requests: &[HostRequest], page: PageSize) -> Ahead {
+fn first_pages(requests: &[HostRequest], page: PageSize) -> [Lpn; LOOK_AHEAD] {
     let mut lpns = [Lpn(0); LOOK_AHEAD];
     for (lpn, request) in lpns.iter_mut().zip(requests) {
         *lpn = page.page_of(request.start_sector);

@@ -5,7 +5,7 @@
 //! their own. A page that is not LIR is in S iff its time is later than `floor`, the time of the
 //! page at which pruning stopped last. Pruning then moves `floor` instead of popping HIR pages.
 
-use crate::ahead::Ahead;
+use crate::ahead::{Ahead, mix};
 use crate::ghost::GhostLists;
 use crate::list::ListArena;
 #[cfg(feature = "conformance")]
@@ -111,7 +111,10 @@ impl Stack {
 
     #[inline]
     pub(super) fn look_ahead(&self, ahead: &Ahead) -> u64 {
-        self.gone.look_ahead(ahead)
+        let times = mix(ahead.slots(), |slot| {
+            self.pages.get(slot as usize).map_or(0, |page| page.0)
+        });
+        times ^ self.lists.look_ahead(ahead) ^ self.gone.look_ahead(ahead)
     }
 
     #[inline]
