@@ -21,8 +21,7 @@ pub(crate) struct Sparse<T> {
     blank: T,
 }
 
-/// Where a value stands, for good once it is known: a chunk stays where it is, unless
-/// [`Sparse::keep_only`] takes it back.
+/// Where a value stands. Good until the table is tidied up ([`crate::Frames::tidy`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place(u32);
 
