@@ -63,7 +63,7 @@ const STEPS: &[Step] = &[
     step(
         "flash engine",
         "test -p destage-conformance --test nand_engine --test peers --test gc_runs \
-         --test monitor --test multi_plane",
+         --test monitor --test multi_plane --test cache_region",
     ),
     step("golden", "test -p destage-conformance --test golden"),
     step("command line", "test -p destage-cli --test *"),
