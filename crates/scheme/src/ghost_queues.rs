@@ -2,23 +2,31 @@
 //! the other or, when they come back, from anywhere.
 
 use crate::ahead::{Ahead, LOOK_AHEAD, mix};
-use crate::ghost::{Ghost, NO_PAGE};
+use crate::ghost::NO_PAGE;
 use crate::sparse::{Place, Sparse};
 use destage_types::Lpn;
 
 /// `QUEUES` queues of absent pages ("ghosts") that share one lookup table.
 ///
-/// A page is in at most one of the queues. Where nothing is put between two ghosts a ring does
-/// better than [`crate::GhostLists`]: pages enter and leave it side by side in memory, and one that
-/// leaves from the middle only leaves a gap. All operations are O(1), amortised, without hashing.
+/// A page is in at most one of the queues. They are rings: pages enter and leave one side by side
+/// in memory, and a page that leaves from the middle only leaves a gap. All operations are O(1), amortised, without hashing.
 /// Memory is allocated for `capacity` entries a queue at once (8 B each, twice as many) and grows
-/// only if more are pushed; the lookup is that of [`crate::GhostLists`].
+/// only if more are pushed; the lookup is that of [`crate::GhostTable`].
 #[derive(Clone, Debug)]
 pub struct GhostQueues<const QUEUES: usize> {
     rings: [Ring; QUEUES],
     /// Place in its ring times `QUEUES` plus number of the ring. An entry counts only while that
     /// place has the page.
     index: Sparse<u32>,
+}
+
+/// Where a ghost is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ghost {
+    /// Its place in its queue; valid until the queue changes.
+    pub node: u32,
+    /// Its queue.
+    pub list: usize,
 }
 
 #[derive(Clone, Debug)]

@@ -1,7 +1,5 @@
 //! Doubly linked lists over arrays: the order a scheme keeps its pages in.
 
-use crate::ahead::{Ahead, mix};
-
 /// Any number of doubly linked lists over one set of nodes `0..nodes`; a node is in at most one.
 ///
 /// Head = newest, tail = oldest. The links are rings through one sentinel a list, so no operation
@@ -233,16 +231,6 @@ impl ListArena {
     #[inline]
     pub fn is_empty(&self, list: usize) -> bool {
         self.len[list] == 0
-    }
-
-    /// Brings the links of nodes close that are likely to be moved soon, see [`crate::ahead`].
-    #[inline(always)]
-    pub(crate) fn look_ahead(&self, ahead: &Ahead) -> u64 {
-        let links = &self.rings.links;
-        let last = links.len() - 1; // a sentinel, if nothing else
-        mix(ahead.slots(), |node| {
-            u64::from(links[(node as usize).min(last)].newer)
-        })
     }
 
     /// Nodes of `list` from the oldest to the newest.

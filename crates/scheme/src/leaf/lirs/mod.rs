@@ -8,12 +8,14 @@
 //! (LI-2: the authors' simulator does), default false; `variant` stack or two-queue.
 //! Order: queue Q from the oldest, then LIR pages from the bottom of stack S.
 //! Ties: not possible.
-//! State: 24 B per page in S or Q. Cost: O(1) amortised.
+//! State: 24 B per page in S or Q. Cost: O(1) amortised. A non-resident page stays in the slot it was cached in,
+//! as long as at most 2C are remembered; the policy of one chip remembers them apart.
 //!
 //! Departures: where the paper's text is silent, the bound on non-resident pages is kept at each
 //! eviction, before the page that comes in is looked up; a LIR page that is evicted (Q is empty,
 //! or a wrapper chose it) is not remembered.
 
+mod log;
 mod stack;
 #[cfg(test)]
 mod tests;
@@ -97,15 +99,16 @@ macro_rules! body {
 impl Lirs {
     /// For a cache of `capacity` pages.
     pub fn new(capacity: usize, options: LirsOptions) -> Lirs {
-        Lirs::with_slots(capacity, capacity, options)
+        Lirs::with_slots(capacity, capacity, options, true)
     }
 
     /// The same in a cache of `slots` frames, more of which than `capacity` it may come to hold.
-    pub fn with_slots(slots: usize, capacity: usize, options: LirsOptions) -> Lirs {
+    /// `keep`: non-resident pages stay in their slots, of which there are more then.
+    fn with_slots(slots: usize, capacity: usize, options: LirsOptions, keep: bool) -> Lirs {
         let lir = capacity.saturating_sub(options.hir);
         Lirs {
             body: match options.variant {
-                LirsVariant::Stack => Body::Stack(Stack::new(slots, lir, options.max_nonres)),
+                LirsVariant::Stack => Body::Stack(Stack::new(slots, lir, options.max_nonres, keep)),
                 LirsVariant::TwoQueue => Body::TwoQueue(TwoQueue::new(slots, capacity, lir)),
             },
             skip_repeat: options.skip_repeat,
@@ -128,17 +131,32 @@ impl Build for Lirs {
             skip_repeat: expr.flag("skip-repeat"),
             variant,
         };
-        Lirs::with_slots(env.slots as usize, env.capacity as usize, options)
+        let (slots, capacity) = (env.slots as usize, env.capacity as usize);
+        Lirs::with_slots(slots, capacity, options, env.keeps_slots)
     }
 }
 
 impl Scheme for Lirs {
-    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        let known = slot.is_some() || body!(mut self.rename_ghost(from, to));
+    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
+        let known = slot.is_some() || body!(mut self.rename_ghost(from, to, v));
         if known && self.last == from {
             self.last = to;
         }
         known
+    }
+
+    fn most_kept(&self) -> u32 {
+        body!(self.most_kept())
+    }
+
+    #[inline(always)]
+    fn keeps(&self, slot: Slot) -> bool {
+        body!(self.keeps(slot))
+    }
+
+    #[inline(always)]
+    fn give_up(&mut self) -> Option<Slot> {
+        body!(mut self.give_up())
     }
 
     #[inline]
@@ -166,8 +184,8 @@ impl Scheme for Lirs {
         body!(mut self.remove(slot, (why == Why::Evicted).then(|| v.frames.lpn(slot))));
     }
 
-    fn forget(&mut self, lpn: Lpn, _v: &View) {
-        body!(mut self.forget(lpn));
+    fn forget(&mut self, lpn: Lpn, v: &View) {
+        body!(mut self.forget(lpn, v));
     }
 
     #[inline]

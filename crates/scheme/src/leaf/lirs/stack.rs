@@ -1,162 +1,310 @@
-//! The stack S and the queue Q of LIRS, without a linked stack.
+//! The stack S and the queue Q of LIRS.
 //!
-//! A page enters S at the top only, so its place in S is the time of its last access. LIR pages
-//! stand in a list by that time; resident HIR pages stand in Q; non-resident pages in a list of
-//! their own. A page that is not LIR is in S iff its time is later than `floor`, the time of the
-//! page at which pruning stopped last. Pruning then moves `floor` instead of popping HIR pages.
+//! A page enters S at the top only and never changes its place otherwise, so S is a log of
+//! accesses, of which the last one of each page counts. Its bottom is the lowest LIR page; what
+//! pruning passes over is not in S any more. Q and the non-resident pages have logs as well: pages
+//! enter both of them in the order in which they come.
 
+use super::log::{Log, NOWHERE};
 use crate::ahead::{Ahead, mix};
-use crate::ghost::GhostLists;
-use crate::list::ListArena;
-#[cfg(feature = "conformance")]
+use crate::ghost::GhostTable;
 use crate::view::View;
 use destage_types::{Lpn, Slot};
 
-/// LIR pages by last access.
-const LIR: usize = 0;
-/// Resident HIR pages: the queue Q.
-const HIR: usize = 1;
+/// Place in its log that a page of Q has; or that of a non-resident page, marked so; or a word.
+type Queued = u32;
+/// A LIR page, which is in neither log.
+const LIR: Queued = u32::MAX;
+/// No page.
+const NOBODY: Queued = u32::MAX - 1;
+/// Mark of a non-resident page. Places are below it.
+const GONE: u32 = 1 << 31;
+
+/// What is known of a page. Its node is its slot as long as it is cached; a page that left keeps
+/// its slot, or has a node above all slots.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    /// Place in S, if it is not below the bottom of S.
+    top: u32,
+    queued: Queued,
+}
+
+impl Page {
+    const NONE: Page = Page {
+        top: NOWHERE,
+        queued: NOBODY,
+    };
+
+    #[inline(always)]
+    fn is_lir(self) -> bool {
+        self.queued == LIR
+    }
+
+    /// Is it non-resident?
+    #[inline(always)]
+    fn is_gone(self) -> bool {
+        self.queued & GONE != 0 && self.queued < NOBODY
+    }
+}
 
 /// S and Q.
 #[derive(Clone, Debug)]
 pub(super) struct Stack {
-    lists: ListArena,
     pages: Vec<Page>,
-    /// Non-resident pages of S, newest first.
-    gone: GhostLists,
-    gone_time: Vec<u64>,
+    /// S.
+    stack: Log,
+    /// Q.
+    queue: Log,
+    /// Non-resident pages of S in the order of S.
+    gone: Log,
+    lir: usize,
+    hir: usize,
+    remembered: usize,
     lir_capacity: usize,
     max_gone: usize,
-    /// Pages put on the top of S so far.
-    clock: u64,
-    floor: u64,
+    /// Slots kept for non-resident pages; 0 if these are `apart`.
+    kept: u32,
+    /// Kept slots whose pages are forgotten, until the cache takes them back.
+    left: Vec<Slot>,
+    apart: Option<Box<Apart>>,
 }
 
-/// Value of the clock when the page was put on the top of S, doubled, and 1 more if it is LIR.
-#[derive(Clone, Copy, Debug)]
-struct Page(u64);
-
-impl Page {
-    #[inline]
-    fn new(time: u64, lir: bool) -> Page {
-        Page(time << 1 | u64::from(lir))
-    }
-
-    #[inline]
-    fn time(self) -> u64 {
-        self.0 >> 1
-    }
-
-    #[inline]
-    fn is_lir(self) -> bool {
-        self.0 & 1 != 0
-    }
+/// Non-resident pages that have no slots.
+#[derive(Clone, Debug)]
+struct Apart {
+    table: GhostTable,
+    /// Node of the first one: the number of slots.
+    first: u32,
 }
 
 impl Stack {
-    /// For `slots` frames, `lir` of them LIR.
-    pub(super) fn new(slots: usize, lir: usize, max_gone: Option<usize>) -> Stack {
+    /// For `slots` frames, `lir` of them LIR. `keep`: non-resident pages stay in their slots, of
+    /// which there are more then, unless they may be more than twice as many as the frames.
+    pub(super) fn new(slots: usize, lir: usize, max_gone: Option<usize>, keep: bool) -> Stack {
+        let bound = max_gone.unwrap_or(usize::MAX);
         // One more than the bound exists for a moment at each eviction. A larger bound than the
         // default is grown into, as none at all is.
-        let room = max_gone.map_or(2 * slots, |n| n.min(2 * slots)) + 1;
+        let room = bound.min(2 * slots) + 1;
+        let nodes = slots + room;
+        let keep = keep && bound <= 2 * slots && nodes < GONE as usize;
         Stack {
-            lists: ListArena::new(slots, 2),
-            pages: vec![Page(0); slots],
-            gone: GhostLists::new(room, 1),
-            gone_time: vec![0; room],
+            pages: vec![Page::NONE; nodes],
+            stack: Log::new(nodes),
+            queue: Log::new(slots),
+            gone: Log::new(room),
+            lir: 0,
+            hir: 0,
+            remembered: 0,
             lir_capacity: lir,
-            max_gone: max_gone.unwrap_or(usize::MAX),
-            clock: 0,
-            floor: 0,
+            max_gone: bound,
+            kept: if keep { room as u32 } else { 0 },
+            left: Vec::with_capacity(if keep { room } else { 0 }),
+            apart: (!keep).then(|| {
+                Box::new(Apart {
+                    table: GhostTable::new(room),
+                    first: slots as u32,
+                })
+            }),
         }
     }
 
-    #[inline]
-    fn put_on_top(&mut self, slot: Slot, lir: bool) {
-        self.clock += 1;
-        self.pages[slot.index()] = Page::new(self.clock, lir);
+    #[inline(always)]
+    fn page(&self, node: u32) -> Page {
+        self.pages[node as usize]
+    }
+
+    #[inline(always)]
+    fn page_mut(&mut self, node: u32) -> &mut Page {
+        &mut self.pages[node as usize]
+    }
+
+    #[inline(always)]
+    fn is_in_stack(&self, page: Page) -> bool {
+        page.top >= self.stack.begin()
+    }
+
+    #[inline(always)]
+    fn put_on_top(&mut self, node: u32) {
+        if self.stack.is_full() {
+            self.close_gaps_of_stack();
+        }
+        self.page_mut(node).top = self.stack.push(node);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn close_gaps_of_stack(&mut self) {
+        let (bottom, pages) = (self.stack.begin(), &mut self.pages);
+        for page in pages.iter_mut() {
+            if page.top < bottom {
+                page.top = NOWHERE;
+            }
+        }
+        self.stack.close_gaps(|node, from, to| {
+            let page = &mut pages[node as usize];
+            let counts = page.top == from;
+            page.top = if counts { to } else { page.top };
+            counts
+        });
+    }
+
+    /// Closes the gaps of Q, or of the non-resident pages with their mark.
+    #[cold]
+    #[inline(never)]
+    fn close_gaps(log: &mut Log, pages: &mut [Page], mark: u32) {
+        log.close_gaps(|node, from, to| {
+            let page = &mut pages[node as usize];
+            let counts = page.queued == from | mark;
+            page.queued = if counts { to | mark } else { page.queued };
+            counts
+        });
+    }
+
+    /// A page enters Q, or moves there, as the newest one.
+    #[inline(always)]
+    fn put_in_queue(&mut self, node: u32) {
+        if self.queue.is_full() {
+            Stack::close_gaps(&mut self.queue, &mut self.pages, 0);
+        }
+        self.page_mut(node).queued = self.queue.push(node);
+    }
+
+    /// After a page left the old end of Q.
+    #[inline(always)]
+    fn settle_queue(&mut self) {
+        while let Some(node) = self.queue.oldest()
+            && self.page(node).queued != self.queue.begin()
+        {
+            self.queue.pass();
+        }
     }
 
     /// Forgets what is below the lowest LIR page.
-    #[inline]
+    #[inline(always)]
     fn prune(&mut self) {
-        let bottom = self.lists.tail(LIR);
-        let floor = bottom.map_or(self.clock, |n| self.pages[n as usize].time());
-        if floor == self.floor {
-            return;
-        }
-        self.floor = floor;
-        while let Some(node) = self.gone.oldest(0)
-            && self.gone_time[node as usize] <= self.floor
-        {
-            self.gone.drop_oldest(0);
+        while let Some(node) = self.stack.oldest() {
+            let page = self.page(node);
+            if page.top == self.stack.begin() {
+                if page.is_lir() {
+                    return;
+                }
+                if page.is_gone() {
+                    self.drop_gone(node);
+                }
+            }
+            self.stack.pass();
         }
     }
 
-    /// A page that is in no list becomes LIR at the top of S. The lowest LIR page makes way if
-    /// there are too many.
-    #[inline]
-    fn promote(&mut self, slot: Slot) {
-        self.put_on_top(slot, true);
-        self.lists.push_head(LIR, slot.0);
-        if self.lists.len(LIR) > self.lir_capacity
-            && let Some(bottom) = self.lists.tail(LIR)
-        {
-            self.lists.unlink(LIR, bottom);
-            self.lists.push_head(HIR, bottom);
-            self.pages[bottom as usize].0 &= !1;
-        }
+    /// A page that is in neither Q nor the memory becomes LIR at the top of S. The lowest LIR page
+    /// makes way if there are too many.
+    #[inline(always)]
+    fn promote(&mut self, node: u32) {
+        self.put_on_top(node);
+        self.page_mut(node).queued = LIR;
+        self.lir += 1;
         self.prune();
-    }
-
-    #[inline]
-    pub(super) fn look_ahead(&self, ahead: &Ahead) -> u64 {
-        let times = mix(ahead.slots(), |slot| {
-            self.pages.get(slot as usize).map_or(0, |page| page.0)
-        });
-        times ^ self.lists.look_ahead(ahead) ^ self.gone.look_ahead(ahead)
-    }
-
-    #[inline]
-    pub(super) fn insert(&mut self, slot: Slot, lpn: Lpn) {
-        if let Some(ghost) = self.gone.find(lpn) {
-            self.gone.remove(ghost);
-            self.promote(slot);
-        } else if self.lists.len(LIR) < self.lir_capacity {
-            self.put_on_top(slot, true);
-            self.lists.push_head(LIR, slot.0);
-        } else {
-            self.put_on_top(slot, false);
-            self.lists.push_head(HIR, slot.0);
+        if self.lir > self.lir_capacity
+            && let Some(bottom) = self.stack.oldest()
+        {
+            self.lir -= 1;
+            self.hir += 1;
+            self.put_in_queue(bottom);
+            self.prune();
         }
     }
 
-    #[inline]
-    pub(super) fn touch(&mut self, slot: Slot) {
-        let page = self.pages[slot.index()];
-        if page.is_lir() {
-            self.put_on_top(slot, true);
-            self.lists.move_to_head(LIR, slot.0);
-            self.prune();
-        } else if page.time() > self.floor {
-            self.lists.unlink(HIR, slot.0);
-            self.promote(slot);
+    #[inline(always)]
+    pub(super) fn look_ahead(&self, ahead: &Ahead) -> u64 {
+        let places = mix(ahead.slots(), |slot| {
+            self.pages
+                .get(slot as usize)
+                .map_or(0, |page| u64::from(page.top))
+        });
+        match &self.apart {
+            None => places,
+            Some(apart) => places ^ apart.table.look_ahead(ahead),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn insert(&mut self, slot: Slot, lpn: Lpn) {
+        if self.take_gone(slot, lpn) {
+            self.promote(slot.0);
+        } else if self.lir < self.lir_capacity {
+            self.lir += 1;
+            self.put_on_top(slot.0);
+            self.page_mut(slot.0).queued = LIR;
         } else {
-            self.put_on_top(slot, false);
-            self.lists.move_to_head(HIR, slot.0);
+            self.hir += 1;
+            self.put_on_top(slot.0);
+            self.put_in_queue(slot.0);
+        }
+    }
+
+    /// Was page `lpn`, which is now in `slot`, remembered? It is not any more.
+    #[inline(always)]
+    fn take_gone(&mut self, slot: Slot, lpn: Lpn) -> bool {
+        let node = match &mut self.apart {
+            None => {
+                self.stay(slot);
+                slot.0
+            }
+            Some(apart) => match apart.table.find(lpn) {
+                None => return false,
+                Some(ghost) => {
+                    apart.table.remove(ghost);
+                    apart.first + ghost
+                }
+            },
+        };
+        let gone = self.page(node).is_gone();
+        self.remembered -= usize::from(gone);
+        *self.page_mut(node) = Page::NONE;
+        gone
+    }
+
+    /// The cache does not take a slot back, because it is in use again or was taken back already.
+    #[inline(always)]
+    fn stay(&mut self, slot: Slot) {
+        if !self.left.is_empty() {
+            self.left.retain(|&left| left != slot);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn touch(&mut self, slot: Slot) {
+        let page = self.page(slot.0);
+        if page.is_lir() {
+            self.put_on_top(slot.0);
+            self.prune();
+        } else if self.is_in_stack(page) {
+            self.page_mut(slot.0).queued = NOBODY;
+            self.hir -= 1;
+            self.settle_queue();
+            self.promote(slot.0);
+        } else {
+            self.put_on_top(slot.0);
+            self.put_in_queue(slot.0);
+            self.settle_queue();
         }
     }
 
     /// The page leaves; `evicted` is its LPN if it may be remembered.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove(&mut self, slot: Slot, evicted: Option<Lpn>) {
-        let page = self.pages[slot.index()];
-        self.lists
-            .unlink(if page.is_lir() { LIR } else { HIR }, slot.0);
+        let page = self.page(slot.0);
+        *self.page_mut(slot.0) = Page::NONE;
+        if page.is_lir() {
+            self.lir -= 1;
+        } else {
+            self.hir -= 1;
+            self.settle_queue();
+        }
         match evicted {
             Some(lpn) if !page.is_lir() => {
-                if page.time() > self.floor {
-                    self.remember(lpn, page.time());
+                if self.is_in_stack(page) {
+                    self.remember(slot, lpn, page.top);
                 }
             }
             _ => self.prune(),
@@ -164,104 +312,184 @@ impl Stack {
     }
 
     /// Keeps a page in its place in S without its frame.
-    #[inline]
-    fn remember(&mut self, lpn: Lpn, time: u64) {
+    #[inline(always)]
+    fn remember(&mut self, slot: Slot, lpn: Lpn, top: u32) {
+        let node = match &mut self.apart {
+            None => slot.0,
+            Some(apart) => apart.first + apart.table.enter(lpn),
+        };
+        if node as usize >= self.pages.len() {
+            self.pages.resize(2 * self.pages.len(), Page::NONE);
+        }
+        if node != slot.0 {
+            self.stack.set(top, node);
+        }
+        if self.gone.is_full() {
+            Stack::close_gaps(&mut self.gone, &mut self.pages, GONE);
+        }
+        let mut place = self.gone.push(node);
         // Pages of Q that are in S have the same order in both. So the page is the newest of the
         // non-resident ones, unless a wrapper passed over an older page of Q.
-        let node = match self.gone.newest(0) {
-            Some(newest) if self.gone_time[newest as usize] > time => {
-                let mut newer = newest;
-                while let Some(older) = self.gone.older(newer)
-                    && self.gone_time[older as usize] > time
-                {
-                    newer = older;
-                }
-                self.gone.push_older(0, lpn, newer)
+        while place > self.gone.begin() {
+            let newer = self.gone.at(place - 1);
+            let other = self.page(newer);
+            let counts = other.queued == GONE | (place - 1);
+            if counts && other.top < top {
+                break;
             }
-            _ => self.gone.push_head(0, lpn),
-        };
-        if node as usize >= self.gone_time.len() {
-            self.gone_time.resize(self.gone.nodes(), 0);
+            self.gone.set(place, newer);
+            if counts {
+                self.page_mut(newer).queued = GONE | place;
+            }
+            place -= 1;
         }
-        self.gone_time[node as usize] = time;
-        if self.gone.len(0) > self.max_gone {
-            self.gone.drop_oldest(0);
+        self.gone.set(place, node);
+        let queued = GONE | place;
+        *self.page_mut(node) = Page { top, queued };
+        self.remembered += 1;
+        if self.remembered > self.max_gone {
+            self.drop_oldest();
+            if !self.keeps(slot) {
+                self.stay(slot);
+            }
         }
     }
 
-    pub(super) fn forget(&mut self, lpn: Lpn) {
-        self.gone.forget(lpn);
+    /// Forgets the non-resident page that is the lowest in S.
+    #[inline(always)]
+    fn drop_oldest(&mut self) {
+        while let Some(node) = self.gone.oldest() {
+            let counts = self.page(node).queued == GONE | self.gone.begin();
+            self.gone.pass();
+            if counts {
+                return self.drop_gone(node);
+            }
+        }
     }
 
-    pub(super) fn rename_ghost(&mut self, from: Lpn, to: Lpn) -> bool {
-        self.gone.rename(from, to)
+    /// Forgets a non-resident page.
+    #[inline(always)]
+    fn drop_gone(&mut self, node: u32) {
+        *self.page_mut(node) = Page::NONE;
+        self.remembered -= 1;
+        match &mut self.apart {
+            None => self.left.push(Slot(node)),
+            Some(apart) => apart.table.remove(node - apart.first),
+        }
+    }
+
+    /// Forgets a page that is not cached, or was not until now.
+    pub(super) fn forget(&mut self, lpn: Lpn, v: &View) {
+        if let Some(apart) = &self.apart {
+            if let Some(ghost) = apart.table.find(lpn) {
+                self.drop_gone(apart.first + ghost);
+            }
+        } else if let Some(slot) = v.frames.slot_or_ghost_of(lpn) {
+            if self.keeps(slot) {
+                self.drop_gone(slot.0);
+            }
+            self.stay(slot);
+        }
+    }
+
+    pub(super) fn rename_ghost(&mut self, from: Lpn, to: Lpn, v: &View) -> bool {
+        match &mut self.apart {
+            None => v.frames.ghost_of(from).is_some_and(|s| self.keeps(s)),
+            Some(apart) => apart.table.rename(from, to),
+        }
+    }
+
+    /// Most non-resident pages that keep their slots.
+    pub(super) fn most_kept(&self) -> u32 {
+        self.kept
+    }
+
+    #[inline(always)]
+    pub(super) fn keeps(&self, slot: Slot) -> bool {
+        self.page(slot.0).is_gone()
+    }
+
+    #[inline(always)]
+    pub(super) fn give_up(&mut self) -> Option<Slot> {
+        self.left.pop()
     }
 
     #[inline]
     pub(super) fn size(&self) -> usize {
-        self.lists.len(LIR) + self.lists.len(HIR)
+        self.lir + self.hir
     }
 
     pub(super) fn ghosts(&self) -> usize {
-        self.gone.len(0)
+        self.remembered
     }
 
     /// Oldest page of Q, or the bottom of S: only after refills or TRIM is Q empty.
-    #[inline]
+    #[inline(always)]
     pub(super) fn victim(&self) -> Option<Slot> {
-        let oldest = self.lists.tail(HIR);
-        oldest.or_else(|| self.lists.tail(LIR)).map(Slot)
+        if self.hir > 0 {
+            return self.queue.oldest().map(Slot);
+        }
+        self.lir_from_bottom().next()
     }
 
     pub(super) fn candidates(&self, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let order = self.lists.from_tail(HIR).chain(self.lists.from_tail(LIR));
-        order.map(Slot).find(|&s| f(s))
+        let mut order = self.queue_from_oldest().chain(self.lir_from_bottom());
+        order.find(|&s| f(s))
+    }
+
+    fn queue_from_oldest(&self) -> impl DoubleEndedIterator<Item = Slot> + '_ {
+        let queue = self.queue.iter();
+        let counts = |&(place, node): &(u32, u32)| self.page(node).queued == place;
+        queue.filter(counts).map(|(_, node)| Slot(node))
+    }
+
+    /// Nodes of S.
+    fn stack_from_bottom(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
+        let stack = self.stack.iter();
+        let counts = |&(place, node): &(u32, u32)| self.page(node).top == place;
+        stack.filter(counts).map(|(_, node)| node)
+    }
+
+    fn lir_from_bottom(&self) -> impl Iterator<Item = Slot> + '_ {
+        let nodes = self.stack_from_bottom();
+        nodes.filter(|&n| self.page(n).is_lir()).map(Slot)
+    }
+
+    /// Pages of S from the top, each with the slot it is cached in and its letter: L, H or N for
+    /// LIR, HIR and non-resident.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(super) fn pages_of_stack(&self, v: &View) -> Vec<(Lpn, Option<Slot>, char)> {
+        let page = |node: u32| {
+            let (page, slot) = (self.page(node), Slot(node));
+            match &self.apart {
+                Some(apart) if page.is_gone() => (apart.table.lpn(node - apart.first), None, 'N'),
+                None if page.is_gone() => (v.frames.lpn(slot), None, 'N'),
+                _ if page.is_lir() => (v.frames.lpn(slot), Some(slot), 'L'),
+                _ => (v.frames.lpn(slot), Some(slot), 'H'),
+            }
+        };
+        self.stack_from_bottom().rev().map(page).collect()
+    }
+
+    /// Slots of Q from the newest.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(super) fn slots_of_queue(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.queue_from_oldest().rev()
     }
 
     #[cfg(feature = "conformance")]
     pub(super) fn state(&self, v: &View, out: &mut String) {
-        let mut stack: Vec<(u64, String)> = Vec::new();
-        for (list, letter) in [(LIR, 'L'), (HIR, 'H')] {
-            for node in self.lists.from_head(list) {
-                let page = self.pages[node as usize];
-                let mut word = String::new();
-                crate::state::page(&mut word, v, Slot(node));
-                word.push(letter);
-                if list == LIR || page.time() > self.floor {
-                    stack.push((page.time(), word));
-                }
+        let word = |(lpn, slot, letter): (Lpn, Option<Slot>, char)| {
+            let mut word = String::new();
+            match slot {
+                Some(slot) => crate::state::page(&mut word, v, slot),
+                None => word = lpn.to_string(),
             }
-        }
-        let mut ghost = self.gone.newest(0);
-        while let Some(node) = ghost {
-            let word = format!("{}N", self.gone.lpn(node));
-            stack.push((self.gone_time[node as usize], word));
-            ghost = self.gone.older(node);
-        }
-        stack.sort_by_key(|e| std::cmp::Reverse(e.0));
-        let words: Vec<&str> = stack.iter().map(|e| e.1.as_str()).collect();
-        out.push_str(&format!("S[{}] Q", words.join(" ")));
-        crate::state::pages(out, v, self.lists.from_head(HIR).map(Slot));
-    }
-
-    /// Non-resident pages with their times, newest first.
-    #[cfg(test)]
-    pub(super) fn gone_times(&self) -> Vec<(Lpn, u64)> {
-        let nodes = std::iter::successors(self.gone.newest(0), |&n| self.gone.older(n));
-        nodes
-            .map(|n| (self.gone.lpn(n), self.gone_time[n as usize]))
-            .collect()
-    }
-
-    /// LIR slots from the top, Q from the newest, each with its time, and the floor.
-    #[cfg(test)]
-    pub(super) fn resident_times(&self) -> ([Vec<(Slot, u64)>; 2], u64) {
-        let of = |list| {
-            let nodes = self.lists.from_head(list);
-            nodes
-                .map(|n| (Slot(n), self.pages[n as usize].time()))
-                .collect()
+            word.push(letter);
+            word
         };
-        ([of(LIR), of(HIR)], self.floor)
+        let stack: Vec<String> = self.pages_of_stack(v).into_iter().map(word).collect();
+        out.push_str(&format!("S[{}] Q", stack.join(" ")));
+        crate::state::pages(out, v, self.slots_of_queue());
     }
 }

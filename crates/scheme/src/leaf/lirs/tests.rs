@@ -111,23 +111,22 @@ fn stack_of(core: &Core<Lirs>) -> &Stack {
 /// S and Q of the scheme in the form of the model.
 fn lists(core: &Core<Lirs>) -> (Vec<(u64, Kind)>, Vec<u64>) {
     let stack = stack_of(core);
-    let ([lir, hir], floor) = stack.resident_times();
-    let lpn = |slot| core.frames.lpn(slot).0;
-    let mut s: Vec<(u64, u64, Kind)> = Vec::new();
-    s.extend(lir.iter().map(|&(slot, t)| (t, lpn(slot), Kind::Lir)));
-    let in_stack = hir.iter().filter(|e| e.1 > floor);
-    s.extend(in_stack.map(|&(slot, t)| (t, lpn(slot), Kind::Hir)));
-    let gone = stack.gone_times();
-    assert!(gone.is_sorted_by(|a, b| a.1 > b.1));
-    s.extend(gone.iter().map(|&(l, t)| (t, l.0, Kind::Gone)));
-    s.sort_by_key(|e| std::cmp::Reverse(e.0));
-    let queue = hir.iter().map(|&(slot, _)| lpn(slot)).collect();
-    (s.iter().map(|e| (e.1, e.2)).collect(), queue)
+    let kind = |letter| match letter {
+        'L' => Kind::Lir,
+        'H' => Kind::Hir,
+        _ => Kind::Gone,
+    };
+    let pages = stack.pages_of_stack(&core.view()).into_iter();
+    let queue = stack.slots_of_queue();
+    (
+        pages.map(|(lpn, _, c)| (lpn.0, kind(c))).collect(),
+        queue.map(|slot| core.frames.lpn(slot).0).collect(),
+    )
 }
 
-fn follow(capacity: u32, options: LirsOptions, pages: u64, passed_over: bool) {
+fn follow(capacity: u32, options: LirsOptions, pages: u64, passed_over: bool, keep: bool) {
     let c = capacity as usize;
-    let mut core = Core::new(capacity, Lirs::new(c, options));
+    let mut core = Core::new(capacity, Lirs::with_slots(c, c, options, keep));
     let mut model = Model {
         lir: c - options.hir,
         max_gone: options.max_nonres.unwrap_or(usize::MAX),
@@ -156,7 +155,15 @@ fn follow(capacity: u32, options: LirsOptions, pages: u64, passed_over: bool) {
         assert_eq!(count(Kind::Lir) + queue.len(), core.frames.used());
         let nodes = core.frames.used() + count(Kind::Gone);
         assert_eq!(core.scheme.meta_bytes(), nodes as u64 * 24);
+        let slots = (0..core.frames.slots() as u32).map(Slot);
+        let kept = slots.filter(|&slot| core.scheme.keeps(slot)).count();
+        let keeps = core.scheme.most_kept() > 0;
+        assert_eq!(kept, if keeps { count(Kind::Gone) } else { 0 });
     });
+    assert_eq!(
+        core.scheme.most_kept() > 0,
+        keep && options.max_nonres.is_some()
+    );
 }
 
 #[test]
@@ -175,7 +182,10 @@ fn random_runs_agree_with_a_stack_in_a_vector() {
             ..LirsOptions::for_capacity(capacity)
         };
         for passed_over in [false, true] {
-            follow(capacity as u32, options, 4 * capacity as u64, passed_over);
+            for keep in [false, true] {
+                let pages = 4 * capacity as u64;
+                follow(capacity as u32, options, pages, passed_over, keep);
+            }
         }
     }
 }

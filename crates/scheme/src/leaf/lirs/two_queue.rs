@@ -4,7 +4,6 @@
 use crate::ahead::Ahead;
 use crate::ghost_queues::GhostQueues;
 use crate::list::ListArena;
-#[cfg(feature = "conformance")]
 use crate::view::View;
 use destage_types::{Lpn, Slot};
 
@@ -49,6 +48,21 @@ impl TwoQueue {
         }
     }
 
+    /// Evicted pages are remembered apart.
+    pub(super) fn most_kept(&self) -> u32 {
+        0
+    }
+
+    #[inline]
+    pub(super) fn keeps(&self, _slot: Slot) -> bool {
+        false
+    }
+
+    #[inline]
+    pub(super) fn give_up(&mut self) -> Option<Slot> {
+        None
+    }
+
     #[inline]
     pub(super) fn look_ahead(&self, ahead: &Ahead) -> u64 {
         self.past.look_ahead(ahead)
@@ -87,11 +101,11 @@ impl TwoQueue {
         }
     }
 
-    pub(super) fn forget(&mut self, lpn: Lpn) {
+    pub(super) fn forget(&mut self, lpn: Lpn, _v: &View) {
         self.past.forget(lpn);
     }
 
-    pub(super) fn rename_ghost(&mut self, from: Lpn, to: Lpn) -> bool {
+    pub(super) fn rename_ghost(&mut self, from: Lpn, to: Lpn, _v: &View) -> bool {
         self.past.rename(from, to)
     }
 

@@ -6,7 +6,7 @@ use crate::list::ListArena;
 use crate::mini::{Mini, pages};
 use crate::rng::SplitMix64;
 use crate::wrap::{ProCache, ProCacheParams};
-use crate::{Access, GhostLists};
+use crate::{Access, GhostQueues};
 use destage_types::Op;
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ mod model;
 /// LRU that remembers evicted pages, to see what happens to ghosts.
 struct Remembering {
     list: ListArena,
-    ghosts: GhostLists,
+    ghosts: GhostQueues<1>,
     forgotten: Vec<u64>,
 }
 
@@ -23,7 +23,7 @@ impl Remembering {
     fn new(capacity: usize) -> Remembering {
         Remembering {
             list: ListArena::new(capacity, 1),
-            ghosts: GhostLists::new(capacity, 1),
+            ghosts: GhostQueues::new(capacity),
             forgotten: Vec::new(),
         }
     }
