@@ -216,10 +216,9 @@ impl Stack {
 
     #[inline(always)]
     pub(super) fn look_ahead(&self, ahead: &Ahead) -> u64 {
+        let last = self.pages.len() - 1; // there is room for a non-resident page, if nothing else
         let places = mix(ahead.slots(), |slot| {
-            self.pages
-                .get(slot as usize)
-                .map_or(0, |page| u64::from(page.top))
+            u64::from(self.pages[(slot as usize).min(last)].top)
         });
         match &self.apart {
             None => places,
