@@ -6,24 +6,47 @@
 //! values are computed first and then read in a loop that does nothing else, and nothing branches
 //! on what is found.
 
+use crate::sparse::Place;
 use destage_types::Lpn;
 
 /// Requests whose first pages are looked at together.
 pub const LOOK_AHEAD: usize = 32;
 
 /// The first pages of the requests that come next; any page where there are fewer requests.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ahead {
-    pub(crate) lpns: [Lpn; LOOK_AHEAD],
-    pub(crate) slots: [u32; LOOK_AHEAD],
+    lpns: [Lpn; LOOK_AHEAD],
+    places: [Place; LOOK_AHEAD],
+    slots: [u32; LOOK_AHEAD],
 }
 
 impl Ahead {
-    /// Pages `lpns`, of which nothing is known yet.
+    /// No requests; one for all blocks of requests, one after the other.
+    pub fn none() -> Ahead {
+        Ahead {
+            lpns: [Lpn(0); LOOK_AHEAD],
+            places: [Place::BLANK; LOOK_AHEAD],
+            slots: [0; LOOK_AHEAD],
+        }
+    }
+
+    /// Where the index of the cache has each of the pages.
     #[inline(always)]
-    pub fn new(lpns: [Lpn; LOOK_AHEAD]) -> Ahead {
-        let slots = [0; LOOK_AHEAD];
-        Ahead { lpns, slots }
+    pub fn places(&self) -> &[Place; LOOK_AHEAD] {
+        &self.places
+    }
+
+    /// Pages, places and slots of `requests` requests, or as many as there is room for. Their number
+    /// is not known to the compiler, which would take the loops over them apart otherwise, into more
+    /// than there are registers for.
+    #[inline(always)]
+    pub(crate) fn parts(&mut self, requests: usize) -> (&mut [Lpn], &mut [Place], &mut [u32]) {
+        let n = requests.min(LOOK_AHEAD);
+        (
+            &mut self.lpns[..n],
+            &mut self.places[..n],
+            &mut self.slots[..n],
+        )
     }
 
     /// Slots that the pages are in, if they are cached; any number otherwise.

@@ -3,7 +3,7 @@
 //! The cache core (crate `sim`) owns and changes a [`Frames`]; schemes see it read-only through
 //! [`crate::View`].
 
-use crate::ahead::{Ahead, LOOK_AHEAD, mix};
+use crate::ahead::Ahead;
 use crate::scheme::Scheme;
 use crate::sparse::{Place, Sparse};
 use destage_types::{Lpn, PageSize, SectorMask, Slot};
@@ -70,6 +70,24 @@ impl Frame {
     }
 }
 
+/// What the index of the cache had of a page when it was asked: where it has the page, and the slot
+/// it names there. Good for one access of the page: the entry changes when the page comes in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    place: Place,
+    /// A slot in which no other page can be that is cached or remembered; none at all in an entry
+    /// that was not looked up.
+    slot: u32,
+}
+
+impl Entry {
+    /// The index was not asked.
+    pub const BLANK: Entry = Entry {
+        place: Place::BLANK,
+        slot: u32::MAX,
+    };
+}
+
 /// What a TRIM of some sectors left of a cached page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trimmed {
@@ -92,7 +110,8 @@ pub struct Frames {
     page: PageSize,
     full: SectorMask,
     capacity: usize,
-    /// Slot of a page. An entry counts only while the frame it names holds that page.
+    /// Slot of a page. An entry counts only while the frame it names holds that page, so any
+    /// number would do for pages that were never cached; with 0 an entry always names a frame.
     index: Sparse<u32>,
     frames: Vec<Frame>,
     /// Masks of pages that are not wholly valid or dirty; the common case needs the flags alone.
@@ -118,7 +137,7 @@ impl Frames {
             capacity: capacity as usize,
             page,
             full: page.full_mask(),
-            index: Sparse::new(u32::MAX),
+            index: Sparse::new(0),
             frames: vec![Frame(0); n],
             valid: vec![SectorMask::EMPTY; n],
             dirty: vec![SectorMask::EMPTY; n],
@@ -180,16 +199,23 @@ impl Frames {
         self.slot_of(lpn).or_else(|| self.ghost_of(lpn))
     }
 
-    /// Where the index has page `lpn`, for [`Frames::slot_at`] and [`Frames::insert_at`].
+    /// Where the index has page `lpn`, for [`Frames::entry_at`].
     #[inline(always)]
     pub fn place(&self, lpn: Lpn) -> Place {
         self.index.place(lpn.0)
     }
 
-    /// As [`Frames::slot_of`], for a page whose place in the index was looked up before.
+    /// What the index has of page `lpn`, whose place was looked up before.
     #[inline(always)]
-    pub fn slot_at(&self, lpn: Lpn, place: Place) -> Option<Slot> {
-        let slot = Slot(self.index.get_at(lpn.0, place));
+    pub fn entry_at(&self, lpn: Lpn, place: Place) -> Entry {
+        let slot = self.index.get_at(lpn.0, place);
+        Entry { place, slot }
+    }
+
+    /// As [`Frames::slot_of`], for a page of which `entry` was looked up before.
+    #[inline(always)]
+    pub fn slot_at(&self, lpn: Lpn, entry: Entry) -> Option<Slot> {
+        let slot = Slot(entry.slot);
         let frame = self.frames.get(slot.index())?;
         frame.holds(lpn).then_some(slot)
     }
@@ -212,19 +238,21 @@ impl Frames {
         self.most_chunks = 2 * self.index.chunks() + LEAST_CHUNKS;
     }
 
-    /// Looks pages up that are accessed soon, see [`crate::ahead`]: their places, and a number that
-    /// means nothing, but must be used. Notes their slots in `ahead`.
+    /// Looks up the pages `lpns` that are accessed soon, the first [`crate::LOOK_AHEAD`] of them, see
+    /// [`crate::ahead`], and notes them with their places and slots in `ahead`. Gives a number that
+    /// means nothing, but must be used.
     #[inline(always)]
-    pub fn look_ahead(&self, ahead: &mut Ahead) -> ([Place; LOOK_AHEAD], u64) {
-        let places = self.index.places(|i| ahead[i].0);
-        let Some(last) = self.frames.len().checked_sub(1) else {
-            return (places, 0);
-        };
-        ahead.slots = self.index.look_at(&places);
-        let read = mix(&ahead.slots, |slot| {
-            self.frames[(slot as usize).min(last)].0
-        });
-        (places, read)
+    pub fn look_ahead(&self, lpns: impl ExactSizeIterator<Item = Lpn>, ahead: &mut Ahead) -> u64 {
+        let (own, places, slots) = ahead.parts(lpns.len());
+        for ((own, place), lpn) in own.iter_mut().zip(&mut *places).zip(lpns) {
+            *own = lpn;
+            *place = self.index.place(lpn.0);
+        }
+        for (slot, place) in slots.iter_mut().zip(places) {
+            *slot = *self.index.at_known(*place);
+        }
+        let look = |&slot: &u32| self.frames.get(slot as usize).map_or(0, |frame| frame.0);
+        slots.iter().map(look).fold(0, |mixed, read| mixed ^ read)
     }
 
     /// Page in frame `slot`, or the page that is remembered there. Meaningless for a free frame.
@@ -295,38 +323,49 @@ impl Frames {
     /// If no slot is free.
     #[inline(always)]
     pub fn insert(&mut self, lpn: Lpn, mask: SectorMask, dirty: bool) -> Slot {
-        self.insert_at(lpn, self.place(lpn), mask, dirty)
+        let entry = self.entry_at(lpn, self.place(lpn));
+        self.insert_at(lpn, entry, mask, dirty)
     }
 
-    /// As [`Frames::insert`], for a page whose place in the index was looked up before.
+    /// As [`Frames::insert`], for a page of which `entry` was looked up before.
     ///
     /// # Panics
     /// If no slot is free.
     #[inline(always)]
-    pub fn insert_at(&mut self, lpn: Lpn, at: Place, mask: SectorMask, dirty: bool) -> Slot {
-        debug_assert!(!mask.is_empty() && self.slot_of(lpn).is_none());
-        let slot = match self.ghost_at(lpn, at) {
-            Some(slot) => slot,
-            None => self.take_free(lpn, at),
-        };
-        self.used += 1;
-        let whole = USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 };
-        self.frames[slot.index()] = Frame::new(lpn, whole);
+    pub fn insert_at(&mut self, lpn: Lpn, entry: Entry, mask: SectorMask, dirty: bool) -> Slot {
+        debug_assert!(!mask.is_empty());
+        let slot = self.insert_whole_at(lpn, entry, dirty);
         if mask != self.full {
             self.set_masks(slot, mask, if dirty { mask } else { SectorMask::EMPTY });
         }
         slot
     }
 
-    /// As [`Frames::ghost_of`], for a page whose place in the index was looked up before.
+    /// As [`Frames::insert_at`], with all sectors valid.
+    ///
+    /// # Panics
+    /// If no slot is free.
     #[inline(always)]
-    pub fn ghost_at(&self, lpn: Lpn, at: Place) -> Option<Slot> {
-        if self.frames.len() == self.capacity {
-            return None;
+    pub fn insert_whole_at(&mut self, lpn: Lpn, entry: Entry, dirty: bool) -> Slot {
+        debug_assert!(self.slot_of(lpn).is_none());
+        let has_ghosts = self.frames.len() > self.capacity;
+        let slot = match has_ghosts.then(|| self.ghost_at(lpn, entry)).flatten() {
+            Some(slot) => slot,
+            None => self.take_free(lpn, entry.place),
+        };
+        self.used += 1;
+        let whole = USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 };
+        self.frames[slot.index()] = Frame::new(lpn, whole);
+        slot
+    }
+
+    /// As [`Frames::ghost_of`], for a page of which `entry` was looked up before, if it was.
+    #[inline(always)]
+    pub fn ghost_at(&self, lpn: Lpn, entry: Entry) -> Option<Slot> {
+        match self.frames.get(entry.slot as usize) {
+            Some(&frame) => (frame == Frame::new(lpn, GHOST)).then_some(Slot(entry.slot)),
+            None => self.ghost_of(lpn),
         }
-        let slot = Slot(self.index.get_at(lpn.0, at));
-        let frame = self.frames.get(slot.index())?;
-        (*frame == Frame::new(lpn, GHOST)).then_some(slot)
     }
 
     #[inline(always)]
@@ -349,6 +388,12 @@ impl Frames {
         }
         let (valid, dirty) = (self.valid(slot).union(mask), self.dirty(slot).union(mask));
         self.set_masks(slot, valid, dirty);
+    }
+
+    /// All sectors are written.
+    #[inline(always)]
+    pub fn write_whole(&mut self, slot: Slot) {
+        self.frames[slot.index()].0 |= FLAGS;
     }
 
     /// The sectors of `mask` arrive from flash: valid, and clean unless they were dirty.
@@ -402,7 +447,10 @@ impl Frames {
     #[inline(always)]
     pub fn settle(&mut self, scheme: &mut impl Scheme) {
         while let Some(slot) = scheme.give_up() {
-            self.remove(slot);
+            let frame = &mut self.frames[slot.index()];
+            debug_assert!(frame.has(GHOST));
+            *frame = Frame::free(slot.0, self.free);
+            self.free = slot.0;
         }
     }
 

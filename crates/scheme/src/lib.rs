@@ -23,6 +23,7 @@ pub mod notes;
 pub mod registry;
 pub mod rng;
 pub mod scheme;
+pub mod shelves;
 mod sparse;
 #[cfg(feature = "conformance")]
 pub mod state;
@@ -37,7 +38,7 @@ pub use build::Env;
 #[doc(hidden)]
 pub use destage_types as types;
 pub use expr::{Code, Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run};
-pub use frames::{Frames, Trimmed};
+pub use frames::{Entry, Frames, Trimmed};
 pub use ghost::GhostTable;
 pub use ghost_queues::{Ghost, GhostQueues};
 pub use info::{DefaultValue, Kind, ParamInfo, Role, SchemeInfo, Size};

@@ -4,15 +4,20 @@
 ///
 /// Head = newest, tail = oldest. The links are rings through one sentinel a list, so no operation
 /// branches on emptiness. A scheme that needs to know in which list a node is keeps that itself.
+///
+/// `L` holds the lengths of the lists: in memory of their own, or, for one list, in the structure.
 #[derive(Clone, Debug)]
-pub struct ListArena {
+pub struct ListArena<L = Vec<u32>> {
     rings: Rings,
-    len: Vec<u32>,
+    len: L,
 }
 
-/// As [`ListArena`], for those who count the nodes of each list themselves.
+/// A [`ListArena`] with one list, number 0.
+pub type OneList = ListArena<[u32; 1]>;
+
+/// Links alone.
 #[derive(Clone, Debug)]
-pub struct Rings {
+struct Rings {
     links: Vec<Link>,
     nodes: u32,
 }
@@ -28,7 +33,7 @@ impl Rings {
     ///
     /// # Panics
     /// If nodes and lists together exceed 2^32 - 1.
-    pub fn new(nodes: usize, lists: usize) -> Rings {
+    fn new(nodes: usize, lists: usize) -> Rings {
         let total = u32::try_from(nodes + lists).expect("a list arena has fewer than 2^32 nodes");
         assert!(
             total < u32::MAX,
@@ -61,7 +66,7 @@ impl Rings {
 
     /// Takes `node`, which must be in a list, out of it.
     #[inline]
-    pub fn unlink(&mut self, node: u32) {
+    fn unlink(&mut self, node: u32) {
         let Link { newer, older } = self.links[node as usize];
         self.links[newer as usize].older = older;
         self.links[older as usize].newer = newer;
@@ -69,41 +74,41 @@ impl Rings {
 
     /// Puts `node`, which is in no list, at the head of `list`.
     #[inline]
-    pub fn push_head(&mut self, list: usize, node: u32) {
+    fn push_head(&mut self, list: usize, node: u32) {
         self.link(node, self.sentinel(list));
     }
 
     /// Newest node of `list`.
     #[inline]
-    pub fn head(&self, list: usize) -> Option<u32> {
+    fn head(&self, list: usize) -> Option<u32> {
         self.real(self.links[self.sentinel(list) as usize].older)
     }
 
     /// Oldest node of `list`.
     #[inline]
-    pub fn tail(&self, list: usize) -> Option<u32> {
+    fn tail(&self, list: usize) -> Option<u32> {
         self.real(self.links[self.sentinel(list) as usize].newer)
     }
 
     /// Next newer neighbour of a node that is in a list; `None` at the head.
     #[inline]
-    pub fn newer(&self, node: u32) -> Option<u32> {
+    fn newer(&self, node: u32) -> Option<u32> {
         self.real(self.links[node as usize].newer)
     }
 
     /// Next older neighbour of a node that is in a list; `None` at the tail.
     #[inline]
-    pub fn older(&self, node: u32) -> Option<u32> {
+    fn older(&self, node: u32) -> Option<u32> {
         self.real(self.links[node as usize].older)
     }
 
     /// Nodes of `list` from the oldest to the newest.
-    pub fn from_tail(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
+    fn upwards(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(self.tail(list), |&n| self.newer(n))
     }
 
     /// Nodes of `list` from the newest to the oldest.
-    pub fn from_head(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
+    fn downwards(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(self.head(list), |&n| self.older(n))
     }
 
@@ -111,7 +116,7 @@ impl Rings {
     ///
     /// # Errors
     /// The first node that is linked on one side only.
-    pub fn validate(&self) -> Result<(), String> {
+    fn validate(&self) -> Result<(), String> {
         for (i, link) in (0..).zip(&self.links) {
             let newer = self.links[link.newer as usize].older == i;
             let older = self.links[link.older as usize].newer == i;
@@ -134,19 +139,34 @@ impl ListArena {
             len: vec![0; lists],
         }
     }
+}
 
+impl OneList {
+    /// An empty list over `nodes` nodes.
+    ///
+    /// # Panics
+    /// If there are 2^32 - 2 nodes or more.
+    pub fn one(nodes: usize) -> OneList {
+        ListArena {
+            rings: Rings::new(nodes, 1),
+            len: [0],
+        }
+    }
+}
+
+impl<L: AsRef<[u32]> + AsMut<[u32]>> ListArena<L> {
     /// Puts `node`, which is in no list, at the head of `list`.
     #[inline]
     pub fn push_head(&mut self, list: usize, node: u32) {
         self.rings.push_head(list, node);
-        self.len[list] += 1;
+        self.len.as_mut()[list] += 1;
     }
 
     /// Puts `node`, which is in no list, at the tail of `list`.
     #[inline]
     pub fn push_tail(&mut self, list: usize, node: u32) {
         self.link_oldest(list, node);
-        self.len[list] += 1;
+        self.len.as_mut()[list] += 1;
     }
 
     #[inline]
@@ -160,7 +180,7 @@ impl ListArena {
     #[inline]
     pub fn insert_older(&mut self, list: usize, node: u32, newer: u32) {
         self.rings.link(node, newer);
-        self.len[list] += 1;
+        self.len.as_mut()[list] += 1;
     }
 
     /// Puts `node`, which is in no list, next to `older` of `list`, on its newer side.
@@ -168,14 +188,14 @@ impl ListArena {
     pub fn insert_newer(&mut self, list: usize, node: u32, older: u32) {
         let newer = self.rings.links[older as usize].newer;
         self.rings.link(node, newer);
-        self.len[list] += 1;
+        self.len.as_mut()[list] += 1;
     }
 
     /// Takes `node` out of `list`, in which it must be.
     #[inline]
     pub fn unlink(&mut self, list: usize, node: u32) {
         self.rings.unlink(node);
-        self.len[list] -= 1;
+        self.len.as_mut()[list] -= 1;
     }
 
     /// Moves `node` of `list` to its head.
@@ -218,36 +238,36 @@ impl ListArena {
 
     /// Number of lists.
     pub fn lists(&self) -> usize {
-        self.len.len()
+        self.len.as_ref().len()
     }
 
     /// Nodes of `list`.
     #[inline]
     pub fn len(&self, list: usize) -> usize {
-        self.len[list] as usize
+        self.len.as_ref()[list] as usize
     }
 
     /// Is `list` empty?
     #[inline]
     pub fn is_empty(&self, list: usize) -> bool {
-        self.len[list] == 0
+        self.len.as_ref()[list] == 0
     }
 
     /// Nodes of `list` from the oldest to the newest.
     pub fn from_tail(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        self.rings.from_tail(list)
+        self.rings.upwards(list)
     }
 
     /// Nodes of `list` from the newest to the oldest.
     pub fn from_head(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        self.rings.from_head(list)
+        self.rings.downwards(list)
     }
 
     /// Adds `more` nodes that are in no list; for structures with unbounded history.
     ///
     /// Sentinels sit behind the nodes, so their neighbours' links are rewritten: O(lists).
     pub fn grow(&mut self, more: usize) {
-        let (old, lists) = (self.rings.nodes, self.len.len());
+        let (old, lists) = (self.rings.nodes, self.len.as_ref().len());
         let nodes = u32::try_from(old as usize + more).expect("fewer than 2^32 nodes");
         let moved = |n: u32| if n >= old { n - old + nodes } else { n };
         let rings = &mut self.rings;
@@ -282,7 +302,7 @@ impl ListArena {
     /// # Errors
     /// The first inconsistency found.
     pub fn validate(&self) -> Result<(), String> {
-        for list in 0..self.len.len() {
+        for list in 0..self.len.as_ref().len() {
             let (down, up) = (self.from_head(list).count(), self.from_tail(list).count());
             if down != up || down != self.len(list) {
                 return Err(format!(

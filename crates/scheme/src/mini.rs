@@ -1,7 +1,7 @@
 //! A small cache core for unit tests: enough of the request walk to drive one scheme.
 
 use crate::{
-    Access, Admission, Frames, NoDevice, Place, RenamePlan, Request, Scheme, Trimmed, Unit, Update,
+    Access, Admission, Entry, Frames, NoDevice, RenamePlan, Request, Scheme, Trimmed, Unit, Update,
     View, Why,
 };
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
@@ -174,7 +174,7 @@ impl<S: Scheme> Mini<S> {
                     request: self.id,
                     seq: self.seq,
                     sectors: SectorMask::span((from - lpn * 8) as u32, (to - from) as u32),
-                    place: Place::BLANK,
+                    entry: Entry::BLANK,
                 });
             }
         }

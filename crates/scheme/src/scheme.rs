@@ -21,7 +21,7 @@
 
 use crate::ahead::Ahead;
 use crate::forward;
-use crate::sparse::Place;
+use crate::frames::Entry;
 use crate::view::View;
 use destage_types::{ChannelId, Extent, Lpn, Nanos, Op, SectorMask, Slot};
 
@@ -57,8 +57,9 @@ pub struct Access {
     pub seq: u64,
     /// Sectors of the page that the request covers.
     pub sectors: SectorMask,
-    /// Where the index has the page, if that was looked up; [`Place::BLANK`] otherwise.
-    pub place: Place,
+    /// What the index of the cache has of the page, if that was looked up; [`Entry::BLANK`]
+    /// otherwise.
+    pub entry: Entry,
 }
 
 /// Why a page leaves the cache.

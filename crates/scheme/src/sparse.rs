@@ -122,7 +122,7 @@ impl<T: Copy> Sparse<T> {
         self.place(number)
     }
 
-    /// What stands at a place that [`Sparse::touch_place`] gave.
+    /// What stands at a place: the value of its number, unless that was touched since.
     #[inline(always)]
     pub fn at_known(&self, place: Place) -> &T {
         &self.values[place.0 as usize]

@@ -7,8 +7,8 @@ use crate::observe::Observer;
 use crate::sample::{SAMPLE_EVERY, Samples};
 use crate::series::Series;
 use crate::spec::{Replay, RunError, RunSpec, TimeScale};
-use crate::walk::Walk;
-use destage_scheme::{LOOK_AHEAD, Scheme};
+use crate::walk::{Walk, is_plain};
+use destage_scheme::{Ahead, LOOK_AHEAD, Scheme};
 use destage_trace::{Pass, Workload};
 use destage_types::{HostRequest, Nanos, RequestRef};
 use std::cmp::Reverse;
@@ -198,7 +198,8 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         let passed = from - from % requests;
         let follows = self.follows_trace();
         let short = follows.filter(|_| self.walk.has_short_way());
-        let mut at = from;
+        let sectors = self.walk.sectors_of_page();
+        let (mut at, mut ahead) = (from, Ahead::none());
         while at < to {
             let block = pass.next(to - at)?;
             let block = block.expect("a workload holds the requests it says");
@@ -207,15 +208,15 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 let (heads, behind) = rest.split_at(rest.len().min(LOOK_AHEAD));
                 rest = behind;
                 self.walk.tidy();
-                let places = self.walk.look_ahead(heads, behind);
-                for (head, place) in heads.iter().zip(places) {
+                self.walk.look_ahead(heads, behind, &mut ahead);
+                for (i, (head, &place)) in heads.iter().zip(ahead.places()).enumerate() {
                     if let Some(shift) = short
-                        && self.walk.is_plain(head)
+                        && is_plain(head, sectors)
                     {
                         self.walk.serve_plain(head, head.arrival + shift, place);
-                        at += 1;
                         continue;
                     }
+                    let at = at + i as u64;
                     let request = block.batch.with_sides(head);
                     let now = match follows {
                         Some(shift) => head.arrival + shift,
@@ -233,8 +234,8 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                             full: Box::new(*full),
                         });
                     }
-                    at += 1;
                 }
+                at += heads.len() as u64;
             }
         }
         Ok(())

@@ -14,8 +14,8 @@
 
 use crate::ghost_queues::GhostQueues;
 use crate::leaf::lru::PAGE_NODE_BYTES;
-use crate::list::Rings;
 use crate::registry::Build;
+use crate::shelves::Shelves;
 use crate::{Access, Ahead, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
 
@@ -29,23 +29,19 @@ const T2: usize = 1;
 /// The page that comes in is no ghost.
 const NEW: usize = 2;
 
-/// Slots for which [`Arc::left`] has room from the start.
-const USUALLY_LEFT: usize = 16;
-
-/// Lists of [`Arc::lists`] behind T1 and T2: the ghosts of both in their slots,
+/// Lists of [`Arc::lists`] behind T1 and T2: the ghosts of both in their slots.
 const B1: usize = 2;
 const B2: usize = 3;
-/// and what [`Arc::of`] says of a slot in no list.
-const NOWHERE: usize = 4;
+
+/// Slots for which [`Arc::more_left`] has room from the start.
+const USUALLY_LEFT: usize = 16;
+/// No slot.
+const NONE: Slot = Slot(u32::MAX);
 
 /// Adaptive replacement cache.
 #[derive(Clone, Debug)]
 pub struct Arc {
-    lists: Rings,
-    /// Slots in each list; nothing is meant by the last ones.
-    len: [u32; 8],
-    /// List of the page or ghost in each slot.
-    of: Vec<u8>,
+    lists: Shelves<4>,
     /// The ghosts, if they are not in `lists`.
     apart: Option<Box<GhostQueues<2>>>,
     capacity: usize,
@@ -55,12 +51,14 @@ pub struct Arc {
     /// Largest whole number that is not above p, and whether it is p: to compare with sizes.
     p_floor: usize,
     p_whole: bool,
-    /// Slot of the page that is about to be inserted, if it was a ghost.
-    coming_to: Option<Slot>,
-    /// Slots whose ghosts are gone, until the cache takes them back.
-    left: Vec<Slot>,
     /// Ghost list in which the page was that is about to be inserted.
     coming: usize,
+    /// Its slot, if that is not free.
+    coming_to: Slot,
+    /// Slots whose ghosts are gone, until the cache takes them back: the first one, and those that
+    /// came after it.
+    left: Slot,
+    more_left: Vec<Slot>,
     /// Metadata charged per ghost.
     ghost_bytes: u64,
 }
@@ -77,28 +75,28 @@ impl Arc {
         // 2C after an insertion, and one more before it.
         let kept = if keep { 2 * capacity + 1 } else { 0 };
         Arc {
-            lists: Rings::new(slots + kept, NOWHERE),
-            len: [0; 8],
-            of: vec![NOWHERE as u8; slots + kept],
+            lists: Shelves::new(slots + kept),
             apart: (!keep).then(|| Box::new(GhostQueues::new(capacity + 1))),
             capacity,
             kept: kept as u32,
             p: 0.0,
             p_floor: 0,
             p_whole: true,
-            coming_to: None,
-            left: Vec::with_capacity(USUALLY_LEFT),
             coming: NEW,
+            coming_to: NONE,
+            left: NONE,
+            more_left: Vec::with_capacity(USUALLY_LEFT),
             ghost_bytes: GHOST_BYTES,
         }
     }
 
-    /// The list from which REPLACE takes.
-    #[inline]
+    /// The list from which REPLACE takes. Without branches: which one it is cannot be guessed.
+    #[inline(always)]
     fn source(&self) -> usize {
-        let (t1, t2) = (self.len(T1), self.len(T2));
-        let over = t1 > self.p_floor || (self.coming == T2 && t1 == self.p_floor && self.p_whole);
-        if t1 > 0 && (over || t2 == 0) { T1 } else { T2 }
+        let [t1, t2, ..] = self.lists.lens();
+        let at_p = (self.coming == T2) & (t1 == self.p_floor) & self.p_whole;
+        let over = (t1 > self.p_floor) | at_p;
+        [T2, T1][usize::from((t1 > 0) & (over | (t2 == 0)))]
     }
 
     fn set_p(&mut self, p: f64) {
@@ -109,13 +107,13 @@ impl Arc {
 
     #[inline(always)]
     fn len(&self, list: usize) -> usize {
-        self.len[list & 7] as usize
+        self.lists.lens()[list]
     }
 
     /// Case IV with |T1| = C: the tail of T1 leaves for good.
-    #[inline]
+    #[inline(always)]
     fn is_forgotten(&self, slot: Slot) -> bool {
-        self.coming == NEW && self.len(T1) >= self.capacity && self.lists.tail(T1) == Some(slot.0)
+        self.len(T1) >= self.capacity && self.coming == NEW && self.lists.tail(T1) == Some(slot.0)
     }
 
     /// Ghosts of T1 or T2.
@@ -134,49 +132,68 @@ impl Arc {
         if let Some(apart) = &mut self.apart {
             return apart.forget(a.lpn);
         }
-        let slot = v.frames.ghost_at(a.lpn, a.place)?;
-        let list = self.of[slot.index()] as usize;
+        let slot = v.frames.ghost_at(a.lpn, a.entry)?;
+        let list = self.lists.list_of(slot.0);
         if list != B1 && list != B2 {
             return None;
         }
-        self.put(slot, list, NOWHERE);
-        self.left.extend(self.coming_to.replace(slot));
+        self.lists.unlink(slot.0);
+        let before = std::mem::replace(&mut self.coming_to, slot);
+        if before != NONE {
+            self.leave(before);
+        }
         Some(list - B1)
     }
 
-    /// Moves a slot from one list to another.
+    /// Nothing is remembered in `slot` any more.
     #[inline(always)]
-    fn put(&mut self, slot: Slot, from: usize, to: usize) {
-        if from != NOWHERE {
-            self.lists.unlink(slot.0);
-            self.len[from & 7] -= 1;
+    fn leave(&mut self, slot: Slot) {
+        match self.left {
+            NONE => self.left = slot,
+            _ => self.more_left.push(slot),
         }
-        if to != NOWHERE {
-            self.lists.push_head(to, slot.0);
-            self.len[to & 7] += 1;
-        }
-        self.of[slot.index()] = to as u8;
     }
 
-    /// The list of ghosts that is too long.
+    /// Sets the ghosts right after an insertion: forgets the oldest ones of a list that has too many.
     #[inline(always)]
-    fn surplus(&self) -> Option<usize> {
-        let (b1, b2) = (self.ghosts(T1), self.ghosts(T2));
-        if self.len(T1) + b1 > self.capacity && b1 > 0 {
-            return Some(T1);
+    fn drop_ghosts(&mut self) {
+        if self.apart.is_some() {
+            return self.drop_ghosts_apart();
         }
-        (self.size() + b1 + b2 > 2 * self.capacity && b2 > 0).then_some(T2)
+        loop {
+            let lens @ [t1, t2, b1, b2] = self.lists.lens();
+            let Some(list) = self.surplus(lens) else {
+                return;
+            };
+            let Some(oldest) = self.lists.tail(B1 + list) else {
+                return;
+            };
+            self.lists.unlink(oldest);
+            self.leave(Slot(oldest));
+            // One ghost is all that was too many, as nearly always.
+            let (all, c) = (t1 + t2 + b1 + b2, self.capacity);
+            if (t1 + b1 <= c + 1) & (all <= 2 * c + 1) {
+                return;
+            }
+        }
     }
 
-    /// Forgets the oldest ghost of a list that has one.
-    #[inline(always)]
-    fn drop_oldest(&mut self, list: usize) {
-        if let Some(apart) = &mut self.apart {
+    #[inline(never)]
+    fn drop_ghosts_apart(&mut self) {
+        let [t1, t2, ..] = self.lists.lens();
+        while let Some(list) = self.surplus([t1, t2, self.ghosts(T1), self.ghosts(T2)])
+            && let Some(apart) = &mut self.apart
+        {
             apart.drop_oldest(list);
-        } else if let Some(oldest) = self.lists.tail(B1 + list).map(Slot) {
-            self.put(oldest, B1 + list, NOWHERE);
-            self.left.push(oldest);
         }
+    }
+
+    /// The list that has too many ghosts, if T1, T2, B1 and B2 are so long.
+    #[inline(always)]
+    fn surplus(&self, [t1, t2, b1, b2]: [usize; 4]) -> Option<usize> {
+        let of_t1 = (t1 + b1 > self.capacity) & (b1 > 0);
+        let of_t2 = (t1 + t2 + b1 + b2 > 2 * self.capacity) & (b2 > 0);
+        (of_t1 | of_t2).then_some(if of_t1 { T1 } else { T2 })
     }
 
     /// Pages of which T1 or T2 has ghosts, newest first.
@@ -225,13 +242,18 @@ impl Scheme for Arc {
 
     #[inline(always)]
     fn keeps(&self, slot: Slot) -> bool {
-        matches!(self.of[slot.index()] as usize, B1 | B2)
+        matches!(self.lists.list_of(slot.0), B1 | B2)
     }
 
     #[inline(always)]
     fn give_up(&mut self) -> Option<Slot> {
-        // What was to come in and did not is still waiting.
-        self.left.pop().or_else(|| self.coming_to.take())
+        if self.left == NONE {
+            // What was to come in and did not is still waiting.
+            let waiting = std::mem::replace(&mut self.coming_to, NONE);
+            return (waiting != NONE).then_some(waiting);
+        }
+        let last = self.more_left.pop();
+        Some(last.unwrap_or_else(|| std::mem::replace(&mut self.left, NONE)))
     }
 
     #[inline(always)]
@@ -256,30 +278,28 @@ impl Scheme for Arc {
     fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         let to = if self.coming == NEW { T1 } else { T2 };
         self.coming = NEW;
-        if self.coming_to == Some(slot) {
-            self.coming_to = None;
+        if self.coming_to == slot {
+            self.coming_to = NONE;
         }
-        self.put(slot, self.of[slot.index()] as usize, to);
-        while let Some(list) = self.surplus() {
-            self.drop_oldest(list);
-        }
+        self.lists.push_head(to, slot.0);
+        self.drop_ghosts();
     }
 
     #[inline(always)]
     fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
-        self.put(slot, self.of[slot.index()] as usize, T2); // case I
+        self.lists.move_to_head(T2, slot.0); // case I
     }
 
     #[inline(always)]
     fn remove(&mut self, slot: Slot, why: Why, v: &View) {
-        let list = self.of[slot.index()] as usize;
+        let list = self.lists.list_of(slot.0);
         let remember = why == Why::Evicted && !self.is_forgotten(slot);
         match &mut self.apart {
-            None if remember => return self.put(slot, list, B1 + list),
+            None if remember => return self.lists.move_to_head(B1 + list, slot.0),
             Some(apart) if remember => apart.push_head(list, v.frames.lpn(slot)),
             _ => {}
         }
-        self.put(slot, list, NOWHERE);
+        self.lists.unlink(slot.0);
     }
 
     /// Also ends what `expect` began: a page whose history is forgotten comes in as a new one,
@@ -289,10 +309,12 @@ impl Scheme for Arc {
         if let Some(apart) = &mut self.apart {
             apart.forget(lpn);
         } else if let Some(slot) = v.frames.slot_or_ghost_of(lpn) {
-            if let list @ (B1 | B2) = self.of[slot.index()] as usize {
-                self.put(slot, list, NOWHERE);
+            if self.keeps(slot) {
+                self.lists.unlink(slot.0);
             }
-            self.coming_to = self.coming_to.filter(|&coming| coming != slot);
+            if self.coming_to == slot {
+                self.coming_to = NONE;
+            }
         }
     }
 
@@ -382,7 +404,7 @@ mod tests {
                     }
                 },
             );
-            core.scheme.lists.validate().unwrap();
+            core.scheme.lists.validate();
         }
     }
 

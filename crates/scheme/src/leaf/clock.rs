@@ -10,7 +10,7 @@
 //! are as if the hand had stopped at that page.
 
 use crate::leaf::lru::PAGE_NODE_BYTES;
-use crate::list::ListArena;
+use crate::list::OneList;
 use crate::registry::Build;
 use crate::{Access, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
@@ -19,7 +19,7 @@ use destage_types::{Lpn, Slot};
 #[derive(Clone, Debug)]
 pub struct Clock {
     /// The ring, cut open at a place that only state strings show: first page at the tail.
-    ring: ListArena,
+    ring: OneList,
     /// Was the page of this slot hit since the hand came by?
     hit: Vec<bool>,
     /// Page the hand points at; `None` behind the last page, and so at the first one.
@@ -30,7 +30,7 @@ impl Clock {
     /// For a cache of `capacity` pages.
     pub fn new(capacity: usize) -> Clock {
         Clock {
-            ring: ListArena::new(capacity, 1),
+            ring: OneList::one(capacity),
             hit: vec![false; capacity],
             hand: None,
         }

@@ -3,7 +3,7 @@
 //! State: one list, newest first; 12 B per page. Ties: not possible. Cost: O(1).
 
 use crate::leaf::lru::PAGE_NODE_BYTES;
-use crate::list::ListArena;
+use crate::list::OneList;
 use crate::registry::Build;
 use crate::{Access, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
@@ -11,14 +11,14 @@ use destage_types::{Lpn, Slot};
 /// First in, first out.
 #[derive(Clone, Debug)]
 pub struct Fifo {
-    list: ListArena,
+    list: OneList,
 }
 
 impl Fifo {
     /// For a cache of `capacity` pages.
     pub fn new(capacity: usize) -> Fifo {
         Fifo {
-            list: ListArena::new(capacity, 1),
+            list: OneList::one(capacity),
         }
     }
 }

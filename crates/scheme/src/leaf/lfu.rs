@@ -8,7 +8,7 @@
 //!
 //! Departures: none.
 
-use crate::list::ListArena;
+use crate::list::OneList;
 use crate::registry::Build;
 use crate::{Access, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
@@ -28,7 +28,7 @@ struct Bucket {
 #[derive(Clone, Debug)]
 pub struct Lfu {
     /// Tail = smallest count, least recently touched.
-    list: ListArena,
+    list: OneList,
     bucket_of: Vec<u32>,
     buckets: Vec<Bucket>,
     free: Vec<u32>,
@@ -46,7 +46,7 @@ impl Lfu {
             newest: 0,
         };
         Lfu {
-            list: ListArena::new(capacity, 1),
+            list: OneList::one(capacity),
             bucket_of: vec![0; capacity],
             buckets: vec![none; capacity],
             free: (0..capacity as u32).rev().collect(),

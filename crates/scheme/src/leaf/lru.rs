@@ -3,7 +3,7 @@
 //! State: one list, newest first; 12 B per page (Req-block section 4.2.5). Ties: not possible.
 //! Cost: O(1).
 
-use crate::list::ListArena;
+use crate::list::OneList;
 use crate::registry::Build;
 use crate::{Access, Env, Expr, Scheme, View, Why};
 use destage_types::{Lpn, Slot};
@@ -14,14 +14,14 @@ pub(crate) const PAGE_NODE_BYTES: u64 = 12;
 /// Least recently used.
 #[derive(Clone, Debug)]
 pub struct Lru {
-    list: ListArena,
+    list: OneList,
 }
 
 impl Lru {
     /// For a cache of `capacity` pages.
     pub fn new(capacity: usize) -> Lru {
         Lru {
-            list: ListArena::new(capacity, 1),
+            list: OneList::one(capacity),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A cache core for unit tests: whole pages, one page per eviction, no device.
 
 use crate::rng::SplitMix64;
-use crate::{Access, Frames, NoDevice, Place, Scheme, Unit, View, Why};
+use crate::{Access, Entry, Frames, NoDevice, Scheme, Unit, View, Why};
 use destage_types::{Lpn, Nanos, Op, PageSize, Slot, StaticLayout};
 
 /// Frames and a scheme.
@@ -53,7 +53,7 @@ impl<S: Scheme> Core<S> {
             request: self.seq,
             seq: self.seq,
             sectors: self.frames.full_mask(),
-            place: Place::BLANK,
+            entry: Entry::BLANK,
         };
         if let Some(slot) = self.frames.slot_of(a.lpn) {
             assert!(op == Op::Read || self.scheme.admit_page(&a, &view!(self)));
@@ -98,7 +98,7 @@ impl<S: Scheme> Core<S> {
             request: self.seq,
             seq: self.seq,
             sectors: self.frames.full_mask(),
-            place: Place::BLANK,
+            entry: Entry::BLANK,
         };
         self.evict(&a);
     }

@@ -9,7 +9,7 @@ pub(crate) use spy::Spy;
 
 use crate::view::{ChipLoad, FlashCosts};
 use crate::{
-    Access, Admission, Boxed, DeviceView, Env, Frames, Place, Request, Scheme, Trimmed, Unit, View,
+    Access, Admission, Boxed, DeviceView, Entry, Env, Frames, Request, Scheme, Trimmed, Unit, View,
     Why,
 };
 use destage_types::{ChipId, Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
@@ -183,7 +183,7 @@ impl<S: Scheme> Rig<S> {
                 request: r.id,
                 seq: self.accesses,
                 sectors,
-                place: Place::BLANK,
+                entry: Entry::BLANK,
             };
             let hit = self.access(&a, admission);
             result.push(if hit { 'H' } else { 'M' });

@@ -22,7 +22,7 @@ pub use choice::{EcrOptions, InnerCapacity, Tie};
 use super::layer_below;
 use super::recency::Recency;
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Place, Request, Scheme, View, Why};
+use crate::{Access, Entry, Env, Expr, Request, Scheme, View, Why};
 use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a list head.
@@ -145,7 +145,7 @@ impl<S: Scheme> Scheme for Ecr<S> {
                 request: 0,
                 seq: 0,
                 sectors: v.frames.valid(slot),
-                place: Place::BLANK,
+                entry: Entry::BLANK,
             };
             self.expect(&a, v);
             self.push_dirty(slot, &a, v);

@@ -157,7 +157,7 @@ mod tests {
             request: 1,
             seq: 1,
             sectors: SectorMask::span(0, 1),
-            place: crate::Place::BLANK,
+            entry: crate::Entry::BLANK,
         };
         let hot = counters.is_hot(&a, false);
         counters.settle();

@@ -255,7 +255,7 @@ mod tests {
                 request: 1,
                 seq: 1,
                 sectors: destage_types::SectorMask::span(from, n),
-                place: crate::Place::BLANK,
+                entry: crate::Entry::BLANK,
             };
             counters.is_hot(&a, false)
         };

@@ -3,7 +3,7 @@
 use super::{Hits, Walk, page_sectors, page_span, view};
 use crate::flash::{Cause, Flash};
 use crate::observe::Event;
-use destage_scheme::{Access, Place, Request, Scheme};
+use destage_scheme::{Access, Entry, Request, Scheme};
 use destage_types::{Extent, Lpn, Op};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
@@ -48,7 +48,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                     self.scheme.expect(&first, &view!(self, first.now));
                 }
             }
-            self.evict(&first);
+            self.evict::<false>(&first);
         }
         self.each_page(r, |walk, a, _| {
             if !walk.scheme.admit_page(a, &view!(walk, a.now)) {
@@ -87,7 +87,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             request: r.id,
             seq: self.seq + 1,
             sectors: page_sectors(extent, lpn, self.frames.page()),
-            place: Place::BLANK,
+            entry: Entry::BLANK,
         }
     }
 

@@ -10,34 +10,62 @@ use destage_types::{Extent, HostRequest, Nanos, Op, RequestRef, SECTOR_BYTES};
 /// cache-only studies. All counters of such a request follow from whether it hit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OnePage {
-    requests: u64,
-    hits: u64,
+    /// Requests that missed and that hit.
+    requests: [u64; 2],
 }
 
 impl OnePage {
+    fn requests(self) -> u64 {
+        self.requests[0] + self.requests[1]
+    }
+
+    fn hits(self) -> u64 {
+        self.requests[1]
+    }
+
+    fn plus(self, other: OnePage) -> OnePage {
+        let [(misses, hits), (more_misses, more_hits)] =
+            [self, other].map(|one| (one.requests[0], one.requests[1]));
+        let requests = [misses + more_misses, hits + more_hits];
+        OnePage { requests }
+    }
+
     #[inline(always)]
     fn add(&mut self, hits: u32) {
-        self.requests += 1;
-        self.hits += u64::from(hits);
+        self.requests[usize::from(hits > 0)] += 1;
     }
 }
 
-/// Adds what the requests for one page count, `reads` and `writes`.
-pub(super) fn add_one_page(c: &mut Counts, [reads, writes]: [OnePage; 2]) {
-    c.page_accesses += reads.requests + writes.requests;
-    c.page_hits += reads.hits + writes.hits;
-    c.read_requests += reads.requests;
-    c.read_pages += reads.requests;
-    c.read_page_hits += reads.hits;
-    c.read_request_hits += reads.hits;
-    c.read_request_hits_any += reads.hits;
-    c.read_hit_fraction_sum += reads.hits as f64;
-    c.write_requests += writes.requests;
-    c.write_pages += writes.requests;
-    c.write_page_hits += writes.hits;
-    c.write_request_hits += writes.hits;
-    c.write_request_hits_any += writes.hits;
-    c.write_hit_fraction_sum += writes.hits as f64;
+/// Reads and writes of one page, and among these, apart, those that took the short way: whole
+/// pages.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OnePages {
+    any: [OnePage; 2],
+    whole: [OnePage; 2],
+}
+
+/// Adds what the requests for one page count, where a page has `sectors` sectors.
+pub(super) fn add_one_page(c: &mut Counts, of: OnePages, sectors: u64) {
+    let [whole_reads, whole_writes] = of.whole;
+    c.read_sectors += whole_reads.requests() * sectors;
+    c.read_sector_hits += whole_reads.hits() * sectors;
+    c.write_sectors += whole_writes.requests() * sectors;
+    let reads = of.any[0].plus(whole_reads);
+    let writes = of.any[1].plus(whole_writes);
+    c.page_accesses += reads.requests() + writes.requests();
+    c.page_hits += reads.hits() + writes.hits();
+    c.read_requests += reads.requests();
+    c.read_pages += reads.requests();
+    c.read_page_hits += reads.hits();
+    c.read_request_hits += reads.hits();
+    c.read_request_hits_any += reads.hits();
+    c.read_hit_fraction_sum += reads.hits() as f64;
+    c.write_requests += writes.requests();
+    c.write_pages += writes.requests();
+    c.write_page_hits += writes.hits();
+    c.write_request_hits += writes.hits();
+    c.write_request_hits_any += writes.hits();
+    c.write_hit_fraction_sum += writes.hits() as f64;
 }
 
 /// The old addresses that a write names, see [`RequestRef::prev`].
@@ -80,7 +108,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                 sectors: prev,
                 atomic: head.atomic,
             };
-            return self.data_of::<true>(&[only], prev, op, now, place);
+            return self.data_of::<true, false>(&[only], prev, op, now, place);
         }
         self.data_of_many(head, more, prev, now)
     }
@@ -101,14 +129,16 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             sectors: prev,
             atomic: head.atomic,
         };
-        let hits = self.data_of::<false>(&extents, prev, head.op, now, Place::BLANK);
+        let hits = self.data_of::<false, false>(&extents, prev, head.op, now, Place::BLANK);
         self.extents = extents;
         hits
     }
 
-    /// `ONE` says that the extents are one, inside one page, which the index has at `place`.
+    /// `ONE` says that the extents are one, inside one page, which the index has at `place`;
+    /// `WHOLE` that they are this whole page, and that the run has a short way
+    /// ([`Walk::has_short_way`]).
     #[inline(always)]
-    pub(super) fn data_of<const ONE: bool>(
+    pub(super) fn data_of<const ONE: bool, const WHOLE: bool>(
         &mut self,
         extents: &[Extent],
         prev: Previous<'_>,
@@ -117,25 +147,30 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         place: Place,
     ) -> Hits {
         let hits = match op {
-            Op::Read => self.read::<ONE>(extents, now, place),
-            _ => self.write::<ONE>(extents, prev, now, place),
+            Op::Read => self.read::<ONE, WHOLE>(extents, now, place),
+            _ => self.write::<ONE, WHOLE>(extents, prev, now, place),
         };
         debug_assert_eq!(self.scheme.size(), self.frames.used());
         hits
     }
 
     #[inline(always)]
-    fn read<const ONE: bool>(&mut self, extents: &[Extent], now: Nanos, place: Place) -> Hits {
+    fn read<const ONE: bool, const WHOLE: bool>(
+        &mut self,
+        extents: &[Extent],
+        now: Nanos,
+        place: Place,
+    ) -> Hits {
         let r = self.request_of::<ONE>(extents, Op::Read, now);
         self.scheme.request(&r, &view!(self, now));
-        let hits = self.read_pages::<ONE>(&r, place);
+        let hits = self.read_pages::<ONE, WHOLE>(&r, place);
         self.scheme.request_done(&r, &view!(self, now));
-        self.count_request::<ONE>(Op::Read, hits, sectors_of(extents));
+        self.count_request::<ONE, WHOLE>(Op::Read, hits, sectors_of(extents));
         hits
     }
 
     #[inline(always)]
-    fn write<const ONE: bool>(
+    fn write<const ONE: bool, const WHOLE: bool>(
         &mut self,
         extents: &[Extent],
         prev: Previous<'_>,
@@ -147,17 +182,17 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             self.rename_all(&r, prev.sectors, prev.atomic);
         }
         self.scheme.request(&r, &view!(self, now));
-        let hits = if self.frames.capacity() == 0 {
+        let hits = if !WHOLE && self.frames.capacity() == 0 {
             self.write_uncached(&r)
         } else {
             match self.scheme.admit_request(&r, &view!(self, now)) {
-                Admission::PerPage => self.write_pages::<ONE>(&r, place),
+                Admission::PerPage => self.write_pages::<ONE, WHOLE>(&r, place),
                 Admission::Whole => self.write_whole(&r),
                 Admission::Bypass => self.write_bypassed(&r),
             }
         };
         self.scheme.request_done(&r, &view!(self, now));
-        self.count_request::<ONE>(Op::Write, hits, sectors_of(extents));
+        self.count_request::<ONE, WHOLE>(Op::Write, hits, sectors_of(extents));
         hits
     }
 
@@ -183,14 +218,22 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     #[inline(always)]
-    fn count_request<const ONE: bool>(&mut self, op: Op, Hits { pages, hits }: Hits, sectors: u64) {
+    fn count_request<const ONE: bool, const WHOLE: bool>(
+        &mut self,
+        op: Op,
+        Hits { pages, hits }: Hits,
+        sectors: u64,
+    ) {
+        if WHOLE {
+            return self.one_page.whole[usize::from(op != Op::Read)].add(hits);
+        }
         let c = &mut self.counts;
         if ONE {
             match op {
                 Op::Read => c.read_sectors += sectors,
                 _ => c.write_sectors += sectors,
             }
-            self.one_page[usize::from(op != Op::Read)].add(hits);
+            self.one_page.any[usize::from(op != Op::Read)].add(hits);
             return;
         }
         let (all, any) = (u64::from(hits == pages), u64::from(hits > 0));

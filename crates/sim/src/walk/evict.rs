@@ -7,10 +7,10 @@ use destage_scheme::{Access, Placement, Scheme, Trimmed, Unit, Why};
 use destage_types::{Lpn, Nanos, Op, PlaneId, SectorMask, Slot};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
-    /// One make-room round for page `a`.
+    /// One make-room round for page `a`. For `WHOLE` see [`Walk::data_of`].
     #[inline(always)]
-    pub(super) fn evict(&mut self, a: &Access) {
-        let alone = self.observer.is_none() && (!F::TIMED || self.background.is_none());
+    pub(super) fn evict<const WHOLE: bool>(&mut self, a: &Access) {
+        let alone = WHOLE || (self.observer.is_none() && (!F::TIMED || self.background.is_none()));
         if alone && let Some(slot) = self.scheme.page_victim(a, &view!(self, a.now)) {
             return self.evict_page(slot, a);
         }
@@ -18,7 +18,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
         match self.unit.single_page() {
             Some(slot) if alone => self.evict_page(slot, a),
-            _ => self.evict_unit(*a),
+            _ => self.evict_unit(a.now),
         }
     }
 
@@ -37,9 +37,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.frames.vacate(slot, self.scheme.keeps(slot));
     }
 
-    /// `a` by value, so that it need not be in memory where this is not called.
+    /// For a page accessed at `now`. Takes no more of it, so that the rest need not be kept where
+    /// this is not called.
     #[inline(never)]
-    fn evict_unit(&mut self, a: Access) {
+    fn evict_unit(&mut self, now: Nanos) {
         let mut unit = std::mem::take(&mut self.unit);
         assert!(
             !unit.slots.is_empty(),
@@ -51,7 +52,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             list.clear();
         }
         for &slot in &unit.slots {
-            let list = match self.victim_in_flight(slot, &a) {
+            let list = match self.victim_in_flight(slot, now) {
                 true => &mut inflight,
                 false if self.frames.is_dirty(slot) => &mut flush,
                 false => &mut drop,
@@ -75,11 +76,11 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.counts.inflight_evictions += inflight.len() as u64;
         let to = (unit.placement == Placement::SingleBlock).then_some(unit.id);
         if let Some(&lpn) = flush.first() {
-            self.dirty_eviction(lpn, to, a.now);
+            self.dirty_eviction(lpn, to, now);
         }
         self.program_unit(&unit, &inflight, to);
         for &slot in &unit.slots {
-            self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
+            self.scheme.remove(slot, Why::Evicted, &view!(self, now));
             self.frames.vacate(slot, self.scheme.keeps(slot));
         }
         self.lpns = [flush, drop, inflight];
@@ -88,8 +89,8 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
 
     /// Does the victim's write-back in flight serve as its program (spec 20 C)? A queued one is
     /// taken back.
-    fn victim_in_flight(&mut self, slot: Slot, a: &Access) -> bool {
-        let Some(token) = self.release_write_back(slot, a.now) else {
+    fn victim_in_flight(&mut self, slot: Slot, now: Nanos) -> bool {
+        let Some(token) = self.release_write_back(slot, now) else {
             return false;
         };
         self.flash.adopt_background(token);

@@ -16,6 +16,8 @@ mod rename;
 mod tests;
 mod trim;
 
+pub(crate) use plain::is_plain;
+
 use crate::counts::Counts;
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::{Event, Observer};
@@ -71,7 +73,7 @@ pub struct Walk<S, F> {
     /// All but what `one_page`, `evict_pages` and `uncounted` say.
     counts: Counts,
     /// Reads and writes of one page.
-    one_page: [data::OnePage; 2],
+    one_page: data::OnePages,
     /// While a request of a modelled file system's cleaning is served.
     apart: Option<modelled::Apart>,
     evict_pages: PagesHistogram,
@@ -185,7 +187,8 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         counts.requests = self.request - self.uncounted;
         counts.evictions += self.evict_pages.ones();
         counts.evicted_pages += self.evict_pages.ones();
-        data::add_one_page(&mut counts, self.one_page);
+        let sectors = u64::from(self.frames.page().sectors());
+        data::add_one_page(&mut counts, self.one_page, sectors);
         counts
     }
 
@@ -223,24 +226,20 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.frames.tidy();
     }
 
-    /// Looks up the pages that `requests` begin with, which brings what is known of them close, and
-    /// brings the requests `behind` them close: those would be waited for alone.
+    /// Looks up the pages that `requests` begin with, which brings what is known of them close, notes
+    /// their places in `ahead`, and brings the requests `behind` them close: those would be waited for alone.
     #[inline(always)]
-    pub fn look_ahead(
-        &self,
-        requests: &[HostRequest],
-        behind: &[HostRequest],
-    ) -> [Place; LOOK_AHEAD] {
-        let mut ahead = Ahead::new(first_pages(requests, self.frames.page()));
-        let (places, read) = self.frames.look_ahead(&mut ahead);
+    pub fn look_ahead(&self, requests: &[HostRequest], behind: &[HostRequest], ahead: &mut Ahead) {
+        let page = self.frames.page();
+        let lpns = requests.iter().map(|r| page.page_of(r.start_sector));
+        let read = self.frames.look_ahead(lpns, ahead);
         // One of two requests, which share a line of the processor's cache.
         let next = behind.iter().take(LOOK_AHEAD).step_by(2);
         let next = next.fold(0, |mixed, r| mixed ^ r.start_sector);
-        std::hint::black_box(read ^ next ^ self.scheme.look_ahead(&ahead));
+        std::hint::black_box(read ^ next ^ self.scheme.look_ahead(ahead));
         if F::TIMED {
             self.look_ahead_in_flash(requests);
         }
-        places
     }
 
     /// Serves request number `index` of the trace, which arrives at `now`.
@@ -286,9 +285,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     fn access(&mut self, r: &Request<'_>, at: u64, count: u32, place: Place) -> Access {
         let page = self.frames.page();
         self.seq += 1;
+        let lpn = page.page_of(at);
         Access {
-            lpn: page.page_of(at),
-            place,
+            lpn,
+            entry: self.frames.entry_at(lpn, place),
             op: r.op,
             now: r.now,
             request: r.id,
@@ -326,52 +326,69 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     #[inline(always)]
-    fn read_pages<const ONE: bool>(&mut self, r: &Request<'_>, place: Place) -> Hits {
+    fn read_pages<const ONE: bool, const WHOLE: bool>(
+        &mut self,
+        r: &Request<'_>,
+        place: Place,
+    ) -> Hits {
         if !ONE {
-            return self.each_page(r, Walk::read_page);
+            return self.each_page(r, Walk::read_page::<false>);
         }
         let extent = r.extents[0];
         let access = self.access(r, extent.start_sector, extent.sectors, place);
-        let hits = u32::from(self.read_page(&access, extent.sectors));
+        let hits = u32::from(self.read_page::<WHOLE>(&access, extent.sectors));
         Hits { pages: 1, hits }
     }
 
     #[inline(always)]
-    fn write_pages<const ONE: bool>(&mut self, r: &Request<'_>, place: Place) -> Hits {
+    fn write_pages<const ONE: bool, const WHOLE: bool>(
+        &mut self,
+        r: &Request<'_>,
+        place: Place,
+    ) -> Hits {
         if !ONE {
-            return self.each_page(r, Walk::write_page);
+            return self.each_page(r, Walk::write_page::<false>);
         }
         let extent = r.extents[0];
         let access = self.access(r, extent.start_sector, extent.sectors, place);
-        let hits = u32::from(self.write_page(&access, extent.sectors));
+        let hits = u32::from(self.write_page::<WHOLE>(&access, extent.sectors));
         Hits { pages: 1, hits }
     }
 
-    /// D1 and D2.
+    /// D1 and D2. For `WHOLE` see [`Walk::data_of`].
     #[inline(always)]
-    fn read_page(&mut self, a: &Access, sectors: u32) -> bool {
-        if let Some(slot) = self.frames.slot_at(a.lpn, a.place) {
+    fn read_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
+        if let Some(slot) = self.frames.slot_at(a.lpn, a.entry) {
             self.accessed(slot, Op::Read, a.now);
-            if self.frames.has(slot, a.sectors) {
-                self.counts.read_sector_hits += u64::from(sectors);
+            let has = match WHOLE {
+                true => self.frames.is_full(slot),
+                false => self.frames.has(slot, a.sectors),
+            };
+            if has {
+                if !WHOLE {
+                    self.counts.read_sector_hits += u64::from(sectors);
+                }
                 self.scheme.touch(slot, a, &view!(self, a.now));
                 self.frames.settle(&mut self.scheme);
                 self.flash.cache_read(a.lpn, sectors);
                 return true;
             }
-            self.read_in_part(slot, *a);
+            self.read_in_part(slot, a.lpn, a.sectors, a.now);
             return false;
         }
         let refused = self.options.read_alloc && !self.scheme.admit_read(a, &view!(self, a.now));
-        let mask = if refused {
+        let mask = if WHOLE || refused {
             a.sectors
         } else {
             self.fill_mask(a.sectors)
         };
-        let read = self.flash_read(a.lpn, mask.count());
-        if self.options.read_alloc && !refused && self.frames.capacity() > 0 {
-            self.make_room(a);
-            let slot = self.frames.insert_at(a.lpn, a.place, mask, false);
+        let read = self.flash_read::<WHOLE>(a.lpn, mask.count());
+        if self.options.read_alloc && !refused && (WHOLE || self.frames.capacity() > 0) {
+            self.make_room::<WHOLE>(a);
+            let slot = match WHOLE {
+                true => self.frames.insert_whole_at(a.lpn, a.entry, false),
+                false => self.frames.insert_at(a.lpn, a.entry, mask, false),
+            };
             self.scheme.insert(slot, a, &view!(self, a.now));
             self.frames.settle(&mut self.scheme);
             self.flash.cache_fill(a.lpn, read);
@@ -381,13 +398,25 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
 
     /// A page is cached, but a requested sector is not: never room, admission or touch (D2). The
     /// sectors that the cache has are read from it.
+    ///
+    /// The access is made up anew, so that not all of it need be kept where this is not called.
     #[cold]
-    fn read_in_part(&mut self, slot: Slot, a: Access) {
+    #[inline(never)]
+    fn read_in_part(&mut self, slot: Slot, lpn: Lpn, sectors: SectorMask, now: Nanos) {
+        let a = Access {
+            lpn,
+            op: Op::Read,
+            now,
+            request: self.request,
+            seq: self.seq,
+            sectors,
+            entry: self.frames.entry_at(lpn, self.frames.place(lpn)),
+        };
         let have = self.frames.valid(slot).intersect(a.sectors);
         self.counts.read_sector_hits += u64::from(have.count());
         self.scheme.foresee(slot, &a, &view!(self, a.now));
         if !self.options.read_alloc {
-            self.flash_read(a.lpn, a.sectors.minus(have).count());
+            self.flash_read::<false>(a.lpn, a.sectors.minus(have).count());
             return self.read_rest(a.lpn, have);
         }
         let mask = self.fill_mask(a.sectors);
@@ -397,7 +426,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         } else {
             missing
         };
-        let read = self.flash_read(a.lpn, moved.count());
+        let read = self.flash_read::<false>(a.lpn, moved.count());
         self.read_rest(a.lpn, have);
         self.frames.fill(slot, missing);
         self.flash.cache_fill(a.lpn, read);
@@ -419,17 +448,21 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
-    /// D3 and D4, and the bypass of a single page by an admission layer.
+    /// D3 and D4, and the bypass of a single page by an admission layer. For `WHOLE` see
+    /// [`Walk::data_of`].
     #[inline(always)]
-    fn write_page(&mut self, a: &Access, sectors: u32) -> bool {
-        let slot = self.frames.slot_at(a.lpn, a.place);
+    fn write_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
+        let slot = self.frames.slot_at(a.lpn, a.entry);
         if !self.scheme.admit_page(a, &view!(self, a.now)) {
             self.bypass_page(*a);
             return false;
         }
         let Some(slot) = slot else {
-            self.make_room(a);
-            let slot = self.frames.insert_at(a.lpn, a.place, a.sectors, true);
+            self.make_room::<WHOLE>(a);
+            let slot = match WHOLE {
+                true => self.frames.insert_whole_at(a.lpn, a.entry, true),
+                false => self.frames.insert_at(a.lpn, a.entry, a.sectors, true),
+            };
             self.scheme.insert(slot, a, &view!(self, a.now));
             self.frames.settle(&mut self.scheme);
             self.flash.cache_write(a.lpn);
@@ -443,24 +476,27 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.accessed(slot, Op::Write, a.now);
         self.scheme.touch(slot, a, &view!(self, a.now));
         self.frames.settle(&mut self.scheme);
-        self.frames.write(slot, a.sectors);
+        match WHOLE {
+            true => self.frames.write_whole(slot),
+            false => self.frames.write(slot, a.sectors),
+        }
         self.flash.cache_write(a.lpn);
         true
     }
 
     /// D5: units leave until the scheme has room for the page.
     #[inline(always)]
-    fn make_room(&mut self, a: &Access) {
+    fn make_room<const WHOLE: bool>(&mut self, a: &Access) {
         self.scheme.expect(a, &view!(self, a.now));
         while self.scheme.full(a, &view!(self, a.now)) {
-            self.evict(a);
+            self.evict::<WHOLE>(a);
         }
     }
 
     /// Does flash have the page, so that there was something to read?
     #[inline]
-    fn flash_read(&mut self, lpn: Lpn, sectors: u32) -> bool {
-        if let Some(o) = &mut self.observer {
+    fn flash_read<const WHOLE: bool>(&mut self, lpn: Lpn, sectors: u32) -> bool {
+        if !WHOLE && let Some(o) = &mut self.observer {
             o.event(Event::FlashRead(lpn));
         }
         let mapped = self.flash.is_mapped(lpn);
@@ -518,16 +554,6 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.slots = slots;
         Hits::default()
     }
-}
-
-/// The first pages of at most [`LOOK_AHEAD`] requests; page 0 for those there are not.
-#[inline(always)]
-fn first_pages(requests: &[HostRequest], page: PageSize) -> [Lpn; LOOK_AHEAD] {
-    let mut lpns = [Lpn(0); LOOK_AHEAD];
-    for (lpn, request) in lpns.iter_mut().zip(requests) {
-        *lpn = page.page_of(request.start_sector);
-    }
-    lpns
 }
 
 /// First page of an extent and the number of pages it touches.

@@ -1,7 +1,7 @@
 //! Requests of a modelled file system: its cleaning is served as any request but counted apart
 //! (spec 30, "Trace front ends": in flash counts, in no hit ratio or latency).
 
-use super::data::OnePage;
+use super::data::OnePages;
 use super::{Walk, page_span};
 use crate::counts::Counts;
 use crate::flash::Flash;
@@ -11,7 +11,7 @@ use destage_types::{Op, RequestRef, Tag};
 /// What was counted before a request that does not count.
 pub(super) struct Apart {
     counts: Counts,
-    one_page: [OnePage; 2],
+    one_page: OnePages,
     measuring: bool,
 }
 

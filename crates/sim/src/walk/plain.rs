@@ -17,14 +17,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         !F::TIMED && !watched && self.options.wrap.is_none() && self.frames.capacity() > 0
     }
 
-    /// Is a request a read or write of one whole page?
-    #[inline(always)]
-    pub fn is_plain(&self, head: &HostRequest) -> bool {
-        let page = self.frames.page();
-        head.sectors == page.sectors()
-            && page.offset(head.start_sector) == 0
-            && head.is_all()
-            && matches!(head.op, Op::Read | Op::Write)
+    /// Sectors of a page.
+    #[inline]
+    pub fn sectors_of_page(&self) -> u32 {
+        self.frames.page().sectors()
     }
 
     /// As [`Walk::serve_at`], for a plain request.
@@ -37,8 +33,17 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }];
         let prev = Previous::none(head.atomic);
         match head.op {
-            Op::Read => self.data_of::<true>(&only, prev, Op::Read, now, place),
-            _ => self.data_of::<true>(&only, prev, Op::Write, now, place),
+            Op::Read => self.data_of::<true, true>(&only, prev, Op::Read, now, place),
+            _ => self.data_of::<true, true>(&only, prev, Op::Write, now, place),
         };
     }
+}
+
+/// Is a request a read or write of one whole page of `sectors` sectors?
+#[inline(always)]
+pub(crate) fn is_plain(head: &HostRequest, sectors: u32) -> bool {
+    head.sectors == sectors
+        && head.start_sector & u64::from(sectors - 1) == 0
+        && head.is_all()
+        && matches!(head.op, Op::Read | Op::Write)
 }
