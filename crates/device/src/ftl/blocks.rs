@@ -84,13 +84,13 @@ impl Blocks {
         self.table.at(u64::from(block))
     }
 
-    /// A data page of `block` was written; says whether the block is full now.
+    /// So many data pages of `block` were written; says whether the block is full now.
     #[inline]
-    pub fn wrote_data(&mut self, block: u32) -> bool {
-        let pages = self.pages;
+    pub fn wrote_data(&mut self, block: u32, count: u32) -> bool {
+        let (pages, count) = (self.pages, count as u16);
         let block = self.at(block);
-        block.written += 1;
-        block.valid += 1;
+        block.written += count;
+        block.valid += count;
         block.written == pages
     }
 

@@ -210,7 +210,7 @@ mod tests {
             let cell = block / PER_PLANE % 2;
             let valid = self.blocks.valid(block);
             if !self.blocks.is_full(block) {
-                (0..PAGES).for_each(|_| _ = self.blocks.wrote_data(block));
+                (0..PAGES).for_each(|_| _ = self.blocks.wrote_data(block, 1));
                 self.buckets.insert(cell, block, PAGES, &mut self.blocks);
             } else if remove || valid == 0 {
                 self.buckets.remove(cell, block, valid, &mut self.blocks);

@@ -78,6 +78,13 @@ impl GcWork {
     }
 }
 
+/// A valid page of a block that is collected.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Owned {
+    lpn: u32,
+    page: u32,
+}
+
 impl PageMap {
     /// Makes room if it is needed, then writes `lpn` to the frontier of its own plane or of
     /// `plane`. What garbage collection did in front of the write is added to `work`; the mapping
@@ -201,17 +208,11 @@ impl PageMap {
             coldest.collected(block);
         }
         let first = work.steps.len() as u32;
-        let (mut from, mut left) = (
-            u64::from(block) * u64::from(self.pages_per_block.get()),
-            valid,
-        );
-        while left > 0 {
-            if let Some(lpn) = self.owner(Ppn(from as u32)) {
-                self.copy(lpn, Ppn(from as u32), plane, row.unit, work);
-                left -= 1;
-            }
-            from += 1;
-        }
+        let mut moving = std::mem::take(&mut self.gc.moving);
+        let owners = self.owners(block, &mut moving);
+        debug_assert_eq!(owners.len(), valid as usize, "valid pages have an owner");
+        self.copy_all(owners, plane, row.unit, work);
+        self.gc.moving = moving;
         self.blocks.emptied(block);
         let collected = Collected {
             number: block,
@@ -227,28 +228,68 @@ impl PageMap {
         collected
     }
 
-    #[inline]
-    fn copy(&mut self, lpn: Lpn, from: Ppn, plane: PlaneId, unit: u32, work: &mut GcWork) {
-        let taken = self
-            .frontiers
-            .take(unit, &mut self.free_blocks, &mut self.blocks);
-        let taken = taken.expect("the host leaves room for the copies of a block");
-        if from.0 == NONE {
-            self.p2l.clear(u64::from(NONE));
+    /// The valid pages of a block, ascending, in `room`. All are asked for before the first is
+    /// moved and without a branch, so that the processor waits for many of them at once.
+    fn owners<'a>(&self, block: u32, room: &'a mut Vec<Owned>) -> &'a [Owned] {
+        let pages = self.pages_per_block.get();
+        room.resize(pages as usize, Owned::default());
+        let first = u64::from(block) * u64::from(pages);
+        let mut count = 0;
+        if self.pages > u64::from(NONE) {
+            // The number of the last page may mean "none", see [`PageMap::lookup`].
+            for page in (0..u64::from(pages)).map(|i| (first + i) as u32) {
+                let lpn = self.owner(Ppn(page)).map(|lpn| lpn.0 as u32);
+                let lpn = lpn.unwrap_or(NONE);
+                room[count] = Owned { lpn, page };
+                count += usize::from(lpn != NONE);
+            }
+            return &room[..count];
         }
-        self.l2p.replace(lpn.0, taken.data as u32, self.valid);
-        self.fill_page(lpn, &taken);
-        let to = Ppn(taken.data as u32);
-        let same_plane = taken.plane == plane.0;
-        work.steps.push(GcStep::Copy {
-            lpn,
-            from,
-            to,
-            same_plane,
+        self.p2l.each(first, pages, |page, lpn| {
+            let page = page as u32;
+            // "None" lies beyond the logical pages, and the last of those stands for it.
+            let at = u64::from(lpn).min(self.logical - 1);
+            let owns = self.l2p.get(at) == page && lpn != NONE;
+            room[count] = Owned { lpn, page };
+            count += usize::from(owns);
         });
-        if let Some(summary) = taken.summary {
-            let at = Ppn(summary as u32);
-            work.steps.push(GcStep::Summary { at });
+        &room[..count]
+    }
+
+    /// Moves pages to the frontier of `unit`, block by block.
+    fn copy_all(&mut self, mut owners: &[Owned], plane: PlaneId, unit: u32, work: &mut GcWork) {
+        while !owners.is_empty() {
+            let taken = self.frontiers.take_run(
+                unit,
+                owners.len() as u32,
+                &mut self.free_blocks,
+                &mut self.blocks,
+            );
+            let taken = taken.expect("the host leaves room for the copies of a block");
+            let (now, later) = owners.split_at(taken.pages as usize);
+            owners = later;
+            let same_plane = taken.plane == plane.0;
+            let set = self.pages - self.free;
+            for (i, owned) in (0..).zip(now) {
+                let to = taken.data + i;
+                if owned.page == NONE {
+                    self.p2l.clear(u64::from(NONE));
+                }
+                self.l2p
+                    .replace(u64::from(owned.lpn), to as u32, self.valid);
+                self.p2l.replace(to, owned.lpn, set + i);
+                work.steps.push(GcStep::Copy {
+                    lpn: Lpn(u64::from(owned.lpn)),
+                    from: Ppn(owned.page),
+                    to: Ppn(to as u32),
+                    same_plane,
+                });
+            }
+            self.filled_pages(&taken);
+            if let Some(summary) = taken.summary {
+                let at = Ppn(summary as u32);
+                work.steps.push(GcStep::Summary { at });
+            }
         }
     }
 

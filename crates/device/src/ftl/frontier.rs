@@ -21,10 +21,13 @@ struct Frontier {
     block: u32,
 }
 
-/// A page for data, and the summary page to write after it.
+/// Pages for data one behind the other, and the summary page to write after them.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
+    /// The first of them.
     pub data: u64,
+    /// How many there are: at least 1, and no more than a block holds.
+    pub pages: u32,
     pub plane: u32,
     pub block: u32,
     pub summary: Option<u64>,
@@ -77,17 +80,32 @@ impl Frontiers {
     /// The next page of `unit`, `None` if all are written.
     #[inline]
     pub fn take(&mut self, unit: u32, free: &mut FreeBlocks, blocks: &mut Blocks) -> Option<Taken> {
+        self.take_run(unit, 1, free, blocks)
+    }
+
+    /// The next pages of `unit`, up to `most`, but not beyond the end of a block; `None` if all are
+    /// written.
+    #[inline]
+    pub fn take_run(
+        &mut self,
+        unit: u32,
+        most: u32,
+        free: &mut FreeBlocks,
+        blocks: &mut Blocks,
+    ) -> Option<Taken> {
         if self.units[unit as usize].next == self.units[unit as usize].end {
             self.open(unit, free, blocks)?;
         }
         let at = &mut self.units[unit as usize];
         let (data, plane, block) = (at.next, at.plane, at.block);
-        at.next += 1;
-        at.slots -= 1;
+        let pages = u64::from(most).min(at.end - at.next);
+        at.next += pages;
+        at.slots -= pages;
         let summary = (self.summary && at.next == at.end).then_some(at.end);
-        at.free -= 1 + u64::from(summary.is_some());
+        at.free -= pages + u64::from(summary.is_some());
         Some(Taken {
             data,
+            pages: pages as u32,
             plane,
             block,
             summary,

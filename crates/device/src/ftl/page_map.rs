@@ -10,6 +10,7 @@
 
 use super::blocks::Blocks;
 use super::buckets::Buckets;
+use super::collect::Owned;
 use super::divisor::Divisor;
 use super::free::FreeBlocks;
 use super::frontier::{Frontiers, Taken};
@@ -93,6 +94,8 @@ pub(super) struct GcState {
     pub reached_count: u32,
     /// Blocks whose erase has not ended, in the order of their collection.
     pub awaiting: Vec<Collected>,
+    /// Room for the valid pages of a block that is collected.
+    pub moving: Vec<Owned>,
     /// Was a page placed elsewhere than its address says?
     pub displaced: bool,
     /// Chip and, in its units, the unit that dynamic allocation used last.
@@ -140,6 +143,7 @@ impl PageMap {
                 reached: vec![false; gc_units as usize],
                 reached_count: 0,
                 awaiting: Vec::new(),
+                moving: Vec::new(),
                 displaced: false,
                 last_chip: chips - 1,
                 turns: vec![0; chips as usize],
@@ -213,15 +217,21 @@ impl PageMap {
 
     /// A page just taken from a frontier, to which `lpn` is mapped, holds its data.
     #[inline]
-    pub(super) fn fill_page(&mut self, lpn: Lpn, taken: &Taken) {
+    fn fill_page(&mut self, lpn: Lpn, taken: &Taken) {
         self.p2l
             .replace(taken.data, lpn.0 as u32, self.pages - self.free);
-        self.programmed += 1;
-        let mut full = self.blocks.wrote_data(taken.block);
-        let mut used = 1;
+        self.filled_pages(taken);
+    }
+
+    /// The pages just taken from a frontier hold data, which both tables say already.
+    #[inline]
+    pub(super) fn filled_pages(&mut self, taken: &Taken) {
+        self.programmed += u64::from(taken.pages);
+        let mut full = self.blocks.wrote_data(taken.block, taken.pages);
+        let mut used = u64::from(taken.pages);
         if taken.summary.is_some() {
             full = self.blocks.wrote_meta(taken.block);
-            used = 2;
+            used += 1;
         }
         self.free -= used;
         let row = self.units.row(PlaneId(taken.plane));

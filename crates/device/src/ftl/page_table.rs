@@ -72,6 +72,29 @@ impl PageTable {
         }
     }
 
+    /// Gives `count` numbers from `first` on to `f`, each with its index.
+    ///
+    /// # Panics
+    /// If one of them lies beyond the last piece.
+    #[inline]
+    pub fn each(&self, first: u64, count: u32, mut f: impl FnMut(u64, u32)) {
+        let (mut index, end) = (first, first + u64::from(count));
+        while index < end {
+            let place = index as usize % PLACES;
+            let stop = end.min(index + (PLACES - place) as u64);
+            match &self.dense[index as usize / PLACES] {
+                Some(piece) => {
+                    let run = &piece[place..place + (stop - index) as usize];
+                    (index..stop)
+                        .zip(run)
+                        .for_each(|(at, &number)| f(at, number));
+                }
+                None => (index..stop).for_each(|at| f(at, self.get_packed(at as usize))),
+            }
+            index = stop;
+        }
+    }
+
     /// Sets number `index` and gives the one before. `set` numbers are not none, at least.
     ///
     /// # Panics
