@@ -14,6 +14,7 @@ use destage_types::{ChannelId, Geometry, Nanos, QueuePer};
 use super::entry::{Entry, HELD, HOST, NONE, Shared, Start};
 use super::events::NEVER;
 use super::queue::{Pool, Queue};
+use super::runs::Runs;
 use super::{
     Class, Command, Discipline, Events, Heap, JobId, JobKind, Kind, OpId, OpTimes, Preempt, Sink,
     Timing,
@@ -159,6 +160,8 @@ pub struct Nand<E: Events = Heap> {
     pub(super) dies: u32,
     pub(super) channels: Vec<Channel>,
     pub(super) pool: Pool,
+    /// Operations of jobs before they come to the pool.
+    pub(super) ahead: Runs,
     pub(super) clock: u64,
     pub(super) cancelled: u64,
     pub(super) jobs: JobBook,
@@ -240,6 +243,7 @@ impl<E: Events> Nand<E> {
             dies: config.dies,
             channels: (0..n).map(channel).collect(),
             pool: Pool::new(),
+            ahead: Runs::new(),
             clock: 0,
             cancelled: 0,
             jobs: JobBook::default(),

@@ -7,7 +7,7 @@ use super::{Class, Command, Discipline, Kind, OpId, Timing};
 pub(super) const NONE: u32 = u32::MAX;
 /// Lists of a lane, in the order in which its candidate is looked for. `HELD` has at most one
 /// entry: the next operation of the job that keeps the lane. The last list holds the operations
-/// that wait for another one to end. Later operations of a job are in no list; they are linked when
+/// that wait for another one to end. Later operations of a job are in no list; they come there when
 /// the one before them starts.
 pub(super) const HELD: u8 = 0;
 pub(super) const FIRST: u8 = 1;
@@ -117,8 +117,10 @@ pub(super) struct Entry {
     pub lane: u32,
     pub planes: u8,
     pub bytes: u32,
-    /// The operation after this one in its job.
+    /// The operation after this one in its job, if it is in the pool.
     pub job_next: u32,
+    /// Else the run that the operation after this one is in.
+    pub run: u32,
     /// Operations that wait for this one: head of a list linked by `sibling`.
     pub dependents: u32,
     pub sibling: u32,
@@ -177,7 +179,7 @@ impl Entry {
     }
 
     pub fn in_job(&self) -> bool {
-        self.job_next != NONE || self.ends_job
+        self.job_next != NONE || self.run != NONE || self.ends_job
     }
 
     /// The entry of `command` on its own, in no list.
@@ -197,6 +199,7 @@ impl Entry {
             planes: command.planes,
             bytes: command.bytes,
             job_next: NONE,
+            run: NONE,
             dependents: NONE,
             sibling: NONE,
             after: None,

@@ -74,6 +74,7 @@ mod engine;
 mod entry;
 mod events;
 mod queue;
+mod runs;
 mod state;
 mod timing;
 

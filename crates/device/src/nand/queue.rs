@@ -227,6 +227,14 @@ impl Queue {
     /// Puts an entry at its place by number, nearly always the tail.
     #[inline]
     fn link(&mut self, pool: &mut Pool, slot: u32, list: u8) {
+        if list == HELD {
+            // The next operation of a job that keeps the lane: it is alone, and never counted.
+            (self.lists[0].head, self.lists[0].tail) = (slot, slot);
+            self.filled |= 1 << HELD;
+            let entry = &mut pool[slot];
+            (entry.prev, entry.next, entry.list) = (NONE, NONE, HELD);
+            return;
+        }
         self.count(&pool[slot], list, 1);
         let number = pool[slot].number;
         let mut prev = self.lists[list as usize].tail;
@@ -253,6 +261,11 @@ impl Queue {
     fn unlink(&mut self, pool: &mut Pool, slot: u32) {
         let (prev, next) = (pool[slot].prev, pool[slot].next);
         let list = pool[slot].list;
+        if list == HELD {
+            (self.lists[0].head, self.lists[0].tail) = (NONE, NONE);
+            self.filled &= !(1 << HELD);
+            return;
+        }
         self.count(&pool[slot], list, 1u32.wrapping_neg());
         let ends = &mut self.lists[list as usize];
         if prev == NONE {

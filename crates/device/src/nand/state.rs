@@ -293,9 +293,10 @@ impl<E: Events> Nand<E> {
         Nanos(self.channels[channel.index()].busy)
     }
 
-    /// Room for waiting operations the engine has made so far: the longest backlog seen.
+    /// Room for waiting operations the engine has made so far: for the longest backlog seen, in
+    /// which the operations of a job count less than those by themselves.
     pub fn backlog_capacity(&self) -> usize {
-        self.pool.len()
+        self.pool.len() + self.ahead.len()
     }
 }
 

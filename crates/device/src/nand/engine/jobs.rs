@@ -36,11 +36,7 @@ impl<E: Events> Nand<E> {
         let mut first = self.job_entry(now, kind, head, None);
         let (number, lane) = (first.number, first.lane);
         let l = lane as usize;
-        let slots = self.chain(now, kind, head, rest);
-        if let Some((next, _)) = slots {
-            first.job_next = next;
-            first.holds |= self.pool[next].holds;
-        }
+        let last = self.add_rest(now, kind, &mut first, commands);
         first.in_order = true;
         first.ends_job = rest.is_empty();
         let ch = self.lanes[l].channel as usize;
@@ -55,75 +51,73 @@ impl<E: Events> Nand<E> {
         self.note_change(ch);
         self.settle_unheld(now, sink);
         let first = OpId::new(number, slot, lane);
-        let last = match slots {
-            Some((_, last)) => OpId::new(number + rest.len() as u64, last, lane),
-            None => first,
+        let last = match last {
+            NONE => first,
+            last => OpId::new(number + rest.len() as u64, last, lane),
         };
         JobId { first, last }
     }
 
     /// What [`Nand::begin`] has to do for an operation that is not plain.
-    #[cold]
+    #[inline(never)]
     pub(super) fn begin_special(&mut self, l: usize, entry: &Entry) {
         let lane = &mut self.lanes[l];
         lane.more_planes[entry.kind as usize] += u64::from(entry.planes - 1);
-        if entry.job_next != NONE {
-            lane.queue.follow(&mut self.pool, entry.job_next);
+        let mut next = entry.job_next;
+        if entry.run != NONE {
+            next = self.pool.add(self.ahead.take(entry.run));
+        }
+        if next != NONE {
+            lane.queue.follow(&mut self.pool, next);
         }
     }
 
-    /// Puts the operations after the first one into the pool, linked and in no list; gives the
-    /// first and the last of them.
-    fn chain(
+    /// Takes in the operations of a job after the first one, in no list: the last one, whose place
+    /// in the pool is given, and as runs those in between.
+    fn add_rest(
         &mut self,
         now: u64,
         kind: JobKind,
-        head: &Command,
-        rest: &[Command],
-    ) -> Option<(u32, u32)> {
-        let (mut ends, mut before) = (None, head);
-        for command in rest {
-            assert!(
-                (command.chip, command.die) == (head.chip, head.die),
-                "a job stays on its die"
-            );
-            assert!(
-                command.after.is_none() && command.and_after.is_none(),
-                "only the first operation of a job waits for others"
-            );
-            let entry = self.job_entry(now, kind, command, Some(before.kind));
-            self.lanes[entry.lane as usize].queue.add_up(&entry);
-            let slot = self.pool.add(entry);
-            ends = match ends {
-                None => Some((slot, slot)),
-                Some((first, last)) => {
-                    self.pool[last].job_next = slot;
-                    Some((first, slot))
-                }
-            };
-            before = command;
-        }
-        let (first, last) = ends?;
-        self.pool[last].ends_job = true;
-        self.mark_holding(first);
-        Some((first, last))
-    }
-
-    /// An operation holds marked ones back if it or one after it in its job does.
-    fn mark_holding(&mut self, first: u32) {
-        let (mut slot, mut last_program) = (first, None);
-        while slot != NONE {
-            if self.pool[slot].holds {
-                last_program = Some(slot);
+        first: &mut Entry,
+        commands: &[Command],
+    ) -> u32 {
+        let head = &commands[0];
+        let Some((end, between)) = commands[1..].split_last() else {
+            return NONE;
+        };
+        let mut draft = self.ahead.draft(head);
+        let (mut before, mut time, mut last_program) = (head.kind, 0, 0);
+        for command in between {
+            check_member(command, head);
+            let number = self.next_number;
+            self.next_number += 1;
+            let shared = &self.shared;
+            let make = || job_entry(number, first.lane, now, kind, command, Some(before), shared);
+            let what = (command, kind.keeps_after(before));
+            time += self.ahead.add(&mut draft, number, what, make);
+            if command.kind.programs() && !kind.class().is_background() {
+                last_program = number;
             }
-            slot = self.pool[slot].job_next;
+            before = command.kind;
         }
-        let Some(last) = last_program else { return };
-        slot = first;
-        while slot != last {
-            self.pool[slot].holds = true;
-            slot = self.pool[slot].job_next;
+        check_member(end, head);
+        let mut last = self.job_entry(now, kind, end, Some(before));
+        last.ends_job = true;
+        if last.holds {
+            last_program = last.number;
         }
+        // An operation holds marked ones back if it or one after it in its job does.
+        first.holds |= last_program > 0;
+        let queue = &mut self.lanes[first.lane as usize].queue;
+        queue.add_up(&last);
+        queue.time[first.class as usize] += time;
+        let slot = self.pool.add(last);
+        self.ahead.close(&draft, slot, last_program);
+        first.run = draft.first();
+        if first.run == NONE {
+            first.job_next = slot;
+        }
+        slot
     }
 
     fn job_entry(
@@ -133,15 +127,11 @@ impl<E: Events> Nand<E> {
         command: &Command,
         before: Option<Kind>,
     ) -> Entry {
-        let mut entry = self.entry(now, &command.class(kind.class()));
-        match before {
-            Some(before) if kind.keeps_after(before) => entry.home = HELD,
-            None if kind == JobKind::Foreground(Preempt::Never) => entry.home = HOST,
-            _ => {}
-        }
-        entry.in_order = false;
-        entry.plain = false;
-        entry
+        assert!(command.chip.0 < self.chips, "a chip that exists");
+        let lane = command.chip.0 + command.die * self.chips;
+        let number = self.next_number;
+        self.next_number += 1;
+        job_entry(number, lane, now, kind, command, before, &self.shared)
     }
 
     /// Takes a background job back at `now`, all of it; false if it has started or is over.
@@ -172,17 +162,55 @@ impl<E: Events> Nand<E> {
         if self.lanes[l].is_free(now) {
             self.refresh(l);
         }
-        loop {
-            self.release_all(entry.dependents, now);
-            if entry.job_next == NONE {
-                break;
-            }
-            let queue = &mut self.lanes[l].queue;
-            entry = queue.drop_unlinked(&mut self.pool, entry.job_next);
+        self.release_all(entry.dependents, now);
+        let queue = &mut self.lanes[l].queue;
+        let mut last = entry.job_next;
+        if entry.run != NONE {
+            let (between, time);
+            (between, time, last) = self.ahead.drop_from(entry.run);
+            operations += between;
+            queue.time[entry.class as usize] -= time;
+        }
+        if last != NONE {
+            entry = queue.drop_unlinked(&mut self.pool, last);
             operations += 1;
+            self.release_all(entry.dependents, now);
         }
         self.taken_back(l, Class::BackgroundGc, operations);
         self.settle_unheld(now, sink);
         true
     }
+}
+
+/// The entry of an operation of a job, after one of kind `before`.
+fn job_entry(
+    number: u64,
+    lane: u32,
+    now: u64,
+    kind: JobKind,
+    command: &Command,
+    before: Option<Kind>,
+    shared: &Shared,
+) -> Entry {
+    let mut entry = Entry::new(number, lane, now, &command.class(kind.class()), shared);
+    match before {
+        Some(before) if kind.keeps_after(before) => entry.home = HELD,
+        None if kind == JobKind::Foreground(Preempt::Never) => entry.home = HOST,
+        _ => {}
+    }
+    entry.in_order = false;
+    entry.plain = false;
+    entry
+}
+
+#[inline]
+fn check_member(command: &Command, head: &Command) {
+    assert!(
+        (command.chip, command.die) == (head.chip, head.die),
+        "a job stays on its die"
+    );
+    assert!(
+        command.after.is_none() && command.and_after.is_none(),
+        "only the first operation of a job waits for others"
+    );
 }
