@@ -6,7 +6,7 @@ use crate::walk::{page_span, wrap_extents};
 use destage_device::config::DeviceConfig;
 use destage_device::ftl::{DeviceFull, PageMap};
 use destage_trace::Workload;
-use destage_types::{Extent, Lpn, Op, PageSize};
+use destage_types::{Extent, Lpn, Op, PageSize, RequestRef};
 
 /// A device ready for `workload`: addresses checked, flash preconditioned.
 ///
@@ -22,11 +22,13 @@ pub fn prepare<'a>(
 ) -> Result<Engine, RunError> {
     let workload = workload.into();
     let space = address_space(config);
-    if !wrap {
+    let mut map = PageMap::new(config, seed);
+    let prepared = precondition(&mut map, config, workload, (space, wrap), seed);
+    if !wrap && (prepared.is_err() || !config.precondition.trace) {
+        // That addresses do not fit is said before anything else.
         check_addresses(config, workload, space)?;
     }
-    let mut map = PageMap::new(config, seed);
-    precondition(&mut map, config, workload, space, seed)?;
+    prepared?;
     Ok(Engine::new(config, map, background))
 }
 
@@ -40,22 +42,33 @@ fn check_addresses(
     workload: Workload<'_>,
     space: u64,
 ) -> Result<(), RunError> {
-    workload.try_each(|request, r| match r.extents().find(|e| e.end() > space) {
+    workload.try_each(|number, request| check_request(config, number, request, space))
+}
+
+fn check_request(
+    config: &DeviceConfig,
+    number: u64,
+    request: RequestRef<'_>,
+    space: u64,
+) -> Result<(), RunError> {
+    match request.extents().find(|e| e.end() > space) {
         Some(extent) => Err(RunError::BeyondDevice {
-            request,
+            request: number,
             sector: extent.end() - 1,
             device: config.name.clone(),
             sectors: space,
         }),
         None => Ok(()),
-    })
+    }
 }
 
+/// Preconditions, in one way through the trace with the check of its addresses: those beyond
+/// `space` sectors are taken modulo of it if they `wrap`.
 fn precondition(
     map: &mut PageMap,
     config: &DeviceConfig,
     workload: Workload<'_>,
-    space: u64,
+    (space, wrap): (u64, bool),
     seed: u64,
 ) -> Result<(), RunError> {
     let refused = |full| RunError::Precondition {
@@ -67,10 +80,13 @@ fn precondition(
     if wanted.trace {
         let mut reads = FirstReads::new(config.geometry.page, config.logical_pages());
         let mut extents: Vec<Extent> = Vec::new();
-        workload.try_each(|_, request| {
+        workload.try_each(|number, request| {
             let (op, only) = (request.head.op, request.only_extent());
             if let Some(only) = only.filter(|only| only.end() <= space) {
                 return reads.map(map, op, &[only]).map_err(refused);
+            }
+            if !wrap {
+                check_request(config, number, request, space)?;
             }
             extents.clear();
             extents.extend(request.extents());
@@ -85,15 +101,15 @@ fn precondition(
 /// Pages that a trace reads before it writes them ([PR 4.1] "pre-scanning trace approach").
 struct FirstReads {
     page: PageSize,
-    /// One bit per logical page: written by the trace so far.
-    written: Vec<u64>,
+    /// One bit per logical page: written by the trace so far, or mapped.
+    known: Vec<u64>,
 }
 
 impl FirstReads {
     fn new(page: PageSize, pages: u64) -> FirstReads {
         FirstReads {
             page,
-            written: vec![0; pages.div_ceil(64) as usize],
+            known: vec![0; pages.div_ceil(64) as usize],
         }
     }
 
@@ -102,31 +118,39 @@ impl FirstReads {
             let (first, pages) = page_span(extent, self.page);
             let (from, to) = (first.0, first.0 + u64::from(pages));
             match op {
-                Op::Write => self.write(from, to),
-                Op::Read => {
-                    for lpn in (from..to).map(Lpn) {
-                        if !self.is_written(lpn) && !map.is_mapped(lpn) {
-                            map.map_trace([lpn])?;
-                        }
+                Op::Write => self.note(from, to, |_, _| Ok(()))?,
+                Op::Read => self.note(from, to, |start, mut unknown| {
+                    while unknown != 0 {
+                        map.map_trace([Lpn(start + u64::from(unknown.trailing_zeros()))])?;
+                        unknown &= unknown - 1;
                     }
-                }
+                    Ok(())
+                })?,
                 Op::Trim | Op::Flush => {}
             }
         }
         Ok(())
     }
 
-    fn is_written(&self, lpn: Lpn) -> bool {
-        self.written[(lpn.0 / 64) as usize] >> (lpn.0 % 64) & 1 == 1
-    }
-
-    /// Pages `from..to` are written, word by word.
-    fn write(&mut self, mut from: u64, to: u64) {
+    /// Pages `from..to` are known from now on. Those that were not are given to `f` word by word:
+    /// the first page of the word, and a bit for each.
+    #[inline(always)]
+    fn note(
+        &mut self,
+        mut from: u64,
+        to: u64,
+        mut f: impl FnMut(u64, u64) -> Result<(), DeviceFull>,
+    ) -> Result<(), DeviceFull> {
         while from < to {
-            let end = to.min((from / 64 + 1) * 64);
-            let bits = u64::MAX >> (64 - (end - from)) << (from % 64);
-            self.written[(from / 64) as usize] |= bits;
+            let start = from / 64 * 64;
+            let end = to.min(start + 64);
+            let bits = u64::MAX >> (64 - (end - from)) << (from - start);
+            let word = &mut self.known[(from / 64) as usize];
+            let unknown = bits & !*word;
+            *word |= bits;
+            f(start, unknown)?;
             from = end;
         }
+        Ok(())
     }
 }

@@ -263,6 +263,7 @@ impl Engine {
 
     /// The plane that a program is sent to, if not that of its address: that of its unit (D6), or
     /// under dynamic allocation one of the least busy chip, of `channel` if that is fixed.
+    #[inline]
     fn wanted_plane(&mut self, unit: Option<u64>, channel: Option<ChannelId>) -> Option<PlaneId> {
         let planes = u64::from(self.book.map.planes());
         match unit {
@@ -380,15 +381,24 @@ impl Flash for Engine {
             Cause::Flush => Role::Flush,
         };
         let chip = placed.place.chip;
-        let token = self.book.enter(role, lpn, self.now);
         let plane = placed.place.plane;
-        let mut command = self.program_command(chip, plane, self.page_sectors, token);
+        let mut command = self.program_command(chip, plane, self.page_sectors, NONE);
         command.after = self.job_of(chip, command.die);
         if let Some(read) = before {
             command = command.after(read);
         }
-        let id = self.submit_page(command, placed.place);
-        self.book.note_id(token, id);
+        // Most programs start at once, and then all is known of them: nothing is to be kept.
+        match self
+            .nand
+            .program_at_once(self.now, &command, &mut self.book)
+        {
+            Some(times) => self.book.program_at_once(role, lpn, times),
+            None => {
+                command.token = self.book.enter(role, lpn, self.now);
+                let id = self.submit_page(command, placed.place);
+                self.book.note_id(command.token, id);
+            }
+        }
         if let Some(summary) = placed.summary {
             self.submit_summary(summary);
         }

@@ -2,9 +2,83 @@
 
 use super::*;
 
+/// Keeps the times of one operation.
+struct Told(Option<OpTimes>);
+
+impl Sink for Told {
+    #[inline]
+    fn timed(&mut self, _token: u32, times: OpTimes) {
+        self.0 = Some(times);
+    }
+}
+
 impl<E: Events> Nand<E> {
-    /// The common case, without an entry: a read or program of the host on one plane that waits
-    /// for nothing, and a chip and a bus for which nothing waits.
+    /// The lane on which `command` may start at once, without an entry. That is the common case: a
+    /// read or program of the host on one plane that waits for nothing, and a chip and a bus for
+    /// which nothing waits.
+    #[inline(always)]
+    fn open_lane(&self, now: u64, command: &Command) -> Option<u32> {
+        assert!(command.chip.0 < self.chips, "a chip that exists");
+        let number = command.chip.0 + command.die * self.chips;
+        let lane = &self.lanes[number as usize];
+        let reads = command.kind == Kind::Read;
+        let usual = (reads || command.kind == Kind::Program)
+            && command.class == Class::Host
+            && command.after.is_none()
+            && command.planes == 1
+            && !command.in_order;
+        let bus = &self.channels[lane.channel as usize];
+        let open = lane.is_free(now) && !lane.queue.has_ready() && bus.free_at <= now;
+        (usual && open).then_some(number)
+    }
+
+    /// Submits a program at `now` if it may start at once and says when it runs, which
+    /// [`Sink::timed`] is not told. Otherwise nothing happens: [`Nand::submit`] it.
+    ///
+    /// # Panics
+    /// If something is due at or before `now`, or `command` is not a program of the host without
+    /// notice of its end.
+    #[inline]
+    pub fn program_at_once<S: Sink>(
+        &mut self,
+        now: Nanos,
+        command: &Command,
+        sink: &mut S,
+    ) -> Option<OpTimes> {
+        let plain = command.kind == Kind::Program && command.class == Class::Host;
+        assert!(plain && !command.notify_end, "a program of the host");
+        if self.held {
+            return None;
+        }
+        let now = now.0;
+        self.enter(now);
+        let l = self.open_lane(now, command)? as usize;
+        let start = Start {
+            number: self.next_number,
+            first_bus: self.shared.first_bus(command),
+            array: self.shared.array(command),
+            last_bus: 0,
+            token: command.token,
+            bytes: command.bytes,
+            dependents: NONE,
+            kind: Kind::Program,
+            class: Class::Host,
+            notify: false,
+            ends_job: false,
+        };
+        self.next_number += 1;
+        let ch = self.lanes[l].channel as usize;
+        self.channels[ch].pending += 1;
+        let mut told = Told(None);
+        self.run(l, start, true, now, &mut told);
+        if self.watch {
+            self.note_change(ch);
+            self.report_idle(now, sink);
+        }
+        told.0
+    }
+
+    /// Submits what may start at once, see [`Nand::open_lane`].
     #[inline(always)]
     pub(super) fn start_at_once<S: Sink>(
         &mut self,
@@ -12,20 +86,9 @@ impl<E: Events> Nand<E> {
         command: &Command,
         sink: &mut S,
     ) -> Option<OpId> {
-        assert!(command.chip.0 < self.chips, "a chip that exists");
-        let number = command.chip.0 + command.die * self.chips;
-        let lane = &self.lanes[number as usize];
-        let ch = lane.channel as usize;
+        let number = self.open_lane(now, command)?;
         let reads = command.kind == Kind::Read;
-        let usual = (reads || command.kind == Kind::Program)
-            && command.class == Class::Host
-            && command.after.is_none()
-            && command.planes == 1
-            && !command.in_order;
-        if !usual || !lane.is_free(now) || lane.queue.has_ready() || self.channels[ch].free_at > now
-        {
-            return None;
-        }
+        let ch = self.lanes[number as usize].channel as usize;
         let (l, lane) = (number as usize, number);
         let number = self.next_number;
         self.next_number += 1;

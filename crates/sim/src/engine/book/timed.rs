@@ -52,6 +52,38 @@ impl Book {
         }
     }
 
+    /// A program of the current request that started when it was queued: what [`Book::enter`] and
+    /// [`Book::page_timed`] do together, with nothing kept in between. A FLUSH before it does not
+    /// wait for it, and the request does not end before it is known in full.
+    #[inline]
+    pub fn program_at_once(&mut self, role: Role, lpn: Lpn, times: OpTimes) {
+        self.serial += 1;
+        let counted = self.counted(role);
+        if let Some(newest) = &mut self.newest {
+            newest.clear(lpn);
+        }
+        self.latest_end = self.latest_end.max(times.end);
+        let request = &mut self.requests[self.current];
+        match counted {
+            Counted::AtOnce => {}
+            Counted::Transfer => request.done = request.done.max(times.last_transfer),
+            Counted::End => request.done = request.done.max(times.end),
+        }
+        if role == Role::Caused && request.measured {
+            self.evict_wait.add(Nanos::ZERO);
+            self.evict_turnaround.add(times.end - times.start);
+        }
+        if let Some(list) = &mut self.programs {
+            list.push(ProgramTimes {
+                request: request.index,
+                lpn,
+                background: false,
+                enqueued: times.start,
+                times,
+            });
+        }
+    }
+
     /// The times of one page of an operation are known; gives the next page of it.
     #[inline]
     fn page_timed(&mut self, token: u32, times: OpTimes) -> u32 {
