@@ -52,6 +52,7 @@ mod collect;
 mod divisor;
 mod free;
 mod frontier;
+mod moving;
 mod packed;
 mod page_map;
 mod page_table;

@@ -10,10 +10,10 @@
 
 use super::blocks::Blocks;
 use super::buckets::Buckets;
-use super::collect::Owned;
 use super::divisor::Divisor;
 use super::free::FreeBlocks;
 use super::frontier::{Frontiers, Taken};
+use super::moving::Owned;
 use super::page_table::PageTable;
 use super::table::FirstTouch;
 use super::units::{PlaneRow, Units};
