@@ -12,7 +12,7 @@ macro_rules! forward {
         }
     };
     (@ $i:tt tracks_updates) => {
-        #[inline]
+        #[inline(always)]
         fn tracks_updates(&self, named: bool) -> bool {
             self.$i.tracks_updates(named)
         }
@@ -29,16 +29,19 @@ macro_rules! forward {
         }
     };
     (@ $i:tt request) => {
+        #[inline(always)]
         fn request(&mut self, r: &$crate::Request, v: &$crate::View) {
             self.$i.request(r, v)
         }
     };
     (@ $i:tt request_done) => {
+        #[inline(always)]
         fn request_done(&mut self, r: &$crate::Request, v: &$crate::View) {
             self.$i.request_done(r, v)
         }
     };
     (@ $i:tt admit_request) => {
+        #[inline(always)]
         fn admit_request(
             &mut self,
             r: &$crate::Request,
@@ -48,24 +51,25 @@ macro_rules! forward {
         }
     };
     (@ $i:tt admit_page) => {
+        #[inline(always)]
         fn admit_page(&mut self, a: &$crate::Access, v: &$crate::View) -> bool {
             self.$i.admit_page(a, v)
         }
     };
     (@ $i:tt admit_read) => {
-        #[inline]
+        #[inline(always)]
         fn admit_read(&mut self, a: &$crate::Access, v: &$crate::View) -> bool {
             self.$i.admit_read(a, v)
         }
     };
     (@ $i:tt full) => {
-        #[inline]
+        #[inline(always)]
         fn full(&self, a: &$crate::Access, v: &$crate::View) -> bool {
             self.$i.full(a, v)
         }
     };
     (@ $i:tt look_ahead) => {
-        #[inline]
+        #[inline(always)]
         fn look_ahead(&self, ahead: &$crate::Ahead) -> u64 {
             self.$i.look_ahead(ahead)
         }
@@ -75,36 +79,36 @@ macro_rules! forward {
             self.$i.most_kept()
         }
 
-        #[inline]
+        #[inline(always)]
         fn keeps(&self, slot: Slot) -> bool {
             self.$i.keeps(slot)
         }
 
-        #[inline]
+        #[inline(always)]
         fn give_up(&mut self) -> Option<Slot> {
             self.$i.give_up()
         }
     };
     (@ $i:tt expect) => {
-        #[inline]
+        #[inline(always)]
         fn expect(&mut self, a: &$crate::Access, v: &$crate::View) {
             self.$i.expect(a, v)
         }
     };
     (@ $i:tt insert) => {
-        #[inline]
+        #[inline(always)]
         fn insert(&mut self, slot: Slot, a: &$crate::Access, v: &$crate::View) {
             self.$i.insert(slot, a, v)
         }
     };
     (@ $i:tt touch) => {
-        #[inline]
+        #[inline(always)]
         fn touch(&mut self, slot: Slot, a: &$crate::Access, v: &$crate::View) {
             self.$i.touch(slot, a, v)
         }
     };
     (@ $i:tt remove) => {
-        #[inline]
+        #[inline(always)]
         fn remove(&mut self, slot: Slot, why: $crate::Why, v: &$crate::View) {
             self.$i.remove(slot, why, v)
         }
@@ -120,13 +124,13 @@ macro_rules! forward {
         }
     };
     (@ $i:tt size) => {
-        #[inline]
+        #[inline(always)]
         fn size(&self) -> usize {
             self.$i.size()
         }
     };
     (@ $i:tt victim) => {
-        #[inline]
+        #[inline(always)]
         fn page_victim(&mut self, a: &$crate::Access, v: &$crate::View) -> Option<Slot> {
             self.$i.page_victim(a, v)
         }

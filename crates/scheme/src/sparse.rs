@@ -64,7 +64,7 @@ impl<T: Copy> Sparse<T> {
     }
 
     /// The value of `number`.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, number: u64) -> T {
         let chunk = match self.directory.get((number >> CHUNK_SHIFT) as usize) {
             Some(&chunk) => chunk as usize,
@@ -112,7 +112,7 @@ impl<T: Copy> Sparse<T> {
     }
 
     /// The place of `number`, which counts as touched from now on.
-    #[inline]
+    #[inline(always)]
     pub fn touch_place(&mut self, number: u64) -> Place {
         let place = self.place(number);
         if place.is_known() {

@@ -94,28 +94,20 @@ impl Lwrs {
         self.sets.expire(|old| asn - old >= window);
     }
 
+    /// A write request of sectors `first..=last` begins, and is entered if nothing is near and it
+    /// is not large by itself, so that nothing is to be said about it. If that is not so, the
+    /// answer is false and [`Lwrs::write`] must follow.
+    #[inline(never)]
+    pub fn begin_alone(&mut self, first: u64, last: u64) -> bool {
+        self.begin();
+        last - first < self.ssp && self.sets.write_alone(first, last, self.asn)
+    }
+
     /// Sectors `first..=last` are written by the request that began last.
     ///
     /// Nodes that overlap them are forgotten whole (PR-3), adjacent ones are merged.
-    #[inline(always)]
     pub fn write(&mut self, first: u64, last: u64) -> Grown {
-        match self.sets.write(first, last, self.asn) {
-            Some((new, parts)) => self.grown(new, parts),
-            None => Grown {
-                large: last - first >= self.ssp,
-                joined: [None, None],
-            },
-        }
-    }
-
-    /// Brings what is known of the surroundings of sectors close, see [`crate::ahead`].
-    #[inline(always)]
-    pub fn look_ahead(&self, sectors: impl Fn(usize) -> u64) -> u64 {
-        self.sets.look_ahead(sectors)
-    }
-
-    #[inline(never)]
-    fn grown(&self, new: Set, parts: [Option<Set>; 2]) -> Grown {
+        let (new, parts) = self.sets.write(first, last, self.asn);
         let large = new.sectors() > self.ssp;
         let first_time = |part: Option<Set>| {
             let small = part.filter(|s| large && s.sectors() <= self.ssp)?;
@@ -125,6 +117,12 @@ impl Lwrs {
             large,
             joined: parts.map(first_time),
         }
+    }
+
+    /// Brings what is known of the surroundings of sectors close, see [`crate::ahead`].
+    #[inline(always)]
+    pub fn look_ahead(&self, sectors: impl Fn(usize) -> u64) -> u64 {
+        self.sets.look_ahead(sectors)
     }
 
     /// Nodes in the queue.
@@ -230,8 +228,12 @@ mod tests {
                     model.asn += 1;
                     continue;
                 }
-                queue.begin();
                 model.begin();
+                // Both ways of writing, by turns.
+                let mut begun = step % 3 == 0;
+                if begun {
+                    queue.begin();
+                }
                 for _ in 0..1 + rng.next_u64() % extents {
                     let first = match rng.next_u64() % 4 {
                         0 | 1 => next,
@@ -239,7 +241,12 @@ mod tests {
                     };
                     let last = first + rng.next_u64() % 6 * (rng.next_u64() % 9 / 7 * 40 + 1);
                     next = last + 1;
-                    let grown = queue.write(first, last);
+                    let alone = !begun && queue.begin_alone(first, last);
+                    begun = true;
+                    let grown = match alone {
+                        true => Grown::default(),
+                        false => queue.write(first, last),
+                    };
                     assert_eq!(grown, model.write(first, last), "step {step}");
                 }
                 if step % 16 == 0 || space < 100 {

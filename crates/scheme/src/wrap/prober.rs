@@ -93,12 +93,25 @@ impl<S: Scheme> Prober<S> {
     }
 
     /// Feeds the queue with a write request and moves what it points out (steps 1-5).
-    #[inline]
+    #[inline(always)]
     fn classify(&mut self, r: &Request, v: &View) {
+        match r.extents {
+            [only] if self.renamed.is_empty() => {
+                let alone = self.queue.begin_alone(only.start_sector, only.end() - 1);
+                if alone {
+                    return;
+                }
+            }
+            _ => self.queue.begin(),
+        }
+        self.classify_many(r, v);
+    }
+
+    #[inline(never)]
+    fn classify_many(&mut self, r: &Request, v: &View) {
         if self.renamed.len() > 1 {
             self.renamed.sort_unstable();
         }
-        self.queue.begin();
         self.scratch.clear();
         for e in r.extents {
             let grown = self.queue.write(e.start_sector, e.end() - 1);
@@ -115,7 +128,6 @@ impl<S: Scheme> Prober<S> {
     }
 
     /// The write with these extents is part of a large set.
-    #[inline(never)]
     fn grow(&mut self, grown: &Grown, extents: &[Extent], v: &View) {
         self.large = true;
         for joined in grown.joined.into_iter().flatten() {
