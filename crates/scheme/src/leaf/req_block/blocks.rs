@@ -1,7 +1,10 @@
 //! The request blocks: nodes, their pages, their three lists and their origins.
 
-use crate::list::ListArena;
+mod origins;
+
+use crate::ahead::{Ahead, mix};
 use destage_types::Slot;
+use origins::{Link, NO_PAST, Past};
 
 /// Newly written blocks.
 pub(super) const IRL: usize = 0;
@@ -23,8 +26,9 @@ pub(super) struct Identity {
     pub born: u64,
 }
 
-/// A request block.
+/// A request block: one line of the processor's cache, all that a hit or an eviction looks at.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(super) struct Block {
     /// Creation number, from 1.
     pub born: u64,
@@ -36,17 +40,18 @@ pub(super) struct Block {
     pub inserted: u64,
     /// Request whose hit was counted last.
     pub hit_by: u64,
-    /// Divided from another block?
-    pub split: bool,
-    /// Origin of the first page moved into it, if `split`.
-    pub origin: Identity,
     /// Pages that the creating request put into it.
     pub created: u32,
+    /// Pages in it now.
+    pub len: u32,
+    /// The page that came last.
+    newest: u32,
+    /// Neighbours in the list.
+    newer: u32,
+    older: u32,
     list: u8,
-    /// Chain of further origins (`merge=all`).
-    origins: u32,
-    /// Creation number of the last block that took this one, or its origins, as origin.
-    taken_by: u64,
+    /// Divided from another block?
+    pub split: bool,
 }
 
 const FREE: Block = Block {
@@ -55,33 +60,39 @@ const FREE: Block = Block {
     acc: 0,
     inserted: 0,
     hit_by: 0,
-    split: false,
-    origin: Identity { node: 0, born: 0 },
     created: 0,
+    len: 0,
+    newest: END,
+    newer: END,
+    older: END,
     list: NOWHERE,
-    origins: END,
-    taken_by: 0,
+    split: false,
 };
 
-/// An origin in the chain of a block.
+/// A page in its block.
 #[derive(Clone, Copy, Debug)]
-struct Link {
-    origin: Identity,
-    next: u32,
+struct Page {
+    newer: u32,
+    older: u32,
+    block: u32,
 }
 
 /// All request blocks of a cache.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
+    /// Behind the blocks stand the ends of the lists: their newest block is `older`, their oldest
+    /// one `newer`.
     nodes: Vec<Block>,
+    past: Vec<Past>,
+    /// Are there chains of origins?
+    chains: bool,
     free: Vec<u32>,
     born: u64,
-    lists: ListArena,
-    /// Pages of each block by slot, newest first; list number = node.
-    pages: ListArena,
-    /// Block of each slot.
-    of: Vec<u32>,
-    /// Pages in each list.
+    /// Pages by slot; behind them one that stands for the neighbour of the first and the last page
+    /// of every block, so that linking does not branch on whether there is one.
+    pages: Vec<Page>,
+    /// Blocks in each list, and pages in each list.
+    blocks: [usize; 3],
     held: [u64; 3],
     links: Vec<Link>,
     free_links: u32,
@@ -93,17 +104,29 @@ impl Blocks {
         // One more than pages: a block that a division emptied is still looked at when the new
         // one is made.
         let nodes = capacity + 1;
-        Blocks {
-            nodes: vec![FREE; nodes],
+        let page = Page {
+            newer: capacity as u32,
+            older: capacity as u32,
+            block: 0,
+        };
+        let mut blocks = Blocks {
+            nodes: vec![FREE; nodes + 3],
+            past: vec![NO_PAST; nodes],
+            chains,
             free: (0..nodes as u32).rev().collect(),
             born: 0,
-            lists: ListArena::new(nodes, 3),
-            pages: ListArena::new(capacity, nodes),
-            of: vec![0; capacity],
+            pages: vec![page; capacity + 1],
+            blocks: [0; 3],
             held: [0; 3],
             links: Vec::with_capacity(if chains { capacity } else { 0 }),
             free_links: END,
+        };
+        for list in [IRL, SRL, DRL] {
+            let end = blocks.end(list);
+            let node = blocks.get_mut(end);
+            (node.newer, node.older) = (end, end);
         }
+        blocks
     }
 
     #[inline]
@@ -116,22 +139,55 @@ impl Blocks {
         &mut self.nodes[b as usize]
     }
 
+    /// Origin of the first page moved into a block, if it is split.
+    #[inline]
+    pub fn origin(&self, b: u32) -> Identity {
+        self.past[b as usize].origin
+    }
+
+    /// A block is divided from another one.
+    #[inline]
+    pub fn set_origin(&mut self, b: u32, origin: Identity) {
+        self.get_mut(b).split = true;
+        self.past[b as usize].origin = origin;
+    }
+
     /// Block of the page in `slot`.
     #[inline]
     pub fn of(&self, slot: Slot) -> u32 {
-        self.of[slot.index()]
+        self.pages[slot.index()].block
+    }
+
+    /// Brings the blocks of pages close that are hit soon, see [`crate::ahead`].
+    #[inline]
+    pub fn look_ahead(&self, ahead: &Ahead) -> u64 {
+        let last = self.pages.len() - 1;
+        let slots = *ahead.slots();
+        let blocks = slots.map(|slot| self.pages[(slot as usize).min(last)].block);
+        mix(&blocks, |b| u64::from(self.get(b).len))
     }
 
     /// Pages of a block.
     #[inline]
     pub fn len(&self, b: u32) -> usize {
-        self.pages.len(b as usize)
+        self.get(b).len as usize
     }
 
     /// Pages of a block, newest first.
     #[inline]
     pub fn pages(&self, b: u32) -> impl Iterator<Item = Slot> + '_ {
-        self.pages.from_head(b as usize).map(Slot)
+        let mut next = self.get(b).newest;
+        let nobody = self.nobody();
+        std::iter::from_fn(move || {
+            let older = (next != nobody).then(|| self.pages[next as usize].older)?;
+            Some(Slot(std::mem::replace(&mut next, older)))
+        })
+    }
+
+    /// The page that stands for no page.
+    #[inline]
+    fn nobody(&self) -> u32 {
+        self.pages.len() as u32 - 1
     }
 
     /// Pages in IRL, SRL and DRL.
@@ -141,25 +197,36 @@ impl Blocks {
 
     /// Blocks in `list`.
     pub fn blocks(&self, list: usize) -> usize {
-        self.lists.len(list)
+        self.blocks[list]
+    }
+
+    /// Node that stands for both ends of `list`.
+    #[inline]
+    fn end(&self, list: usize) -> u32 {
+        (self.past.len() + list) as u32
+    }
+
+    #[inline]
+    fn real(&self, b: u32) -> Option<u32> {
+        ((b as usize) < self.past.len()).then_some(b)
     }
 
     /// Newest block of `list`.
     #[inline]
     pub fn head(&self, list: usize) -> Option<u32> {
-        self.lists.head(list)
+        self.real(self.get(self.end(list)).older)
     }
 
     /// Oldest block of `list`.
     #[inline]
     pub fn tail(&self, list: usize) -> Option<u32> {
-        self.lists.tail(list)
+        self.real(self.get(self.end(list)).newer)
     }
 
     /// Blocks of `list`, newest first.
     #[cfg(any(test, feature = "conformance"))]
     pub fn newest_first(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        self.lists.from_head(list)
+        std::iter::successors(self.head(list), |&b| self.real(self.get(b).older))
     }
 
     /// Is the block in `list`?
@@ -168,7 +235,32 @@ impl Blocks {
         usize::from(self.get(b).list) == list
     }
 
+    /// Block `b`, which is in no list, becomes the newest of `list`.
+    #[inline]
+    fn push(&mut self, list: usize, b: u32) {
+        let end = self.end(list);
+        let older = std::mem::replace(&mut self.get_mut(end).older, b);
+        self.get_mut(older).newer = b;
+        let block = self.get_mut(b);
+        (block.newer, block.older, block.list) = (end, older, list as u8);
+        self.blocks[list] += 1;
+    }
+
+    /// Takes block `b` out of its list; says which one it was.
+    #[inline]
+    fn unlink(&mut self, b: u32) -> usize {
+        let Block {
+            newer, older, list, ..
+        } = *self.get(b);
+        self.get_mut(newer).older = older;
+        self.get_mut(older).newer = newer;
+        self.get_mut(b).list = NOWHERE;
+        self.blocks[usize::from(list)] -= 1;
+        usize::from(list)
+    }
+
     /// A new empty block at the head of `list`.
+    #[inline]
     pub fn create(&mut self, list: usize, request: u64, acc: u64, inserted: u64) -> u32 {
         let b = self.free.pop().expect("there are fewer blocks than pages");
         self.born += 1;
@@ -177,10 +269,13 @@ impl Blocks {
             request,
             acc,
             inserted,
-            list: list as u8,
+            newest: self.nobody(),
             ..FREE
         };
-        self.lists.push_head(list, b);
+        if self.chains {
+            self.past[b as usize] = NO_PAST;
+        }
+        self.push(list, b);
         b
     }
 
@@ -188,11 +283,17 @@ impl Blocks {
     /// request of `b` is being served.
     #[inline]
     pub fn put(&mut self, b: u32, slot: Slot) {
-        self.pages.push_head(b as usize, slot.0);
-        self.of[slot.index()] = b;
         let block = self.get_mut(b);
         block.created += 1;
-        let list = block.list;
+        block.len += 1;
+        let (older, list) = (block.newest, block.list);
+        block.newest = slot.0;
+        self.pages[slot.index()] = Page {
+            newer: self.nobody(),
+            older,
+            block: b,
+        };
+        self.pages[older as usize].newer = slot.0;
         self.held[usize::from(list)] += 1;
     }
 
@@ -200,46 +301,44 @@ impl Blocks {
     /// the answer is its node, which must be given to [`Blocks::release`].
     #[inline]
     pub fn take(&mut self, slot: Slot) -> Option<u32> {
-        let b = self.of(slot);
-        let list = usize::from(self.get(b).list);
-        self.pages.unlink(b as usize, slot.0);
-        self.held[list] -= 1;
-        if !self.pages.is_empty(b as usize) {
+        let Page {
+            newer,
+            older,
+            block: b,
+        } = self.pages[slot.index()];
+        let is_newest = newer == self.nobody();
+        self.pages[newer as usize].older = older;
+        self.pages[older as usize].newer = newer;
+        let block = self.get_mut(b);
+        block.newest = if is_newest { older } else { block.newest };
+        block.len -= 1;
+        let (len, list) = (block.len, block.list);
+        self.held[usize::from(list)] -= 1;
+        if len > 0 {
             return None;
         }
-        self.lists.unlink(list, b);
-        self.get_mut(b).list = NOWHERE;
+        self.unlink(b);
         Some(b)
     }
 
     /// The node of an empty block may be used again.
+    #[inline]
     pub fn release(&mut self, b: u32) {
-        let mut at = self.get(b).origins;
-        while at != END {
-            let next = self.links[at as usize].next;
-            self.links[at as usize].next = self.free_links;
-            self.free_links = at;
-            at = next;
+        if self.chains {
+            self.release_origins(b);
         }
-        self.nodes[b as usize] = FREE;
         self.free.push(b);
     }
 
     /// Moves a block to the head of SRL; says whether it was in another list.
     #[inline]
     pub fn upgrade(&mut self, b: u32) -> bool {
-        let list = usize::from(self.get(b).list);
-        if list == SRL {
-            self.lists.move_to_head(SRL, b);
-            return false;
-        }
-        self.lists.unlink(list, b);
-        self.lists.push_head(SRL, b);
-        self.get_mut(b).list = SRL as u8;
+        let list = self.unlink(b);
+        self.push(SRL, b);
         let pages = self.len(b) as u64;
         self.held[list] -= pages;
         self.held[SRL] += pages;
-        true
+        list != SRL
     }
 
     /// The block that `id` means, if it is in IRL at this moment.
@@ -249,69 +348,18 @@ impl Blocks {
         (block.born == id.born && usize::from(block.list) == IRL).then_some(id.node)
     }
 
-    /// Block `to`, which is being filled, gets block `from` as one more origin.
-    ///
-    /// Only IRL blocks can be merged and none ever comes back to IRL, so others are left out.
-    pub fn add_origin(&mut self, to: u32, from: u32) {
-        let (taker, block) = (self.get(to).born, *self.get(from));
-        if block.taken_by == taker || usize::from(block.list) != IRL {
-            return;
-        }
-        self.get_mut(from).taken_by = taker;
-        let link = Link {
-            origin: Identity {
-                node: from,
-                born: block.born,
-            },
-            next: self.get(to).origins,
-        };
-        let at = self.free_links;
-        if at == END {
-            self.get_mut(to).origins =
-                u32::try_from(self.links.len()).expect("fewer than 2^32 origins");
-            self.links.push(link);
-        } else {
-            self.free_links = self.links[at as usize].next;
-            self.links[at as usize] = link;
-            self.get_mut(to).origins = at;
-        }
-    }
-
-    /// Block `to`, which is being filled, gets all origins of block `from`.
-    pub fn add_origins_of(&mut self, to: u32, from: u32) {
-        let taker = self.get(to).born;
-        if to == from || self.get(from).taken_by == taker {
-            return;
-        }
-        self.get_mut(from).taken_by = taker;
-        let mut at = self.get(from).origins;
-        while at != END {
-            let Link { origin, next } = self.links[at as usize];
-            if let Some(origin) = self.in_irl(origin) {
-                self.add_origin(to, origin);
-            }
-            at = next;
-        }
-    }
-
-    /// Origins of a block (`merge=all`) that are in IRL at this moment.
-    pub fn origins(&self, b: u32) -> impl Iterator<Item = u32> + '_ {
-        let first = self.get(b).origins;
-        std::iter::successors(self.links.get(first as usize), |link| {
-            self.links.get(link.next as usize)
-        })
-        .filter_map(|link| self.in_irl(link.origin))
-    }
-
     /// Checks every structure against the others.
     #[cfg(test)]
     pub fn validate(&self, slots: usize) -> Result<(), String> {
-        self.lists.validate()?;
-        self.pages.validate()?;
         let (mut blocks, mut pages) = (0, 0);
         for list in [IRL, SRL, DRL] {
-            let mut held = 0;
-            for b in self.lists.from_head(list) {
+            let (mut held, before) = (0, blocks);
+            let mut newer = self.end(list);
+            for b in self.newest_first(list) {
+                if self.get(b).newer != newer || self.pages(b).count() != self.len(b) {
+                    return Err(format!("block {b} is not linked or counted right"));
+                }
+                newer = b;
                 if usize::from(self.get(b).list) != list || self.len(b) == 0 {
                     return Err(format!("block {b} is empty or thinks it is elsewhere"));
                 }
@@ -321,6 +369,9 @@ impl Blocks {
                 held += self.len(b);
                 blocks += 1;
             }
+            if self.tail(list) != self.real(newer) || blocks - before != self.blocks[list] {
+                return Err(format!("list {list} ends elsewhere or is counted wrong"));
+            }
             if held as u64 != self.held[list] {
                 return Err(format!("list {list} holds {held}, not {:?}", self.held));
             }
@@ -329,12 +380,12 @@ impl Blocks {
         let free_links = std::iter::successors(self.links.get(self.free_links as usize), |link| {
             self.links.get(link.next as usize)
         });
-        let chained = self.nodes.iter().map(|n| {
+        let chained = self.past.iter().map(|n| {
             let at = |i: u32| self.links.get(i as usize);
             std::iter::successors(at(n.origins), |link| at(link.next)).count()
         });
         let links = free_links.count() + chained.sum::<usize>();
-        if blocks + self.free.len() != self.nodes.len() || pages != slots {
+        if blocks + self.free.len() != self.past.len() || pages != slots {
             return Err(format!("{blocks} blocks and {pages} of {slots} pages"));
         }
         if links != self.links.len() {

@@ -16,7 +16,7 @@ mod params;
 mod tests;
 
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Request, Scheme, Unit, View, Why};
+use crate::{Access, Ahead, Env, Expr, Request, Scheme, Unit, View, Why};
 use blocks::{Blocks, DRL, IRL, Identity, SRL};
 use destage_types::{Lpn, Op, Slot};
 pub use params::{
@@ -116,17 +116,18 @@ impl ReqBlock {
                 self.blocks.create(DRL, a.request, acc, inserted)
             }
         };
-        let born = old.born;
-        let block = self.blocks.get_mut(h);
-        if !block.split {
-            block.split = true;
-            block.origin = match self.params.origin {
-                OriginRule::Root if old.split => old.origin,
-                _ => Identity { node: b, born },
+        if !self.blocks.get(h).split {
+            let origin = match self.params.origin {
+                OriginRule::Root if old.split => self.blocks.origin(b),
+                _ => Identity {
+                    node: b,
+                    born: old.born,
+                },
             };
+            self.blocks.set_origin(h, origin);
         }
         if self.params.split_access == SplitAccess::PerPage {
-            block.acc += 1;
+            self.blocks.get_mut(h).acc += 1;
         }
         if self.params.merge == Merge::All {
             match self.params.origin {
@@ -179,7 +180,7 @@ impl ReqBlock {
             Merge::Neighbour => self.collect_neighbours(b, v, out),
             _ if !block.split || self.params.origin == OriginRule::None => {}
             Merge::First => {
-                if let Some(origin) = self.blocks.in_irl(block.origin) {
+                if let Some(origin) = self.blocks.in_irl(self.blocks.origin(b)) {
                     out.slots.extend(self.blocks.pages(origin));
                 }
             }
@@ -237,6 +238,12 @@ impl Scheme for ReqBlock {
         slot.is_some()
     }
 
+    #[inline]
+    fn look_ahead(&self, ahead: &Ahead) -> u64 {
+        self.blocks.look_ahead(ahead)
+    }
+
+    #[inline]
     fn request(&mut self, r: &Request, _v: &View) {
         match self.params.time_basis {
             TimeBasis::RequestTime => self.clock = r.now.0,
@@ -245,6 +252,7 @@ impl Scheme for ReqBlock {
         }
     }
 
+    #[inline]
     fn insert(&mut self, slot: Slot, a: &Access, _v: &View) {
         debug_assert!(a.op == Op::Write, "a write buffer holds written pages only");
         let b = match self.filling(IRL, a.request) {
@@ -256,6 +264,7 @@ impl Scheme for ReqBlock {
     }
 
     /// Reads and writes alike: Algorithm 1 does not tell them apart.
+    #[inline]
     fn touch(&mut self, slot: Slot, a: &Access, _v: &View) {
         let b = self.blocks.of(slot);
         if self.is_small(b) {
@@ -265,6 +274,7 @@ impl Scheme for ReqBlock {
         }
     }
 
+    #[inline]
     fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
         if let Some(b) = self.blocks.take(slot) {
             self.blocks.release(b);
@@ -272,10 +282,12 @@ impl Scheme for ReqBlock {
         self.size -= 1;
     }
 
+    #[inline]
     fn size(&self) -> usize {
         self.size
     }
 
+    #[inline]
     fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
         let Some(b) = self.coldest(self.time(a)) else {
             return;
