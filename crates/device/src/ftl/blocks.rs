@@ -30,6 +30,12 @@ pub(super) struct Block {
 }
 
 impl Block {
+    /// Pages with wanted data.
+    #[inline]
+    pub fn valid(&self) -> u32 {
+        u32::from(self.valid)
+    }
+
     /// Is a full block in the list of its valid count, or would it be if there were one? Not so
     /// while it is being collected.
     #[inline]
@@ -102,14 +108,14 @@ impl Blocks {
         block.written == pages
     }
 
-    /// A page of `block` holds data that nobody wants any more. The valid pages before that, and
-    /// whether the block is full.
+    /// A page of `block` holds data that nobody wants any more. The block, and whether it is full.
     #[inline]
-    pub fn invalidated(&mut self, block: u32) -> (u32, bool) {
+    pub fn invalidated(&mut self, block: u32) -> (&mut Block, bool) {
         let pages = self.pages;
         let block = self.at(block);
         block.valid -= 1;
-        (u32::from(block.valid) + 1, block.written == pages)
+        let full = block.written == pages;
+        (block, full)
     }
 
     /// All data of the block are elsewhere now.

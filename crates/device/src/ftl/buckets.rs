@@ -4,7 +4,7 @@
 //! that every full block remembers when it came to its valid count, which says the same and costs
 //! one store per invalid page: a device that never runs out of free pages pays for no lists.
 
-use super::blocks::{Blocks, NONE};
+use super::blocks::{Block, Blocks, NONE};
 use super::table::FirstTouch;
 
 /// The full blocks of every cell (the smaller one of write frontier and GC unit) in one list per
@@ -74,9 +74,9 @@ impl Buckets {
 
     /// The full block `block` of a cell without lists has another valid count.
     #[inline]
-    pub fn note(&mut self, block: u32, blocks: &mut Blocks) {
+    pub fn note(&mut self, block: &mut Block) {
         self.changes += 1;
-        blocks.at(block).set_changed(self.changes);
+        block.set_changed(self.changes);
     }
 
     #[inline]
@@ -102,7 +102,7 @@ impl Buckets {
     pub fn insert(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut Blocks) {
         match self.is_built(cell) {
             true => self.link(cell, block, valid, blocks),
-            false => self.note(block, blocks),
+            false => self.note(blocks.at(block)),
         }
     }
 
@@ -144,7 +144,7 @@ impl Buckets {
     #[inline]
     pub fn lower(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut Blocks) {
         if !self.is_built(cell) {
-            return self.note(block, blocks);
+            return self.note(blocks.at(block));
         }
         self.unlink(self.index(cell, valid), block, blocks);
         self.link(cell, block, valid - 1, blocks);

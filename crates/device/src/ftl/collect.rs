@@ -88,7 +88,7 @@ impl PageMap {
     ///
     /// # Panics
     /// If `lpn` lies beyond the logical pages or `plane` beyond the device.
-    #[inline]
+    #[inline(always)]
     pub fn host_write(
         &mut self,
         lpn: Lpn,
@@ -106,7 +106,7 @@ impl PageMap {
     }
 
     /// Can a page be written at the frontier of `plane` without a thought of GC?
-    #[inline]
+    #[inline(always)]
     fn has_room(&self, plane: PlaneId) -> bool {
         let row = self.units.row(plane);
         let gc = match self.frontiers.is_of_one_plane() {

@@ -93,10 +93,11 @@ impl Frontiers {
         free: &mut FreeBlocks,
         blocks: &mut Blocks,
     ) -> Option<Taken> {
-        if self.units[unit as usize].next == self.units[unit as usize].end {
+        let mut at = &mut self.units[unit as usize];
+        if at.next == at.end {
             self.open(unit, free, blocks)?;
+            at = &mut self.units[unit as usize];
         }
-        let at = &mut self.units[unit as usize];
         let (data, plane, block) = (at.next, at.plane, at.block);
         let pages = u64::from(most).min(at.end - at.next);
         at.next += pages;
@@ -164,6 +165,15 @@ impl Frontiers {
     #[inline]
     pub fn free(&self, unit: u32) -> u64 {
         self.units[unit as usize].free
+    }
+
+    /// The one of two units with fewer free pages, and the smaller number of equals. Chosen without
+    /// a branch, which would be guessed wrong.
+    #[inline]
+    pub fn tighter(&self, one: u32, other: u32) -> u32 {
+        let (of_one, of_other) = (self.free(one), self.free(other));
+        let less = (of_other < of_one) | ((of_other == of_one) & (other < one));
+        std::hint::select_unpredictable(less, other, one)
     }
 
     /// Free pages of `unit` that can take data.

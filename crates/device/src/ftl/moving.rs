@@ -106,7 +106,8 @@ impl PageMap {
                     same_plane,
                 });
             }
-            self.filled_pages(&taken);
+            let row = *self.units.row(PlaneId(taken.plane));
+            self.filled_pages(&taken, row);
             if let Some(summary) = taken.summary {
                 let at = Ppn(summary as u32);
                 work.steps.push(GcStep::Summary { at });

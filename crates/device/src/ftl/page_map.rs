@@ -189,7 +189,7 @@ impl PageMap {
     ///
     /// # Panics
     /// If `lpn` lies beyond the logical pages or `plane` beyond the device.
-    #[inline]
+    #[inline(always)]
     pub fn write_to_plane(&mut self, lpn: Lpn, plane: PlaneId) -> Result<Placed, DeviceFull> {
         self.check(lpn);
         let unit = self.units.row(plane).unit;
@@ -207,25 +207,22 @@ impl PageMap {
             Some(ppn) => self.invalidate(ppn),
             None => self.valid += 1,
         }
-        self.fill_page(lpn, &taken);
+        self.p2l
+            .replace(taken.data, lpn.0 as u32, self.pages - self.free);
+        let row = *self.units.row(PlaneId(taken.plane));
+        self.filled_pages(&taken, row);
+        let place = |page| place(page, taken.plane, row);
         Ok(Placed {
-            place: self.place(taken.data, taken.plane),
-            summary: taken.summary.map(|page| self.place(page, taken.plane)),
+            place: place(taken.data),
+            summary: taken.summary.map(place),
             old: old.map(Ppn),
         })
     }
 
-    /// A page just taken from a frontier, to which `lpn` is mapped, holds its data.
-    #[inline]
-    fn fill_page(&mut self, lpn: Lpn, taken: &Taken) {
-        self.p2l
-            .replace(taken.data, lpn.0 as u32, self.pages - self.free);
-        self.filled_pages(taken);
-    }
-
-    /// The pages just taken from a frontier hold data, which both tables say already.
-    #[inline]
-    pub(super) fn filled_pages(&mut self, taken: &Taken) {
+    /// The pages just taken from a frontier, in a plane that belongs to what `row` says, hold data,
+    /// which both tables say already.
+    #[inline(always)]
+    pub(super) fn filled_pages(&mut self, taken: &Taken, row: PlaneRow) {
         self.programmed += u64::from(taken.pages);
         let mut full = self.blocks.wrote_data(taken.block, taken.pages);
         let mut used = u64::from(taken.pages);
@@ -234,17 +231,12 @@ impl PageMap {
             used += 1;
         }
         self.free -= used;
-        let row = self.units.row(PlaneId(taken.plane));
         self.chip_free[row.chip.index()] -= used;
         self.gc.free[row.gc as usize] -= used;
-        let (unit, cell) = (row.unit, row.cell);
         let tightest = &mut self.tightest[row.chip.index()];
-        let left = |unit| (self.frontiers.free(unit), unit);
-        if *tightest != unit && left(unit) < left(*tightest) {
-            *tightest = unit;
-        }
+        *tightest = self.frontiers.tighter(*tightest, row.unit);
         if full {
-            self.filled(taken.block, cell);
+            self.filled(taken.block, row.cell);
         }
     }
 
@@ -379,17 +371,18 @@ impl PageMap {
         (last && u64::from(self.p2l.get(u64::from(NONE))) == lpn.0).then_some(NONE)
     }
 
-    #[inline]
+    #[inline(always)]
     fn invalidate(&mut self, ppn: u32) {
         let block = self.pages_per_block.quotient(ppn);
-        let (valid, full) = self.blocks.invalidated(block);
+        let (own, full) = self.blocks.invalidated(block);
         if full && self.gc.on {
             if self.buckets.any_built() {
+                let valid = own.valid() + 1;
                 let plane = self.blocks_per_plane.quotient(block);
                 let cell = self.units.cell_of(plane);
                 self.buckets.lower(cell, block, valid, &mut self.blocks);
             } else {
-                self.buckets.note(block, &mut self.blocks);
+                self.buckets.note(own);
             }
             self.stamp(block);
         }
@@ -424,16 +417,15 @@ impl PageMap {
             logical: self.logical,
         }
     }
+}
 
-    /// Plane, chip and channel of a physical page in a known plane.
-    #[inline]
-    pub(super) fn place(&self, page: u64, plane: u32) -> Place {
-        let row = self.units.row(PlaneId(plane));
-        Place {
-            ppn: Ppn(page as u32),
-            plane: PlaneId(plane),
-            chip: row.chip,
-            channel: row.channel,
-        }
+/// Plane, chip and channel of a physical page in a known plane, which belongs to what `row` says.
+#[inline]
+pub(super) fn place(page: u64, plane: u32, row: PlaneRow) -> Place {
+    Place {
+        ppn: Ppn(page as u32),
+        plane: PlaneId(plane),
+        chip: row.chip,
+        channel: row.channel,
     }
 }

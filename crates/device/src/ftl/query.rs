@@ -2,7 +2,7 @@
 
 use super::Place;
 use super::blocks::BlockState;
-use super::page_map::PageMap;
+use super::page_map::{NONE, PageMap, place};
 use super::units::PlaneRow;
 use destage_types::{ChannelId, ChipId, Lpn, PlaneAddress, PlaneId, Ppn, StaticLayout};
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ impl PageMap {
     pub fn place_of(&self, ppn: Ppn) -> Place {
         let block = self.pages_per_block.quotient(ppn.0);
         let plane = self.blocks_per_plane.quotient(block);
-        self.place(u64::from(ppn.0), plane)
+        place(u64::from(ppn.0), plane, *self.units.row(PlaneId(plane)))
     }
 
     /// Reads what writes of the logical pages `numbers` will ask for, so that the processor has it
@@ -51,9 +51,10 @@ impl PageMap {
     /// Two short loops: the shorter they are, the more lookups wait for memory at the same time.
     pub fn look_ahead(&self, numbers: &mut [u64]) -> u64 {
         for number in &mut *numbers {
-            // Numbers beyond the device and "no page" stand for the last one: no branches.
+            // Numbers beyond the device stand for the last one, and a block that is certainly known
+            // for that of "no page": no branches.
             let page = self.l2p.get((*number).min(self.logical - 1));
-            *number = u64::from(page).min(self.pages - 1);
+            *number = if page == NONE { 0 } else { u64::from(page) };
         }
         let block = |page: &u64| self.pages_per_block.quotient(*page as u32);
         let valid = |page| u64::from(self.blocks.valid(block(page)));

@@ -45,7 +45,7 @@ impl<T: Copy, const N: usize> FirstTouch<T, N> {
             Some(chunk) => chunk,
             None => {
                 self.touched += 1;
-                chunk.insert(Box::new([self.initial; N]))
+                chunk.insert(new_chunk(self.initial))
             }
         };
         &mut chunk[index % N]
@@ -56,6 +56,12 @@ impl<T: Copy, const N: usize> FirstTouch<T, N> {
         let pointers = self.chunks.len() * size_of::<Option<Box<[T; N]>>>();
         (self.touched * size_of::<[T; N]>() + pointers) as u64
     }
+}
+
+#[cold]
+#[inline(never)]
+fn new_chunk<T: Copy, const N: usize>(initial: T) -> Box<[T; N]> {
+    Box::new([initial; N])
 }
 
 #[cfg(test)]
