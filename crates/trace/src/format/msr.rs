@@ -100,15 +100,15 @@ impl Msr {
             fields.skip(self.source_len, 2);
             return Ok(self.stream);
         }
-        let (stream, rest) = self.other_stream(*fields)?;
-        *fields = rest;
-        Ok(stream)
+        let bytes = self.other_stream(*fields)?;
+        fields.skip(bytes, 2);
+        Ok(self.stream)
     }
 
     #[cold]
     #[inline(never)]
-    fn other_stream<'a>(&mut self, mut fields: Fields<'a>) -> Result<(u32, Fields<'a>), Fault> {
-        let rest = fields.rest();
+    fn other_stream(&mut self, mut fields: Fields<'_>) -> Result<usize, Fault> {
+        let (rest, before) = (fields.rest(), fields);
         let host = fields.text()?;
         let disk = fields.u64()?;
         if host.is_empty() {
@@ -127,7 +127,7 @@ impl Msr {
         }
         self.stream = (index as u32) << 16 | u32::from(disk);
         self.remember(rest, rest.len() - fields.rest().len());
-        Ok((self.stream, fields))
+        Ok(before.bytes_to(&fields))
     }
 
     fn remember(&mut self, text: &[u8], len: usize) {
@@ -156,10 +156,19 @@ fn op(fields: &mut Fields<'_>) -> Result<Op, Fault> {
         fields.skip(5 + usize::from(write), 1);
         return Ok(if write { Op::Write } else { Op::Read });
     }
-    slow_op(fields.text()?).ok_or(Fault::at(OP, "is no kind of request"))
+    let (op, bytes) = other_op(*fields)?;
+    fields.skip(bytes, 1);
+    Ok(op)
 }
 
 #[cold]
+#[inline(never)]
+fn other_op(mut fields: Fields<'_>) -> Result<(Op, usize), Fault> {
+    let before = fields;
+    let op = slow_op(fields.text()?).ok_or(Fault::at(OP, "is no kind of request"))?;
+    Ok((op, before.bytes_to(&fields)))
+}
+
 fn slow_op(text: &[u8]) -> Option<Op> {
     if text.eq_ignore_ascii_case(b"read") {
         return Some(Op::Read);
