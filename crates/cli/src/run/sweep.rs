@@ -9,7 +9,7 @@ use destage_sim::record::RunInfo;
 use destage_sim::runner::Logs;
 use destage_sim::{Every, Meter, Observer, ResultRecord, RunSpec, Sweep};
 use destage_trace::{TraceError, Workload};
-use destage_types::PageSize;
+use destage_types::{Extent, PageSize};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -163,12 +163,21 @@ fn memory_note(batch: &Batch<'_>) -> Result<Option<String>, TraceError> {
     let Some(first) = batch.runs.first() else {
         return Ok(None);
     };
+    let together = batch.jobs.min(batch.runs.len());
+    let caches = |touched: Touched| {
+        let mut each: Vec<u64> = batch.runs.iter().map(|r| run_bytes(r, touched)).collect();
+        each.sort_unstable_by(|a, b| b.cmp(a));
+        each[..together]
+            .iter()
+            .fold(0u64, |all, &b| all.saturating_add(b))
+    };
+    // Mostly it is little whatever the trace touches on the devices, and need not be read for it.
+    let most = Touched::at_most(batch.runs);
+    if most.is_some_and(|most| trace.saturating_add(caches(most)) <= LARGE) {
+        return Ok(None);
+    }
     // All runs of a command have the same page.
-    let touched = Touched::by(batch.workload, first.page)?;
-    let mut each: Vec<u64> = batch.runs.iter().map(|r| run_bytes(r, touched)).collect();
-    each.sort_unstable_by(|a, b| b.cmp(a));
-    let together = batch.jobs.min(each.len());
-    let caches: u64 = each[..together].iter().sum();
+    let caches = caches(Touched::by(batch.workload, first.page)?);
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / LARGE as f64);
     Ok((trace + caches > LARGE).then(|| {
         let runs = match together {
@@ -188,14 +197,26 @@ struct Touched {
 }
 
 impl Touched {
+    /// All pages of the largest device, if every run has one: what lies beyond is refused or wraps.
+    fn at_most(runs: &[RunSpec]) -> Option<Touched> {
+        let pages = |run: &RunSpec| run.device.as_ref().map(|device| device.logical_pages());
+        let pages = runs.iter().map(pages).collect::<Option<Vec<_>>>()?;
+        let pages = pages.into_iter().max()?;
+        Some(Touched { pages, last: pages })
+    }
+
     fn by(workload: Workload<'_>, page: PageSize) -> Result<Touched, TraceError> {
         let (mut accesses, mut last) = (0u64, 0);
         let up = u64::from(page.sectors()) - 1;
+        let mut add = |extent: Extent| {
+            let pages = page.page_of(u64::from(extent.sectors) + up).0;
+            accesses = accesses.saturating_add(pages);
+            last = last.max(page.page_of(extent.end()).0);
+        };
         workload.try_each(|_, request| {
-            for extent in request.extents() {
-                let pages = page.page_of(u64::from(extent.sectors) + up).0;
-                accesses = accesses.saturating_add(pages);
-                last = last.max(page.page_of(extent.end()).0);
+            match request.only_extent() {
+                Some(only) => add(only),
+                None => request.extents().for_each(&mut add),
             }
             Ok::<(), TraceError>(())
         })?;
@@ -219,6 +240,7 @@ fn run_bytes(run: &RunSpec, touched: Touched) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use destage_device::config::EffectiveDevice;
     use destage_scheme::Expr;
     use destage_trace::Trace;
     use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch};
@@ -240,6 +262,21 @@ mod tests {
         assert_eq!(run_bytes(&run(1 << 20), touched(&[near])), 256 * 96 + 8);
         let whole = run_bytes(&run(1 << 30), touched(&[near, far]));
         assert_eq!(whole, (1 << 18) * 96 + 16 + (1 << 36) / 2048 * 4);
+    }
+
+    #[test]
+    fn a_device_bounds_what_a_trace_can_touch() {
+        let device = EffectiveDevice::from_preset("default", &[]).unwrap();
+        let config = device.into_config();
+        let pages = config.logical_pages();
+        let timed = RunSpec {
+            device: Some(config.into()),
+            ..run(1 << 20)
+        };
+        let most = Touched::at_most(&[timed.clone(), timed.clone()]).unwrap();
+        assert_eq!((most.pages, most.last), (pages, pages));
+        assert!(Touched::at_most(&[timed, run(1 << 20)]).is_none());
+        assert!(Touched::at_most(&[]).is_none());
     }
 
     #[test]
