@@ -117,17 +117,19 @@ impl FirstReads {
         for extent in extents {
             let (first, pages) = page_span(extent, self.page);
             let (from, to) = (first.0, first.0 + u64::from(pages));
-            match op {
-                Op::Write => self.note(from, to, |_, _| Ok(()))?,
-                Op::Read => self.note(from, to, |start, mut unknown| {
-                    while unknown != 0 {
-                        map.map_trace([Lpn(start + u64::from(unknown.trailing_zeros()))])?;
-                        unknown &= unknown - 1;
-                    }
-                    Ok(())
-                })?,
-                Op::Trim | Op::Flush => {}
+            if !matches!(op, Op::Read | Op::Write) {
+                continue;
             }
+            // No branch on the kind, which no predictor could learn.
+            let wanted = if op == Op::Read { u64::MAX } else { 0 };
+            self.note(from, to, |start, unknown| {
+                let mut unknown = unknown & wanted;
+                while unknown != 0 {
+                    map.map_trace([Lpn(start + u64::from(unknown.trailing_zeros()))])?;
+                    unknown &= unknown - 1;
+                }
+                Ok(())
+            })?;
         }
         Ok(())
     }

@@ -89,8 +89,17 @@ impl Engine {
     pub(super) fn place(&mut self, lpn: Lpn, plane: Option<PlaneId>) -> Result<Placed, DeviceFull> {
         let placed = self.book.map.host_write(lpn, plane, &mut self.gc.work);
         if !self.gc.work.is_empty() {
-            self.submit_gc();
+            return self.place_after_gc(placed);
         }
+        placed
+    }
+
+    /// Takes what was placed and gives it back, so that it need not be in memory where there is no
+    /// GC to do.
+    #[cold]
+    #[inline(never)]
+    fn place_after_gc(&mut self, placed: Result<Placed, DeviceFull>) -> Result<Placed, DeviceFull> {
+        self.submit_gc();
         placed
     }
 

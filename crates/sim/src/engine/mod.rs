@@ -263,8 +263,16 @@ impl Engine {
 
     /// The plane that a program is sent to, if not that of its address: that of its unit (D6), or
     /// under dynamic allocation one of the least busy chip, of `channel` if that is fixed.
-    #[inline]
+    #[inline(always)]
     fn wanted_plane(&mut self, unit: Option<u64>, channel: Option<ChannelId>) -> Option<PlaneId> {
+        match unit.is_some() || self.dynamic {
+            true => self.other_plane(unit, channel),
+            false => None,
+        }
+    }
+
+    #[inline(never)]
+    fn other_plane(&mut self, unit: Option<u64>, channel: Option<ChannelId>) -> Option<PlaneId> {
         let planes = u64::from(self.book.map.planes());
         match unit {
             Some(unit) => Some(PlaneId((unit % planes) as u32)),

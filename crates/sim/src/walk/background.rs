@@ -84,8 +84,16 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
 
     /// Ends write-backs that are done and queues others, until nothing more happens at `at`: one
     /// that takes no time is done as soon as it is queued.
+    #[inline(always)]
     pub(super) fn write_back(&mut self, at: Nanos) {
-        while self.background.is_some() {
+        if self.background.is_some() {
+            self.write_back_now(at);
+        }
+    }
+
+    #[inline(never)]
+    fn write_back_now(&mut self, at: Nanos) {
+        loop {
             let ended = self.complete(at);
             let queued = self.issue(at);
             if !ended && !queued {

@@ -102,19 +102,22 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             start_sector: head.start_sector,
             sectors: head.sectors,
         };
-        let plain = more.is_empty() && self.options.wrap.is_none();
-        if plain && page_span(&only, self.frames.page()).1 == 1 {
-            let prev = Previous {
-                sectors: prev,
-                atomic: head.atomic,
-            };
+        if !more.is_empty() || self.options.wrap.is_some() {
+            return self.data_of_list(head, more, prev, now);
+        }
+        let prev = Previous {
+            sectors: prev,
+            atomic: head.atomic,
+        };
+        if page_span(&only, self.frames.page()).1 == 1 {
             return self.data_of::<true, false>(&[only], prev, op, now, place);
         }
-        self.data_of_many(head, more, prev, now)
+        self.data_of_many(&[only], prev, op, now)
     }
 
+    /// As [`Walk::data`], for requests of several extents or addresses that wrap.
     #[inline(never)]
-    fn data_of_many(
+    fn data_of_list(
         &mut self,
         head: &HostRequest,
         more: &[Extent],
@@ -129,9 +132,14 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             sectors: prev,
             atomic: head.atomic,
         };
-        let hits = self.data_of::<false, false>(&extents, prev, head.op, now, Place::BLANK);
+        let hits = self.data_of_many(&extents, prev, head.op, now);
         self.extents = extents;
         hits
+    }
+
+    #[inline(never)]
+    fn data_of_many(&mut self, extents: &[Extent], prev: Previous<'_>, op: Op, now: Nanos) -> Hits {
+        self.data_of::<false, false>(extents, prev, op, now, Place::BLANK)
     }
 
     /// `ONE` says that the extents are one, inside one page, which the index has at `place`;

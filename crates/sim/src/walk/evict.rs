@@ -148,6 +148,18 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         if !F::TIMED {
             return;
         }
+        // Most of the time no chip at all is.
+        if self.flash.view().any_in_gc() && self.goes_to_gc(lpn, unit) {
+            self.counts.dirty_gc_evictions += 1;
+        }
+        if self.queues.is_some() {
+            self.sample_now(now);
+        }
+    }
+
+    /// Is the chip of [`Walk::dirty_eviction`] in GC state?
+    #[inline(never)]
+    fn goes_to_gc(&self, lpn: Lpn, unit: Option<u64>) -> bool {
         let chip = match unit {
             None => self.layout.chip(lpn),
             Some(unit) => {
@@ -155,12 +167,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                 self.layout.chip_of(self.layout.plane_address(plane))
             }
         };
-        if self.flash.view().in_gc(chip) {
-            self.counts.dirty_gc_evictions += 1;
-        }
-        if self.queues.is_some() {
-            self.sample_now(now);
-        }
+        self.flash.view().in_gc(chip)
     }
 
     #[inline(never)]
