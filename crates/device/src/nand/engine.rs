@@ -13,6 +13,7 @@ use destage_types::{ChannelId, Geometry, Nanos, QueuePer};
 
 use super::entry::{Entry, HELD, HOST, NONE, Shared, Start};
 use super::events::NEVER;
+use super::marks::Marks;
 use super::queue::{Pool, Queue};
 use super::runs::Runs;
 use super::{
@@ -56,12 +57,12 @@ impl Config {
 pub(super) enum Phase {
     /// Runs nothing.
     Free,
+    /// Last phase; ends at `until`. Without an event (`armed`) it ends unseen.
+    Last,
     /// First bus phase or array of a read; ends at `until`.
     Array,
     /// A read that waits for the bus to move its data.
     WaitData,
-    /// Last phase; ends at `until`. Without an event (`armed`) it ends unseen.
-    Last,
 }
 
 /// What runs one operation at a time: a chip, or a die of it if its dies interleave.
@@ -128,6 +129,14 @@ struct Waiter {
     lane: u32,
 }
 
+impl Waiter {
+    /// The bus is granted to the lowest: (ready, number) as one number, compared without a branch.
+    #[inline]
+    fn key(&self) -> u128 {
+        u128::from(self.ready) << u64::BITS | u128::from(self.number)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     pub free_at: u64,
@@ -140,7 +149,6 @@ pub(super) struct Channel {
     pub busy: u64,
     waiters: Vec<Waiter>,
     armed: bool,
-    touched: bool,
     watch_armed: bool,
     changed: bool,
     was_idle: bool,
@@ -171,7 +179,7 @@ pub struct Nand<E: Events = Heap> {
     held: bool,
     watch: bool,
     /// Channels to grant in this round.
-    touched: Vec<u32>,
+    touched: Marks,
     /// Lanes whose candidate may start without the bus.
     startable: Vec<u32>,
     /// Channels that may have become idle or busy in this instant.
@@ -231,7 +239,6 @@ impl<E: Events> Nand<E> {
             busy: 0,
             waiters: Vec::with_capacity((per * config.dies) as usize),
             armed: false,
-            touched: false,
             watch_armed: false,
             changed: false,
             was_idle: true,
@@ -251,7 +258,7 @@ impl<E: Events> Nand<E> {
             shared: Shared::new(&config.timing, config.discipline),
             held: false,
             watch: config.watch_idle,
-            touched: Vec::with_capacity(n as usize),
+            touched: Marks::new(n),
             startable: Vec::new(),
             changed: Vec::with_capacity(n as usize),
         }
@@ -300,6 +307,16 @@ impl<E: Events> Nand<E> {
             return id;
         }
         self.submit_entry::<S, false>(now, &command, sink)
+    }
+
+    /// [`Nand::submit`] of a program right after [`Nand::program_at_once`] did not start it at the
+    /// same `now`, which is not tried again.
+    #[inline]
+    pub fn submit_refused<S: Sink>(&mut self, now: Nanos, command: Command, sink: &mut S) -> OpId {
+        if self.held {
+            return self.submit_held(now, command, sink);
+        }
+        self.submit_entry::<S, false>(now.0, &command, sink)
     }
 
     /// Takes a waiting background operation back at `now`; false if it has started or is gone.

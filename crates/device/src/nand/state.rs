@@ -78,11 +78,8 @@ impl ChipStats {
 impl Lane {
     #[inline]
     pub(super) fn is_free(&self, now: u64) -> bool {
-        match self.phase {
-            Phase::Free => true,
-            Phase::Last => !self.armed && self.until <= now,
-            _ => false,
-        }
+        // A free lane is not armed, and became free in the past.
+        matches!(self.phase, Phase::Free | Phase::Last) & !self.armed & (self.until <= now)
     }
 
     fn residual(&self, now: u64) -> u64 {

@@ -200,10 +200,8 @@ pub(super) struct Book {
     measured: bool,
     /// Serial number of the first operation of the measured part.
     measured_from: u64,
-    /// Requests that are neither reads nor writes.
-    pub other: LatencyStats,
-    pub read: LatencyStats,
-    pub write: LatencyStats,
+    /// Reads, writes, other requests.
+    pub latency: [LatencyStats; 3],
     pub evict_wait: Mean,
     pub evict_turnaround: Mean,
     /// Background operations that ended since the walk looked.
@@ -244,9 +242,7 @@ impl Book {
             latest_end: Nanos::ZERO,
             measured: false,
             measured_from: 0,
-            other: stats(),
-            read: stats(),
-            write: stats(),
+            latency: [stats(), stats(), stats()],
             evict_wait: Mean::default(),
             evict_turnaround: Mean::default(),
             ended: Vec::new(),
@@ -267,9 +263,7 @@ impl Book {
     pub fn start_measuring(&mut self) {
         self.measured = true;
         self.measured_from = self.serial;
-        for stats in [&mut self.other, &mut self.read, &mut self.write] {
-            stats.clear();
-        }
+        self.latency.iter_mut().for_each(LatencyStats::clear);
         (self.evict_wait, self.evict_turnaround) = (Mean::default(), Mean::default());
     }
 
@@ -457,11 +451,16 @@ impl Book {
         if !r.measured {
             return;
         }
-        let time = r.done - r.arrival;
-        match r.op {
-            Op::Read => self.read.add(time),
-            Op::Write => self.write.add(time),
-            Op::Trim | Op::Flush => self.other.add(time),
-        }
+        self.latency[class_of(r.op)].add(r.done - r.arrival);
+    }
+}
+
+/// Position in [`Book::latency`].
+#[inline]
+fn class_of(op: Op) -> usize {
+    match op {
+        Op::Read => 0,
+        Op::Write => 1,
+        Op::Trim | Op::Flush => 2,
     }
 }

@@ -13,11 +13,17 @@ use destage_types::Nanos;
 pub struct LatencyStats {
     usual: u64,
     usual_count: u64,
-    /// Other times below 2^32 ns.
+    /// Other times below 2^32 ns, the last ones not included.
     short: Vec<u32>,
+    /// The last ones: whether a time is another one is random, so it is written here in any case.
+    last: [u32; LAST],
+    last_count: usize,
     long: Vec<u64>,
     sum: u128,
 }
+
+/// Times that are moved at once.
+const LAST: usize = 64;
 
 impl LatencyStats {
     /// No request yet; `usual` is the time most requests are expected to take.
@@ -27,6 +33,8 @@ impl LatencyStats {
             usual: usual.0,
             usual_count,
             short: Vec::new(),
+            last: [0; LAST],
+            last_count: 0,
             long: Vec::new(),
             sum,
         }
@@ -36,25 +44,43 @@ impl LatencyStats {
     #[inline]
     pub fn add(&mut self, time: Nanos) {
         self.sum += u128::from(time.0);
-        if time.0 == self.usual {
-            self.usual_count += 1;
-        } else if let Ok(short) = u32::try_from(time.0) {
-            self.short.push(short);
-        } else {
+        let usual = time.0 == self.usual;
+        self.usual_count += u64::from(usual);
+        let Ok(short) = u32::try_from(time.0) else {
+            return self.add_long(time);
+        };
+        self.last[self.last_count] = short;
+        self.last_count += usize::from(!usual);
+        if self.last_count == LAST {
+            self.short.extend_from_slice(&self.last);
+            self.last_count = 0;
+        }
+    }
+
+    #[cold]
+    fn add_long(&mut self, time: Nanos) {
+        if time.0 != self.usual {
             self.long.push(time.0);
         }
+    }
+
+    /// Other times below 2^32 ns.
+    fn short(&self) -> impl Iterator<Item = u32> {
+        let last = &self.last[..self.last_count];
+        self.short.iter().chain(last).copied()
     }
 
     /// Forgets everything but keeps the memory.
     pub fn clear(&mut self) {
         (self.usual_count, self.sum) = (0, 0);
         self.short.clear();
+        self.last_count = 0;
         self.long.clear();
     }
 
     /// Requests.
     pub fn count(&self) -> u64 {
-        self.usual_count + (self.short.len() + self.long.len()) as u64
+        self.usual_count + (self.short.len() + self.last_count + self.long.len()) as u64
     }
 
     /// Requests and the sum of their times.
@@ -65,21 +91,19 @@ impl LatencyStats {
         }
     }
 
-    /// The figures of the result record for these requests and those of `more`.
-    pub fn summary_with(&self, more: &[&LatencyStats]) -> Latency {
-        let mut all = vec![self];
-        all.extend_from_slice(more);
-        Together(&all).summary()
+    /// The figures of the result record for the requests of all `classes`.
+    pub fn summary_of_all(classes: &[LatencyStats]) -> Latency {
+        Together(classes).summary()
     }
 
     /// The figures of the result record.
     pub fn summary(&self) -> Latency {
-        Together(&[self]).summary()
+        LatencyStats::summary_of_all(std::slice::from_ref(self))
     }
 }
 
 /// Several classes of requests, summed up together.
-struct Together<'a>(&'a [&'a LatencyStats]);
+struct Together<'a>(&'a [LatencyStats]);
 
 /// Bits of a time that a percentile is narrowed down by at once.
 const DIGIT: u32 = 11;
@@ -92,7 +116,7 @@ impl Together<'_> {
             if stats.usual_count > 0 {
                 f(stats.usual, stats.usual_count);
             }
-            stats.short.iter().for_each(|&time| f(u64::from(time), 1));
+            stats.short().for_each(|time| f(u64::from(time), 1));
             stats.long.iter().for_each(|&time| f(time, 1));
         }
     }
@@ -128,13 +152,16 @@ impl Together<'_> {
         for shift in (0..digits).rev().map(|digit| digit * DIGIT) {
             let mut wanted = known.to_vec();
             wanted.dedup();
-            let mut counts = vec![[0u64; 1 << DIGIT]; wanted.len()];
+            // The last count is of times with other digits: no branch tells them apart.
+            let mut counts = vec![[0u64; (1 << DIGIT) + 1]; wanted.len()];
             self.each(|time, often| {
                 let upper = time >> shift;
                 for (&wanted, counts) in wanted.iter().zip(&mut counts) {
-                    if upper >> DIGIT == wanted {
-                        counts[(upper % (1 << DIGIT)) as usize] += often;
-                    }
+                    let digit = match upper >> DIGIT == wanted {
+                        true => (upper % (1 << DIGIT)) as usize,
+                        false => 1 << DIGIT,
+                    };
+                    counts[digit] += often;
                 }
             });
             for (known, rank) in known.iter_mut().zip(&mut ranks) {
@@ -178,8 +205,15 @@ impl Mean {
     /// One more value.
     #[inline]
     pub fn add(&mut self, time: Nanos) {
-        self.sum += u128::from(time.0);
-        self.count += 1;
+        self.add_if(true, time);
+    }
+
+    /// One more value if it `counts`, without a branch.
+    #[inline]
+    pub fn add_if(&mut self, counts: bool, time: Nanos) {
+        let counts = u64::from(counts);
+        self.sum += u128::from(time.0 * counts);
+        self.count += counts;
     }
 
     /// The mean, without a value null.
@@ -245,9 +279,7 @@ mod tests {
             let times = (0..200).map(|i| (i * 31 + class * 17) % 50 * (class + 1));
             times.for_each(|t| whole.add(Nanos(t)));
         }
-        let [first, rest @ ..] = &parts;
-        let rest: Vec<&LatencyStats> = rest.iter().collect();
-        assert_eq!(first.summary_with(&rest), whole.summary());
+        assert_eq!(LatencyStats::summary_of_all(&parts), whole.summary());
     }
 
     #[test]

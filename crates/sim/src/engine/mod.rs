@@ -32,6 +32,7 @@ use destage_device::nand::{ChipStats, Class, Command, Discipline, Nand, OpId, Ti
 use destage_scheme::{DeviceView, FlashCosts};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Picos, PlaneId, QueuePer};
 use gc::Collector;
+use latency::LatencyStats;
 use newest::Newest;
 use planes::Groups;
 use region::Region;
@@ -403,7 +404,13 @@ impl Flash for Engine {
             Some(times) => self.book.program_at_once(role, lpn, times),
             None => {
                 command.token = self.book.enter(role, lpn, self.now);
-                let id = self.submit_page(command, placed.place);
+                let id = match self.groups {
+                    None => {
+                        let book = &mut self.book;
+                        self.nand.submit_refused(self.now, command, book)
+                    }
+                    Some(_) => self.submit_page(command, placed.place),
+                };
                 self.book.note_id(command.token, id);
             }
         }
@@ -542,11 +549,12 @@ impl Flash for Engine {
 
     fn measures(&self) -> Option<DeviceMeasures> {
         let book = &self.book;
+        let [read, write, _] = &book.latency;
         Some(DeviceMeasures {
             latency: Latencies {
-                all: book.other.summary_with(&[&book.read, &book.write]),
-                read: book.read.summary(),
-                write: book.write.summary(),
+                all: LatencyStats::summary_of_all(&book.latency),
+                read: read.summary(),
+                write: write.summary(),
             },
             evict_wait: book.evict_wait.summary(),
             evict_turnaround: book.evict_turnaround.summary(),
@@ -554,9 +562,7 @@ impl Flash for Engine {
     }
 
     fn latency_sums(&self) -> Option<LatencySums> {
-        let book = &self.book;
-        let [read, write, mut all] =
-            [&book.read, &book.write, &book.other].map(|times| times.total());
+        let [read, write, mut all] = self.book.latency.each_ref().map(LatencyStats::total);
         all.count += read.count + write.count;
         all.sum += read.sum + write.sum;
         Some([all, read, write])

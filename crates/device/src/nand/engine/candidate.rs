@@ -59,10 +59,7 @@ impl<E: Events> Nand<E> {
         let channel = &mut self.channels[ch];
         self.lanes[waiter.lane as usize].waiter = channel.waiters.len() as u32;
         channel.waiters.push(waiter);
-        if !channel.touched {
-            channel.touched = true;
-            self.touched.push(ch as u32);
-        }
+        self.touched.add(ch);
     }
 
     #[inline]

@@ -5,16 +5,61 @@ use super::*;
 impl<E: Events> Nand<E> {
     /// Settles the instant `now`, at which something is due.
     pub(super) fn settle<S: Sink>(&mut self, now: u64, sink: &mut S) {
-        loop {
-            self.changes(now, sink);
-            self.grants(now, sink);
-            if self.events.peek() != now {
-                break;
+        while let Some(resource) = self.events.pop_due(now) {
+            let alone = self.events.peek() != now;
+            if !alone || !self.alone(resource, now, sink) {
+                self.change(resource, now, sink);
+                self.changes(now, sink);
+                self.grants(now, sink);
             }
         }
         if self.watch {
             self.report_idle(now, sink);
         }
+    }
+
+    /// A round in which only `resource` has an event, and only its own lane and channel change:
+    /// nothing has to be collected before the bus is granted. False if it is another round, of
+    /// which nothing has happened then.
+    #[inline(always)]
+    fn alone<S: Sink>(&mut self, resource: usize, now: u64, sink: &mut S) -> bool {
+        let lanes = self.lanes.len();
+        if resource >= lanes {
+            let ch = resource - lanes;
+            if ch >= self.channels.len() {
+                return false;
+            }
+            self.channels[ch].armed = false;
+            self.grant(ch, now, sink);
+            return true;
+        }
+        let lane = &mut self.lanes[resource];
+        let ch = lane.channel as usize;
+        let bus = &mut self.channels[ch];
+        if bus.free_at > now || !bus.waiters.is_empty() || lane.dependents != NONE {
+            return false;
+        }
+        if lane.phase == Phase::Array {
+            let bus = lane.last_bus;
+            self.hold_bus(ch, now, bus);
+            self.note_change(ch);
+            self.finish(resource, now + bus, now + bus, sink);
+            return true;
+        }
+        let slot = lane.queue.candidate(&self.pool);
+        if slot == NONE || !self.pool[slot].on_bus() {
+            return false;
+        }
+        lane.phase = Phase::Free;
+        lane.armed = false;
+        bus.background_started -= u32::from(lane.class == Class::Background);
+        if lane.notify {
+            sink.ended(lane.token, Nanos(now));
+        }
+        let entry = lane.queue.leave(&mut self.pool, slot);
+        self.note_change(ch);
+        self.begin(resource, entry, now, sink);
+        true
     }
 
     /// Settles `now` after work came in.
@@ -37,21 +82,22 @@ impl<E: Events> Nand<E> {
 
     #[inline]
     fn changes<S: Sink>(&mut self, now: u64, sink: &mut S) {
-        let (lanes, channels) = (self.lanes.len(), self.channels.len());
         while let Some(resource) = self.events.pop_due(now) {
-            if resource < lanes {
-                self.lane_event(resource, now, sink);
-            } else if resource < lanes + channels {
-                let channel = &mut self.channels[resource - lanes];
-                channel.armed = false;
-                if !channel.touched {
-                    channel.touched = true;
-                    self.touched.push((resource - lanes) as u32);
-                }
-            } else {
-                self.channels[resource - lanes - channels].watch_armed = false;
-                self.note_change(resource - lanes - channels);
-            }
+            self.change(resource, now, sink);
+        }
+    }
+
+    #[inline]
+    fn change<S: Sink>(&mut self, resource: usize, now: u64, sink: &mut S) {
+        let (lanes, channels) = (self.lanes.len(), self.channels.len());
+        if resource < lanes {
+            self.lane_event(resource, now, sink);
+        } else if resource < lanes + channels {
+            self.channels[resource - lanes].armed = false;
+            self.touched.add(resource - lanes);
+        } else {
+            self.channels[resource - lanes - channels].watch_armed = false;
+            self.note_change(resource - lanes - channels);
         }
     }
 
@@ -91,16 +137,12 @@ impl<E: Events> Nand<E> {
         if !self.startable.is_empty() {
             self.start_without_bus(now, sink);
         }
-        if self.touched.len() > 1 {
-            self.touched.sort_unstable();
-        }
         // A grant touches no channel: what it causes at this instant belongs to the next round.
-        for i in 0..self.touched.len() {
-            let ch = self.touched[i] as usize;
-            self.channels[ch].touched = false;
-            self.grant(ch, now, sink);
+        for word in 0..self.touched.words() {
+            while let Some(ch) = self.touched.take_from(word) {
+                self.grant(ch, now, sink);
+            }
         }
-        self.touched.clear();
     }
 
     /// Lanes whose candidate needs no bus start it, in ascending order.
@@ -131,12 +173,10 @@ impl<E: Events> Nand<E> {
         if channel.free_at > now {
             return self.arm_bus(ch);
         }
-        let mut at = 0;
+        let (mut at, mut first) = (0, channel.waiters[0].key());
         for (i, waiter) in channel.waiters.iter().enumerate().skip(1) {
-            let best = &channel.waiters[at];
-            if (waiter.ready, waiter.number) < (best.ready, best.number) {
-                at = i;
-            }
+            let key = waiter.key();
+            (at, first) = if key < first { (i, key) } else { (at, first) };
         }
         let l = channel.waiters[at].lane as usize;
         self.withdraw(ch, at);

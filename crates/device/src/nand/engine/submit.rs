@@ -22,14 +22,15 @@ impl<E: Events> Nand<E> {
         let number = command.chip.0 + command.die * self.chips;
         let lane = &self.lanes[number as usize];
         let reads = command.kind == Kind::Read;
-        let usual = (reads || command.kind == Kind::Program)
-            && command.class == Class::Host
-            && command.after.is_none()
-            && command.planes == 1
-            && !command.in_order;
+        // One branch: which of the conditions fails is random.
+        let usual = (reads | (command.kind == Kind::Program))
+            & (command.class == Class::Host)
+            & command.after.is_none()
+            & (command.planes == 1)
+            & !command.in_order;
         let bus = &self.channels[lane.channel as usize];
-        let open = lane.is_free(now) && !lane.queue.has_ready() && bus.free_at <= now;
-        (usual && open).then_some(number)
+        let open = lane.is_free(now) & !lane.queue.has_ready() & (bus.free_at <= now);
+        (usual & open).then_some(number)
     }
 
     /// Submits a program at `now` if it may start at once and says when it runs, which

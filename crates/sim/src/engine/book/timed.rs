@@ -13,9 +13,23 @@ impl Book {
         self.settle(row);
     }
 
-    fn program_timed(&mut self, op: &OpRecord, end: Nanos) {
-        self.untimed -= 1;
-        self.latest_end = self.latest_end.max(end);
+    /// Must anything be done for programs beside keeping their times?
+    #[inline]
+    fn watches_programs(&self) -> bool {
+        self.newest.is_some() | self.programs.is_some() | !self.flushes.is_empty()
+    }
+
+    #[inline(never)]
+    fn watched_program(&mut self, op: &OpRecord, token: u32, times: OpTimes) {
+        self.log_program(op, times);
+        if let Some(newest) = &mut self.newest {
+            newest.started(op.lpn, token);
+        }
+        self.tell_flushes(op, times.end);
+    }
+
+    /// A program of host data that FLUSH requests may wait for is timed.
+    fn tell_flushes(&mut self, op: &OpRecord, end: Nanos) {
         let mut i = 0;
         while i < self.flushes.len() {
             let flush = &mut self.flushes[i];
@@ -69,10 +83,10 @@ impl Book {
             Counted::Transfer => request.done = request.done.max(times.last_transfer),
             Counted::End => request.done = request.done.max(times.end),
         }
-        if role == Role::Caused && request.measured {
-            self.evict_wait.add(Nanos::ZERO);
-            self.evict_turnaround.add(times.end - times.start);
-        }
+        let counts = role == Role::Caused && request.measured;
+        self.evict_wait.add_if(counts, Nanos::ZERO);
+        self.evict_turnaround
+            .add_if(counts, times.end - times.start);
         if let Some(list) = &mut self.programs {
             list.push(ProgramTimes {
                 request: request.index,
@@ -102,19 +116,20 @@ impl Book {
             _ => {}
         }
         self.ops.remove(token);
-        if op.is_program() {
-            self.log_program(&op, times);
-            if let Some(newest) = &mut self.newest {
-                newest.started(op.lpn, token);
-            }
-            self.program_timed(&op, times.end);
-        } else if op.role != Role::Read {
+        // Whether the next one is a read or a program is random: what most of them have in common
+        // is done without asking.
+        let program = op.is_program();
+        self.untimed -= u32::from(program);
+        let end = if program { times.end } else { Nanos::ZERO };
+        self.latest_end = self.latest_end.max(end);
+        if program && self.watches_programs() {
+            self.watched_program(&op, token, times);
+        } else if !program && op.role != Role::Read {
             self.other_timed(&op, token, times);
         }
-        if op.role == Role::Caused && op.measured {
-            self.evict_wait.add(times.start - op.enqueued);
-            self.evict_turnaround.add(times.end - op.enqueued);
-        }
+        let counts = op.role == Role::Caused && op.measured;
+        self.evict_wait.add_if(counts, times.start - op.enqueued);
+        self.evict_turnaround.add_if(counts, times.end - op.enqueued);
         match op.counted {
             Counted::AtOnce => {}
             Counted::Transfer => self.count_end(op.request, times.last_transfer),
@@ -134,7 +149,9 @@ impl Book {
                     newest.started(op.lpn, token);
                 }
                 if op.is_flushed() {
-                    self.program_timed(op, times.end);
+                    self.untimed -= 1;
+                    self.latest_end = self.latest_end.max(times.end);
+                    self.tell_flushes(op, times.end);
                 }
             }
             _ => {}
