@@ -19,39 +19,69 @@ pub trait Events {
     fn pop_due(&mut self, time: u64) -> Option<usize>;
 }
 
-/// Binary heap of (time, resource): the default, 5-14 % faster than the tree on 32 dies.
+/// Binary heap of (time, resource): the default, faster than the tree on 32 dies.
 ///
 /// Both are one number, the time above the resource: pairs are compared by branches that no
-/// processor can predict.
+/// processor can predict. What ends an event mostly sets another one, so the place of an event that
+/// was taken is kept for the next one.
 #[derive(Clone, Debug)]
-pub struct Heap(BinaryHeap<Reverse<u128>>);
+pub struct Heap {
+    events: BinaryHeap<Reverse<u128>>,
+    /// The first event was taken and is not there any more.
+    taken: bool,
+    /// Time of the earliest event that is there.
+    next: u64,
+}
 
 /// Bits of a resource in an event of [`Heap`].
 const RESOURCE_BITS: u32 = 64;
 
 impl Events for Heap {
     fn new(resources: usize) -> Heap {
-        Heap(BinaryHeap::with_capacity(resources))
+        Heap {
+            events: BinaryHeap::with_capacity(resources),
+            taken: false,
+            next: NEVER,
+        }
     }
 
     #[inline]
     fn set(&mut self, resource: usize, time: u64) {
-        let event = u128::from(time) << RESOURCE_BITS | resource as u128;
-        self.0.push(Reverse(event));
+        self.next = self.next.min(time);
+        let event = Reverse(u128::from(time) << RESOURCE_BITS | resource as u128);
+        if std::mem::take(&mut self.taken)
+            && let Some(mut first) = self.events.peek_mut()
+        {
+            *first = event;
+        } else {
+            self.events.push(event);
+        }
     }
 
     #[inline]
     fn peek(&self) -> u64 {
-        let time = |top: &Reverse<u128>| (top.0 >> RESOURCE_BITS) as u64;
-        self.0.peek().map_or(NEVER, time)
+        self.next
     }
 
     #[inline]
     fn pop_due(&mut self, time: u64) -> Option<usize> {
-        if self.peek() != time {
+        if self.next != time {
             return None;
         }
-        self.0.pop().map(|top| top.0 as usize)
+        if self.taken {
+            self.events.pop();
+        }
+        let events = self.events.as_slice();
+        let resource = events.first()?.0 as usize;
+        // The second event is one of the two below the first.
+        let time = |at: usize| {
+            events
+                .get(at)
+                .map_or(NEVER, |e| (e.0 >> RESOURCE_BITS) as u64)
+        };
+        self.next = time(1).min(time(2));
+        self.taken = true;
+        Some(resource)
     }
 }
 
@@ -110,6 +140,7 @@ impl Events for Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use destage_types::rng::SplitMix64;
 
     fn empties_in_order<E: Events>() {
         let mut events = E::new(5);
@@ -131,6 +162,40 @@ mod tests {
     fn both_containers_empty_in_order() {
         empties_in_order::<Heap>();
         empties_in_order::<Tree>();
+    }
+
+    /// Sets and takes at random, beside a list that is searched.
+    fn is_like_a_list<E: Events>() {
+        let mut rng = SplitMix64::new(7);
+        let mut events = E::new(9);
+        let mut list: Vec<(u64, usize)> = Vec::new();
+        let mut now = 0;
+        for _ in 0..10_000 {
+            let resource = rng.below(9) as usize;
+            if rng.below(2) == 0 && list.iter().all(|e| e.1 != resource) {
+                let time = now + rng.below(4);
+                events.set(resource, time);
+                list.push((time, resource));
+            } else if let Some(&first) = list.iter().min() {
+                assert_eq!(events.peek(), first.0);
+                assert_eq!(events.pop_due(first.0), Some(first.1));
+                list.retain(|&e| e != first);
+                now = first.0;
+            }
+            let next = list.iter().map(|e| e.0).min();
+            assert_eq!(events.peek(), next.unwrap_or(NEVER));
+            assert_eq!(
+                events.pop_due(now.wrapping_sub(1)),
+                None,
+                "nothing is due before"
+            );
+        }
+    }
+
+    #[test]
+    fn both_containers_are_like_a_list() {
+        is_like_a_list::<Heap>();
+        is_like_a_list::<Tree>();
     }
 
     #[test]

@@ -129,7 +129,8 @@ impl Book {
         }
         let counts = op.role == Role::Caused && op.measured;
         self.evict_wait.add_if(counts, times.start - op.enqueued);
-        self.evict_turnaround.add_if(counts, times.end - op.enqueued);
+        self.evict_turnaround
+            .add_if(counts, times.end - op.enqueued);
         match op.counted {
             Counted::AtOnce => {}
             Counted::Transfer => self.count_end(op.request, times.last_transfer),
