@@ -189,12 +189,15 @@ impl Frontiers {
     }
 
     /// Free pages of the block that the next write of `unit` goes to, its summary page included.
+    #[inline]
     pub fn open_free(&self, unit: u32) -> u64 {
         let at = &self.units[unit as usize];
-        match at.end - at.next {
-            0 if at.free == 0 => 0,
-            0 => u64::from(self.pages_per_block),
-            left => left + u64::from(self.summary),
+        let left = at.end - at.next;
+        let fresh = u64::from(at.free != 0) * u64::from(self.pages_per_block);
+        if left == 0 {
+            fresh
+        } else {
+            left + u64::from(self.summary)
         }
     }
 

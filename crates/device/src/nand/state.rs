@@ -95,7 +95,7 @@ impl Lane {
 impl Channel {
     #[inline]
     pub(super) fn is_idle(&self, now: u64) -> bool {
-        self.pending == 0 && self.host_end <= now && self.free_at <= now
+        (self.pending == 0) & (self.host_end <= now) & (self.free_at <= now)
     }
 }
 
@@ -155,18 +155,27 @@ impl<E: Events> Nand<E> {
         self.lanes_of(chip).map(of).sum()
     }
 
-    /// Are there host reads or programs of a chip, waiting or in service?
+    /// Which of `count` chips from `first` on, at most 64, have host reads or programs, waiting or
+    /// in service: the chip after `first` is bit 1.
     #[inline]
-    pub fn has_host_work(&self, chip: ChipId) -> bool {
-        let has = |lane: &Lane| {
-            let waits = lane.queue.host_reads + lane.queue.host_writes > 0;
-            let serves = lane.class == Class::Host && !lane.is_free(self.clock);
-            waits || serves && matches!(lane.kind, Kind::Read | Kind::Program)
-        };
-        match self.dies {
-            1 => has(&self.lanes[chip.index()]),
-            _ => self.lanes_of(chip).any(has),
+    pub fn with_host_work(&self, first: ChipId, count: u32) -> u64 {
+        let (first, chips) = (first.index(), self.chips as usize);
+        assert!(
+            count <= u64::BITS && first + count as usize <= chips,
+            "chips that exist"
+        );
+        let mut bits = 0;
+        for lanes in self.lanes.chunks_exact(chips) {
+            // Without branches: what some are busy with is random.
+            for (i, lane) in lanes[first..first + count as usize].iter().enumerate() {
+                let waits = (lane.queue.host_reads | lane.queue.host_writes) != 0;
+                let serves = (lane.class == Class::Host)
+                    & matches!(lane.kind, Kind::Read | Kind::Program)
+                    & !lane.is_free(self.clock);
+                bits |= u64::from(waits | serves) << i;
+            }
         }
+        bits
     }
 
     fn serves(&self, lane: &Lane, kind: Kind) -> bool {

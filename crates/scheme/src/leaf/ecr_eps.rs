@@ -72,10 +72,8 @@ impl Scheme for EcrEps {
     #[inline]
     fn page_victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
         let pages = &self.pages;
-        let oldest = |c| pages.oldest(c).map_or(u64::MAX, |s| pages.stamp(s));
-        let (chip, all_zero) = self
-            .options
-            .choose(self.chips, v, |c| pages.len(c) > 0, oldest);
+        let oldest = |chip| pages.oldest_touch(chip);
+        let (chip, all_zero) = self.options.choose(self.chips, v, oldest);
         let oldest = chip.and_then(|c| pages.oldest(c));
         self.zero_decisions += u64::from(all_zero);
         oldest

@@ -20,7 +20,7 @@ mod choice;
 pub use choice::{EcrOptions, InnerCapacity, Tie};
 
 use super::layer_below;
-use super::recency::Recency;
+use super::recency::{NO_PAGE, Recency};
 use crate::registry::Build;
 use crate::{Access, Entry, Env, Expr, Request, Scheme, View, Why};
 use destage_types::{Lpn, Op, Slot};
@@ -84,14 +84,17 @@ impl<S: Scheme> Ecr<S> {
         v.layout.chip(lpn).index()
     }
 
-    /// Last touch of the page that would leave `chip` next.
+    /// Last touch of the page that would leave `chip` next, [`NO_PAGE`] if it has none.
+    #[inline]
     fn age(&self, chip: usize, v: &View) -> u64 {
         let first = self
             .inner
             .get(chip)
             .and_then(|p| p.candidates(v, &mut |_| true));
-        let slot = first.or_else(|| self.pages.oldest(chip));
-        slot.map_or(u64::MAX, |s| self.pages.stamp(s))
+        match first {
+            Some(slot) => self.pages.stamp(slot),
+            None => self.pages.oldest_touch(chip),
+        }
     }
 
     /// An absent page, or one that just left another list, becomes a dirty page of its chip.
@@ -231,9 +234,11 @@ impl<S: Scheme> Scheme for Ecr<S> {
         if let Some(slot) = self.pages.oldest(self.chips) {
             return Some(slot);
         }
-        let (pages, options) = (&self.pages, self.options);
-        let (chip, all_zero) =
-            options.choose(self.chips, v, |c| pages.len(c) > 0, |c| self.age(c, v));
+        let options = self.options;
+        let (chip, all_zero) = match self.inner.is_empty() {
+            true => options.choose(self.chips, v, |c| self.pages.oldest_touch(c)),
+            false => options.choose(self.chips, v, |c| self.age(c, v)),
+        };
         self.zero_decisions += u64::from(all_zero);
         let chip = chip?;
         match self.inner.get_mut(chip) {

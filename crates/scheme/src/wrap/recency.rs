@@ -11,11 +11,16 @@ use destage_types::Slot;
 pub(crate) struct Recency {
     lists: ListArena,
     stamp: Vec<u64>,
+    /// By list: when its oldest page was touched last, [`NO_PAGE`] of an empty one.
+    oldest: Vec<u64>,
     of: Vec<u32>,
     newest: u64,
     size: usize,
     scratch: Vec<Slot>,
 }
+
+/// Later than every touch: the last touch of a page that does not exist.
+pub(crate) const NO_PAGE: u64 = u64::MAX;
 
 impl Recency {
     /// `lists` empty lists for `capacity` slots.
@@ -23,6 +28,7 @@ impl Recency {
         Recency {
             lists: ListArena::new(capacity, lists),
             stamp: vec![0; capacity],
+            oldest: vec![NO_PAGE; lists],
             of: vec![0; capacity],
             newest: 0,
             size: 0,
@@ -37,13 +43,23 @@ impl Recency {
         self.of[slot.index()] = list as u32;
         self.size += 1;
         self.lists.push_head(list, slot.0);
+        // The newest of all pages is the oldest only where there is no other.
+        self.oldest[list] = self.oldest[list].min(self.newest);
     }
 
     /// Touches a page of `list`, its own list.
     #[inline]
     pub(crate) fn touch(&mut self, list: usize, slot: Slot) {
+        let was_oldest = self.stamp(slot) == self.oldest[list];
         self.stamp_now(slot);
         self.lists.move_to_head(list, slot.0);
+        if was_oldest {
+            self.find_oldest(list);
+        }
+    }
+
+    fn find_oldest(&mut self, list: usize) {
+        self.oldest[list] = self.oldest(list).map_or(NO_PAGE, |slot| self.stamp(slot));
     }
 
     #[inline]
@@ -56,7 +72,11 @@ impl Recency {
     #[inline]
     pub(crate) fn remove(&mut self, slot: Slot) {
         self.size -= 1;
-        self.lists.unlink(self.list_of(slot), slot.0);
+        let list = self.list_of(slot);
+        self.lists.unlink(list, slot.0);
+        if self.stamp(slot) == self.oldest[list] {
+            self.find_oldest(list);
+        }
     }
 
     /// The list a page is in.
@@ -88,8 +108,21 @@ impl Recency {
                 Some(newer) => self.lists.insert_older(list, slot.0, newer),
                 None => self.lists.push_head(list, slot.0),
             }
-            self.of[slot.index()] = list as u32;
+            let left = std::mem::replace(&mut self.of[slot.index()], list as u32) as usize;
+            if self.stamp[slot.index()] == self.oldest[left] {
+                self.oldest[left] = match self.lists.tail(left) {
+                    Some(oldest) => self.stamp[oldest as usize],
+                    None => NO_PAGE,
+                };
+            }
         }
+        self.find_oldest(list);
+    }
+
+    /// Last touch of [`Recency::oldest`], [`NO_PAGE`] if the list is empty.
+    #[inline]
+    pub(crate) fn oldest_touch(&self, list: usize) -> u64 {
+        self.oldest[list]
     }
 
     /// The page of `list` touched longest ago.
@@ -129,20 +162,23 @@ mod tests {
         for _ in 1..4000 {
             let slot = Slot((rng.next_u64() % 40) as u32);
             let list = (rng.next_u64() % 3) as usize;
-            match (seen[slot.index()], rng.next_u64() % 8) {
+            let (was_seen, what) = (seen[slot.index()], rng.next_u64() % 8);
+            match (was_seen, what) {
                 (false, _) => r.push(list, slot),
                 (true, 0) => {
                     let others: Vec<Slot> = (0..40).map(Slot).collect();
                     let others = others.into_iter().filter(|s| seen[s.index()]);
                     r.merge(0, &others.collect::<Vec<_>>());
                 }
+                (true, 1) => r.remove(slot),
                 (true, _) => r.touch(r.list_of(slot), slot),
             }
-            seen[slot.index()] = true;
+            seen[slot.index()] = !(was_seen && what == 1);
             for list in 0..3 {
                 let stamps: Vec<u64> = r.newest_first(list).map(|s| r.stamp(s)).collect();
                 assert!(stamps.is_sorted_by(|a, b| a > b));
                 assert_eq!(stamps.len(), r.len(list));
+                assert_eq!(stamps.last().unwrap_or(&NO_PAGE), &r.oldest_touch(list));
             }
         }
     }

@@ -51,16 +51,15 @@ impl DeviceView for Engine {
     }
 
     fn idle(&self, first: ChipId, count: u32) -> u64 {
-        let (map, collecting) = (&self.book.map, self.any_in_gc());
-        let idle = |chip: ChipId| {
-            let busy = self.nand.has_host_work(chip) || collecting && self.in_gc(chip);
-            !busy
-                && map.chip_free_pages(chip) > map.chip_gc_threshold_pages()
-                && map.chip_frontier_free_pages(chip) > 1
-        };
+        let room = self.book.map.chips_with_room(first, count);
+        let idle = room & !self.nand.with_host_work(first, count);
+        if !self.any_in_gc() {
+            return idle;
+        }
+        let collects = |i: &u32| self.in_gc(ChipId(first.0 + i));
         (0..count)
-            .filter(|i| idle(ChipId(first.0 + i)))
-            .fold(0, |bits, i| bits | 1 << i)
+            .filter(collects)
+            .fold(idle, |bits, i| bits & !(1 << i))
     }
 
     fn in_gc(&self, chip: ChipId) -> bool {

@@ -1,6 +1,6 @@
 //! Which chip ECR drains: the options of that choice, and the choice itself.
 
-use super::HEAD_BYTES;
+use super::{HEAD_BYTES, NO_PAGE};
 use crate::cqct::Cqct;
 use crate::{Env, Expr, View};
 use destage_types::ChipId;
@@ -89,21 +89,32 @@ impl EcrOptions {
         pages as u64 * self.node_bytes + heads as u64 * HEAD_BYTES
     }
 
-    /// The chip with the smallest CQCT among those for which `oldest` knows a page, given by its
-    /// last touch; and whether the CQCT of every chip is 0.
+    /// The chip with the smallest CQCT among those that have a page; and whether the CQCT of every
+    /// chip is 0. `oldest` is the last touch of the next victim of a chip, [`NO_PAGE`] without one.
+    #[inline(always)]
     pub(crate) fn choose(
         &self,
         chips: usize,
         v: &View,
-        holds: impl Fn(usize) -> bool,
         oldest: impl Fn(usize) -> u64,
     ) -> (Option<usize>, bool) {
-        let quick = self.choose_idle(chips, v, &holds, &oldest);
+        let quick = self.choose_idle(chips, v, &oldest);
         debug_assert!(
-            quick.is_none_or(|found| found == self.choose_any(chips, v, &holds, &oldest)),
+            quick.is_none_or(|found| found == self.choose_any(chips, v, &oldest)),
             "the quick way finds what the long way does"
         );
-        quick.unwrap_or_else(|| self.choose_any(chips, v, &holds, &oldest))
+        quick.unwrap_or_else(|| self.choose_any(chips, v, &oldest))
+    }
+
+    /// What `chip` is chosen by among those that are as good otherwise: the lowest of `oldest`, or
+    /// the first one that has a page.
+    #[inline]
+    fn rank(&self, oldest: u64) -> u64 {
+        match self.tie {
+            Tie::Oldest => oldest,
+            Tie::LowestIndex if oldest == NO_PAGE => NO_PAGE,
+            Tie::LowestIndex => 0,
+        }
     }
 
     /// [`EcrOptions::choose`] where idle chips and those with CQCT 0 are the same and one of them is
@@ -113,38 +124,30 @@ impl EcrOptions {
         &self,
         chips: usize,
         v: &View,
-        holds: impl Fn(usize) -> bool,
         oldest: impl Fn(usize) -> u64,
     ) -> Option<(Option<usize>, bool)> {
         if chips > 64 || !self.cqct.is_zero_for_idle_alone(v) {
             return None;
         }
         let idle = v.device.idle(ChipId(0), chips as u32);
-        // Last touch of the next victim, number.
-        let (mut best, mut rest): (Option<(u64, usize)>, u64) = (None, idle);
+        let (mut best, mut found, mut rest) = (NO_PAGE, None, idle);
         while rest != 0 {
             let chip = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            if !holds(chip) {
-                continue;
-            }
-            let age = match self.tie {
-                Tie::Oldest => oldest(chip),
-                Tie::LowestIndex => 0,
+            let rank = self.rank(oldest(chip));
+            (best, found) = match rank < best {
+                true => (rank, Some(chip)),
+                false => (best, found),
             };
-            if best.is_none_or(|(other, _)| age < other) {
-                best = Some((age, chip));
-            }
         }
         let all_zero = idle.count_ones() as usize == chips;
-        best.map(|(_, chip)| (Some(chip), all_zero))
+        found.map(|chip| (Some(chip), all_zero))
     }
 
     fn choose_any(
         &self,
         chips: usize,
         v: &View,
-        holds: impl Fn(usize) -> bool,
         oldest: impl Fn(usize) -> u64,
     ) -> (Option<usize>, bool) {
         // CQCT, last touch of the next victim, number.
@@ -152,15 +155,12 @@ impl EcrOptions {
         self.cqct.each(chips, v, |chip, time| {
             let time = time.0;
             all_zero &= time == 0;
-            if !holds(chip) || best.is_some_and(|(least, ..)| time > least) {
+            if best.is_some_and(|(least, ..)| time > least) {
                 return;
             }
-            let age = match self.tie {
-                Tie::Oldest => oldest(chip),
-                Tie::LowestIndex => 0,
-            };
-            if best.is_none_or(|(least, other, _)| time < least || age < other) {
-                best = Some((time, age, chip));
+            let rank = self.rank(oldest(chip));
+            if rank < NO_PAGE && best.is_none_or(|(least, other, _)| time < least || rank < other) {
+                best = Some((time, rank, chip));
             }
         });
         (best.map(|(.., chip)| chip), all_zero)
