@@ -163,6 +163,9 @@ macro_rules! forward {
         ) -> Option<Slot> {
             self.$i.flush_candidates(channel, v, f)
         }
+        fn has_flush_candidates(&self) -> bool {
+            self.$i.has_flush_candidates()
+        }
     };
     (@ $i:tt background) => {
         fn background(
@@ -174,6 +177,9 @@ macro_rules! forward {
             out: &mut $crate::Unit,
         ) -> Option<$crate::After> {
             self.$i.background(channel, outstanding, busy, v, out)
+        }
+        fn has_background(&self) -> bool {
+            self.$i.has_background()
         }
     };
     (@ $i:tt cancels) => {

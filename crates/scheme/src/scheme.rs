@@ -340,6 +340,17 @@ pub trait Scheme {
         None
     }
 
+    /// Might [`Scheme::flush_candidates`] have a page, on any channel?
+    fn has_flush_candidates(&self) -> bool {
+        true
+    }
+
+    /// Might [`Scheme::background`] name anything now, on any channel? If not it is not asked:
+    /// mostly there is nothing, and otherwise every channel would be asked at every instant.
+    fn has_background(&self) -> bool {
+        true
+    }
+
     /// Fills `out` with a unit to write back on `channel`, on which `outstanding` write-backs are
     /// queued or started, and says what comes after; `None`: nothing to do. `busy(slot)` says that
     /// a page is queued or in flight already.

@@ -138,6 +138,11 @@ pub trait Flash {
     /// tokens are free then.
     fn take_ended(&mut self, out: &mut Vec<u32>);
 
+    /// Did background programs start since [`Flash::take_started`] was called last?
+    fn has_started(&self) -> bool {
+        true
+    }
+
     /// Moves the background programs that started since the last call to `out`.
     fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>);
 

@@ -218,6 +218,10 @@ impl<S: Scheme> Scheme for Awb<S> {
         Some(self.options.after)
     }
 
+    fn has_background(&self) -> bool {
+        self.options.scope != Scope::Ldr || self.inner.has_flush_candidates()
+    }
+
     fn cancels(&self, op: Op) -> bool {
         self.options.cancel_on == CancelOn::Any || op != Op::Read
     }

@@ -86,6 +86,11 @@ impl Ldr {
         self.list.is_empty(0)
     }
 
+    /// Is there a background layer that takes pages by age?
+    pub(super) fn keeps_ages(&self) -> bool {
+        self.by_age.is_some()
+    }
+
     #[inline]
     pub(super) fn contains(&self, slot: Slot) -> bool {
         !self.is_empty() && self.member[slot.index()]

@@ -406,6 +406,10 @@ impl<S: Scheme> Scheme for Prober<S> {
         pages.find(|&c| f(c)).map(|c| c.slot)
     }
 
+    fn has_flush_candidates(&self) -> bool {
+        self.ldr.keeps_ages() && !self.ldr.is_empty()
+    }
+
     fn meta_bytes(&self) -> u64 {
         self.inner.meta_bytes()
             + self.ldr.len() as u64 * PAGE_NODE_BYTES

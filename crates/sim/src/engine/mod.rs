@@ -543,6 +543,11 @@ impl Flash for Engine {
         }
     }
 
+    #[inline]
+    fn has_started(&self) -> bool {
+        !self.book.started.is_empty()
+    }
+
     fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {
         out.append(&mut self.book.started);
     }

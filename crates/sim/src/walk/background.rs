@@ -108,8 +108,9 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             return false;
         };
         let mut queued = false;
+        // Asked again for every channel: what is written back may leave nothing behind.
         for channel in (0..self.layout.channels()).map(ChannelId) {
-            if self.flash.is_idle(channel) {
+            if self.scheme.has_background() && self.flash.is_idle(channel) {
                 queued |= self.issue_on(channel, at, &mut back);
             }
         }
@@ -187,7 +188,14 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         back.outstanding[channel.index()] += 1;
     }
 
+    #[inline]
     fn report_started(&mut self, back: &mut WriteBacks) {
+        if self.flash.has_started() {
+            self.count_started(back);
+        }
+    }
+
+    fn count_started(&mut self, back: &mut WriteBacks) {
         self.flash.take_started(&mut back.started);
         self.counts.background_writes += back.started.len() as u64;
         self.counts.flash_writes_host += back.started.len() as u64;
@@ -265,6 +273,13 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         }
     }
 
+    /// Is a write-back of the page queued or in flight?
+    #[inline]
+    pub(super) fn is_written_back(&self, slot: Slot) -> bool {
+        F::TIMED && self.write_back_of(slot).is_some()
+    }
+
+    #[inline]
     fn write_back_of(&self, slot: Slot) -> Option<u32> {
         self.background.as_ref().and_then(|back| back.token(slot))
     }

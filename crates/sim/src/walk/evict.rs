@@ -10,19 +10,24 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     /// One make-room round for page `a`. For `WHOLE` see [`Walk::data_of`].
     #[inline(always)]
     pub(super) fn evict<const WHOLE: bool>(&mut self, a: &Access) {
-        let alone = WHOLE || (self.observer.is_none() && (!F::TIMED || self.background.is_none()));
-        if alone && let Some(slot) = self.scheme.page_victim(a, &view!(self, a.now)) {
-            return self.evict_page(slot, a);
+        let unseen = WHOLE || self.observer.is_none();
+        if unseen && let Some(slot) = self.scheme.page_victim(a, &view!(self, a.now)) {
+            if WHOLE || !self.is_written_back(slot) {
+                return self.evict_page(slot, a);
+            }
+            self.unit.clear();
+            self.unit.one(Some(slot));
+            return self.evict_unit(a.now);
         }
         self.unit.clear();
         self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
         match self.unit.single_page() {
-            Some(slot) if alone => self.evict_page(slot, a),
+            Some(slot) if unseen && !self.is_written_back(slot) => self.evict_page(slot, a),
             _ => self.evict_unit(a.now),
         }
     }
 
-    /// The common case: one page, nobody looks.
+    /// The common case: one page that is not being written back, nobody looks.
     #[inline(always)]
     fn evict_page(&mut self, slot: Slot, a: &Access) {
         self.evict_pages.add_one();
