@@ -36,6 +36,7 @@ mod line;
 mod load;
 mod packing;
 mod pairs;
+mod quick;
 mod reader;
 mod record;
 mod sink;
