@@ -3,13 +3,13 @@
 use super::{Hits, Walk, page_sectors, page_span, view};
 use crate::flash::{Cause, Flash};
 use crate::observe::Event;
-use destage_scheme::{Access, Entry, Request, Scheme};
+use destage_scheme::{Access, Entry, Place, Request, Scheme};
 use destage_types::{Extent, Lpn, Op};
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
     /// No cache at all: every page is programmed.
     pub(super) fn write_uncached(&mut self, r: &Request<'_>) -> Hits {
-        self.each_page(r, |walk, a, _| {
+        self.each_page(r, Place::BLANK, |walk, a, _| {
             if let Some(o) = &mut walk.observer {
                 o.event(Event::Bypassed(a.lpn));
             }
@@ -21,7 +21,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     /// The request goes to flash; what is cached of it is superseded.
     pub(super) fn write_bypassed(&mut self, r: &Request<'_>) -> Hits {
         self.invalidate(r);
-        self.each_page(r, |walk, a, _| {
+        self.each_page(r, Place::BLANK, |walk, a, _| {
             walk.counts.bypassed_pages += 1;
             if let Some(o) = &mut walk.observer {
                 o.event(Event::Bypassed(a.lpn));
@@ -50,7 +50,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             }
             self.evict::<false>(&first);
         }
-        self.each_page(r, |walk, a, _| {
+        self.each_page(r, Place::BLANK, |walk, a, _| {
             if !walk.scheme.admit_page(a, &view!(walk, a.now)) {
                 walk.bypass_page(*a);
                 return false;

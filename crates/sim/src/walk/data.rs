@@ -86,7 +86,9 @@ impl Previous<'_> {
 
 impl<S: Scheme, F: Flash> Walk<S, F> {
     /// Reads and writes. Requests for one page are the common case of many traces and the only
-    /// one of cache-only studies: the loops over extents and pages are compiled away for them.
+    /// one of cache-only studies: the loops over extents and pages are compiled away for them. Not
+    /// so before a device: with its code beside them, one copy of the walk for requests of any
+    /// length is what the processor's cache of instructions has room for.
     ///
     /// The parts of a [`RequestRef`] are handed on one by one: they stay in registers then.
     #[inline(always)]
@@ -109,10 +111,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             sectors: prev,
             atomic: head.atomic,
         };
-        if page_span(&only, self.frames.page()).1 == 1 {
+        if !F::TIMED && page_span(&only, self.frames.page()).1 == 1 {
             return self.data_of::<true, false>(&[only], prev, op, now, place);
         }
-        self.data_of_many(&[only], prev, op, now)
+        self.data_of_many(&[only], prev, op, now, place)
     }
 
     /// As [`Walk::data`], for requests of several extents or addresses that wrap.
@@ -132,17 +134,24 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
             sectors: prev,
             atomic: head.atomic,
         };
-        let hits = self.data_of_many(&extents, prev, head.op, now);
+        let hits = self.data_of_many(&extents, prev, head.op, now, Place::BLANK);
         self.extents = extents;
         hits
     }
 
     #[inline(never)]
-    fn data_of_many(&mut self, extents: &[Extent], prev: Previous<'_>, op: Op, now: Nanos) -> Hits {
-        self.data_of::<false, false>(extents, prev, op, now, Place::BLANK)
+    fn data_of_many(
+        &mut self,
+        extents: &[Extent],
+        prev: Previous<'_>,
+        op: Op,
+        now: Nanos,
+        place: Place,
+    ) -> Hits {
+        self.data_of::<false, false>(extents, prev, op, now, place)
     }
 
-    /// `ONE` says that the extents are one, inside one page, which the index has at `place`;
+    /// The index has the first page at `place`. `ONE` says that the extents are one, inside one page;
     /// `WHOLE` that they are this whole page, and that the run has a short way
     /// ([`Walk::has_short_way`]).
     #[inline(always)]
@@ -154,53 +163,46 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         now: Nanos,
         place: Place,
     ) -> Hits {
+        let r = self.request_of::<ONE>(extents, op, now);
         let hits = match op {
-            Op::Read => self.read::<ONE, WHOLE>(extents, now, place),
-            _ => self.write::<ONE, WHOLE>(extents, prev, now, place),
+            Op::Read => self.read::<ONE, WHOLE>(&r, place),
+            _ => self.write::<ONE, WHOLE>(&r, prev, place),
         };
+        self.count_request::<ONE, WHOLE>(op, hits, sectors_of(extents));
         debug_assert_eq!(self.scheme.size(), self.frames.used());
         hits
     }
 
     #[inline(always)]
-    fn read<const ONE: bool, const WHOLE: bool>(
-        &mut self,
-        extents: &[Extent],
-        now: Nanos,
-        place: Place,
-    ) -> Hits {
-        let r = self.request_of::<ONE>(extents, Op::Read, now);
-        self.scheme.request(&r, &view!(self, now));
-        let hits = self.read_pages::<ONE, WHOLE>(&r, place);
-        self.scheme.request_done(&r, &view!(self, now));
-        self.count_request::<ONE, WHOLE>(Op::Read, hits, sectors_of(extents));
+    fn read<const ONE: bool, const WHOLE: bool>(&mut self, r: &Request<'_>, place: Place) -> Hits {
+        self.scheme.request(r, &view!(self, r.now));
+        let hits = self.read_pages::<ONE, WHOLE>(r, place);
+        self.scheme.request_done(r, &view!(self, r.now));
         hits
     }
 
     #[inline(always)]
     fn write<const ONE: bool, const WHOLE: bool>(
         &mut self,
-        extents: &[Extent],
+        r: &Request<'_>,
         prev: Previous<'_>,
-        now: Nanos,
         place: Place,
     ) -> Hits {
-        let r = self.request_of::<ONE>(extents, Op::Write, now);
+        let now = r.now;
         if self.scheme.tracks_updates(!prev.sectors.is_empty()) {
-            self.rename_all(&r, prev.sectors, prev.atomic);
+            self.rename_all(r, prev.sectors, prev.atomic);
         }
-        self.scheme.request(&r, &view!(self, now));
+        self.scheme.request(r, &view!(self, now));
         let hits = if !WHOLE && self.frames.capacity() == 0 {
-            self.write_uncached(&r)
+            self.write_uncached(r)
         } else {
-            match self.scheme.admit_request(&r, &view!(self, now)) {
-                Admission::PerPage => self.write_pages::<ONE, WHOLE>(&r, place),
-                Admission::Whole => self.write_whole(&r),
-                Admission::Bypass => self.write_bypassed(&r),
+            match self.scheme.admit_request(r, &view!(self, now)) {
+                Admission::PerPage => self.write_pages::<ONE, WHOLE>(r, place),
+                Admission::Whole => self.write_whole(r),
+                Admission::Bypass => self.write_bypassed(r),
             }
         };
-        self.scheme.request_done(&r, &view!(self, now));
-        self.count_request::<ONE, WHOLE>(Op::Write, hits, sectors_of(extents));
+        self.scheme.request_done(r, &view!(self, now));
         hits
     }
 
@@ -235,8 +237,10 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         if WHOLE {
             return self.one_page.whole[usize::from(op != Op::Read)].add(hits);
         }
+        // Those of one page are counted alike, however they came here: sums of fractions are.
+        let one = ONE || (pages == 1 && self.options.wrap.is_none());
         let c = &mut self.counts;
-        if ONE {
+        if one {
             match op {
                 Op::Read => c.read_sectors += sectors,
                 _ => c.write_sectors += sectors,

@@ -301,11 +301,12 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
     }
 
     /// Calls `f` for each page of the request in ascending order of each extent, with the number
-    /// of sectors asked for; `f` says whether the page hit.
+    /// of sectors asked for; `f` says whether the page hit. The index has the first one at `place`.
     #[inline]
     fn each_page(
         &mut self,
         r: &Request<'_>,
+        mut place: Place,
         mut f: impl FnMut(&mut Self, &Access, u32) -> bool,
     ) -> Hits {
         let page = self.frames.page();
@@ -316,9 +317,13 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
                 let lpn = page.page_of(at);
                 let behind = page.first_sector(Lpn(lpn.0 + 1)).min(end);
                 let count = (behind - at) as u32;
-                let access = self.access(r, at, count, self.frames.place(lpn));
+                let access = self.access(r, at, count, place);
                 hits += u32::from(f(self, &access, count));
                 at = behind;
+                place = match at < end {
+                    true => self.frames.place(page.page_of(at)),
+                    false => Place::BLANK,
+                };
             }
         }
         let pages = r.pages;
@@ -332,7 +337,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         place: Place,
     ) -> Hits {
         if !ONE {
-            return self.each_page(r, Walk::read_page::<false>);
+            return self.each_page(r, place, Walk::read_page::<false>);
         }
         let extent = r.extents[0];
         let access = self.access(r, extent.start_sector, extent.sectors, place);
@@ -347,7 +352,7 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         place: Place,
     ) -> Hits {
         if !ONE {
-            return self.each_page(r, Walk::write_page::<false>);
+            return self.each_page(r, place, Walk::write_page::<false>);
         }
         let extent = r.extents[0];
         let access = self.access(r, extent.start_sector, extent.sectors, place);
