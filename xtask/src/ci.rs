@@ -1,12 +1,14 @@
 //! The steps of `cargo xtask ci`. One line a step: name, command, environment.
 
 use anyhow::{Context, Result, bail};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 struct Step {
     name: &'static str,
-    /// Arguments of cargo, separated by spaces.
+    /// Arguments of cargo, separated by spaces; `@trace` stands for all test targets of the crate
+    /// in `crates/trace`.
     args: &'static str,
     env: &'static [(&'static str, &'static str)],
 }
@@ -29,9 +31,14 @@ const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
 const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "5")];
 
 /// In the order of their cost; every test target of the workspace belongs to one of them.
+///
+/// Tests are chosen from the whole workspace, never with `-p`: features would be those of the chosen
+/// packages then, and much would be built once for each choice. So names of test targets are unique.
 const STEPS: &[Step] = &[
     step("format", "fmt --all --check"),
     step("clippy", "clippy --workspace --all-targets -- -D warnings"),
+    // Without the features that tests switch on.
+    step("as shipped", "clippy --workspace -- -D warnings"),
     step_with(
         DOC_ENV,
         "docs",
@@ -39,45 +46,41 @@ const STEPS: &[Step] = &[
     ),
     step("unit", "test --workspace --lib --bins"),
     step("doc tests", "test --workspace --doc"),
-    step("readers", "test -p destage-trace --test *"),
-    step("expressions", "test -p destage-scheme --test *"),
-    step("simulator", "test -p destage-sim --test *"),
-    step("models", "test -p destage-conformance --test reference_*"),
+    step("readers", "test --workspace @trace"),
+    step("expressions", "test --workspace @scheme"),
+    step("simulator", "test --workspace @sim"),
+    step("models", "test --workspace --test reference_*"),
     step(
         "worked examples",
-        "test -p destage-conformance --test vectors --test timed --test real_traces",
+        "test --workspace --test vectors --test timed --test traces_against_models",
     ),
     step(
         "conformance",
-        "test -p destage-conformance --test suite --test options --test allocations \
+        "test --workspace --test suite --test options --test allocations \
          --test architecture",
     ),
     step(
         "laws",
-        "test -p destage-conformance --test laws --test zero_latency --test unwatched",
+        "test --workspace --test laws --test zero_latency --test unwatched",
     ),
     step(
         "differential",
-        "test -p destage-conformance --test differential --test device_model",
+        "test --workspace --test differential --test device_model",
     ),
     step(
         "flash engine",
-        "test -p destage-conformance --test nand_engine --test peers --test gc_runs \
+        "test --workspace --test nand_engine --test peers --test gc_runs \
          --test monitor --test multi_plane --test cache_region",
     ),
-    step("golden", "test -p destage-conformance --test golden"),
-    step("command line", "test -p destage-cli --test *"),
-    step_with(FUZZ_ENV, "fuzz readers", "test -p destage-trace --lib fuzz"),
+    step("golden", "test --workspace --test golden"),
+    step("command line", "test --workspace @cli"),
+    step_with(FUZZ_ENV, "fuzz readers", "test --workspace --lib fuzz"),
     step_with(
         FUZZ_ENV,
         "fuzz expressions",
-        "test -p destage-scheme --test expression_fuzz",
+        "test --workspace --test expression_fuzz",
     ),
-    step_with(
-        FUZZ_ENV,
-        "fuzz schemes",
-        "test -p destage-conformance --test fuzz",
-    ),
+    step_with(FUZZ_ENV, "fuzz schemes", "test --workspace --test fuzz"),
     step("benches, small", "xtask bench --small"),
     step("instructions", "xtask instructions"),
 ];
@@ -121,11 +124,42 @@ pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
 fn run_step(step: &Step) -> Result<bool> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(step.args.split(' '))
+        .args(arguments(step)?)
         .envs(step.env.iter().copied())
         .status()
         .with_context(|| format!("cannot start step {}", step.name))?;
     Ok(status.success())
+}
+
+/// The arguments of a step, with the test targets that they stand for.
+fn arguments(step: &Step) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for word in step.args.split(' ') {
+        let Some(package) = word.strip_prefix('@') else {
+            all.push(word.to_owned());
+            continue;
+        };
+        for target in test_targets(package)? {
+            all.extend(["--test".to_owned(), target]);
+        }
+    }
+    Ok(all)
+}
+
+/// Names of the test targets of the crate in this folder of `crates`, sorted.
+fn test_targets(package: &str) -> Result<Vec<String>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = folder.join("../crates").join(package).join("tests");
+    let mut targets = Vec::new();
+    for file in std::fs::read_dir(&folder).with_context(|| format!("no tests of {package}"))? {
+        let path = file?.path();
+        if path.extension().is_some_and(|e| e == "rs") {
+            let stem = path.file_stem().context("a file without a name")?;
+            targets.push(stem.to_string_lossy().into_owned());
+        }
+    }
+    targets.sort();
+    Ok(targets)
 }
 
 fn report(times: &[(&str, Duration, bool)]) -> Result<()> {
@@ -146,41 +180,44 @@ fn report(times: &[(&str, Duration, bool)]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::STEPS;
-    use std::path::Path;
+    use super::*;
+    use std::collections::BTreeSet;
 
-    /// Does a step run this test target of this package?
-    fn is_run(package: &str, target: &str) -> bool {
-        let asked = |words: &[&str]| words.iter().any(|w| *w == target || *w == "*");
-        let prefix = |words: &[&str]| {
-            let stems = words.iter().filter_map(|w| w.strip_suffix('*'));
-            stems.into_iter().any(|stem| target.starts_with(stem))
-        };
+    /// Does a step run this test target?
+    fn is_run(target: &str) -> bool {
         STEPS.iter().any(|step| {
-            let words: Vec<&str> = step.args.split(' ').collect();
-            words.contains(&package) && (asked(&words) || prefix(&words))
+            let words = arguments(step).expect("the crates that a step names have tests");
+            words.windows(2).any(|pair| {
+                let stem = pair[1].strip_suffix('*');
+                pair[0] == "--test"
+                    && (pair[1] == target || stem.is_some_and(|stem| target.starts_with(stem)))
+            })
         })
     }
 
     #[test]
-    fn every_test_target_belongs_to_a_step() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let mut targets = 0;
-        for package in std::fs::read_dir(root.join("crates")).expect("the workspace") {
+    fn every_test_target_belongs_to_a_step_and_has_a_name_of_its_own() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+        let mut names = BTreeSet::new();
+        for package in std::fs::read_dir(crates).expect("the workspace") {
             let package = package.expect("a readable folder");
-            let name = format!("destage-{}", package.file_name().to_string_lossy());
-            let Ok(files) = std::fs::read_dir(package.path().join("tests")) else {
+            if !package.path().join("tests").is_dir() {
                 continue;
-            };
-            for file in files {
-                let path = file.expect("a readable folder").path();
-                if path.extension().is_some_and(|e| e == "rs") {
-                    let target = path.file_stem().expect("a name").to_string_lossy();
-                    assert!(is_run(&name, &target), "no step runs {target} of {name}");
-                    targets += 1;
-                }
+            }
+            let package = package.file_name().to_string_lossy().into_owned();
+            for target in test_targets(&package).expect("a readable folder") {
+                assert!(is_run(&target), "no step runs {target} of {package}");
+                assert!(!names.contains(&target), "two targets are called {target}");
+                names.insert(target);
             }
         }
-        assert!(targets > 20, "only {targets} test targets were found");
+        assert!(names.len() > 20, "only {} targets were found", names.len());
+    }
+
+    #[test]
+    fn every_step_with_tests_has_the_features_of_the_workspace() {
+        for step in STEPS.iter().filter(|s| s.args.starts_with("test ")) {
+            assert!(step.args.starts_with("test --workspace "), "{}", step.name);
+        }
     }
 }

@@ -56,15 +56,12 @@ impl Program {
     pub fn build(release: bool) -> Result<Program> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
-        command.args([
-            "build",
-            "--quiet",
-            "-p",
-            "destage-bench",
-            "-p",
-            "destage-cli",
-        ]);
-        command.args(release.then_some("--release"));
+        command.args(["build", "--quiet"]);
+        command.args(match release {
+            true => &["-p", "destage-bench", "-p", "destage-cli", "--release"][..],
+            // With an example the features are those of the tests, for which all of it is built.
+            false => &["--workspace", "--bins", "--example", "docs"],
+        });
         let status = command.status().context("cannot start cargo")?;
         ensure!(status.success(), "the programs do not build");
         let profile = if release { "release" } else { "debug" };
