@@ -2,8 +2,8 @@
 //!
 //! The scheme chooses pages; the walk queues, cancels and completes. A started write-back is
 //! never aborted. The pages of a unit placed as `single_block` go to its plane (D6), other pages
-//! where the translation layer sends them. While a page is written back it still serves hits; a write or a rename during
-//! the flight makes the program stale.
+//! where the translation layer sends them. While a page is written back it still serves hits; a
+//! write or a rename during the flight makes the program stale.
 
 use super::{Walk, view};
 use crate::flash::{BackgroundProgram, Flash};

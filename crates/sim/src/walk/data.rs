@@ -50,22 +50,58 @@ pub(super) fn add_one_page(c: &mut Counts, of: OnePages, sectors: u64) {
     c.read_sectors += whole_reads.requests() * sectors;
     c.read_sector_hits += whole_reads.hits() * sectors;
     c.write_sectors += whole_writes.requests() * sectors;
-    let reads = of.any[0].plus(whole_reads);
-    let writes = of.any[1].plus(whole_writes);
-    c.page_accesses += reads.requests() + writes.requests();
-    c.page_hits += reads.hits() + writes.hits();
-    c.read_requests += reads.requests();
-    c.read_pages += reads.requests();
-    c.read_page_hits += reads.hits();
-    c.read_request_hits += reads.hits();
-    c.read_request_hits_any += reads.hits();
-    c.read_hit_fraction_sum += reads.hits() as f64;
-    c.write_requests += writes.requests();
-    c.write_pages += writes.requests();
-    c.write_page_hits += writes.hits();
-    c.write_request_hits += writes.hits();
-    c.write_request_hits_any += writes.hits();
-    c.write_hit_fraction_sum += writes.hits() as f64;
+    for (op, any, whole) in [
+        (Op::Read, of.any[0], whole_reads),
+        (Op::Write, of.any[1], whole_writes),
+    ] {
+        let one = any.plus(whole);
+        let (requests, hits) = (one.requests(), one.hits());
+        let added = Added {
+            requests,
+            pages: requests,
+            page_hits: hits,
+            all: hits,
+            any: hits,
+            fractions: hits as f64,
+        };
+        added.to(c, op);
+    }
+}
+
+/// What requests of one kind count beside their sectors.
+struct Added {
+    requests: u64,
+    pages: u64,
+    page_hits: u64,
+    /// Requests of which all pages hit.
+    all: u64,
+    /// Requests of which any page hit.
+    any: u64,
+    /// Sum of the hit pages' shares of their requests.
+    fractions: f64,
+}
+
+impl Added {
+    #[inline(always)]
+    fn to(self, c: &mut Counts, op: Op) {
+        c.page_accesses += self.pages;
+        c.page_hits += self.page_hits;
+        if op == Op::Read {
+            c.read_requests += self.requests;
+            c.read_pages += self.pages;
+            c.read_page_hits += self.page_hits;
+            c.read_request_hits += self.all;
+            c.read_request_hits_any += self.any;
+            c.read_hit_fraction_sum += self.fractions;
+        } else {
+            c.write_requests += self.requests;
+            c.write_pages += self.pages;
+            c.write_page_hits += self.page_hits;
+            c.write_request_hits += self.all;
+            c.write_request_hits_any += self.any;
+            c.write_hit_fraction_sum += self.fractions;
+        }
+    }
 }
 
 /// The old addresses that a write names, see [`RequestRef::prev`].
@@ -240,35 +276,23 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         // Those of one page are counted alike, however they came here: sums of fractions are.
         let one = ONE || (pages == 1 && self.options.wrap.is_none());
         let c = &mut self.counts;
+        match op {
+            Op::Read => c.read_sectors += sectors,
+            _ => c.write_sectors += sectors,
+        }
         if one {
-            match op {
-                Op::Read => c.read_sectors += sectors,
-                _ => c.write_sectors += sectors,
-            }
             self.one_page.any[usize::from(op != Op::Read)].add(hits);
             return;
         }
-        let (all, any) = (u64::from(hits == pages), u64::from(hits > 0));
-        let fraction = f64::from(hits) / f64::from(pages);
-        c.page_accesses += u64::from(pages);
-        c.page_hits += u64::from(hits);
-        if op == Op::Read {
-            c.read_requests += 1;
-            c.read_sectors += sectors;
-            c.read_pages += u64::from(pages);
-            c.read_page_hits += u64::from(hits);
-            c.read_request_hits += all;
-            c.read_request_hits_any += any;
-            c.read_hit_fraction_sum += fraction;
-        } else {
-            c.write_requests += 1;
-            c.write_sectors += sectors;
-            c.write_pages += u64::from(pages);
-            c.write_page_hits += u64::from(hits);
-            c.write_request_hits += all;
-            c.write_request_hits_any += any;
-            c.write_hit_fraction_sum += fraction;
-        }
+        let added = Added {
+            requests: 1,
+            pages: u64::from(pages),
+            page_hits: u64::from(hits),
+            all: u64::from(hits == pages),
+            any: u64::from(hits > 0),
+            fractions: f64::from(hits) / f64::from(pages),
+        };
+        added.to(c, op);
     }
 }
 

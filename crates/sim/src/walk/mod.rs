@@ -226,8 +226,9 @@ impl<S: Scheme, F: Flash> Walk<S, F> {
         self.frames.tidy();
     }
 
-    /// Looks up the pages that `requests` begin with, which brings what is known of them close, notes
-    /// their places in `ahead`, and brings the requests `behind` them close: those would be waited for alone.
+    /// Looks up the pages that `requests` begin with, which brings what is known of them close,
+    /// notes their places in `ahead`, and brings the requests `behind` them close: those would be
+    /// waited for alone.
     #[inline(always)]
     pub fn look_ahead(&self, requests: &[HostRequest], behind: &[HostRequest], ahead: &mut Ahead) {
         let page = self.frames.page();
