@@ -96,18 +96,19 @@ fn a_queue_is_empty_when_its_drain_time_is_over() {
         let seen = watch(CHIPS, more, |engine, chip, now, seen| {
             let load = engine.view().load(chip);
             if load.drain == Nanos::ZERO {
-                assert_eq!((load.reads, load.writes), (0, 0));
+                assert_eq!((load.queue.reads, load.queue.writes), (0, 0));
                 assert!(!engine.view().in_gc(chip));
                 return;
             }
             seen.queued += 1;
-            seen.collecting += u32::from(load.gc_remaining.is_some());
+            seen.collecting += u32::from(load.queue.gc_remaining.is_some());
             let end = now + load.drain;
             engine.step(end - Nanos(1));
             assert_eq!(engine.view().load(chip).drain, Nanos(1), "{more}");
             engine.step(end);
             let after = engine.view().load(chip);
-            assert_eq!((after.drain, after.reads, after.writes), (Nanos(0), 0, 0));
+            assert_eq!(after.drain, Nanos::ZERO);
+            assert_eq!((after.queue.reads, after.queue.writes), (0, 0));
             assert!(!engine.view().in_gc(chip), "{more}");
         });
         assert!(seen.queued > 500 && seen.collecting > 100, "{more}");
@@ -123,7 +124,7 @@ fn the_equation_of_a_queue_is_its_drain_time() {
         let (mut load, l) = (engine.view().load(chip), latencies(engine));
         // The shorter ways to ask say the same.
         let queue = engine.view().queue(chip);
-        assert_eq!(queue, load.into());
+        assert_eq!(queue, load.queue);
         let idle = [
             engine.view().idle(chip, 1) & 1,
             engine.view().idle(ChipId(0), CHIPS) >> chip.0 & 1,
@@ -133,7 +134,7 @@ fn the_equation_of_a_queue_is_its_drain_time() {
         assert_eq!(counted, load.drain);
         assert!(whole >= load.drain && whole <= load.drain + in_service);
         seen.queued += u32::from(load.drain > Nanos::ZERO);
-        seen.collecting += u32::from(load.gc_remaining > Some(Nanos::ZERO));
+        seen.collecting += u32::from(load.queue.gc_remaining > Some(Nanos::ZERO));
     });
     assert!(seen.queued > 500 && seen.collecting > 100);
 }
@@ -149,7 +150,7 @@ fn the_equation_leaves_out_transfers_of_further_planes() {
         let left_out = load.drain - counted;
         let transfer = engine.view().costs().transfer;
         assert_eq!(left_out.0 % transfer.0, 0);
-        assert!(left_out.0 / transfer.0 <= load.reads + load.writes);
+        assert!(left_out.0 / transfer.0 <= load.queue.reads + load.queue.writes);
         less += u32::from(left_out > Nanos::ZERO);
         transfers += left_out.0 / transfer.0;
         seen.queued += u32::from(load.drain > Nanos::ZERO);
@@ -175,8 +176,8 @@ fn latencies(engine: &Engine) -> Latencies {
 /// Equation 1 without collections to come, the length of the operation in service, and the equation
 /// with what is left of that.
 fn counted(load: &mut ChipLoad, l: &Latencies) -> (Nanos, Nanos, Nanos) {
-    load.gc_remaining.get_or_insert(Nanos::ZERO);
-    let whole = equation(&(*load).into(), load.victim_valid_pages, l).total;
+    load.queue.gc_remaining.get_or_insert(Nanos::ZERO);
+    let whole = equation(&load.queue, load.victim_valid_pages, l).total;
     let in_service = match load.in_service_read {
         true => l.read,
         false => l.program,

@@ -9,7 +9,7 @@ use destage_scheme::catalogue::SCHEMES;
 use destage_scheme::cqct::{self, Latencies};
 use destage_scheme::registry::NAMES;
 use destage_scheme::rng::SplitMix64;
-use destage_scheme::{ChipLoad, Expr};
+use destage_scheme::{ChipQueue, Expr};
 use destage_types::Nanos;
 
 /// Examples that must run. More may run; fewer is a failure.
@@ -122,14 +122,13 @@ fn equation(table: &Table) -> usize {
     for row in table.rows() {
         let number = |column: &str| table.cell(row, column).parse::<u64>().expect("a number");
         let time = |column: &str| Nanos(number(column) * 1000);
-        let load = ChipLoad {
+        let queue = ChipQueue {
             reads: number("Nr"),
             writes: number("Nw"),
             free_pages: number("Nfp"),
             gc_threshold_pages: number("Nmfp"),
             frontier_free_pages: number("Nfpb"),
-            victim_valid_pages: number("Nvp"),
-            ..ChipLoad::default()
+            gc_remaining: None,
         };
         let latencies = Latencies {
             read: time("Lr"),
@@ -138,7 +137,7 @@ fn equation(table: &Table) -> usize {
             summary: time("Lsp"),
             pages_per_block: number("Np"),
         };
-        let parts = cqct::equation(&load.into(), load.victim_valid_pages, &latencies);
+        let parts = cqct::equation(&queue, number("Nvp"), &latencies);
         assert_eq!(u64::from(parts.gc), number("S"), "S_i");
         assert_eq!(parts.gc_time, time("Tgc"), "T_gc");
         assert_eq!(parts.summaries, number("Nsp"), "N_sp");

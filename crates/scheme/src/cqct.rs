@@ -252,11 +252,11 @@ impl Cqct {
 /// GC job runs, the operation in service is the job's and counts in its remaining time already.
 fn with_residual(total: Nanos, load: &ChipLoad, l: &Latencies) -> Nanos {
     let (queued, whole) = match load.in_service_read {
-        true => (load.reads, l.read),
-        false => (load.writes, l.program),
+        true => (load.queue.reads, l.read),
+        false => (load.queue.writes, l.program),
     };
     match load.residual {
-        Some(residual) if queued > 0 && load.gc_remaining.is_none() => {
+        Some(residual) if queued > 0 && load.queue.gc_remaining.is_none() => {
             total.since(whole) + residual
         }
         _ => total,
@@ -284,18 +284,21 @@ mod tests {
 
     fn load(nr: u64, nw: u64, nfp: u64, nfpb: u64, nvp: u64) -> ChipLoad {
         ChipLoad {
-            reads: nr,
-            writes: nw,
-            free_pages: nfp,
-            frontier_free_pages: nfpb,
-            gc_threshold_pages: 400,
+            queue: ChipQueue {
+                reads: nr,
+                writes: nw,
+                free_pages: nfp,
+                frontier_free_pages: nfpb,
+                gc_threshold_pages: 400,
+                gc_remaining: None,
+            },
             victim_valid_pages: nvp,
             ..ChipLoad::default()
         }
     }
 
     fn parts(load: &ChipLoad, l: &Latencies) -> Parts {
-        equation(&(*load).into(), load.victim_valid_pages, l)
+        equation(&load.queue, load.victim_valid_pages, l)
     }
 
     /// The check values below the equations in the specification of ECR.
@@ -334,9 +337,9 @@ mod tests {
     #[test]
     fn a_running_collection_takes_the_place_of_a_predicted_one() {
         let mut busy = load(1, 5, 405, 20, 10);
-        busy.gc_remaining = Some(Nanos(7 * US));
+        busy.queue.gc_remaining = Some(Nanos(7 * US));
         assert_eq!(parts(&busy, &paper()).total, Nanos((4775 - 3750 + 7) * US));
-        busy.free_pages = 500;
+        busy.queue.free_pages = 500;
         assert_eq!(parts(&busy, &paper()).total, Nanos(1032 * US));
     }
 
@@ -426,7 +429,7 @@ mod tests {
             125 + 3 * 300,
             "only the bus is waited for"
         );
-        device.load[0].gc_remaining = Some(Nanos(40));
+        device.load[0].queue.gc_remaining = Some(Nanos(40));
         assert_eq!(of(remaining, &device), 2 * 125 + 3 * 300 + 40);
         device.load[0] = load(0, 0, 5000, 60, 10);
         assert_eq!(of(remaining, &device), 0);
@@ -435,7 +438,7 @@ mod tests {
     #[test]
     fn summary_pages_count_with_their_own_time() {
         let mut device = device();
-        device.load[0].frontier_free_pages = 1;
+        device.load[0].queue.frontier_free_pages = 1;
         let options = Cqct {
             summary: Nanos(7),
             ..Cqct::default()

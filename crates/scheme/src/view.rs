@@ -39,12 +39,8 @@ impl View<'_> {
 /// The state of one chip's queue and free space, for Equations 1-4 of ECR (section 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChipLoad {
-    /// Reads in the queue, the one in service included (N_r). GC operations do not count, and a
-    /// multi-plane read is one: Eq. 1 leaves out the transfers of its further pages.
-    pub reads: u64,
-    /// Programs in the queue, the one in service included (N_w). GC operations do not count, and a
-    /// multi-plane program is one, as for `reads`.
-    pub writes: u64,
+    /// What nearly every decision needs.
+    pub queue: ChipQueue,
     /// Time until the host operation in service ends, as far as that is known; zero if all that is
     /// left of it is a wait for the bus.
     pub residual: Option<Nanos>,
@@ -52,6 +48,19 @@ pub struct ChipLoad {
     pub in_service_read: bool,
     /// Exact time until everything in the queue is done if nothing else arrives.
     pub drain: Nanos,
+    /// Valid pages of the block that greedy GC would pick now (N_vp).
+    pub victim_valid_pages: u64,
+}
+
+/// The part of [`ChipLoad`] that costs no search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ChipQueue {
+    /// Reads in the queue, the one in service included (N_r). GC operations do not count, and a
+    /// multi-plane read is one: Eq. 1 leaves out the transfers of its further pages.
+    pub reads: u64,
+    /// Programs in the queue, the one in service included (N_w). GC operations do not count, and a
+    /// multi-plane program is one, as for `reads`.
+    pub writes: u64,
     /// Free pages of the chip, without those that the mapping gave to queued programs (N_fp of
     /// `nfp=mapping`; see [`crate::cqct::FreePages`]).
     pub free_pages: u64,
@@ -59,26 +68,7 @@ pub struct ChipLoad {
     pub gc_threshold_pages: u64,
     /// Free pages of the block the next program goes to (N_fpb).
     pub frontier_free_pages: u64,
-    /// Valid pages of the block that greedy GC would pick now (N_vp).
-    pub victim_valid_pages: u64,
     /// What is left of a running or scheduled GC job; it takes the place of S_i * T_gc.
-    pub gc_remaining: Option<Nanos>,
-}
-
-/// The part of [`ChipLoad`] that nearly every decision needs, and that costs no search.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ChipQueue {
-    /// [`ChipLoad::reads`]
-    pub reads: u64,
-    /// [`ChipLoad::writes`]
-    pub writes: u64,
-    /// [`ChipLoad::free_pages`]
-    pub free_pages: u64,
-    /// [`ChipLoad::gc_threshold_pages`]
-    pub gc_threshold_pages: u64,
-    /// [`ChipLoad::frontier_free_pages`]
-    pub frontier_free_pages: u64,
-    /// [`ChipLoad::gc_remaining`]
     pub gc_remaining: Option<Nanos>,
 }
 
@@ -96,19 +86,6 @@ impl ChipQueue {
     /// Will the queued programs start garbage collection (S_i, Equation 2)?
     pub fn predicts_gc(&self) -> bool {
         self.free_pages <= self.gc_threshold_pages + self.writes
-    }
-}
-
-impl From<ChipLoad> for ChipQueue {
-    fn from(load: ChipLoad) -> ChipQueue {
-        ChipQueue {
-            reads: load.reads,
-            writes: load.writes,
-            free_pages: load.free_pages,
-            gc_threshold_pages: load.gc_threshold_pages,
-            frontier_free_pages: load.frontier_free_pages,
-            gc_remaining: load.gc_remaining,
-        }
     }
 }
 
@@ -134,7 +111,7 @@ pub trait DeviceView {
 
     /// The part of [`DeviceView::load`] without searches and sums.
     fn queue(&self, chip: ChipId) -> ChipQueue {
-        self.load(chip).into()
+        self.load(chip).queue
     }
 
     /// [`ChipLoad::victim_valid_pages`] of `chip`.

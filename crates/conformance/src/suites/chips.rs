@@ -3,7 +3,7 @@
 use crate::drive::Chips;
 use crate::reference::Flash;
 use crate::reference::rng::SplitMix64;
-use destage_scheme::{ChipLoad, Expr, FlashCosts};
+use destage_scheme::{ChipLoad, ChipQueue, Expr, FlashCosts};
 use destage_types::Nanos;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -47,7 +47,7 @@ impl Script {
         for i in 0..self.loads.len() {
             if self.rng.chance(self.restless) {
                 self.loads[i] = self.load();
-                self.gc[i] = self.loads[i].gc_remaining.is_some();
+                self.gc[i] = self.loads[i].queue.gc_remaining.is_some();
             }
         }
     }
@@ -62,17 +62,23 @@ impl Script {
         let in_service_read = in_service && (writes == 0 || reads > 0 && rng.chance(50));
         let longest = if in_service_read { 130_600 } else { 305_600 };
         let residual = in_service.then(|| Nanos(rng.below(longest)));
+        let drain = Nanos(rng.below(3) * 100_000);
+        let free_pages = 380 + rng.below(40);
+        let [frontier_free_pages, victim_valid_pages] = [rng.below(65), rng.below(65)];
+        let gc_remaining = rng.chance(30).then(|| Nanos(rng.below(2_000_000)));
         ChipLoad {
-            reads,
-            writes,
+            queue: ChipQueue {
+                reads,
+                writes,
+                free_pages,
+                gc_threshold_pages: 400,
+                frontier_free_pages,
+                gc_remaining,
+            },
             residual,
             in_service_read,
-            drain: Nanos(rng.below(3) * 100_000),
-            free_pages: 380 + rng.below(40),
-            gc_threshold_pages: 400,
-            frontier_free_pages: rng.below(65),
-            victim_valid_pages: rng.below(65),
-            gc_remaining: rng.chance(30).then(|| Nanos(rng.below(2_000_000))),
+            drain,
+            victim_valid_pages,
         }
     }
 
@@ -118,24 +124,25 @@ impl SlowChips {
             0
         };
         let (l_r, l_w) = (n(COSTS.read.0) + transfer, n(COSTS.program.0) + transfer);
-        let (n_r, n_w, n_vp) = (n(c.reads), n(c.writes), n(c.victim_valid_pages));
+        let q = &c.queue;
+        let (n_r, n_w, n_vp) = (n(q.reads), n(q.writes), n(c.victim_valid_pages));
         let n_p = n(COSTS.pages_per_block);
         let n_fp = match self.mapping {
-            true => n(c.free_pages),
-            false => n(c.free_pages + c.writes),
+            true => n(q.free_pages),
+            false => n(q.free_pages + q.writes),
         };
-        let s = if n_fp - n_w > n(c.gc_threshold_pages) {
+        let s = if n_fp - n_w > n(q.gc_threshold_pages) {
             0
         } else {
             1
         };
         let t_gc = n(COSTS.erase.0) + n_vp * (l_r + l_w);
-        let n_fpb = n(c.frontier_free_pages);
+        let n_fpb = n(q.frontier_free_pages);
         let n_sp = match n_w + s * n_vp < n_fpb - 1 {
             true => 0,
             false => 1 + (n_w + s * n_vp - (n_fpb - 1)) / (n_p - 1),
         };
-        let gc = c.gc_remaining.map_or(s * t_gc, |left| n(left.0));
+        let gc = q.gc_remaining.map_or(s * t_gc, |left| n(left.0));
         let cqct = l_r * n_r + l_w * n_w + gc + self.summary * n_sp;
         // An operation of a GC job in service stands in the job's remaining time already.
         let in_service = if c.in_service_read {
@@ -144,7 +151,7 @@ impl SlowChips {
             (n_w, l_w)
         };
         match c.residual {
-            Some(rest) if self.remaining && in_service.0 > 0 && c.gc_remaining.is_none() => {
+            Some(rest) if self.remaining && in_service.0 > 0 && q.gc_remaining.is_none() => {
                 cqct - in_service.1 + n(rest.0)
             }
             _ => cqct,

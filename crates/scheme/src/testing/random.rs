@@ -2,7 +2,7 @@
 
 use super::{Chips, Rig, sectors};
 use crate::rng::SplitMix64;
-use crate::view::{ChipLoad, FlashCosts};
+use crate::view::{ChipLoad, ChipQueue, FlashCosts};
 use crate::{Env, Scheme};
 use destage_types::{Lpn, Nanos, Op, SectorMask};
 
@@ -101,16 +101,18 @@ fn shake(chips: &mut Chips, rng: &mut SplitMix64) {
         let mut draw = |n: u64| rng.next_u64() % n;
         chips.gc[i] = draw(3) == 0;
         chips.load[i] = ChipLoad {
-            reads: draw(3),
-            writes: draw(5),
+            queue: ChipQueue {
+                reads: draw(3),
+                writes: draw(5),
+                free_pages: 300 + draw(10),
+                gc_threshold_pages: 300,
+                frontier_free_pages: draw(8),
+                gc_remaining: (draw(3) == 0).then(|| Nanos(draw(5000))),
+            },
             residual: Some(Nanos(draw(100))),
             in_service_read: draw(2) == 0,
             drain: Nanos(draw(300)),
-            free_pages: 300 + draw(10),
-            gc_threshold_pages: 300,
-            frontier_free_pages: draw(8),
             victim_valid_pages: draw(8),
-            gc_remaining: (draw(3) == 0).then(|| Nanos(draw(5000))),
         };
     }
 }

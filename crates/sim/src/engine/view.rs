@@ -19,18 +19,12 @@ impl DeviceView for Engine {
         // Only host operations are in N_r and N_w, so only they can count with their residual time.
         let in_service = self.nand.in_service(chip);
         let in_service = in_service.filter(|&(_, class)| class == Class::Host);
-        let queue = self.queue(chip);
         ChipLoad {
-            reads: queue.reads,
-            writes: queue.writes,
+            queue: self.queue(chip),
             residual: in_service.map(|_| self.nand.residual(chip)),
             in_service_read: in_service.is_some_and(|(kind, _)| kind == Kind::Read),
             drain: self.nand.drain_time(chip, Class::Gc),
-            free_pages: queue.free_pages,
-            gc_threshold_pages: queue.gc_threshold_pages,
-            frontier_free_pages: queue.frontier_free_pages,
             victim_valid_pages: self.victim_valid_pages(chip),
-            gc_remaining: queue.gc_remaining,
         }
     }
 

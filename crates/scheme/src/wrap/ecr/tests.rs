@@ -85,14 +85,14 @@ fn ecr2_and_ecr5_options_reach_the_decision() {
         r.chips.costs.read = Nanos(25);
         r.chips.costs.pages_per_block = 64;
         r.chips.next_program = Some(Nanos(10));
-        r.chips.load[0].writes = 1;
+        r.chips.load[0].queue.writes = 1;
         r.chips.load[0].residual = Some(Nanos(3));
-        r.chips.load[1].reads = 1;
+        r.chips.load[1].queue.reads = 1;
         r.chips.load[1].residual = Some(Nanos(24));
         r.chips.load[1].in_service_read = true;
         for load in &mut r.chips.load {
-            load.free_pages = 1000;
-            load.frontier_free_pages = 60;
+            load.queue.free_pages = 1000;
+            load.queue.frontier_free_pages = 60;
         }
         r.write(pages(0, 1));
         r.write(pages(2, 2));
