@@ -14,6 +14,7 @@ mod presets;
 mod report;
 mod run;
 mod schemes;
+mod series_style;
 mod terminal;
 mod trace;
 

@@ -2,6 +2,7 @@
 
 use super::points::CurveOf;
 use crate::failure::Failure;
+use crate::series_style::{FONT, colour, line as line_of};
 use destage_sim::curve::Estimate;
 use destage_types::ByteSize;
 use plotters::prelude::*;
@@ -9,16 +10,6 @@ use std::io;
 use std::path::Path;
 
 const SIZE: (u32, u32) = (900, 560);
-/// Distinguishable with every kind of colour vision (Okabe and Ito 2008).
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(0, 0, 0),
-];
 
 /// The file cannot be written.
 pub fn refused(path: &Path, error: &io::Error) -> Failure {
@@ -105,7 +96,7 @@ fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), Strin
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     root.fill(&WHITE).map_err(|e| said(&e))?;
     let mut chart = ChartBuilder::on(&root)
-        .caption(format!("{trace}: page hit ratio"), ("sans-serif", 20))
+        .caption(format!("{trace}: page hit ratio"), (FONT, 20))
         .margin(16)
         .margin_right(40)
         .x_label_area_size(48)
@@ -128,7 +119,7 @@ fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), Strin
         .draw()
         .map_err(|e| said(&e))?;
     for (i, (name, points)) in curves.iter().enumerate() {
-        let colour = COLOURS[i % COLOURS.len()];
+        let style = line_of(i);
         let at = |sign: f64| {
             move |(x, hit): &(f64, Estimate)| {
                 let y = 100.0 * (hit.value + sign * super::points::T95 * hit.error);
@@ -139,24 +130,24 @@ fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), Strin
             let above = points.iter().map(at(1.0));
             let below = points.iter().rev().map(at(-1.0));
             let band: Vec<(f64, f64)> = above.chain(below).collect();
-            let band = Polygon::new(band, colour.mix(0.2));
+            let band = Polygon::new(band, colour(i).mix(0.2));
             chart
                 .draw_series(std::iter::once(band))
                 .map_err(|e| said(&e))?;
         }
-        let line = LineSeries::new(points.iter().map(at(0.0)), colour.stroke_width(2));
+        let line = LineSeries::new(points.iter().map(at(0.0)), style);
         chart
             .draw_series(line.point_size(3))
             .map_err(|e| said(&e))?
             .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(2)));
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
     }
     chart
         .configure_series_labels()
         .position(legend)
         .background_style(WHITE.mix(0.8))
         .border_style(RGBColor(160, 160, 160))
-        .label_font(("sans-serif", 14))
+        .label_font((FONT, 14))
         .draw()
         .map_err(|e| said(&e))?;
     root.present().map_err(|e| said(&e))

@@ -1,33 +1,15 @@
 //! Charts of the report, as SVG text.
 
+use crate::series_style::{FONT, colour, line as line_of, round};
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, DefaultFormatting, KeyPointHint, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-use plotters::style::RGBColor;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
 /// Width and height of a chart in pixels; the page scales it.
 const SIZE: (u32, u32) = (560, 340);
-
-/// Colours that are told apart in print and by most people with colour blindness; schemes beyond
-/// them start again with another mark.
-const COLOURS: [RGBColor; 8] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-    RGBColor(64, 64, 64),
-    RGBColor(148, 103, 189),
-];
-
-/// Colour of series number `i`.
-pub fn colour(i: usize) -> RGBColor {
-    COLOURS[i % COLOURS.len()]
-}
 
 /// A series of points: cache size in bytes and value.
 pub struct Line {
@@ -106,7 +88,7 @@ where
     X: AsRangedCoord,
 {
     ChartBuilder::on(area)
-        .caption(title, ("sans-serif", 17))
+        .caption(title, (FONT, 17))
         .margin(10)
         .margin_right(24)
         .x_label_area_size(42)
@@ -137,11 +119,11 @@ fn curves<'a>(
     };
     mesh(&mut chart, "cache size", tick, &size, sizes.len())?;
     for line in lines {
-        let style = colour(line.number).stroke_width(2);
+        let style = line_of(line.number);
         let points = || line.points.iter().map(|&(s, v)| (at(s), v));
         chart.draw_series(LineSeries::new(points(), style))?;
         let fill = colour(line.number).filled();
-        match line.number / COLOURS.len() {
+        match round(line.number) {
             0 => chart.draw_series(points().map(|p| Circle::new(p, 4, fill)))?,
             1 => chart.draw_series(points().map(|p| TriangleMarker::new(p, 6, fill)))?,
             _ => chart.draw_series(points().map(|p| Cross::new(p, 4, style)))?,
@@ -166,7 +148,7 @@ fn bars<'a>(area: &Area<'a>, title: &str, lines: &[Line], top: f64, tick: Tick<'
         };
         chart.draw_series(line.points.iter().map(bar))?;
         let anchor = Pos::new(HPos::Center, VPos::Bottom);
-        let style = TextStyle::from(("sans-serif", 13)).pos(anchor);
+        let style = TextStyle::from((FONT, 13)).pos(anchor);
         let value = |&(_, value): &(u64, f64)| {
             Text::new(tick(value), (i as f64 + 0.5, value), style.clone())
         };
@@ -191,8 +173,8 @@ where
         .light_line_style(TRANSPARENT)
         .bold_line_style(RGBColor(225, 225, 225))
         .axis_style(RGBColor(90, 90, 90))
-        .label_style(("sans-serif", 13))
-        .axis_desc_style(("sans-serif", 14))
+        .label_style((FONT, 13))
+        .axis_desc_style((FONT, 14))
         .x_desc(below)
         .x_labels(labels)
         .x_label_formatter(size)
