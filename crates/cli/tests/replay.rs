@@ -134,6 +134,30 @@ fn addresses_beyond_the_device_need_a_choice() {
     both.fails(2, &["--fit", "--wrap"]);
 }
 
+/// A trace that does not fit says so before preconditioning says that it failed, whether the trace
+/// is read for preconditioning or not: the trace is what can be chosen otherwise.
+#[test]
+fn addresses_are_refused_before_preconditioning_is() {
+    let bench = Bench::new();
+    bench.file("chip.toml", ONE_CHIP);
+    bench.file("far.csv", csv(FAR));
+    bench.file("near.csv", csv("W0 R1"));
+    for traced in [false, true] {
+        let precondition = format!("precondition={{trace={traced},fill=1,overwrite=1}}");
+        let run = |trace: &str, more: &[&str]| {
+            let line = format!("run {trace} --device chip.toml --set gc_mode=off --set");
+            let mut words = args(&line);
+            words.push(&precondition);
+            words.extend(more);
+            bench.destage(&words)
+        };
+        run("far.csv", &[]).fails(2, &["request 1 of the trace", "device one-chip exports"]);
+        let full = ["preconditioning device one-chip failed"];
+        run("far.csv", &["--wrap"]).fails(2, &full);
+        run("near.csv", &[]).fails(2, &full);
+    }
+}
+
 #[test]
 fn what_is_touched_can_be_moved_together() {
     let bench = Bench::new();
