@@ -59,7 +59,7 @@ impl Recency {
     }
 
     fn find_oldest(&mut self, list: usize) {
-        self.oldest[list] = self.oldest(list).map_or(NO_PAGE, |slot| self.stamp(slot));
+        self.oldest[list] = last_touch_of_tail(&self.lists, &self.stamp, list);
     }
 
     #[inline]
@@ -110,10 +110,7 @@ impl Recency {
             }
             let left = std::mem::replace(&mut self.of[slot.index()], list as u32) as usize;
             if self.stamp[slot.index()] == self.oldest[left] {
-                self.oldest[left] = match self.lists.tail(left) {
-                    Some(oldest) => self.stamp[oldest as usize],
-                    None => NO_PAGE,
-                };
+                self.oldest[left] = last_touch_of_tail(&self.lists, &self.stamp, left);
             }
         }
         self.find_oldest(list);
@@ -148,6 +145,12 @@ impl Recency {
     pub(crate) fn newest_first(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
         self.lists.from_head(list).map(Slot)
     }
+}
+
+/// When the page at the tail of `list` was touched last, [`NO_PAGE`] without one.
+fn last_touch_of_tail(lists: &ListArena, stamp: &[u64], list: usize) -> u64 {
+    let tail = lists.tail(list);
+    tail.map_or(NO_PAGE, |slot| stamp[slot as usize])
 }
 
 #[cfg(test)]
