@@ -73,7 +73,7 @@ fn precondition(
 ) -> Result<(), RunError> {
     let refused = |full| RunError::Precondition {
         device: config.name.clone(),
-        full: Box::new(full),
+        full,
     };
     let wanted = &config.precondition;
     map.fill(wanted.fill).map_err(refused)?;
@@ -83,7 +83,7 @@ fn precondition(
         workload.try_each(|number, request| {
             let (op, only) = (request.head.op, request.only_extent());
             if let Some(only) = only.filter(|only| only.end() <= space) {
-                return reads.map(map, op, &[only]).map_err(refused);
+                return reads.map(map, op, &only).map_err(refused);
             }
             if !wrap {
                 check_request(config, number, request, space)?;
@@ -91,7 +91,8 @@ fn precondition(
             extents.clear();
             extents.extend(request.extents());
             wrap_extents(&mut extents, space);
-            reads.map(map, op, &extents).map_err(refused)
+            let mut each = extents.iter();
+            each.try_for_each(|extent| reads.map(map, op, extent).map_err(refused))
         })?;
     }
     let written = map.overwrite(wanted.fill, wanted.overwrite, seed);
@@ -113,25 +114,19 @@ impl FirstReads {
         }
     }
 
-    fn map(&mut self, map: &mut PageMap, op: Op, extents: &[Extent]) -> Result<(), DeviceFull> {
-        for extent in extents {
-            let (first, pages) = page_span(extent, self.page);
-            let (from, to) = (first.0, first.0 + u64::from(pages));
-            if !matches!(op, Op::Read | Op::Write) {
-                continue;
-            }
-            // No branch on the kind, which no predictor could learn.
-            let wanted = if op == Op::Read { u64::MAX } else { 0 };
-            self.note(from, to, |start, unknown| {
-                let mut unknown = unknown & wanted;
-                while unknown != 0 {
-                    map.map_trace([Lpn(start + u64::from(unknown.trailing_zeros()))])?;
-                    unknown &= unknown - 1;
-                }
-                Ok(())
-            })?;
+    #[inline]
+    fn map(&mut self, map: &mut PageMap, op: Op, extent: &Extent) -> Result<(), Box<DeviceFull>> {
+        if !matches!(op, Op::Read | Op::Write) {
+            return Ok(());
         }
-        Ok(())
+        let (first, pages) = page_span(extent, self.page);
+        let (from, to) = (first.0, first.0 + u64::from(pages));
+        // No branch on the kind, which no predictor could learn.
+        let wanted = if op == Op::Read { u64::MAX } else { 0 };
+        self.note(from, to, |start, unknown| match unknown & wanted {
+            0 => Ok(()),
+            unread => map_first(map, start, unread),
+        })
     }
 
     /// Pages `from..to` are known from now on. Those that were not are given to `f` word by word:
@@ -141,8 +136,8 @@ impl FirstReads {
         &mut self,
         mut from: u64,
         to: u64,
-        mut f: impl FnMut(u64, u64) -> Result<(), DeviceFull>,
-    ) -> Result<(), DeviceFull> {
+        mut f: impl FnMut(u64, u64) -> Result<(), Box<DeviceFull>>,
+    ) -> Result<(), Box<DeviceFull>> {
         while from < to {
             let start = from / 64 * 64;
             let end = to.min(start + 64);
@@ -155,4 +150,14 @@ impl FirstReads {
         }
         Ok(())
     }
+}
+
+/// Maps the pages of a word: from `start` on, a bit for each.
+#[inline(never)]
+fn map_first(map: &mut PageMap, start: u64, mut unread: u64) -> Result<(), Box<DeviceFull>> {
+    while unread != 0 {
+        map.map_trace([Lpn(start + u64::from(unread.trailing_zeros()))])?;
+        unread &= unread - 1;
+    }
+    Ok(())
 }

@@ -94,7 +94,7 @@ impl PageMap {
         lpn: Lpn,
         plane: Option<PlaneId>,
         work: &mut GcWork,
-    ) -> Result<Placed, DeviceFull> {
+    ) -> Result<Placed, Box<DeviceFull>> {
         let mut to = plane.unwrap_or_else(|| self.static_plane(lpn));
         if self.gc.on {
             self.gc.displaced |= plane.is_some();
@@ -126,7 +126,7 @@ impl PageMap {
         lpn: Lpn,
         wanted: PlaneId,
         work: &mut GcWork,
-    ) -> Result<PlaneId, DeviceFull> {
+    ) -> Result<PlaneId, Box<DeviceFull>> {
         let planes = self.units.planes();
         let tries = if self.gc.displaced { planes } else { 1 };
         let mut planes = (0..tries).map(|step| PlaneId((wanted.0 + step) % planes));

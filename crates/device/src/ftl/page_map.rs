@@ -177,7 +177,7 @@ impl PageMap {
     /// # Panics
     /// If `lpn` lies beyond the logical pages.
     #[inline]
-    pub fn write(&mut self, lpn: Lpn) -> Result<Placed, DeviceFull> {
+    pub fn write(&mut self, lpn: Lpn) -> Result<Placed, Box<DeviceFull>> {
         self.write_to_plane(lpn, self.static_plane(lpn))
     }
 
@@ -190,7 +190,7 @@ impl PageMap {
     /// # Panics
     /// If `lpn` lies beyond the logical pages or `plane` beyond the device.
     #[inline(always)]
-    pub fn write_to_plane(&mut self, lpn: Lpn, plane: PlaneId) -> Result<Placed, DeviceFull> {
+    pub fn write_to_plane(&mut self, lpn: Lpn, plane: PlaneId) -> Result<Placed, Box<DeviceFull>> {
         self.check(lpn);
         let unit = self.units.row(plane).unit;
         let taken = self
@@ -397,13 +397,15 @@ impl PageMap {
         plane.0 * per_plane + block
     }
 
+    /// On the heap: a result that holds it by value is too large for registers.
     #[cold]
-    pub(super) fn full(&self, lpn: Lpn, plane: PlaneId) -> DeviceFull {
+    #[inline(never)]
+    pub(super) fn full(&self, lpn: Lpn, plane: PlaneId) -> Box<DeviceFull> {
         let unit = self.units.row(plane).unit;
         let planes = self.frontiers.planes(unit).len() as u64;
         let blocks = u64::from(self.blocks_per_plane.get());
         let per_plane = blocks * u64::from(self.pages_per_block.get());
-        DeviceFull {
+        Box::new(DeviceFull {
             lpn,
             unit: self.frontier,
             plane,
@@ -415,7 +417,7 @@ impl PageMap {
             device_valid: self.valid,
             device_pages: self.pages,
             logical: self.logical,
-        }
+        })
     }
 }
 

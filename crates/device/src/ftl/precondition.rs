@@ -14,7 +14,10 @@ impl PageMap {
     ///
     /// # Panics
     /// If a page lies beyond the logical pages.
-    pub fn map_trace(&mut self, lpns: impl IntoIterator<Item = Lpn>) -> Result<u64, DeviceFull> {
+    pub fn map_trace(
+        &mut self,
+        lpns: impl IntoIterator<Item = Lpn>,
+    ) -> Result<u64, Box<DeviceFull>> {
         let mut mapped = 0;
         let mut work = GcWork::default();
         for lpn in lpns {
@@ -35,7 +38,7 @@ impl PageMap {
     ///
     /// # Errors
     /// No room can be made; the pages before are mapped.
-    pub fn fill(&mut self, share: Ratio) -> Result<u64, DeviceFull> {
+    pub fn fill(&mut self, share: Ratio) -> Result<u64, Box<DeviceFull>> {
         let last = self.filled_by(share);
         self.map_trace((0..last).map(Lpn))
     }
@@ -55,7 +58,7 @@ impl PageMap {
         share: Ratio,
         amount: Overwrite,
         seed: u64,
-    ) -> Result<u64, DeviceFull> {
+    ) -> Result<u64, Box<DeviceFull>> {
         let range = match self.filled_by(share) {
             0 => self.logical_pages(),
             filled => filled,

@@ -214,7 +214,7 @@ pub(super) struct Book {
     pub programs: Option<Vec<ProgramTimes>>,
     /// The same of accesses of a cache in flash.
     pub cache_accesses: Option<Vec<CacheAccess>>,
-    pub full: Option<DeviceFull>,
+    pub full: Option<Box<DeviceFull>>,
     /// Waiting programs by page, where reads could overtake them.
     pub newest: Option<Newest>,
     /// Waiting programs of a cache in flash by page.

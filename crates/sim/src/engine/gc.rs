@@ -14,7 +14,7 @@ use super::Engine;
 use super::book::{GC_TOKEN, Role};
 use crate::flash::FlashState;
 use destage_device::config::{DeviceConfig, GcPreempt};
-use destage_device::ftl::{Collected, DeviceFull, GcStep, GcWork, Placed};
+use destage_device::ftl::{Collected, GcStep, GcWork, Placed};
 use destage_device::nand::{ChipStats, Command, JobId, JobKind, OpId, OpState, Preempt};
 use destage_types::{ChipId, Lpn, PlaneId};
 
@@ -83,24 +83,21 @@ impl Collector {
 }
 
 impl Engine {
-    /// Makes room and maps `lpn`, to `plane` or where its address says. Jobs that make the room
-    /// are submitted.
-    #[inline]
-    pub(super) fn place(&mut self, lpn: Lpn, plane: Option<PlaneId>) -> Result<Placed, DeviceFull> {
+    /// Makes room and maps `lpn`, to `plane` or where its address says; without room the run has a
+    /// fault. Jobs that make the room are submitted.
+    #[inline(always)]
+    pub(super) fn place(&mut self, lpn: Lpn, plane: Option<PlaneId>) -> Option<Placed> {
         let placed = self.book.map.host_write(lpn, plane, &mut self.gc.work);
         if !self.gc.work.is_empty() {
-            return self.place_after_gc(placed);
+            self.submit_gc();
         }
-        placed
-    }
-
-    /// Takes what was placed and gives it back, so that it need not be in memory where there is no
-    /// GC to do.
-    #[cold]
-    #[inline(never)]
-    fn place_after_gc(&mut self, placed: Result<Placed, DeviceFull>) -> Result<Placed, DeviceFull> {
-        self.submit_gc();
-        placed
+        match placed {
+            Ok(placed) => Some(placed),
+            Err(full) => {
+                self.book.full.get_or_insert(full);
+                None
+            }
+        }
     }
 
     /// The foreground job that a program for a die goes after.

@@ -376,12 +376,8 @@ impl Flash for Engine {
             // The read before a program may be on another chip, and the program be overtaken.
             self.book.newest.get_or_insert_with(Newest::new);
         }
-        let placed = match self.place(lpn, plane) {
-            Ok(placed) => placed,
-            Err(full) => {
-                self.book.full.get_or_insert(full);
-                return;
-            }
+        let Some(placed) = self.place(lpn, plane) else {
+            return;
         };
         let role = match program.cause {
             Cause::Eviction => Role::Caused,
@@ -433,7 +429,7 @@ impl Flash for Engine {
     }
 
     fn fault(&self) -> Option<&DeviceFull> {
-        self.book.full.as_ref()
+        self.book.full.as_deref()
     }
 
     fn step(&mut self, until: Nanos) -> Option<Nanos> {
