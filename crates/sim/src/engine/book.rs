@@ -79,6 +79,15 @@ enum Counted {
     End,
 }
 
+impl Counted {
+    /// When an operation that runs like this is done for its request. Which of the three it is, is
+    /// random for some schemes: there is no branch on it.
+    #[inline]
+    fn end(self, times: OpTimes) -> Nanos {
+        [Nanos::ZERO, times.last_transfer, times.end][self as usize]
+    }
+}
+
 /// An operation that is not timed yet, or a background one that has not ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpRecord {
@@ -132,10 +141,8 @@ struct Pending {
     op: Op,
     arrival: Nanos,
     done: Nanos,
-    /// Operations whose end it waits for and does not know.
+    /// Operations whose end it waits for and does not know; one more until all are known.
     waiting: u32,
-    /// All its operations are known.
-    closed: bool,
     measured: bool,
     pages: u32,
     hits: u32,
@@ -284,8 +291,7 @@ impl Book {
             op,
             arrival: now,
             done: now + self.options.t_dram,
-            waiting: 0,
-            closed: false,
+            waiting: 1,
             measured: self.measured,
             pages: 0,
             hits: 0,
@@ -300,7 +306,7 @@ impl Book {
         let (request, serial, programs) = (self.current, self.serial, self.untimed);
         let flush = &mut self.requests[request];
         flush.done = flush.done.max(self.latest_end);
-        flush.waiting = programs;
+        flush.waiting += programs;
         if programs > 0 {
             self.flushes.push(WaitingFlush {
                 request,
@@ -318,10 +324,9 @@ impl Book {
             let service = Nanos(self.options.t_dram.0 * u64::from(pages.max(1)));
             request.done = request.done.max(request.arrival + service);
         }
-        request.closed = true;
         (request.pages, request.hits) = (pages, hits);
         self.current = u32::MAX;
-        self.settle(row);
+        self.count_end(row, Nanos::ZERO);
     }
 
     /// Enters an operation of the current request, or a background one, and gives its token.
@@ -431,11 +436,17 @@ impl Book {
         self.ops[token].id
     }
 
-    fn settle(&mut self, row: u32) {
-        let r = &self.requests[row];
-        if !r.closed || r.waiting > 0 {
-            return;
+    /// One of those that a request waits for is known: it ends at `end`.
+    fn count_end(&mut self, row: u32, end: Nanos) {
+        let request = &mut self.requests[row];
+        request.done = request.done.max(end);
+        request.waiting -= 1;
+        if request.waiting == 0 {
+            self.complete(row);
         }
+    }
+
+    fn complete(&mut self, row: u32) {
         let r = self.requests.remove(row);
         if let Some(list) = &mut self.completions {
             list.push(Completion {

@@ -392,12 +392,12 @@ impl Flash for Engine {
         if let Some(read) = before {
             command = command.after(read);
         }
-        // Most programs start at once, and then all is known of them: nothing is to be kept.
+        // Of most programs all is known at once: nothing is to be kept.
         match self
             .nand
             .program_at_once(self.now, &command, &mut self.book)
         {
-            Some(times) => self.book.program_at_once(role, lpn, times),
+            Some(times) => self.book.program_at_once(role, lpn, self.now, times),
             None => {
                 command.token = self.book.enter(role, lpn, self.now);
                 let id = match self.groups {

@@ -5,14 +5,6 @@ use destage_device::nand::Sink;
 use destage_types::PlaneId;
 
 impl Book {
-    /// The request of an operation knows one end more.
-    fn count_end(&mut self, row: u32, end: Nanos) {
-        let request = &mut self.requests[row];
-        request.done = request.done.max(end);
-        request.waiting -= 1;
-        self.settle(row);
-    }
-
     /// Must anything be done for programs beside keeping their times?
     #[inline]
     fn watches_programs(&self) -> bool {
@@ -66,11 +58,12 @@ impl Book {
         }
     }
 
-    /// A program of the current request that started when it was queued: what [`Book::enter`] and
-    /// [`Book::page_timed`] do together, with nothing kept in between. A FLUSH before it does not
-    /// wait for it, and the request does not end before it is known in full.
+    /// A program of the current request of which was known when it will run as it was queued, at
+    /// `now`: what [`Book::enter`] and [`Book::page_timed`] do together, with nothing kept in
+    /// between. A FLUSH before it does not wait for it, and the request does not end before it is
+    /// known in full.
     #[inline]
-    pub fn program_at_once(&mut self, role: Role, lpn: Lpn, times: OpTimes) {
+    pub fn program_at_once(&mut self, role: Role, lpn: Lpn, now: Nanos, times: OpTimes) {
         self.serial += 1;
         let counted = self.counted(role);
         if let Some(newest) = &mut self.newest {
@@ -78,21 +71,16 @@ impl Book {
         }
         self.latest_end = self.latest_end.max(times.end);
         let request = &mut self.requests[self.current];
-        match counted {
-            Counted::AtOnce => {}
-            Counted::Transfer => request.done = request.done.max(times.last_transfer),
-            Counted::End => request.done = request.done.max(times.end),
-        }
+        request.done = request.done.max(counted.end(times));
         let counts = role == Role::Caused && request.measured;
-        self.evict_wait.add_if(counts, Nanos::ZERO);
-        self.evict_turnaround
-            .add_if(counts, times.end - times.start);
+        self.evict_wait.add_if(counts, times.start - now);
+        self.evict_turnaround.add_if(counts, times.end - now);
         if let Some(list) = &mut self.programs {
             list.push(ProgramTimes {
                 request: request.index,
                 lpn,
                 background: false,
-                enqueued: times.start,
+                enqueued: now,
                 times,
             });
         }
@@ -119,8 +107,9 @@ impl Book {
         // Whether the next one is a read or a program is random: what most of them have in common
         // is done without asking.
         let program = op.is_program();
-        self.untimed -= u32::from(program);
-        let end = if program { times.end } else { Nanos::ZERO };
+        let flushed = op.is_flushed();
+        self.untimed -= u32::from(flushed);
+        let end = if flushed { times.end } else { Nanos::ZERO };
         self.latest_end = self.latest_end.max(end);
         if program && self.watches_programs() {
             self.watched_program(&op, token, times);
@@ -131,10 +120,8 @@ impl Book {
         self.evict_wait.add_if(counts, times.start - op.enqueued);
         self.evict_turnaround
             .add_if(counts, times.end - op.enqueued);
-        match op.counted {
-            Counted::AtOnce => {}
-            Counted::Transfer => self.count_end(op.request, times.last_transfer),
-            Counted::End => self.count_end(op.request, times.end),
+        if op.counted != Counted::AtOnce {
+            self.count_end(op.request, op.counted.end(times));
         }
         op.next
     }
@@ -150,8 +137,6 @@ impl Book {
                     newest.started(op.lpn, token);
                 }
                 if op.is_flushed() {
-                    self.untimed -= 1;
-                    self.latest_end = self.latest_end.max(times.end);
                     self.tell_flushes(op, times.end);
                 }
             }
