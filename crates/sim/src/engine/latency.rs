@@ -150,23 +150,27 @@ impl Together<'_> {
         let mut known = [0u64; 4];
         let digits = (u64::BITS - max.leading_zeros()).div_ceil(DIGIT).max(1);
         for shift in (0..digits).rev().map(|digit| digit * DIGIT) {
-            let mut wanted = known.to_vec();
-            wanted.dedup();
-            // The last count is of times with other digits: no branch tells them apart.
-            let mut counts = vec![[0u64; (1 << DIGIT) + 1]; wanted.len()];
+            // Times with the digits of `known[i]`, and not with those of one before it, are counted in
+            // `counts[i]`; the last count is of other times: no branch tells them apart.
+            let mut counts = vec![[0u64; (1 << DIGIT) + 1]; known.len() + 1];
+            let place = |digits: u64| {
+                known
+                    .iter()
+                    .map(|&k| usize::from(k < digits))
+                    .sum::<usize>()
+            };
             self.each(|time, often| {
                 let upper = time >> shift;
-                for (&wanted, counts) in wanted.iter().zip(&mut counts) {
-                    let digit = match upper >> DIGIT == wanted {
-                        true => (upper % (1 << DIGIT)) as usize,
-                        false => 1 << DIGIT,
-                    };
-                    counts[digit] += often;
-                }
+                let at = place(upper >> DIGIT);
+                let digit = match known.get(at) == Some(&(upper >> DIGIT)) {
+                    true => (upper % (1 << DIGIT)) as usize,
+                    false => 1 << DIGIT,
+                };
+                counts[at][digit] += often;
             });
-            for (known, rank) in known.iter_mut().zip(&mut ranks) {
-                let at = wanted.iter().position(|wanted| wanted == known);
-                let counts = &counts[at.expect("all are counted")];
+            let places = known.map(place);
+            for ((known, rank), at) in known.iter_mut().zip(&mut ranks).zip(places) {
+                let counts = &counts[at];
                 let mut digit = 0;
                 while *rank > counts[digit] {
                     *rank -= counts[digit];
@@ -183,11 +187,12 @@ impl Together<'_> {
     /// Squares are those of distances from the mean rounded down: n of them stay below 2^128 even
     /// where a queue that only grows makes requests wait for days, and integers do not cancel.
     fn deviation(&self, n: u64, sum: u128) -> f64 {
-        let n = u128::from(n);
-        let (centre, rest) = (sum / n, sum % n);
+        let (centre, rest) = (sum / u128::from(n), sum % u128::from(n));
+        let centre = u64::try_from(centre).expect("a mean of 64-bit numbers is one");
         let mut squares = 0u128;
         self.each(|time, often| {
-            squares += u128::from(time).abs_diff(centre).pow(2) * u128::from(often);
+            let distance = u128::from(time.abs_diff(centre));
+            squares += distance * distance * u128::from(often);
         });
         let beside = rest as f64 / n as f64;
         libm::sqrt(squares as f64 / n as f64 - beside * beside)
