@@ -4,6 +4,7 @@
 //! submits operations, and completions come out. It neither sleeps nor reads a clock, so trace
 //! replay and a live device can drive the same code.
 
+mod background;
 mod book;
 mod gc;
 pub mod latency;
@@ -12,6 +13,7 @@ mod newest;
 mod planes;
 mod region;
 mod slab;
+mod submit;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -27,10 +29,10 @@ use book::{Book, NONE, Role};
 use destage_device::config::{
     Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, GcPreempt, QueueOrder,
 };
-use destage_device::ftl::{DeviceFull, PageMap, Place};
-use destage_device::nand::{ChipStats, Class, Command, Discipline, Nand, OpId, Timing, Transfer};
+use destage_device::ftl::{DeviceFull, PageMap};
+use destage_device::nand::{ChipStats, Discipline, Nand, Timing, Transfer};
 use destage_scheme::{DeviceView, FlashCosts};
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Picos, PlaneId, QueuePer};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Picos, QueuePer};
 use gc::Collector;
 use latency::LatencyStats;
 use newest::Newest;
@@ -168,122 +170,6 @@ impl Engine {
     /// The array.
     pub fn nand(&self) -> &Nand {
         &self.nand
-    }
-
-    /// `after` must end before the read may start, as must a program of the page that waits.
-    fn submit_read(
-        &mut self,
-        role: Role,
-        lpn: Lpn,
-        place: Place,
-        sectors: u32,
-        after: Option<OpId>,
-    ) -> OpId {
-        let waits_for = self.book.pending_program(lpn);
-        let token = self.book.enter(role, lpn, self.now);
-        let transfer = self.transfer_of(sectors);
-        let mut command = Command::read(place.chip, transfer, token)
-            .die(self.die(place.plane))
-            .bytes(self.bytes(sectors));
-        command.after = waits_for;
-        if let Some(after) = after {
-            command = command.after(after);
-        }
-        self.submit_page(command, place)
-    }
-
-    /// Programs a summary page: the transfer of one sector, then a whole program (ECR-1).
-    fn submit_summary(&mut self, place: Place) {
-        self.traffic.writes_meta += 1;
-        let token = self.book.enter(Role::Summary, Lpn(u64::MAX), self.now);
-        let mut command = self.program_command(place.chip, place.plane, 1, token);
-        command.after = self.job_of(place.chip, command.die);
-        self.nand.submit(self.now, command, &mut self.book);
-    }
-
-    /// A program of `sectors` sectors on the bus.
-    fn program_command(&self, chip: ChipId, plane: PlaneId, sectors: u32, token: u32) -> Command {
-        Command::program(chip, self.transfer_of(sectors), token)
-            .die(self.die(plane))
-            .bytes(self.bytes(sectors))
-    }
-
-    /// Bus time of `sectors` sectors.
-    #[inline]
-    fn transfer_of(&self, sectors: u32) -> Nanos {
-        match sectors == self.page_sectors {
-            true => self.page_transfer,
-            false => self.transfer.sectors(sectors),
-        }
-    }
-
-    fn bytes(&self, sectors: u32) -> u32 {
-        sectors * self.transfer.sector_bytes
-    }
-
-    /// Die that an operation on `plane` names: dies have their own one only if they interleave.
-    #[inline]
-    fn die(&self, plane: PlaneId) -> u32 {
-        match self.gc.dies {
-            1 => 0,
-            _ => self.book.map.plane_address(plane).die,
-        }
-    }
-
-    /// Does what background programs made due when they started: GC, then their summary pages.
-    fn submit_due(&mut self) {
-        self.submit_gc_of_started();
-        while let Some(place) = self.book.summaries.pop() {
-            self.submit_summary(place);
-        }
-    }
-
-    /// Takes back the reads before a write-back of `lpn` that was taken back, from `token` on; says
-    /// whether that of the old page was one of them. They may be queued, running or over; only
-    /// queued ones are taken back, and when one is over so are those before it.
-    fn cancel_reads_before(&mut self, mut token: u32, lpn: Lpn) -> bool {
-        let mut old_read = false;
-        while token != NONE
-            && let Some(record) = self.book.ops.get_mut(token).copied()
-            && record.is_read_before(lpn)
-        {
-            let id = record.id.expect("a queued read was submitted");
-            if !self.nand.cancel(self.now, id, &mut self.book) {
-                break;
-            }
-            self.book.ops.remove(token);
-            if record.role == Role::BackgroundRead {
-                old_read = true;
-            } else if self.book.is_counted(&record) {
-                self.traffic.cache_reads -= 1;
-            }
-            token = record.before;
-        }
-        old_read
-    }
-
-    /// The plane that a program is sent to, if not that of its address: that of its unit (D6), or
-    /// under dynamic allocation one of the least busy chip, of `channel` if that is fixed.
-    #[inline(always)]
-    fn wanted_plane(&mut self, unit: Option<u64>, channel: Option<ChannelId>) -> Option<PlaneId> {
-        match unit.is_some() || self.dynamic {
-            true => self.other_plane(unit, channel),
-            false => None,
-        }
-    }
-
-    #[inline(never)]
-    fn other_plane(&mut self, unit: Option<u64>, channel: Option<ChannelId>) -> Option<PlaneId> {
-        let planes = u64::from(self.book.map.planes());
-        match unit {
-            Some(unit) => Some(PlaneId((unit % planes) as u32)),
-            None if self.dynamic => {
-                let nand = &self.nand;
-                let load = |chip| nand.drain_time(chip, Class::Gc).0;
-                Some(self.book.map.least_busy_of(channel, load))
-            }
-            None => None,
-        }
     }
 }
 
@@ -475,42 +361,7 @@ impl Flash for Engine {
     }
 
     fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
-        self.now = now;
-        let lpn = program.lpn;
-        let mut before = self.read_for_program(Role::BackgroundCacheRead, lpn);
-        if program.read_first
-            && let Some(old) = self.book.map.read(lpn)
-        {
-            let written_by = self.book.pending_program(lpn);
-            let token = self.book.enter(Role::BackgroundRead, lpn, now);
-            self.book.ops[token].before = before.map_or(NONE, |b| b.0);
-            let mut command = Command::read(old.chip, self.page_transfer, token)
-                .die(self.die(old.plane))
-                .bytes(self.bytes(self.page_sectors));
-            command.after = written_by;
-            if let Some((_, read)) = before {
-                command = command.after(read);
-            }
-            let id = self
-                .nand
-                .submit(now, command.class(Class::Background), &mut self.book);
-            self.book.note_id(token, id);
-            before = Some((token, id));
-        }
-        let token = self.book.enter(Role::Background, lpn, now);
-        self.book.ops[token].before = before.map_or(NONE, |b| b.0);
-        let wanted = self.wanted_plane(program.unit, Some(program.channel));
-        self.book.ops[token].plane = wanted.map_or(NONE, |plane| plane.0);
-        let plane = wanted.unwrap_or_else(|| self.book.map.static_plane(lpn));
-        let (chip, _) = self.book.map.plane_chip(plane);
-        let mut command = self.program_command(chip, plane, self.page_sectors, token);
-        command.after = before.map(|b| b.1);
-        let id = self
-            .nand
-            .submit(now, command.class(Class::Background), &mut self.book);
-        self.book.note_id(token, id);
-        self.submit_due();
-        token
+        self.queue_write_back(program, now)
     }
 
     fn background_end(&self, token: u32) -> Option<Nanos> {
@@ -518,14 +369,7 @@ impl Flash for Engine {
     }
 
     fn cancel_background(&mut self, token: u32) -> bool {
-        let op = self.book.ops.remove(token);
-        let id = op.id.expect("a queued write-back was submitted");
-        let cancelled = self.nand.cancel(self.now, id, &mut self.book);
-        assert!(
-            cancelled,
-            "only a write-back that has not started is cancelled"
-        );
-        self.cancel_reads_before(op.before, op.lpn)
+        self.take_back(token)
     }
 
     fn adopt_background(&mut self, token: u32) {
