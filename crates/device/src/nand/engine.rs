@@ -150,7 +150,6 @@ pub(super) struct Channel {
     waiters: Vec<Waiter>,
     armed: bool,
     watch_armed: bool,
-    changed: bool,
     was_idle: bool,
 }
 
@@ -183,7 +182,7 @@ pub struct Nand<E: Events = Heap> {
     /// Lanes whose candidate may start without the bus.
     startable: Vec<u32>,
     /// Channels that may have become idle or busy in this instant.
-    changed: Vec<u32>,
+    changed: Marks,
 }
 
 impl Nand<Heap> {
@@ -240,7 +239,6 @@ impl<E: Events> Nand<E> {
             waiters: Vec::with_capacity((per * config.dies) as usize),
             armed: false,
             watch_armed: false,
-            changed: false,
             was_idle: true,
         };
         Nand {
@@ -260,7 +258,7 @@ impl<E: Events> Nand<E> {
             watch: config.watch_idle,
             touched: Marks::new(n),
             startable: Vec::new(),
-            changed: Vec::with_capacity(n as usize),
+            changed: Marks::new(n),
         }
     }
 

@@ -296,32 +296,33 @@ impl<E: Events> Nand<E> {
     /// Remembers that channel `ch` may have become idle or busy.
     #[inline]
     pub(super) fn note_change(&mut self, ch: usize) {
-        let channel = &mut self.channels[ch];
-        if self.watch && !channel.changed {
-            channel.changed = true;
-            self.changed.push(ch as u32);
+        if self.watch {
+            self.changed.add(ch);
         }
     }
 
     pub(super) fn report_idle<S: Sink>(&mut self, now: u64, sink: &mut S) {
-        self.changed.sort_unstable();
-        for i in 0..self.changed.len() {
-            let ch = self.changed[i] as usize;
-            let resource = self.lanes.len() + self.channels.len() + ch;
-            let channel = &mut self.channels[ch];
-            channel.changed = false;
-            let idle = channel.is_idle(now);
-            if idle && !channel.was_idle {
-                sink.idle(ChannelId(ch as u32), Nanos(now));
-            }
-            channel.was_idle = idle;
-            // The event may come too early when more work arrives; then it is set once more.
-            if !idle && channel.pending == 0 && !channel.watch_armed {
-                channel.watch_armed = true;
-                self.events
-                    .set(resource, channel.host_end.max(channel.free_at));
+        for word in 0..self.changed.words() {
+            while let Some(ch) = self.changed.take_from(word) {
+                self.report_idle_channel(ch, now, sink);
             }
         }
-        self.changed.clear();
+    }
+
+    #[inline]
+    fn report_idle_channel<S: Sink>(&mut self, ch: usize, now: u64, sink: &mut S) {
+        let resource = self.lanes.len() + self.channels.len() + ch;
+        let channel = &mut self.channels[ch];
+        let idle = channel.is_idle(now);
+        if idle && !channel.was_idle {
+            sink.idle(ChannelId(ch as u32), Nanos(now));
+        }
+        channel.was_idle = idle;
+        // The event may come too early when more work arrives; then it is set once more.
+        if !idle && channel.pending == 0 && !channel.watch_armed {
+            channel.watch_armed = true;
+            self.events
+                .set(resource, channel.host_end.max(channel.free_at));
+        }
     }
 }
