@@ -3,10 +3,13 @@
 
 use destage_conformance::reference::Profile;
 use destage_conformance::reference::rng::SplitMix64;
-use destage_conformance::timed::{TimedRun, compare, device, timed_swarm};
+use destage_conformance::timed::{TimedRun, compare, device, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
-use destage_sim::ReadFill;
+use destage_sim::device::prepare;
+use destage_sim::{Hooks, ReadFill, RunSpec, execute};
+use destage_types::{ByteSize, PageSize};
+use std::sync::Arc;
 
 /// Schemes over any device.
 const PLAIN: [&str; 13] = [
@@ -404,6 +407,45 @@ fn renaming_schemes() {
     assert_eq!(seen.runs, 1500);
     let [write_backs, cancels, stale, ..] = seen.device;
     assert!(write_backs > 1_000 && cancels > 100 && stale > 50);
+}
+
+/// A run of which nobody looks at the device may know earlier what runs when, and ends in the same
+/// record as one whose requests are logged.
+#[test]
+fn a_run_that_nobody_sees_ends_in_the_same_record() {
+    let schemes = [&PLAIN[..], &CHIPS, &MAPPED[..4]].concat();
+    let mut unseen = 0;
+    for seed in 60_000..63_000 {
+        let rng = &mut SplitMix64::new(seed * 7919 + 17);
+        let (expr, collects) = (pick(rng, &schemes), rng.chance(15));
+        let (device, program) = random_device(rng, 8, false, false, collects, None, None);
+        let mut profile = Profile::new(pick(rng, &[40, 200, 400]), 8).pages(200);
+        profile.partial = rng.chance(50);
+        profile.prev = expr.starts_with("cac");
+        let trace = trace_of(&timed_swarm(seed, profile, program));
+        let mut engine = prepare(&device, &trace, false, false, seed).expect("room for all");
+        unseen += u32::from(engine.work_unseen());
+        let spec = RunSpec {
+            device: Some(Arc::new(device)),
+            page: PageSize::KIB4,
+            rmw: rng.chance(80),
+            read_fill: pick(rng, &[ReadFill::Page, ReadFill::Requested]),
+            unbalance: rng.chance(30),
+            seed,
+            ..RunSpec::cache_only(
+                Expr::parse(expr).expect("a legal expression"),
+                ByteSize((4 + rng.below(40)) * 4096),
+            )
+        };
+        let seen = Hooks {
+            request_log: Some(Box::new(std::io::sink())),
+            ..Hooks::default()
+        };
+        let record = |hooks| execute(&spec, &trace, hooks).unwrap_or_else(|e| panic!("{e}"));
+        let [one, other] = [Hooks::default(), seen].map(record);
+        assert_eq!(one, other, "seed {seed}: {expr} on {:?}", spec.device);
+    }
+    assert!(unseen > 300, "{unseen}");
 }
 
 /// Collections, foreground and background, on small full devices.

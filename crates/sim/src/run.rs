@@ -137,6 +137,19 @@ impl Execution<'_> {
     }
 }
 
+impl Execution<'_> {
+    /// Does nobody ask for times before the run is over, nor a scheme for idle channels?
+    fn looks_at_results_alone(&self) -> bool {
+        let spec = self.spec;
+        let looks = spec.has_background()
+            || spec.replay.depth().is_some()
+            || self.plan.extent.warmup > 0
+            || self.hooks.request_log.is_some()
+            || self.hooks.series.is_some();
+        !looks
+    }
+}
+
 impl Visit for Execution<'_> {
     type Out = Result<ResultRecord, RunError>;
 
@@ -154,13 +167,16 @@ impl Visit for Execution<'_> {
             ));
         };
         let background = self.spec.has_background();
-        let engine = prepare(
+        let mut engine = prepare(
             device,
             self.workload,
             self.spec.wrap,
             background,
             self.spec.seed,
         )?;
+        if self.looks_at_results_alone() {
+            engine.work_unseen();
+        }
         let mut walk = Walk::new(scheme, engine, capacity, page, layout, options);
         if background {
             walk.enable_background();

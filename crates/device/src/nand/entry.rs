@@ -39,7 +39,7 @@ pub(super) struct Shared {
     array: [u64; 4],
     /// What of it [`Command::array`] does not replace.
     beside: [u64; 4],
-    read_first: bool,
+    pub read_first: bool,
 }
 
 impl Shared {
@@ -57,6 +57,11 @@ impl Shared {
             beside: Kind::ALL.map(|kind| of(kind, Some(Nanos::ZERO)).1),
             read_first: discipline == Discipline::ReadFirst,
         }
+    }
+
+    /// Is every operation for some time in the array?
+    pub fn takes_time(&self) -> bool {
+        self.array.iter().all(|&time| time > 0)
     }
 
     /// Command phase of an operation on one plane.

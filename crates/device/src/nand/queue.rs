@@ -119,6 +119,12 @@ impl Queue {
         self.filled & !(1 << BLOCKED) != 0
     }
 
+    /// Is there an operation that waits for another one?
+    #[inline]
+    pub fn has_blocked(&self) -> bool {
+        self.filled & (1 << BLOCKED) != 0
+    }
+
     /// May an operation marked in-order have to wait although nothing is ready?
     #[inline]
     pub fn holds_marked(&self) -> bool {

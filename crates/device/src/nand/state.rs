@@ -29,7 +29,8 @@ impl Stats {
 /// Counters of a chip or die, since the start.
 ///
 /// Times grow when the last phase of an operation starts, by the whole operation, and so may run
-/// ahead of the clock by the rest of one operation; the others when an operation starts.
+/// ahead of the clock by the rest of one operation ([`Nand::grant_ahead`]: when the bus is granted
+/// for it); the others when an operation starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChipStats {
     /// Time held, from the start of a first phase to the end of a last one.
@@ -64,7 +65,8 @@ impl ChipStats {
         }
     }
 
-    fn add(&mut self, lane: &Lane) {
+    /// Adds what `lane` has done up to `now`.
+    fn add(&mut self, lane: &Lane, now: u64) {
         self.busy += Nanos(lane.busy);
         self.stalled += Nanos(lane.stalled);
         for (kind, n) in self.done.iter_mut().enumerate() {
@@ -72,6 +74,14 @@ impl ChipStats {
         }
         self.bytes_read += lane.bytes[0];
         self.bytes_programmed += lane.bytes[1];
+        if lane.is_ahead(now) {
+            self.done[lane.kind as usize] -= 1;
+            let bytes = u64::from(lane.moves);
+            match lane.kind {
+                Kind::Read => self.bytes_read -= bytes,
+                _ => self.bytes_programmed -= bytes,
+            }
+        }
     }
 }
 
@@ -82,12 +92,47 @@ impl Lane {
         matches!(self.phase, Phase::Free | Phase::Last) & !self.armed & (self.until <= now)
     }
 
+    /// Does its operation still wait for a bus that was granted ahead of time?
+    #[inline]
+    fn is_ahead(&self, now: u64) -> bool {
+        self.start > now
+    }
+
     fn residual(&self, now: u64) -> u64 {
+        if self.is_ahead(now) {
+            return 0;
+        }
         match self.phase {
             Phase::Free => 0,
             Phase::Array => self.until - now + self.last_bus,
             Phase::WaitData => self.last_bus,
-            Phase::Last => self.until.saturating_sub(now),
+            Phase::Last => {
+                let rest = self.until.saturating_sub(now);
+                // Its data may still wait for the bus.
+                match self.kind {
+                    Kind::Read => rest.min(self.last_bus),
+                    _ => rest,
+                }
+            }
+        }
+    }
+
+    /// Time of the operation that still waits for a bus granted ahead of time.
+    fn ahead(&self, now: u64) -> u64 {
+        match (self.is_ahead(now), self.phase) {
+            (false, _) => 0,
+            (true, Phase::Array) => self.until - self.start + self.last_bus,
+            (true, _) => self.until - self.start,
+        }
+    }
+
+    /// End of the operation it runs, if the bus is granted to it at once.
+    fn end(&self, now: u64) -> u64 {
+        match self.phase {
+            Phase::Free => 0,
+            Phase::Array => self.until + self.last_bus,
+            Phase::WaitData => now + self.last_bus,
+            Phase::Last => self.until,
         }
     }
 }
@@ -185,7 +230,10 @@ impl<E: Events> Nand<E> {
     /// Kind and class of the operation a chip runs. Of several on interleaving dies that with the
     /// longest [`Nand::residual`], the lowest die of equals.
     pub fn in_service(&self, chip: ChipId) -> Option<(Kind, Class)> {
-        let busy = self.lanes_of(chip).filter(|lane| !lane.is_free(self.clock));
+        let now = self.clock;
+        let busy = self
+            .lanes_of(chip)
+            .filter(|lane| !lane.is_free(now) && !lane.is_ahead(now));
         let mut found: Option<&Lane> = None;
         for lane in busy {
             let longer = |f: &Lane| lane.residual(self.clock) > f.residual(self.clock);
@@ -205,6 +253,12 @@ impl<E: Events> Nand<E> {
         Nanos(longest.max().unwrap_or(0))
     }
 
+    /// End of the last operation of all chips, exact once nothing waits.
+    pub fn end_of_work(&self) -> Nanos {
+        let ends = self.lanes.iter().map(|lane| lane.end(self.clock));
+        Nanos(ends.fold(self.clock, u64::max))
+    }
+
     /// Time until the chip has done the operation in service and all waiting ones of `lowest`
     /// class or above, each phase following at once on the one before. Of interleaving dies the
     /// longest.
@@ -216,7 +270,7 @@ impl<E: Events> Nand<E> {
     pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
         let of = |lane: &Lane| {
             let waiting: u64 = lane.queue.time[..=lowest as usize].iter().sum();
-            lane.residual(self.clock) + waiting
+            lane.residual(self.clock) + lane.ahead(self.clock) + waiting
         };
         Nanos(self.lanes_of(chip).map(of).max().unwrap_or(0))
     }
@@ -275,13 +329,18 @@ impl<E: Events> Nand<E> {
                 *sum += n;
             }
         }
+        // Those that have their bus, but not yet.
+        for lane in self.lanes.iter().filter(|lane| lane.is_ahead(self.clock)) {
+            stats.operations[lane.kind as usize][lane.class as usize] -= 1;
+        }
         stats
     }
 
     /// Counters of a chip, its interleaving dies together.
     pub fn chip_stats(&self, chip: ChipId) -> ChipStats {
         let mut sum = ChipStats::default();
-        self.lanes_of(chip).for_each(|lane| sum.add(lane));
+        let lanes = self.lanes_of(chip);
+        lanes.for_each(|lane| sum.add(lane, self.clock));
         sum
     }
 
@@ -290,7 +349,7 @@ impl<E: Events> Nand<E> {
         assert!(die < self.dies, "a die that exists");
         let mut sum = ChipStats::default();
         let lane = self.lanes_of(chip).nth(die as usize);
-        lane.into_iter().for_each(|lane| sum.add(lane));
+        lane.into_iter().for_each(|lane| sum.add(lane, self.clock));
         sum
     }
 

@@ -1,5 +1,6 @@
 //! Exact times of small cases, most of them reckoned by hand or by formula.
 
+mod ahead;
 mod jobs;
 mod operations;
 mod peers;

@@ -9,10 +9,9 @@ impl Engine {
     /// which is exact once nothing waits.
     fn busy_so_far(&self) -> BusyTimes {
         let chips = || (0..self.nand.chips()).map(ChipId);
-        let rest = chips().map(|chip| self.nand.residual(chip)).max();
         let dies = chips().flat_map(|chip| (0..self.gc.dies).map(move |die| (chip, die)));
         BusyTimes {
-            elapsed: self.nand.now() + rest.unwrap_or(Nanos::ZERO),
+            elapsed: self.nand.end_of_work(),
             channels: (0..self.nand.channels())
                 .map(|channel| self.nand.bus_time(ChannelId(channel)))
                 .collect(),

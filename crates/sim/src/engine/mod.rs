@@ -16,6 +16,7 @@ mod slab;
 mod submit;
 #[cfg(test)]
 mod tests;
+mod unseen;
 mod view;
 
 pub use book::{Completion, ProgramTimes};
@@ -59,6 +60,9 @@ pub struct Engine {
     costs: FlashCosts,
     /// Does every program go to the least busy chip?
     dynamic: bool,
+    reads_first: bool,
+    /// See [`Engine::work_unseen`].
+    unseen: bool,
     /// Garbage collection on its way.
     gc: Collector,
     /// Multi-plane commands of the request, if the device has them.
@@ -138,6 +142,8 @@ impl Engine {
                 pages_per_block: u64::from(config.geometry.pages_per_block),
             },
             dynamic: config.allocation == Allocation::Dynamic,
+            reads_first: read_first,
+            unseen: false,
             gc: Collector::new(config),
             groups,
             region,
@@ -151,6 +157,7 @@ impl Engine {
     /// Keeps the times of programs for [`Engine::take_programs`] from now on, and those of accesses
     /// of a cache in flash for [`Engine::take_cache_accesses`].
     pub fn keep_programs(&mut self) {
+        self.assert_seen();
         self.book.programs = Some(Vec::new());
         self.book.cache_accesses = Some(Vec::new());
     }
@@ -357,6 +364,7 @@ impl Flash for Engine {
     }
 
     fn is_idle(&self, channel: ChannelId) -> bool {
+        self.assert_seen();
         self.nand.is_channel_idle(channel)
     }
 
@@ -407,6 +415,7 @@ impl Flash for Engine {
     }
 
     fn latency_sums(&self) -> Option<LatencySums> {
+        self.assert_seen();
         let [read, write, mut all] = self.book.latency.each_ref().map(LatencyStats::total);
         all.count += read.count + write.count;
         all.sum += read.sum + write.sum;
@@ -426,6 +435,7 @@ impl Flash for Engine {
     }
 
     fn keep_completions(&mut self) {
+        self.assert_seen();
         self.book.completions.get_or_insert_default();
     }
 

@@ -32,6 +32,7 @@ impl<E: Events> Nand<E> {
     ) -> JobId {
         let now = now.0;
         self.enter(now);
+        self.ahead_of_time = false;
         let (head, rest) = commands.split_first().expect("a job has operations");
         let mut first = self.job_entry(now, kind, head, None);
         let (number, lane) = (first.number, first.lane);

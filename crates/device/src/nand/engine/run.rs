@@ -36,19 +36,30 @@ impl<E: Events> Nand<E> {
         let lane = &mut self.lanes[resource];
         let ch = lane.channel as usize;
         let bus = &mut self.channels[ch];
-        if bus.free_at > now || !bus.waiters.is_empty() || lane.dependents != NONE {
+        let at = bus.free_at.max(now);
+        let granted = at == now || self.ahead_of_time;
+        if !granted || !bus.waiters.is_empty() || lane.dependents != NONE {
             return false;
         }
         if lane.phase == Phase::Array {
             let bus = lane.last_bus;
-            self.hold_bus(ch, now, bus);
+            lane.stalled += at - now;
+            self.hold_bus(ch, at, bus);
             self.note_change(ch);
-            self.finish(resource, now + bus, now + bus, sink);
+            self.finish(resource, at + bus, at + bus, sink);
             return true;
         }
         let slot = lane.queue.candidate(&self.pool);
         if slot == NONE || !self.pool[slot].on_bus() {
             return false;
+        }
+        if at > now {
+            // Only a plain one of the host keeps its place until then.
+            let entry = &self.pool[slot];
+            let keeps = entry.plain && entry.class == Class::Host && !entry.in_order;
+            if !keeps || lane.queue.has_blocked() {
+                return false;
+            }
         }
         lane.phase = Phase::Free;
         lane.armed = false;
@@ -58,7 +69,7 @@ impl<E: Events> Nand<E> {
         }
         let entry = lane.queue.leave(&mut self.pool, slot);
         self.note_change(ch);
-        self.begin(resource, entry, now, sink);
+        self.begin(resource, entry, at, sink);
         true
     }
 
@@ -243,6 +254,7 @@ impl<E: Events> Nand<E> {
         lane.kind = start.kind;
         lane.class = start.class;
         lane.started[start.kind as usize][start.class as usize] += 1;
+        lane.moves = start.bytes;
         lane.bytes[usize::from(start.kind != Kind::Read)] += u64::from(start.bytes);
         let ch = lane.channel as usize;
         if start.class == Class::Background {

@@ -13,11 +13,11 @@ impl Sink for Told {
 }
 
 impl<E: Events> Nand<E> {
-    /// The lane on which `command` may start at once, without an entry. That is the common case: a
-    /// read or program of the host on one plane that waits for nothing, and a chip and a bus for
-    /// which nothing waits.
+    /// The lane on which `command` may start at once, without an entry, and when: now, or once the bus
+    /// is free. That is the common case: a read or program of the host on one plane that waits for
+    /// nothing, and a chip and a bus for which nothing waits.
     #[inline(always)]
-    fn open_lane(&self, now: u64, command: &Command) -> Option<u32> {
+    fn open_lane(&self, now: u64, command: &Command) -> Option<(u32, u64)> {
         assert!(command.chip.0 < self.chips, "a chip that exists");
         let number = command.chip.0 + command.die * self.chips;
         let lane = &self.lanes[number as usize];
@@ -29,12 +29,14 @@ impl<E: Events> Nand<E> {
             & (command.planes == 1)
             & !command.in_order;
         let bus = &self.channels[lane.channel as usize];
-        let open = lane.is_free(now) & !lane.queue.has_ready() & (bus.free_at <= now);
-        (usual & open).then_some(number)
+        let ahead = self.ahead_of_time & !lane.queue.has_blocked() & bus.waiters.is_empty();
+        let open = lane.is_free(now) & !lane.queue.has_ready() & ((bus.free_at <= now) | ahead);
+        (usual & open).then_some((number, bus.free_at.max(now)))
     }
 
-    /// Submits a program at `now` if it may start at once and says when it runs, which
-    /// [`Sink::timed`] is not told. Otherwise nothing happens: [`Nand::submit`] it.
+    /// Submits a program at `now` if it may start at once, or its start is known already
+    /// ([`Nand::grant_ahead`]), and says when it runs, which [`Sink::timed`] is not told. Otherwise
+    /// nothing happens: [`Nand::submit`] it.
     ///
     /// # Panics
     /// If something is due at or before `now`, or `command` is not a program of the host without
@@ -53,7 +55,8 @@ impl<E: Events> Nand<E> {
         }
         let now = now.0;
         self.enter(now);
-        let l = self.open_lane(now, command)? as usize;
+        let (lane, at) = self.open_lane(now, command)?;
+        let l = lane as usize;
         let start = Start {
             number: self.next_number,
             first_bus: self.shared.first_bus(command),
@@ -71,7 +74,7 @@ impl<E: Events> Nand<E> {
         let ch = self.lanes[l].channel as usize;
         self.channels[ch].pending += 1;
         let mut told = Told(None);
-        self.run(l, start, true, now, &mut told);
+        self.run(l, start, true, at, &mut told);
         if self.watch {
             self.note_change(ch);
             self.report_idle(now, sink);
@@ -87,10 +90,10 @@ impl<E: Events> Nand<E> {
         command: &Command,
         sink: &mut S,
     ) -> Option<OpId> {
-        let number = self.open_lane(now, command)?;
+        let (lane, at) = self.open_lane(now, command)?;
         let reads = command.kind == Kind::Read;
-        let ch = self.lanes[number as usize].channel as usize;
-        let (l, lane) = (number as usize, number);
+        let l = lane as usize;
+        let ch = self.lanes[l].channel as usize;
         let number = self.next_number;
         self.next_number += 1;
         self.channels[ch].pending += 1;
@@ -107,7 +110,7 @@ impl<E: Events> Nand<E> {
             notify: command.notify_end,
             ends_job: false,
         };
-        self.run(l, start, true, now, sink);
+        self.run(l, start, true, at, sink);
         self.note_change(ch);
         if self.events.peek() == now {
             self.settle(now, sink);
