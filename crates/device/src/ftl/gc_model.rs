@@ -199,6 +199,7 @@ impl Flash {
             let least = units.min_by_key(|&&unit| map.frontiers.free(unit));
             assert_eq!(Some(&tightest), least);
         }
+        map.check_room();
     }
 
     fn check_buckets(&self) {

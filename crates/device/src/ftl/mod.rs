@@ -59,6 +59,7 @@ mod page_table;
 mod pool;
 mod precondition;
 mod query;
+mod room;
 mod table;
 mod units;
 mod victim;

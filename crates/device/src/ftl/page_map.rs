@@ -15,6 +15,7 @@ use super::free::FreeBlocks;
 use super::frontier::{Frontiers, Taken};
 use super::moving::Owned;
 use super::page_table::PageTable;
+use super::room::Room;
 use super::table::FirstTouch;
 use super::units::{PlaneRow, Units};
 use super::victim::Chooser;
@@ -52,6 +53,7 @@ pub struct PageMap {
     pub(super) chip_free: Vec<u64>,
     /// Unit with the fewest free pages of every chip, the first of equals.
     pub(super) tightest: Vec<u32>,
+    pub(super) room: Room,
     pub(super) layout: StaticLayout,
     pub(super) frontier: Unit,
     pub(super) logical: u64,
@@ -155,6 +157,7 @@ impl PageMap {
             spread_by: Divisor::new(g.planes()),
             chip_free: vec![g.pages() / u64::from(chips); chips as usize],
             tightest,
+            room: Room::new(chips),
             layout,
             frontier: config.frontier,
             logical,
@@ -235,6 +238,7 @@ impl PageMap {
         self.gc.free[row.gc as usize] -= used;
         let tightest = &mut self.tightest[row.chip.index()];
         *tightest = self.frontiers.tighter(*tightest, row.unit);
+        self.room.changed(row.chip);
         if full {
             self.filled(taken.block, row.cell);
         }
@@ -341,6 +345,7 @@ impl PageMap {
             let tightest = units.min_by_key(|&&unit| self.frontiers.free(unit));
             self.tightest[chip.index()] = *tightest.expect("a chip has a unit at least");
         }
+        self.room.changed(chip);
     }
 
     #[inline]

@@ -98,21 +98,6 @@ impl PageMap {
         self.frontiers.open_free(self.tightest[chip.index()])
     }
 
-    /// Which of `count` chips from `first` on, at most 64, have more free pages than the GC
-    /// threshold and more than one in [`PageMap::chip_frontier_free_pages`]: the chip after `first`
-    /// is bit 1.
-    #[inline]
-    pub fn chips_with_room(&self, first: ChipId, count: u32) -> u64 {
-        assert!(count <= u64::BITS, "a chip has a bit");
-        let chips = first.index()..first.index() + count as usize;
-        let (free, units) = (&self.chip_free[chips.clone()], &self.tightest[chips]);
-        let room = |(&free, &unit): (&u64, &u32)| {
-            (free > self.threshold_per_chip) & (self.frontiers.open_free(unit) > 1)
-        };
-        let bits = free.iter().zip(units).map(room).enumerate();
-        bits.fold(0, |bits, (i, room)| bits | u64::from(room) << i)
-    }
-
     /// Valid pages of the block that greedy GC would pick now (N_vp of ECR Eq. 3), 0 without GC or
     /// without a block that is worth it.
     ///

@@ -149,6 +149,26 @@ fn erased_blocks_come_back_in_the_order_of_their_erase() {
 }
 
 #[test]
+fn a_chip_has_room_again_after_an_erase() {
+    let one = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 \
+               blocks_per_plane=4 pages_per_block=4 op=0.5 gc_threshold=0.6";
+    let mut map = PageMap::new(&device(one), 1);
+    let room = |map: &PageMap| map.chips_with_room(ChipId(0), 1) == 1;
+    assert_eq!(map.chip_gc_threshold_pages(), 5);
+    let mut left = Vec::new();
+    for _ in 0..12 {
+        map.write(Lpn(0)).unwrap();
+        left.push(room(&map));
+    }
+    // 16 pages: one left in the open block after 3, 7, ..., and no more than 5 after 11.
+    let one_left = [2, 6];
+    let expected = (0..12).map(|i| i < 10 && !one_left.contains(&i));
+    assert_eq!(left, expected.collect::<Vec<_>>());
+    map.erase(PlaneId(0), 1);
+    assert!(room(&map));
+}
+
+#[test]
 #[should_panic(expected = "valid pages is not erased")]
 fn a_block_with_data_is_not_erased() {
     let mut map = PageMap::new(&tiny(""), 1);

@@ -176,6 +176,9 @@ pub struct Nand<E: Events = Heap> {
     pub(super) jobs: JobBook,
     next_number: u64,
     shared: Shared,
+    /// By lane: until when host reads and programs keep it busy, waiting or in service; [`NEVER`]
+    /// while that is not known.
+    pub(super) host_until: Vec<u64>,
     /// Does all work wait for [`Nand::resume`]?
     held: bool,
     /// See [`Nand::grant_ahead`].
@@ -259,6 +262,7 @@ impl<E: Events> Nand<E> {
             jobs: JobBook::default(),
             next_number: 0,
             shared: Shared::new(&config.timing, config.discipline),
+            host_until: vec![0; lanes as usize],
             held: false,
             ahead_of_time: false,
             watch: config.watch_idle,

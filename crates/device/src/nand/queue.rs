@@ -119,6 +119,12 @@ impl Queue {
         self.filled & !(1 << BLOCKED) != 0
     }
 
+    /// Are there reads or programs of the host?
+    #[inline]
+    pub fn has_host_work(&self) -> bool {
+        (self.host_reads | self.host_writes) != 0
+    }
+
     /// Is there an operation that waits for another one?
     #[inline]
     pub fn has_blocked(&self) -> bool {

@@ -210,19 +210,24 @@ impl<E: Events> Nand<E> {
             "chips that exist"
         );
         let mut bits = 0;
-        for lanes in self.lanes.chunks_exact(chips) {
-            // Without branches: what some are busy with is random.
-            for (i, lane) in lanes[first..first + count as usize].iter().enumerate() {
-                let waits = (lane.queue.host_reads | lane.queue.host_writes) != 0;
-                let serves = (lane.class == Class::Host)
-                    & matches!(lane.kind, Kind::Read | Kind::Program)
-                    & !lane.is_free(self.clock);
-                bits |= u64::from(waits | serves) << i;
+        for until in self.host_until.chunks_exact(chips) {
+            // Without branches: which are busy is random.
+            for (i, &until) in until[first..first + count as usize].iter().enumerate() {
+                bits |= u64::from(until > self.clock) << i;
             }
         }
+        debug_assert!(
+            (0..count).all(|i| {
+                let chip = ChipId(first as u32 + i);
+                let work = self.host_reads(chip) + self.host_writes(chip);
+                (work > 0) == (bits >> i & 1 == 1)
+            }),
+            "what is noted is what is so"
+        );
         bits
     }
 
+    #[inline]
     fn serves(&self, lane: &Lane, kind: Kind) -> bool {
         lane.kind == kind && lane.class == Class::Host && !lane.is_free(self.clock)
     }

@@ -270,6 +270,9 @@ impl<E: Events> Nand<E> {
             let lane = &mut self.lanes[l];
             lane.phase = Phase::Array;
             lane.until = array_end;
+            if start.class == Class::Host {
+                self.host_until[l] = NEVER;
+            }
             self.events.set(l, array_end);
         } else {
             self.finish(l, bus_end, array_end, sink);
@@ -283,6 +286,12 @@ impl<E: Events> Nand<E> {
         lane.phase = Phase::Last;
         lane.until = end;
         lane.busy += end - lane.start;
+        if lane.class == Class::Host && matches!(lane.kind, Kind::Read | Kind::Program) {
+            self.host_until[l] = match lane.queue.has_host_work() {
+                true => NEVER,
+                false => end,
+            };
+        }
         let channel = &mut self.channels[lane.channel as usize];
         if lane.class != Class::Background {
             channel.pending -= 1;

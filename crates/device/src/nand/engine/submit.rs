@@ -176,6 +176,9 @@ impl<E: Events> Nand<E> {
         let slot = self.pool.add(entry);
         let queue = &mut self.lanes[l].queue;
         queue.join(&mut self.pool, slot, parent.is_some());
+        if queue.has_host_work() {
+            self.host_until[l] = NEVER;
+        }
         match parent {
             Some(id) => self.hang_on(id, slot),
             None => self.made_ready(l, now),

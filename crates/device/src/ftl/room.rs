@@ -1,0 +1,111 @@
+//! Which chips have room for more than the next program.
+
+use super::page_map::PageMap;
+use destage_types::ChipId;
+use std::cell::Cell;
+
+/// A bit for each of 64 chips: has it room, as it was found last, and does it count no more?
+type Word = Cell<(u64, u64)>;
+
+/// Chips with room. A chip is looked at again when it is asked for and pages of it were programmed
+/// or erased since: schemes that ask at all ask for every chip at every eviction.
+#[derive(Clone, Debug)]
+pub(super) struct Room(Vec<Word>);
+
+impl Room {
+    pub fn new(chips: u32) -> Room {
+        let words = chips.div_ceil(u64::BITS);
+        Room((0..words).map(|_| Cell::new((0, u64::MAX))).collect())
+    }
+
+    /// Pages of `chip` were programmed or erased. No frontier belongs to two chips.
+    #[inline]
+    pub fn changed(&mut self, chip: ChipId) {
+        let word = self.0[chip.index() / 64].get_mut();
+        word.1 |= 1 << (chip.0 % 64);
+    }
+
+    /// Word `number` for chips below `chips`, with `look` at those that have changed.
+    #[inline]
+    fn word(&self, number: usize, chips: u32, look: impl Fn(ChipId) -> bool) -> u64 {
+        let Some(word) = self.0.get(number) else {
+            return 0;
+        };
+        let (mut room, mut changed) = word.get();
+        if changed == 0 {
+            return room;
+        }
+        while changed != 0 {
+            let bit = changed.trailing_zeros();
+            let chip = 64 * number as u32 + bit;
+            let has = chip < chips && look(ChipId(chip));
+            room = room & !(1 << bit) | u64::from(has) << bit;
+            changed &= changed - 1;
+        }
+        word.set((room, 0));
+        room
+    }
+}
+
+impl PageMap {
+    /// Which of `count` chips from `first` on, at most 64, have more free pages than the GC
+    /// threshold and more than one in [`PageMap::chip_frontier_free_pages`]: the chip after `first`
+    /// is bit 1.
+    #[inline]
+    pub fn chips_with_room(&self, first: ChipId, count: u32) -> u64 {
+        assert!(count <= u64::BITS, "a chip has a bit");
+        let (number, shift) = (first.index() / 64, first.0 % 64);
+        let word = |number| {
+            let chips = self.chip_free.len() as u32;
+            self.room.word(number, chips, |chip| self.has_room_on(chip))
+        };
+        let low = word(number) >> shift;
+        let high = match shift {
+            0 => 0,
+            _ => word(number + 1) << (u64::BITS - shift),
+        };
+        let wanted = 1u64.checked_shl(count).map_or(u64::MAX, |bit| bit - 1);
+        (low | high) & wanted
+    }
+
+    #[inline]
+    fn has_room_on(&self, chip: ChipId) -> bool {
+        (self.chip_free_pages(chip) > self.threshold_per_chip)
+            & (self.chip_frontier_free_pages(chip) > 1)
+    }
+
+    /// Is what was found earlier still so?
+    #[cfg(test)]
+    pub(super) fn check_room(&self) {
+        for chip in (0..self.chip_free.len() as u32).map(ChipId) {
+            let room = self.chips_with_room(chip, 1) == 1;
+            assert_eq!(room, self.has_room_on(chip), "{chip:?}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn a_chip_is_looked_at_once_after_each_change() {
+        let mut room = Room::new(130);
+        let asked = RefCell::new(Vec::new());
+        let ask = |room: &Room, number| {
+            let bits = room.word(number, 130, |chip| {
+                asked.borrow_mut().push(chip.0);
+                chip.0 % 3 == 0
+            });
+            (bits, asked.take().len())
+        };
+        assert_eq!(ask(&room, 2), (0b10, 2), "chips 128 and 129");
+        assert_eq!(ask(&room, 2), (0b10, 0));
+        assert_eq!(ask(&room, 3), (0, 0), "beyond all chips");
+        room.changed(ChipId(129));
+        room.changed(ChipId(129));
+        assert_eq!(ask(&room, 2), (0b10, 1));
+        assert_eq!(ask(&room, 1).1, 64);
+    }
+}
