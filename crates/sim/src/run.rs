@@ -135,9 +135,7 @@ impl Execution<'_> {
         }
         env
     }
-}
 
-impl Execution<'_> {
     /// Does nobody ask for times before the run is over, nor a scheme for idle channels?
     fn looks_at_results_alone(&self) -> bool {
         let spec = self.spec;
