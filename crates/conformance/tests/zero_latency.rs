@@ -13,8 +13,9 @@ use destage_device::config::{DeviceConfig, Overwrite};
 use destage_scheme::catalogue::SCHEMES;
 use destage_scheme::info::{MinCapacity, Role, SchemeInfo};
 use destage_scheme::{Expr, ReadAlloc};
+use destage_sim::RunError;
 use destage_sim::run::{Hooks, execute};
-use destage_sim::spec::{RunError, RunSpec, Warmup};
+use destage_sim::spec::{RunSpec, Warmup};
 use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::{ByteSize, Op, PageSize};
 

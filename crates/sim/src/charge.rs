@@ -1,6 +1,7 @@
 //! Frames of a run, and what metadata takes of them (`charge_metadata`, spec 00 section 1).
 
-use crate::spec::{RunError, RunSpec};
+use crate::RunError;
+use crate::spec::RunSpec;
 use crate::walk::page_span;
 use destage_scheme::info::{MetadataContext, charged_frames};
 use destage_trace::{TraceError, Workload};

@@ -1,7 +1,7 @@
 //! Preparing a device for a trace: address checks and preconditioning, both without time.
 
+use crate::RunError;
 use crate::engine::Engine;
-use crate::spec::RunError;
 use crate::walk::{page_span, wrap_extents};
 use destage_device::config::DeviceConfig;
 use destage_device::ftl::{DeviceFull, PageMap};

@@ -1,6 +1,6 @@
 //! The page accesses of a whole run, for schemes that know the future.
 
-use crate::spec::RunError;
+use crate::RunError;
 use crate::walk::{page_sectors, page_span, wrap_extents};
 use destage_scheme::leaf::{Future, FutureBuilder, NextOf};
 use destage_trace::Workload;

@@ -1,12 +1,13 @@
 //! Replaying a workload through a cache: warm-up, passes, and when each request is issued.
 
+use crate::RunError;
 use crate::engine::Completion;
 use crate::flash::{Flash, FlashState};
 use crate::log::RequestLog;
 use crate::observe::Observer;
 use crate::sample::{SAMPLE_EVERY, Samples};
 use crate::series::Series;
-use crate::spec::{Replay, RunError, RunSpec, TimeScale};
+use crate::spec::{Replay, RunSpec, TimeScale};
 use crate::walk::{Walk, is_plain};
 use destage_scheme::{Ahead, LOOK_AHEAD, Scheme};
 use destage_trace::{Pass, Workload};
@@ -338,6 +339,29 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             }
         }
         Ok(())
+    }
+}
+
+/// Are all arrivals below what times may be? With a device half of the 64 bits of a time are left for
+/// what waits.
+///
+/// # Errors
+/// The last request would arrive too late.
+pub(crate) fn check_times(
+    spec: &RunSpec,
+    (first, last): (Nanos, Nanos),
+    passes: u64,
+) -> Result<(), RunError> {
+    if spec.replay != Replay::Open {
+        return Ok(());
+    }
+    let at = |time| spec.time_scale.apply_wide(time);
+    let pass = at(last) - at(first) + u128::from(PASS_GAP.0);
+    let last = at(last) + u128::from(passes - 1) * pass;
+    let limit_bits = if spec.device.is_some() { 63 } else { 64 };
+    match last >> limit_bits {
+        0 => Ok(()),
+        _ => Err(RunError::TooLate { last, limit_bits }),
     }
 }
 

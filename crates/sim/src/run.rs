@@ -1,5 +1,6 @@
 //! One run from a decoded trace to a result record.
 
+use crate::RunError;
 use crate::charge::{Capacity, Demand};
 use crate::counts::{Counts, ratio};
 use crate::device::{address_space, prepare};
@@ -10,10 +11,10 @@ use crate::record::{
     CountFields, CountParts, EnergyNj, EraseCounts, Ratios, Reading, ResultRecord, RunInfo, SCHEMA,
     TraceInfo, Utilisation,
 };
-use crate::replay::{Extent, Followers, Session};
+use crate::replay::{Extent, Followers, Session, check_times};
 use crate::sample::{QueueSampler, Samples};
 use crate::series::Series;
-use crate::spec::{RunError, RunSpec};
+use crate::spec::RunSpec;
 use crate::walk::{ReadFill, Walk, WalkOptions};
 use destage_scheme::leaf::{Belady, Future, NextOf};
 use destage_scheme::registry::{Build, Visit, build_any};
@@ -85,6 +86,7 @@ struct Plan {
 impl Plan {
     fn new(spec: &RunSpec, workload: Workload<'_>) -> Result<Plan, RunError> {
         let (warmup, passes) = spec.warmup.resolve(workload.len())?;
+        check_times(spec, workload.span(), passes)?;
         let demand = match spec.charge_metadata {
             true => Demand::of(workload, spec.page, space(spec))?,
             false => Demand::LEAST,

@@ -1,11 +1,11 @@
 //! What one run is: scheme, cache, page size and the settings that decide how figures are read.
 
+use crate::RunError;
 use crate::charge::Demand;
 use crate::record::Setting;
 use crate::walk::ReadFill;
 use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
-use destage_device::ftl::DeviceFull;
-use destage_scheme::{Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run};
+use destage_scheme::{Expr, ReadAlloc, RunContext, RunDevice, Warning, check_run};
 use destage_types::{ByteSize, Nanos, PageSize};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -116,8 +116,12 @@ impl TimeScale {
         if self == TimeScale::ONE {
             return time;
         }
-        let scaled = u128::from(time.0) * u128::from(self.numerator);
-        Nanos((scaled / u128::from(self.denominator)) as u64)
+        Nanos(self.apply_wide(time) as u64)
+    }
+
+    /// [`TimeScale::apply`] where the result may be too large for a time.
+    pub(crate) fn apply_wide(self, time: Nanos) -> u128 {
+        u128::from(time.0) * u128::from(self.numerator) / u128::from(self.denominator)
     }
 }
 
@@ -182,148 +186,6 @@ pub struct RunSpec {
     pub boxed: bool,
     /// Effective settings with their origin, for the record.
     pub settings: Vec<Setting>,
-}
-
-/// Why a run cannot start or end.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// A log of the run could not be written.
-    #[error("cannot write the log of the run: {0}")]
-    Log(#[from] std::io::Error),
-    /// The trace could not be read again.
-    #[error("{0}")]
-    Trace(#[from] destage_trace::TraceError),
-    /// Completions need time, and there is no device.
-    #[error("closed-loop replay needs a device: without one no request takes time")]
-    ClosedLoop,
-    /// The expression breaks a rule of composition.
-    #[error("{0}")]
-    Refused(Refusal),
-    /// The trace addresses more than the device has.
-    #[error(
-        "request {request} of the trace ends at sector {sector}, beyond the {sectors} sectors \
-         that device {device} exports; a larger device, --wrap to take addresses modulo, or --fit to \
-         move what the trace touches together"
-    )]
-    BeyondDevice {
-        /// Index of the request, from 0.
-        request: u64,
-        /// Its last sector.
-        sector: u64,
-        /// Name of the device.
-        device: String,
-        /// Sectors the device exports.
-        sectors: u64,
-    },
-    /// The device is too small for what it is to hold before the run.
-    #[error("preconditioning device {device} failed: {full}")]
-    Precondition {
-        /// Name of the device.
-        device: String,
-        /// What was full.
-        full: Box<DeviceFull>,
-    },
-    /// The device ran out of space.
-    #[error("request {request} of the trace (warm-up passes included) found the {full}")]
-    DeviceFull {
-        /// Requests served before, over all passes.
-        request: u64,
-        /// What was full.
-        full: Box<DeviceFull>,
-    },
-    /// Cache and device disagree about the page.
-    #[error("--page {page} does not fit device {device}, whose page has {device_page}")]
-    PageOfDevice {
-        /// Page asked for.
-        page: ByteSize,
-        /// Name of the device.
-        device: String,
-        /// Page of the device.
-        device_page: ByteSize,
-    },
-    /// The cache is larger than the device.
-    #[error("a cache of {cache} is larger than device {device}, which exports {exported} bytes")]
-    CacheBeyondDevice {
-        /// Cache size.
-        cache: ByteSize,
-        /// Name of the device.
-        device: String,
-        /// Bytes the host can address.
-        exported: u64,
-    },
-    /// The cache is larger than the region of flash that holds it.
-    #[error(
-        "a cache of {cache} does not fit into the flash region of device {device} that holds it, \
-         {region} (cache_region.size)"
-    )]
-    CacheBeyondRegion {
-        /// Cache size.
-        cache: ByteSize,
-        /// Name of the device.
-        device: String,
-        /// Size of the region.
-        region: ByteSize,
-    },
-    /// The scheme is declared but not built yet.
-    #[error("cannot run {expr}: scheme `{name}` is known but not available yet")]
-    Unavailable {
-        /// The whole expression.
-        expr: String,
-        /// The layer.
-        name: &'static str,
-    },
-    /// The scheme must know the future, and the run is too long for that.
-    #[error("{0}")]
-    Future(#[from] destage_scheme::leaf::FutureTooLong),
-    /// The cache has no page.
-    #[error("a cache of {cache} holds no page of {page} bytes; it needs at least one")]
-    NoPage {
-        /// Cache size.
-        cache: ByteSize,
-        /// Page size in bytes.
-        page: u64,
-    },
-    /// The cache has no page beside its metadata.
-    #[error(
-        "a cache of {cache} has no room for a page beside the metadata that {expr} needs for one, \
-         {metadata} bytes: it takes at least {least} bytes"
-    )]
-    NoPageBesideMetadata {
-        /// Cache size.
-        cache: ByteSize,
-        /// The scheme.
-        expr: String,
-        /// Metadata of a cache of one page.
-        metadata: u64,
-        /// Bytes of the smallest cache that holds both.
-        least: u64,
-    },
-    /// Metadata that grows with the trace cannot be set aside.
-    #[error(
-        "the metadata of {expr} cannot be charged to the cache, it grows without bound: give \
-         `max-nonres` of lirs a number of pages"
-    )]
-    UnboundedMetadata {
-        /// The scheme.
-        expr: String,
-    },
-    /// The cache has too many pages.
-    #[error("a cache of {cache} has more than 2^32 - 2 pages of {page} bytes")]
-    TooManyPages {
-        /// Cache size.
-        cache: ByteSize,
-        /// Page size in bytes.
-        page: u64,
-    },
-    /// Nothing is left to measure.
-    #[error("a warm-up of {warmup} requests covers the trace of {requests} requests")]
-    WarmupCoversTrace {
-        /// Requests of the warm-up.
-        warmup: u64,
-        /// Requests of the trace.
-        requests: u64,
-    },
 }
 
 impl RunSpec {

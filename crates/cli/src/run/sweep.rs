@@ -80,12 +80,13 @@ pub fn execute(
         }
     };
     let mut failure = None;
-    progress.follow(&counter, || {
+    let done = progress.follow(&counter, || {
         sweep.execute_each(&logs, &mut |record| {
             failure = progress.suspend(|| emit(record)).err();
             failure.is_none()
         })
-    })?;
+    });
+    done.map_err(|error| Failure::of_run(&batch.workload.meta.name, error))?;
     failure.map_or(Ok(()), Err)
 }
 
