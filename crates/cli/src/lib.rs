@@ -10,6 +10,7 @@ pub mod docs;
 mod failure;
 mod mrc;
 mod output;
+mod overwritten;
 mod presets;
 mod report;
 mod run;

@@ -102,5 +102,8 @@ fn reports_that_cannot_be_written() {
         &["--report nowhere/r.html", "cannot create"],
     );
     refused("run t.csv --report -", &["--report needs a file"]);
-    refused("run t.csv --report t.csv", &["t.csv is read as a trace"]);
+    refused(
+        "run t.csv --report t.csv",
+        &["t.csv is read and would be overwritten"],
+    );
 }

@@ -168,7 +168,10 @@ fn bad_series() {
         "run t.csv --series s --log-evictions s",
         &["--log-evictions and --series"],
     );
-    refused("run t.csv --series t.csv", &["t.csv is read as a trace"]);
+    refused(
+        "run t.csv --series t.csv",
+        &["t.csv is read and would be overwritten"],
+    );
 }
 
 #[test]

@@ -230,7 +230,9 @@ fn traces_are_never_overwritten() {
     std::fs::create_dir(bench.dir.path().join("out")).unwrap();
     let inside = bench.file("out/results.csv", csv("W0"));
     let log = ["run", "t.csv", "--log-evictions", "./t.csv"];
-    bench.destage(&log).fails(2, &["t.csv is read as a trace"]);
+    bench
+        .destage(&log)
+        .fails(2, &["t.csv is read and would be overwritten"]);
     let out = [
         "run",
         "out/results.csv",
@@ -241,7 +243,30 @@ fn traces_are_never_overwritten() {
     ];
     bench
         .destage(&out)
-        .fails(2, &["out/results.csv is read as a trace"]);
+        .fails(2, &["out/results.csv is read and would be overwritten"]);
+    let refused = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let refused = bench.destage(&words);
+        refused.fails(2, &["t.csv is read and would be overwritten"]);
+    };
+    refused("trace convert t.csv -o out/../t.csv --to msr");
+    refused("trace import-ftrace t.csv --output t.csv");
+    refused("mrc t.csv --plot t.csv");
+    let msr = "0,hm,1,Write,0,4096,1\n";
+    bench.file("t-hm_1.csv", msr);
+    let split = [
+        "trace",
+        "convert",
+        "t-hm_1.csv",
+        "--volumes",
+        "split",
+        "-o",
+        "t.csv",
+    ];
+    bench
+        .destage(&split)
+        .fails(2, &["t-hm_1.csv is read and would"]);
+    assert_eq!(bench.read("t-hm_1.csv"), msr);
     for path in [trace, inside] {
         assert_eq!(std::fs::read_to_string(path).unwrap(), csv("W0"));
     }

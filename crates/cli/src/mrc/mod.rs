@@ -7,6 +7,7 @@ use crate::args::{MrcArgs, PointsOut};
 use crate::available;
 use crate::failure::Failure;
 use crate::output::print;
+use crate::overwritten;
 use crate::run::{TRACE_MEMORY, load};
 use crate::terminal::{Progress, Warnings};
 use destage_scheme::Expr;
@@ -26,6 +27,7 @@ use std::sync::atomic::AtomicU64;
 pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     let bases = bases(args)?;
     if let Some(path) = &args.plot {
+        overwritten::refuse([args.trace.as_path()], path)?;
         // An unwritable file must not come up after hours of runs.
         std::fs::File::create(path).map_err(|e| plot::refused(path, &e))?;
     }

@@ -5,6 +5,7 @@ use super::sweep::LogFiles;
 use crate::args::{FormatOut, HostFsArg, RunArgs};
 use crate::available;
 use crate::failure::Failure;
+use crate::overwritten;
 use destage_device::config::EffectiveDevice;
 use destage_scheme::Expr;
 use destage_sim::{Every, RunError, RunSpec, Warmup};
@@ -90,7 +91,7 @@ impl Plan {
         let streams = args.traces.len() * args.host_fs.len().max(1);
         let several = args.input.split() || streams * runs.len() > 1;
         faults.extend(log_faults(&args, several));
-        faults.extend(overwritten(&args));
+        faults.extend(overwritten_faults(&args));
         if !faults.is_empty() {
             return Err(Failure::Usage(faults));
         }
@@ -236,8 +237,8 @@ fn log_faults(args: &RunArgs, several: bool) -> Vec<String> {
     faults
 }
 
-/// Files to be written that are read as traces.
-fn overwritten(args: &RunArgs) -> Vec<String> {
+/// Files to be written that are read.
+fn overwritten_faults(args: &RunArgs) -> Vec<String> {
     let names = ["results.jsonl", "results.csv", "results.parquet"];
     let results = args
         .out
@@ -246,18 +247,8 @@ fn overwritten(args: &RunArgs) -> Vec<String> {
     let logs = args.log_evictions.iter().chain(&args.log_requests);
     let logs = logs.chain(&args.series).chain(&args.report).cloned();
     let written: Vec<PathBuf> = results.chain(logs).collect();
-    let hit = |trace: &&PathBuf| written.iter().any(|file| same_file(trace, file));
-    let fault = |t: &PathBuf| {
-        format!(
-            "{} is read as a trace and would be overwritten",
-            t.display()
-        )
-    };
-    args.traces.iter().filter(hit).map(fault).collect()
-}
-
-fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    let read = args.traces.iter().chain(&args.config);
+    overwritten::faults(read.map(PathBuf::as_path), &written)
 }
 
 fn part(text: Option<&std::ffi::OsStr>) -> String {

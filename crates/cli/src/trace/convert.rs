@@ -2,6 +2,7 @@
 
 use crate::args::{InputArgs, ToFormat};
 use crate::failure::Failure;
+use crate::overwritten;
 use crate::run::trace_warnings;
 use crate::terminal::{Warnings, say};
 use destage_trace::{
@@ -23,6 +24,7 @@ pub fn run(path: &Path, input: &InputArgs, output: &Path, to: ToFormat) -> Resul
              one of them",
         ));
     }
+    overwritten::refuse([path], output)?;
     // The columns depend on all requests, so the trace is read whole before a line is written.
     let trace = load(Source::from_arg(path), &input.options(false))?;
     trace_warnings(&trace.meta, &mut Warnings::default());
@@ -30,8 +32,9 @@ pub fn run(path: &Path, input: &InputArgs, output: &Path, to: ToFormat) -> Resul
         return write_one(&trace, output, to);
     }
     for part in split(&trace) {
-        let volume = &part.meta.volumes[0].name;
-        write_one(&part, &named(output, volume), to)?;
+        let output = named(output, &part.meta.volumes[0].name);
+        overwritten::refuse([path], &output)?;
+        write_one(&part, &output, to)?;
     }
     Ok(())
 }

@@ -2,16 +2,21 @@
 
 use crate::args::{FsArg, ImportArgs, StreamArg};
 use crate::failure::Failure;
+use crate::overwritten;
 use crate::terminal::say;
 use destage_trace::Source;
 use destage_trace::ftrace::{ImportError, ImportOptions, Stream, import};
+use std::path::PathBuf;
 
 /// Does what `args` say.
 ///
 /// # Errors
 /// Text that is no capture, or an output that cannot be written.
 pub fn run(args: &ImportArgs) -> Result<(), Failure> {
-    let seed = |(ino, path): &(u64, std::path::PathBuf)| (*ino, Source::from_arg(path));
+    let seeds = args.fiemaps.iter().map(|(_, path)| path);
+    let read = args.files.iter().chain(seeds).map(PathBuf::as_path);
+    overwritten::refuse(read, &args.output)?;
+    let seed = |(ino, path): &(u64, PathBuf)| (*ino, Source::from_arg(path));
     let options = ImportOptions {
         devices: args.devices.clone(),
         stream: match args.stream {
