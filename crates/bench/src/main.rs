@@ -186,6 +186,7 @@ fn plain(scheme: &str, cache: ByteSize) -> anyhow::Result<RunSpec> {
         warmup: Warmup::None,
         seed: 1,
         unbalance: false,
+        flush_at_end: false,
         boxed: false,
         device: None,
         time_scale: TimeScale::ONE,

@@ -116,6 +116,9 @@ pub struct RunArgs {
     /// time; needs a device
     #[arg(long)]
     pub unbalance: bool,
+    /// Write all dirty pages back after the last request; what that takes is reported apart
+    #[arg(long)]
+    pub flush_at_end: bool,
     /// Seed of schemes that draw random numbers [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

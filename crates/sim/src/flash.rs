@@ -171,6 +171,11 @@ pub trait Flash {
         None
     }
 
+    /// When all work that is known ends, 0 without a device. Exact once nothing waits.
+    fn rest(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
     /// Keeps completed requests from now on.
     fn keep_completions(&mut self) {}
 

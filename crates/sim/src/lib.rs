@@ -9,6 +9,7 @@ pub mod curve;
 pub mod device;
 pub mod engine;
 mod error;
+mod final_flush;
 pub mod flash;
 mod future;
 pub mod load;

@@ -71,6 +71,9 @@ pub struct ResultRecord {
     pub evict_flush_mean: Option<f64>,
     /// Evictions by pages removed: (pages, evictions), ascending.
     pub evict_pages_histogram: Vec<(u64, u64)>,
+    /// What was written back after the last request, in no other figure. Only if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_flush: Option<FinalFlush>,
     /// Spread of the chip queues at dirty evictions. Only with a device, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbalance: Option<Unbalance>,
@@ -94,6 +97,9 @@ pub struct TraceInfo {
     pub name: String,
     /// Decoded requests that were replayed, warm-up included.
     pub requests: u64,
+    /// Format it was read as, whether given or detected; `generated` without a file.
+    #[serde(default)]
+    pub format: String,
     /// SHA-256 of the file as stored; absent for a generated workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
@@ -135,6 +141,29 @@ pub struct Setting {
     pub value: String,
     /// `built-in`, `preset NAME`, `file NAME`, `run file NAME` or `command line`.
     pub origin: String,
+}
+
+/// All that reaches flash after the measured part of a run at whose end the cache is flushed: what
+/// is under way at the last arrival and the write-back of all dirty pages after it.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct FinalFlush {
+    /// Pages programmed for the host.
+    pub flash_writes_host: u64,
+    /// Pages read to complete partial ones.
+    pub flash_reads_rmw: u64,
+    /// Pages programmed by garbage collection. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash_writes_gc: Option<u64>,
+    /// Summary pages programmed. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash_writes_meta: Option<u64>,
+    /// Blocks erased. Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erases: Option<u64>,
+    /// From the flush, which arrives once all other work is done, to the end of its last program.
+    /// Only with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ns: Option<u64>,
 }
 
 /// Mean of a time.

@@ -342,25 +342,25 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     }
 }
 
-/// Are all arrivals below what times may be? With a device half of the 64 bits of a time are left for
+/// Arrival of the last request of all passes, which must be below what times may be. With a device half of the 64 bits of a time are left for
 /// what waits.
 ///
 /// # Errors
 /// The last request would arrive too late.
-pub(crate) fn check_times(
+pub(crate) fn last_arrival(
     spec: &RunSpec,
     (first, last): (Nanos, Nanos),
     passes: u64,
-) -> Result<(), RunError> {
+) -> Result<Nanos, RunError> {
     if spec.replay != Replay::Open {
-        return Ok(());
+        return Ok(Nanos::ZERO);
     }
     let at = |time| spec.time_scale.apply_wide(time);
     let pass = at(last) - at(first) + u128::from(PASS_GAP.0);
     let last = at(last) + u128::from(passes - 1) * pass;
     let limit_bits = if spec.device.is_some() { 63 } else { 64 };
     match last >> limit_bits {
-        0 => Ok(()),
+        0 => Ok(Nanos(last as u64)),
         _ => Err(RunError::TooLate { last, limit_bits }),
     }
 }

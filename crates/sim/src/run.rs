@@ -4,6 +4,7 @@ use crate::RunError;
 use crate::charge::{Capacity, Demand};
 use crate::counts::{Counts, ratio};
 use crate::device::{address_space, prepare};
+use crate::final_flush::final_flush;
 use crate::flash::{CacheOnly, Flash, FlashState};
 use crate::future;
 use crate::observe::Observer;
@@ -11,7 +12,7 @@ use crate::record::{
     CountFields, CountParts, EnergyNj, EraseCounts, Ratios, Reading, ResultRecord, RunInfo, SCHEMA,
     TraceInfo, Utilisation,
 };
-use crate::replay::{Extent, Followers, Session, check_times};
+use crate::replay::{Extent, Followers, Session, last_arrival};
 use crate::sample::{QueueSampler, Samples};
 use crate::series::Series;
 use crate::spec::RunSpec;
@@ -20,7 +21,7 @@ use destage_scheme::leaf::{Belady, Future, NextOf};
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Scheme};
 use destage_trace::Workload;
-use destage_types::StaticLayout;
+use destage_types::{Nanos, StaticLayout};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -81,12 +82,13 @@ pub fn execute<'a>(
 struct Plan {
     capacity: Capacity,
     extent: Extent,
+    last: Nanos,
 }
 
 impl Plan {
     fn new(spec: &RunSpec, workload: Workload<'_>) -> Result<Plan, RunError> {
         let (warmup, passes) = spec.warmup.resolve(workload.len())?;
-        check_times(spec, workload.span(), passes)?;
+        let last = last_arrival(spec, workload.span(), passes)?;
         let demand = match spec.charge_metadata {
             true => Demand::of(workload, spec.page, space(spec))?,
             false => Demand::LEAST,
@@ -94,6 +96,7 @@ impl Plan {
         Ok(Plan {
             capacity: spec.capacity_for(demand)?,
             extent: Extent { warmup, passes },
+            last,
         })
     }
 }
@@ -143,6 +146,7 @@ impl Execution<'_> {
         let spec = self.spec;
         let looks = spec.has_background()
             || spec.replay.depth().is_some()
+            || spec.flush_at_end
             || self.plan.extent.warmup > 0
             || self.hooks.request_log.is_some()
             || self.hooks.series.is_some();
@@ -197,8 +201,14 @@ impl Execution<'_> {
             series: self.hooks.series.take(),
         };
         let session = Session::new(self.spec, self.workload, self.plan.extent, walk, followers);
-        let done = session.run()?;
-        Ok(self.record(&done.walk, done.counts, done.samples, done.flash))
+        let mut done = session.run()?;
+        let mut record = self.record(&done.walk, &done.counts, done.samples, done.flash);
+        if self.spec.flush_at_end {
+            let requests = self.workload.len() * self.plan.extent.passes;
+            let flushed = final_flush(&mut done.walk, &done.counts, requests, self.plan.last)?;
+            record.final_flush = Some(flushed);
+        }
+        Ok(record)
     }
 
     fn reading(&self) -> Reading {
@@ -224,12 +234,12 @@ impl Execution<'_> {
     fn record<S: Scheme, F: Flash>(
         &self,
         walk: &Walk<S, F>,
-        counts: Counts,
+        counts: &Counts,
         samples: Samples,
         flash: Option<FlashState>,
     ) -> ResultRecord {
         let measures = walk.flash().measures();
-        let (spec, c) = (self.spec, &counts);
+        let (spec, c) = (self.spec, counts);
         let meta = samples.meta_bytes_mean();
         let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
         let meta_ratio = meta.and_then(|m| ratio(m, cache_bytes as f64));
@@ -254,6 +264,7 @@ impl Execution<'_> {
             trace: TraceInfo {
                 name: self.workload.meta.name.clone(),
                 requests: self.workload.len(),
+                format: self.workload.meta.format.to_owned(),
                 sha256: self.workload.meta.sha256.clone(),
             },
             scheme: spec.expr.to_string(),
@@ -286,6 +297,7 @@ impl Execution<'_> {
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: walk.evict_pages().rows(),
+            final_flush: None,
             unbalance: walk.queues().map(QueueSampler::report),
             meta_bytes_mean: meta,
             list_pages: (!samples.list_pages.is_empty()).then_some(samples.list_pages),

@@ -182,6 +182,8 @@ pub struct RunSpec {
     /// Sample the chip queues before every dirty eviction ([`crate::record::Unbalance`]), which
     /// takes time. Nothing without a device.
     pub unbalance: bool,
+    /// Write all dirty pages back at the end, and count that apart.
+    pub flush_at_end: bool,
     /// Build every layer through dynamic calls, to compare with the static types.
     pub boxed: bool,
     /// Effective settings with their origin, for the record.
@@ -226,6 +228,7 @@ impl RunSpec {
             replay: Replay::Open,
             seed: 1,
             unbalance: false,
+            flush_at_end: false,
             boxed: false,
             settings: Vec::new(),
         }

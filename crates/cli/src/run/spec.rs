@@ -61,6 +61,7 @@ impl<'a> Common<'a> {
                 None => Replay::Open,
             },
             unbalance: args.unbalance,
+            flush_at_end: args.flush_at_end,
             seed: args.seed.unwrap_or(1),
             settings: self.settings(&expr, cache),
             ..RunSpec::cache_only(expr, cache)
@@ -95,6 +96,8 @@ impl<'a> Common<'a> {
         self.layered(&mut all, "rmw", None::<bool>, "rmw", "true");
         all.add("warmup", args.warmup.map(warmup_text), "none");
         all.add("limit", args.input.limit, "none");
+        let flush = args.flush_at_end.then_some(true);
+        all.add("flush_at_end", flush, "false");
         all.add("seed", args.seed, "1");
         all.add("format", args.input.format.as_ref(), "detected");
         let skip = args.input.skip_bad_lines.then_some(true);

@@ -434,6 +434,10 @@ impl Flash for Engine {
         Some(self.load_since())
     }
 
+    fn rest(&self) -> Nanos {
+        self.nand.end_of_work()
+    }
+
     fn keep_completions(&mut self) {
         self.assert_seen();
         self.book.completions.get_or_insert_default();

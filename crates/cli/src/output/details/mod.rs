@@ -35,6 +35,7 @@ pub fn parts(records: &[&ResultRecord]) -> Vec<Part> {
         device::energy(records),
         device::load(records),
         device::queues(records),
+        final_flush(records),
         metadata(records),
         own(records),
     ];
@@ -106,6 +107,26 @@ fn table(
         rows: rows.filter_map(|(i, r)| Some((i, cells(r)?))).collect(),
         text_columns: 0,
     }
+}
+
+/// What a flush after the last request wrote.
+fn final_flush(records: &[&ResultRecord]) -> Part {
+    let header = ["programmed", "read first", "by GC", "erases", "time ms"];
+    table(
+        "after the last request, until all dirty pages were written back",
+        &header,
+        records,
+        |r| {
+            let f = r.final_flush?;
+            Some(vec![
+                f.flash_writes_host.to_string(),
+                f.flash_reads_rmw.to_string(),
+                count(f.flash_writes_gc),
+                count(f.erases),
+                ms(f.duration_ns.map(|ns| ns as f64)),
+            ])
+        },
+    )
 }
 
 fn hits(records: &[&ResultRecord]) -> Part {

@@ -1,0 +1,54 @@
+//! What is still dirty at the end of a run, written back.
+
+use crate::RunError;
+use crate::counts::Counts;
+use crate::flash::Flash;
+use crate::record::FinalFlush;
+use crate::walk::Walk;
+use destage_scheme::{Place, Scheme};
+use destage_types::{HostRequest, Nanos, Op, RequestRef};
+
+/// Serves a FLUSH that arrives once all work of the run is done, or at the last arrival, `last`,
+/// without a device. `end` are the counters at the end of the measured part and `requests` came
+/// before. No figure of the run may be read from `walk` afterwards.
+///
+/// # Errors
+/// The device has no room for the pages.
+pub(crate) fn final_flush<S: Scheme, F: Flash>(
+    walk: &mut Walk<S, F>,
+    end: &Counts,
+    requests: u64,
+    last: Nanos,
+) -> Result<FinalFlush, RunError> {
+    let now = walk.flash().rest().max(last);
+    let mut done = Vec::new();
+    let flash = walk.flash_mut();
+    flash.measure(false);
+    flash.keep_completions();
+    flash.take_completions(&mut done);
+    done.clear();
+    let head = &HostRequest::new(now, Op::Flush, 0, 0);
+    let (more, prev) = (&[], &[]);
+    let flush = RequestRef { head, more, prev };
+    walk.serve_at(flush, requests, now, Place::BLANK);
+    walk.drain();
+    if let Some(full) = walk.flash().fault() {
+        return Err(RunError::DeviceFull {
+            request: requests,
+            full: Box::new(*full),
+        });
+    }
+    walk.flash_mut().take_completions(&mut done);
+    let flush = done.iter().find(|done| done.index == requests);
+    let mut after = walk.counts();
+    after.add_traffic(&walk.flash().traffic());
+    let timed = |count| F::TIMED.then_some(count);
+    Ok(FinalFlush {
+        flash_writes_host: after.flash_writes_host - end.flash_writes_host,
+        flash_reads_rmw: after.flash_reads_rmw - end.flash_reads_rmw,
+        flash_writes_gc: timed(after.flash_writes_gc - end.flash_writes_gc),
+        flash_writes_meta: timed(after.flash_writes_meta - end.flash_writes_meta),
+        erases: timed(after.erases - end.erases),
+        duration_ns: flush.map(|flush| (flush.complete - now).0),
+    })
+}
