@@ -357,5 +357,16 @@ fn notices(config: &DeviceConfig) -> Vec<String> {
             config.gc_threshold_pages()
         ));
     }
+    if config.collects() && config.gc_threshold_pages() < config.gc_least_free_pages() {
+        notices.push(format!(
+            "gc_threshold = {} of {} has no effect: the threshold of {} free pages is never met, as \
+             a {} keeps {} for the copies of garbage collection",
+            config.gc_threshold,
+            config.gc_threshold_base,
+            config.gc_threshold_pages(),
+            config.gc_unit,
+            config.gc_least_free_pages()
+        ));
+    }
     notices
 }

@@ -192,6 +192,29 @@ impl DeviceConfig {
         self.gc_threshold_of(self.planes_per(self.gc_unit))
     }
 
+    /// Free pages that a GC unit has at least whenever something is written: each of its frontiers
+    /// keeps what the copies of one block take. A unit that is only a part of a frontier may have
+    /// the page alone that is written.
+    pub fn gc_least_free_pages(&self) -> u64 {
+        let (unit, frontier) = (
+            self.planes_per(self.gc_unit),
+            self.planes_per(self.frontier),
+        );
+        let kept = u64::from(self.geometry.pages_per_block - 1);
+        match unit / frontier {
+            0 => 1,
+            frontiers => u64::from(frontiers) * kept,
+        }
+    }
+
+    /// May a GC unit collect for a frontier without room and never come to its threshold? So it is
+    /// with a threshold below what is always free, and may be where the frontiers of a unit would all
+    /// have to run out at the same time.
+    pub fn collects_before_threshold(&self) -> bool {
+        self.planes_per(self.gc_unit) > self.planes_per(self.frontier)
+            || self.gc_threshold_pages() < self.gc_least_free_pages()
+    }
+
     /// The threshold of one queue unit (N_mfp of ECR Eq. 2): the sum over its GC units, or its
     /// share of a GC unit that is larger.
     pub fn gc_threshold_pages_per_chip(&self) -> u64 {

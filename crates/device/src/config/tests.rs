@@ -351,9 +351,41 @@ fn multi_plane_commands_need_planes_and_their_frontiers() {
     assert_eq!(notices(&["frontier=plane"]), "");
     assert!(notices(&["planes_per_die=1"]).contains("a die has one plane"));
     assert!(notices(&["frontier=die"]).contains("the frontier of a die fills one block"));
-    assert_eq!(notices(&["planes_per_die=255", "blocks_per_plane=64"]), "");
+    let most = [
+        "planes_per_die=255",
+        "blocks_per_plane=64",
+        "gc_threshold=0.3",
+    ];
+    assert_eq!(notices(&most), "");
     let many = only_fault(&["multi_plane=on", "planes_per_die=256"]);
     assert!(many.contains("256 planes of a die, at most 255"), "{many}");
+}
+
+/// 64 blocks of 256 pages have 1,146 spare ones; a frontier keeps 255 for copies.
+#[test]
+fn thresholds_that_are_never_met_are_named() {
+    let notices = |more: &[&str]| {
+        let all = [&["blocks_per_plane=64", "op=0.07"], more].concat();
+        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
+        device.notices().join("\n")
+    };
+    let low = notices(&["gc_threshold=0.2"]);
+    assert!(
+        low.contains("0.2 of spare has no effect") && low.contains("a plane keeps 255"),
+        "{low}"
+    );
+    assert_eq!(notices(&["gc_threshold=0.23"]), "");
+    let two = ["planes_per_die=2", "gc_unit=die", "gc_threshold=0.2"];
+    assert!(notices(&two).contains("a die keeps 510"));
+    // A part of a frontier may run out.
+    let part = ["planes_per_die=2", "frontier=die", "gc_threshold=0.01"];
+    assert_eq!(notices(&part), "");
+    assert_eq!(
+        notices(&["gc_threshold=0.2", "gc_mode=off"])
+            .lines()
+            .count(),
+        1
+    );
 }
 
 #[test]

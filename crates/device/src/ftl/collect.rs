@@ -151,10 +151,14 @@ impl PageMap {
             if self.hurry(unit, work) {
                 continue;
             }
-            match self.victim_of_frontier(unit) {
-                Some(victim) => self.collect_now(victim, work),
-                None => return false,
+            let Some(victim) = self.victim_of_frontier(unit) else {
+                return false;
+            };
+            if self.gc.out_of_room_counts {
+                let plane = PlaneId(self.blocks_per_plane.quotient(victim));
+                self.note_reached(self.units.row(plane).gc);
             }
+            self.collect_now(victim, work);
         }
         true
     }
@@ -166,7 +170,8 @@ impl PageMap {
     }
 
     /// GC units that have been at their threshold so far, and all of them.
-    pub fn gc_units_reached(&self) -> (u32, u32) {
+    #[cfg(test)]
+    pub(super) fn gc_units_reached(&self) -> (u32, u32) {
         (self.gc.reached_count, self.units.gc_units())
     }
 

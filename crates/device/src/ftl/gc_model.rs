@@ -3,11 +3,11 @@
 
 use super::model::orders;
 use super::*;
-use crate::config::{DeviceConfig, EffectiveDevice, Overwrite, Ratio};
+use crate::config::{DeviceConfig, EffectiveDevice};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
-fn device(settings: &str) -> DeviceConfig {
+pub(super) fn device(settings: &str) -> DeviceConfig {
     let sets: Vec<String> = settings.split_whitespace().map(str::to_owned).collect();
     let device = EffectiveDevice::from_preset("default", &sets);
     device.expect("a legal device").into_config()
@@ -238,7 +238,7 @@ impl Flash {
 }
 
 /// Shapes with room for GC whatever the frontier, and the least over-provisioning of some.
-const SHAPES: [&str; 7] = [
+pub(super) const SHAPES: [&str; 7] = [
     "channels=2 chips_per_channel=2 dies_per_chip=2 planes_per_die=2 blocks_per_plane=4 \
      pages_per_block=4 op=0.5",
     "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 blocks_per_plane=2 \
@@ -255,7 +255,7 @@ const SHAPES: [&str; 7] = [
      pages_per_block=5 op=0.4",
 ];
 
-fn any_device() -> impl Strategy<Value = DeviceConfig> {
+pub(super) fn any_device() -> impl Strategy<Value = DeviceConfig> {
     let kind = prop_oneof![
         Just("frontier=plane queue_per=die"),
         Just("frontier=plane queue_per=chip"),
@@ -425,24 +425,6 @@ fn a_device_without_anything_to_gain_refuses_the_write() {
             .to_string()
             .starts_with("device full: no free page")
     );
-}
-
-#[test]
-fn preconditioning_reaches_the_threshold_of_every_unit() {
-    let config = device(&format!(
-        "{} gc_threshold=0.2 gc_threshold_base=total",
-        SHAPES[5]
-    ));
-    let mut map = PageMap::new(&config, 1);
-    map.fill(Ratio::ONE).unwrap();
-    assert_eq!(map.gc_units_reached().0, 0);
-    let written = map.overwrite(Ratio::ONE, Overwrite::UntilGc, 1).unwrap();
-    let (reached, units) = map.gc_units_reached();
-    assert_eq!((reached, units), (8, 8));
-    assert!(written > 0 && map.valid_pages() == map.logical_pages());
-    let twice = Overwrite::Times(Ratio::from_f64(2.5).unwrap());
-    let times = map.overwrite(Ratio::ONE, twice, 1).unwrap();
-    assert_eq!(times, map.logical_pages() * 5 / 2);
 }
 
 #[test]

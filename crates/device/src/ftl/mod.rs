@@ -70,6 +70,8 @@ mod gc_model;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod precondition_tests;
+#[cfg(test)]
 mod tests;
 
 pub use blocks::BlockState;

@@ -94,6 +94,9 @@ pub(super) struct GcState {
     /// GC units that have been at their threshold.
     pub reached: Vec<bool>,
     pub reached_count: u32,
+    /// Does it count as having reached its threshold that a unit collects for a frontier that has no
+    /// room left?
+    pub out_of_room_counts: bool,
     /// Blocks whose erase has not ended, in the order of their collection.
     pub awaiting: Vec<Collected>,
     /// Room for the valid pages of a block that is collected.
@@ -144,6 +147,7 @@ impl PageMap {
                 free: vec![g.pages() / u64::from(gc_units); gc_units as usize],
                 reached: vec![false; gc_units as usize],
                 reached_count: 0,
+                out_of_room_counts: config.collects_before_threshold(),
                 awaiting: Vec::new(),
                 moving: Vec::new(),
                 displaced: false,

@@ -51,6 +51,10 @@ impl PageMap {
     /// (what [`PageMap::fill`] wrote; all logical pages if that is none). Collects as a run does,
     /// in the foreground whatever the device says of it. Returns how many were written.
     ///
+    /// [`Overwrite::UntilGc`] ends when every GC unit that these pages go to has been at its
+    /// threshold, or has collected for a frontier without room where that may come first
+    /// ([`DeviceConfig::collects_before_threshold`](crate::config::DeviceConfig::collects_before_threshold)).
+    ///
     /// # Errors
     /// No room can be made; the pages before are written.
     pub fn overwrite(
@@ -66,11 +70,15 @@ impl PageMap {
         let (mut rng, mut work) = (SplitMix64::new(seed), GcWork::default());
         let background = std::mem::replace(&mut self.gc.background, false);
         let mut written = 0;
+        let (mut left, mut known) = (self.gc_units_of(range), u32::MAX);
         let full = loop {
-            let (reached, units) = self.gc_units_reached();
+            if self.gc.reached_count != known {
+                known = self.gc.reached_count;
+                left.retain(|&gc| !self.gc.reached[gc as usize]);
+            }
             let enough = match amount {
                 Overwrite::Times(times) => written >= times.of(self.logical_pages()),
-                Overwrite::UntilGc => reached == units || !self.gc.on,
+                Overwrite::UntilGc => left.is_empty() || !self.gc.on,
             };
             if enough {
                 break None;
@@ -83,5 +91,15 @@ impl PageMap {
         };
         self.gc.background = background;
         full.map_or(Ok(written), Err)
+    }
+
+    /// GC units that writes of the first `pages` logical pages go to, ascending.
+    fn gc_units_of(&self, pages: u64) -> Vec<u32> {
+        let planes = pages.min(u64::from(self.units.planes()));
+        let unit = |lpn| self.units.row(self.static_plane(Lpn(lpn))).gc;
+        let mut units: Vec<u32> = (0..planes).map(unit).collect();
+        units.sort_unstable();
+        units.dedup();
+        units
     }
 }
