@@ -8,7 +8,7 @@ use destage_scheme::Expr;
 use destage_sim::RunError;
 use destage_sim::record::ResultRecord;
 use destage_sim::run::{Hooks, execute};
-use destage_sim::spec::RunSpec;
+use destage_sim::spec::{RunSpec, Warmup};
 use destage_trace::Trace;
 use destage_types::rng::SplitMix64;
 use destage_types::{ByteSize, Op, PageSize};
@@ -280,7 +280,23 @@ fn singles(requests: u64, pages: u64) -> Vec<SlowRequest> {
 /// causes for.
 #[test]
 fn every_operation_has_one_cause() {
-    let trace = trace_of(&singles(3000, 400));
+    let stream = singles(3000, 400);
+    // All at once: nearly everything waits when the last request arrives.
+    let burst: Vec<_> = stream
+        .iter()
+        .map(|r| SlowRequest {
+            arrival: 0,
+            ..r.clone()
+        })
+        .collect();
+    for stream in [stream, burst] {
+        for warmup in [Warmup::None, Warmup::Passes(1)] {
+            causes(&trace_of(&stream), warmup);
+        }
+    }
+}
+
+fn causes(trace: &Trace, warmup: Warmup) {
     let each = "e_read=1nJ e_program=1nJ e_erase=1nJ e_byte=0";
     for mode in MODES {
         for expr in [
@@ -289,13 +305,15 @@ fn every_operation_has_one_cause() {
             "bplru(block-pages=8,padding=true)",
             "gcar(lru)",
         ] {
-            let record = run(
-                &spec(expr, Some(small(4, &format!("{mode} {each}")))),
-                &trace,
-            );
+            let device = small(4, &format!("{mode} {each}"));
+            let spec = RunSpec {
+                warmup,
+                ..spec(expr, Some(device))
+            };
+            let record = run(&spec, trace);
             let (c, done) = (&record.counts, record.energy_nj.as_ref().unwrap());
             let copies = c.flash_writes_gc.unwrap();
-            let what = format!("{expr}, {mode}");
+            let what = format!("{expr}, {mode}, {warmup:?}");
             let programs = c.flash_writes_host + copies + c.flash_writes_meta.unwrap();
             assert!(copies > 0 && c.erases > Some(50), "{what}");
             assert_eq!(done.program, programs as f64, "{what}");

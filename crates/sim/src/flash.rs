@@ -222,7 +222,7 @@ pub struct Traffic {
 pub struct FlashState {
     /// Erases since the device was new, preconditioning included.
     pub wear: Wear,
-    /// Work of every chip in the measured part.
+    /// What every chip was given to do in the measured part ([`destage_device::nand::Nand::issued`]).
     pub chips: Vec<ChipStats>,
 }
 

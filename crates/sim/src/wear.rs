@@ -40,7 +40,8 @@ impl EraseCounts {
     }
 }
 
-/// Energy of the measured part, of operations that have started.
+/// Energy of the measured part: of all operations that its counters count, also those that start
+/// after the last arrival.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct EnergyNj {
     /// Array reads, those of copybacks included.

@@ -73,6 +73,7 @@ mod command;
 mod engine;
 mod entry;
 mod events;
+mod issued;
 mod marks;
 mod queue;
 mod runs;

@@ -47,6 +47,11 @@ impl Pool {
         entry
     }
 
+    /// All operations that wait here, in no order.
+    pub fn waiting(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.number != FREE)
+    }
+
     /// Does `id` still wait here?
     #[inline]
     pub fn holds(&self, id: OpId) -> bool {

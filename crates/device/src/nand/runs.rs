@@ -153,6 +153,19 @@ impl Runs {
         entry
     }
 
+    /// Calls `f` with the operations from the run `at` on that have not had their turn: one of them
+    /// and how many are like it.
+    pub fn each_from(&self, mut at: u32, mut f: impl FnMut(&Entry, u64)) {
+        while at != NONE {
+            let run = &self.list[at as usize];
+            let left = u64::from(run.count - run.done);
+            let next = (run.done % 2) as usize;
+            f(&run.turns[next], left.div_ceil(2));
+            f(&run.turns[1 - next], left / 2);
+            at = run.next;
+        }
+    }
+
     /// Forgets all operations from the run `at` on, none of which has had its turn. Gives how many
     /// there were, the time they take, and the operation of the pool behind them.
     pub fn drop_from(&mut self, mut at: u32) -> (u32, u64, u32) {

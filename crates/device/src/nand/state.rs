@@ -69,11 +69,7 @@ impl ChipStats {
     fn add(&mut self, lane: &Lane, now: u64) {
         self.busy += Nanos(lane.busy);
         self.stalled += Nanos(lane.stalled);
-        for (kind, n) in self.done.iter_mut().enumerate() {
-            *n += lane.started[kind].iter().sum::<u64>() + lane.more_planes[kind];
-        }
-        self.bytes_read += lane.bytes[0];
-        self.bytes_programmed += lane.bytes[1];
+        lane.add_done(self);
         if lane.is_ahead(now) {
             self.done[lane.kind as usize] -= 1;
             let bytes = u64::from(lane.moves);
@@ -86,6 +82,15 @@ impl ChipStats {
 }
 
 impl Lane {
+    /// Adds what has started or has its bus ahead of time, times left out.
+    pub(super) fn add_done(&self, stats: &mut ChipStats) {
+        for (kind, n) in stats.done.iter_mut().enumerate() {
+            *n += self.started[kind].iter().sum::<u64>() + self.more_planes[kind];
+        }
+        stats.bytes_read += self.bytes[0];
+        stats.bytes_programmed += self.bytes[1];
+    }
+
     #[inline]
     pub(super) fn is_free(&self, now: u64) -> bool {
         // A free lane is not armed, and became free in the past.

@@ -280,17 +280,18 @@ impl Engine {
         job.chip
     }
 
-    /// Wear at this moment, and what the array has done since the measured part began.
+    /// Wear at this moment, and what the array was given to do since the measured part began.
     pub(super) fn state_of_flash(&self) -> FlashState {
-        let chips = (0..self.nand.chips()).map(ChipId);
         let start = ChipStats::default();
-        let since = |chip: ChipId| {
-            let before = self.before.get(chip.index()).unwrap_or(&start);
-            self.nand.chip_stats(chip).since(before)
-        };
+        let before = self.before.iter().chain(std::iter::repeat(&start));
+        let issued = self.nand.issued();
         FlashState {
             wear: self.book.map.wear(),
-            chips: chips.map(since).collect(),
+            chips: issued
+                .iter()
+                .zip(before)
+                .map(|(all, b)| all.since(b))
+                .collect(),
         }
     }
 }

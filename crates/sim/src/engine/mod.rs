@@ -33,7 +33,7 @@ use destage_device::config::{
 use destage_device::ftl::{DeviceFull, PageMap};
 use destage_device::nand::{ChipStats, Discipline, Nand, Timing, Transfer};
 use destage_scheme::{DeviceView, FlashCosts};
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Picos, QueuePer};
+use destage_types::{ChannelId, Lpn, Nanos, Op, Picos, QueuePer};
 use gc::Collector;
 use latency::LatencyStats;
 use newest::Newest;
@@ -355,10 +355,7 @@ impl Flash for Engine {
 
     fn start_measuring(&mut self) {
         self.traffic = Traffic::default();
-        self.before.clear();
-        let chips = (0..self.nand.chips()).map(ChipId);
-        self.before
-            .extend(chips.map(|chip| self.nand.chip_stats(chip)));
+        self.before = self.nand.issued();
         self.start_load();
         self.book.start_measuring();
     }
