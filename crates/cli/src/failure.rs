@@ -77,12 +77,12 @@ impl From<RunError> for Failure {
 }
 
 impl Failure {
-    /// A run over trace `name` failed. What concerns files names them already.
-    pub fn of_run(name: &str, error: RunError) -> Failure {
+    /// Run `place`, whose name has the trace in it, failed. What concerns files names them already.
+    pub fn of_run(place: &str, error: RunError) -> Failure {
         match error {
             RunError::Log(_) | RunError::Trace(_) => error.into(),
-            RunError::DeviceFull { .. } => Failure::Run(format!("{name}: {error}")),
-            _ => Failure::usage(format!("{name}: {error}")),
+            RunError::DeviceFull { .. } => Failure::Run(format!("{place}: {error}")),
+            _ => Failure::usage(format!("{place}: {error}")),
         }
     }
 }

@@ -134,6 +134,33 @@ fn addresses_beyond_the_device_need_a_choice() {
     both.fails(2, &["--fit", "--wrap"]);
 }
 
+#[test]
+fn a_run_that_fails_is_named() {
+    let bench = Bench::new();
+    bench.file("chip.toml", ONE_CHIP);
+    let writes: Vec<String> = (0..4200).map(|page| format!("W{}", page % 3000)).collect();
+    bench.file("t.csv", csv(&writes.join(" ")));
+    let full = |schemes: &str, named: &str| {
+        let line = format!("run t.csv --device chip.toml --set gc_mode=off {schemes}");
+        let failed = bench.destage(&args(&line));
+        failed.fails(
+            1,
+            &[named, "request 4096 of the trace (from 0,", "device full"],
+        );
+    };
+    full("--scheme none", "error: t: request");
+    full(
+        "--scheme none --scheme lru --cache 64k",
+        "error: t, none: request",
+    );
+    let line = "run t.csv --device chip.toml --cache 64k --scheme lru --scheme belady";
+    bench.destage(&args(line)).ok();
+    let line =
+        "run t.csv --device chip.toml --set gc_mode=off --cache 64k --scheme lru --scheme none";
+    let failed = bench.destage(&args(line));
+    failed.fails(1, &["error: t, lru, 64KiB: request", "device full"]);
+}
+
 /// A trace that does not fit says so before preconditioning says that it failed, whether the trace
 /// is read for preconditioning or not: the trace is what can be chosen otherwise.
 #[test]

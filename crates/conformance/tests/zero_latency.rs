@@ -19,9 +19,12 @@ use destage_sim::spec::{RunSpec, Warmup};
 use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::{ByteSize, Op, PageSize};
 
-/// Compositions beside every scheme by its name. A summary page of spec 40 takes its time
-/// whatever the device says, so chips are weighed by their queues.
-const COMPOSED: [&str; 11] = [
+/// Compositions beside every scheme by its name. `l-sp` of ECR, the time of a summary page, is a
+/// latency that the scheme is given and not the device: it is zero as well, or chips are weighed by
+/// their queues, where none is in it.
+const COMPOSED: [&str; 13] = [
+    "ecr(l-sp=0ns)",
+    "ecr-eps(l-sp=0ns)",
     "prober(arc,ssp=16k,rip=50)",
     "prober(ecr(lru,cqct=oracle),ssp=16k,rip=50)",
     "ecr(arc,cqct=oracle)",

@@ -57,7 +57,7 @@ pub enum RunError {
         full: Box<DeviceFull>,
     },
     /// The device ran out of space.
-    #[error("request {request} of the trace (warm-up passes included) found the {full}")]
+    #[error("request {request} of the trace (from 0, warm-up passes included) found the {full}")]
     DeviceFull {
         /// Requests served before, over all passes.
         request: u64,

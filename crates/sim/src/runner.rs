@@ -45,6 +45,15 @@ pub struct Logs {
     pub series: Option<Series>,
 }
 
+/// A run of a sweep that failed.
+#[derive(Debug)]
+pub struct FailedRun {
+    /// Its number.
+    pub run: usize,
+    /// What went wrong.
+    pub error: RunError,
+}
+
 /// Makes the logs of run number `i`.
 pub type MakeLogs<'a> = dyn Fn(usize) -> Logs + Sync + 'a;
 
@@ -55,10 +64,11 @@ impl Sweep<'_> {
     /// The first run, in that order, that cannot start.
     pub fn execute(&self, logs: &MakeLogs<'_>) -> Result<Vec<ResultRecord>, RunError> {
         let mut records = Vec::with_capacity(self.runs.len());
-        self.execute_each(logs, &mut |record| {
+        let done = self.execute_each(logs, &mut |record| {
             records.push(record);
             true
-        })?;
+        });
+        done.map_err(|failed| failed.error)?;
         Ok(records)
     }
 
@@ -71,7 +81,7 @@ impl Sweep<'_> {
         &self,
         logs: &MakeLogs<'_>,
         emit: &mut dyn FnMut(ResultRecord) -> bool,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), FailedRun> {
         let next = AtomicUsize::new(0);
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -94,8 +104,9 @@ impl Sweep<'_> {
             for (i, result) in receiver {
                 early.insert(i, result);
                 while let Some(result) = early.remove(&due) {
+                    let record = result.map_err(|error| FailedRun { run: due, error })?;
                     due += 1;
-                    if !emit(result?) {
+                    if !emit(record) {
                         return Ok(());
                     }
                 }

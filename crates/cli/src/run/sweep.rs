@@ -86,8 +86,20 @@ pub fn execute(
             failure.is_none()
         })
     });
-    done.map_err(|error| Failure::of_run(&batch.workload.meta.name, error))?;
+    done.map_err(|failed| Failure::of_run(&place(batch, failed.run), failed.error))?;
     failure.map_or(Ok(()), Err)
+}
+
+/// Names the trace of a run and, if there are several, the run.
+fn place(batch: &Batch<'_>, run: usize) -> String {
+    let trace = &batch.workload.meta.name;
+    match batch.runs {
+        [_] => trace.clone(),
+        runs if runs[run].is_cached() => {
+            format!("{trace}, {}, {}", runs[run].expr, runs[run].cache)
+        }
+        runs => format!("{trace}, {}", runs[run].expr),
+    }
 }
 
 /// A log that is opened by the run that writes it; a log without a line is an empty file.

@@ -3,7 +3,7 @@
 use super::error::{Fault, Reason, nearest};
 use super::keys::position;
 use super::layers::{Entry, Layers};
-use super::values::Word;
+use super::values::{NUMBER, Word};
 use super::{Energy, Ratio};
 use destage_types::{Axis, ByteSize, Picos};
 use std::ops::RangeInclusive;
@@ -212,7 +212,9 @@ impl<'a> Reading<'a> {
         if let Some((_, value)) = W::WORDS.iter().find(|(known, _)| *known == word) {
             return *value;
         }
-        let reason = match W::LATER.contains(&word) {
+        let number = word.starts_with(|c: char| c.is_ascii_digit());
+        let later = |&known: &&str| known == word || (number && known == NUMBER);
+        let reason = match W::LATER.iter().any(later) {
             true => Reason::NotAvailable {
                 available: words::<W>(),
             },

@@ -271,6 +271,11 @@ fn single_faults() {
         ("op=1", "none is left to the host"),
         ("op=ten", "a number such as 0.1"),
         ("ftl=bast", "not available yet; available: page"),
+        ("ftl=1GB/s", "allowed: page"),
+        (
+            "host_link=600MiB/s",
+            "not available yet; available: unlimited",
+        ),
         ("allocation=random", "allowed: static, dynamic"),
         ("multi_plane=both", "true or false"),
         ("plane_aligned=1", "true or false"),

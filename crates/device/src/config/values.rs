@@ -5,6 +5,9 @@ use crate::ftl::GcPolicy;
 use destage_types::{Axis, QueuePer};
 use std::fmt;
 
+/// Stands among [`Word::LATER`] for all that starts like a number.
+pub(super) const NUMBER: &str = "a number";
+
 /// A value written as one word of a fixed set.
 pub(super) trait Word: Copy + PartialEq + 'static {
     /// Words and what they mean.
@@ -25,7 +28,7 @@ pub(super) trait Word: Copy + PartialEq + 'static {
 }
 
 macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident $(later [$($later:literal),+])? {
+    ($($(#[$doc:meta])* $name:ident $(later [$($later:expr),+])? {
         $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)?
     })+) => {$(
         $(#[$doc])*
@@ -56,7 +59,7 @@ words! {
         PerPage = "per_page",
     }
     /// Bandwidth between host and device.
-    HostLink later ["limited"] {
+    HostLink later ["limited", NUMBER] {
         /// No limit.
         Unlimited = "unlimited",
     }

@@ -73,7 +73,7 @@ pub fn load(records: &[&ResultRecord]) -> Part {
         "channels, least",
         "mean",
         "most",
-        "dies, least",
+        "dies or chips, least",
         "mean",
         "most",
         "time s",
@@ -100,7 +100,7 @@ pub fn load(records: &[&ResultRecord]) -> Part {
 
 /// How unevenly the chip queues were filled.
 pub fn queues(records: &[&ResultRecord]) -> Part {
-    let header = ["samples", "all idle", "above 10 %", "p50", "p95", "max"];
+    let header = ["samples", "all idle", "rate > 10, %", "p50", "p95", "max"];
     table(
         "unbalance rate of the chip queues at dirty evictions",
         &header,
