@@ -92,8 +92,12 @@ impl TimeScale {
     /// # Errors
     /// What is allowed.
     pub fn parse(text: &str) -> Result<TimeScale, String> {
-        let wrong =
-            || format!("`{text}` is no time scale; allowed: a number above 0 such as `0.5`");
+        let wrong = || {
+            format!(
+                "`{text}` is no time scale; allowed: a number above 0 such as `0.5`, written with at \
+                 most 9 digits before and 6 after the point, and without an exponent"
+            )
+        };
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         if fraction.len() > 6 || whole.len() > 9 || !text.starts_with(|c: char| c.is_ascii_digit())
         {
