@@ -2,8 +2,10 @@
 //! other in `run::plan`; absent options stay absent, so that a setting knows its origin.
 
 mod trace;
+mod values;
 
 pub use trace::{FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand};
+pub use values::command_line;
 
 use crate::run::parse_every;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -17,6 +19,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
+use values::{page_size, sample_rate, time_scale, whole};
 
 /// A laboratory for the cache inside a NAND SSD.
 #[derive(Parser, Debug)]
@@ -98,7 +101,8 @@ pub struct RunArgs {
     pub time_scale: Option<TimeScaleArg>,
     /// Ignore the arrivals of the trace: issue that many requests, then the next one whenever one
     /// completes; needs a device
-    #[arg(long, value_name = "QD", conflicts_with = "time_scale")]
+    #[arg(long, value_name = "QD", conflicts_with = "time_scale",
+          value_parser = whole(NonZeroU32::MIN..=NonZeroU32::MAX))]
     pub closed_loop: Option<NonZeroU32>,
     /// Take addresses beyond the device modulo its size, and count such requests, instead of
     /// refusing them
@@ -120,7 +124,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub flush_at_end: bool,
     /// Seed of schemes that draw random numbers [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     #[command(flatten)]
     pub jobs: JobsArgs,
@@ -183,7 +187,7 @@ pub struct InputArgs {
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
     /// Stop after that many requests of each trace
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]
     pub limit: Option<u64>,
     /// Count bad lines and go on, instead of stopping at the first one
     #[arg(long)]
@@ -262,7 +266,7 @@ impl fmt::Display for VolumesArg {
 #[derive(Args, Debug, Clone)]
 pub struct JobsArgs {
     /// Runs at the same time [default: all processors]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u16::MAX))]
     pub jobs: Option<u16>,
 }
 
@@ -305,10 +309,10 @@ pub struct MrcArgs {
     #[arg(long, value_name = "R", value_parser = sample_rate, conflicts_with = "sample_pages")]
     pub sample_rate: Option<f64>,
     /// Estimate from a sample of that many pages
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]
     pub sample_pages: Option<u64>,
     /// Seed of the sample, and of schemes that draw random numbers [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     #[command(flatten)]
     pub jobs: JobsArgs,
@@ -339,7 +343,7 @@ pub enum PointsOut {
 #[derive(Args, Debug)]
 pub struct DemoArgs {
     /// Seed of the workload [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     #[command(flatten)]
     pub jobs: JobsArgs,
@@ -421,25 +425,4 @@ impl From<ReadFillArg> for ReadFill {
             ReadFillArg::Requested => ReadFill::Requested,
         }
     }
-}
-
-fn page_size(text: &str) -> Result<PageSize, String> {
-    let size = ByteSize::parse(text).map_err(|e| e.to_string())?;
-    PageSize::new(size.0)
-        .ok_or_else(|| format!("`{text}`: a page is a power of two from 512B to 64KiB"))
-}
-
-fn sample_rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if rate > 0.0 && rate <= 1.0 => Ok(rate),
-        _ => Err(format!(
-            "`{text}` is no share: a number above 0 and at most 1"
-        )),
-    }
-}
-
-fn time_scale(text: &str) -> Result<TimeScaleArg, String> {
-    let scale = TimeScale::parse(text)?;
-    let text = text.to_owned();
-    Ok(TimeScaleArg { scale, text })
 }

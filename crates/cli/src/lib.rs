@@ -29,7 +29,7 @@ pub const VERSION: &str = env!("DESTAGE_VERSION");
 /// Parses the command line, does what it says, and tells the exit code: 0, 1 for a run that
 /// failed, 2 for bad usage or input.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(args::command_line()) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; a closed pipe is nothing to complain about.

@@ -145,7 +145,60 @@ fn values_out_of_range() {
         &["--read-fill", "requested"],
     );
     refused("run t.csv --format-out xml", &["--format-out", "jsonl"]);
-    refused("run t.csv --seed -1", &["'-1'"]);
+}
+
+#[test]
+fn numbers_say_their_range() {
+    for (args, allowed) in [
+        ("run t.csv --closed-loop 0", "from 1 to 4294967295"),
+        ("run t.csv --closed-loop x", "from 1 to 4294967295"),
+        ("run t.csv --limit 0", "from 1 to 18446744073709551615"),
+        ("run t.csv --jobs 65536", "from 1 to 65535"),
+        ("mrc t.csv --sample-pages 0", "from 1 to"),
+        ("trace synth --requests 0", "from 1 to 4294967296"),
+        ("trace head t.csv -n 0", "from 1 to"),
+    ] {
+        refused(args, &["allowed: a whole number", allowed]);
+    }
+    for scale in ["1e12", "1e-12", "1234567890", "0.0000001", "0"] {
+        refused(
+            &format!("run t.csv --time-scale {scale}"),
+            &[
+                "--time-scale",
+                &format!("`{scale}`"),
+                "above 0",
+                "at most 9 digits before and 6 after the point, and without an exponent",
+            ],
+        );
+    }
+}
+
+#[test]
+fn negative_values_are_refused_by_their_option() {
+    for (args, option, allowed) in [
+        (
+            "run t.csv --cache -4k",
+            "--cache",
+            "a whole number and a unit",
+        ),
+        ("run t.csv --limit -3", "--limit", "from 1 to"),
+        ("run t.csv --seed -1", "--seed", "from 0 to"),
+        ("run t.csv --time-scale -1", "--time-scale", "above 0"),
+        ("run t.csv --warmup -5%", "--warmup", "a number of requests"),
+        ("trace synth --gap -1us", "--gap", "a number and a unit"),
+        ("trace head t.csv -n -3", "--requests", "from 1 to"),
+    ] {
+        refused(args, &["invalid value '-", option, allowed]);
+    }
+    refused("run t.csv --wrap -4", &["'-4' for '--wrap'"]);
+    refused(
+        "run t.csv --cache --wrap",
+        &["value is required", "--cache"],
+    );
+    let bench = Bench::new();
+    bench.file("run.toml", "trace = \"t.csv\"\ncache = \"4k\"\n");
+    let run = ["run", "--config", "run.toml", "--seed", "-1"];
+    bench.destage(&run).fails(2, &["--seed", "from 0 to"]);
 }
 
 #[test]

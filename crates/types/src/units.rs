@@ -40,6 +40,7 @@ fn split(text: &str) -> (&str, &str) {
 pub struct ByteSize(pub u64);
 
 const SIZE_UNITS: &str = "B, k or KiB, m or MiB, g or GiB, t or TiB";
+const NO_SIZE: &str = "a size is a whole number and a unit, such as `16MiB`";
 
 impl ByteSize {
     /// Reads `16MiB`, `4k`, `512B`; units are binary and case is ignored.
@@ -64,6 +65,7 @@ impl ByteSize {
                     format!("decimal units are not used here; did you mean `{digits}{binary}`?"),
                 );
             }
+            _ if digits.is_empty() => return refuse(text, NO_SIZE),
             _ => return refuse(text, format!("unknown unit of size; known: {SIZE_UNITS}")),
         };
         match digits.parse::<u64>() {
@@ -71,7 +73,7 @@ impl ByteSize {
                 Some(bytes) => Ok(ByteSize(bytes)),
                 None => refuse(text, "more than 2^64 bytes"),
             },
-            Err(_) => refuse(text, "a size is a whole number and a unit, such as `16MiB`"),
+            Err(_) => refuse(text, NO_SIZE),
         }
     }
 }
@@ -93,6 +95,7 @@ impl fmt::Display for ByteSize {
 pub struct Picos(pub u64);
 
 const TIME_UNITS: &str = "ps, ns, us, ms, s";
+const NO_TIME: &str = "a time is a number and a unit, such as `25us`";
 
 impl Picos {
     /// Reads `25us`, `0.83ns`, `1.5ms`, or `0` (the only number that needs no unit).
@@ -113,6 +116,7 @@ impl Picos {
             "us" => 6,
             "ms" => 9,
             "s" => 12,
+            _ if digits.is_empty() => return refuse(text, NO_TIME),
             _ => return refuse(text, format!("unknown unit of time; known: {TIME_UNITS}")),
         };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -126,7 +130,7 @@ impl Picos {
                 Some(ps) => Ok(Picos(ps)),
                 None => refuse(text, "more than 2^64 picoseconds"),
             },
-            Err(_) => refuse(text, "a time is a number and a unit, such as `25us`"),
+            Err(_) => refuse(text, NO_TIME),
         }
     }
 
@@ -174,7 +178,8 @@ mod tests {
         assert!(wrong("1.5MiB").contains("whole number"));
         assert!(wrong("99999999999TiB").contains("2^64"));
         assert!(wrong("MiB").contains("whole number"));
-        assert!(wrong("").contains("unknown unit"));
+        assert!(wrong("").contains("whole number"));
+        assert!(wrong("-4k").contains("whole number"));
     }
 
     #[test]
@@ -202,6 +207,12 @@ mod tests {
                 .unwrap_err()
                 .to_string()
                 .contains("finer")
+        );
+        assert!(
+            Picos::parse("-1us")
+                .unwrap_err()
+                .to_string()
+                .contains("a number and a unit")
         );
         assert!(
             Picos::parse("3 weeks")

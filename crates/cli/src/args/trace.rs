@@ -1,6 +1,7 @@
 //! Options of `destage trace`.
 
 use super::InputArgs;
+use super::values::whole;
 use clap::{Args, Subcommand, ValueEnum};
 use destage_trace::ftrace::DeviceSpec;
 use destage_trace::synth::{Arrival, Part};
@@ -59,7 +60,7 @@ pub enum TraceCommand {
         input: InputArgs,
         /// Requests to print
         #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
-              value_parser = clap::value_parser!(u64).range(1..))]
+              value_parser = whole(1..=u64::MAX))]
         requests: u64,
     },
 }
@@ -80,7 +81,7 @@ pub struct SynthArgs {
     #[arg(long = "part", value_name = "KEY=VALUE,...", value_parser = Part::parse)]
     pub parts: Vec<Part>,
     /// Number of requests
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=1u64 << 32))]
     pub requests: Option<u64>,
     /// When requests arrive
     #[arg(long, value_name = "constant|poisson|bursts(N,TIME)", value_parser = Arrival::parse)]
@@ -92,7 +93,7 @@ pub struct SynthArgs {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub writes: Option<f64>,
     /// Seed of all draws [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// File to write; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]

@@ -15,7 +15,7 @@ pub use series::parse_every;
 pub use settings::{Settings, warmup_text};
 pub use sweep::{Batch, LogFiles, execute};
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, command_line};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::Report;
@@ -36,7 +36,8 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         return plans(&[Plan::new(args)?], &[], Vec::new());
     };
     // What stands behind `destage run`, which the file is laid under.
-    let command: Vec<String> = std::env::args().skip(2).collect();
+    let command = command_line().into_iter().skip(2);
+    let command: Vec<String> = command.map(|w| w.to_string_lossy().into_owned()).collect();
     let file = RunFile::read(&path, &args, &command)?;
     let (mut all, mut faults) = (Vec::new(), Vec::new());
     for args in file.runs.iter().cloned() {

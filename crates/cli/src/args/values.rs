@@ -1,0 +1,126 @@
+//! Values of options: what is read, and what is said about one that is none.
+
+use super::TimeScaleArg;
+use destage_sim::spec::TimeScale;
+use destage_types::{ByteSize, PageSize};
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// The arguments of the program; a word like `-4k` behind an option is joined to it, as
+/// `--cache=-4k`. No option begins with a digit, so that it is meant as a value: the option then
+/// says what it allows.
+pub fn command_line() -> Vec<OsString> {
+    join_negative(std::env::args_os())
+}
+
+fn join_negative(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut options = true;
+    for word in words {
+        let last = joined.last_mut().filter(|last| options && is_option(last));
+        match last {
+            Some(last) if is_negative(&word) => {
+                last.push("=");
+                last.push(word);
+            }
+            _ => {
+                options &= word != "--";
+                joined.push(word);
+            }
+        }
+    }
+    joined
+}
+
+/// An option without a value in the same word.
+fn is_option(word: &OsString) -> bool {
+    let text = word.to_string_lossy();
+    let name = text
+        .strip_prefix('-')
+        .map(|name| name.trim_start_matches('-'));
+    name.is_some_and(|name| !name.is_empty() && !name.contains('='))
+}
+
+fn is_negative(word: &OsString) -> bool {
+    let text = word.to_string_lossy();
+    let number = text
+        .strip_prefix('-')
+        .map(|rest| rest.trim_start_matches('.'));
+    number.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Reads a whole number of a range.
+pub fn whole<T>(allowed: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Clone,
+{
+    move |text| match text.parse() {
+        Ok(number) if allowed.contains(&number) => Ok(number),
+        _ => Err(format!(
+            "allowed: a whole number from {} to {}",
+            allowed.start(),
+            allowed.end()
+        )),
+    }
+}
+
+/// A page size with its unit.
+pub fn page_size(text: &str) -> Result<PageSize, String> {
+    let size = ByteSize::parse(text).map_err(|e| e.to_string())?;
+    PageSize::new(size.0)
+        .ok_or_else(|| format!("`{text}`: a page is a power of two from 512B to 64KiB"))
+}
+
+/// A share of the pages.
+pub fn sample_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate <= 1.0 => Ok(rate),
+        _ => Err(format!(
+            "`{text}` is no share: a number above 0 and at most 1"
+        )),
+    }
+}
+
+/// A factor on arrivals.
+pub fn time_scale(text: &str) -> Result<TimeScaleArg, String> {
+    let scale = TimeScale::parse(text)?;
+    let text = text.to_owned();
+    Ok(TimeScaleArg { scale, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(words: &str) -> String {
+        let words = words.split(' ').map(OsString::from);
+        let joined = join_negative(words).into_iter();
+        joined
+            .map(|word| word.into_string().unwrap())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn negative_values_are_joined_to_their_option() {
+        assert_eq!(joined("run t --cache -4k"), "run t --cache=-4k");
+        assert_eq!(joined("head t -n -3 -"), "head t -n=-3 -");
+        assert_eq!(joined("run t --warmup -.5%"), "run t --warmup=-.5%");
+    }
+
+    #[test]
+    fn other_words_stay() {
+        for words in [
+            "run --cache 4k --page 4k",
+            "run --out -o --details",
+            "run --cache=4k -4",
+            "run - -4",
+            "run t -4",
+            "run -- --cache -4",
+        ] {
+            assert_eq!(joined(words), words);
+        }
+    }
+}
