@@ -12,7 +12,8 @@ const MAX_SECTORS: u64 = MAX_BYTES / SECTOR_BYTES;
 
 const ZERO: &str = "is zero: a request moves at least one sector";
 pub(crate) const BEHIND: &str = "starts or ends behind 256 TiB, the largest address";
-const LONG: &str = "is longer than 2 TiB, the largest request";
+const LONG: &str = "is longer than 4294967295 sectors (2 TiB less 512 B), the largest request";
+const MOST_BYTES: u64 = u32::MAX as u64 * SECTOR_BYTES;
 
 /// Which of the two numbers is wrong, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,17 +57,20 @@ pub(crate) fn from_bytes(offset: u64, bytes: u64) -> Result<(Extent, bool), Exte
     if bytes == 0 {
         return Err(ExtentFault::Length(ZERO));
     }
-    if bytes > (u64::from(u32::MAX) - 1) * SECTOR_BYTES {
-        return Err(ExtentFault::Length(LONG));
-    }
     if offset > MAX_BYTES || bytes > MAX_BYTES - offset {
-        return Err(ExtentFault::Start(BEHIND));
+        return Err(match bytes > MOST_BYTES {
+            true => ExtentFault::Length(LONG),
+            false => ExtentFault::Start(BEHIND),
+        });
     }
     let start_sector = offset / SECTOR_BYTES;
     let end = (offset + bytes).div_ceil(SECTOR_BYTES);
+    let Ok(sectors) = u32::try_from(end - start_sector) else {
+        return Err(ExtentFault::Length(LONG));
+    };
     let extent = Extent {
         start_sector,
-        sectors: (end - start_sector) as u32,
+        sectors,
     };
     Ok((extent, !(offset | bytes).is_multiple_of(SECTOR_BYTES)))
 }
@@ -92,8 +96,8 @@ mod tests {
         assert_eq!(bytes(511, 2), (0, 2, true));
         assert_eq!(bytes(512, 513), (1, 2, true));
         assert_eq!(bytes(MAX_BYTES - 1, 1), (MAX_SECTORS - 1, 1, true));
-        let longest = (u64::from(u32::MAX) - 1) * 512;
-        assert_eq!(bytes(511, longest), (0, u32::MAX, true));
+        assert_eq!(bytes(0, MOST_BYTES), (0, u32::MAX, false));
+        assert_eq!(bytes(511, MOST_BYTES - 512), (0, u32::MAX, true));
     }
 
     #[test]
@@ -101,6 +105,10 @@ mod tests {
         assert_eq!(from_bytes(MAX_BYTES, 1), Err(ExtentFault::Start(BEHIND)));
         assert_eq!(from_bytes(u64::MAX, 512), Err(ExtentFault::Start(BEHIND)));
         assert_eq!(from_bytes(0, u64::MAX), Err(ExtentFault::Length(LONG)));
+        for (offset, long) in [(0, MOST_BYTES + 1), (511, MOST_BYTES), (MAX_BYTES, 1 << 41)] {
+            let refused = from_bytes(offset, long);
+            assert_eq!(refused, Err(ExtentFault::Length(LONG)), "{offset}+{long}");
+        }
         assert_eq!(from_bytes(0, 0), Err(ExtentFault::Length(ZERO)));
         assert_eq!(from_sectors(0, 0), Err(ExtentFault::Length(ZERO)));
         assert_eq!(from_sectors(0, 1 << 32), Err(ExtentFault::Length(LONG)));

@@ -93,6 +93,10 @@ const MSR_ERRORS: &[(&str, &str)] = &[
     ("1,h,0,Read,18446744073709551615,512,0", "column 5 (offset)"),
     ("1,h,0,Read,0,0,0", "column 6 (size): `0` is zero"),
     ("1,h,0,Read,0,18446744073709551615,0", "column 6 (size)"),
+    (
+        "1,h,0,Read,0,2199023255552,0",
+        "column 6 (size): `2199023255552` is longer than 4294967295 sectors (2 TiB less 512 B)",
+    ),
     ("1,h,0,Read,0,-1,0", "column 6 (size): `-1` is negative"),
     ("1,h,0,Read,0,512", "column 7 (response): `` is missing"),
     ("1,h,0,Read,0,512,", "column 7 (response): `` is empty"),

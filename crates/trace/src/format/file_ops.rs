@@ -29,7 +29,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         },
         Column {
             name: "bytes",
-            allowed: "1 to 2199023254528; rounded outward to whole sectors",
+            allowed: "1 to 2199023255040, at most 4294967295 sectors once rounded outward",
         },
     ],
     timed: false,

@@ -46,7 +46,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         },
         Column {
             name: "size",
-            allowed: "bytes, 1 to 2 TiB",
+            allowed: "bytes, 1 to 2199023255040, at most 4294967295 sectors",
         },
         Column {
             name: "response",

@@ -33,7 +33,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         },
         Column {
             name: "size",
-            allowed: "bytes, 1 to 2 TiB",
+            allowed: "bytes, 1 to 2199023255040, at most 4294967295 sectors",
         },
         Column {
             name: "opcode",

@@ -37,7 +37,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         },
         Column {
             name: "len",
-            allowed: "bytes, 1 to 2 TiB, 32 bits",
+            allowed: "bytes, 1 to 4294967295, 32 bits",
         },
         Column {
             name: "lbn",
