@@ -3,8 +3,11 @@
 use std::fmt;
 use std::io::{self, BufReader, Read};
 
-use liblzma::stream::{CONCATENATED, Stream};
+use flate2::bufread::GzDecoder;
+use liblzma::bufread::XzDecoder;
+use liblzma::stream::Stream;
 
+use crate::members::Members;
 use crate::source::Raw;
 
 /// Compression of a trace file. Several frames, members or streams in a row are read as one.
@@ -40,6 +43,9 @@ const BUFFER: usize = 256 << 10;
 /// Length of the longest magic.
 const MAGIC: usize = 6;
 
+const GZIP: &[u8] = b"\x1f\x8b";
+const XZ: &[u8] = b"\xfd7zXZ\0";
+
 /// Magics of what is not read, to say so instead of "no format fits".
 const REFUSED: [(&[u8], &str); 4] = [
     (b"BZh", "bzip2"),
@@ -48,6 +54,11 @@ const REFUSED: [(&[u8], &str); 4] = [
     (b"7z\xbc\xaf\x27\x1c", "7z"),
 ];
 
+/// Is it that magic, or its beginning and all there is of the file? One byte says too little.
+fn is(head: &[u8], magic: &[u8]) -> bool {
+    head.starts_with(magic) || head.len() > 1 && magic.starts_with(head)
+}
+
 fn detect(head: &[u8]) -> Result<Container, &'static str> {
     if let Some((_, name)) = REFUSED.iter().find(|(magic, _)| head.starts_with(magic)) {
         return Err(name);
@@ -55,9 +66,9 @@ fn detect(head: &[u8]) -> Result<Container, &'static str> {
     // A parallel zstd writer may start with a skippable frame (0x184D2A50 to 0x184D2A5F).
     let skippable = head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == *b"\x2a\x4d\x18";
     Ok(match head {
-        _ if skippable || head.starts_with(b"\x28\xb5\x2f\xfd") => Container::Zstd,
-        _ if head.starts_with(b"\x1f\x8b") => Container::Gzip,
-        _ if head.starts_with(b"\xfd7zXZ\0") => Container::Xz,
+        _ if skippable || is(head, b"\x28\xb5\x2f\xfd") => Container::Zstd,
+        _ if is(head, GZIP) => Container::Gzip,
+        _ if is(head, XZ) => Container::Xz,
         _ => Container::Plain,
     })
 }
@@ -77,18 +88,31 @@ pub(crate) fn open(mut raw: Raw) -> io::Result<Opened> {
     let buffered = |all| BufReader::with_capacity(BUFFER, all);
     let plain: Box<dyn Read + Send> = match container {
         Container::Plain => Box::new(all),
-        Container::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(all))),
+        Container::Gzip => {
+            let start = |all| Ok(GzDecoder::new(all));
+            Box::new(Members::new(
+                buffered(all),
+                GZIP[0],
+                start,
+                GzDecoder::into_inner,
+            )?)
+        }
         Container::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered(all))?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;
             Box::new(decoder)
         }
         Container::Xz => {
-            let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
-            Box::new(liblzma::bufread::XzDecoder::new_stream(
+            let start = |all| {
+                let stream = Stream::new_stream_decoder(XZ_MEMORY, 0)?;
+                Ok(XzDecoder::new_stream(all, stream))
+            };
+            Box::new(Members::new(
                 buffered(all),
-                stream,
-            ))
+                XZ[0],
+                start,
+                XzDecoder::into_inner,
+            )?)
         }
     };
     Ok(Ok((container, plain)))

@@ -34,6 +34,7 @@ pub mod host_fs;
 mod input;
 mod line;
 mod load;
+mod members;
 mod packing;
 mod pairs;
 mod quick;

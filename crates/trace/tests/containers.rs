@@ -71,6 +71,8 @@ fn truncated_files_are_errors_wherever_they_end() {
     for (container, pack) in &PACKERS[1..] {
         let packed = pack(text.as_bytes());
         for end in [
+            2,
+            3,
             7,
             8,
             9,
@@ -80,7 +82,7 @@ fn truncated_files_are_errors_wherever_they_end() {
             packed.len() - 9,
             packed.len() - 1,
         ] {
-            let error = read("msr", &packed[..end]).err();
+            let error = read("", &packed[..end]).err();
             let error = error.unwrap_or_else(|| panic!("{container} cut at {end} was read"));
             let damaged = matches!(error, TraceError::Damaged { .. });
             assert!(damaged, "{container} cut at {end}: {error}");
@@ -104,6 +106,29 @@ fn a_second_frame_that_is_cut_is_an_error() {
             matches!(error, Some(TraceError::Damaged { .. })),
             "{container}: {error:?}"
         );
+    }
+}
+
+#[test]
+fn data_behind_the_end_is_an_error() {
+    for pack in [gz, xz] {
+        for junk in [&b"x"[..], b"\0\0\0", b"no compressed data at all"] {
+            let mut packed = pack(msr_lines(100).as_bytes());
+            packed.extend(junk);
+            let message = refused("msr", &packed);
+            assert!(
+                message.contains("trailing data behind the end"),
+                "{message}"
+            );
+        }
+    }
+    // The padding that xz allows.
+    for behind in [&b""[..], &xz(msr_lines(50).as_bytes())] {
+        let mut packed = xz(msr_lines(50).as_bytes());
+        packed.extend([0; 8]);
+        packed.extend(behind);
+        let requests = if behind.is_empty() { 50 } else { 100 };
+        assert_eq!(read("msr", &packed).unwrap().meta.requests, requests);
     }
 }
 
