@@ -58,7 +58,9 @@ impl From<TraceError> for Failure {
 pub fn explained(error: &TraceError) -> String {
     match error {
         TraceError::Line(_) => format!("{error} (--skip-bad-lines counts such lines and goes on)"),
-        TraceError::Ambiguous { .. } | TraceError::Undetected { .. } => {
+        TraceError::Ambiguous { .. }
+        | TraceError::Undetected { .. }
+        | TraceError::OnlyComments { .. } => {
             format!("{error} (--format forces one)")
         }
         _ => error.to_string(),

@@ -91,12 +91,25 @@ fn unknown_schemes_and_formats() {
         "trace convert t.csv --to yaml",
         &["--to", "destage-bin"],
     );
+    b.file("long.csv", "R,0,2199023255552\n");
+    let long = "run long.csv --format file-ops";
+    refused(
+        &b,
+        long,
+        &["longer than 4294967295 sectors", "2199023255040"],
+    );
     b.file("x.bin", [0u8, 159, 146, 150, 1, 2, 3]);
     refused(&b, "run x.bin", &["x.bin", "no known trace format"]);
     refused(
         &b,
         "run t.csv --format msr",
         &["t.csv: line 1", "--skip-bad-lines"],
+    );
+    b.file("late.txt", "#\n".repeat(2000) + "4096\n");
+    refused(
+        &b,
+        "run late.txt",
+        &["late.txt", "first 1000 lines are blank", "--format forces"],
     );
 }
 
@@ -164,6 +177,11 @@ fn compressed_files_that_are_damaged() {
     broken[middle..middle + 16].fill(0xff);
     b.file("broken.csv.zst", broken);
     refused(&b, "run broken.csv.zst", &["broken.csv.zst"]);
+    let gzip = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0";
+    b.file("t.csv.gz", [&gzip[..], b"junk"].concat());
+    refused(&b, "run t.csv.gz", &["t.csv.gz", "gzip", "trailing data"]);
+    b.file("magic.zst", &whole[..3]);
+    refused(&b, "run magic.zst", &["magic.zst", "truncated zstd file"]);
     b.file("t.zip", b"PK\x03\x04rest of a zip file");
     refused(
         &b,

@@ -160,6 +160,16 @@ pub enum TraceError {
         /// All names, joined by commas.
         known: String,
     },
+    /// Formats are told by the first lines, and they hold nothing.
+    #[error(
+        "{file}: the trace format cannot be told: the first {lines} lines are blank or comments"
+    )]
+    OnlyComments {
+        /// The file, or `stdin`.
+        file: String,
+        /// Lines that were looked at.
+        lines: usize,
+    },
     /// Several formats fit the first lines.
     #[error("{file}: several trace formats fit: {}; name the right one", .formats.join(", "))]
     Ambiguous {

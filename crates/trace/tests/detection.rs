@@ -46,6 +46,18 @@ fn comments_and_a_few_bad_lines_do_not_hide_a_format() {
 }
 
 #[test]
+fn a_format_behind_too_many_comments_cannot_be_told() {
+    for line in ["# nothing yet\n", "\n"] {
+        let text = line.repeat(2_000) + "4096\n8192\n";
+        let message = refused("", &text);
+        let told = "cannot be told: the first 1000 lines are blank or comments";
+        assert!(message.contains(told), "{message}");
+        assert_eq!(read("block-list", &text).unwrap().meta.requests, 2);
+    }
+    is("block-list", &("#\n".repeat(999) + "4096\n"));
+}
+
+#[test]
 fn what_fits_nothing_is_said_to() {
     for text in [
         "1 2\n",

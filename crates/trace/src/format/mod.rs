@@ -210,6 +210,8 @@ pub(crate) struct Sample<'a> {
     bytes: &'a [u8],
     /// The first lines without comments, empty lines, line ends and trailing blanks.
     lines: Vec<&'a [u8]>,
+    /// How many lines they are of.
+    read: usize,
 }
 
 impl<'a> Sample<'a> {
@@ -220,15 +222,18 @@ impl<'a> Sample<'a> {
             Some(end) if !complete => &text[..end],
             _ => text,
         };
+        let mut read = 0;
         let lines = whole
             .split(|&byte| byte == b'\n')
             .take(SAMPLE_LINES)
+            .inspect(|_| read += 1)
             .map(|line| line.trim_ascii_end())
             .filter(|line| !line.is_empty() && line[0] != b'#')
             .collect();
         Sample {
             bytes: window,
             lines,
+            read,
         }
     }
 
@@ -290,6 +295,10 @@ pub(crate) fn detect(
         [] if sample.lines.is_empty() && input.at_end() => Err(TraceError::Empty {
             file: file(),
             reason: "it holds no line but comments",
+        }),
+        [] if sample.lines.is_empty() => Err(TraceError::OnlyComments {
+            file: file(),
+            lines: sample.read,
         }),
         [] => Err(TraceError::Undetected {
             file: file(),
