@@ -110,7 +110,6 @@ fn parameter(
     Ok(Given {
         key: param.key,
         value: value::resolve(param, &written.value)?,
-        text: value::text(&written.value),
     })
 }
 

@@ -25,7 +25,7 @@ use value::Value;
 /// A legal composition: one scheme, its given parameters, and the scheme inside it.
 ///
 /// Printing gives the canonical form: lower case, no spaces, the inner scheme first, then the
-/// given parameters in alphabetical order, numbers as typed without superfluous zeros.
+/// given parameters in alphabetical order, one spelling for each value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expr {
     info: &'static SchemeInfo,
@@ -38,7 +38,6 @@ pub struct Expr {
 struct Given {
     key: &'static str,
     value: Value,
-    text: String,
 }
 
 impl Expr {
@@ -299,7 +298,7 @@ impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.info.name)?;
         let inner = self.inner().map(Expr::to_string);
-        let given = self.given.iter().map(|g| format!("{}={}", g.key, g.text));
+        let given = self.given.iter().map(|g| format!("{}={}", g.key, g.value));
         let arguments: Vec<String> = inner.into_iter().chain(given).collect();
         match arguments.is_empty() {
             true => Ok(()),

@@ -39,11 +39,11 @@ pub(super) struct RawParam {
 /// A value before its parameter gives it a type.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum RawValue {
-    /// Number in canonical spelling, canonical unit.
+    /// Number as written, canonical unit.
     Number(String, Option<&'static str>),
     /// Word.
     Word(String),
-    /// Numbers in canonical spelling.
+    /// Numbers as written.
     List(Vec<String>),
 }
 
@@ -234,7 +234,7 @@ impl<'a> Cursor<'a> {
         };
         let number = &self.rest()[..length];
         self.at += length;
-        Ok(number::canonical(number))
+        Ok(number.to_owned())
     }
 
     fn unit(&mut self) -> Result<Option<&'static str>, String> {

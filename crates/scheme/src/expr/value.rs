@@ -1,4 +1,7 @@
-//! Values: a written value becomes a typed one, checked against its parameter's range.
+//! Values: a written value becomes a typed one, checked against its parameter's range, and is
+//! printed in one spelling however it was written.
+
+use std::fmt;
 
 use destage_types::Nanos;
 
@@ -26,8 +29,47 @@ pub(super) enum Value {
     Reals(Vec<f64>),
 }
 
-/// The value as the canonical form prints it.
-pub(super) fn text(raw: &RawValue) -> String {
+impl fmt::Display for Value {
+    /// The canonical form, which reads back as the same value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Uint(n) => write!(f, "{n}"),
+            // `4`, but `[1.0,0.5]`: as the worked examples have them.
+            Value::Real(x) => f.write_str(format!("{x:?}").trim_end_matches(".0")),
+            Value::Size(Size::Pages(n)) => write!(f, "{n}p"),
+            Value::Size(Size::Bytes(n)) => {
+                let units = [(30, "g"), (20, "m"), (10, "k")];
+                let whole = units.iter().find(|u| n.is_multiple_of(1 << u.0));
+                let (shift, unit) = whole.expect("no unit is below k");
+                write!(f, "{}{unit}", n >> shift)
+            }
+            Value::Time(time) => {
+                let units = [(1_000_000, "ms"), (1_000, "us")];
+                match units.iter().find(|u| time.0 >= u.0) {
+                    Some((ns, unit)) => {
+                        let digits = ns.ilog10() as usize;
+                        let fraction = format!("{:0digits$}", time.0 % ns);
+                        let fraction = match fraction.trim_end_matches('0') {
+                            "" => String::new(),
+                            rest => format!(".{rest}"),
+                        };
+                        write!(f, "{}{fraction}{unit}", time.0 / ns)
+                    }
+                    None => write!(f, "{}ns", time.0),
+                }
+            }
+            Value::Bool(b) => write!(f, "{b}"),
+            Value::Word(word) => f.write_str(word),
+            Value::Reals(numbers) => {
+                let texts: Vec<String> = numbers.iter().map(|x| format!("{x:?}")).collect();
+                write!(f, "[{}]", texts.join(","))
+            }
+        }
+    }
+}
+
+/// The value as it was written.
+fn text(raw: &RawValue) -> String {
     match raw {
         RawValue::Number(number, unit) => format!("{number}{}", unit.unwrap_or("")),
         RawValue::Word(word) => word.clone(),
