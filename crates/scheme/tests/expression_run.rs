@@ -210,4 +210,19 @@ fn without_a_device_layers_that_watch_it_are_named() {
         );
     }
     assert_eq!(warned("cac(arc)", &none), [""; 0]);
+    for (text, says) in [
+        ("gcar(cflru(x=2))", "gcar(cflru(x=2)) acts as cflru(x=2)"),
+        ("ecr", "every queue is empty: ecr(lru) acts as cflru-eps"),
+        (
+            "cac(ecr(lirs,tie=oldest))",
+            "every queue is empty and there is one chip: ecr(lirs) drops clean pages first, then \
+             evicts what lirs chooses of the dirty ones",
+        ),
+    ] {
+        assert_eq!(
+            warned(text, &none),
+            [format!("without a device {says}")],
+            "{text}"
+        );
+    }
 }

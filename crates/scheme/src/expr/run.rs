@@ -208,14 +208,19 @@ fn idle_device(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
         return;
     }
     for layer in expr.chain() {
-        let effect = match layer.info.name {
-            "gcar" => "gcar(P) acts as P",
-            "ecr" => "every chip of ecr has an empty queue; ecr(lru) acts as cflru-eps",
-            "lcr" => "lcr acts as lru",
-            "ecr-eps" => "ecr-eps acts as lru",
-            "awb" => "awb never writes back",
-            "eager" => "eager never writes back",
-            "co-active" => "co-active never writes back",
+        let name = layer.info.name;
+        let inner = layer.inner().map(Expr::to_string).unwrap_or_default();
+        let effect = match name {
+            "gcar" => format!("gcar({inner}) acts as {inner}"),
+            "ecr" if inner == "lru" => {
+                "every queue is empty: ecr(lru) acts as cflru-eps".to_owned()
+            }
+            "ecr" => format!(
+                "every queue is empty and there is one chip: ecr({inner}) drops clean pages \
+                 first, then evicts what {inner} chooses of the dirty ones"
+            ),
+            "lcr" | "ecr-eps" => format!("{name} acts as lru"),
+            "awb" | "eager" | "co-active" => format!("{name} never writes back"),
             _ => continue,
         };
         warnings.push(Warning {
