@@ -143,6 +143,23 @@ fn settings_carry_their_origin() {
     assert_eq!(origin("warmup"), ("10%", "command line"));
 }
 
+/// The page of a device is written as the option and the built-in page are.
+#[test]
+fn sizes_of_pages_are_spelled_alike() {
+    let bench = Bench::new();
+    bench.file("t.csv", csv("W0"));
+    let page = |device: &str| {
+        let args = ["run", "t.csv", "--device", device, "--format-out", "jsonl"];
+        let record = bench.destage(&args).ok().records().remove(0);
+        let config = record["config"].as_array().unwrap();
+        let page = config.iter().find(|s| s["key"] == "page").unwrap();
+        page["value"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(page("none"), "4KiB");
+    assert_eq!(page("default"), "4KiB");
+    assert_eq!(page("procache-emu"), "2KiB");
+}
+
 #[test]
 fn warm_up_passes_measure_the_last_pass() {
     let bench = Bench::new();

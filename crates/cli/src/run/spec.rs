@@ -131,7 +131,11 @@ impl<'a> Common<'a> {
         let mut of_device = self.device.iter().flat_map(|d| d.settings());
         match of_device.find(|s| s.key == key) {
             Some(s) if given.is_none() => {
-                all.from(name, s.value.trim_matches('"'), origin(&s.origin));
+                let value = s.value.trim_matches('"');
+                // A device gives its page in bytes, without a unit.
+                let bytes = value.parse().ok().filter(|_| key == "page_bytes");
+                let value = bytes.map_or(value.to_owned(), |n| ByteSize(n).to_string());
+                all.from(name, &value, origin(&s.origin));
             }
             _ => all.add(name, given, default),
         }
