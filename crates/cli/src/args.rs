@@ -70,14 +70,15 @@ pub struct RunArgs {
     /// Cache scheme, such as `lru` or `cac(prober(lirs))`; repeatable [default: lru]
     #[arg(long = "scheme", value_name = "EXPR")]
     pub schemes: Vec<String>,
-    /// Cache size with its unit, such as 16MiB; repeatable [default: 16MiB]
+    /// Cache size with its unit, such as 16MiB; repeatable [default: that of the device, or 16MiB
+    /// without one]
     #[arg(long = "cache", value_name = "SIZE", value_parser = ByteSize::parse)]
     pub caches: Vec<ByteSize>,
     /// Take the metadata of the scheme, as much as it can come to need, out of the cache size:
     /// fewer pages fit [default: it is only measured]
     #[arg(long)]
     pub charge_metadata: bool,
-    /// Page size with its unit, 512B to 64KiB [default: 4KiB]
+    /// Page size with its unit, 512B to 64KiB [default: that of the device, or 4KiB without one]
     #[arg(long, value_name = "SIZE", value_parser = page_size)]
     pub page: Option<PageSize>,
     /// Device behind the cache, as `destage presets` lists them, or `none`: hits and flash traffic
@@ -90,7 +91,8 @@ pub struct RunArgs {
     /// Do pages that a read missed enter the cache? [default: scheme, as each scheme says]
     #[arg(long, value_name = "WHEN")]
     pub read_alloc: Option<ReadAllocArg>,
-    /// What a read miss brings in: the whole page, or the requested sectors [default: page]
+    /// What a read miss brings in: the whole page, or the requested sectors [default: as the device
+    /// says, or page without one]
     #[arg(long, value_name = "WHAT")]
     pub read_fill: Option<ReadFillArg>,
     /// Part before the measured one: requests, percent (`10%`) or whole passes (`passes=1`)

@@ -28,6 +28,7 @@ pub fn refuse<'a>(
     }
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
+/// Are both the same file?
+pub fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -277,6 +277,41 @@ fn duplicates_run_once() {
 }
 
 #[test]
+fn a_trace_given_twice_runs_once() {
+    let bench = Bench::new();
+    bench.file("t.csv", csv("W0"));
+    bench.file("u.csv", csv("W0"));
+    let args = ["run", "t.csv", "u.csv", "./t.csv", "--format-out", "jsonl"];
+    let done = bench.destage(&args).ok();
+    assert_eq!(done.records().len(), 2);
+    let warning = "warning: ./t.csv is given twice as a trace and runs once";
+    assert!(done.stderr.contains(warning), "{}", done.stderr);
+}
+
+#[test]
+fn spellings_of_a_number_are_one_scheme() {
+    let bench = Bench::new();
+    bench.file("t.csv", csv("W0"));
+    let (a, b) = ("procache(lru,p=1e-3)", "procache(lru,p=0.001)");
+    let args = ["run", "t.csv", "--scheme", a, "--scheme", b];
+    let done = bench.destage(&[&args[..], &["--format-out", "jsonl"]].concat());
+    let done = done.ok();
+    assert_eq!(done.records().len(), 1);
+    assert_eq!(done.records()[0]["scheme"], b);
+    let warning = format!("--scheme {b}: {b} is given twice and runs once");
+    assert!(done.stderr.contains(&warning), "{}", done.stderr);
+}
+
+#[test]
+fn help_says_that_a_device_has_its_own_page_and_cache() {
+    let help = Bench::new().destage(&["run", "--help"]).ok().stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for default in ["16MiB without one", "4KiB without one", "page without one"] {
+        assert!(help.contains(default), "{default}: {help}");
+    }
+}
+
+#[test]
 fn traces_are_never_overwritten() {
     let bench = Bench::new();
     let trace = bench.file("t.csv", csv("W0"));

@@ -63,9 +63,10 @@ impl Plan {
     ///
     /// # Errors
     /// All faults.
-    pub fn new(args: RunArgs) -> Result<Plan, Failure> {
+    pub fn new(mut args: RunArgs) -> Result<Plan, Failure> {
         let mut faults = usage_faults(&args);
         let mut warnings = Vec::new();
+        args.traces = traces(args.traces, &mut warnings);
         let exprs = schemes(&args, &mut faults, &mut warnings);
         let device = device(&args, &mut faults);
         if let Some(device) = &device {
@@ -297,6 +298,21 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
         faults.extend(given.map(|n| format!("{} needs a device, and --device is none", n.0)));
     }
     faults
+}
+
+fn traces(given: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+    let mut traces: Vec<PathBuf> = Vec::new();
+    for trace in given {
+        // A pipe has other content when it is read again.
+        match trace.is_file() && traces.iter().any(|t| overwritten::same_file(t, &trace)) {
+            true => warnings.push(format!(
+                "{} is given twice as a trace and runs once",
+                trace.display()
+            )),
+            false => traces.push(trace),
+        }
+    }
+    traces
 }
 
 fn schemes(args: &RunArgs, faults: &mut Vec<String>, warnings: &mut Vec<String>) -> Vec<Expr> {
