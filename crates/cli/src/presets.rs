@@ -31,8 +31,6 @@ pub fn run(args: &PresetsArgs) -> Result<(), Failure> {
     for preset in presets() {
         let device = load(preset.name)?.into_config();
         let g = device.geometry;
-        // The first line of a preset says what it is.
-        let about = preset.text.lines().next().unwrap_or("");
         table.add_row([
             preset.name.to_owned(),
             ByteSize(g.raw_bytes()).to_string(),
@@ -40,8 +38,18 @@ pub fn run(args: &PresetsArgs) -> Result<(), Failure> {
             g.channels.to_string(),
             (g.channels * g.chips_per_channel).to_string(),
             device.cache.to_string(),
-            about.trim_start_matches(['#', ' ']).to_owned(),
+            about(preset.text),
         ]);
     }
     print(&table::lines(&table))
+}
+
+/// What a preset is, by the first sentence of the comment in front of it.
+fn about(text: &str) -> String {
+    let comment = text.lines().map_while(|line| line.strip_prefix('#'));
+    let all = comment.map(str::trim).collect::<Vec<_>>().join(" ");
+    match all.split_once(". ") {
+        Some((first, _)) => format!("{first}."),
+        None => all,
+    }
 }

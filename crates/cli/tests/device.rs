@@ -345,7 +345,7 @@ fn presets_are_listed_and_printed() {
         assert!(
             done.stdout
                 .lines()
-                .any(|l| l.starts_with(&format!("{name} "))),
+                .any(|l| l.starts_with(&format!("{name} ")) && l.ends_with('.')),
             "{name}"
         );
         let printed = bench.destage(&["presets", name]).ok().stdout;
