@@ -220,6 +220,11 @@ fn what_is_touched_can_be_moved_together() {
                 "exports 14 MiB",
             ],
         );
+    bench
+        .destage(&args(
+            "run wide.csv --device chip.toml --fit --set pages_per_block=4",
+        ))
+        .fails(2, &["take 20 MiB; device one-chip exports 920KiB"]);
     // A trace that fits keeps its addresses.
     bench.file("near.csv", csv("W0 W3500"));
     let near = bench

@@ -87,21 +87,30 @@ pub fn fit(trace: &mut Stored, run: &RunSpec, warnings: &mut Warnings) -> Result
     if packing.end_sector() > space {
         return Err(Failure::usage(format!(
             "{name}: even moved together (--fit), the parts of 1 MiB that the trace touches take \
-             {} MiB; device {} exports {} MiB",
+             {} MiB; device {} exports {}",
             size(packing.end_sector()),
             device.name,
-            (space * SECTOR_BYTES) >> 20
+            exported(space)
         )));
     }
     warnings.warn(format!(
-        "{name}: the trace goes up to {} MiB, device {} exports {} MiB; the parts of 1 MiB that are \
+        "{name}: the trace goes up to {} MiB, device {} exports {}; the parts of 1 MiB that are \
          touched were moved together and end at {} MiB (--fit)",
         size(packing.end_before()),
         device.name,
-        (space * SECTOR_BYTES) >> 20,
+        exported(space),
         size(packing.end_sector())
     ));
     Ok(())
+}
+
+/// Whole MiB of a device, or exactly what it has if it is smaller.
+fn exported(sectors: u64) -> String {
+    let bytes = sectors * SECTOR_BYTES;
+    match bytes >> 20 {
+        0 => ByteSize(bytes).to_string(),
+        mib => format!("{mib} MiB"),
+    }
 }
 
 fn read(path: &Path, options: &LoadOptions, memory: u64) -> Result<Stored, TraceError> {
