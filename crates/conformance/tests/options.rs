@@ -374,7 +374,7 @@ fn matters(info: &SchemeInfo, param: &ParamInfo, value: &str) -> bool {
     any(4, &|plain, expr, seed| differs(plain, expr, seed, false))
         || any(4, &|plain, expr, seed| differs(plain, expr, seed, true))
         || any(2, &differs_on_a_device)
-        || any(150, &|plain, expr, seed| {
+        || any(400, &|plain, expr, seed| {
             differs(plain, expr, 77 + seed, false)
         })
 }

@@ -272,7 +272,7 @@ fn laws_between_schemes() {
 fn streams_are_the_same_every_time_and_differ_by_seed() {
     let profile = Profile::new(300, 8).with_prev().with_extents();
     let mut missing = [0; 4];
-    let (mut atomic, mut split, mut partial, mut sequential) = (0, 0, 0, 0);
+    let (mut atomic, mut split, mut partial, mut sequential, mut inside) = (0, 0, 0, 0, 0);
     for seed in 0..100 {
         let requests = swarm(seed, profile);
         assert_eq!(requests, swarm(seed, profile));
@@ -293,6 +293,8 @@ fn streams_are_the_same_every_time_and_differ_by_seed() {
             assert!(!given || there.prev == here.prev);
             assert!(here.accesses(8).iter().all(|a| a.lpn < 64 && a.mask != 0));
         }
+        let old = requests.iter().flat_map(|r| r.prev.iter().flatten());
+        inside += old.filter(|sector| *sector % 8 != 0).count();
         atomic += requests.iter().filter(|r| r.atomic).count();
         split += requests.iter().filter(|r| r.extents.len() > 1).count();
         let whole = |r: &SlowRequest| r.accesses(8).iter().all(|a| a.mask == 0xff);
@@ -313,5 +315,6 @@ fn streams_are_the_same_every_time_and_differ_by_seed() {
         "{atomic} {split} {partial}"
     );
     assert!(sequential > 500, "{sequential}");
+    assert!(inside > 1000, "old addresses inside a page: {inside}");
     assert_eq!(Still::idle(3).chips(), 3);
 }

@@ -94,6 +94,8 @@ struct Mix {
     still: u64,
     gap: u64,
     prev: u64,
+    /// Old addresses inside a page, which stand for that page.
+    inside: u64,
     atomic: u64,
     extents: u64,
 }
@@ -122,6 +124,7 @@ impl Mix {
             still: drawn(rng, true, 99),
             gap: 1 + rng.below(1_000_000),
             prev: drawn(rng, profile.prev, 99),
+            inside: drawn(rng, profile.prev, 99),
             atomic: drawn(rng, profile.prev, 99),
             extents: drawn(rng, profile.extents, 50),
         };
@@ -220,7 +223,10 @@ pub fn swarm(seed: u64, profile: Profile) -> Vec<SlowRequest> {
             request.atomic = rng.chance(mix.atomic);
             for page in own {
                 let old = written[rng.below(written.len() as u64) as usize];
-                let old = rng.chance(mix.prev).then_some(old * u64::from(profile.spp));
+                let old = rng.chance(mix.prev).then(|| match rng.chance(mix.inside) {
+                    true => old * spp + rng.below(spp),
+                    false => old * spp,
+                });
                 request.prev.push(old.filter(|_| mix.prev > 0));
                 written.insert(0, page);
             }

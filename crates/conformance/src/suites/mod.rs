@@ -61,7 +61,7 @@ impl Case {
         let mapped = expr.contains("cac");
         let spp = match mapped || rng.chance(40) {
             true => 8,
-            false => [1, 4, 16, 32, 128][pick(rng, 5)],
+            false => [1, 4, 16, 32, 64, 128][pick(rng, 6)],
         };
         // A size in bytes can be too small for a large page (ssp below one page).
         let spp = match Config::new(4096, spp).check(expr).is_ok() {
