@@ -9,7 +9,7 @@ use destage_sim::record::RunInfo;
 use destage_sim::runner::Logs;
 use destage_sim::{Every, Meter, Observer, ResultRecord, RunSpec, Sweep};
 use destage_trace::{TraceError, Workload};
-use destage_types::{Extent, PageSize};
+use destage_types::{Extent, Op, PageSize};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -227,6 +227,10 @@ impl Touched {
             last = last.max(page.page_of(extent.end()).0);
         };
         workload.try_each(|_, request| {
+            // What is trimmed need not have been there.
+            if !matches!(request.head.op, Op::Read | Op::Write) {
+                return Ok(());
+            }
             match request.only_extent() {
                 Some(only) => add(only),
                 None => request.extents().for_each(&mut add),
@@ -256,7 +260,7 @@ mod tests {
     use destage_device::config::EffectiveDevice;
     use destage_scheme::Expr;
     use destage_trace::Trace;
-    use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch};
+    use destage_types::{ByteSize, HostRequest, Nanos, RequestBatch};
 
     fn run(cache: u64) -> RunSpec {
         RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(cache))
@@ -273,6 +277,11 @@ mod tests {
             Touched::by((&trace).into(), PageSize::KIB4).unwrap()
         };
         assert_eq!(run_bytes(&run(1 << 20), touched(&[near])), 256 * 96 + 8);
+        let trim = HostRequest::new(Nanos(0), Op::Trim, 0, u32::MAX);
+        assert_eq!(
+            run_bytes(&run(1 << 20), touched(&[near, trim])),
+            256 * 96 + 8
+        );
         let whole = run_bytes(&run(1 << 30), touched(&[near, far]));
         assert_eq!(whole, (1 << 18) * 96 + 16 + (1 << 36) / 2048 * 4);
     }

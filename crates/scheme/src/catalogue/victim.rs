@@ -25,8 +25,11 @@ pub(super) const CQCT: ParamInfo = ParamInfo::word("cqct", &["equation", "oracle
     "queue time by Eq. 1 to 4, or the exact drain time",
     "ECR-2",
 );
-pub(super) const L_SP: ParamInfo =
-    ParamInfo::time("l-sp", 213_200).about("", "write of a summary page", "ECR-1");
+pub(super) const L_SP: ParamInfo = ParamInfo::time("l-sp", 213_200).about(
+    "",
+    "write of a summary page, counted on devices that write none as well: 0ns leaves it out",
+    "ECR-1",
+);
 pub(super) const PAGE_LATENCY: ParamInfo =
     ParamInfo::word("page-latency", &["constant", "per-page"]).about(
         "",
