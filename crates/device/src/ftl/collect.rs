@@ -154,13 +154,29 @@ impl PageMap {
             let Some(victim) = self.victim_of_frontier(unit) else {
                 return false;
             };
-            if self.gc.out_of_room_counts {
-                let plane = PlaneId(self.blocks_per_plane.quotient(victim));
-                self.note_reached(self.units.row(plane).gc);
-            }
+            self.note_out_of_room(unit, victim);
             self.collect_now(victim, work);
         }
         true
+    }
+
+    /// The frontier `unit` has no room left and collects `victim`: planes of it without free pages
+    /// are at their threshold, although nothing is written to them.
+    fn note_out_of_room(&mut self, unit: u32, victim: u32) {
+        if self.gc.reached_count == self.units.gc_units() {
+            return;
+        }
+        let plane = PlaneId(self.blocks_per_plane.quotient(victim));
+        if self.gc.out_of_room_counts {
+            self.note_reached(self.units.row(plane).gc);
+        }
+        for i in 0..self.units.of_frontier(unit).0.len() {
+            let plane = PlaneId(self.units.of_frontier(unit).0[i]);
+            let gc = self.units.row(plane).gc;
+            if self.gc.free[gc as usize] <= self.gc.threshold {
+                self.note_reached(gc);
+            }
+        }
     }
 
     fn note_reached(&mut self, gc: u32) {

@@ -34,7 +34,7 @@ fn until_gc(config: &DeviceConfig, fill: f64) -> (PageMap, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(3000))]
 
     /// It ends, whatever the threshold, and every unit that is written to has collected.
     #[test]
@@ -70,6 +70,21 @@ fn thresholds_that_are_never_met_end_as_well() {
             written < 4 * map.logical_pages(),
             "{frontier} {unit}: {written}"
         );
+    }
+}
+
+/// The frontier of a chip opens blocks where some are free, which may be one plane for ever.
+#[test]
+fn planes_that_a_frontier_leaves_alone_end_as_well() {
+    let one = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=4 \
+               blocks_per_plane=4 pages_per_block=4 op=0.5 queue_per=chip frontier=chip";
+    for threshold in ["0", "0.1", "1"] {
+        let config = device(&format!("{one} gc_unit=plane gc_threshold={threshold}"));
+        for page in 1..=4 {
+            let share = f64::from(page) / config.logical_pages() as f64;
+            let (map, _) = until_gc(&config, share);
+            assert!(map.gc_units_reached().0 >= page, "{threshold} {page}");
+        }
     }
 }
 
