@@ -332,6 +332,9 @@ fn notices(config: &DeviceConfig) -> Vec<String> {
         ));
     }
     let g = &config.geometry;
+    if config.plane_aligned && !config.multi_plane {
+        notices.push("plane_aligned has no effect: multi_plane is off".to_owned());
+    }
     if config.multi_plane && g.planes_per_die == 1 {
         notices.push("multi_plane has no effect: a die has one plane (planes_per_die)".to_owned());
     } else if config.multi_plane && config.frontier != Unit::Plane {

@@ -354,6 +354,14 @@ fn multi_plane_commands_need_planes_and_their_frontiers() {
         device.notices().join("\n")
     };
     assert_eq!(notices(&["frontier=plane"]), "");
+    assert_eq!(notices(&["plane_aligned=on"]), "");
+    let alone = EffectiveDevice::from_preset("default", &sets(&["plane_aligned=on"])).unwrap();
+    assert!(
+        alone
+            .notices()
+            .join("\n")
+            .contains("plane_aligned has no effect")
+    );
     assert!(notices(&["planes_per_die=1"]).contains("a die has one plane"));
     assert!(notices(&["frontier=die"]).contains("the frontier of a die fills one block"));
     let most = [
