@@ -130,7 +130,8 @@ fn the_equation_of_a_queue_is_its_drain_time() {
             engine.view().idle(ChipId(0), CHIPS) >> chip.0 & 1,
         ];
         assert_eq!(idle, [u64::from(queue.is_idle()); 2]);
-        let (whole, in_service, counted) = counted(&mut load, &l);
+        let valid = engine.view().victim_valid_pages(chip);
+        let (whole, in_service, counted) = counted(&mut load, valid, &l);
         assert_eq!(counted, load.drain);
         assert!(whole >= load.drain && whole <= load.drain + in_service);
         seen.queued += u32::from(load.drain > Nanos::ZERO);
@@ -146,7 +147,8 @@ fn the_equation_leaves_out_transfers_of_further_planes() {
     let (mut less, mut transfers) = (0, 0);
     let seen = watch(CHIPS, PLANES, |engine, chip, _, seen| {
         let (mut load, l) = (engine.view().load(chip), latencies(engine));
-        let (_, _, counted) = counted(&mut load, &l);
+        let valid = engine.view().victim_valid_pages(chip);
+        let (_, _, counted) = counted(&mut load, valid, &l);
         let left_out = load.drain - counted;
         let transfer = engine.view().costs().transfer;
         assert_eq!(left_out.0 % transfer.0, 0);
@@ -174,10 +176,10 @@ fn latencies(engine: &Engine) -> Latencies {
 }
 
 /// Equation 1 without collections to come, the length of the operation in service, and the equation
-/// with what is left of that.
-fn counted(load: &mut ChipLoad, l: &Latencies) -> (Nanos, Nanos, Nanos) {
+/// with what is left of that. The block to be collected has `valid` valid pages.
+fn counted(load: &mut ChipLoad, valid: u64, l: &Latencies) -> (Nanos, Nanos, Nanos) {
     load.queue.gc_remaining.get_or_insert(Nanos::ZERO);
-    let whole = equation(&load.queue, load.victim_valid_pages, l).total;
+    let whole = equation(&load.queue, valid, l).total;
     let in_service = match load.in_service_read {
         true => l.read,
         false => l.program,

@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    fn load(nr: u64, nw: u64, nfp: u64, nfpb: u64, nvp: u64) -> ChipLoad {
+    fn load(nr: u64, nw: u64, nfp: u64, nfpb: u64) -> ChipLoad {
         ChipLoad {
             queue: ChipQueue {
                 reads: nr,
@@ -292,55 +292,57 @@ mod tests {
                 gc_threshold_pages: 400,
                 gc_remaining: None,
             },
-            victim_valid_pages: nvp,
             ..ChipLoad::default()
         }
     }
 
-    fn parts(load: &ChipLoad, l: &Latencies) -> Parts {
-        equation(&load.queue, load.victim_valid_pages, l)
+    fn parts(load: &ChipLoad, victim_valid_pages: u64, l: &Latencies) -> Parts {
+        equation(&load.queue, victim_valid_pages, l)
     }
 
     /// The check values below the equations in the specification of ECR.
     #[test]
     fn check_values_of_the_equations() {
         let rows = [
-            (load(2, 3, 500, 20, 10), false, 3750, 0, 650),
-            (load(0, 0, 500, 20, 10), false, 3750, 0, 0),
-            (load(1, 19, 500, 20, 10), false, 3750, 1, 3975),
-            (load(1, 5, 405, 20, 10), true, 3750, 0, 4775),
-            (load(0, 10, 380, 8, 60), true, 15000, 2, 17300),
-            (load(3, 130, 900, 1, 10), false, 3750, 3, 26525),
-            (load(0, 0, 500, 1, 10), false, 3750, 1, 150),
+            (load(2, 3, 500, 20), 10, false, 3750, 0, 650),
+            (load(0, 0, 500, 20), 10, false, 3750, 0, 0),
+            (load(1, 19, 500, 20), 10, false, 3750, 1, 3975),
+            (load(1, 5, 405, 20), 10, true, 3750, 0, 4775),
+            (load(0, 10, 380, 8), 60, true, 15000, 2, 17300),
+            (load(3, 130, 900, 1), 10, false, 3750, 3, 26525),
+            (load(0, 0, 500, 1), 10, false, 3750, 1, 150),
         ];
-        for (i, (load, gc, gc_us, summaries, total_us)) in rows.into_iter().enumerate() {
+        for (i, (load, valid, gc, gc_us, summaries, total_us)) in rows.into_iter().enumerate() {
             let want = Parts {
                 gc,
                 gc_time: Nanos(gc_us * US),
                 summaries,
                 total: Nanos(total_us * US),
             };
-            assert_eq!(parts(&load, &paper()), want, "row {}", i + 1);
+            assert_eq!(parts(&load, valid, &paper()), want, "row {}", i + 1);
         }
     }
 
     #[test]
     fn a_full_frontier_and_blocks_of_one_page_do_not_divide_by_zero() {
-        assert_eq!(parts(&load(0, 0, 500, 0, 0), &paper()).summaries, 1);
+        assert_eq!(parts(&load(0, 0, 500, 0), 0, &paper()).summaries, 1);
         let one = Latencies {
             pages_per_block: 1,
             ..paper()
         };
-        assert_eq!(parts(&load(0, 3, 500, 1, 0), &one).summaries, 4);
+        assert_eq!(parts(&load(0, 3, 500, 1), 0, &one).summaries, 4);
     }
 
     #[test]
     fn a_running_collection_takes_the_place_of_a_predicted_one() {
-        let mut busy = load(1, 5, 405, 20, 10);
+        let mut busy = load(1, 5, 405, 20);
         busy.queue.gc_remaining = Some(Nanos(7 * US));
-        assert_eq!(parts(&busy, &paper()).total, Nanos((4775 - 3750 + 7) * US));
+        assert_eq!(
+            parts(&busy, 10, &paper()).total,
+            Nanos((4775 - 3750 + 7) * US)
+        );
         busy.queue.free_pages = 500;
-        assert_eq!(parts(&busy, &paper()).total, Nanos(1032 * US));
+        assert_eq!(parts(&busy, 10, &paper()).total, Nanos(1032 * US));
     }
 
     fn of(options: Cqct, device: &dyn DeviceView) -> u64 {
@@ -364,7 +366,8 @@ mod tests {
             pages_per_block: 64,
         };
         device.next_program = Some(Nanos(900));
-        device.load[0] = load(2, 3, 5000, 60, 10);
+        device.load[0] = load(2, 3, 5000, 60);
+        device.victim_valid_pages[0] = 10;
         device.load[0].drain = Nanos(77);
         device.load[0].residual = Some(Nanos(11));
         device
@@ -399,7 +402,7 @@ mod tests {
         device.costs.transfer = Nanos(0);
         let costs = |free: u64, reading| {
             let mut device = device.clone();
-            device.load[0] = load(1, 5, free, 20, 10);
+            device.load[0] = load(1, 5, free, 20);
             let options = Cqct {
                 free: reading,
                 ..Cqct::default()
@@ -431,7 +434,7 @@ mod tests {
         );
         device.load[0].queue.gc_remaining = Some(Nanos(40));
         assert_eq!(of(remaining, &device), 2 * 125 + 3 * 300 + 40);
-        device.load[0] = load(0, 0, 5000, 60, 10);
+        device.load[0] = load(0, 0, 5000, 60);
         assert_eq!(of(remaining, &device), 0);
     }
 

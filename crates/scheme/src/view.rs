@@ -36,10 +36,11 @@ impl View<'_> {
     }
 }
 
-/// The state of one chip's queue and free space, for Equations 1-4 of ECR (section 3.1).
+/// The state of one chip's queue and free space, for Equations 1-4 of ECR (section 3.1). What takes
+/// a search, N_vp, is asked for by itself: [`DeviceView::victim_valid_pages`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChipLoad {
-    /// What nearly every decision needs.
+    /// What waits, and the free pages.
     pub queue: ChipQueue,
     /// Time until the host operation in service ends, as far as that is known; zero if all that is
     /// left of it is a wait for the bus.
@@ -48,11 +49,9 @@ pub struct ChipLoad {
     pub in_service_read: bool,
     /// Exact time until everything in the queue is done if nothing else arrives.
     pub drain: Nanos,
-    /// Valid pages of the block that greedy GC would pick now (N_vp).
-    pub victim_valid_pages: u64,
 }
 
-/// The part of [`ChipLoad`] that costs no search.
+/// The part of [`ChipLoad`] that nearly every decision needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChipQueue {
     /// Reads in the queue, the one in service included (N_r). GC operations do not count, and a
@@ -109,15 +108,14 @@ pub trait DeviceView {
     /// State of `chip` at this instant.
     fn load(&self, chip: ChipId) -> ChipLoad;
 
-    /// The part of [`DeviceView::load`] without searches and sums.
+    /// The part of [`DeviceView::load`] without sums over the queue.
     fn queue(&self, chip: ChipId) -> ChipQueue {
         self.load(chip).queue
     }
 
-    /// [`ChipLoad::victim_valid_pages`] of `chip`.
-    fn victim_valid_pages(&self, chip: ChipId) -> u64 {
-        self.load(chip).victim_valid_pages
-    }
+    /// Valid pages of the block of `chip` that greedy GC would pick now (N_vp). Searches all of its
+    /// blocks unless the chip collects or soon will.
+    fn victim_valid_pages(&self, chip: ChipId) -> u64;
 
     /// [`ChipQueue::is_idle`] of `count` chips from `first` on, at most 64, in the lowest bits. With
     /// every eviction all chips are asked, and most of them are idle most of the time.
@@ -155,6 +153,10 @@ pub struct NoDevice;
 impl DeviceView for NoDevice {
     fn load(&self, _chip: ChipId) -> ChipLoad {
         ChipLoad::default()
+    }
+
+    fn victim_valid_pages(&self, _chip: ChipId) -> u64 {
+        0
     }
 
     fn in_gc(&self, _chip: ChipId) -> bool {

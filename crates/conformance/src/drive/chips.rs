@@ -20,6 +20,8 @@ pub struct Queues {
 pub struct Chips {
     /// What each chip says of itself, beside its queue.
     pub loads: Vec<ChipLoad>,
+    /// Valid pages of the block each chip would collect.
+    pub victim_valid_pages: Vec<u64>,
     /// Which chips are in GC state.
     pub gc: Vec<bool>,
     /// Constants of the flash.
@@ -37,6 +39,7 @@ impl Chips {
         let chips = layout.chips() as usize;
         Chips {
             loads: vec![ChipLoad::default(); chips],
+            victim_valid_pages: vec![0; chips],
             gc: vec![false; chips],
             costs: FlashCosts::default(),
             queues,
@@ -70,6 +73,10 @@ impl DeviceView for Chips {
         let load = self.loads[chip.index()];
         let drain = load.drain + self.wait(chip);
         ChipLoad { drain, ..load }
+    }
+
+    fn victim_valid_pages(&self, chip: ChipId) -> u64 {
+        self.victim_valid_pages[chip.index()]
     }
 
     fn in_gc(&self, chip: ChipId) -> bool {

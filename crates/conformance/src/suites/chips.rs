@@ -23,6 +23,7 @@ pub struct Script {
     /// How often chips change, in percent.
     restless: u64,
     loads: Vec<ChipLoad>,
+    victim_valid_pages: Vec<u64>,
     gc: Vec<bool>,
 }
 
@@ -38,6 +39,7 @@ impl Script {
             rng,
             restless,
             loads: vec![ChipLoad::default(); chips as usize],
+            victim_valid_pages: vec![0; chips as usize],
             gc: vec![false; chips as usize],
         }
     }
@@ -46,16 +48,17 @@ impl Script {
     pub fn step(&mut self) {
         for i in 0..self.loads.len() {
             if self.rng.chance(self.restless) {
-                self.loads[i] = self.load();
+                (self.loads[i], self.victim_valid_pages[i]) = self.load();
                 self.gc[i] = self.loads[i].queue.gc_remaining.is_some();
             }
         }
     }
 
-    fn load(&mut self) -> ChipLoad {
+    /// The load of a chip, and the valid pages of the block it would collect.
+    fn load(&mut self) -> (ChipLoad, u64) {
         let rng = &mut self.rng;
         if rng.chance(30) {
-            return ChipLoad::default();
+            return (ChipLoad::default(), 0);
         }
         let (reads, writes) = (rng.below(4), rng.below(6));
         let in_service = reads + writes > 0 && rng.chance(80);
@@ -66,7 +69,7 @@ impl Script {
         let free_pages = 380 + rng.below(40);
         let [frontier_free_pages, victim_valid_pages] = [rng.below(65), rng.below(65)];
         let gc_remaining = rng.chance(30).then(|| Nanos(rng.below(2_000_000)));
-        ChipLoad {
+        let load = ChipLoad {
             queue: ChipQueue {
                 reads,
                 writes,
@@ -78,13 +81,15 @@ impl Script {
             residual,
             in_service_read,
             drain,
-            victim_valid_pages,
-        }
+        };
+        (load, victim_valid_pages)
     }
 
     /// Puts the chips under the real core into the present states.
     pub fn apply(&self, chips: &mut Chips) {
         chips.loads.copy_from_slice(&self.loads);
+        let valid = &mut chips.victim_valid_pages;
+        valid.copy_from_slice(&self.victim_valid_pages);
         chips.gc.copy_from_slice(&self.gc);
         chips.costs = COSTS;
     }
@@ -116,7 +121,7 @@ impl SlowChips {
     }
 
     /// Equations 1-4 of ECR (section 3.1), literally.
-    fn equation(&self, c: &ChipLoad) -> i128 {
+    fn equation(&self, c: &ChipLoad, victim_valid_pages: u64) -> i128 {
         let n = i128::from;
         let transfer = if self.transfer {
             n(COSTS.transfer.0)
@@ -125,7 +130,7 @@ impl SlowChips {
         };
         let (l_r, l_w) = (n(COSTS.read.0) + transfer, n(COSTS.program.0) + transfer);
         let q = &c.queue;
-        let (n_r, n_w, n_vp) = (n(q.reads), n(q.writes), n(c.victim_valid_pages));
+        let (n_r, n_w, n_vp) = (n(q.reads), n(q.writes), n(victim_valid_pages));
         let n_p = n(COSTS.pages_per_block);
         let n_fp = match self.mapping {
             true => n(q.free_pages),
@@ -165,10 +170,11 @@ impl Flash for SlowChips {
     }
 
     fn cqct(&self, chip: usize) -> u64 {
-        let load = &self.script.borrow().loads[chip];
+        let script = self.script.borrow();
+        let load = &script.loads[chip];
         match self.oracle {
             true => load.drain.0,
-            false => self.equation(load) as u64,
+            false => self.equation(load, script.victim_valid_pages[chip]) as u64,
         }
     }
 

@@ -19,6 +19,7 @@ use destage_types::{ChipId, Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, 
 pub(crate) struct Chips {
     pub(crate) costs: FlashCosts,
     pub(crate) load: Vec<ChipLoad>,
+    pub(crate) victim_valid_pages: Vec<u64>,
     pub(crate) gc: Vec<bool>,
     pub(crate) next_program: Option<Nanos>,
 }
@@ -28,6 +29,7 @@ impl Chips {
         Chips {
             costs: FlashCosts::default(),
             load: vec![ChipLoad::default(); chips],
+            victim_valid_pages: vec![0; chips],
             gc: vec![false; chips],
             next_program: None,
         }
@@ -37,6 +39,10 @@ impl Chips {
 impl DeviceView for Chips {
     fn load(&self, chip: ChipId) -> ChipLoad {
         self.load[chip.index()]
+    }
+
+    fn victim_valid_pages(&self, chip: ChipId) -> u64 {
+        self.victim_valid_pages[chip.index()]
     }
 
     fn in_gc(&self, chip: ChipId) -> bool {

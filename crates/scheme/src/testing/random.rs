@@ -112,7 +112,7 @@ fn shake(chips: &mut Chips, rng: &mut SplitMix64) {
             residual: Some(Nanos(draw(100))),
             in_service_read: draw(2) == 0,
             drain: Nanos(draw(300)),
-            victim_valid_pages: draw(8),
         };
+        chips.victim_valid_pages[i] = draw(8);
     }
 }

@@ -24,7 +24,6 @@ impl DeviceView for Engine {
             residual: in_service.map(|_| self.nand.residual(chip)),
             in_service_read: in_service.is_some_and(|(kind, _)| kind == Kind::Read),
             drain: self.nand.drain_time(chip, Class::Gc),
-            victim_valid_pages: self.victim_valid_pages(chip),
         }
     }
 
