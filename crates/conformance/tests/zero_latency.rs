@@ -19,15 +19,15 @@ use destage_sim::spec::{RunSpec, Warmup};
 use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::{ByteSize, Op, PageSize};
 
-/// Compositions beside every scheme by its name. `l-sp` of ECR, the time of a summary page, is a
-/// latency that the scheme is given and not the device: it is zero as well, or chips are weighed by
-/// their queues, where none is in it.
-const COMPOSED: [&str; 13] = [
-    "ecr(l-sp=0ns)",
-    "ecr-eps(l-sp=0ns)",
+/// Compositions beside every scheme by its name.
+const COMPOSED: [&str; 15] = [
+    "ecr(cqct=oracle)",
+    "ecr(l-sp=1ms,xfer=excluded)",
+    "ecr-eps(cqct=oracle,residual=remaining)",
+    "ecr-eps(residual=remaining,page-latency=per-page,nfp=mapping)",
     "prober(arc,ssp=16k,rip=50)",
-    "prober(ecr(lru,cqct=oracle),ssp=16k,rip=50)",
-    "ecr(arc,cqct=oracle)",
+    "prober(ecr(lru),ssp=16k,rip=50)",
+    "ecr(arc)",
     "gcar(cflru)",
     "procache(prober(lru,ssp=16k),p=0.5,c=64k)",
     "cac(arc)",
@@ -41,7 +41,6 @@ const COMPOSED: [&str; 13] = [
 /// All expressions that can be run and have no background layer.
 fn schemes(page: PageSize) -> Vec<Expr> {
     let expression = |info: &&SchemeInfo| match info.name {
-        name @ ("ecr" | "ecr-eps") => format!("{name}(cqct=oracle)"),
         // The smallest caches hold no block of 64 pages.
         name if info.min_capacity == MinCapacity::OneBlock => format!("{name}(block-pages=4)"),
         name => name.to_owned(),

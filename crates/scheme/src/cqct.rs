@@ -15,7 +15,7 @@ pub struct Latencies {
     pub program: Nanos,
     /// A block erase (L_gc).
     pub erase: Nanos,
-    /// A summary-page write (L_sp).
+    /// A summary-page write (L_sp): at most L_w.
     pub summary: Nanos,
     /// Pages of a block (N_p).
     pub pages_per_block: u64,
@@ -111,6 +111,10 @@ pub enum FreePages {
 }
 
 /// Summary-page write of the DiskSim SSD extension: 13.2 us transfer, 200 us program (ECR-1).
+///
+/// The paper has it "only a little smaller than the latency of a normal flash write" (section 3.1),
+/// so whatever is set, Equation 1 counts L_w at most. Else a device that programs faster than this
+/// would be weighed by its summary pages, and one without times by nothing else.
 pub const DEFAULT_SUMMARY: Nanos = Nanos(213_200);
 
 /// The options of CQCT, shared by the schemes that weigh chips by it.
@@ -122,7 +126,7 @@ pub struct Cqct {
     pub residual: Residual,
     /// Equation or exact drain time (`cqct`).
     pub estimate: Estimate,
-    /// Time of a summary-page write (`l_sp`).
+    /// Time of a summary-page write (`l_sp`); counts as L_w at most.
     pub summary: Nanos,
     /// Constant or per-page program latency (`page_latency`).
     pub page_latency: PageLatency,
@@ -238,11 +242,12 @@ impl Cqct {
         } else {
             Nanos::ZERO
         };
+        let program = program + transfer;
         Latencies {
             read: costs.read + transfer,
-            program: program + transfer,
+            program,
             erase: costs.erase,
-            summary: self.summary,
+            summary: self.summary.min(program),
             pages_per_block: costs.pages_per_block,
         }
     }
@@ -447,6 +452,25 @@ mod tests {
             ..Cqct::default()
         };
         assert_eq!(of(options, &device), 2 * 125 + 3 * 300 + 7);
+    }
+
+    #[test]
+    fn a_summary_page_takes_no_longer_than_a_page() {
+        let mut device = device();
+        device.load[0].queue.frontier_free_pages = 1;
+        let with = |summary, transfer| Cqct {
+            summary: Nanos(summary),
+            transfer,
+            ..Cqct::default()
+        };
+        assert_eq!(of(with(299, true), &device), 2 * 125 + 3 * 300 + 299);
+        assert_eq!(of(with(301, true), &device), 2 * 125 + 3 * 300 + 300);
+        assert_eq!(of(with(301, false), &device), 2 * 25 + 3 * 200 + 200);
+        device.costs = FlashCosts {
+            pages_per_block: 64,
+            ..FlashCosts::default()
+        };
+        assert_eq!(of(Cqct::default(), &device), 0, "no time, no cost");
     }
 
     #[test]

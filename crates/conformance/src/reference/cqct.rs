@@ -91,6 +91,6 @@ impl Cost {
             (true, Some(Kind::Program)) => l_r * q.reads + l_w * (q.writes - 1) + q.residual,
             _ => l_r * q.reads + l_w * q.writes,
         };
-        queued + s_t_gc + self.summary * n_sp
+        queued + s_t_gc + self.summary.min(l_w) * n_sp
     }
 }

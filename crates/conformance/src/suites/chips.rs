@@ -148,7 +148,8 @@ impl SlowChips {
             false => 1 + (n_w + s * n_vp - (n_fpb - 1)) / (n_p - 1),
         };
         let gc = q.gc_remaining.map_or(s * t_gc, |left| n(left.0));
-        let cqct = l_r * n_r + l_w * n_w + gc + self.summary * n_sp;
+        let l_sp = self.summary.min(l_w);
+        let cqct = l_r * n_r + l_w * n_w + gc + l_sp * n_sp;
         // An operation of a GC job in service stands in the job's remaining time already.
         let in_service = if c.in_service_read {
             (n_r, l_r)

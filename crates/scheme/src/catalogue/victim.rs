@@ -27,7 +27,8 @@ pub(super) const CQCT: ParamInfo = ParamInfo::word("cqct", &["equation", "oracle
 );
 pub(super) const L_SP: ParamInfo = ParamInfo::time("l-sp", 213_200).about(
     "",
-    "write of a summary page, counted on devices that write none as well: 0ns leaves it out",
+    "write of a summary page, at most that of a page (L_w), counted on devices that write none as \
+     well: 0ns leaves it out",
     "ECR-1",
 );
 pub(super) const PAGE_LATENCY: ParamInfo =
