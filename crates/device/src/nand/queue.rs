@@ -209,20 +209,14 @@ impl Queue {
     /// or are jobs that are held back by the same programs.
     #[cold]
     fn first_eligible(&self, pool: &Pool) -> u32 {
-        for list in HELD..BLOCKED {
-            let found = self.walk(pool, list).find(|&slot| {
-                let entry = &pool[slot];
-                let passes = |other: u32| !pool[other].holds || pool[other].number >= entry.number;
-                !entry.in_order
-                    || [GC, BLOCKED]
-                        .into_iter()
-                        .all(|list| self.walk(pool, list).all(passes))
-            });
-            if let Some(slot) = found {
-                return slot;
-            }
-        }
-        NONE
+        let holds = |slot: &u32| pool[*slot].holds;
+        let first = |list| self.walk(pool, list).find(holds);
+        let first = [first(GC), first(BLOCKED)].into_iter().flatten();
+        let limit = first.map(|slot| pool[slot].number).min();
+        let limit = limit.expect("something holds back what is marked");
+        let eligible = |slot: &u32| !pool[*slot].in_order || pool[*slot].number <= limit;
+        let found = (HELD..BLOCKED).find_map(|list| self.walk(pool, list).find(eligible));
+        found.unwrap_or(NONE)
     }
 
     fn walk<'a>(&self, pool: &'a Pool, list: u8) -> impl Iterator<Item = u32> + 'a {
@@ -255,8 +249,8 @@ impl Queue {
         self.count(&pool[slot], list, 1);
         let number = pool[slot].number;
         let mut prev = self.lists[list as usize].tail;
-        while prev != NONE && pool[prev].number > number {
-            prev = pool[prev].prev;
+        if prev != NONE && pool[prev].number > number {
+            prev = self.place(pool, list, number);
         }
         let ends = &mut self.lists[list as usize];
         let next = if prev == NONE {
@@ -272,6 +266,22 @@ impl Queue {
         let entry = &mut pool[slot];
         (entry.prev, entry.next, entry.list) = (prev, next, list);
         self.filled |= 1 << list;
+    }
+
+    /// The entry that `number`, lower than that of the tail, stands behind; `NONE`: it comes first.
+    /// Looks from both ends at once: what was blocked is mostly older than a long backlog.
+    #[cold]
+    fn place(&self, pool: &Pool, list: u8, number: u64) -> u32 {
+        let Ends { mut head, mut tail } = self.lists[list as usize];
+        loop {
+            if tail == NONE || pool[tail].number < number {
+                return tail;
+            }
+            if pool[head].number > number {
+                return pool[head].prev;
+            }
+            (head, tail) = (pool[head].next, pool[tail].prev);
+        }
     }
 
     #[inline]

@@ -7,8 +7,8 @@
 use destage_types::Lpn;
 
 const NONE: u32 = u32::MAX;
-/// Chains; the pages of a few hundred waiting programs are spread over them by their number.
-const CHAINS: u64 = 1024;
+/// Chains at first; the pages of waiting programs are spread over them by their number.
+const CHAINS: usize = 1024;
 
 #[derive(Clone, Debug)]
 struct Row {
@@ -19,6 +19,7 @@ struct Row {
 /// Tokens of waiting programs, by page. One program per page at most.
 #[derive(Clone, Debug)]
 pub(super) struct Newest {
+    /// A power of two of them, more than there were ever programs waiting at once.
     chains: Vec<u32>,
     /// By token.
     rows: Vec<Row>,
@@ -27,8 +28,29 @@ pub(super) struct Newest {
 impl Newest {
     pub fn new() -> Newest {
         Newest {
-            chains: vec![NONE; CHAINS as usize],
+            chains: vec![NONE; CHAINS],
             rows: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn chain(&self, lpn: Lpn) -> usize {
+        lpn.0 as usize & (self.chains.len() - 1)
+    }
+
+    /// Makes more chains if there are more rows than chains, so that chains stay short however
+    /// long the queues are.
+    fn spread(&mut self) {
+        let wanted = self.rows.len().next_power_of_two();
+        if wanted <= self.chains.len() {
+            return;
+        }
+        for mut at in std::mem::replace(&mut self.chains, vec![NONE; wanted]) {
+            while at != NONE {
+                let (chain, row) = (self.chain(self.rows[at as usize].lpn), at);
+                at = self.rows[row as usize].next;
+                self.rows[row as usize].next = std::mem::replace(&mut self.chains[chain], row);
+            }
         }
     }
 
@@ -39,15 +61,16 @@ impl Newest {
         if at >= self.rows.len() {
             let row = Row { lpn, next: NONE };
             self.rows.resize(at + 1, row);
+            self.spread();
         }
-        let chain = (lpn.0 % CHAINS) as usize;
+        let chain = self.chain(lpn);
         let next = std::mem::replace(&mut self.chains[chain], token);
         self.rows[at] = Row { lpn, next };
     }
 
     /// The newest data of `lpn` are not those of a waiting program.
     pub fn clear(&mut self, lpn: Lpn) {
-        let chain = (lpn.0 % CHAINS) as usize;
+        let chain = self.chain(lpn);
         let (mut before, mut at) = (NONE, self.chains[chain]);
         while at != NONE && self.rows[at as usize].lpn != lpn {
             (before, at) = (at, self.rows[at as usize].next);
@@ -71,10 +94,40 @@ impl Newest {
 
     /// The program that writes the newest data of `lpn`, if it waits.
     pub fn get(&self, lpn: Lpn) -> Option<u32> {
-        let mut at = self.chains[(lpn.0 % CHAINS) as usize];
+        let mut at = self.chains[self.chain(lpn)];
         while at != NONE && self.rows[at as usize].lpn != lpn {
             at = self.rows[at as usize].next;
         }
         (at != NONE).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_scheme::rng::SplitMix64;
+    use std::collections::BTreeMap;
+
+    /// Against a map from pages to tokens, while more and more programs wait.
+    #[test]
+    fn finds_what_waits_however_many_wait() {
+        let (mut newest, mut model) = (Newest::new(), BTreeMap::new());
+        let mut random = SplitMix64::new(5);
+        let mut draw = |n: u64| random.next_u64() % n;
+        for token in 0..3 * CHAINS as u32 {
+            let page = Lpn(draw(4 * CHAINS as u64));
+            newest.set(page, token);
+            model.insert(page, token);
+            let other = Lpn(draw(4 * CHAINS as u64));
+            if draw(8) == 0 {
+                let token = model.remove(&other).unwrap_or(token);
+                newest.started(other, token);
+            }
+            assert_eq!(newest.get(other), model.get(&other).copied());
+        }
+        assert_eq!(newest.chains.len(), 4 * CHAINS);
+        for page in (0..4 * CHAINS as u64).map(Lpn) {
+            assert_eq!(newest.get(page), model.get(&page).copied(), "{page}");
+        }
     }
 }
