@@ -151,6 +151,8 @@ pub(super) struct Entry {
     pub list: u8,
     pub next: u32,
     pub prev: u32,
+    /// If it waits for another one: the tail of its home list when it was submitted.
+    pub behind: u32,
 }
 
 impl Entry {
@@ -220,6 +222,7 @@ impl Entry {
             list: 0,
             next: NONE,
             prev: NONE,
+            behind: NONE,
         }
     }
 }

@@ -147,8 +147,11 @@ impl Queue {
     pub fn join(&mut self, pool: &mut Pool, slot: u32, blocked: bool) {
         let entry = &pool[slot];
         self.add_up(entry);
-        let list = if blocked { BLOCKED } else { entry.home };
-        self.link(pool, slot, list);
+        let home = entry.home;
+        if blocked {
+            pool[slot].behind = self.lists[home as usize].tail;
+        }
+        self.link(pool, slot, if blocked { BLOCKED } else { home });
     }
 
     /// Counts an operation that waits.
@@ -250,7 +253,7 @@ impl Queue {
         let number = pool[slot].number;
         let mut prev = self.lists[list as usize].tail;
         if prev != NONE && pool[prev].number > number {
-            prev = self.place(pool, list, number);
+            prev = self.place(pool, list, slot);
         }
         let ends = &mut self.lists[list as usize];
         let next = if prev == NONE {
@@ -268,11 +271,25 @@ impl Queue {
         self.filled |= 1 << list;
     }
 
-    /// The entry that `number`, lower than that of the tail, stands behind; `NONE`: it comes first.
-    /// Looks from both ends at once: what was blocked is mostly older than a long backlog.
+    /// The entry of `list` that `slot` stands behind if its number is lower than that of the tail;
+    /// `NONE`: it comes first.
+    ///
+    /// Looks from the tail and, at the same time, from what it stood behind when it was submitted.
+    /// If that has left the list, most of what stood before has too, so from the head.
     #[cold]
-    fn place(&self, pool: &Pool, list: u8, number: u64) -> u32 {
+    fn place(&self, pool: &Pool, list: u8, slot: u32) -> u32 {
+        let Entry {
+            number,
+            behind,
+            lane,
+            ..
+        } = pool[slot];
         let Ends { mut head, mut tail } = self.lists[list as usize];
+        let still =
+            |entry: &&Entry| (entry.list, entry.lane) == (list, lane) && entry.number < number;
+        if pool.entries.get(behind as usize).filter(still).is_some() {
+            head = behind;
+        }
         loop {
             if tail == NONE || pool[tail].number < number {
                 return tail;
