@@ -4,8 +4,9 @@
 //! pages; the engine queues, starts, cancels and completes the programs, so without a device
 //! `awb(X)` is X.
 //! State: the inner scheme's. Order: pages of LDR by (serial number, LPN); with
-//! `scope=ldr_then_base` then dirty pages in the base's order of eviction. Cost: the pages that
-//! are passed over because they are clean, busy or (base) on another channel.
+//! `scope=ldr_then_base` then dirty pages in the base's order of eviction. Cost: the pages of
+//! LDR that are passed over because they are clean or busy; of the base those passed over because
+//! they are clean, once per change of the inner scheme, and all if 64 dirty ones do not do.
 //!
 //! Where the paper and its specification are silent:
 //! - `partial` concerns LDR alone: a page of the base belongs to no stream that could grow.
@@ -14,6 +15,7 @@
 //!   waits while any of its pages is busy. Clean pages of it need no program and stay.
 
 use super::layer_below;
+use super::sweep::Sweep;
 use crate::registry::Build;
 use crate::{After, Candidate, Env, Expr, Placement, Scheme, Scope, Unit, View, forward};
 use destage_types::{ChannelId, Lpn, Op, PlaneId, Slot};
@@ -98,13 +100,14 @@ impl AwbOptions {
 /// The background layer around another scheme.
 #[derive(Clone, Debug)]
 pub struct Awb<S> {
-    inner: S,
+    inner: Sweep<S>,
     options: AwbOptions,
 }
 
 impl<S: Scheme> Awb<S> {
     /// Around `inner`.
     pub fn new(inner: S, options: AwbOptions) -> Awb<S> {
+        let inner = Sweep::new(inner, usize::MAX);
         Awb { inner, options }
     }
 
@@ -122,16 +125,14 @@ impl<S: Scheme> Awb<S> {
     }
 
     fn pick_from_base(
-        &self,
+        &mut self,
         channel: ChannelId,
         busy: &dyn Fn(Slot) -> bool,
         v: &View,
     ) -> Option<Slot> {
-        self.inner.candidates(v, &mut |slot| {
-            v.frames.is_dirty(slot)
-                && v.may_go_to(slot, channel)
-                && !busy(slot)
-                && !self.must_wait(slot, channel, v)
+        self.inner.refresh(v);
+        self.inner.first(v, |slot| {
+            v.may_go_to(slot, channel) && !busy(slot) && !self.must_wait(slot, channel, v)
         })
     }
 

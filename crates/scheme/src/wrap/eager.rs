@@ -5,7 +5,7 @@
 //! pages; issue, cancellation and pages in flight follow active write-back (Prober section 3.4),
 //! so without a device `eager(X)` is X.
 //! State: the inner scheme's. Order: the dirty page nearest the LRU end among the last `w`
-//! candidates. Cost: at most `w` candidates per idle channel and event.
+//! candidates. Cost: at most `w` candidates per change of the inner scheme.
 //!
 //! Where the source and its specification are silent:
 //! - Two write-backs per channel are outstanding at most, as with active write-back (PR-8).
@@ -16,6 +16,7 @@
 
 use super::awb::take_group;
 use super::layer_below;
+use super::sweep::Sweep;
 use crate::registry::Build;
 use crate::{After, Env, Expr, Scheme, Unit, View, forward};
 use destage_types::{ChannelId, Lpn, Slot};
@@ -26,27 +27,15 @@ const DEPTH: u32 = 2;
 /// The background layer around another scheme.
 #[derive(Clone, Debug)]
 pub struct Eager<S> {
-    inner: S,
-    window: usize,
+    inner: Sweep<S>,
 }
 
 impl<S: Scheme> Eager<S> {
     /// Around `inner`; looks at the first `window` candidates, at least 1.
     pub fn new(inner: S, window: usize) -> Eager<S> {
-        Eager { inner, window }
-    }
-
-    fn pick(&self, channel: ChannelId, busy: &dyn Fn(Slot) -> bool, v: &View) -> Option<Slot> {
-        let (mut left, mut found) = (self.window, None);
-        self.inner.candidates(v, &mut |slot| {
-            let here = v.may_go_to(slot, channel);
-            if here && v.frames.is_dirty(slot) && !busy(slot) {
-                found = Some(slot);
-            }
-            left -= 1;
-            found.is_some() || left == 0
-        });
-        found
+        Eager {
+            inner: Sweep::new(inner, window),
+        }
     }
 }
 
@@ -76,7 +65,11 @@ impl<S: Scheme> Scheme for Eager<S> {
         if outstanding >= DEPTH || v.frames.used() + 1 < v.frames.capacity() {
             return None;
         }
-        match self.pick(channel, busy, v) {
+        self.inner.refresh(v);
+        let soonest = self
+            .inner
+            .first(v, |slot| v.may_go_to(slot, channel) && !busy(slot));
+        match soonest {
             Some(slot) => out.one(Some(slot)),
             None if take_group(&self.inner, channel, busy, v, out) => {}
             None => return None,

@@ -14,6 +14,7 @@ mod procache;
 mod recency;
 mod refcount;
 mod sets;
+mod sweep;
 
 pub use awb::{Awb, AwbOptions, CancelOn, Partial};
 pub use cac::{Cac, CacParams};

@@ -1,0 +1,111 @@
+//! The dirty pages that a scheme would give up first, kept until the scheme changes.
+//!
+//! A background layer that looks for pages by the order of eviction is asked for every idle channel
+//! and with everything that happens on the device, far more often than the order changes, and most
+//! of what it would look at is clean.
+
+use crate::{Scheme, View, forward};
+use destage_types::{Lpn, Slot};
+
+/// Pages that are kept; further ones are looked for each time.
+const MOST: usize = 64;
+
+/// A scheme and the first dirty pages of its order of eviction.
+#[derive(Clone, Debug)]
+pub(super) struct Sweep<S> {
+    scheme: S,
+    /// Candidates that are looked at, at least 1.
+    window: usize,
+    /// Those that were dirty when they were last looked at.
+    dirty: Vec<Slot>,
+    /// Are these all there are?
+    all: bool,
+    /// Has the scheme stayed the same since?
+    current: bool,
+}
+
+impl<S: Scheme> Sweep<S> {
+    /// Over the first `window` candidates of `scheme`.
+    pub fn new(scheme: S, window: usize) -> Sweep<S> {
+        Sweep {
+            scheme,
+            window,
+            dirty: Vec::new(),
+            all: false,
+            current: false,
+        }
+    }
+
+    /// Looks at the candidates again if they may have changed; to be called before
+    /// [`Sweep::first`].
+    pub fn refresh(&mut self, v: &View) {
+        if std::mem::replace(&mut self.current, true) {
+            return;
+        }
+        let (dirty, mut left) = (&mut self.dirty, self.window);
+        dirty.clear();
+        self.scheme.candidates(v, &mut |slot| {
+            if v.frames.is_dirty(slot) {
+                dirty.push(slot);
+            }
+            left -= 1;
+            left == 0 || dirty.len() == MOST
+        });
+        self.all = dirty.len() < MOST;
+    }
+
+    /// The first of the candidates that is dirty and accepted.
+    pub fn first(&self, v: &View, accept: impl Fn(Slot) -> bool) -> Option<Slot> {
+        debug_assert!(self.current);
+        let wanted = |slot: Slot| v.frames.is_dirty(slot) && accept(slot);
+        let kept = self.dirty.iter().copied().find(|&slot| wanted(slot));
+        let found = match kept.is_none() && !self.all {
+            true => self.search(v, wanted),
+            false => kept,
+        };
+        debug_assert_eq!(found, self.search(v, wanted), "nothing has changed");
+        found
+    }
+
+    fn search(&self, v: &View, wanted: impl Fn(Slot) -> bool) -> Option<Slot> {
+        let (mut left, mut found) = (self.window, None);
+        self.scheme.candidates(v, &mut |slot| {
+            if wanted(slot) {
+                found = Some(slot);
+            }
+            left -= 1;
+            found.is_some() || left == 0
+        });
+        found
+    }
+}
+
+/// Methods of [`Scheme`] that are handed on and may change the order of eviction.
+macro_rules! changing {
+    ($($name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+        $(
+            #[inline]
+            fn $name(&mut self, $($arg: $type),*) $(-> $result)? {
+                self.current = false;
+                self.scheme.$name($($arg),*)
+            }
+        )*
+    };
+}
+
+impl<S: Scheme> Scheme for Sweep<S> {
+    forward!(scheme: look_ahead ghosts rename_plan tracks_updates admit_request admit_page
+        admit_read full expect size victim candidates next_group flush_candidates background cancels
+        measures conformance);
+    changing! {
+        rename(from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool;
+        request(r: &crate::Request, v: &View);
+        request_done(r: &crate::Request, v: &View);
+        insert(slot: Slot, a: &crate::Access, v: &View);
+        touch(slot: Slot, a: &crate::Access, v: &View);
+        foresee(slot: Slot, a: &crate::Access, v: &View);
+        remove(slot: Slot, why: crate::Why, v: &View);
+        cleaned(slots: &[Slot], v: &View);
+        forget(lpn: Lpn, v: &View);
+    }
+}
