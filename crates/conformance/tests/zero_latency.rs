@@ -256,7 +256,7 @@ fn real_traces_without_latencies() {
             .to_string_lossy()
             .into_owned();
         let options = LoadOptions {
-            // With DESTAGE_WHOLE set, whole traces: some minutes.
+            // With DESTAGE_WHOLE set, whole traces: four minutes.
             limit: std::env::var_os("DESTAGE_WHOLE").is_none().then_some(2500),
             skip_bad_lines: true,
             hash: false,
