@@ -355,6 +355,27 @@ fn traces_are_never_overwritten() {
         .destage(&split)
         .fails(2, &["t-hm_1.csv is read and would"]);
     assert_eq!(bench.read("t-hm_1.csv"), msr);
+    bench.file(
+        "alike.csv",
+        format!("{msr}{}", msr.replace("hm,", "h m,").repeat(2)) + &msr.replace("hm,", "h_m,"),
+    );
+    let alike = [
+        "trace",
+        "convert",
+        "alike.csv",
+        "--volumes",
+        "split",
+        "-o",
+        "part.csv",
+    ];
+    let both = "volumes h m_1 and h_m_1 would both be written to part-h_m_1.csv";
+    bench
+        .destage(&alike)
+        .fails(2, &[both, "--volumes only=NAME"]);
+    assert!(
+        !bench.dir.path().join("part-hm_1.csv").exists(),
+        "nothing is written"
+    );
     for path in [trace, inside] {
         assert_eq!(std::fs::read_to_string(path).unwrap(), csv("W0"));
     }

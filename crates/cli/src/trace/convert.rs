@@ -31,12 +31,35 @@ pub fn run(path: &Path, input: &InputArgs, output: &Path, to: ToFormat) -> Resul
     if !input.split() {
         return write_one(&trace, output, to);
     }
-    for part in split(&trace) {
-        let output = named(output, &part.meta.volumes[0].name);
-        overwritten::refuse([path], &output)?;
-        write_one(&part, &output, to)?;
+    let parts = split(&trace);
+    let outputs = outputs(&parts, output)?;
+    for output in &outputs {
+        overwritten::refuse([path], output)?;
     }
-    Ok(())
+    let mut each = parts.iter().zip(&outputs);
+    each.try_for_each(|(part, output)| write_one(part, output, to))
+}
+
+/// The files of single volumes.
+///
+/// # Errors
+/// The names of two give the same file.
+fn outputs(parts: &[Trace], output: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut outputs: Vec<PathBuf> = Vec::new();
+    for part in parts {
+        let volume = &part.meta.volumes[0].name;
+        let file = named(output, volume);
+        if let Some(other) = outputs.iter().position(|o| *o == file) {
+            return Err(Failure::usage(format!(
+                "volumes {} and {volume} would both be written to {}; convert them one by one \
+                 (--volumes only=NAME)",
+                parts[other].meta.volumes[0].name,
+                file.display()
+            )));
+        }
+        outputs.push(file);
+    }
+    Ok(outputs)
 }
 
 /// `output` with the name of a volume before its extension.
