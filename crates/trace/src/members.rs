@@ -31,11 +31,11 @@ impl<R: BufRead, D: Read> Members<R, D> {
 
     /// What follows the end of a member.
     fn next(&self, mut bytes: R) -> io::Result<Option<D>> {
-        let padding = skip_zeros(&mut bytes)?;
-        match bytes.fill_buf()?.first() {
+        let (padding, first) = skip_zeros(&mut bytes)?;
+        match first {
             // xz allows zeros in fours as padding, and gzip passes over them.
             None if padding.is_multiple_of(4) => Ok(None),
-            Some(&byte) if byte == self.magic && padding.is_multiple_of(4) => {
+            Some(byte) if byte == self.magic && padding.is_multiple_of(4) => {
                 (self.start)(bytes).map(Some)
             }
             _ => Err(io::Error::new(
@@ -46,8 +46,8 @@ impl<R: BufRead, D: Read> Members<R, D> {
     }
 }
 
-/// Steps over zeros and counts them.
-fn skip_zeros(bytes: &mut impl BufRead) -> io::Result<u64> {
+/// Steps over zeros and counts them; what byte stands behind them?
+fn skip_zeros(bytes: &mut impl BufRead) -> io::Result<(u64, Option<u8>)> {
     let mut zeros = 0;
     loop {
         let buffer = match bytes.fill_buf() {
@@ -55,11 +55,12 @@ fn skip_zeros(bytes: &mut impl BufRead) -> io::Result<u64> {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => return Err(e),
         };
-        let (here, all) = (buffer.iter().take_while(|&&b| b == 0).count(), buffer.len());
+        let here = buffer.iter().take_while(|&&b| b == 0).count();
+        let (first, ended) = (buffer.get(here).copied(), buffer.is_empty());
         bytes.consume(here);
         zeros += here as u64;
-        if here == 0 || here < all {
-            return Ok(zeros);
+        if first.is_some() || ended {
+            return Ok((zeros, first));
         }
     }
 }
