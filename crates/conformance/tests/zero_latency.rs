@@ -242,60 +242,73 @@ fn compact(trace: &mut Trace) -> u64 {
     pieces.len() as u64 * PIECE / 8
 }
 
+/// The first `limit` requests of a trace, if a reader knows it.
+fn begin(path: &Path, limit: Option<u64>) -> Option<Trace> {
+    let options = LoadOptions {
+        limit,
+        skip_bad_lines: true,
+        hash: false,
+        ..LoadOptions::default()
+    };
+    let trace = load(Source::from_arg(path), &options).ok()?;
+    (!trace.requests.is_empty()).then_some(trace)
+}
+
+/// Runs a trace with the schemes that `takes` takes by their number, and gives the runs.
+fn real_trace(mut trace: Trace, name: &str, turn: usize, takes: impl Fn(usize) -> bool) -> usize {
+    let pages = compact(&mut trace);
+    let written: u64 = trace.requests.iter().map(|r| r.bytes() / 4096 + 2).sum();
+    let pages_needed = pages.max(written / 2);
+    let devices = [4, 1].map(|dies| at_once(dies, pages_needed, PageSize::KIB4));
+    let full = [4, 1].map(|dies| collecting(dies, pages, PageSize::KIB4));
+    let exprs = schemes(PageSize::KIB4).into_iter().enumerate();
+    let mut runs = 0;
+    for (i, expr) in exprs.filter(|&(i, _)| takes(i)) {
+        let size = [64, 1024][(turn + i) % 2];
+        let spec = spec(expr.clone(), size, PageSize::KIB4);
+        same_counts(spec.clone(), &devices[dies(&expr)], &trace, name);
+        runs += 1;
+        // Filling a device takes longer than the run.
+        if (turn + i) % 6 == 0 {
+            same_counts(spec, &full[dies(&expr)], &trace, name);
+        }
+    }
+    println!(
+        "{name}: {} requests, {pages} pages, {runs} runs",
+        trace.requests.len()
+    );
+    runs
+}
+
+/// The beginning of every trace with every scheme, and every trace as a whole with a quarter of them; with
+/// DESTAGE_WHOLE set with all: four minutes.
 #[test]
 fn real_traces_without_latencies() {
+    const BEGINNING: u64 = 2500;
     let Some(folder) = std::env::var_os("DESTAGE_TRACES").map(PathBuf::from) else {
         println!("SKIPPED: DESTAGE_TRACES does not name the folder of the real traces");
         return;
     };
-    let mut traces = 0;
+    let all = std::env::var_os("DESTAGE_WHOLE").is_some();
+    let (mut traces, mut whole) = (0, 0);
     for path in files(&folder) {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let options = LoadOptions {
-            // With DESTAGE_WHOLE set, whole traces: four minutes.
-            limit: std::env::var_os("DESTAGE_WHOLE").is_none().then_some(2500),
-            skip_bad_lines: true,
-            hash: false,
-            ..LoadOptions::default()
-        };
-        let source = Source::from_arg(&path);
-        let Ok(mut trace) = load(source, &options) else {
-            println!("{name}: no format that is read");
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let Some(first) = begin(&path, Some(BEGINNING)) else {
+            println!("{name}: no requests in a format that is read");
             continue;
         };
-        if trace.requests.is_empty() {
-            println!("{name}: no requests");
-            continue;
+        let longer = first.requests.len() as u64 == BEGINNING;
+        if !longer || !all {
+            real_trace(first, &name, traces, |_| true);
         }
-        let pages = compact(&mut trace);
-        let written: u64 = trace.requests.iter().map(|r| r.bytes() / 4096 + 2).sum();
-        let pages_needed = pages.max(written / 2);
-        let devices = [4, 1].map(|dies| at_once(dies, pages_needed, PageSize::KIB4));
-        let full = [4, 1].map(|dies| collecting(dies, pages, PageSize::KIB4));
-        let exprs = schemes(PageSize::KIB4);
-        for (i, expr) in exprs.into_iter().enumerate() {
-            let size = [64, 1024][(traces + i) % 2];
-            let device = &devices[dies(&expr)];
-            same_counts(
-                spec(expr.clone(), size, PageSize::KIB4),
-                device,
-                &trace,
-                &name,
-            );
-            // Filling a device takes longer than the run.
-            if (traces + i) % 6 == 0 {
-                let device = &full[dies(&expr)];
-                same_counts(spec(expr, size, PageSize::KIB4), device, &trace, &name);
-            }
+        if longer {
+            let trace = begin(&path, None).expect("it has a beginning");
+            whole += real_trace(trace, &name, traces, |i| all || (traces + i) % 4 == 3);
         }
-        println!("{name}: {} requests, {pages} pages", trace.requests.len());
         traces += 1;
     }
     assert!(traces >= 5, "{traces} traces were understood");
+    assert!(whole >= 5, "{whole} runs of whole traces");
 }
 
 /// A device whose times are all multiples of `k` ns.
