@@ -269,7 +269,7 @@ fn real_trace(mut trace: Trace, name: &str, turn: usize, takes: impl Fn(usize) -
         same_counts(spec.clone(), &devices[dies(&expr)], &trace, name);
         runs += 1;
         // Filling a device takes longer than the run.
-        if (turn + i) % 6 == 0 {
+        if (turn + i).is_multiple_of(6) {
             same_counts(spec, &full[dies(&expr)], &trace, name);
         }
     }
