@@ -10,12 +10,12 @@ use destage_conformance::suites::{Case, compositions, random};
 use destage_conformance::timed::{device, trace_of};
 use destage_device::nand::Kind;
 use destage_scheme::info::Role;
-use destage_scheme::leaf::Lru;
-use destage_scheme::registry::{FAST, Visit};
+use destage_scheme::policy::Lru;
+use destage_scheme::registry::{STATIC, Visit};
 use destage_scheme::{Expr, Scheme, notes};
 use destage_sim::device::prepare;
 use destage_sim::engine::Engine;
-use destage_sim::{CacheOnly, Flash, ReadFill, Walk, WalkOptions};
+use destage_sim::{Cache, CacheOnly, CacheOptions, Flash, ReadFill};
 use destage_types::{ChipId, Nanos, Op, PageSize, RequestBatch};
 
 struct Passes<'a> {
@@ -36,7 +36,7 @@ impl Visit for Passes<'_> {
         };
         let options = config.options(expr);
         let (page, layout) = (config.page, config.layout);
-        let mut walk = Walk::new(scheme, CacheOnly, frames, page, layout, options);
+        let mut walk = Cache::new(scheme, CacheOnly, frames, page, layout, options);
         let pass = self.batch.len() / passes(expr) as usize;
         let last = self.batch.len() - pass;
         let mut serve = |from: usize, to: usize| {
@@ -100,7 +100,7 @@ fn is_bounded(expr: &Expr) -> bool {
 #[test]
 fn static_compositions_allocate_nothing_in_the_second_pass() {
     let mut rng = SplitMix64::new(3);
-    for shape in FAST {
+    for shape in STATIC {
         let shape = Expr::parse(shape).expect("a registered composition is legal");
         for seed in 0..8 {
             let expr = match seed {
@@ -160,7 +160,7 @@ fn collections_allocate_nothing_in_a_later_pass() {
             .collect();
         let batch = to_batch(&pass);
         let engine = prepare(&config, &trace_of(&pass), false, false, 1).expect("it can be filled");
-        let options = WalkOptions {
+        let options = CacheOptions {
             read_alloc: true,
             read_fill: ReadFill::Page,
             rmw: true,
@@ -168,7 +168,7 @@ fn collections_allocate_nothing_in_a_later_pass() {
         };
         let layout = config.layout();
         let lru = Lru::new(24);
-        let mut walk = Walk::new(lru, engine, 24, PageSize::KIB4, layout, options);
+        let mut walk = Cache::new(lru, engine, 24, PageSize::KIB4, layout, options);
         let mut serve = |passes: std::ops::Range<u64>| {
             for n in passes {
                 for (i, request) in batch.iter().enumerate() {

@@ -8,7 +8,7 @@ use destage_scheme::info::Role;
 use destage_scheme::registry::Visit;
 use destage_scheme::{Expr, Scheme, notes};
 use destage_sim::observe::{Event, Observer};
-use destage_sim::{CacheOnly, Counts, Walk};
+use destage_sim::{Cache, CacheOnly, Counts};
 use destage_types::RequestBatch;
 
 struct Nobody;
@@ -35,7 +35,7 @@ impl Visit for Both<'_> {
         };
         let options = self.config.options(self.expr);
         let (page, layout) = (self.config.page, self.config.layout);
-        let mut walk = Walk::new(scheme, CacheOnly, frames, page, layout, options);
+        let mut walk = Cache::new(scheme, CacheOnly, frames, page, layout, options);
         if self.watched {
             walk.observe(Box::new(Nobody));
         }

@@ -11,7 +11,7 @@ pub(crate) use metadata::{OF_INNER, inner};
 pub use param::{DefaultValue, Kind, ParamInfo, Range, Size};
 
 use crate::expr::Expr;
-use crate::leaf::PAGE_NODE_BYTES;
+use crate::policy::PAGE_NODE_BYTES;
 
 /// What a scheme does in a composition, and so where it may stand.
 ///

@@ -14,9 +14,10 @@ pub mod frames;
 pub mod ghost;
 pub mod ghost_queues;
 pub mod info;
-pub mod leaf;
 pub mod list;
+pub mod policy;
 
+pub mod layer;
 #[cfg(test)]
 mod mini;
 pub mod notes;
@@ -31,7 +32,6 @@ mod table;
 #[cfg(test)]
 mod testing;
 pub mod view;
-pub mod wrap;
 
 pub use ahead::{Ahead, LOOK_AHEAD};
 pub use build::Env;

@@ -1,15 +1,16 @@
 //! From a checked expression to a scheme: one line per scheme, one per composition that gets a
 //! static type of its own.
 //!
-//! A composition listed under `fast` is built as one static type, for example
-//! `Prober<Lru>`; every other legal expression is built layer by layer through [`Boxed`] and gives
-//! the same results, only slower. Matching is on the shape (names without parameters).
+//! A composition listed under `static` is built as one static type, for example `Prober<Lru>`, where
+//! that pays: in optimised builds, or with the feature `static-types`. Every other legal expression is
+//! built layer by layer through [`Boxed`] and gives the same results, only slower. Matching is on the
+//! shape (names without parameters).
 
-use crate::leaf::{
+use crate::layer::{Awb, Cac, Eager, Ecr, Gcar, MultiHash, ProCache, Prober, RefCount};
+use crate::policy::{
     Arc, Bplru, Cflru, CflruEps, Clock, EcrEps, Fifo, Lfu, Lirs, Lru, NoCache, ReqBlock, TwoQ,
     Vbbms,
 };
-use crate::wrap::{Awb, Cac, Eager, Ecr, Gcar, MultiHash, ProCache, Prober, RefCount};
 use crate::{Boxed, Env, Expr, Scheme};
 
 /// A scheme that can be built from its layer of an expression.
@@ -32,13 +33,18 @@ macro_rules! registry {
     (
         leaf { $($leaf:literal => $Leaf:ty,)* }
         wrap { $($wrap:literal => $Wrap:ident,)* }
-        fast { $($fast:literal => $Fast:ty,)* }
+        static { $($fixed:literal => $Fixed:ty,)* }
     ) => {
         /// Names of the schemes that can be built from an expression.
         pub const NAMES: &[&str] = &[$($leaf,)* $($wrap,)*];
 
-        /// Shapes of the compositions that have a static type.
-        pub const FAST: &[&str] = &[$($fast,)*];
+        /// Shapes of the compositions that have a static type in this build.
+        #[cfg(any(feature = "static-types", not(debug_assertions)))]
+        pub const STATIC: &[&str] = &[$($fixed,)*];
+
+        /// Shapes of the compositions that have a static type in this build.
+        #[cfg(not(any(feature = "static-types", not(debug_assertions))))]
+        pub const STATIC: &[&str] = &[];
 
         impl Build for Boxed {
             fn build(expr: &Expr, env: &Env) -> Boxed {
@@ -56,7 +62,10 @@ macro_rules! registry {
         /// If a layer has no implementation; see [`Expr::unavailable`].
         pub fn build_any<V: Visit>(expr: &Expr, env: &Env, visitor: V) -> V::Out {
             match expr.shape().as_str() {
-                $($fast => visitor.visit(<$Fast as Build>::build(expr, env)),)*
+                $(
+                    #[cfg(any(feature = "static-types", not(debug_assertions)))]
+                    $fixed => visitor.visit(<$Fixed as Build>::build(expr, env)),
+                )*
                 _ => visitor.visit(Boxed::build(expr, env)),
             }
         }
@@ -91,34 +100,16 @@ registry! {
         "gcar" => Gcar,
         "ecr" => Ecr,
     }
-    fast {
-        "none" => NoCache,
+    static {
         "fifo" => Fifo,
-        "lru" => Lru,
-        "lfu" => Lfu,
         "clock" => Clock,
-        "cflru" => Cflru,
+        "lru" => Lru,
         "arc" => Arc,
         "lirs" => Lirs,
         "2q" => TwoQ,
-        "ecr-eps" => EcrEps,
-        "cflru-eps" => CflruEps,
         "req-block" => ReqBlock,
-        "bplru" => Bplru,
-        "vbbms" => Vbbms,
         "ecr(lru)" => Ecr<Lru>,
-        "gcar(lru)" => Gcar<Lru>,
-        "gcar(cflru)" => Gcar<Cflru>,
         "prober(lru)" => Prober<Lru>,
-        "prober(lirs)" => Prober<Lirs>,
-        "prober(arc)" => Prober<Arc>,
-        "procache(lru)" => ProCache<Lru>,
-        "refcount(lru)" => RefCount<Lru>,
-        "multihash(lru)" => MultiHash<Lru>,
-        "eager(lru)" => Eager<Lru>,
-        "awb(prober(lru))" => Awb<Prober<Lru>>,
-        "cac(lru)" => Cac<Lru>,
-        "cac(arc)" => Cac<Arc>,
         "cac(awb(prober(lirs)))" => Cac<Awb<Prober<Lirs>>>,
     }
 }

@@ -1,8 +1,8 @@
 //! Preparing a device for a trace: address checks and preconditioning, both without time.
 
 use crate::RunError;
+use crate::cache::{page_span, wrap_extents};
 use crate::engine::Engine;
-use crate::walk::{page_span, wrap_extents};
 use destage_device::config::DeviceConfig;
 use destage_device::ftl::{DeviceFull, PageMap};
 use destage_trace::Workload;

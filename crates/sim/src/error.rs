@@ -107,7 +107,7 @@ pub enum RunError {
     },
     /// The scheme must know the future, and the run is too long for that.
     #[error("{0}")]
-    Future(#[from] destage_scheme::leaf::FutureTooLong),
+    Future(#[from] destage_scheme::policy::FutureTooLong),
     /// The cache has no page.
     #[error("a cache of {cache} holds no page of {page} bytes; it needs at least one")]
     NoPage {

@@ -1,10 +1,10 @@
 //! What is still dirty at the end of a run, written back.
 
 use crate::RunError;
+use crate::cache::Cache;
 use crate::counts::Counts;
 use crate::flash::Flash;
 use crate::record::FinalFlush;
-use crate::walk::Walk;
 use destage_scheme::{Place, Scheme};
 use destage_types::{HostRequest, Nanos, Op, RequestRef};
 
@@ -15,7 +15,7 @@ use destage_types::{HostRequest, Nanos, Op, RequestRef};
 /// # Errors
 /// The device has no room for the pages.
 pub(crate) fn final_flush<S: Scheme, F: Flash>(
-    walk: &mut Walk<S, F>,
+    walk: &mut Cache<S, F>,
     end: &Counts,
     requests: u64,
     last: Nanos,

@@ -1,8 +1,8 @@
 //! The page accesses of a whole run, for schemes that know the future.
 
 use crate::RunError;
-use crate::walk::{page_sectors, page_span, wrap_extents};
-use destage_scheme::leaf::{Future, FutureBuilder, NextOf};
+use crate::cache::{page_sectors, page_span, wrap_extents};
+use destage_scheme::policy::{Future, FutureBuilder, NextOf};
 use destage_trace::Workload;
 use destage_types::{Extent, Lpn, Op, PageSize};
 

@@ -3,7 +3,7 @@
 //! Reading order: [`walk`] (one host request from arrival to the last eviction), [`flash`] (what it
 //! asks of the device), [`counts`].
 
-mod charge;
+pub mod cache;
 pub mod counts;
 pub mod curve;
 pub mod device;
@@ -14,6 +14,7 @@ pub mod flash;
 mod future;
 pub mod load;
 pub mod log;
+mod metadata_budget;
 pub mod observe;
 pub mod record;
 mod replay;
@@ -22,9 +23,9 @@ pub mod runner;
 pub mod sample;
 pub mod series;
 pub mod spec;
-pub mod walk;
 pub mod wear;
 
+pub use cache::{Cache, CacheOptions, ReadFill};
 pub use counts::Counts;
 pub use error::RunError;
 pub use flash::{BackgroundProgram, CacheOnly, Cause, Flash, Program};
@@ -34,4 +35,3 @@ pub use run::{Hooks, execute};
 pub use runner::{Logs, Meter, Sweep};
 pub use series::{Every, Series, SeriesRow};
 pub use spec::{Replay, RunSpec, TimeScale, Warmup};
-pub use walk::{ReadFill, Walk, WalkOptions};

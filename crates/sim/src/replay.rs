@@ -1,6 +1,7 @@
 //! Replaying a workload through a cache: warm-up, passes, and when each request is issued.
 
 use crate::RunError;
+use crate::cache::{Cache, is_plain};
 use crate::engine::Completion;
 use crate::flash::{Flash, FlashState};
 use crate::log::RequestLog;
@@ -8,7 +9,6 @@ use crate::observe::Observer;
 use crate::sample::{SAMPLE_EVERY, Samples};
 use crate::series::Series;
 use crate::spec::{Replay, RunSpec, TimeScale};
-use crate::walk::{Walk, is_plain};
 use destage_scheme::{Ahead, LOOK_AHEAD, Scheme};
 use destage_trace::{Pass, Workload};
 use destage_types::{HostRequest, Nanos, RequestRef};
@@ -42,7 +42,7 @@ pub(crate) struct Followers<'a> {
 pub(crate) struct Session<'a, S, F> {
     workload: Workload<'a>,
     extent: Extent,
-    walk: Walk<S, F>,
+    walk: Cache<S, F>,
     pace: Pace,
     followers: Followers<'a>,
     log: Option<RequestLog<Box<dyn Write + Send>>>,
@@ -55,7 +55,7 @@ pub(crate) struct Session<'a, S, F> {
 
 /// What is left of a run: the cache, the counters at the end of the trace, and the samples.
 pub(crate) struct Outcome<S, F> {
-    pub walk: Walk<S, F>,
+    pub walk: Cache<S, F>,
     pub counts: crate::Counts,
     pub samples: Samples,
     /// Wear and work of the flash at the same moment.
@@ -84,7 +84,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         spec: &RunSpec,
         workload: Workload<'a>,
         extent: Extent,
-        walk: Walk<S, F>,
+        walk: Cache<S, F>,
         followers: Followers<'a>,
     ) -> Session<'a, S, F> {
         let pace = match spec.replay {

@@ -1,12 +1,13 @@
 //! One run from a decoded trace to a result record.
 
 use crate::RunError;
-use crate::charge::{Capacity, Demand};
+use crate::cache::{Cache, CacheOptions, ReadFill};
 use crate::counts::{Counts, ratio};
 use crate::device::{address_space, prepare};
 use crate::final_flush::final_flush;
 use crate::flash::{CacheOnly, Flash, FlashState};
 use crate::future;
+use crate::metadata_budget::{Capacity, Demand};
 use crate::observe::Observer;
 use crate::record::{
     CountFields, CountParts, EnergyNj, EraseCounts, Ratios, Reading, ResultRecord, RunInfo, SCHEMA,
@@ -16,8 +17,7 @@ use crate::replay::{Extent, Followers, Session, last_arrival};
 use crate::sample::{QueueSampler, Samples};
 use crate::series::Series;
 use crate::spec::RunSpec;
-use crate::walk::{ReadFill, Walk, WalkOptions};
-use destage_scheme::leaf::{Belady, Future, NextOf};
+use destage_scheme::policy::{Belady, Future, NextOf};
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Scheme};
 use destage_trace::Workload;
@@ -158,7 +158,7 @@ impl Visit for Execution<'_> {
     type Out = Result<ResultRecord, RunError>;
 
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Self::Out {
-        let options = WalkOptions {
+        let options = CacheOptions {
             read_alloc: self.spec.resolved_read_alloc(),
             read_fill: self.spec.read_fill,
             rmw: self.spec.rmw,
@@ -166,7 +166,7 @@ impl Visit for Execution<'_> {
         };
         let (capacity, page, layout) = (self.plan.capacity.frames, self.spec.page, self.layout());
         let Some(device) = &self.spec.device else {
-            return self.drive(Walk::new(
+            return self.drive(Cache::new(
                 scheme, CacheOnly, capacity, page, layout, options,
             ));
         };
@@ -181,7 +181,7 @@ impl Visit for Execution<'_> {
         if self.looks_at_results_alone() {
             engine.work_unseen();
         }
-        let mut walk = Walk::new(scheme, engine, capacity, page, layout, options);
+        let mut walk = Cache::new(scheme, engine, capacity, page, layout, options);
         if background {
             walk.enable_background();
         }
@@ -193,7 +193,7 @@ impl Visit for Execution<'_> {
 }
 
 impl Execution<'_> {
-    fn drive<S: Scheme, F: Flash>(mut self, walk: Walk<S, F>) -> Result<ResultRecord, RunError> {
+    fn drive<S: Scheme, F: Flash>(mut self, walk: Cache<S, F>) -> Result<ResultRecord, RunError> {
         let followers = Followers {
             progress: self.hooks.progress,
             observer: self.hooks.observer.take(),
@@ -233,7 +233,7 @@ impl Execution<'_> {
 
     fn record<S: Scheme, F: Flash>(
         &self,
-        walk: &Walk<S, F>,
+        walk: &Cache<S, F>,
         counts: &Counts,
         samples: Samples,
         flash: Option<FlashState>,

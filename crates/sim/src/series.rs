@@ -1,9 +1,9 @@
 //! Time series: what happened in each interval of the measured part, and what the cache holds at
 //! its end.
 
+use crate::cache::Cache;
 use crate::counts::{Counts, ratio};
 use crate::flash::{Flash, Traffic};
-use crate::walk::Walk;
 use destage_scheme::Scheme;
 use destage_types::Nanos;
 use schemars::JsonSchema;
@@ -145,7 +145,7 @@ impl Series {
     /// The interval ends at `now`; without a request it gives no row.
     pub(crate) fn row<S: Scheme, F: Flash>(
         &mut self,
-        walk: &Walk<S, F>,
+        walk: &Cache<S, F>,
         now: Nanos,
     ) -> io::Result<()> {
         if let Every::Requests(n) = self.every {
@@ -166,7 +166,7 @@ impl Series {
         (self.sink)(None)
     }
 
-    fn measure<S: Scheme, F: Flash>(&self, walk: &Walk<S, F>, now: Nanos) -> SeriesRow {
+    fn measure<S: Scheme, F: Flash>(&self, walk: &Cache<S, F>, now: Nanos) -> SeriesRow {
         let (c, b) = (walk.counts(), &self.before);
         let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
         let sums = walk.flash().latency_sums();

@@ -1,9 +1,9 @@
 //! What one run is: scheme, cache, page size and the settings that decide how figures are read.
 
 use crate::RunError;
-use crate::charge::Demand;
+use crate::cache::ReadFill;
+use crate::metadata_budget::Demand;
 use crate::record::Setting;
-use crate::walk::ReadFill;
 use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
 use destage_scheme::{Expr, ReadAlloc, RunContext, RunDevice, Warning, check_run};
 use destage_types::{ByteSize, Nanos, PageSize};

@@ -3,12 +3,12 @@
 use super::{Checked, Chips, Core, Drive, Order, Queues, Shared, Stage, TestDevice};
 use crate::reference::SlowRequest;
 use destage_scheme::info::MetadataContext;
-use destage_scheme::leaf::{Belady, Future};
+use destage_scheme::policy::{Belady, Future};
 use destage_scheme::registry::{Build, NAMES, Visit, build_any};
 use destage_scheme::{
     Boxed, Env, Expr, ReadAlloc, RunContext, RunDevice, Scheme, check_run, info::Role,
 };
-use destage_sim::{ReadFill, Walk, WalkOptions};
+use destage_sim::{Cache, CacheOptions, ReadFill};
 use destage_types::{Op, PageSize, StaticLayout};
 use std::sync::Arc;
 
@@ -128,9 +128,9 @@ impl Config {
     }
 
     /// Settings of the walk.
-    pub fn options(&self, expr: &Expr) -> WalkOptions {
+    pub fn options(&self, expr: &Expr) -> CacheOptions {
         let cached = expr.scheme().role != Role::None;
-        WalkOptions {
+        CacheOptions {
             read_alloc: cached && self.resolved_read_alloc(expr),
             read_fill: self.read_fill,
             rmw: self.rmw,
@@ -236,7 +236,7 @@ struct Start<'a> {
 impl Start<'_> {
     fn start<S: Scheme, F: Stage>(self, scheme: S, flash: F) -> Drive
     where
-        Walk<Checked<S>, F>: Core + 'static,
+        Cache<Checked<S>, F>: Core + 'static,
     {
         let (config, expr, journal) = (self.config, self.expr, self.journal);
         let checked = Checked::new(scheme, order(expr), tells_group(expr), journal.clone());
@@ -247,7 +247,7 @@ impl Start<'_> {
         journal.open().hide_queued = expr.contains("eager");
         let options = config.options(expr);
         let layout = config.layout;
-        let mut walk = Walk::new(checked, flash, frames, config.page, layout, options);
+        let mut walk = Cache::new(checked, flash, frames, config.page, layout, options);
         walk.observe(Box::new(journal.clone()));
         walk.reset_counts();
         if config.env(expr).background {

@@ -13,7 +13,7 @@ mod timed;
 use crate::reference::Sum;
 use crate::reference::{self, Row, SlowRequest, to_batch};
 use destage_scheme::{Scheme, View};
-use destage_sim::{Counts, Flash, Walk};
+use destage_sim::{Cache, Counts, Flash};
 use destage_types::{Nanos, Op, RequestRef};
 
 pub use checked::{Checked, Order};
@@ -68,13 +68,13 @@ pub trait Stage: Flash {
     fn take_times(&mut self, _out: &mut Times) {}
 }
 
-impl<S: Scheme, F: Stage> Core for Walk<S, F> {
+impl<S: Scheme, F: Stage> Core for Cache<S, F> {
     fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
-        Walk::serve(self, request, index, now);
+        Cache::serve(self, request, index, now);
     }
 
     fn counts(&self) -> Counts {
-        Walk::counts(self)
+        Cache::counts(self)
     }
 
     fn state(&self, now: Nanos) -> String {

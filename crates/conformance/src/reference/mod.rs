@@ -32,12 +32,12 @@ pub mod pagemap;
 pub mod prober;
 pub mod reqblock;
 pub mod request;
+mod request_path;
 pub mod rings;
 pub mod rng;
 pub mod scheme;
 pub mod store;
 pub mod swarm;
-mod walk;
 
 pub use background::DeviceCounts;
 pub use cache::{Evicted, ReadFill, Row, SlowCache, SlowConfig};

@@ -20,7 +20,7 @@ use destage_scheme::{Boxed, Env, Expr, Scheme};
 use destage_sim::device::{address_space, prepare};
 use destage_sim::engine::{CacheAccess, Completion, ProgramTimes};
 use destage_sim::observe::{Event, Observer};
-use destage_sim::{Flash, ReadFill, Walk, WalkOptions};
+use destage_sim::{Cache, CacheOptions, Flash, ReadFill};
 use destage_types::{ChipId, Lpn, Nanos, Op};
 
 /// Everything about a run but its requests.
@@ -244,14 +244,14 @@ impl Visit for Real<'_> {
         let mut engine = engine.unwrap_or_else(|e| panic!("{e}"));
         engine.keep_programs();
         engine.keep_completions();
-        let options = WalkOptions {
+        let options = CacheOptions {
             read_alloc: run.allocates(self.expr),
             read_fill: run.read_fill,
             rmw: run.rmw,
             wrap: run.wrap.then(|| address_space(&run.device)),
         };
         let (page, layout) = (run.device.geometry.page, run.device.layout());
-        let mut walk = Walk::new(scheme, engine, run.frames(), page, layout, options);
+        let mut walk = Cache::new(scheme, engine, run.frames(), page, layout, options);
         if background {
             walk.enable_background();
         }

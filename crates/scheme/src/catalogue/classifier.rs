@@ -3,8 +3,8 @@
 use crate::info::{
     MetadataBound, MetadataContext, ParamInfo, Proof, Role, SchemeInfo, Source, inner,
 };
-use crate::leaf::PAGE_NODE_BYTES;
-use crate::wrap::lwrs::LWRS_NODE_BYTES;
+use crate::layer::lwrs::LWRS_NODE_BYTES;
+use crate::policy::PAGE_NODE_BYTES;
 
 /// `prober`: large sequential write streams leave first.
 pub const PROBER: SchemeInfo = SchemeInfo {

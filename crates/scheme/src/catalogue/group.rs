@@ -3,7 +3,7 @@
 use crate::info::{
     DefaultValue, MetadataBound, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source,
 };
-use crate::leaf::{bplru, req_block, vbbms};
+use crate::policy::{bplru, req_block, vbbms};
 
 pub(super) const BLOCK_PAGES: ParamInfo = ParamInfo::count("block-pages", 1, 0)
     .default(DefaultValue::Computed(

@@ -1,7 +1,7 @@
 //! Declarations of the mapping layer and of the background layers.
 
 use crate::info::{DefaultValue, OF_INNER, ParamInfo, Proof, Role, SchemeInfo, Source, inner};
-use crate::wrap::cac::ART_ENTRY_BYTES;
+use crate::layer::cac::ART_ENTRY_BYTES;
 
 /// `cac`: address remapping for log-structured file systems.
 pub const CAC: SchemeInfo = SchemeInfo {

@@ -1,7 +1,7 @@
 //! Declarations of the measured page leaves, of the offline policy and of the cacheless device.
 
 use crate::info::{MetadataBound, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source};
-use crate::leaf::{PAGE_NODE_BYTES, lfu, lirs};
+use crate::policy::{PAGE_NODE_BYTES, lfu, lirs};
 
 const CLASSIC: Source = Source {
     paper: "classic policy",

@@ -2,7 +2,7 @@
 
 use super::victim::{CQCT, ECR_PAPER, L_SP, NFP, NODE_BYTES, PAGE_LATENCY, RESIDUAL, TIE, XFER};
 use crate::info::{MetadataBound, ParamInfo, Proof, Range, SchemeInfo, Source};
-use crate::wrap::ecr::HEAD_BYTES;
+use crate::layer::ecr::HEAD_BYTES;
 
 /// `ecr-eps`: one list per chip, clean and dirty together.
 pub const ECR_EPS: SchemeInfo = SchemeInfo {

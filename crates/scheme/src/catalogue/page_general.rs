@@ -1,7 +1,7 @@
 //! Declarations of general page policies of the extended set.
 
 use crate::info::{MetadataBound, MinCapacity, ParamInfo, Proof, Range, SchemeInfo, Source};
-use crate::leaf::{PAGE_NODE_BYTES, two_q};
+use crate::policy::{PAGE_NODE_BYTES, two_q};
 
 const fn paper(paper: &'static str, year: u16) -> Source {
     Source {

@@ -4,8 +4,8 @@ use crate::info::{
     DefaultValue, MetadataBound, MetadataContext, MinCapacity, OF_INNER, ParamInfo, Proof, Role,
     SchemeInfo, Source, inner,
 };
-use crate::wrap::InnerCapacity;
-use crate::wrap::ecr::HEAD_BYTES;
+use crate::layer::InnerCapacity;
+use crate::layer::ecr::HEAD_BYTES;
 
 pub(super) const ECR_PAPER: &str = "Chen, Pan, Li, Xu, ECR: Eviction-cost-aware cache management \
                                     policy for page-level flash-based SSDs, CCPE";

@@ -5,14 +5,14 @@ use destage_types::{Lpn, Op, Slot};
 
 /// LRU that notes how it is called: `expect 3`, `insert 3 W`, `gone 3`, `clean 3` and so on.
 pub(crate) struct Spy {
-    lru: crate::leaf::Lru,
+    lru: crate::policy::Lru,
     pub(crate) calls: Vec<String>,
 }
 
 impl Spy {
     pub(crate) fn new(capacity: usize) -> Spy {
         Spy {
-            lru: crate::leaf::Lru::new(capacity),
+            lru: crate::policy::Lru::new(capacity),
             calls: vec![],
         }
     }

@@ -17,7 +17,7 @@
 use super::CurveCounts;
 use super::pages::{PageNumbers, each_page};
 use super::stack::Stack;
-use crate::walk::ReadFill;
+use crate::cache::ReadFill;
 use destage_trace::{TraceError, Workload};
 use destage_types::{Op, PageSize, RequestRef, SectorMask};
 

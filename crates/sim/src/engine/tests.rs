@@ -1,9 +1,9 @@
 //! Response times followed by hand.
 
 use super::*;
-use crate::walk::{ReadFill, Walk, WalkOptions};
+use crate::cache::{Cache, CacheOptions, ReadFill};
 use destage_device::config::EffectiveDevice;
-use destage_scheme::leaf::Lru;
+use destage_scheme::policy::Lru;
 use destage_types::{HostRequest, PageSize, RequestBatch};
 
 /// `chips` channels with one chip of one plane each, programs of 200 ns, reads of 25 ns, DRAM in
@@ -48,14 +48,14 @@ fn responses(
 ) -> Vec<u64> {
     engine.keep_completions();
     let layout = *engine.book.map.layout();
-    let walk_options = WalkOptions {
+    let walk_options = CacheOptions {
         read_alloc,
         read_fill: ReadFill::Page,
         rmw: true,
         wrap: None,
     };
     let lru = Lru::new(capacity as usize);
-    let mut walk = Walk::new(lru, engine, capacity, PageSize::KIB4, layout, walk_options);
+    let mut walk = Cache::new(lru, engine, capacity, PageSize::KIB4, layout, walk_options);
     let mut batch = RequestBatch::new();
     for &(op, page, pages, at) in requests {
         batch.push(HostRequest::new(Nanos(at), op, page * 8, pages * 8));

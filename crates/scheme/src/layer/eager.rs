@@ -1,0 +1,164 @@
+//! Eager write-back: while a channel is idle and the cache is full, dirty pages that would leave
+//! soon are written and stay, clean.
+//!
+//! Source: Lee, Tyson, Farrens, MICRO 2000, as Prober section 5.2 describes it. The layer names
+//! pages; issue, cancellation and pages in flight follow active write-back (Prober section 3.4),
+//! so without a device `eager(X)` is X.
+//! State: the inner scheme's. Order: the dirty page nearest the LRU end among the last `w`
+//! candidates. Cost: at most `w` candidates per change of the inner scheme.
+//!
+//! Where the source and its specification are silent:
+//! - Two write-backs per channel are outstanding at most, as with active write-back (PR-8).
+//! - Over a leaf that evicts groups the unit is all dirty pages of the group that leaves next, as
+//!   with active write-back; `w` does not matter then.
+//! - A partly filled page is written like any other: the rule that it waits concerns the queue of
+//!   large sequential writes alone.
+
+use super::awb::take_group;
+use super::layer_below;
+use super::sweep::Sweep;
+use crate::registry::Build;
+use crate::{After, Env, Expr, Scheme, Unit, View, forward};
+use destage_types::{ChannelId, Lpn, Slot};
+
+/// Outstanding write-backs per channel (PR-8).
+const DEPTH: u32 = 2;
+
+/// The background layer around another scheme.
+#[derive(Clone, Debug)]
+pub struct Eager<S> {
+    inner: Sweep<S>,
+}
+
+impl<S: Scheme> Eager<S> {
+    /// Around `inner`; looks at the first `window` candidates, at least 1.
+    pub fn new(inner: S, window: usize) -> Eager<S> {
+        Eager {
+            inner: Sweep::new(inner, window),
+        }
+    }
+}
+
+impl<S: Build> Build for Eager<S> {
+    fn build(expr: &Expr, env: &Env) -> Eager<S> {
+        let mut inner = env.clone();
+        inner.background = true;
+        let window = expr.frames("w", u64::from(env.capacity));
+        let window = window.expect("w is a number") as usize;
+        Eager::new(S::build(layer_below(expr), &inner), window)
+    }
+}
+
+impl<S: Scheme> Scheme for Eager<S> {
+    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request request_done
+        admit_request admit_page admit_read full expect insert touch foresee remove cleaned forget
+        size victim candidates next_group flush_candidates measures conformance);
+
+    fn background(
+        &mut self,
+        channel: ChannelId,
+        outstanding: u32,
+        busy: &dyn Fn(Slot) -> bool,
+        v: &View,
+        out: &mut Unit,
+    ) -> Option<After> {
+        if outstanding >= DEPTH || v.frames.used() + 1 < v.frames.capacity() {
+            return None;
+        }
+        self.inner.refresh(v);
+        let soonest = self
+            .inner
+            .first(v, |slot| v.may_go_to(slot, channel) && !busy(slot));
+        match soonest {
+            Some(slot) => out.one(Some(slot)),
+            None if take_group(&self.inner, channel, busy, v, out) => {}
+            None => return None,
+        }
+        Some(After::KeepClean)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mini::Mini;
+    use crate::policy::{Bplru, BplruParams, Compensation, Lru};
+    use destage_types::StaticLayout;
+
+    const CHANNEL: ChannelId = ChannelId(0);
+
+    /// What a channel would write back, given the busy pages.
+    fn asked<S: Scheme>(
+        m: &mut Mini<Eager<S>>,
+        channel: ChannelId,
+        outstanding: u32,
+        busy: &[u64],
+    ) -> Vec<u64> {
+        let (mut unit, v) = (Unit::default(), m.frames.clone());
+        let view = View {
+            frames: &v,
+            layout: &m.layout,
+            device: &crate::NoDevice,
+            now: destage_types::Nanos::ZERO,
+        };
+        let is_busy = |slot: Slot| busy.contains(&v.lpn(slot).0);
+        let after = m
+            .scheme
+            .background(channel, outstanding, &is_busy, &view, &mut unit);
+        assert_eq!(after.is_some(), !unit.slots.is_empty());
+        assert!(after.is_none_or(|after| after == After::KeepClean));
+        unit.slots.iter().map(|&s| v.lpn(s).0).collect()
+    }
+
+    #[test]
+    fn only_a_cache_that_is_nearly_full_is_cleaned() {
+        let mut m = Mini::new(4, true, Eager::new(Lru::new(4), 2));
+        m.write(1, 2, 0);
+        assert!(asked(&mut m, CHANNEL, 0, &[]).is_empty());
+        m.write(3, 3, 0);
+        assert_eq!(asked(&mut m, CHANNEL, 0, &[]), [1]);
+        assert_eq!(asked(&mut m, CHANNEL, 1, &[1]), [2]);
+        assert!(
+            asked(&mut m, CHANNEL, 2, &[]).is_empty(),
+            "enough is queued"
+        );
+        assert!(
+            asked(&mut m, CHANNEL, 1, &[1, 2]).is_empty(),
+            "3 is no candidate"
+        );
+    }
+
+    #[test]
+    fn clean_pages_and_those_of_other_channels_count_in_the_window() {
+        let mut m = Mini::new(4, true, Eager::new(Lru::new(4), 2));
+        m.layout = StaticLayout::flat(2, 2);
+        m.read(1, 1, 0);
+        m.write(2, 4, 0);
+        assert_eq!(asked(&mut m, CHANNEL, 0, &[]), [2]);
+        assert!(asked(&mut m, ChannelId(1), 0, &[]).is_empty());
+        m.read(1, 1, 0);
+        assert_eq!(asked(&mut m, ChannelId(1), 0, &[]), [3]);
+    }
+
+    #[test]
+    fn a_group_is_cleaned_whole() {
+        let params = BplruParams {
+            block_pages: 4,
+            padding: false,
+            compensation: Compensation::Full,
+            protect_current: false,
+            read_touch: false,
+            placement: crate::Placement::Stripe,
+        };
+        let mut m = Mini::new(4, false, Eager::new(Bplru::new(params, 4), 1));
+        m.write(1, 2, 0);
+        m.write(4, 4, 0);
+        let mut pages = asked(&mut m, CHANNEL, 0, &[]);
+        pages.sort_unstable();
+        assert_eq!(pages, [1, 2]);
+        assert!(
+            asked(&mut m, CHANNEL, 0, &[2]).is_empty(),
+            "the whole group waits"
+        );
+    }
+}

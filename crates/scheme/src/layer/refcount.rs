@@ -1,0 +1,277 @@
+//! Reference counting: a page enters the cache once it was written often enough; counters fade.
+//!
+//! Source: Baek, Cho, Choi, PLoS ONE 12(3), 2017, Algorithm 3 (REFCNT). State: 1 B per logical block
+//! (section 5.3), here per block that was ever counted. Ties: none. Cost: O(1) per written page: a
+//! counter holds when it was brought up to date, so halving all of them halves none at once.
+//!
+//! Where the paper and its specification are silent:
+//! - `unit=sector`: a page is hot if the counters of all sectors that the write covers are high
+//!   enough; else those that are not count.
+//! - `hit-first`: an update in place does not count, but moves the decay on.
+//! - A decay period given as a time ends at its multiples; what ended since the last write is made
+//!   up for before the next write is tested.
+
+use super::filter::{Filter, Identifier};
+use crate::sparse::Sparse;
+use crate::{Access, Env, Expr};
+use destage_types::Nanos;
+
+/// `refcount(S)`.
+pub type RefCount<S> = Filter<RefCounters, S>;
+
+/// When all counters are halved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DecayPeriod {
+    /// After this many page writes.
+    Writes(u64),
+    /// After this time.
+    Time(Nanos),
+}
+
+/// Parameters of [`RefCounters`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RefCountParams {
+    /// Value from which a block is hot, at most 255.
+    pub threshold: u64,
+    /// When all counters are halved.
+    pub decay_period: DecayPeriod,
+    /// Sectors of a page if every sector has a counter, else 0.
+    pub sectors: u64,
+    /// Update cached pages whatever their counter (PC-6)?
+    pub hit_first: bool,
+}
+
+/// Bits of a counter; the rest says at which decay it was written.
+const COUNT_BITS: u32 = 8;
+const COUNT_MAX: u64 = (1 << COUNT_BITS) - 1;
+
+/// A counter per logical block.
+#[derive(Clone, Debug)]
+pub struct RefCounters {
+    params: RefCountParams,
+    /// Decay of the last change << 8 | value at that time.
+    counters: Sparse<u64>,
+    touched: u64,
+    writes: u64,
+    /// Decays so far.
+    epoch: u64,
+    /// Decay periods that ended, of those given as a time.
+    periods: u64,
+}
+
+impl RefCounters {
+    /// All zero.
+    pub fn new(params: RefCountParams) -> RefCounters {
+        RefCounters {
+            params,
+            counters: Sparse::new(0),
+            touched: 0,
+            writes: 0,
+            epoch: 0,
+            periods: 0,
+        }
+    }
+
+    /// Value of a counter now.
+    #[inline]
+    fn now(&self, counter: u64) -> u64 {
+        let decays = self.epoch - (counter >> COUNT_BITS);
+        (counter & COUNT_MAX) >> decays.min(u64::from(COUNT_BITS))
+    }
+
+    /// Is block `number` hot? If not, it counts.
+    #[inline]
+    fn test(&mut self, number: u64) -> bool {
+        let old = self.counters.get(number);
+        let count = self.now(old);
+        if count >= self.params.threshold {
+            return true;
+        }
+        self.touched += u64::from(old == 0);
+        *self.counters.at(number) = self.epoch << COUNT_BITS | (count + 1).min(COUNT_MAX);
+        false
+    }
+}
+
+impl Identifier for RefCounters {
+    fn build(expr: &Expr, env: &Env) -> RefCounters {
+        RefCounters::new(RefCountParams {
+            threshold: expr.uint("threshold"),
+            decay_period: match expr.time_opt("decay-period") {
+                Some(time) => DecayPeriod::Time(time),
+                None => DecayPeriod::Writes(expr.uint("decay-period")),
+            },
+            sectors: match expr.word("unit") {
+                "sector" => u64::from(env.page.sectors()),
+                _ => 0,
+            },
+            hit_first: expr.flag("hit-first"),
+        })
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Nanos) -> bool {
+        let DecayPeriod::Time(period) = self.params.decay_period else {
+            return false;
+        };
+        let ended = now.0 / period.0;
+        let new = ended - self.periods;
+        (self.periods, self.epoch) = (ended, self.epoch + new);
+        new > 0
+    }
+
+    #[inline]
+    fn is_hot(&mut self, a: &Access, cached: bool) -> bool {
+        self.writes += 1;
+        if self.params.hit_first && cached {
+            return true;
+        }
+        if self.params.sectors == 0 {
+            return self.test(a.lpn.0);
+        }
+        let (mut rest, mut hot) = (a.sectors.0, true);
+        while rest != 0 {
+            let sector = u64::from(rest.trailing_zeros());
+            hot &= self.test(a.lpn.0 * self.params.sectors + sector);
+            rest &= rest - 1;
+        }
+        hot
+    }
+
+    #[inline]
+    fn settle(&mut self) -> bool {
+        let DecayPeriod::Writes(period) = self.params.decay_period else {
+            return false;
+        };
+        let due = self.writes >= period;
+        if due {
+            self.writes = 0;
+            self.epoch += 1;
+        }
+        due
+    }
+
+    fn meta_bytes(&self) -> u64 {
+        self.touched
+    }
+
+    #[cfg(feature = "conformance")]
+    fn state(&self, out: &mut String) {
+        let counters = self.counters.touched();
+        let counters = counters.map(|(number, c)| (number, self.now(c)));
+        let counters = counters.filter(|&(_, count)| count > 0);
+        let words: Vec<String> = counters.map(|(n, count)| format!("{n}:{count}")).collect();
+        out.push_str(&format!("C{{{}}}", words.join(" ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scheme;
+    use crate::mini::Mini;
+    use crate::policy::Lru;
+
+    const TWO: RefCountParams = RefCountParams {
+        threshold: 2,
+        decay_period: DecayPeriod::Writes(6),
+        sectors: 0,
+        hit_first: false,
+    };
+
+    fn cache(params: RefCountParams) -> Mini<RefCount<Lru>> {
+        Mini::new(2, false, Filter::new(RefCounters::new(params), Lru::new(2)))
+    }
+
+    fn count(m: &Mini<RefCount<Lru>>, number: u64) -> u64 {
+        let counters = &m.scheme.identifier;
+        counters.now(counters.counters.get(number))
+    }
+
+    #[test]
+    fn the_worked_example() {
+        let mut m = cache(TWO);
+        for page in [1, 1, 1, 2] {
+            m.write(page, page, 0);
+        }
+        assert_eq!((m.cached(), count(&m, 1), count(&m, 2)), (vec![1], 2, 1));
+        assert_eq!(m.write(1, 1, 0), "H");
+        m.write(2, 2, 0);
+        assert_eq!((count(&m, 1), count(&m, 2)), (1, 1), "halved");
+        m.write(2, 2, 0);
+        assert_eq!(
+            m.write(1, 1, 0),
+            "M",
+            "the counter is asked although 1 is cached"
+        );
+        assert_eq!(m.cached(), Vec::<u64>::new());
+        m.write(2, 2, 0);
+        assert_eq!((m.cached(), m.read(2, 2, 0)), (vec![2], "H".to_owned()));
+        m.write(3, 3, 0);
+        assert_eq!((m.write(2, 2, 0), count(&m, 3)), ("H".to_owned(), 1));
+        assert_eq!(m.scheme.meta_bytes(), 3 + 12);
+    }
+
+    #[test]
+    fn hit_first_updates_in_place() {
+        let mut m = cache(RefCountParams {
+            hit_first: true,
+            ..TWO
+        });
+        for page in [1, 1, 1, 7, 8, 9] {
+            m.write(page, page, 0);
+        }
+        assert_eq!(count(&m, 1), 1, "decayed");
+        assert_eq!((m.write(1, 1, 0).as_str(), count(&m, 1)), ("H", 1));
+    }
+
+    #[test]
+    fn periods_of_time() {
+        let mut m = cache(RefCountParams {
+            decay_period: DecayPeriod::Time(Nanos(100)),
+            ..TWO
+        });
+        m.write(1, 1, 0);
+        m.write(1, 1, 99);
+        assert_eq!(count(&m, 1), 2);
+        assert_eq!(m.write(1, 1, 100), "M");
+        assert_eq!(
+            (count(&m, 1), m.cached().len()),
+            (2, 0),
+            "halved, then counted"
+        );
+        m.write(2, 2, 5000);
+        assert_eq!(count(&m, 1), 0, "many periods later nothing is left");
+    }
+
+    #[test]
+    fn every_sector_has_its_counter() {
+        let mut counters = RefCounters::new(RefCountParams { sectors: 8, ..TWO });
+        let write = |counters: &mut RefCounters, from, n| {
+            let a = Access {
+                lpn: destage_types::Lpn(3),
+                op: destage_types::Op::Write,
+                now: Nanos::ZERO,
+                request: 1,
+                seq: 1,
+                sectors: destage_types::SectorMask::span(from, n),
+                entry: crate::Entry::BLANK,
+            };
+            counters.is_hot(&a, false)
+        };
+        assert!(!write(&mut counters, 0, 4) && !write(&mut counters, 0, 4));
+        assert!(write(&mut counters, 1, 2));
+        assert!(!write(&mut counters, 3, 2), "sector 4 is new");
+        let value = |n: u64| counters.now(counters.counters.get(24 + n));
+        assert_eq!([value(3), value(4), value(5)], [2, 1, 0]);
+    }
+
+    #[test]
+    fn decays_without_a_write_between() {
+        let mut counters = RefCounters::new(TWO);
+        counters.epoch = 7;
+        counters.test(5);
+        counters.epoch = 7 + 300;
+        assert_eq!(counters.now(counters.counters.get(5)), 0);
+    }
+}

@@ -1,0 +1,301 @@
+//! Belady: knows the future; the page whose next use is farthest away leaves, or never enters.
+//!
+//! Source: L. Belady, IBM Systems Journal 5(2), 1966; with bypass: S. Baek, J. Cho, J. Choi, PLoS
+//! ONE 12(3), 2017 (ProCache), section 3 and Table 1.
+//! Parameters: `bypass` a page whose next use lies behind that of every cached page does not
+//! enter, default true; `next-of` any access or a write, default any (a matter of [`Future`]).
+//! Order: farthest next use first; offline, so no candidates for wrappers.
+//! Ties: equal (never) next uses leave by smallest LPN; with bypass they still replace.
+//! State: a heap of 8 B and a position of 4 B per page. Cost: O(log C).
+//!
+//! Departures: none. Next uses count page accesses of the run, [`Access::seq`].
+
+#[cfg(test)]
+mod tests;
+
+use crate::policy::future::{Future, NEVER, NextOf};
+use crate::policy::lru::PAGE_NODE_BYTES;
+use crate::{Access, Column, Env, Expr, Frames, Notes, Scheme, View, Why};
+use destage_types::{Lpn, Slot};
+use std::hint::select_unpredictable;
+use std::sync::Arc;
+
+/// Children of a node of the heap.
+const FAN: usize = 4;
+
+/// A cached page: next use in the high half, slot in the low half.
+#[derive(Clone, Copy, Debug)]
+struct Entry(u64);
+
+impl Entry {
+    #[inline]
+    fn new(next: u32, slot: Slot) -> Entry {
+        Entry(u64::from(next) << 32 | u64::from(slot.0))
+    }
+
+    #[inline]
+    fn next(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    #[inline]
+    fn slot(self) -> Slot {
+        Slot(self.0 as u32)
+    }
+
+    /// Does it leave before `other`?
+    #[inline]
+    fn is_above(self, other: Entry, frames: &Frames) -> bool {
+        match self.next().cmp(&other.next()) {
+            std::cmp::Ordering::Greater => true,
+            std::cmp::Ordering::Less => false,
+            std::cmp::Ordering::Equal => frames.lpn(self.slot()) < frames.lpn(other.slot()),
+        }
+    }
+}
+
+/// The one of two entries of the heap, each with its place, whose next use is farther away.
+#[inline(always)]
+fn higher(a: (usize, Entry), b: (usize, Entry)) -> (usize, Entry) {
+    let second = b.1.0 > a.1.0;
+    let place = select_unpredictable(second, b.0, a.0);
+    (place, Entry(select_unpredictable(second, b.1.0, a.1.0)))
+}
+
+/// The offline optimum.
+#[derive(Clone, Debug)]
+pub struct Belady {
+    future: Arc<Future>,
+    bypass: bool,
+    /// Heap with the page that leaves next at the root.
+    heap: Vec<Entry>,
+    /// Place in the heap by slot.
+    at: Vec<u32>,
+    /// The root has left and its place waits for the page that replaces it.
+    hole: bool,
+    notes: Notes,
+}
+
+impl Belady {
+    /// For a cache of `capacity` pages and the run that `future` describes.
+    pub fn new(capacity: usize, future: Arc<Future>, bypass: bool) -> Belady {
+        Belady {
+            future,
+            bypass,
+            heap: Vec::with_capacity(capacity),
+            at: vec![0; capacity],
+            hole: false,
+            notes: Notes::default(),
+        }
+    }
+
+    /// As `expr`, a layer named `belady`, says, for the run that `future` describes. The future
+    /// must have been collected with [`Belady::next_of`].
+    pub fn from_expr(expr: &Expr, env: &Env, future: Arc<Future>) -> Belady {
+        Belady::new(env.capacity as usize, future, expr.flag("bypass"))
+    }
+
+    /// Which accesses `expr`, a layer named `belady`, counts as the next use.
+    pub fn next_of(expr: &Expr) -> NextOf {
+        match expr.word("next-of") {
+            "write" => NextOf::Write,
+            _ => NextOf::Any,
+        }
+    }
+
+    #[inline]
+    fn entry(&self, slot: Slot, a: &Access) -> Entry {
+        Entry::new(self.future.key(a.seq), slot)
+    }
+
+    #[inline]
+    fn put(&mut self, at: usize, entry: Entry) {
+        self.heap[at] = entry;
+        self.at[entry.slot().index()] = at as u32;
+    }
+
+    /// Puts `entry` into the free place `at` or above it.
+    #[inline]
+    fn rise(&mut self, mut at: usize, entry: Entry, frames: &Frames) {
+        while at > 0 {
+            let parent = (at - 1) / FAN;
+            if !entry.is_above(self.heap[parent], frames) {
+                break;
+            }
+            self.put(at, self.heap[parent]);
+            at = parent;
+        }
+        self.put(at, entry);
+    }
+
+    /// Puts `entry` into the free place `at` or below it.
+    #[inline]
+    fn sink(&mut self, mut at: usize, entry: Entry, frames: &Frames) {
+        while let Some((child, best)) = self.highest_child(at, frames)
+            && best.is_above(entry, frames)
+        {
+            self.put(at, best);
+            at = child;
+        }
+        self.put(at, entry);
+    }
+
+    /// The child of place `at` that leaves first.
+    #[inline(always)]
+    fn highest_child(&self, at: usize, frames: &Frames) -> Option<(usize, Entry)> {
+        let first = FAN * at + 1;
+        let children = self.heap.get(first..)?;
+        if let Some(&[a, b, c, d]) = children.first_chunk::<FAN>() {
+            // Which one it is cannot be guessed, so nothing branches on it.
+            let left = higher((first, a), (first + 1, b));
+            let right = higher((first + 2, c), (first + 3, d));
+            let (child, best) = higher(left, right);
+            if best.next() != NEVER {
+                return Some((child, best));
+            }
+        }
+        let children = (first..).zip(children.iter().copied()).take(FAN);
+        children.reduce(|best, other| match other.1.is_above(best.1, frames) {
+            true => other,
+            false => best,
+        })
+    }
+
+    /// Puts `entry` where it belongs; place `at` is free.
+    #[inline]
+    fn settle(&mut self, at: usize, entry: Entry, frames: &Frames) {
+        if at > 0 && entry.is_above(self.heap[(at - 1) / FAN], frames) {
+            self.rise(at, entry, frames);
+        } else {
+            self.sink(at, entry, frames);
+        }
+    }
+
+    /// Fills the hole at the root from the end of the heap.
+    #[inline]
+    fn close_hole(&mut self, frames: &Frames) {
+        if std::mem::take(&mut self.hole) {
+            self.take_out(0, frames);
+        }
+    }
+
+    #[inline]
+    fn take_out(&mut self, at: usize, frames: &Frames) {
+        let moved = self.heap.pop();
+        if at < self.heap.len() {
+            let moved = moved.expect("the heap is longer than a place in it");
+            self.settle(at, moved, frames);
+        }
+    }
+
+    /// Is the next use of a page that is not cached behind that of every cached page of a full
+    /// cache? Equal is not behind.
+    #[inline]
+    fn is_bypassed(&mut self, a: &Access, v: &View) -> bool {
+        if !self.bypass || v.frames.used() < v.frames.capacity() {
+            return false;
+        }
+        self.close_hole(v.frames);
+        let farthest = self
+            .heap
+            .first()
+            .is_some_and(|e| self.future.key(a.seq) > e.next());
+        let past = farthest && v.slot_of(a.lpn).is_none();
+        if past {
+            self.notes.add(Column::Result, || "bypass".to_owned());
+        }
+        past
+    }
+}
+
+impl Scheme for Belady {
+    fn rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, v: &View) -> bool {
+        let Some(slot) = slot else { return false };
+        self.close_hole(v.frames);
+        let at = self.at[slot.index()] as usize; // its LPN, and so its place among ties, is new
+        self.settle(at, self.heap[at], v.frames);
+        true
+    }
+
+    #[inline]
+    fn admit_page(&mut self, a: &Access, v: &View) -> bool {
+        !self.is_bypassed(a, v)
+    }
+
+    #[inline]
+    fn admit_read(&mut self, a: &Access, v: &View) -> bool {
+        !self.is_bypassed(a, v)
+    }
+
+    #[inline]
+    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.notes.add(Column::Result, || "insert".to_owned());
+        let entry = self.entry(slot, a);
+        if std::mem::take(&mut self.hole) {
+            return self.sink(0, entry, v.frames);
+        }
+        self.heap.push(entry);
+        self.rise(self.heap.len() - 1, entry, v.frames);
+    }
+
+    #[inline]
+    fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.close_hole(v.frames);
+        let at = self.at[slot.index()] as usize;
+        self.settle(at, self.entry(slot, a), v.frames);
+    }
+
+    fn foresee(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.touch(slot, a, v);
+    }
+
+    #[inline]
+    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
+        self.close_hole(v.frames);
+        let at = self.at[slot.index()] as usize;
+        // What replaces an evicted page mostly belongs near the root: one way down, not two.
+        if at == 0 && why == Why::Evicted {
+            self.hole = true;
+        } else {
+            self.take_out(at, v.frames);
+        }
+    }
+
+    #[inline]
+    fn size(&self) -> usize {
+        self.heap.len() - usize::from(self.hole)
+    }
+
+    #[inline]
+    fn page_victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
+        self.close_hole(v.frames);
+        self.heap.first().map(|e| e.slot())
+    }
+
+    fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        None
+    }
+
+    fn meta_bytes(&self) -> u64 {
+        self.size() as u64 * PAGE_NODE_BYTES
+    }
+
+    #[cfg(feature = "conformance")]
+    fn state(&self, v: &View, out: &mut String) {
+        let pages = self.heap.iter().skip(usize::from(self.hole));
+        let mut pages: Vec<(Lpn, u32)> =
+            pages.map(|e| (v.frames.lpn(e.slot()), e.next())).collect();
+        pages.sort_unstable();
+        let word = |&(lpn, next): &(Lpn, u32)| match next {
+            u32::MAX => format!("({lpn},inf)"),
+            next => format!("({lpn},{next})"),
+        };
+        let words: Vec<String> = pages.iter().map(word).collect();
+        out.push_str(&format!("{{{}}}", words.join(" ")));
+    }
+
+    #[cfg(feature = "conformance")]
+    fn take_notes(&mut self, out: &mut Vec<(Column, String)>) {
+        self.notes.take(out);
+    }
+}

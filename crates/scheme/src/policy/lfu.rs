@@ -1,0 +1,261 @@
+//! LFU: the page with the fewest accesses since it was inserted leaves first.
+//!
+//! Source: in-cache LFU without ageing, as the baseline of the papers; no single origin.
+//! Parameters: none. A page counts 1 at insertion and 1 more per hit; eviction forgets it.
+//! Order: by (count, least recent touch). Ties: equal counts leave by least recent touch.
+//! State: one list ordered by count and recency, a bucket per distinct count; accounted as 16 B
+//! per page. Cost: O(1).
+//!
+//! Departures: none.
+
+use crate::list::OneList;
+use crate::registry::Build;
+use crate::{Access, Env, Expr, Scheme, View, Why};
+use destage_types::{Lpn, Slot};
+
+/// Bytes of a page node: a page node of LRU and its count.
+pub(crate) const NODE_BYTES: u64 = 16;
+
+/// The pages of one count; consecutive in the list.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    count: u64,
+    /// The page of this count that was touched last.
+    newest: u32,
+}
+
+/// Least frequently used.
+#[derive(Clone, Debug)]
+pub struct Lfu {
+    /// Tail = smallest count, least recently touched.
+    list: OneList,
+    bucket_of: Vec<u32>,
+    buckets: Vec<Bucket>,
+    free: Vec<u32>,
+    /// When the page in each slot was touched last, for the order in which the state is printed,
+    /// and the clock: accesses have numbers, but a page that is renamed to another list has none.
+    #[cfg(feature = "conformance")]
+    touched: (Vec<u64>, u64),
+}
+
+impl Lfu {
+    /// For a cache of `capacity` pages.
+    pub fn new(capacity: usize) -> Lfu {
+        let none = Bucket {
+            count: 0,
+            newest: 0,
+        };
+        Lfu {
+            list: OneList::one(capacity),
+            bucket_of: vec![0; capacity],
+            buckets: vec![none; capacity],
+            free: (0..capacity as u32).rev().collect(),
+            #[cfg(feature = "conformance")]
+            touched: (vec![0; capacity], 0),
+        }
+    }
+
+    #[cfg(feature = "conformance")]
+    fn stamp(&mut self, slot: Slot) {
+        let (stamps, clock) = &mut self.touched;
+        *clock += 1;
+        stamps[slot.index()] = *clock;
+    }
+
+    #[inline]
+    fn bucket(&self, node: u32) -> Bucket {
+        self.buckets[self.bucket_of[node as usize] as usize]
+    }
+
+    /// Makes `node`, which is in its place in the list, the only page of a new bucket.
+    #[inline]
+    fn open(&mut self, node: u32, count: u64) {
+        let bucket = self.free.pop();
+        let bucket = bucket.expect("there are never more counts than pages");
+        self.bucket_of[node as usize] = bucket;
+        self.buckets[bucket as usize] = Bucket {
+            count,
+            newest: node,
+        };
+    }
+
+    /// Takes `node` out of its bucket, but leaves it in the list.
+    #[inline]
+    fn leave(&mut self, node: u32) {
+        let bucket = self.bucket_of[node as usize];
+        if self.buckets[bucket as usize].newest != node {
+            return;
+        }
+        match self.list.older(node) {
+            Some(older) if self.bucket_of[older as usize] == bucket => {
+                self.buckets[bucket as usize].newest = older;
+            }
+            _ => self.free.push(bucket),
+        }
+    }
+
+    /// Puts `node`, which is in no list, behind the newest page of `bucket`'s count.
+    #[inline]
+    fn join(&mut self, node: u32, bucket: u32) {
+        let newest = std::mem::replace(&mut self.buckets[bucket as usize].newest, node);
+        self.bucket_of[node as usize] = bucket;
+        self.list.insert_newer(0, node, newest);
+    }
+}
+
+impl Build for Lfu {
+    fn build(_expr: &Expr, env: &Env) -> Lfu {
+        Lfu::new(env.slots as usize)
+    }
+}
+
+impl Scheme for Lfu {
+    fn rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
+        slot.is_some()
+    }
+
+    #[inline]
+    fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        #[cfg(feature = "conformance")]
+        self.stamp(slot);
+        match self.list.tail(0) {
+            Some(tail) if self.bucket(tail).count == 1 => {
+                self.join(slot.0, self.bucket_of[tail as usize]);
+            }
+            _ => {
+                self.list.push_tail(0, slot.0);
+                self.open(slot.0, 1);
+            }
+        }
+    }
+
+    #[inline]
+    fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        #[cfg(feature = "conformance")]
+        self.stamp(slot);
+        let node = slot.0;
+        let own = self.bucket(node);
+        let above = self.list.newer(own.newest);
+        let next = above.filter(|&n| self.bucket(n).count == own.count + 1);
+        self.leave(node);
+        if let Some(next) = next {
+            self.list.unlink(0, node);
+            return self.join(node, self.bucket_of[next as usize]);
+        }
+        if own.newest != node {
+            self.list.unlink(0, node);
+            self.list.insert_newer(0, node, own.newest);
+        }
+        self.open(node, own.count + 1);
+    }
+
+    #[inline]
+    fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
+        self.leave(slot.0);
+        self.list.unlink(0, slot.0);
+    }
+
+    #[inline]
+    fn size(&self) -> usize {
+        self.list.len(0)
+    }
+
+    #[inline]
+    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.list.tail(0).map(Slot)
+    }
+
+    fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        self.list.from_tail(0).map(Slot).find(|&s| f(s))
+    }
+
+    fn meta_bytes(&self) -> u64 {
+        self.size() as u64 * NODE_BYTES
+    }
+
+    #[cfg(feature = "conformance")]
+    fn state(&self, v: &View, out: &mut String) {
+        use std::fmt::Write;
+        let mut pages: Vec<u32> = self.list.from_head(0).collect();
+        pages.sort_by_key(|&n| std::cmp::Reverse(self.touched.0[n as usize]));
+        out.push('[');
+        for (i, &node) in pages.iter().enumerate() {
+            out.push_str(if i > 0 { " " } else { "" });
+            crate::state::page(out, v, Slot(node));
+            write!(out, ":{}", self.bucket(node).count).expect("writing to a string cannot fail");
+        }
+        out.push(']');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{Core, Done, storm};
+    use std::collections::HashMap;
+
+    #[test]
+    fn order_is_count_then_recency_whatever_happens() {
+        for (capacity, pages) in [(1, 4), (6, 14), (40, 90)] {
+            let mut core = Core::new(capacity, Lfu::new(capacity as usize));
+            // LPN -> (count, number of the last touch)
+            let mut model: HashMap<u64, (u64, u64)> = HashMap::new();
+            let (mut now, mut left) = (0, 0);
+            storm(&mut core, (20_000, pages, 3), true, |core, done| {
+                now += 1;
+                for lpn in &core.evicted[left..] {
+                    model.remove(lpn);
+                }
+                left = core.evicted.len();
+                match done {
+                    Done::Access(lpn, hit) => {
+                        let count = if hit { model[&lpn].0 + 1 } else { 1 };
+                        model.insert(lpn, (count, now));
+                    }
+                    Done::Trim(lpn) => drop(model.remove(&lpn)),
+                    Done::Rename(from, to, known) => {
+                        if let Some(page) = model.remove(&from) {
+                            model.insert(to, page);
+                        }
+                        assert_eq!(known, model.contains_key(&to));
+                    }
+                    Done::Flush => {}
+                }
+                let mut order: Vec<u64> = model.keys().copied().collect();
+                order.sort_by_key(|l| model[l]);
+                assert_eq!(core.order(), order, "{done:?}");
+            });
+            core.scheme.list.validate().unwrap();
+        }
+    }
+
+    #[test]
+    fn buckets_are_reused() {
+        let mut core = Core::new(3, Lfu::new(3));
+        for n in [1, 2, 2, 3, 3, 3, 1, 1, 1, 1] {
+            core.write(n);
+        }
+        let counts: Vec<u64> = core
+            .order()
+            .iter()
+            .map(|&l| {
+                let slot = core.frames.slot_of(Lpn(l)).unwrap();
+                core.scheme.bucket(slot.0).count
+            })
+            .collect();
+        assert_eq!((core.order(), counts), (vec![2, 3, 1], vec![2, 3, 5]));
+        assert!(core.scheme.free.is_empty(), "three counts, three buckets");
+        core.write(2);
+        assert_eq!(core.scheme.free.len(), 1);
+        assert_eq!(core.scheme.meta_bytes(), 48);
+    }
+
+    #[test]
+    fn eviction_forgets_the_count() {
+        let mut core = Core::new(1, Lfu::new(1));
+        for n in [1, 1, 1, 2, 1] {
+            core.write(n);
+        }
+        assert_eq!(core.scheme.bucket(0).count, 1);
+    }
+}

@@ -1,0 +1,153 @@
+//! Writes that an admission layer treats as a whole, and writes past the cache.
+
+use super::{Cache, Hits, page_sectors, page_span, view};
+use crate::flash::{Cause, Flash};
+use crate::observe::Event;
+use destage_scheme::{Access, Entry, Place, Request, Scheme};
+use destage_types::{Extent, Lpn, Op};
+
+impl<S: Scheme, F: Flash> Cache<S, F> {
+    /// No cache at all: every page is programmed.
+    pub(super) fn write_uncached(&mut self, r: &Request<'_>) -> Hits {
+        self.each_page(r, Place::BLANK, |walk, a, _| {
+            if let Some(o) = &mut walk.observer {
+                o.event(Event::Bypassed(a.lpn));
+            }
+            walk.program(a.lpn, a.sectors, Cause::Own, None);
+            false
+        })
+    }
+
+    /// The request goes to flash; what is cached of it is superseded.
+    pub(super) fn write_bypassed(&mut self, r: &Request<'_>) -> Hits {
+        self.invalidate(r);
+        self.each_page(r, Place::BLANK, |walk, a, _| {
+            walk.counts.bypassed_pages += 1;
+            if let Some(o) = &mut walk.observer {
+                o.event(Event::Bypassed(a.lpn));
+            }
+            walk.program(a.lpn, a.sectors, Cause::Own, None);
+            false
+        })
+    }
+
+    /// The request is inserted as a whole: overlap is dropped, then room is made for all pages,
+    /// then they are admitted in ascending order (ProCache section 4.1). Every page is a miss.
+    ///
+    /// The page that comes in, for every victim, is the first page of the request: it adapts the
+    /// scheme before room is made, unless it is cached; the others do at their own insertion.
+    pub(super) fn write_whole(&mut self, r: &Request<'_>) -> Hits {
+        self.invalidate(r);
+        let first = r.extents.first().expect("a write has an extent");
+        let first = self.access_of(r, first, page_span(first, self.frames.page()).0);
+        let mut expected = false;
+        while self.frames.used() + self.entering_pages(r) > self.frames.capacity() {
+            if !expected && self.frames.slot_of(first.lpn).is_none() {
+                expected = self.scheme.admit_page(&first, &view!(self, first.now));
+                if expected {
+                    self.scheme.expect(&first, &view!(self, first.now));
+                }
+            }
+            self.evict::<false>(&first);
+        }
+        self.each_page(r, Place::BLANK, |walk, a, _| {
+            if !walk.scheme.admit_page(a, &view!(walk, a.now)) {
+                walk.bypass_page(*a);
+                return false;
+            }
+            match walk.frames.slot_of(a.lpn) {
+                // Sectors outside the request were cached and still are.
+                Some(slot) => {
+                    walk.accessed(slot, Op::Write, a.now);
+                    walk.scheme.touch(slot, a, &view!(walk, a.now));
+                    walk.frames.settle(&mut walk.scheme);
+                    walk.frames.write(slot, a.sectors);
+                    walk.flash.cache_write(a.lpn);
+                }
+                None => {
+                    if !std::mem::take(&mut expected) {
+                        walk.scheme.expect(a, &view!(walk, a.now));
+                    }
+                    let slot = walk.frames.insert(a.lpn, a.sectors, true);
+                    walk.scheme.insert(slot, a, &view!(walk, a.now));
+                    walk.frames.settle(&mut walk.scheme);
+                    walk.flash.cache_write(a.lpn);
+                }
+            }
+            false
+        })
+    }
+
+    /// The first access of request `r` to come, to page `lpn` of `extent`.
+    fn access_of(&self, r: &Request<'_>, extent: &Extent, lpn: Lpn) -> Access {
+        Access {
+            lpn,
+            op: r.op,
+            now: r.now,
+            request: r.id,
+            seq: self.seq + 1,
+            sectors: page_sectors(extent, lpn, self.frames.page()),
+            entry: Entry::BLANK,
+        }
+    }
+
+    /// Pages of the request that are not cached and that the scheme does not send to flash.
+    fn entering_pages(&mut self, r: &Request<'_>) -> usize {
+        let page = self.frames.page();
+        let mut entering = 0;
+        for extent in r.extents {
+            let (first, pages) = page_span(extent, page);
+            for lpn in (first.0..first.0 + u64::from(pages)).map(Lpn) {
+                if self.frames.slot_of(lpn).is_none() {
+                    let a = self.access_of(r, extent, lpn);
+                    entering += usize::from(self.scheme.admit_page(&a, &view!(self, a.now)));
+                }
+            }
+        }
+        entering
+    }
+
+    /// Sectors of cached pages that the request covers become invalid without a flush; pages
+    /// with no valid sector left are removed (spec 50 A, "Invalidate overlap").
+    fn invalidate(&mut self, r: &Request<'_>) {
+        let page = self.frames.page();
+        let mut gone = std::mem::take(&mut self.lpns[2]);
+        gone.clear();
+        for extent in r.extents {
+            let (first, pages) = page_span(extent, page);
+            for i in 0..u64::from(pages) {
+                let lpn = Lpn(first.0 + i);
+                let Some(slot) = self.frames.slot_of(lpn) else {
+                    continue;
+                };
+                if self.supersede(slot, page_sectors(extent, lpn, page), r.now) {
+                    gone.push(lpn);
+                }
+            }
+        }
+        self.report_invalidated(&gone);
+        self.lpns[2] = gone;
+    }
+
+    /// One page goes to flash by decision of an admission layer.
+    #[cold]
+    pub(super) fn bypass_page(&mut self, a: Access) {
+        if let Some(slot) = self.frames.slot_of(a.lpn)
+            && self.supersede(slot, a.sectors, a.now)
+        {
+            self.report_invalidated(&[a.lpn]);
+        }
+        self.counts.bypassed_pages += 1;
+        if let Some(o) = &mut self.observer {
+            o.event(Event::Bypassed(a.lpn));
+        }
+        self.program(a.lpn, a.sectors, Cause::Own, None);
+    }
+
+    fn report_invalidated(&mut self, gone: &[Lpn]) {
+        self.counts.discarded_pages += gone.len() as u64;
+        if let (Some(o), false) = (&mut self.observer, gone.is_empty()) {
+            o.event(Event::Invalidated(gone));
+        }
+    }
+}

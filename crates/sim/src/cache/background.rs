@@ -1,0 +1,355 @@
+//! Background write-back (spec 20 C): issue on idle channels, cancellation, pages in flight.
+//!
+//! The scheme chooses pages; the walk queues, cancels and completes. A started write-back is
+//! never aborted. The pages of a unit placed as `single_block` go to its plane (D6), other pages
+//! where the translation layer sends them. While a page is written back it still serves hits; a
+//! write or a rename during the flight makes the program stale.
+
+use super::{Cache, view};
+use crate::flash::{BackgroundProgram, Flash};
+use crate::observe::{Event, WriteBackStep};
+use destage_scheme::{After, Placement, Scheme, Unit, Why};
+use destage_types::{ChannelId, Lpn, Nanos, Op, Slot};
+
+const NONE: u32 = u32::MAX;
+
+/// Which page a background program belongs to.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    /// The page's frame; [`Slot::NONE`] when the page left or needs it no more.
+    slot: Slot,
+    lpn: Lpn,
+    channel: ChannelId,
+    stale: bool,
+    after: After,
+    /// Is the read before it, if there is one, among the counters of the measured part?
+    read_counted: bool,
+}
+
+/// Write-backs that are queued or in flight.
+#[derive(Debug, Default)]
+pub(super) struct WriteBacks {
+    /// Token of the write-back of a frame, or [`NONE`].
+    of_slot: Vec<u32>,
+    flights: Vec<Flight>,
+    outstanding: Vec<u32>,
+    ended: Vec<u32>,
+    started: Vec<(Lpn, Nanos)>,
+    unit: Unit,
+}
+
+impl WriteBacks {
+    pub fn new(capacity: usize, channels: u32) -> WriteBacks {
+        WriteBacks {
+            of_slot: vec![NONE; capacity],
+            outstanding: vec![0; channels as usize],
+            ..WriteBacks::default()
+        }
+    }
+
+    fn token(&self, slot: Slot) -> Option<u32> {
+        let token = self.of_slot[slot.index()];
+        (token != NONE).then_some(token)
+    }
+}
+
+impl<S: Scheme, F: Flash> Cache<S, F> {
+    /// The scheme has a background layer: ask it for work from now on.
+    pub fn enable_background(&mut self) {
+        let (slots, channels) = (self.frames.slots(), self.layout.channels());
+        self.background = Some(Box::new(WriteBacks::new(slots, channels)));
+    }
+
+    /// Lets time pass up to and including `until`.
+    #[inline]
+    pub fn advance(&mut self, until: Nanos) {
+        if !F::TIMED {
+            return;
+        }
+        while let Some(at) = self.flash.step(until) {
+            self.write_back(at);
+        }
+    }
+
+    /// Lets all queued work end, and what background work it makes room for.
+    pub fn drain(&mut self) {
+        loop {
+            let next = self.flash.next_event();
+            if next == Nanos::NEVER {
+                return;
+            }
+            self.advance(next);
+        }
+    }
+
+    /// Ends write-backs that are done and queues others, until nothing more happens at `at`: one
+    /// that takes no time is done as soon as it is queued.
+    #[inline(always)]
+    pub(super) fn write_back(&mut self, at: Nanos) {
+        if self.background.is_some() {
+            self.write_back_now(at);
+        }
+    }
+
+    #[inline(never)]
+    fn write_back_now(&mut self, at: Nanos) {
+        loop {
+            let ended = self.complete(at);
+            let queued = self.issue(at);
+            if !ended && !queued {
+                return;
+            }
+        }
+    }
+
+    /// Queues background work on every idle channel, channels in ascending order; was there any?
+    fn issue(&mut self, at: Nanos) -> bool {
+        let Some(mut back) = self.background.take() else {
+            return false;
+        };
+        let mut queued = false;
+        // Asked again for every channel: what is written back may leave nothing behind.
+        for channel in (0..self.layout.channels()).map(ChannelId) {
+            if self.scheme.has_background() && self.flash.is_idle(channel) {
+                queued |= self.issue_on(channel, at, &mut back);
+            }
+        }
+        // Also what an end alone let start, on channels that are not idle.
+        self.report_started(&mut back);
+        self.background = Some(back);
+        queued
+    }
+
+    fn issue_on(&mut self, channel: ChannelId, at: Nanos, back: &mut WriteBacks) -> bool {
+        let mut queued = false;
+        loop {
+            back.unit.clear();
+            let outstanding = back.outstanding[channel.index()];
+            let (busy, v) = (
+                |slot: Slot| back.of_slot[slot.index()] != NONE,
+                view!(self, at),
+            );
+            let unit = &mut back.unit;
+            let after = self
+                .scheme
+                .background(channel, outstanding, &busy, &v, unit);
+            let Some(after) = after else { break };
+            assert!(!back.unit.slots.is_empty(), "a write-back names a page");
+            back.unit
+                .slots
+                .sort_unstable_by_key(|&s| self.frames.lpn(s));
+            let single = back.unit.placement == Placement::SingleBlock;
+            let to = single.then_some(back.unit.id);
+            for i in 0..back.unit.slots.len() {
+                let slot = back.unit.slots[i];
+                self.queue(slot, to, (channel, after), at, back);
+            }
+            queued = true;
+        }
+        self.report_started(back);
+        queued
+    }
+
+    fn queue(
+        &mut self,
+        slot: Slot,
+        unit: Option<u64>,
+        (channel, after): (ChannelId, After),
+        at: Nanos,
+        back: &mut WriteBacks,
+    ) {
+        debug_assert!(self.frames.is_dirty(slot) && back.token(slot).is_none());
+        let lpn = self.frames.lpn(slot);
+        let read_first =
+            self.options.rmw && !self.frames.is_full(slot) && self.flash.is_mapped(lpn);
+        self.counts.flash_reads_host += u64::from(read_first);
+        self.counts.flash_reads_rmw += u64::from(read_first);
+        self.report(lpn, at, WriteBackStep::Queued);
+        let program = BackgroundProgram {
+            lpn,
+            unit,
+            channel,
+            read_first,
+        };
+        let token = self.flash.queue_background(program, at);
+        let flight = Flight {
+            slot,
+            lpn,
+            channel,
+            stale: false,
+            after,
+            read_counted: true,
+        };
+        if back.flights.len() <= token as usize {
+            back.flights.resize(token as usize + 1, flight);
+        }
+        back.flights[token as usize] = flight;
+        back.of_slot[slot.index()] = token;
+        back.outstanding[channel.index()] += 1;
+    }
+
+    #[inline]
+    fn report_started(&mut self, back: &mut WriteBacks) {
+        if self.flash.has_started() {
+            self.count_started(back);
+        }
+    }
+
+    fn count_started(&mut self, back: &mut WriteBacks) {
+        self.flash.take_started(&mut back.started);
+        self.counts.background_writes += back.started.len() as u64;
+        self.counts.flash_writes_host += back.started.len() as u64;
+        for (lpn, at) in back.started.drain(..) {
+            self.report(lpn, at, WriteBackStep::Started);
+        }
+    }
+
+    /// Write-backs that ended: the page leaves or is clean, if it is still what was written. Did
+    /// any end?
+    fn complete(&mut self, at: Nanos) -> bool {
+        let Some(mut back) = self.background.take() else {
+            return false;
+        };
+        let mut ended = std::mem::take(&mut back.ended);
+        self.flash.take_ended(&mut ended);
+        let any = !ended.is_empty();
+        for token in ended.drain(..) {
+            let flight = back.flights[token as usize];
+            back.outstanding[flight.channel.index()] -= 1;
+            if flight.slot != Slot::NONE {
+                back.of_slot[flight.slot.index()] = NONE;
+            }
+            let step = self.land(&flight, at);
+            self.report(flight.lpn, at, step);
+        }
+        back.ended = ended;
+        self.background = Some(back);
+        any
+    }
+
+    fn land(&mut self, flight: &Flight, at: Nanos) -> WriteBackStep {
+        let slot = flight.slot;
+        if slot == Slot::NONE {
+            return WriteBackStep::Gone;
+        }
+        if flight.stale {
+            self.counts.background_stale += 1;
+            return WriteBackStep::Stale;
+        }
+        match flight.after {
+            After::Remove => {
+                self.scheme.remove(slot, Why::Gone, &view!(self, at));
+                self.frames.remove(slot);
+                WriteBackStep::Removed
+            }
+            After::KeepClean => {
+                self.frames.clean(slot);
+                self.scheme.cleaned(&[slot], &view!(self, at));
+                WriteBackStep::Cleaned
+            }
+        }
+    }
+
+    /// A host request touches a cached page, or a rename does (`op` is a write then).
+    #[inline]
+    pub(super) fn accessed(&mut self, slot: Slot, op: Op, now: Nanos) {
+        if F::TIMED && self.background.is_some() {
+            self.access_write_back(slot, op, now);
+        }
+    }
+
+    fn access_write_back(&mut self, slot: Slot, op: Op, now: Nanos) {
+        let Some(token) = self.write_back_of(slot) else {
+            return;
+        };
+        if self.flash.background_end(token).is_none() {
+            if self.scheme.cancels(op) {
+                self.cancel(slot, token, now);
+            }
+        } else if op != Op::Read
+            && let Some(back) = &mut self.background
+        {
+            back.flights[token as usize].stale = true;
+        }
+    }
+
+    /// Is a write-back of the page queued or in flight?
+    #[inline]
+    pub(super) fn is_written_back(&self, slot: Slot) -> bool {
+        F::TIMED && self.write_back_of(slot).is_some()
+    }
+
+    #[inline]
+    fn write_back_of(&self, slot: Slot) -> Option<u32> {
+        self.background.as_ref().and_then(|back| back.token(slot))
+    }
+
+    /// The counters start again from zero: a read that was queued before is none of them.
+    pub(super) fn forget_reads(&mut self) {
+        for flight in self
+            .background
+            .iter_mut()
+            .flat_map(|back| &mut back.flights)
+        {
+            flight.read_counted = false;
+        }
+    }
+
+    fn is_read_counted(&self, token: u32) -> bool {
+        let back = self.background.as_ref();
+        back.is_some_and(|back| back.flights[token as usize].read_counted)
+    }
+
+    /// Takes a queued write-back back.
+    fn cancel(&mut self, slot: Slot, token: u32, now: Nanos) {
+        let read_cancelled = self.flash.cancel_background(token);
+        if read_cancelled && self.is_read_counted(token) {
+            self.counts.flash_reads_host -= 1;
+            self.counts.flash_reads_rmw -= 1;
+        }
+        self.counts.background_cancels += 1;
+        self.detach(slot, token);
+        if let Some(back) = &mut self.background {
+            let channel = back.flights[token as usize].channel;
+            back.outstanding[channel.index()] -= 1;
+        }
+        self.report(self.frames.lpn(slot), now, WriteBackStep::Cancelled);
+        // Others may have started because of it.
+        if let Some(mut back) = self.background.take() {
+            self.report_started(&mut back);
+            self.background = Some(back);
+        }
+    }
+
+    fn detach(&mut self, slot: Slot, token: u32) {
+        if let Some(back) = &mut self.background {
+            back.of_slot[slot.index()] = NONE;
+            back.flights[token as usize].slot = Slot::NONE;
+        }
+    }
+
+    /// A page leaves the cache or is flushed: its queued write-back is taken back, its write-back
+    /// in flight is on its own from now on. If the latter programs the present version of the
+    /// page, its token is the answer.
+    #[inline]
+    pub(super) fn release_write_back(&mut self, slot: Slot, now: Nanos) -> Option<u32> {
+        if !F::TIMED {
+            return None;
+        }
+        let token = self.write_back_of(slot)?;
+        if self.flash.background_end(token).is_none() {
+            self.cancel(slot, token, now);
+            return None;
+        }
+        let back = self.background.as_ref()?;
+        let stale = back.flights[token as usize].stale;
+        self.detach(slot, token);
+        (!stale).then_some(token)
+    }
+
+    fn report(&mut self, lpn: Lpn, at: Nanos, step: WriteBackStep) {
+        if let Some(o) = &mut self.observer {
+            o.event(Event::WriteBack { lpn, at, step });
+        }
+    }
+}

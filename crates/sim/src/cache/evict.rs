@@ -1,0 +1,210 @@
+//! Eviction: one victim unit leaves (D5, D6).
+
+use super::{Cache, view};
+use crate::flash::{Cause, Flash, Program};
+use crate::observe::Event;
+use destage_scheme::{Access, Placement, Scheme, Trimmed, Unit, Why};
+use destage_types::{Lpn, Nanos, Op, PlaneId, SectorMask, Slot};
+
+impl<S: Scheme, F: Flash> Cache<S, F> {
+    /// One make-room round for page `a`. For `WHOLE` see [`Cache::data_of`].
+    #[inline(always)]
+    pub(super) fn evict<const WHOLE: bool>(&mut self, a: &Access) {
+        let unseen = WHOLE || self.observer.is_none();
+        if unseen && let Some(slot) = self.scheme.page_victim(a, &view!(self, a.now)) {
+            if WHOLE || !self.is_written_back(slot) {
+                return self.evict_page(slot, a);
+            }
+            self.unit.clear();
+            self.unit.one(Some(slot));
+            return self.evict_unit(a.now);
+        }
+        self.unit.clear();
+        self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
+        match self.unit.single_page() {
+            Some(slot) if unseen && !self.is_written_back(slot) => self.evict_page(slot, a),
+            _ => self.evict_unit(a.now),
+        }
+    }
+
+    /// The common case: one page that is not being written back, nobody looks.
+    #[inline(always)]
+    fn evict_page(&mut self, slot: Slot, a: &Access) {
+        self.evict_pages.add_one();
+        if self.frames.is_dirty(slot) {
+            self.counts.dirty_evictions += 1;
+            self.counts.flushed_pages += 1;
+            let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
+            self.dirty_eviction(lpn, None, a.now);
+            self.program(lpn, valid, Cause::Eviction, None);
+        }
+        self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
+        self.frames.vacate(slot, self.scheme.keeps(slot));
+    }
+
+    /// For a page accessed at `now`. Takes no more of it, so that the rest need not be kept where
+    /// this is not called.
+    #[inline(never)]
+    fn evict_unit(&mut self, now: Nanos) {
+        let mut unit = std::mem::take(&mut self.unit);
+        assert!(
+            !unit.slots.is_empty(),
+            "a scheme that holds pages names a victim"
+        );
+        unit.slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
+        let [mut flush, mut drop, mut inflight] = std::mem::take(&mut self.lpns);
+        for list in [&mut flush, &mut drop, &mut inflight] {
+            list.clear();
+        }
+        for &slot in &unit.slots {
+            let list = match self.victim_in_flight(slot, now) {
+                true => &mut inflight,
+                false if self.frames.is_dirty(slot) => &mut flush,
+                false => &mut drop,
+            };
+            list.push(self.frames.lpn(slot));
+        }
+        if let Some(o) = &mut self.observer {
+            let pad = &unit.pad;
+            o.event(Event::Evicted {
+                flush: &flush,
+                drop: &drop,
+                inflight: &inflight,
+                pad,
+            });
+        }
+        self.counts.evictions += 1;
+        self.counts.evicted_pages += unit.slots.len() as u64;
+        self.evict_pages.add(unit.slots.len());
+        self.counts.dirty_evictions += u64::from(!flush.is_empty() || !inflight.is_empty());
+        self.counts.flushed_pages += (flush.len() + inflight.len()) as u64;
+        self.counts.inflight_evictions += inflight.len() as u64;
+        let to = (unit.placement == Placement::SingleBlock).then_some(unit.id);
+        if let Some(&lpn) = flush.first() {
+            self.dirty_eviction(lpn, to, now);
+        }
+        self.program_unit(&unit, &inflight, to);
+        for &slot in &unit.slots {
+            self.scheme.remove(slot, Why::Evicted, &view!(self, now));
+            self.frames.vacate(slot, self.scheme.keeps(slot));
+        }
+        self.lpns = [flush, drop, inflight];
+        self.unit = unit;
+    }
+
+    /// Does the victim's write-back in flight serve as its program (spec 20 C)? A queued one is
+    /// taken back.
+    fn victim_in_flight(&mut self, slot: Slot, now: Nanos) -> bool {
+        let Some(token) = self.release_write_back(slot, now) else {
+            return false;
+        };
+        self.flash.adopt_background(token);
+        true
+    }
+
+    /// Programs the dirty pages and the padding of a unit in ascending LPN; the clean pages too if
+    /// the block leaves whole. A block at the end of the device has no pages beyond it.
+    fn program_unit(&mut self, unit: &Unit, inflight: &[Lpn], to: Option<u64>) {
+        let holds = self.flash.pages();
+        let mut pad = (unit.pad.iter().copied())
+            .take_while(|p| p.0 < holds)
+            .peekable();
+        for &slot in &unit.slots {
+            let lpn = self.frames.lpn(slot);
+            while let Some(absent) = pad.next_if(|&p| p < lpn) {
+                self.program_padding(absent, to);
+            }
+            let dirty = self.frames.is_dirty(slot);
+            if (unit.whole || dirty) && !inflight.contains(&lpn) {
+                let cause = if dirty {
+                    Cause::Eviction
+                } else {
+                    Cause::Padding
+                };
+                self.program(lpn, self.frames.valid(slot), cause, to);
+            }
+        }
+        for absent in pad {
+            self.program_padding(absent, to);
+        }
+    }
+
+    /// A page that the cache does not have is read from flash, if it is there, and programmed
+    /// with its block.
+    fn program_padding(&mut self, lpn: Lpn, unit: Option<u64>) {
+        let read_first = self.flash.is_mapped(lpn);
+        self.counts.flash_reads_host += u64::from(read_first);
+        self.counts.flash_reads_padding += u64::from(read_first);
+        self.counts.flash_writes_host += 1;
+        self.counts.flash_writes_padding += 1;
+        self.flash.program(Program {
+            lpn,
+            cause: Cause::Padding,
+            unit,
+            read_first,
+            cached: false,
+        });
+    }
+
+    /// A dirty eviction whose first program is that of page `lpn`, or whose unit goes to the plane
+    /// of `unit`, is about to be queued.
+    #[inline]
+    fn dirty_eviction(&mut self, lpn: Lpn, unit: Option<u64>, now: Nanos) {
+        if !F::TIMED {
+            return;
+        }
+        // Most of the time no chip at all is.
+        if self.flash.view().any_in_gc() && self.goes_to_gc(lpn, unit) {
+            self.counts.dirty_gc_evictions += 1;
+        }
+        if self.queues.is_some() {
+            self.sample_now(now);
+        }
+    }
+
+    /// Is the chip of [`Cache::dirty_eviction`] in GC state?
+    #[inline(never)]
+    fn goes_to_gc(&self, lpn: Lpn, unit: Option<u64>) -> bool {
+        let chip = match unit {
+            None => self.layout.chip(lpn),
+            Some(unit) => {
+                let plane = PlaneId((unit % u64::from(self.layout.planes())) as u32);
+                self.layout.chip_of(self.layout.plane_address(plane))
+            }
+        };
+        self.flash.view().in_gc(chip)
+    }
+
+    #[inline(never)]
+    fn sample_now(&mut self, now: Nanos) {
+        if let Some(mut queues) = self.queues.take() {
+            queues.take(&view!(self, now));
+            self.queues = Some(queues);
+        }
+    }
+
+    /// Removes a cached page without a flash write; nothing of it is remembered.
+    pub(super) fn drop_page(&mut self, slot: Slot, now: Nanos) {
+        self.release_write_back(slot, now);
+        self.scheme.remove(slot, Why::Gone, &view!(self, now));
+        self.frames.remove(slot);
+    }
+
+    /// Newer data replace the sectors of `mask` of a cached page without a flush. Says whether
+    /// the page is gone.
+    pub(super) fn supersede(&mut self, slot: Slot, mask: SectorMask, now: Nanos) -> bool {
+        self.accessed(slot, Op::Write, now);
+        match self.frames.trim(slot, mask) {
+            Trimmed::Gone => {
+                self.drop_page(slot, now);
+                return true;
+            }
+            Trimmed::Cleaned => {
+                self.release_write_back(slot, now);
+                self.scheme.cleaned(&[slot], &view!(self, now));
+            }
+            Trimmed::Kept => {}
+        }
+        false
+    }
+}

@@ -1,0 +1,365 @@
+//! The request walk: what one host request does to the cache, step by step.
+//!
+//! The walk owns the frames and acts; the scheme decides. The D-rules are those of spec 00
+//! section 2: D1 read hit, D2 read miss, D3/D4 write hit and miss, D5/D6 eviction, D8 TRIM,
+//! D9 FLUSH, D11 rename, D12 accounting.
+
+mod admit;
+mod ahead;
+mod background;
+mod data;
+mod evict;
+mod modelled;
+mod pages;
+mod plain;
+mod rename;
+#[cfg(test)]
+mod tests;
+mod trim;
+
+pub(crate) use plain::is_plain;
+
+use crate::counts::Counts;
+use crate::flash::{Cause, Flash, Program};
+use crate::observe::Observer;
+use crate::sample::{PagesHistogram, QueueSampler};
+use destage_scheme::{Ahead, Frames, LOOK_AHEAD, Place, Scheme, Unit, View};
+use destage_types::{
+    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestRef, SectorMask, Slot, StaticLayout,
+};
+
+/// What a read miss brings into the cache (D2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ReadFill {
+    /// The whole page is read, transferred and valid, as ECC code words need.
+    #[default]
+    Page,
+    /// Only the requested sectors are transferred and valid, as in SSDsim.
+    Requested,
+}
+
+/// Settings of the walk that are not the scheme's.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheOptions {
+    /// Does a read miss enter the cache?
+    pub read_alloc: bool,
+    /// What a read miss brings in.
+    pub read_fill: ReadFill,
+    /// Does programming a page that is not wholly valid cost a flash read first?
+    pub rmw: bool,
+    /// Sectors of the device's address space, modulo which addresses are taken; `None`: as given.
+    pub wrap: Option<u64>,
+}
+
+/// The scheme as it sees the world at `now`. A macro, because only some fields may be borrowed.
+macro_rules! view {
+    ($walk:expr, $now:expr) => {
+        destage_scheme::View {
+            frames: &$walk.frames,
+            layout: &$walk.layout,
+            device: $walk.flash.view(),
+            now: $now,
+        }
+    };
+}
+pub(crate) use view;
+
+/// One cache with its scheme and the flash behind it.
+pub struct Cache<S, F> {
+    pub(crate) scheme: S,
+    pub(crate) frames: Frames,
+    pub(crate) layout: StaticLayout,
+    pub(crate) flash: F,
+    pub(crate) options: CacheOptions,
+    /// All but what `one_page`, `evict_pages` and `uncounted` say.
+    counts: Counts,
+    /// Reads and writes of one page.
+    one_page: data::OnePages,
+    /// While a request of a modelled file system's cleaning is served.
+    apart: Option<modelled::Apart>,
+    evict_pages: PagesHistogram,
+    queues: Option<Box<QueueSampler>>,
+    background: Option<Box<background::WriteBacks>>,
+    pub(crate) observer: Option<Box<dyn Observer + Send>>,
+    /// Requests so far; the id of the current one.
+    request: u64,
+    /// Those of them that do not count.
+    uncounted: u64,
+    /// Page accesses so far (`page_seq`).
+    seq: u64,
+    /// The victim unit, reused.
+    unit: Unit,
+    /// Extents of the current request, reused.
+    extents: Vec<Extent>,
+    /// Page lists for events and for removals, reused.
+    lpns: [Vec<Lpn>; 3],
+    slots: Vec<Slot>,
+}
+
+/// Pages of a victim unit for which there is room from the start.
+const USUAL_UNIT: usize = 256;
+
+/// Page hits of one request.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hits {
+    pages: u32,
+    hits: u32,
+}
+
+impl<S: Scheme, F: Flash> Cache<S, F> {
+    /// An empty cache of `capacity` pages; zero pages mean no cache at all.
+    pub fn new(
+        scheme: S,
+        flash: F,
+        capacity: u32,
+        page: PageSize,
+        layout: StaticLayout,
+        options: CacheOptions,
+    ) -> Cache<S, F> {
+        Cache {
+            frames: Frames::new(capacity, scheme.most_kept(), page),
+            scheme,
+            layout,
+            flash,
+            options,
+            counts: Counts::default(),
+            one_page: Default::default(),
+            apart: None,
+            evict_pages: PagesHistogram::new(USUAL_UNIT),
+            queues: None,
+            background: None,
+            observer: None,
+            request: 0,
+            uncounted: 0,
+            seq: 0,
+            unit: Unit {
+                slots: Vec::with_capacity(USUAL_UNIT),
+                ..Unit::default()
+            },
+            extents: Vec::new(),
+            lpns: [(); 3].map(|()| Vec::with_capacity(USUAL_UNIT)),
+            slots: Vec::with_capacity(capacity as usize),
+        }
+    }
+
+    /// Everything that happens to a page is told to `observer` from now on.
+    pub fn observe(&mut self, observer: Box<dyn Observer + Send>) {
+        self.observer = Some(observer);
+    }
+
+    /// Takes the observer back.
+    pub fn unobserve(&mut self) -> Option<Box<dyn Observer + Send>> {
+        self.observer.take()
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> &S {
+        &self.scheme
+    }
+
+    /// The scheme, to take its notes.
+    pub fn scheme_mut(&mut self) -> &mut S {
+        &mut self.scheme
+    }
+
+    /// The flash behind the cache.
+    pub fn flash(&self) -> &F {
+        &self.flash
+    }
+
+    /// The flash behind the cache.
+    pub fn flash_mut(&mut self) -> &mut F {
+        &mut self.flash
+    }
+
+    /// The frames.
+    pub fn frames(&self) -> &Frames {
+        &self.frames
+    }
+
+    /// What a scheme sees at `now`.
+    pub fn view(&self, now: Nanos) -> View<'_> {
+        view!(self, now)
+    }
+
+    /// Counters of the measured part so far.
+    pub fn counts(&self) -> Counts {
+        let mut counts = self.counts.clone();
+        counts.requests = self.request - self.uncounted;
+        counts.evictions += self.evict_pages.ones();
+        counts.evicted_pages += self.evict_pages.ones();
+        let sectors = u64::from(self.frames.page().sectors());
+        data::add_one_page(&mut counts, self.one_page, sectors);
+        counts
+    }
+
+    /// The warm-up ends here: counters start again from zero, the state stays.
+    pub fn reset_counts(&mut self) {
+        self.counts = Counts::default();
+        self.one_page = Default::default();
+        self.uncounted = self.request;
+        self.forget_reads();
+        self.evict_pages.clear();
+        if let Some(queues) = &mut self.queues {
+            queues.clear();
+        }
+        self.flash.start_measuring();
+    }
+
+    /// Evictions by the number of pages they removed.
+    pub fn evict_pages(&self) -> &PagesHistogram {
+        &self.evict_pages
+    }
+
+    /// Samples the chip queues before every dirty eviction from now on.
+    pub fn sample_queues(&mut self) {
+        self.queues = Some(Box::new(QueueSampler::new(self.layout.chips())));
+    }
+
+    /// The samples of the chip queues, if they are taken.
+    pub fn queues(&self) -> Option<&QueueSampler> {
+        self.queues.as_deref()
+    }
+
+    /// To be called before [`Cache::look_ahead`], see [`Frames::tidy`].
+    #[inline(always)]
+    pub fn tidy(&mut self) {
+        self.frames.tidy();
+    }
+
+    /// Looks up the pages that `requests` begin with, which brings what is known of them close,
+    /// notes their places in `ahead`, and brings the requests `behind` them close: those would be
+    /// waited for alone.
+    #[inline(always)]
+    pub fn look_ahead(&self, requests: &[HostRequest], behind: &[HostRequest], ahead: &mut Ahead) {
+        let page = self.frames.page();
+        let lpns = requests.iter().map(|r| page.page_of(r.start_sector));
+        let read = self.frames.look_ahead(lpns, ahead);
+        // One of two requests, which share a line of the processor's cache.
+        let next = behind.iter().take(LOOK_AHEAD).step_by(2);
+        let next = next.fold(0, |mixed, r| mixed ^ r.start_sector);
+        std::hint::black_box(read ^ next ^ self.scheme.look_ahead(ahead));
+        if F::TIMED {
+            self.look_ahead_in_flash(requests);
+        }
+    }
+
+    /// Serves request number `index` of the trace, which arrives at `now`.
+    pub fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+        let first = self.frames.page().page_of(request.head.start_sector);
+        self.serve_at(request, index, now, self.frames.place(first));
+    }
+
+    /// As [`Cache::serve`]; the index has the first page at `place`, see [`Cache::look_ahead`].
+    #[inline(always)]
+    pub fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
+        if let Some(o) = &mut self.observer {
+            o.request(index);
+        }
+        self.advance(now);
+        self.request += 1;
+        let op = request.head.op;
+        self.flash.begin(index, op, now);
+        let hits = match op {
+            Op::Read | Op::Write => self.data(request, op, now, place),
+            Op::Trim => self.trim(request.head, request.more, now),
+            Op::Flush => self.flush(now),
+        };
+        self.flash.end(hits.pages, hits.hits);
+        if F::TIMED {
+            self.write_back(now);
+        }
+        if let Some(o) = &mut self.observer {
+            o.request_done();
+        }
+    }
+
+    #[inline]
+    fn wrap(&mut self, extents: &mut Vec<Extent>) {
+        if let Some(space) = self.options.wrap {
+            self.counts.wrapped_requests += u64::from(wrap_extents(extents, space));
+        }
+    }
+
+    /// Programs one page. `valid` are the sectors the cache has of it; if some are missing and
+    /// flash has them, they are read first (`rmw`).
+    fn program(&mut self, lpn: Lpn, valid: SectorMask, cause: Cause, unit: Option<u64>) {
+        let partial = self.options.rmw && valid != self.frames.full_mask();
+        let read_first = partial && self.flash.is_mapped(lpn);
+        self.counts.flash_reads_host += u64::from(read_first);
+        self.counts.flash_reads_rmw += u64::from(read_first);
+        self.counts.flash_writes_host += 1;
+        match cause {
+            Cause::Eviction => {}
+            Cause::Padding => self.counts.flash_writes_padding += 1,
+            Cause::Own => self.counts.flash_writes_bypass += 1,
+            Cause::Flush => self.counts.flash_writes_flush += 1,
+        }
+        self.flash.program(Program {
+            lpn,
+            cause,
+            unit,
+            read_first,
+            cached: cause != Cause::Own,
+        });
+    }
+
+    /// D9: all dirty pages are programmed in ascending LPN and stay, clean.
+    #[inline(never)]
+    fn flush(&mut self, now: Nanos) -> Hits {
+        self.counts.flush_requests += 1;
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        slots.extend(self.frames.dirty_slots());
+        slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
+        for &slot in &slots {
+            let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
+            // A write-back in flight of the current version serves as the page's flush.
+            if self.release_write_back(slot, now).is_none() {
+                self.program(lpn, valid, Cause::Flush, None);
+            }
+            self.frames.clean(slot);
+        }
+        if !slots.is_empty() {
+            self.scheme.cleaned(&slots, &view!(self, now));
+        }
+        self.slots = slots;
+        Hits::default()
+    }
+}
+
+/// First page of an extent and the number of pages it touches.
+#[inline]
+pub(crate) fn page_span(extent: &Extent, page: PageSize) -> (Lpn, u32) {
+    let first = page.page_of(extent.start_sector);
+    let last = page.page_of(extent.end() - 1);
+    (first, (last.0 - first.0 + 1) as u32)
+}
+
+/// Takes addresses modulo an address space of `space` sectors; an extent that crosses its end
+/// becomes two. Says whether anything was changed.
+pub(crate) fn wrap_extents(extents: &mut Vec<Extent>, space: u64) -> bool {
+    if extents.iter().all(|e| e.end() <= space) {
+        return false;
+    }
+    for mut rest in std::mem::take(extents) {
+        while rest.sectors > 0 {
+            rest.start_sector %= space;
+            let left = space - rest.start_sector;
+            let sectors = u64::from(rest.sectors).min(left) as u32;
+            extents.push(Extent { sectors, ..rest });
+            rest.start_sector += u64::from(sectors);
+            rest.sectors -= sectors;
+        }
+    }
+    true
+}
+
+/// Sectors of page `lpn` that an extent covers.
+#[inline]
+pub(crate) fn page_sectors(extent: &Extent, lpn: Lpn, page: PageSize) -> SectorMask {
+    let start = page.first_sector(lpn);
+    let from = extent.start_sector.max(start);
+    let to = extent.end().min(start + u64::from(page.sectors()));
+    SectorMask::span((from - start) as u32, (to - from) as u32)
+}

@@ -1,0 +1,247 @@
+//! Page accesses of a request: hits, misses, and room for what comes in (D1 to D5).
+
+use super::{Cache, Hits, ReadFill, view};
+use crate::flash::Flash;
+use crate::observe::Event;
+use destage_scheme::{Access, Place, Request, Scheme};
+use destage_types::{Lpn, Nanos, Op, SectorMask, Slot};
+
+impl<S: Scheme, F: Flash> Cache<S, F> {
+    /// The next page access: `count` sectors from `at` on, inside page `lpn`, which the index has at
+    /// `place`.
+    #[inline(always)]
+    fn access(&mut self, r: &Request<'_>, lpn: Lpn, at: u64, count: u32, place: Place) -> Access {
+        let page = self.frames.page();
+        self.seq += 1;
+        Access {
+            lpn,
+            entry: self.frames.entry_at(lpn, place),
+            op: r.op,
+            now: r.now,
+            request: r.id,
+            seq: self.seq,
+            sectors: match count == page.sectors() {
+                true => self.frames.full_mask(),
+                false => SectorMask::span(page.offset(at), count),
+            },
+        }
+    }
+
+    /// Calls `f` for each page of the request in ascending order of each extent, with the number
+    /// of sectors asked for; `f` says whether the page hit. The index has the first one at `place`.
+    #[inline]
+    pub(super) fn each_page(
+        &mut self,
+        r: &Request<'_>,
+        mut place: Place,
+        mut f: impl FnMut(&mut Self, &Access, u32) -> bool,
+    ) -> Hits {
+        let page = self.frames.page();
+        let mut hits = 0;
+        for extent in r.extents {
+            let (mut at, end) = (extent.start_sector, extent.end());
+            let mut lpn = page.page_of(at);
+            loop {
+                let next = Lpn(lpn.0 + 1);
+                let behind = page.first_sector(next).min(end);
+                let count = (behind - at) as u32;
+                let access = self.access(r, lpn, at, count, place);
+                hits += u32::from(f(self, &access, count));
+                if behind == end {
+                    break;
+                }
+                (lpn, at) = (next, behind);
+                place = self.frames.place(lpn);
+            }
+            place = Place::BLANK;
+        }
+        let pages = r.pages;
+        Hits { pages, hits }
+    }
+
+    #[inline(always)]
+    pub(super) fn read_pages<const ONE: bool, const WHOLE: bool>(
+        &mut self,
+        r: &Request<'_>,
+        place: Place,
+    ) -> Hits {
+        if !ONE {
+            return self.each_page(r, place, Cache::read_page::<false>);
+        }
+        let extent = r.extents[0];
+        let lpn = self.frames.page().page_of(extent.start_sector);
+        let access = self.access(r, lpn, extent.start_sector, extent.sectors, place);
+        let hits = u32::from(self.read_page::<WHOLE>(&access, extent.sectors));
+        Hits { pages: 1, hits }
+    }
+
+    #[inline(always)]
+    pub(super) fn write_pages<const ONE: bool, const WHOLE: bool>(
+        &mut self,
+        r: &Request<'_>,
+        place: Place,
+    ) -> Hits {
+        if !ONE {
+            return self.each_page(r, place, Cache::write_page::<false>);
+        }
+        let extent = r.extents[0];
+        let lpn = self.frames.page().page_of(extent.start_sector);
+        let access = self.access(r, lpn, extent.start_sector, extent.sectors, place);
+        let hits = u32::from(self.write_page::<WHOLE>(&access, extent.sectors));
+        Hits { pages: 1, hits }
+    }
+
+    /// D1 and D2. For `WHOLE` see [`Cache::data_of`].
+    #[inline(always)]
+    fn read_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
+        if let Some(slot) = self.frames.slot_at(a.lpn, a.entry) {
+            self.accessed(slot, Op::Read, a.now);
+            let has = match WHOLE {
+                true => self.frames.is_full(slot),
+                false => self.frames.has(slot, a.sectors),
+            };
+            if has {
+                if !WHOLE {
+                    self.counts.read_sector_hits += u64::from(sectors);
+                }
+                self.scheme.touch(slot, a, &view!(self, a.now));
+                self.frames.settle(&mut self.scheme);
+                self.flash.cache_read(a.lpn, sectors);
+                return true;
+            }
+            self.read_in_part(slot, a.lpn, a.sectors, a.now);
+            return false;
+        }
+        let refused = self.options.read_alloc && !self.scheme.admit_read(a, &view!(self, a.now));
+        let mask = if WHOLE || refused {
+            a.sectors
+        } else {
+            self.fill_mask(a.sectors)
+        };
+        let read = self.flash_read::<WHOLE>(a.lpn, mask.count());
+        if self.options.read_alloc && !refused && (WHOLE || self.frames.capacity() > 0) {
+            self.make_room::<WHOLE>(a);
+            let slot = match WHOLE {
+                true => self.frames.insert_whole_at(a.lpn, a.entry, false),
+                false => self.frames.insert_at(a.lpn, a.entry, mask, false),
+            };
+            self.scheme.insert(slot, a, &view!(self, a.now));
+            self.frames.settle(&mut self.scheme);
+            self.flash.cache_fill(a.lpn, read);
+        }
+        false
+    }
+
+    /// A page is cached, but a requested sector is not: never room, admission or touch (D2). The
+    /// sectors that the cache has are read from it.
+    ///
+    /// The access is made up anew, so that not all of it need be kept where this is not called.
+    #[cold]
+    #[inline(never)]
+    fn read_in_part(&mut self, slot: Slot, lpn: Lpn, sectors: SectorMask, now: Nanos) {
+        let a = Access {
+            lpn,
+            op: Op::Read,
+            now,
+            request: self.request,
+            seq: self.seq,
+            sectors,
+            entry: self.frames.entry_at(lpn, self.frames.place(lpn)),
+        };
+        let have = self.frames.valid(slot).intersect(a.sectors);
+        self.counts.read_sector_hits += u64::from(have.count());
+        self.scheme.foresee(slot, &a, &view!(self, a.now));
+        if !self.options.read_alloc {
+            self.flash_read::<false>(a.lpn, a.sectors.minus(have).count());
+            return self.read_rest(a.lpn, have);
+        }
+        let mask = self.fill_mask(a.sectors);
+        let missing = mask.minus(self.frames.valid(slot));
+        let moved = if self.options.read_fill == ReadFill::Page {
+            mask
+        } else {
+            missing
+        };
+        let read = self.flash_read::<false>(a.lpn, moved.count());
+        self.read_rest(a.lpn, have);
+        self.frames.fill(slot, missing);
+        self.flash.cache_fill(a.lpn, read);
+    }
+
+    fn read_rest(&mut self, lpn: Lpn, have: SectorMask) {
+        if have.count() > 0 {
+            self.flash.cache_read(lpn, have.count());
+        }
+    }
+
+    /// Sectors that a read miss transfers and, if it is admitted, makes valid.
+    #[inline]
+    fn fill_mask(&self, requested: SectorMask) -> SectorMask {
+        if self.options.read_alloc && self.options.read_fill == ReadFill::Page {
+            self.frames.full_mask()
+        } else {
+            requested
+        }
+    }
+
+    /// D3 and D4, and the bypass of a single page by an admission layer. For `WHOLE` see
+    /// [`Cache::data_of`].
+    #[inline(always)]
+    fn write_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
+        let slot = self.frames.slot_at(a.lpn, a.entry);
+        if !self.scheme.admit_page(a, &view!(self, a.now)) {
+            self.bypass_page(*a);
+            return false;
+        }
+        let Some(slot) = slot else {
+            self.make_room::<WHOLE>(a);
+            let slot = match WHOLE {
+                true => self.frames.insert_whole_at(a.lpn, a.entry, true),
+                false => self.frames.insert_at(a.lpn, a.entry, a.sectors, true),
+            };
+            self.scheme.insert(slot, a, &view!(self, a.now));
+            self.frames.settle(&mut self.scheme);
+            self.flash.cache_write(a.lpn);
+            return false;
+        };
+        let have = match self.frames.has(slot, a.sectors) {
+            true => sectors,
+            false => self.frames.valid(slot).intersect(a.sectors).count(),
+        };
+        self.counts.write_sector_hits += u64::from(have);
+        self.accessed(slot, Op::Write, a.now);
+        self.scheme.touch(slot, a, &view!(self, a.now));
+        self.frames.settle(&mut self.scheme);
+        match WHOLE {
+            true => self.frames.write_whole(slot),
+            false => self.frames.write(slot, a.sectors),
+        }
+        self.flash.cache_write(a.lpn);
+        true
+    }
+
+    /// D5: units leave until the scheme has room for the page.
+    #[inline(always)]
+    pub(super) fn make_room<const WHOLE: bool>(&mut self, a: &Access) {
+        self.scheme.expect(a, &view!(self, a.now));
+        while self.scheme.full(a, &view!(self, a.now)) {
+            self.evict::<WHOLE>(a);
+        }
+    }
+
+    /// Does flash have the page, so that there was something to read?
+    #[inline]
+    pub(super) fn flash_read<const WHOLE: bool>(&mut self, lpn: Lpn, sectors: u32) -> bool {
+        if !WHOLE && let Some(o) = &mut self.observer {
+            o.event(Event::FlashRead(lpn));
+        }
+        let mapped = self.flash.is_mapped(lpn);
+        if mapped {
+            self.counts.flash_reads_host += 1;
+            self.flash.read(lpn, sectors);
+        } else {
+            self.counts.unmapped_reads += 1;
+        }
+        mapped
+    }
+}
