@@ -91,19 +91,12 @@ fn compare(before: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> Resul
 
 fn build() -> Result<std::path::PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let build = [
-        "build",
-        "--quiet",
-        "-p",
-        "destage-bench",
-        "--profile",
-        "count",
-    ];
+    let build = ["build", "--quiet", "-p", "destage-bench", "--release"];
     let status = Command::new(cargo).args(build).status();
     if !status.context("cannot start cargo")?.success() {
         bail!("the benchmark does not build");
     }
-    Ok(crate::bench::target().join("count").join("destage-bench"))
+    Ok(crate::bench::target().join("release").join("destage-bench"))
 }
 
 /// Instructions of the whole process.

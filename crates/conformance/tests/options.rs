@@ -6,7 +6,7 @@ use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{Profile, Row};
 use destage_conformance::suites::{Case, contexts, values, with};
 use destage_conformance::timed::{TimedRun, device, timed_swarm};
-use destage_scheme::catalogue::{SCHEMES, find};
+use destage_scheme::registry::{SCHEMES, find};
 use destage_scheme::info::{DefaultValue, Kind, ParamInfo};
 use destage_scheme::{Expr, SchemeInfo};
 use destage_types::Nanos;
@@ -210,7 +210,7 @@ fn every_option_is_declared_as_specified() {
     for (name, options) in SPECIFIED {
         let info = find(name).unwrap_or_else(|| panic!("no scheme is called {name}"));
         let text = |p: &ParamInfo| (p.key.to_owned(), p.default.text(), p.range());
-        let declared: Vec<_> = info.params.iter().map(text).collect();
+        let declared: Vec<_> = info.params().iter().map(text).collect();
         let owned = |o: &(&str, &str, &str)| (o.0.to_owned(), o.1.to_owned(), o.2.to_owned());
         let wanted: Vec<_> = options.iter().map(owned).collect();
         assert_eq!(declared, wanted, "{name}");
@@ -225,10 +225,10 @@ fn every_option_is_declared_as_specified() {
 fn settings() -> impl Iterator<Item = (&'static SchemeInfo, &'static ParamInfo, String)> {
     let built = SCHEMES.iter().filter(|info| {
         let expr = Expr::parse(info.name).expect("a name is an expression");
-        is_built(&expr)
+        expr.unavailable().is_none()
     });
     built.flat_map(|info| {
-        let each = info.params.iter();
+        let each = info.params().iter();
         each.flat_map(move |param| values(param).into_iter().map(move |v| (*info, param, v)))
     })
 }
@@ -396,7 +396,7 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
 fn every_option_value_makes_a_difference() {
     let mut dead = Vec::new();
     for info in SCHEMES {
-        for param in info.params {
+        for param in info.params() {
             let (mut tried, mut alive) = (0, 0);
             for (_, _, value) in settings().filter(|s| *s.0 == **info && *s.1 == *param) {
                 let setting = format!("{}={value}", param.key);

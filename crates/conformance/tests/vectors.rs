@@ -5,7 +5,7 @@ mod own;
 
 use destage_conformance::drive::{Config, is_built};
 use destage_conformance::vectors::{Table, Vectors};
-use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::registry::SCHEMES;
 use destage_scheme::cqct::{self, Latencies};
 use destage_scheme::registry::NAMES;
 use destage_scheme::rng::SplitMix64;
@@ -71,7 +71,7 @@ enum Outcome {
 
 fn run_table(table: &Table) -> Outcome {
     let expr = table.expr();
-    if !is_built(&expr) {
+    if !expr.unavailable().is_none() {
         let missing = expr.chain().find(|l| !NAMES.contains(&l.scheme().name));
         let missing = missing.map_or("an extended scheme", |l| l.scheme().name);
         return Outcome::NotAvailable(missing.to_owned());

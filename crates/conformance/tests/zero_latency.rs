@@ -10,7 +10,7 @@ use destage_conformance::drive::is_built;
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
 use destage_conformance::timed::{TimedRun, device, timed_swarm, trace_of};
 use destage_device::config::{DeviceConfig, Overwrite};
-use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::registry::SCHEMES;
 use destage_scheme::info::{MinCapacity, Role, SchemeInfo};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::RunError;
@@ -95,7 +95,7 @@ fn without_times(dies: u64, blocks: u64, page: PageSize, more: &str) -> Arc<Devi
 /// 0: any number of dies, 1: one, without changing what a scheme does: `ecr` has an instance of its base per chip, and only
 /// those of LRU together are the same as one.
 fn dies(expr: &Expr) -> usize {
-    usize::from(expr.contains("ecr") && expr.leaf().scheme().name != "lru")
+    usize::from(expr.contains("ecr") && expr.policy().scheme().name != "lru")
 }
 
 /// Counters of a run, by name.

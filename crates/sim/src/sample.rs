@@ -20,7 +20,7 @@ pub struct Samples {
 impl Samples {
     /// Takes a sample after `requests` measured requests.
     pub fn take<S: Scheme>(&mut self, scheme: &S, requests: u64) {
-        self.meta_bytes_sum += u128::from(scheme.meta_bytes());
+        self.meta_bytes_sum += u128::from(scheme.metadata_bytes());
         self.count += 1;
         if let Some([irl, srl, drl]) = scheme.list_pages() {
             self.list_pages.push(ListPages {
@@ -110,7 +110,7 @@ impl QueueSampler {
     /// A sampler for a device of `chips` queues.
     pub fn new(chips: u32) -> QueueSampler {
         QueueSampler {
-            cqct: Cqct::default(),
+            cqct: Cqct::DEFAULT,
             chips,
             tenths: vec![0; 10 * chips as usize + 1],
             above_10: 0,
@@ -123,7 +123,7 @@ impl QueueSampler {
     pub fn take(&mut self, view: &View) {
         let (mut sum, mut most) = (0, 0);
         for chip in (0..self.chips).map(ChipId) {
-            let time = u128::from(self.cqct.of(chip, view).0);
+            let time = u128::from(self.cqct.of_chip(chip, view).0);
             sum += time;
             most = time.max(most);
         }

@@ -195,7 +195,7 @@ impl Series {
             write_latency_mean_ns: mean(2),
             cached_pages: walk.frames().used() as u64,
             dirty_pages: walk.frames().dirty_slots().count() as u64,
-            meta_bytes: walk.scheme().meta_bytes(),
+            meta_bytes: walk.scheme().metadata_bytes(),
             irl: lists.map(|l| l[0]),
             srl: lists.map(|l| l[1]),
             drl: lists.map(|l| l[2]),

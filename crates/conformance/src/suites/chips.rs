@@ -1,10 +1,10 @@
 //! Chips in random states, for the real schemes and for the slow models.
 
-use crate::drive::Chips;
+use crate::drive::{ChipState, Chips};
 use crate::reference::Flash;
 use crate::reference::rng::SplitMix64;
-use destage_scheme::{ChipLoad, ChipQueue, Expr, FlashCosts};
-use destage_types::Nanos;
+use destage_scheme::{Equation1, Expr, FlashCosts, InService};
+use destage_types::{Nanos, Op};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ pub struct Script {
     rng: SplitMix64,
     /// How often chips change, in percent.
     restless: u64,
-    loads: Vec<ChipLoad>,
+    loads: Vec<ChipState>,
     victim_valid_pages: Vec<u64>,
     gc: Vec<bool>,
 }
@@ -38,7 +38,7 @@ impl Script {
         Script {
             rng,
             restless,
-            loads: vec![ChipLoad::default(); chips as usize],
+            loads: vec![ChipState::EMPTY; chips as usize],
             victim_valid_pages: vec![0; chips as usize],
             gc: vec![false; chips as usize],
         }
@@ -55,10 +55,10 @@ impl Script {
     }
 
     /// The load of a chip, and the valid pages of the block it would collect.
-    fn load(&mut self) -> (ChipLoad, u64) {
+    fn load(&mut self) -> (ChipState, u64) {
         let rng = &mut self.rng;
         if rng.chance(30) {
-            return (ChipLoad::default(), 0);
+            return (ChipState::EMPTY, 0);
         }
         let (reads, writes) = (rng.below(4), rng.below(6));
         let in_service = reads + writes > 0 && rng.chance(80);
@@ -69,8 +69,8 @@ impl Script {
         let free_pages = 380 + rng.below(40);
         let [frontier_free_pages, victim_valid_pages] = [rng.below(65), rng.below(65)];
         let gc_remaining = rng.chance(30).then(|| Nanos(rng.below(2_000_000)));
-        let load = ChipLoad {
-            queue: ChipQueue {
+        let load = ChipState {
+            queue: Equation1 {
                 reads,
                 writes,
                 free_pages,
@@ -78,8 +78,10 @@ impl Script {
                 frontier_free_pages,
                 gc_remaining,
             },
-            residual,
-            in_service_read,
+            in_service: residual.map(|residual| InService {
+                op: if in_service_read { Op::Read } else { Op::Write },
+                residual,
+            }),
             drain,
         };
         (load, victim_valid_pages)
@@ -121,7 +123,7 @@ impl SlowChips {
     }
 
     /// Equations 1-4 of ECR (section 3.1), literally.
-    fn equation(&self, c: &ChipLoad, victim_valid_pages: u64) -> i128 {
+    fn equation(&self, c: &ChipState, victim_valid_pages: u64) -> i128 {
         let n = i128::from;
         let transfer = if self.transfer {
             n(COSTS.transfer.0)
@@ -151,16 +153,16 @@ impl SlowChips {
         let l_sp = self.summary.min(l_w);
         let cqct = l_r * n_r + l_w * n_w + gc + l_sp * n_sp;
         // An operation of a GC job in service stands in the job's remaining time already.
-        let in_service = if c.in_service_read {
-            (n_r, l_r)
-        } else {
-            (n_w, l_w)
+        let Some(InService { op, residual }) = c.in_service else {
+            return cqct;
         };
-        match c.residual {
-            Some(rest) if self.remaining && in_service.0 > 0 && q.gc_remaining.is_none() => {
-                cqct - in_service.1 + n(rest.0)
-            }
-            _ => cqct,
+        let (queued, whole) = match op {
+            Op::Read => (n_r, l_r),
+            _ => (n_w, l_w),
+        };
+        match self.remaining && queued > 0 && q.gc_remaining.is_none() {
+            true => cqct - whole + n(residual.0),
+            false => cqct,
         }
     }
 }

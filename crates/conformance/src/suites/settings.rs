@@ -1,8 +1,8 @@
 //! Expressions to test: every legal composition, and settings drawn from the declarations.
 
-use crate::drive::{Config, is_built};
+use crate::drive::Config;
 use crate::reference::rng::SplitMix64;
-use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::registry::SCHEMES;
 use destage_scheme::info::{Kind, Range, Role};
 use destage_scheme::{Expr, ParamInfo, SchemeInfo};
 
@@ -22,13 +22,13 @@ fn compose(layers: &[(&str, Vec<String>)]) -> String {
 
 /// Every legal composition of built schemes, without parameters.
 pub fn compositions() -> Vec<Expr> {
-    let is_wrapper = |info: &&&SchemeInfo| info.role.is_wrapper();
-    let mut found: Vec<Expr> = (SCHEMES.iter().filter(|i| !is_wrapper(i)))
+    let is_layer = |info: &&&SchemeInfo| info.role.is_layer();
+    let mut found: Vec<Expr> = (SCHEMES.iter().filter(|i| !is_layer(i)))
         .filter_map(|leaf| Expr::parse(leaf.name).ok())
-        .filter(is_built)
+        .filter(|e| e.unavailable().is_none())
         .collect();
     // From the inside out; a role that must be further in cannot come later.
-    let wrappers: Vec<_> = SCHEMES.iter().filter(is_wrapper).collect();
+    let wrappers: Vec<_> = SCHEMES.iter().filter(is_layer).collect();
     for role in [
         Role::VictimFilter,
         Role::Classifier,
@@ -41,7 +41,7 @@ pub fn compositions() -> Vec<Expr> {
             let wrapped = found.iter().map(|e| format!("{}({e})", wrapper.name));
             more.extend(wrapped.filter_map(|text| Expr::parse(&text).ok()));
         }
-        found.extend(more.into_iter().filter(is_built));
+        found.extend(more.into_iter().filter(|e| e.unavailable().is_none()));
     }
     found
 }
@@ -95,7 +95,7 @@ pub fn with(shape: &Expr, settings: impl Fn(&SchemeInfo) -> Vec<String>) -> Opti
 pub fn contexts(info: &SchemeInfo) -> Vec<Expr> {
     let mut found = compositions();
     found.retain(|expr| {
-        let (layers, leaf) = (expr.chain().count(), expr.leaf().scheme().name);
+        let (layers, leaf) = (expr.chain().count(), expr.policy().scheme().name);
         expr.contains(info.name) && (layers < 3 || layers == 3 && leaf == "lru")
     });
     found.sort_by_key(|expr| expr.chain().count());
@@ -109,7 +109,7 @@ pub fn random(shape: &Expr, rng: &mut SplitMix64) -> Expr {
         let layers = shape.chain().map(|layer| {
             let info = layer.scheme();
             let mut items = Vec::new();
-            for param in info.params {
+            for param in info.params() {
                 let values = values(param);
                 if rng.chance(percent) {
                     let value = &values[rng.below(values.len() as u64) as usize];

@@ -232,6 +232,12 @@ impl<E: Events> Nand<E> {
         bits
     }
 
+    /// Has the chip nothing to do, of any class: no operation waits or is in service?
+    pub fn is_chip_idle(&self, chip: ChipId) -> bool {
+        let idle = |lane: &Lane| lane.queue.is_empty() && lane.is_free(self.clock);
+        self.lanes_of(chip).all(idle)
+    }
+
     #[inline]
     fn serves(&self, lane: &Lane, kind: Kind) -> bool {
         lane.kind == kind && lane.class == Class::Host && !lane.is_free(self.clock)

@@ -1,7 +1,7 @@
 mod cases;
 
 use super::*;
-use crate::catalogue::SCHEMES;
+use crate::registry::SCHEMES;
 use crate::info::{Kind, Role};
 use cases::{ILLEGAL, LEGAL};
 
@@ -195,7 +195,7 @@ fn a_scheme_that_cannot_rename_is_refused_below_cac() {
         renames: false,
         ..SchemeInfo::BASE
     };
-    let cac = Expr::new(crate::catalogue::find("cac").unwrap());
+    let cac = Expr::new(crate::registry::find("cac").unwrap());
     let leaf = Expr::new(&PLUG_IN);
     let broken = check::chain(&[cac, leaf.clone()]);
     assert_eq!(

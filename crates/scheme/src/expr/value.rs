@@ -7,7 +7,7 @@ use destage_types::Nanos;
 
 use super::parse::RawValue;
 use super::refusal::shorten;
-use crate::catalogue::nearest_of;
+use crate::registry::nearest_of;
 use crate::info::{Kind, ParamInfo, Range, Size};
 
 /// A value of the type its parameter asks for.

@@ -1,348 +1,232 @@
 //! ARC: balances pages seen once and pages seen again by the hits on pages that just left.
 //!
-//! Source: N. Megiddo, D. Modha, FAST 2003, Fig. 4; its cases I to IV are named below.
-//! Parameters: `ghost-bytes`, what a remembered page is charged. The target p is a real number, updated with + - * / only.
+//! Source: N. Megiddo, D. Modha, FAST 2003, Fig. 4; its cases I to IV are named below. The target p is
+//! a real number, updated with + - * / only.
 //! Order: the list REPLACE would take from, tail to head, then the other one, tail to head.
 //! Ties: |T1| = p takes from T2, unless the page that comes in is in B2.
-//! State: lists T1, T2 (12 B per page), ghost lists B1, B2 (8 B per entry by default); |T1|+|B1| <= C and at
-//! most 2C pages in all after every insertion. A ghost stays in the slot of its page, which moves from T1 to B1
-//! as it would from T1 to T2; only the policy of one chip remembers its pages apart. Cost: O(1).
+//! State: lists T1, T2 (12 B per page), ghost lists B1, B2 (8 B per entry by default); |T1|+|B1| <= C
+//! and at most 2C pages in all after every insertion. Cost: O(1).
 //!
-//! Departures: none for whole pages. Adaptation runs in `expect`, REPLACE in `victim`, and ghosts
-//! are dropped after `insert` instead of before REPLACE, with the same result; so TRIM, several
+//! Departures: none for whole pages. Adaptation runs in `on_miss`, REPLACE in `victim`, and ghosts
+//! are dropped after `on_insert` instead of before REPLACE, with the same result; so TRIM, several
 //! evictions for one insertion, and another victim than the first one leave the bounds intact.
 
-use crate::ghost_queues::GhostQueues;
-use crate::policy::lru::PAGE_NODE_BYTES;
-use crate::registry::Build;
-use crate::shelves::Shelves;
-use crate::{Access, Ahead, Env, Expr, Scheme, View, Why};
+use crate::info::{MetadataBound, ParamInfo, Proof, SchemeInfo, Source};
+use crate::lists::{ListArray, Lists};
+use crate::registry::boxed;
+use crate::{
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params,
+};
 use destage_types::{Lpn, Slot};
 
-/// Bytes of a ghost entry, by default.
-const GHOST_BYTES: u64 = 8;
+/// `arc`: adaptive balance of recency and frequency.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "arc",
+    summary: "Two lists, seen once and seen again, whose sizes adapt to hits on evicted pages.",
+    source: Source {
+        paper: "Megiddo, Modha, ARC: A Self-Tuning, Low Overhead Replacement Cache, FAST",
+        year: Some(2003),
+        section: "Fig. 4",
+        certain: true,
+    },
+    params: &[ArcParams::PARAMS],
+    ties: "none: REPLACE is a total rule",
+    order: Some(
+        "the list REPLACE would take from, tail to head, then the other list tail to head",
+    ),
+    // |T1| + |B1| <= C and pages and ghosts <= 2C at every insertion: C ghosts beside C pages, more
+    // while pages are missing.
+    metadata: |e, c| {
+        let bytes = e.uint("ghost-bytes");
+        let dear = bytes > PAGE_NODE_BYTES;
+        let ghosts = match c.shares || c.batches && dear {
+            true => c.frames.saturating_mul(2),
+            false => c.frames.saturating_add(u64::from(dear)),
+        };
+        Some(MetadataBound::nodes(PAGE_NODE_BYTES).and_entries(ghosts, bytes))
+    },
+    vectors: &["arc"],
+    build: Some(boxed::<Pages<Arc>>),
+    proof: Proof::FULL,
+    ..SchemeInfo::BASE
+};
 
-/// Pages seen once, and their ghosts B1.
+params! {
+    /// Parameters of [`Arc`].
+    pub struct ArcParams {
+        /// metadata charged per remembered page
+        ghost_bytes: u64 = ParamInfo::count(0, 8).unit("bytes").source("measured baselines"),
+    }
+}
+
+/// Pages seen once.
 const T1: usize = 0;
-/// Pages seen again, and their ghosts B2.
+/// Pages seen again.
 const T2: usize = 1;
-/// The page that comes in is no ghost.
-const NEW: usize = 2;
-
-/// Lists of [`Arc::lists`] behind T1 and T2: the ghosts of both in their slots.
+/// Ghosts of T1.
 const B1: usize = 2;
+/// Ghosts of T2.
 const B2: usize = 3;
-
-/// Slots for which [`Arc::more_left`] has room from the start.
-const USUALLY_LEFT: usize = 16;
-/// No slot.
-const NONE: Slot = Slot(u32::MAX);
 
 /// Adaptive replacement cache.
 #[derive(Clone, Debug)]
 pub struct Arc {
-    lists: Shelves<4>,
-    /// The ghosts, if they are not in `lists`.
-    apart: Option<Box<GhostQueues<2>>>,
+    lists: ListArray<4>,
+    ghosts: Ghosts,
     capacity: usize,
-    /// Most ghosts in slots.
-    kept: u32,
     p: f64,
     /// Largest whole number that is not above p, and whether it is p: to compare with sizes.
     p_floor: usize,
-    p_whole: bool,
-    /// Ghost list in which the page was that is about to be inserted.
-    coming: usize,
-    /// Its slot, if that is not free.
-    coming_to: Slot,
-    /// Slots whose ghosts are gone, until the cache takes them back: the first one, and those that
-    /// came after it.
-    left: Slot,
-    more_left: Vec<Slot>,
+    p_is_whole: bool,
+    /// B1 or B2 if the page that is about to come in was there.
+    from: Option<usize>,
     /// Metadata charged per ghost.
     ghost_bytes: u64,
 }
 
 impl Arc {
-    /// For a cache of `capacity` pages.
-    pub fn new(capacity: usize) -> Arc {
-        Arc::with_slots(capacity, capacity, true)
-    }
-
-    /// The same in a cache of `slots` frames, more of which than `capacity` it may come to hold.
-    /// `keep`: ghosts stay in their slots, of which there are more then.
-    fn with_slots(slots: usize, capacity: usize, keep: bool) -> Arc {
-        // 2C after an insertion, and one more before it.
-        let kept = if keep { 2 * capacity + 1 } else { 0 };
-        Arc {
-            lists: Shelves::new(slots + kept),
-            apart: (!keep).then(|| Box::new(GhostQueues::new(capacity + 1))),
-            capacity,
-            kept: kept as u32,
-            p: 0.0,
-            p_floor: 0,
-            p_whole: true,
-            coming: NEW,
-            coming_to: NONE,
-            left: NONE,
-            more_left: Vec::with_capacity(USUALLY_LEFT),
-            ghost_bytes: GHOST_BYTES,
-        }
-    }
-
-    /// The list from which REPLACE takes. Without branches: which one it is cannot be guessed.
+    /// Page x is not cached: cases II and III move the target p towards the list whose ghost came
+    /// back, by as much as the other ghost list is longer. What case IV does, dropping ghosts, follows
+    /// the insertion.
     #[inline(always)]
-    fn source(&self) -> usize {
-        let [t1, t2, ..] = self.lists.lens();
-        let at_p = (self.coming == T2) & (t1 == self.p_floor) & self.p_whole;
-        let over = (t1 > self.p_floor) | at_p;
-        [T2, T1][usize::from((t1 > 0) & (over | (t2 == 0)))]
+    fn adapt(&mut self, x: &Access, v: &View) {
+        let [_, _, b1, b2] = self.lists.lens().map(|len| len as f64);
+        self.from = self.ghosts.take(x, v).map(|node| {
+            let list = self.lists.list_of(node);
+            self.lists.unlink(node);
+            list
+        });
+        match self.from {
+            Some(B1) => self.set_p(self.p + (b2 / b1).max(1.0)),
+            Some(_) => self.set_p(self.p - (b1 / b2).max(1.0)),
+            None => {}
+        }
     }
 
     fn set_p(&mut self, p: f64) {
         self.p = p.clamp(0.0, self.capacity as f64);
         self.p_floor = self.p as usize;
-        self.p_whole = self.p_floor as f64 == self.p;
+        self.p_is_whole = self.p_floor as f64 == self.p;
     }
 
+    /// The list from which REPLACE takes. Without branches: which one it is cannot be guessed.
     #[inline(always)]
-    fn len(&self, list: usize) -> usize {
-        self.lists.lens()[list]
+    fn replace(&self) -> usize {
+        let [t1, t2, ..] = self.lists.lens();
+        let at_p = (self.from == Some(B2)) & (t1 == self.p_floor) & self.p_is_whole;
+        let over = (t1 > self.p_floor) | at_p;
+        [T2, T1][usize::from((t1 > 0) & (over | (t2 == 0)))]
     }
 
     /// Case IV with |T1| = C: the tail of T1 leaves for good.
     #[inline(always)]
-    fn is_forgotten(&self, slot: Slot) -> bool {
-        self.len(T1) >= self.capacity && self.coming == NEW && self.lists.tail(T1) == Some(slot.0)
+    fn leaves_for_good(&self, slot: Slot) -> bool {
+        self.lists.len(T1) >= self.capacity
+            && self.from.is_none()
+            && self.lists.tail(T1) == Some(slot.0)
     }
 
-    /// Ghosts of T1 or T2.
-    #[inline(always)]
-    fn ghosts(&self, list: usize) -> usize {
-        match &self.apart {
-            None => self.len(B1 + list),
-            Some(apart) => apart.len(list),
-        }
-    }
-
-    /// Forgets the ghost of page `a` for good; says whose it was. A slot is the page's again if it
-    /// comes in.
-    #[inline(always)]
-    fn take_ghost(&mut self, a: &Access, v: &View) -> Option<usize> {
-        if let Some(apart) = &mut self.apart {
-            return apart.forget(a.lpn);
-        }
-        let slot = v.frames.ghost_at(a.lpn, a.entry)?;
-        let list = self.lists.list_of(slot.0);
-        if list != B1 && list != B2 {
-            return None;
-        }
-        self.lists.unlink(slot.0);
-        let before = std::mem::replace(&mut self.coming_to, slot);
-        if before != NONE {
-            self.leave(before);
-        }
-        Some(list - B1)
-    }
-
-    /// Nothing is remembered in `slot` any more.
-    #[inline(always)]
-    fn leave(&mut self, slot: Slot) {
-        match self.left {
-            NONE => self.left = slot,
-            _ => self.more_left.push(slot),
-        }
-    }
-
-    /// Sets the ghosts right after an insertion: forgets the oldest ones of a list that has too many.
+    /// Drops the oldest ghosts of T1 beyond C pages of L1, then those of T2 beyond 2C pages in all.
     #[inline(always)]
     fn drop_ghosts(&mut self) {
-        if self.apart.is_some() {
-            return self.drop_ghosts_apart();
-        }
         loop {
-            let lens @ [t1, t2, b1, b2] = self.lists.lens();
-            let Some(list) = self.surplus(lens) else {
-                return;
-            };
-            let Some(oldest) = self.lists.tail(B1 + list) else {
-                return;
-            };
-            self.lists.unlink(oldest);
-            self.leave(Slot(oldest));
-            // One ghost is all that was too many, as nearly always.
-            let (all, c) = (t1 + t2 + b1 + b2, self.capacity);
-            if (t1 + b1 <= c + 1) & (all <= 2 * c + 1) {
+            let [t1, t2, b1, b2] = self.lists.lens();
+            let too_many_of_t1 = (t1 + b1 > self.capacity) & (b1 > 0);
+            let too_many = (t1 + t2 + b1 + b2 > 2 * self.capacity) & (b2 > 0);
+            if !(too_many_of_t1 | too_many) {
                 return;
             }
-        }
-    }
-
-    #[inline(never)]
-    fn drop_ghosts_apart(&mut self) {
-        let [t1, t2, ..] = self.lists.lens();
-        while let Some(list) = self.surplus([t1, t2, self.ghosts(T1), self.ghosts(T2)])
-            && let Some(apart) = &mut self.apart
-        {
-            apart.drop_oldest(list);
-        }
-    }
-
-    /// The list that has too many ghosts, if T1, T2, B1 and B2 are so long.
-    #[inline(always)]
-    fn surplus(&self, [t1, t2, b1, b2]: [usize; 4]) -> Option<usize> {
-        let of_t1 = (t1 + b1 > self.capacity) & (b1 > 0);
-        let of_t2 = (t1 + t2 + b1 + b2 > 2 * self.capacity) & (b2 > 0);
-        (of_t1 | of_t2).then_some(if of_t1 { T1 } else { T2 })
-    }
-
-    /// Pages of which T1 or T2 has ghosts, newest first.
-    #[cfg(any(test, feature = "conformance"))]
-    fn ghost_pages(&self, list: usize, v: &View) -> Vec<Lpn> {
-        match &self.apart {
-            None => {
-                let slots = self.lists.from_head(B1 + list).map(Slot);
-                slots.map(|slot| v.frames.lpn(slot)).collect()
+            if let Some(oldest) = self.lists.tail(if too_many_of_t1 { B1 } else { B2 }) {
+                self.lists.unlink(oldest);
+                self.ghosts.forget(oldest);
             }
-            Some(apart) => apart.from_head(list).collect(),
         }
     }
 }
 
-impl Build for Arc {
+impl Policy for Arc {
     fn build(expr: &Expr, env: &Env) -> Arc {
-        let (slots, capacity) = (env.slots as usize, env.capacity as usize);
+        let capacity = env.capacity as usize;
+        // 2C after an insertion, and one more before it.
+        let ghosts = Ghosts::new(2 * capacity + 1, env);
         Arc {
-            ghost_bytes: expr.uint("ghost-bytes"),
-            ..Arc::with_slots(slots, capacity, env.keeps_slots)
-        }
-    }
-}
-
-impl Scheme for Arc {
-    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
-        slot.is_some()
-            || match &mut self.apart {
-                None => v.frames.ghost_of(from).is_some_and(|slot| self.keeps(slot)),
-                Some(apart) => apart.rename(from, to),
-            }
-    }
-
-    #[inline]
-    fn look_ahead(&self, ahead: &Ahead) -> u64 {
-        match &self.apart {
-            None => 0,
-            Some(apart) => apart.look_ahead(ahead),
+            lists: Lists::array(ghosts.nodes()),
+            ghosts,
+            capacity,
+            p: 0.0,
+            p_floor: 0,
+            p_is_whole: true,
+            from: None,
+            ghost_bytes: ArcParams::of(expr, env).ghost_bytes,
         }
     }
 
-    fn most_kept(&self) -> u32 {
-        self.kept
+    #[inline(always)]
+    fn on_miss(&mut self, x: &Access, v: &View) {
+        self.adapt(x, v);
     }
 
     #[inline(always)]
-    fn keeps(&self, slot: Slot) -> bool {
-        matches!(self.lists.list_of(slot.0), B1 | B2)
-    }
-
-    #[inline(always)]
-    fn give_up(&mut self) -> Option<Slot> {
-        if self.left == NONE {
-            // What was to come in and did not is still waiting.
-            let waiting = std::mem::replace(&mut self.coming_to, NONE);
-            return (waiting != NONE).then_some(waiting);
-        }
-        let last = self.more_left.pop();
-        Some(last.unwrap_or_else(|| std::mem::replace(&mut self.left, NONE)))
-    }
-
-    #[inline(always)]
-    fn expect(&mut self, a: &Access, v: &View) {
-        let sizes = [T1, T2].map(|list| self.ghosts(list) as f64);
-        self.coming = match self.take_ghost(a, v) {
-            None => NEW,
-            Some(T1) => {
-                let step = (sizes[T2] / sizes[T1]).max(1.0);
-                self.set_p(self.p + step); // case II
-                T1
-            }
-            Some(list) => {
-                let step = (sizes[T1] / sizes[T2]).max(1.0);
-                self.set_p(self.p - step); // case III
-                list
-            }
-        };
-    }
-
-    #[inline(always)]
-    fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
-        let to = if self.coming == NEW { T1 } else { T2 };
-        self.coming = NEW;
-        if self.coming_to == slot {
-            self.coming_to = NONE;
-        }
-        self.lists.push_head(to, slot.0);
+    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        let seen_again = self.from.take().is_some();
+        self.lists.push_head(if seen_again { T2 } else { T1 }, slot.0);
         self.drop_ghosts();
     }
 
     #[inline(always)]
-    fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.lists.move_to_head(T2, slot.0); // case I
     }
 
     #[inline(always)]
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
-        let list = self.lists.list_of(slot.0);
-        let remember = why == Why::Evicted && !self.is_forgotten(slot);
-        match &mut self.apart {
-            None if remember => return self.lists.move_to_head(B1 + list, slot.0),
-            Some(apart) if remember => apart.push_head(list, v.frames.lpn(slot)),
-            _ => {}
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        if reason == RemoveReason::Discarded || self.leaves_for_good(slot) {
+            return self.lists.unlink(slot.0);
+        }
+        let ghosts_of_list = B1 + self.lists.list_of(slot.0);
+        let node = self.ghosts.remember(slot, v);
+        if node == slot.0 {
+            return self.lists.move_to_head(ghosts_of_list, node);
         }
         self.lists.unlink(slot.0);
-    }
-
-    /// Also ends what `expect` began: a page whose history is forgotten comes in as a new one,
-    /// if it comes in at all.
-    fn forget(&mut self, lpn: Lpn, v: &View) {
-        self.coming = NEW;
-        if let Some(apart) = &mut self.apart {
-            apart.forget(lpn);
-        } else if let Some(slot) = v.frames.slot_or_ghost_of(lpn) {
-            if self.keeps(slot) {
-                self.lists.unlink(slot.0);
-            }
-            if self.coming_to == slot {
-                self.coming_to = NONE;
-            }
-        }
-    }
-
-    #[inline]
-    fn size(&self) -> usize {
-        self.len(T1) + self.len(T2)
+        self.lists.reserve(self.ghosts.nodes());
+        self.lists.push_head(ghosts_of_list, node);
     }
 
     #[inline(always)]
-    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        let from = self.source();
-        let tail = self.lists.tail(from);
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        let tail = self.lists.tail(self.replace());
         tail.or_else(|| self.lists.tail(T1)).map(Slot)
     }
 
-    fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let first = self.source();
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        let first = self.replace();
         let second = if first == T1 { T2 } else { T1 };
         let order = self.lists.from_tail(first);
-        order
-            .chain(self.lists.from_tail(second))
-            .map(Slot)
-            .find(|&s| f(s))
+        order.chain(self.lists.from_tail(second)).map(Slot)
     }
 
-    fn meta_bytes(&self) -> u64 {
-        let ghosts = self.ghosts(T1) + self.ghosts(T2);
-        self.size() as u64 * PAGE_NODE_BYTES + ghosts as u64 * self.ghost_bytes
+    fn ghosts(&self) -> Option<&Ghosts> {
+        Some(&self.ghosts)
+    }
+
+    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
+        Some(&mut self.ghosts)
+    }
+
+    /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one,
+    /// if it comes in at all.
+    fn forget(&mut self, lpn: Lpn, v: &View) {
+        self.from = None;
+        if let Some(node) = self.ghosts.find(lpn, v) {
+            self.lists.unlink(node);
+            self.ghosts.forget(node);
+        }
+    }
+
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        let ghosts = self.lists.len(B1) + self.lists.len(B2);
+        pages * PAGE_NODE_BYTES + ghosts as u64 * self.ghost_bytes
     }
 
     #[cfg(feature = "conformance")]
@@ -352,9 +236,10 @@ impl Scheme for Arc {
             out.push_str(name);
             crate::state::pages(out, v, self.lists.from_head(list).map(Slot));
         }
-        for (list, name) in [(T1, " B1"), (T2, " B2")] {
+        for (list, name) in [(B1, " B1"), (B2, " B2")] {
             out.push_str(name);
-            crate::state::ghosts(out, self.ghost_pages(list, v).into_iter(), " ");
+            let ghosts = self.lists.from_head(list);
+            crate::state::ghosts(out, ghosts.map(|node| self.ghosts.page(node, v)), " ");
         }
         write!(out, " p={}", self.p).expect("writing to a string cannot fail");
     }
@@ -533,8 +418,8 @@ mod tests {
         for n in [1, 2, 1, 2, 3, 4, 5, 6] {
             core.write(n);
         }
-        assert_eq!(core.scheme.meta_bytes(), 4 * 12 + 2 * 8);
+        assert_eq!(core.scheme.metadata_bytes(), 4 * 12 + 2 * 8);
         core.scheme.ghost_bytes = 0;
-        assert_eq!(core.scheme.meta_bytes(), 4 * 12);
+        assert_eq!(core.scheme.metadata_bytes(), 4 * 12);
     }
 }

@@ -39,7 +39,7 @@ fn the_worked_example() {
     m.write(24, 24, 0);
     assert_eq!(m.said(), "flush{4,5}");
     assert_eq!(order(&m), [6, 5, 0, 4, 3]);
-    assert_eq!(m.scheme.meta_bytes(), 5 * 24);
+    assert_eq!(m.scheme.metadata_bytes(), 5 * 24);
 }
 
 #[test]

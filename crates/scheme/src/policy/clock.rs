@@ -9,28 +9,41 @@
 //! that comes in after a TRIM. If another page than the next victim leaves (`gcar`), bits and hand
 //! are as if the hand had stopped at that page.
 
-use crate::list::OneList;
-use crate::policy::lru::PAGE_NODE_BYTES;
-use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, View, Why};
-use destage_types::{Lpn, Slot};
+use crate::info::{Proof, SchemeInfo, Source};
+use crate::lists::List;
+use crate::registry::boxed;
+use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use destage_types::Slot;
+
+/// `clock`: second chance.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "clock",
+    summary: "Second chance: a hand passes over pages that were hit and clears their bit.",
+    source: Source::CLASSIC,
+    ties: "first from the hand",
+    order: Some("ring from the hand: pages with bit 0, then pages with bit 1"),
+    vectors: &["clock"],
+    build: Some(boxed::<Pages<Clock>>),
+    proof: Proof::FULL,
+    ..SchemeInfo::BASE
+};
 
 /// Second chance.
 #[derive(Clone, Debug)]
 pub struct Clock {
     /// The ring, cut open at a place that only state strings show: first page at the tail.
-    ring: OneList,
+    ring: List,
     /// Was the page of this slot hit since the hand came by?
     hit: Vec<bool>,
     /// Page the hand points at; `None` behind the last page, and so at the first one.
-    hand: Option<u32>,
+    hand: Option<Slot>,
 }
 
 impl Clock {
     /// For a cache of `capacity` pages.
     pub fn new(capacity: usize) -> Clock {
         Clock {
-            ring: OneList::one(capacity),
+            ring: List::new(capacity),
             hit: vec![false; capacity],
             hand: None,
         }
@@ -38,21 +51,21 @@ impl Clock {
 
     /// The page the hand points at.
     #[inline]
-    fn at_hand(&self) -> Option<u32> {
-        self.hand.or_else(|| self.ring.tail(0))
+    fn at_hand(&self) -> Option<Slot> {
+        self.hand.or_else(|| self.ring.tail())
     }
 
     /// The page behind `page`, round the ring.
     #[inline]
-    fn next(&self, page: u32) -> Option<u32> {
-        self.ring.newer(page).or_else(|| self.ring.tail(0))
+    fn next(&self, page: Slot) -> Option<Slot> {
+        self.ring.newer(page).or_else(|| self.ring.tail())
     }
 
     /// Moves the hand to the next page whose bit is 0 and clears the bits it passes.
     #[inline]
-    fn advance(&mut self) -> Option<u32> {
+    fn advance(&mut self) -> Option<Slot> {
         let mut page = self.at_hand()?;
-        while std::mem::take(&mut self.hit[page as usize]) {
+        while std::mem::take(&mut self.hit[page.index()]) {
             page = self.next(page)?;
         }
         self.hand = Some(page);
@@ -60,96 +73,79 @@ impl Clock {
     }
 
     /// The hand stops at `page`: in its second round if the bit is set.
-    fn stop_at(&mut self, page: u32) {
-        if self.hit[page as usize] {
-            for other in self.ring.from_tail(0) {
-                self.hit[other as usize] = false;
+    fn stop_at(&mut self, page: Slot) {
+        if self.hit[page.index()] {
+            for other in self.ring.from_tail() {
+                self.hit[other.index()] = false;
             }
         }
         let mut passed = self.at_hand();
         while let Some(other) = passed.filter(|&other| other != page) {
-            self.hit[other as usize] = false;
+            self.hit[other.index()] = false;
             passed = self.next(other);
         }
         self.hand = Some(page);
     }
 
     /// Pages from the hand on, once round.
-    fn round(&self) -> impl Iterator<Item = u32> + '_ {
+    fn round(&self) -> impl Iterator<Item = Slot> + '_ {
         let first = self.at_hand();
         let rest = std::iter::successors(first, |&page| self.next(page));
-        rest.take(self.ring.len(0))
+        rest.take(self.ring.len())
     }
 }
 
-impl Build for Clock {
+impl Policy for Clock {
     fn build(_expr: &Expr, env: &Env) -> Clock {
         Clock::new(env.slots as usize)
     }
-}
-
-impl Scheme for Clock {
-    fn rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        slot.is_some()
-    }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.hit[slot.index()] = false;
         match self.hand {
-            Some(hand) => self.ring.insert_older(0, slot.0, hand),
-            None => self.ring.push_head(0, slot.0),
+            Some(hand) => self.ring.insert_older(slot, hand),
+            None => self.ring.push_head(slot),
         }
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.hit[slot.index()] = true;
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, why: Why, _v: &View) {
-        let victim = self.hand == Some(slot.0) && !self.hit[slot.index()];
-        if why == Why::Evicted && !victim {
-            self.stop_at(slot.0);
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, _v: &View) {
+        let victim = self.hand == Some(slot) && !self.hit[slot.index()];
+        // A layer chose another page than the hand did: the hand moves there all the same.
+        if reason == RemoveReason::Evicted && !victim {
+            self.stop_at(slot);
         }
-        if self.hand == Some(slot.0) {
-            self.hand = self.ring.newer(slot.0);
+        if self.hand == Some(slot) {
+            self.hand = self.ring.newer(slot);
         }
-        self.ring.unlink(0, slot.0);
+        self.ring.unlink(slot);
     }
 
     #[inline]
-    fn size(&self) -> usize {
-        self.ring.len(0)
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.advance()
     }
 
-    #[inline]
-    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.advance().map(Slot)
-    }
-
-    fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let of = |hit: bool| {
-            let pages = self.round();
-            pages.filter(move |&page| self.hit[page as usize] == hit)
-        };
-        of(false).chain(of(true)).map(Slot).find(|&slot| f(slot))
-    }
-
-    fn meta_bytes(&self) -> u64 {
-        self.size() as u64 * PAGE_NODE_BYTES
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        let of = |hit: bool| self.round().filter(move |page| self.hit[page.index()] == hit);
+        of(false).chain(of(true))
     }
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
         let hand = self.at_hand();
         out.push('[');
-        for (i, page) in self.ring.from_tail(0).enumerate() {
+        for (i, page) in self.ring.from_tail().enumerate() {
             out.push_str(if i > 0 { " " } else { "" });
             out.push_str(if hand == Some(page) { ">" } else { "" });
-            crate::state::page(out, v, Slot(page));
-            out.push_str(if self.hit[page as usize] { ":1" } else { ":0" });
+            crate::state::page(out, v, page);
+            out.push_str(if self.hit[page.index()] { ":1" } else { ":0" });
         }
         out.push(']');
     }

@@ -2,158 +2,171 @@
 //! the FIFO enters an LRU list.
 //!
 //! Source: T. Johnson, D. Shasha, VLDB 1994. State: A1in (FIFO) and Am (LRU), 12 B per page; A1out,
-//! ghosts of the FIFO, 8 B per entry, at most `kout`. Order: pages of A1in beyond `kin`, then Am,
-//! then the rest of A1in, each list from its tail. Ties: not possible. Cost: O(1).
+//! ghosts of the FIFO, 8 B per entry, at most `kout`. Ties: not possible. Cost: O(1).
 //!
-//! While room is made for a page that is in A1out, the bound of A1out does not count it: `expect`
+//! While room is made for a page that is in A1out, the bound of A1out does not count it: `on_miss`
 //! takes it out first.
 
-use crate::ghost_queues::GhostQueues;
-use crate::list::ListArena;
-use crate::policy::lru::PAGE_NODE_BYTES;
-use crate::registry::Build;
-use crate::{Access, Ahead, Env, Expr, Scheme, View, Why};
+use crate::info::{MetadataBound, ParamInfo, Proof, SchemeInfo, Source};
+use crate::lists::{ListArray, Lists};
+use crate::registry::boxed;
+use crate::{
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params,
+};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a ghost entry.
-pub(crate) const GHOST_BYTES: u64 = 8;
+const GHOST_BYTES: u64 = 8;
 
-/// New pages, first in, first out; and the only list of ghosts.
-const A1: usize = 0;
-/// Pages that came back.
-const AM: usize = 1;
+/// `2q`: full version.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "2q",
+    summary: "A FIFO for new pages; those asked for again after leaving it enter an LRU list.",
+    source: Source {
+        paper: "Johnson, Shasha, 2Q, VLDB",
+        year: Some(1994),
+        section: "",
+        certain: true,
+    },
+    params: &[TwoQParams::PARAMS],
+    ties: "none: every list is a total order",
+    metadata: |e, c| {
+        let ghosts = e.frames("kout", c.frames)?;
+        Some(MetadataBound::nodes(PAGE_NODE_BYTES).and_entries(ghosts, GHOST_BYTES))
+    },
+    vectors: &["twoq"],
+    build: Some(boxed::<Pages<TwoQ>>),
+    proof: Proof::FULL,
+    ..SchemeInfo::BASE
+};
+
+params! {
+    /// Parameters of [`TwoQ`].
+    pub struct TwoQParams {
+        /// threshold of the FIFO
+        kin: usize = ParamInfo::frames(1, 1, 4, 1).unit("pages").source("full 2Q"),
+        /// ghosts of the FIFO
+        kout: usize = ParamInfo::frames(1, 1, 2, 1).unit("pages").source("full 2Q"),
+    }
+}
+
+/// New pages, first in, first out.
+const A1_IN: usize = 0;
+/// Ghosts of pages that left A1in.
+const A1_OUT: usize = 1;
+/// Pages that came back, by recency.
+const AM: usize = 2;
 
 /// 2Q.
 #[derive(Clone, Debug)]
 pub struct TwoQ {
-    lists: ListArena,
-    /// List of the page in each slot.
-    of: Vec<u8>,
-    /// A1out.
-    ghosts: GhostQueues<1>,
+    lists: ListArray<3>,
+    ghosts: Ghosts,
     kin: usize,
     kout: usize,
     /// List of the page that is about to be inserted.
-    coming: usize,
+    enters: usize,
 }
 
 impl TwoQ {
-    /// With room for `slots` pages, for a FIFO of `kin` of them and `kout` ghosts.
-    pub fn new(slots: usize, kin: usize, kout: usize) -> TwoQ {
+    fn drop_ghost(&mut self, node: u32) {
+        self.lists.unlink(node);
+        self.ghosts.forget(node);
+    }
+}
+
+impl Policy for TwoQ {
+    fn build(expr: &Expr, env: &Env) -> TwoQ {
+        let TwoQParams { kin, kout } = TwoQParams::of(expr, env);
+        let ghosts = Ghosts::new(kout.saturating_add(1), env);
         TwoQ {
-            lists: ListArena::new(slots, 2),
-            of: vec![A1 as u8; slots],
-            ghosts: GhostQueues::new(kout + 1),
+            lists: Lists::array(ghosts.nodes()),
+            ghosts,
             kin,
             kout,
-            coming: A1,
+            enters: A1_IN,
         }
     }
 
-    /// The list from which a page leaves.
     #[inline]
-    fn source(&self) -> usize {
-        let over = self.lists.len(A1) > self.kin;
-        if over || self.lists.is_empty(AM) {
-            A1
-        } else {
-            AM
+    fn on_miss(&mut self, a: &Access, v: &View) {
+        self.enters = A1_IN;
+        if let Some(node) = self.ghosts.take(a, v) {
+            self.lists.unlink(node);
+            self.enters = AM;
         }
     }
-}
 
-impl Build for TwoQ {
-    fn build(expr: &Expr, env: &Env) -> TwoQ {
-        let pages = |key| {
-            let pages = expr.frames(key, u64::from(env.capacity));
-            pages.expect("kin and kout are numbers") as usize
-        };
-        TwoQ::new(env.slots as usize, pages("kin"), pages("kout"))
-    }
-}
-
-impl Scheme for TwoQ {
-    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        slot.is_some() || self.ghosts.rename(from, to)
+    #[inline]
+    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        let list = std::mem::replace(&mut self.enters, A1_IN);
+        self.lists.push_head(list, slot.0);
     }
 
     #[inline]
-    fn look_ahead(&self, ahead: &Ahead) -> u64 {
-        self.ghosts.look_ahead(ahead)
-    }
-
-    #[inline]
-    fn expect(&mut self, a: &Access, _v: &View) {
-        self.coming = match self.ghosts.forget(a.lpn) {
-            Some(_) => AM,
-            None => A1,
-        };
-    }
-
-    #[inline]
-    fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
-        let to = std::mem::replace(&mut self.coming, A1);
-        self.lists.push_head(to, slot.0);
-        self.of[slot.index()] = to as u8;
-    }
-
-    #[inline]
-    fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
-        if self.of[slot.index()] == AM as u8 {
+    fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        if self.lists.list_of(slot.0) == AM {
             self.lists.move_to_head(AM, slot.0);
         }
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
-        let list = self.of[slot.index()] as usize;
-        self.lists.unlink(list, slot.0);
-        if why == Why::Evicted && list == A1 {
-            self.ghosts.push_head(A1, v.frames.lpn(slot));
-            if self.ghosts.len(A1) > self.kout {
-                self.ghosts.drop_oldest(A1);
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        let list = self.lists.list_of(slot.0);
+        self.lists.unlink(slot.0);
+        if reason == RemoveReason::Evicted && list == A1_IN {
+            let node = self.ghosts.remember(slot, v);
+            self.lists.reserve(self.ghosts.nodes());
+            self.lists.push_head(A1_OUT, node);
+            if self.lists.len(A1_OUT) > self.kout
+                && let Some(oldest) = self.lists.tail(A1_OUT)
+            {
+                self.drop_ghost(oldest);
             }
         }
     }
 
-    /// Also ends what `expect` began: a page whose history is forgotten comes in as a new one.
-    fn forget(&mut self, lpn: Lpn, _v: &View) {
-        self.ghosts.forget(lpn);
-        self.coming = A1;
-    }
-
     #[inline]
-    fn size(&self) -> usize {
-        self.lists.len(A1) + self.lists.len(AM)
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        let from = match self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
+            true => A1_IN,
+            false => AM,
+        };
+        self.lists.tail(from).map(Slot)
     }
 
-    #[inline]
-    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.lists.tail(self.source()).map(Slot)
+    fn ghosts(&self) -> Option<&Ghosts> {
+        Some(&self.ghosts)
     }
 
-    fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let over = self.lists.len(A1).saturating_sub(self.kin);
-        let (first, rest) = (self.lists.from_tail(A1), self.lists.from_tail(A1));
-        let order = first.take(over).chain(self.lists.from_tail(AM));
-        order.chain(rest.skip(over)).map(Slot).find(|&s| f(s))
+    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
+        Some(&mut self.ghosts)
     }
 
-    fn meta_bytes(&self) -> u64 {
-        self.size() as u64 * PAGE_NODE_BYTES + self.ghosts.len(A1) as u64 * GHOST_BYTES
+    /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
+    fn forget(&mut self, lpn: Lpn, v: &View) {
+        self.enters = A1_IN;
+        if let Some(node) = self.ghosts.find(lpn, v) {
+            self.drop_ghost(node);
+        }
+    }
+
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        pages * PAGE_NODE_BYTES + self.lists.len(A1_OUT) as u64 * GHOST_BYTES
     }
 
     fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        f("a1in_pages", self.lists.len(A1) as u64);
+        f("a1in_pages", self.lists.len(A1_IN) as u64);
         f("am_pages", self.lists.len(AM) as u64);
     }
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
         out.push_str("A1in");
-        crate::state::pages(out, v, self.lists.from_head(A1).map(Slot));
+        crate::state::pages(out, v, self.lists.from_head(A1_IN).map(Slot));
         out.push_str(" A1out");
-        crate::state::ghosts(out, self.ghosts.from_head(A1), " ");
+        let ghosts = self.lists.from_head(A1_OUT);
+        crate::state::ghosts(out, ghosts.map(|node| self.ghosts.page(node, v)), " ");
         out.push_str(" Am");
         crate::state::pages(out, v, self.lists.from_head(AM).map(Slot));
     }
@@ -248,6 +261,6 @@ mod tests {
         for n in [1, 2, 3] {
             core.write(n);
         }
-        assert_eq!(core.scheme.meta_bytes(), 2 * 12 + 8);
+        assert_eq!(core.scheme.metadata_bytes(), 2 * 12 + 8);
     }
 }

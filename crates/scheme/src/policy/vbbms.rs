@@ -15,13 +15,63 @@
 //! - The group for background work is the tail of the random region if that region is full or
 //!   neither is, else of the sequential one; of the other region if that one is empty.
 
-use crate::list::ListArena;
-use crate::registry::Build;
-use crate::{Access, Env, Expr, Request, Scheme, Unit, View, Why};
+use crate::info::{MetadataBound, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source, Words};
+use crate::lists::{ListArray, Lists};
+use crate::registry::boxed;
+use crate::{
+    Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, Unit, View, params, words,
+};
 use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a virtual block node (Req-block section 4.2.5).
-pub(crate) const BLOCK_NODE_BYTES: u64 = 24;
+const BLOCK_NODE_BYTES: u64 = 24;
+
+/// `vbbms`: virtual blocks in two regions.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "vbbms",
+    summary: "Virtual blocks in a region for random (LRU) and one for sequential data (FIFO).",
+    source: Source {
+        paper: "Du, Yao, Zhou, Xu, VBBMS, IEEE TCE",
+        year: Some(2019),
+        section: "abstract; sizes as in Req-block 4.1",
+        certain: false,
+    },
+    role: Role::GroupPolicy,
+    params: &[VbbmsParams::PARAMS],
+    ties: "none: both lists are total orders",
+    write_buffer: true,
+    min_capacity: MinCapacity::Frames(5),
+    metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
+    vectors: &["vbbms"],
+    build: Some(boxed::<Groups<Vbbms>>),
+    proof: Proof::FULL,
+    ..SchemeInfo::BASE
+};
+
+words! {
+    /// Which writes are sequential (VB-1).
+    pub enum Classify {
+        /// Large ones.
+        Size = "size",
+        /// Those that begin where the previous write ended.
+        Contiguous = "contiguous",
+        /// Both.
+        Either = "either",
+    }
+}
+
+params! {
+    /// Parameters of [`Vbbms`].
+    #[derive(Copy)]
+    pub struct VbbmsParams {
+        /// a write of at least so many pages is sequential
+        seq_min_pages: u64 = ParamInfo::count(1, 4).unit("pages").source("VB-1"),
+        /// sequential by size, by following the previous write, or by either
+        classify: Classify = ParamInfo::word(Classify::WORDS).source("VB-1"),
+        /// a page hit by a write of the other class changes the region
+        migrate: bool = ParamInfo::flag(false).source("measured baselines"),
+    }
+}
 
 /// The region for random requests (RRSR).
 const RANDOM: usize = 0;
@@ -30,63 +80,17 @@ const SEQUENTIAL: usize = 1;
 /// Pages of a virtual block of each region.
 const BLOCK_PAGES: [u64; 2] = [3, 4];
 
-/// Which writes are sequential (VB-1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Classify {
-    /// Large ones.
-    #[default]
-    Size,
-    /// Those that begin where the previous write ended.
-    Contiguous,
-    /// Both.
-    Either,
-}
-
-/// Parameters of [`Vbbms`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct VbbmsParams {
-    /// Pages from which a write is large.
-    pub seq_min_pages: u64,
-    /// VB-1.
-    pub classify: Classify,
-    /// Does a write of the other class move a page it hits?
-    pub migrate: bool,
-}
-
-impl VbbmsParams {
-    /// As the layer `expr` says.
-    pub fn from_expr(expr: &Expr) -> VbbmsParams {
-        VbbmsParams {
-            seq_min_pages: expr.uint("seq-min-pages"),
-            classify: match expr.word("classify") {
-                "contiguous" => Classify::Contiguous,
-                "either" => Classify::Either,
-                _ => Classify::Size,
-            },
-            migrate: expr.flag("migrate"),
-        }
-    }
-}
-
-/// A virtual block with at least one cached page.
-#[derive(Clone, Copy, Debug, Default)]
-struct Block {
-    number: u64,
-    region: usize,
-}
-
 /// Virtual-block buffer management.
 #[derive(Clone, Debug)]
 pub struct Vbbms {
     params: VbbmsParams,
-    blocks: Vec<Block>,
+    /// Number of the virtual block of each node.
+    numbers: Vec<u64>,
     free: Vec<u32>,
     /// Virtual blocks of each region.
-    regions: ListArena,
+    regions: ListArray<2>,
     /// Pages of each virtual block by slot; list number = node of the block.
-    pages: ListArena,
-    /// Virtual block of each slot.
-    of: Vec<u32>,
+    pages: Lists,
     /// Pages in each region, and its frames.
     held: [usize; 2],
     share: [usize; 2],
@@ -98,16 +102,16 @@ pub struct Vbbms {
 }
 
 impl Vbbms {
-    /// For a cache of `capacity` pages, at least 5.
-    pub fn new(params: VbbmsParams, capacity: usize) -> Vbbms {
+    /// An empty cache as `env` says, of at least 5 pages.
+    pub fn new(params: VbbmsParams, env: &Env) -> Vbbms {
+        let (slots, capacity) = (env.slots as usize, env.capacity as usize);
         let random = capacity * 3 / 5;
         Vbbms {
             params,
-            blocks: vec![Block::default(); capacity],
-            free: (0..capacity as u32).rev().collect(),
-            regions: ListArena::new(capacity, 2),
-            pages: ListArena::new(capacity, capacity),
-            of: vec![0; capacity],
+            numbers: vec![0; slots],
+            free: (0..env.slots).rev().collect(),
+            regions: Lists::array(slots),
+            pages: Lists::new(slots, slots),
             held: [0; 2],
             share: [random, capacity - random],
             class: RANDOM,
@@ -116,14 +120,22 @@ impl Vbbms {
         }
     }
 
+    /// Virtual block of the page in `slot`.
+    #[inline]
+    fn of(&self, slot: Slot) -> u32 {
+        self.pages.list_of(slot.0) as u32
+    }
+
     /// The virtual block of `region` that holds page `lpn`, found through its other pages.
     #[inline]
     fn find(&self, region: usize, lpn: Lpn, v: &View) -> Option<u32> {
         let first = lpn.0 - lpn.0 % BLOCK_PAGES[region];
         let others = (first..first + BLOCK_PAGES[region]).filter(|&l| l != lpn.0);
-        let slots = others.filter_map(|l| v.slot_of(Lpn(l)));
-        let mut nodes = slots.map(|slot| self.of[slot.index()]);
-        nodes.find(|&node| self.blocks[node as usize].region == region)
+        let mut nodes = others
+            .filter_map(|l| v.slot_of(Lpn(l)))
+            .map(|slot| self.of(slot));
+        // A neighbour may be in the other region, whose virtual blocks are of another size.
+        nodes.find(|&node| self.regions.list_of(node) == region)
     }
 
     /// The page, which is in no virtual block, joins its one in `region`, made if it is not there.
@@ -139,13 +151,11 @@ impl Vbbms {
             }
             None => {
                 let node = self.free.pop().expect("a virtual block has a cached page");
-                let number = lpn.0 / BLOCK_PAGES[region];
-                self.blocks[node as usize] = Block { number, region };
+                self.numbers[node as usize] = lpn.0 / BLOCK_PAGES[region];
                 self.regions.push_head(region, node);
                 node
             }
         };
-        self.of[slot.index()] = node;
         self.pages.push_head(node as usize, slot.0);
         self.held[region] += 1;
     }
@@ -153,47 +163,33 @@ impl Vbbms {
     /// The page leaves its virtual block, which goes when it is empty.
     #[inline]
     fn leave(&mut self, slot: Slot) {
-        let node = self.of[slot.index()];
-        let region = self.blocks[node as usize].region;
-        self.pages.unlink(node as usize, slot.0);
-        self.held[region] -= 1;
+        let node = self.of(slot);
+        self.pages.unlink(slot.0);
+        self.held[self.regions.list_of(node)] -= 1;
         if self.pages.is_empty(node as usize) {
-            self.regions.unlink(region, node);
+            self.regions.unlink(node);
             self.free.push(node);
         }
     }
 
     #[inline]
-    fn is_full(&self, region: usize) -> bool {
+    fn has_its_share(&self, region: usize) -> bool {
         self.held[region] >= self.share[region]
     }
 
-    fn collect(&self, node: u32, out: &mut Unit) {
-        out.id = self.blocks[node as usize].number;
-        out.slots
-            .extend(self.pages.from_tail(node as usize).map(Slot));
+    fn collect(&self, node: u32, unit: &mut Unit) {
+        unit.id = self.numbers[node as usize];
+        let pages = self.pages.from_tail(node as usize).map(Slot);
+        unit.slots.extend(pages);
     }
 }
 
-impl Build for Vbbms {
+impl GroupPolicy for Vbbms {
     fn build(expr: &Expr, env: &Env) -> Vbbms {
-        Vbbms::new(VbbmsParams::from_expr(expr), env.slots as usize)
-    }
-}
-
-impl Scheme for Vbbms {
-    /// The page keeps its region (D11).
-    fn rename(&mut self, _from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
-        let Some(slot) = slot else { return false };
-        let Block { number, region } = self.blocks[self.of[slot.index()] as usize];
-        if number != to.0 / BLOCK_PAGES[region] {
-            self.leave(slot);
-            self.join(slot, to, region, false, v);
-        }
-        true
+        Vbbms::new(VbbmsParams::of(expr, env), env)
     }
 
-    fn request(&mut self, r: &Request, v: &View) {
+    fn on_request(&mut self, r: &Request, v: &View) {
         if r.op != Op::Write {
             return;
         }
@@ -214,20 +210,20 @@ impl Scheme for Vbbms {
 
     /// The region of the request is full, or with `migrate` the other one took its frames.
     #[inline]
-    fn full(&self, _a: &Access, v: &View) -> bool {
-        self.is_full(self.class) || v.frames.used() >= v.frames.capacity()
+    fn is_full(&self, _a: &Access, v: &View) -> bool {
+        self.has_its_share(self.class) || v.frames.used() >= v.frames.capacity()
     }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         debug_assert!(a.op == Op::Write, "a write buffer holds written pages only");
         self.join(slot, a.lpn, self.class, true, v);
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
-        let node = self.of[slot.index()];
-        let region = self.blocks[node as usize].region;
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        let node = self.of(slot);
+        let region = self.regions.list_of(node);
         if self.params.migrate && a.op == Op::Write && region != self.class {
             self.migrations += 1;
             self.leave(slot);
@@ -238,41 +234,43 @@ impl Scheme for Vbbms {
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
+    fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
         self.leave(slot);
     }
 
-    #[inline]
-    fn size(&self) -> usize {
-        self.held[RANDOM] + self.held[SEQUENTIAL]
+    /// The page keeps its region (D11).
+    fn on_rename(&mut self, _from: Lpn, to: Lpn, slot: Slot, v: &View) {
+        let node = self.of(slot);
+        let region = self.regions.list_of(node);
+        if self.numbers[node as usize] != to.0 / BLOCK_PAGES[region] {
+            self.leave(slot);
+            self.join(slot, to, region, false, v);
+        }
     }
 
-    fn victim(&mut self, _a: &Access, _v: &View, out: &mut Unit) {
-        let region = match self.is_full(self.class) {
+    fn victim(&mut self, _a: &Access, _v: &View, unit: &mut Unit) {
+        // If the cache is full and the region of the request is not, the other one took its frames
+        // (`migrate`) and gives one back.
+        let region = match self.has_its_share(self.class) {
             true => self.class,
             false => 1 - self.class,
         };
         if let Some(node) = self.regions.tail(region) {
-            self.collect(node, out);
+            self.collect(node, unit);
         }
     }
 
-    /// Virtual blocks leave whole: there is no order of single pages.
-    fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        None
-    }
-
-    fn next_group(&self, _v: &View, out: &mut Unit) {
-        let sequential = self.is_full(SEQUENTIAL) && !self.is_full(RANDOM);
+    fn next_unit(&self, _v: &View, unit: &mut Unit) {
+        let sequential = self.has_its_share(SEQUENTIAL) && !self.has_its_share(RANDOM);
         let first = usize::from(sequential);
         let tail = self.regions.tail(first);
         if let Some(node) = tail.or_else(|| self.regions.tail(1 - first)) {
-            self.collect(node, out);
+            self.collect(node, unit);
         }
     }
 
-    fn meta_bytes(&self) -> u64 {
-        let blocks = self.regions.len(RANDOM) + self.regions.len(SEQUENTIAL);
+    fn metadata_bytes(&self) -> u64 {
+        let blocks: usize = self.regions.lens().iter().sum();
         blocks as u64 * BLOCK_NODE_BYTES
     }
 
@@ -288,7 +286,7 @@ impl Scheme for Vbbms {
             let blocks = self.regions.from_head(region).map(|node| {
                 let pages = self.pages.from_tail(node as usize).map(Slot);
                 let pages = crate::state::sorted(v, pages, false);
-                format!("{letter}{}{{{pages}}}", self.blocks[node as usize].number)
+                format!("{letter}{}{{{pages}}}", self.numbers[node as usize])
             });
             out.push_str(name);
             out.push_str(&crate::state::joined_or_dash(blocks));
@@ -339,7 +337,7 @@ mod tests {
             (order(&m, RANDOM), order(&m, SEQUENTIAL)),
             (vec![7, 8, 3], vec![10])
         );
-        assert_eq!(m.scheme.meta_bytes(), 4 * 24);
+        assert_eq!(m.scheme.metadata_bytes(), 4 * 24);
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn apply(&mut self, plan: &RenamePlan, current: Lpn, now: Nanos) {
         if plan.forget {
             self.scheme.forget(current, &view!(self, now));
-            self.frames.settle_forgotten(current, &self.scheme);
+            self.free_released_slots();
         }
         if let Some(source) = plan.source {
             match (self.frames.slot_of(current), self.frames.slot_of(source)) {

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::flash::CacheOnly;
-use destage_scheme::policy::Lru;
+use destage_scheme::policy::lru::Lru;
+use destage_scheme::{Env, Expr, Pages, Policy};
 use destage_types::{HostRequest, RequestBatch};
 
-type LruCache = Cache<Lru, CacheOnly>;
+type LruCache = Cache<Pages<Lru>, CacheOnly>;
 
 fn cache(capacity: u32, read_alloc: bool) -> LruCache {
     let options = CacheOptions {
@@ -16,9 +17,9 @@ fn cache(capacity: u32, read_alloc: bool) -> LruCache {
     };
     let layout = StaticLayout::flat(1, 1);
     Cache::new(
-        Lru::new(capacity as usize),
+        Pages::of(Lru::build(&Expr::parse("lru").unwrap(), &Env::cache_only(capacity))),
         CacheOnly,
-        capacity,
+        (capacity, capacity),
         PageSize::KIB4,
         layout,
         options,

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
-use super::describe::{explain, markdown_row, record};
 use super::*;
+use crate::describe::{explain, markdown_row, record};
 use crate::info::{DefaultValue, Kind, ParamInfo, Proof, Role};
 
 fn names(wanted: impl Fn(&SchemeInfo) -> bool) -> Vec<&'static str> {
@@ -24,12 +24,12 @@ fn roles_are_those_of_the_composition_table() {
         (Role::Classifier, "prober"),
         (Role::VictimFilter, "gcar ecr"),
         (
-            Role::PageLeaf,
+            Role::PagePolicy,
             "fifo lru lfu cflru arc lirs lru-wsr ccf-lru ad-lru lru-2 2q mq lrfu frd clock \
              sieve s3-fifo w-tinylfu ref lcr ecr-eps cflru-eps co-active",
         ),
         (
-            Role::GroupLeaf,
+            Role::GroupPolicy,
             "bplru fab pud-lru bpac lb-clock vbbms req-block",
         ),
         (Role::Offline, "belady"),
@@ -51,11 +51,11 @@ fn peculiarities_are_those_of_the_rules() {
         sorted("ecr gcar lcr ecr-eps")
     );
     let ordered = "lru fifo lfu cflru arc lirs clock";
-    let leaf = |info: &SchemeInfo| info.role == Role::PageLeaf && info.candidates.is_some();
-    assert_eq!(names(leaf), sorted(ordered));
-    let built = "none fifo lru lfu clock cflru arc lirs 2q req-block bplru vbbms prober procache refcount multihash eager cac ecr ecr-eps \
-                 cflru-eps gcar awb belady";
-    assert_eq!(names(|info| info.available), sorted(built));
+    let policy = |info: &SchemeInfo| info.role == Role::PagePolicy && info.order.is_some();
+    assert_eq!(names(policy), sorted(ordered));
+    let built = "none fifo lru lfu clock cflru arc lirs 2q req-block bplru vbbms prober procache \
+                 refcount multihash eager cac ecr ecr-eps cflru-eps gcar awb belady";
+    assert_eq!(names(|info| info.is_available()), sorted(built));
     assert_eq!(names(|info| info.proof != Proof::NONE), sorted(built));
     assert_eq!(names(|info| info.own_background), ["co-active"]);
     assert_eq!(names(|info| !info.renames), Vec::<&str>::new());
@@ -89,7 +89,7 @@ fn every_declaration_is_complete() {
         );
         assert!(!info.vectors.is_empty(), "{name}: worked examples");
         let mut keys = BTreeSet::new();
-        for p in info.params {
+        for p in info.params() {
             assert!(keys.insert(p.key), "{name}.{} twice", p.key);
             assert!(!p.key.contains(['_', '.']), "{name}.{}", p.key);
             assert!(
@@ -138,7 +138,7 @@ fn explanations_show_every_parameter() {
         let row = markdown_row(info);
         assert_eq!(row.matches(" | ").count(), 5, "{row}");
         assert_eq!(row.lines().count(), 1);
-        for p in info.params {
+        for p in info.params() {
             assert!(text.contains(&format!("  {} (default {})", p.key, p.default.text())));
             assert!(row.contains(&format!("`{}` (", p.key)));
         }
@@ -170,5 +170,5 @@ fn records_hold_what_the_declaration_says() {
     assert_eq!(json["params"][1]["default"], "2");
     let cac = record(find("cac").unwrap());
     assert_eq!(cac.aliases, ["cac+lru", "cac+arc"]);
-    assert!(cac.wrapper && !cac.write_buffer);
+    assert!(cac.layer && !cac.write_buffer);
 }

@@ -6,9 +6,9 @@
 /// the value of a page that leaves is far away in memory, and processors write in order, so
 /// clearing it would cost more than the check.
 /// Memory: one chunk of 512 values per neighbourhood of as many numbers of which one was touched,
-/// until [`Sparse::keep_only`] takes back the chunks that are of no use any more.
+/// until [`PageIndex::keep_only`] takes back the chunks that are of no use any more.
 #[derive(Clone, Debug)]
-pub(crate) struct Sparse<T> {
+pub struct PageIndex<T> {
     /// Chunk number of `number >> CHUNK_SHIFT`; 0 is the chunk that stays blank for ever.
     directory: Vec<u32>,
     values: Vec<T>,
@@ -50,10 +50,10 @@ impl Place {
 const CHUNK_SHIFT: u32 = 9;
 const CHUNK: usize = 1 << CHUNK_SHIFT;
 
-impl<T: Copy> Sparse<T> {
+impl<T: Copy> PageIndex<T> {
     /// Every number has the value `blank`.
-    pub fn new(blank: T) -> Sparse<T> {
-        Sparse {
+    pub fn new(blank: T) -> PageIndex<T> {
+        PageIndex {
             directory: Vec::new(),
             values: vec![blank; CHUNK],
             named_by: vec![u32::MAX],
@@ -128,7 +128,7 @@ impl<T: Copy> Sparse<T> {
         &self.values[place.0 as usize]
     }
 
-    /// What stands at a place that [`Sparse::touch_place`] gave.
+    /// What stands at a place that [`PageIndex::touch_place`] gave.
     #[inline(always)]
     pub fn at_known_mut(&mut self, place: Place) -> &mut T {
         &mut self.values[place.0 as usize]
@@ -194,7 +194,7 @@ impl<T: Copy> Sparse<T> {
         chunk as u32
     }
 
-    /// Chunks in use, those that [`Sparse::keep_only`] took back not among them.
+    /// Chunks in use, those that [`PageIndex::keep_only`] took back not among them.
     #[inline]
     pub fn chunks(&self) -> usize {
         self.named_by.len() - self.free.len()
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn values_agree_with_a_map_when_chunks_are_taken_back() {
-        let mut sparse = Sparse::new(u32::MAX);
+        let mut index = PageIndex::new(u32::MAX);
         let mut model: HashMap<u64, u32> = HashMap::new();
         let mut x = 5u64;
         for step in 0..60_000u32 {
@@ -239,23 +239,23 @@ mod tests {
                 .wrapping_mul(6364136223846793005)
                 .wrapping_add(1442695040888963407);
             let number = ((x >> 40) % 300) * 401;
-            *sparse.at(number) = step;
+            *index.at(number) = step;
             model.insert(number, step);
             if step % 5_000 == 4_999 {
                 let kept = |n: &u64| n / 512 % 7 == u64::from(step / 5_000) % 7;
-                sparse.keep_only(model.keys().copied().filter(kept));
+                index.keep_only(model.keys().copied().filter(kept));
                 model.retain(|n, _| kept(n));
-                assert!(sparse.chunks() < 60, "{}", sparse.chunks());
+                assert!(index.chunks() < 60, "{}", index.chunks());
             }
             for other in [number, number + 1, (x >> 20) % 300 * 401] {
                 let known = model.get(&other).copied().unwrap_or(u32::MAX);
-                let place = sparse.place(other);
+                let place = index.place(other);
                 assert_eq!(
-                    (sparse.get(other), sparse.get_at(other, place)),
+                    (index.get(other), index.get_at(other, place)),
                     (known, known)
                 );
             }
         }
-        assert!(sparse.values.len() <= 512 * 240, "chunks are used again");
+        assert!(index.values.len() <= 512 * 240, "chunks are used again");
     }
 }

@@ -6,33 +6,33 @@
 //! values are computed first and then read in a loop that does nothing else, and nothing branches
 //! on what is found.
 
-use crate::sparse::Place;
+use super::page_index::Place;
 use destage_types::Lpn;
 
 /// Requests whose first pages are looked at together.
-pub const LOOK_AHEAD: usize = 32;
+pub const PREFETCH: usize = 32;
 
 /// The first pages of the requests that come next; any page where there are fewer requests.
 #[derive(Clone, Debug)]
-pub struct Ahead {
-    lpns: [Lpn; LOOK_AHEAD],
-    places: [Place; LOOK_AHEAD],
-    slots: [u32; LOOK_AHEAD],
+pub struct Upcoming {
+    lpns: [Lpn; PREFETCH],
+    places: [Place; PREFETCH],
+    slots: [u32; PREFETCH],
 }
 
-impl Ahead {
+impl Upcoming {
     /// No requests; one for all blocks of requests, one after the other.
-    pub fn none() -> Ahead {
-        Ahead {
-            lpns: [Lpn(0); LOOK_AHEAD],
-            places: [Place::BLANK; LOOK_AHEAD],
-            slots: [0; LOOK_AHEAD],
+    pub fn none() -> Upcoming {
+        Upcoming {
+            lpns: [Lpn(0); PREFETCH],
+            places: [Place::BLANK; PREFETCH],
+            slots: [0; PREFETCH],
         }
     }
 
     /// Where the index of the cache has each of the pages.
     #[inline(always)]
-    pub fn places(&self) -> &[Place; LOOK_AHEAD] {
+    pub fn places(&self) -> &[Place; PREFETCH] {
         &self.places
     }
 
@@ -41,7 +41,7 @@ impl Ahead {
     /// than there are registers for.
     #[inline(always)]
     pub(crate) fn parts(&mut self, requests: usize) -> (&mut [Lpn], &mut [Place], &mut [u32]) {
-        let n = requests.min(LOOK_AHEAD);
+        let n = requests.min(PREFETCH);
         (
             &mut self.lpns[..n],
             &mut self.places[..n],
@@ -51,12 +51,12 @@ impl Ahead {
 
     /// Slots that the pages are in, if they are cached; any number otherwise.
     #[inline(always)]
-    pub fn slots(&self) -> &[u32; LOOK_AHEAD] {
+    pub fn slots(&self) -> &[u32; PREFETCH] {
         &self.slots
     }
 }
 
-impl std::ops::Index<usize> for Ahead {
+impl std::ops::Index<usize> for Upcoming {
     type Output = Lpn;
 
     #[inline(always)]
@@ -65,9 +65,9 @@ impl std::ops::Index<usize> for Ahead {
     }
 }
 
-/// Calls `f` for each of the numbers and mixes the answers into one number without a meaning,
-/// which must be used, so that nothing is left out.
+/// Reads something for each of the numbers, as `f` says, so that the processor has it at hand. The
+/// values mean nothing, but the compiler must not leave a read out.
 #[inline(always)]
-pub(crate) fn mix<T: Copy>(all: &[T; LOOK_AHEAD], f: impl Fn(T) -> u64) -> u64 {
-    all.iter().fold(0, |mixed, &one| mixed ^ f(one))
+pub fn read_all<T: Copy>(all: &[T; PREFETCH], f: impl Fn(T) -> u64) {
+    std::hint::black_box(all.iter().fold(0, |mixed, &one| mixed ^ f(one)));
 }

@@ -9,7 +9,7 @@ use destage_types::Lpn;
 /// The last lane counts the nodes that passed the bucket because it was full: searches go on to
 /// the next bucket only where that is not zero, so removal moves nothing.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct LpnHash {
     buckets: Vec<Bucket>,
     mask: u32,
 }
@@ -50,11 +50,11 @@ fn hash(lpn: Lpn) -> u32 {
     (x >> 32) as u32 | 1 << 31
 }
 
-impl Table {
+impl LpnHash {
     /// A table for up to `capacity` nodes.
-    pub(crate) fn new(capacity: usize) -> Table {
-        let size = Table::size(capacity);
-        Table {
+    pub(crate) fn new(capacity: usize) -> LpnHash {
+        let size = LpnHash::size(capacity);
+        LpnHash {
             buckets: vec![EMPTY; size],
             mask: u32::try_from(size - 1).expect("a table has at most 2^32 buckets"),
         }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn searches_end_when_every_bucket_has_been_passed() {
-        let mut table = Table::new(8);
+        let mut table = LpnHash::new(8);
         assert_eq!(table.buckets.len(), 2);
         let at = |home: u32| (0..).map(Lpn).filter(move |&l| hash(l) & 1 == home);
         let lpns: Vec<Lpn> = at(0).take(8).chain(at(1).take(9)).collect();

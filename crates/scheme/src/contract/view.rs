@@ -1,7 +1,7 @@
 //! What a scheme may know of the world: read-only, borrowed for one call.
 
-use crate::frames::Frames;
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Slot, StaticLayout};
+use crate::store::Frames;
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Slot, StaticLayout};
 
 /// The cache's frames, the static page allocation and the state of the device.
 #[derive(Clone, Copy)]
@@ -36,29 +36,14 @@ impl View<'_> {
     }
 }
 
-/// The state of one chip's queue and free space, for Equations 1-4 of ECR (section 3.1). What takes
-/// a search, N_vp, is asked for by itself: [`DeviceView::victim_valid_pages`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ChipLoad {
-    /// What waits, and the free pages.
-    pub queue: ChipQueue,
-    /// Time until the host operation in service ends, as far as that is known; zero if all that is
-    /// left of it is a wait for the bus.
-    pub residual: Option<Nanos>,
-    /// Is the operation in service, whose residual time that is, a read?
-    pub in_service_read: bool,
-    /// Exact time until everything in the queue is done if nothing else arrives.
-    pub drain: Nanos,
-}
-
-/// The part of [`ChipLoad`] that nearly every decision needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ChipQueue {
+/// What Equations 1 to 4 of ECR (section 3.1) use of one chip, but for N_vp, which takes a search:
+/// [`DeviceView::victim_valid_pages`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Equation1 {
     /// Reads in the queue, the one in service included (N_r). GC operations do not count, and a
-    /// multi-plane read is one: Eq. 1 leaves out the transfers of its further pages.
+    /// multi-plane read is one: the equation leaves out the transfers of its further pages.
     pub reads: u64,
-    /// Programs in the queue, the one in service included (N_w). GC operations do not count, and a
-    /// multi-plane program is one, as for `reads`.
+    /// Programs in the queue, the one in service included (N_w), counted as the reads.
     pub writes: u64,
     /// Free pages of the chip, without those that the mapping gave to queued programs (N_fp of
     /// `nfp=mapping`; see [`crate::cqct::FreePages`]).
@@ -71,10 +56,20 @@ pub struct ChipQueue {
     pub gc_remaining: Option<Nanos>,
 }
 
-impl ChipQueue {
-    /// Is Eq. 1 zero whatever the latencies: nothing queued, no GC running or predicted, and no
-    /// summary page due?
-    pub fn is_idle(&self) -> bool {
+impl Equation1 {
+    /// A chip without work, with room for as many programs as may come.
+    pub const IDLE: Equation1 = Equation1 {
+        reads: 0,
+        writes: 0,
+        free_pages: u64::MAX,
+        gc_threshold_pages: 0,
+        frontier_free_pages: u64::MAX,
+        gc_remaining: None,
+    };
+
+    /// Is Equation 1 zero whatever the latencies: nothing queued, no GC running or predicted, and
+    /// no summary page due?
+    pub fn is_zero(&self) -> bool {
         self.reads == 0
             && self.writes == 0
             && self.gc_remaining.is_none()
@@ -84,8 +79,18 @@ impl ChipQueue {
 
     /// Will the queued programs start garbage collection (S_i, Equation 2)?
     pub fn predicts_gc(&self) -> bool {
-        self.free_pages <= self.gc_threshold_pages + self.writes
+        self.free_pages <= self.gc_threshold_pages.saturating_add(self.writes)
     }
+}
+
+/// The host operation that a chip has in service.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InService {
+    /// Read or write.
+    pub op: Op,
+    /// Time until it ends, as far as that is known; zero if all that is left of it is a wait for
+    /// the bus.
+    pub residual: Nanos,
 }
 
 /// Latencies and sizes that stay the same during a run, for Equations 1-4 of ECR.
@@ -104,26 +109,16 @@ pub struct FlashCosts {
 }
 
 /// The device as schemes see it. Without a device every chip is idle for ever ([`NoDevice`]).
+///
+/// A chip is a unit of flash with a queue of its own.
 pub trait DeviceView {
-    /// State of `chip` at this instant.
-    fn load(&self, chip: ChipId) -> ChipLoad;
+    /// Is nothing at all queued or in service on `chip`, of the host, of write-backs in the
+    /// background or of garbage collection?
+    fn is_idle(&self, chip: ChipId) -> bool;
 
-    /// The part of [`DeviceView::load`] without sums over the queue.
-    fn queue(&self, chip: ChipId) -> ChipQueue {
-        self.load(chip).queue
-    }
-
-    /// Valid pages of the block of `chip` that greedy GC would pick now (N_vp). Searches all of its
-    /// blocks unless the chip collects or soon will.
-    fn victim_valid_pages(&self, chip: ChipId) -> u64;
-
-    /// [`ChipQueue::is_idle`] of `count` chips from `first` on, at most 64, in the lowest bits. With
-    /// every eviction all chips are asked, and most of them are idle most of the time.
-    fn idle(&self, first: ChipId, count: u32) -> u64 {
-        (0..count)
-            .filter(|i| self.queue(ChipId(first.0 + i)).is_idle())
-            .fold(0, |bits, i| bits | 1 << i)
-    }
+    /// Time until everything in the queue of `chip`, GC included, is done if nothing else arrives. Leaves out
+    /// background write-backs and background GC, which give way to host work, and waits for a bus that other chips use.
+    fn drain_time(&self, chip: ChipId) -> Nanos;
 
     /// Is `chip` in GC state: a GC job is scheduled and its erase has not completed?
     fn in_gc(&self, chip: ChipId) -> bool;
@@ -131,7 +126,25 @@ pub trait DeviceView {
     /// Is any chip in GC state? Lets schemes skip their search.
     fn any_in_gc(&self) -> bool;
 
-    /// Constants of the flash.
+    /// The host operation that `chip` has in service.
+    fn in_service(&self, chip: ChipId) -> Option<InService>;
+
+    /// What Equation 1 of ECR uses of `chip`.
+    fn equation_1(&self, chip: ChipId) -> Equation1;
+
+    /// [`Equation1::is_zero`] of `count` chips from `first` on, at most 64, in the lowest bits. With
+    /// every eviction ECR asks this of all chips, and of most of them it is true most of the time.
+    fn equation_1_is_zero(&self, first: ChipId, count: u32) -> u64 {
+        (0..count)
+            .filter(|i| self.equation_1(ChipId(first.0 + i)).is_zero())
+            .fold(0, |bits, i| bits | 1 << i)
+    }
+
+    /// Valid pages of the block of `chip` that greedy GC would pick now (N_vp). Searches all of its
+    /// blocks unless the chip collects or soon will.
+    fn victim_valid_pages(&self, chip: ChipId) -> u64;
+
+    /// Latencies and sizes of the flash.
     fn costs(&self) -> FlashCosts;
 
     /// Can a page go to any channel, whatever its address?
@@ -151,12 +164,12 @@ pub trait DeviceView {
 pub struct NoDevice;
 
 impl DeviceView for NoDevice {
-    fn load(&self, _chip: ChipId) -> ChipLoad {
-        ChipLoad::default()
+    fn is_idle(&self, _chip: ChipId) -> bool {
+        true
     }
 
-    fn victim_valid_pages(&self, _chip: ChipId) -> u64 {
-        0
+    fn drain_time(&self, _chip: ChipId) -> Nanos {
+        Nanos::ZERO
     }
 
     fn in_gc(&self, _chip: ChipId) -> bool {
@@ -165,6 +178,18 @@ impl DeviceView for NoDevice {
 
     fn any_in_gc(&self) -> bool {
         false
+    }
+
+    fn in_service(&self, _chip: ChipId) -> Option<InService> {
+        None
+    }
+
+    fn equation_1(&self, _chip: ChipId) -> Equation1 {
+        Equation1::IDLE
+    }
+
+    fn victim_valid_pages(&self, _chip: ChipId) -> u64 {
+        0
     }
 
     fn costs(&self) -> FlashCosts {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::ALIASES;
 use crate::info::{DefaultValue, Kind, MinCapacity, ParamInfo, SchemeInfo};
+use crate::registry::ALIASES;
 
 /// A scheme as `schemes --json` shows it.
 #[derive(Clone, PartialEq, Serialize, Debug)]
@@ -21,7 +21,7 @@ pub struct SchemeRecord {
     /// Letter of the role.
     pub role_letter: char,
     /// Whether another scheme stands inside.
-    pub wrapper: bool,
+    pub layer: bool,
     /// Paper, year and section.
     pub source: String,
     /// True if the paper's body was not available.
@@ -88,22 +88,22 @@ pub fn record(info: &SchemeInfo) -> SchemeRecord {
         summary: info.summary,
         role: info.role.name(),
         role_letter: info.role.letter(),
-        wrapper: info.role.is_wrapper(),
+        layer: info.role.is_layer(),
         source: source(info),
         reconstruction: !info.source.certain,
         ties: info.ties,
         write_buffer: info.write_buffer,
-        candidates: info.candidates,
+        candidates: info.order,
         clean_aware: info.clean_aware,
         chip_aware: info.chip_aware,
         min_capacity: min_capacity(info),
-        available: info.available,
+        available: info.is_available(),
         proof: ProofRecord {
             vectors: info.proof.vectors,
             model: info.proof.model,
             golden: info.proof.golden,
         },
-        params: info.params.iter().map(param_record).collect(),
+        params: info.params().map(param_record).collect(),
     }
 }
 
@@ -166,7 +166,7 @@ fn min_capacity(info: &SchemeInfo) -> String {
     match info.min_capacity {
         MinCapacity::Frames(n) => format!("{n} pages"),
         MinCapacity::OneBlock => "one block (block-pages)".to_owned(),
-        MinCapacity::AboveHir => "hir + 1 pages".to_owned(),
+        MinCapacity::Above(key) => format!("{key} + 1 pages"),
         MinCapacity::FramePerChip => "one page per chip (a warning below)".to_owned(),
     }
 }
@@ -178,8 +178,7 @@ pub const MARKDOWN_HEAD: &str = "| scheme | role | what it does | parameters (de
 /// One line of the documentation table, with its line feed.
 pub fn markdown_row(info: &SchemeInfo) -> String {
     let params: Vec<String> = info
-        .params
-        .iter()
+        .params()
         .map(|p| format!("`{}` ({})", p.key, p.default.text()))
         .collect();
     let params = match params.is_empty() {
@@ -198,7 +197,7 @@ pub fn markdown_row(info: &SchemeInfo) -> String {
 }
 
 fn level(info: &SchemeInfo) -> String {
-    match info.available {
+    match info.is_available() {
         true => info.proof.text(),
         false => "not available yet".to_owned(),
     }
@@ -214,7 +213,7 @@ pub fn explain(info: &SchemeInfo) -> String {
     };
     line("scheme", info.name);
     line("", info.summary);
-    let inside = match info.role.is_wrapper() {
+    let inside = match info.role.is_layer() {
         true => ", wraps another scheme (default lru)",
         false => "",
     };
@@ -228,13 +227,13 @@ pub fn explain(info: &SchemeInfo) -> String {
         false => "on by default",
     };
     line("read-alloc", admitted);
-    line("candidates", info.candidates.unwrap_or(""));
+    line("candidates", info.order.unwrap_or(""));
     line("smallest C", &min_capacity(info));
     line("shown", &level(info));
-    if !info.params.is_empty() {
+    if info.params().next().is_some() {
         text.push_str("parameters\n");
     }
-    for p in info.params {
+    for p in info.params() {
         explain_param(&mut text, p);
     }
     text

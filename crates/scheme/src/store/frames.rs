@@ -3,9 +3,8 @@
 //! The cache core (crate `sim`) owns and changes a [`Frames`]; schemes see it read-only through
 //! [`crate::View`].
 
-use crate::ahead::Ahead;
-use crate::scheme::Scheme;
-use crate::sparse::{Place, Sparse};
+use super::prefetch::Upcoming;
+use super::page_index::{PageIndex, Place};
 use destage_types::{Lpn, PageSize, SectorMask, Slot};
 
 /// What a frame holds: an LPN in the lower bits, flags in the upper ones, so that one load finds
@@ -73,16 +72,16 @@ impl Frame {
 /// What the index of the cache had of a page when it was asked: where it has the page, and the slot
 /// it names there. Good for one access of the page: the entry changes when the page comes in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct IndexEntry {
     place: Place,
     /// A slot in which no other page can be that is cached or remembered; none at all in an entry
     /// that was not looked up.
     slot: u32,
 }
 
-impl Entry {
+impl IndexEntry {
     /// The index was not asked.
-    pub const BLANK: Entry = Entry {
+    pub const BLANK: IndexEntry = IndexEntry {
         place: Place::BLANK,
         slot: u32::MAX,
     };
@@ -102,7 +101,7 @@ pub enum Trimmed {
 /// The page frames of the cache: at most `capacity` pages, each with its LPN and sector masks.
 ///
 /// A scheme may keep the slot of a page that was evicted, to remember it there: a ghost
-/// ([`Scheme::keeps`]). There are more slots than the cache has frames then.
+/// ([`Scheme::holds_ghost`](crate::Scheme::holds_ghost)). There are more slots than the cache has frames then.
 /// The index finds pages and ghosts alike, so a page that comes back, and comes back to its slot,
 /// costs no lookup more than a page that stayed.
 #[derive(Clone, Debug)]
@@ -112,7 +111,7 @@ pub struct Frames {
     capacity: usize,
     /// Slot of a page. An entry counts only while the frame it names holds that page, so any
     /// number would do for pages that were never cached; with 0 an entry always names a frame.
-    index: Sparse<u32>,
+    index: PageIndex<u32>,
     frames: Vec<Frame>,
     /// Masks of pages that are not wholly valid or dirty; the common case needs the flags alone.
     valid: Vec<SectorMask>,
@@ -121,28 +120,31 @@ pub struct Frames {
     /// number of frames.
     free: u32,
     used: usize,
+    has_ghosts: bool,
     /// Chunks of the index from which on it is tidied up.
     most_chunks: usize,
 }
 
 impl Frames {
-    /// `capacity` free frames for pages of `page`, and slots for at most `ghosts` ghosts.
+    /// A cache of `capacity` pages of `page`, with slots for as many as `pages` of them and for at most
+    /// `ghosts` ghosts: fewer than its capacity where no more pages are ever touched.
     ///
     /// # Panics
     /// If there are 2^32 slots or more.
-    pub fn new(capacity: u32, ghosts: u32, page: PageSize) -> Frames {
-        let slots = capacity.checked_add(ghosts).filter(|&n| n < u32::MAX);
+    pub fn new((capacity, pages): (u32, u32), ghosts: u32, page: PageSize) -> Frames {
+        let slots = pages.checked_add(ghosts).filter(|&n| n < u32::MAX);
         let n = slots.expect("a cache has fewer than 2^32 slots") as usize;
         Frames {
             capacity: capacity as usize,
             page,
             full: page.full_mask(),
-            index: Sparse::new(0),
+            index: PageIndex::new(0),
             frames: vec![Frame(0); n],
             valid: vec![SectorMask::EMPTY; n],
             dirty: vec![SectorMask::EMPTY; n],
             free: 0,
             used: 0,
+            has_ghosts: ghosts > 0,
             most_chunks: LEAST_CHUNKS,
         }
     }
@@ -207,14 +209,14 @@ impl Frames {
 
     /// What the index has of page `lpn`, whose place was looked up before.
     #[inline(always)]
-    pub fn entry_at(&self, lpn: Lpn, place: Place) -> Entry {
+    pub fn entry_at(&self, lpn: Lpn, place: Place) -> IndexEntry {
         let slot = self.index.get_at(lpn.0, place);
-        Entry { place, slot }
+        IndexEntry { place, slot }
     }
 
     /// As [`Frames::slot_of`], for a page of which `entry` was looked up before.
     #[inline(always)]
-    pub fn slot_at(&self, lpn: Lpn, entry: Entry) -> Option<Slot> {
+    pub fn slot_at(&self, lpn: Lpn, entry: IndexEntry) -> Option<Slot> {
         let slot = Slot(entry.slot);
         let frame = self.frames.get(slot.index())?;
         frame.holds(lpn).then_some(slot)
@@ -238,12 +240,11 @@ impl Frames {
         self.most_chunks = 2 * self.index.chunks() + LEAST_CHUNKS;
     }
 
-    /// Looks up the pages `lpns` that are accessed soon, the first [`crate::LOOK_AHEAD`] of them, see
-    /// [`crate::ahead`], and notes them with their places and slots in `ahead`. Gives a number that
-    /// means nothing, but must be used.
+    /// Looks up the pages `lpns` that are accessed soon, the first [`PREFETCH`](super::PREFETCH) of
+    /// them, and notes them with their places and slots in `upcoming`.
     #[inline(always)]
-    pub fn look_ahead(&self, lpns: impl ExactSizeIterator<Item = Lpn>, ahead: &mut Ahead) -> u64 {
-        let (own, places, slots) = ahead.parts(lpns.len());
+    pub fn prefetch(&self, lpns: impl ExactSizeIterator<Item = Lpn>, upcoming: &mut Upcoming) {
+        let (own, places, slots) = upcoming.parts(lpns.len());
         for ((own, place), lpn) in own.iter_mut().zip(&mut *places).zip(lpns) {
             *own = lpn;
             *place = self.index.place(lpn.0);
@@ -252,7 +253,7 @@ impl Frames {
             *slot = *self.index.at_known(*place);
         }
         let look = |&slot: &u32| self.frames.get(slot as usize).map_or(0, |frame| frame.0);
-        slots.iter().map(look).fold(0, |mixed, read| mixed ^ read)
+        std::hint::black_box(slots.iter().map(look).fold(0, |mixed, read| mixed ^ read));
     }
 
     /// Page in frame `slot`, or the page that is remembered there. Meaningless for a free frame.
@@ -332,7 +333,7 @@ impl Frames {
     /// # Panics
     /// If no slot is free.
     #[inline(always)]
-    pub fn insert_at(&mut self, lpn: Lpn, entry: Entry, mask: SectorMask, dirty: bool) -> Slot {
+    pub fn insert_at(&mut self, lpn: Lpn, entry: IndexEntry, mask: SectorMask, dirty: bool) -> Slot {
         debug_assert!(!mask.is_empty());
         let slot = self.insert_whole_at(lpn, entry, dirty);
         if mask != self.full {
@@ -346,9 +347,9 @@ impl Frames {
     /// # Panics
     /// If no slot is free.
     #[inline(always)]
-    pub fn insert_whole_at(&mut self, lpn: Lpn, entry: Entry, dirty: bool) -> Slot {
+    pub fn insert_whole_at(&mut self, lpn: Lpn, entry: IndexEntry, dirty: bool) -> Slot {
         debug_assert!(self.slot_of(lpn).is_none());
-        let has_ghosts = self.frames.len() > self.capacity;
+        let has_ghosts = self.has_ghosts;
         let slot = match has_ghosts.then(|| self.ghost_at(lpn, entry)).flatten() {
             Some(slot) => slot,
             None => self.take_free(lpn, entry.place),
@@ -361,7 +362,7 @@ impl Frames {
 
     /// As [`Frames::ghost_of`], for a page of which `entry` was looked up before, if it was.
     #[inline(always)]
-    pub fn ghost_at(&self, lpn: Lpn, entry: Entry) -> Option<Slot> {
+    pub fn ghost_at(&self, lpn: Lpn, entry: IndexEntry) -> Option<Slot> {
         match self.frames.get(entry.slot as usize) {
             Some(&frame) => (frame == Frame::new(lpn, GHOST)).then_some(Slot(entry.slot)),
             None => self.ghost_of(lpn),
@@ -443,24 +444,13 @@ impl Frames {
         self.used -= 1;
     }
 
-    /// After `insert` and `touch`: frees the slots that the scheme does not keep any longer.
+    /// The scheme does not keep `slot` any longer, so it is free.
     #[inline(always)]
-    pub fn settle(&mut self, scheme: &mut impl Scheme) {
-        while let Some(slot) = scheme.give_up() {
-            let frame = &mut self.frames[slot.index()];
-            debug_assert!(frame.has(GHOST));
-            *frame = Frame::free(slot.0, self.free);
-            self.free = slot.0;
-        }
-    }
-
-    /// After `forget` of page `lpn`: frees its slot, unless the scheme keeps it.
-    pub fn settle_forgotten(&mut self, lpn: Lpn, scheme: &impl Scheme) {
-        if let Some(slot) = self.ghost_of(lpn)
-            && !scheme.keeps(slot)
-        {
-            self.remove(slot);
-        }
+    pub fn release(&mut self, slot: Slot) {
+        let frame = &mut self.frames[slot.index()];
+        debug_assert!(frame.has(GHOST));
+        *frame = Frame::free(slot.0, self.free);
+        self.free = slot.0;
     }
 
     /// The page or ghost in `slot` is page `to` from now on (CAC's remap). Page `to` must be
@@ -497,7 +487,7 @@ mod tests {
 
     #[test]
     fn masks_follow_writes_fills_and_trims() {
-        let mut f = Frames::new(2, 0, PageSize::KIB4);
+        let mut f = Frames::new((2, 2), 0, PageSize::KIB4);
         let s = f.insert(Lpn(5), half(true), true);
         assert!(f.is_dirty(s) && !f.is_full(s));
         f.fill(s, f.full_mask());
@@ -517,7 +507,7 @@ mod tests {
 
     #[test]
     fn index_agrees_with_a_hash_map_over_far_addresses() {
-        let mut f = Frames::new(64, 0, PageSize::KIB4);
+        let mut f = Frames::new((64, 64), 0, PageSize::KIB4);
         let mut model: HashMap<u64, Slot> = HashMap::new();
         let mut x = 1u64;
         for _ in 0..20_000 {
@@ -542,7 +532,7 @@ mod tests {
 
     #[test]
     fn the_index_of_pages_all_over_the_device_stays_small() {
-        let mut f = Frames::new(3000, 0, PageSize::KIB4);
+        let mut f = Frames::new((3000, 3000), 0, PageSize::KIB4);
         let far = |n: u64| Lpn(n * 1009);
         for n in 0..100_000u64 {
             f.tidy();
@@ -561,7 +551,7 @@ mod tests {
 
     #[test]
     fn rekeying_keeps_masks() {
-        let mut f = Frames::new(1, 0, PageSize::KIB4);
+        let mut f = Frames::new((1, 1), 0, PageSize::KIB4);
         let s = f.insert(Lpn(1), half(true), true);
         f.rekey(s, Lpn(9));
         assert_eq!((f.slot_of(Lpn(1)), f.slot_of(Lpn(9))), (None, Some(s)));
