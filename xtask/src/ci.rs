@@ -82,6 +82,7 @@ const STEPS: &[Step] = &[
     ),
     step_with(FUZZ_ENV, "fuzz schemes", "test --workspace --test fuzz"),
     step("benches, small", "xtask bench --small"),
+    step("records", "xtask records"),
     step("instructions", "xtask instructions"),
 ];
 

@@ -69,7 +69,8 @@ impl Program {
         Ok(Program { folder })
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    /// Where a program is.
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder
             .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
