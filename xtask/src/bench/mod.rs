@@ -9,7 +9,7 @@ mod reader;
 mod table;
 
 use anyhow::{Context, Result, bail};
-pub use program::Program;
+use program::Program;
 pub use program::target;
 use std::path::PathBuf;
 use table::Table;

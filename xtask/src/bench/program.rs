@@ -69,8 +69,7 @@ impl Program {
         Ok(Program { folder })
     }
 
-    /// Where a program is.
-    pub fn path(&self, name: &str) -> PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         self.folder
             .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }

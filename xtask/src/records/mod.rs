@@ -21,7 +21,8 @@ pub struct Options {
     /// Run only the cases whose line in the list contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Program that runs the cases [default: built from this checkout, as tests are].
+    /// Program that runs the cases [default: built from this checkout, optimised, as only then
+    /// compositions have static types].
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
     /// Folder for the outputs, a file for each case [default: `records` in the target folder].
