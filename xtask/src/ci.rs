@@ -83,6 +83,7 @@ const STEPS: &[Step] = &[
     step_with(FUZZ_ENV, "fuzz schemes", "test --workspace --test fuzz"),
     step("benches, small", "xtask bench --small"),
     step("instructions", "xtask instructions"),
+    step("records", "xtask records"),
 ];
 
 /// Runs the steps in order and prints the time of each.

@@ -79,6 +79,12 @@ impl<P: GroupPolicy> Groups<P> {
     pub fn policy(&self) -> &P {
         &self.policy
     }
+
+    /// The same, to bring about what no run does.
+    #[cfg(test)]
+    pub(crate) fn policy_mut(&mut self) -> &mut P {
+        &mut self.policy
+    }
 }
 
 impl<P: GroupPolicy> Scheme for Groups<P> {

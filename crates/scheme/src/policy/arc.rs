@@ -248,20 +248,33 @@ impl Policy for Arc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::testing::{Core, storm};
+    use crate::testing::{Done, TestCache, env};
 
-    fn ghosts(core: &Core<Arc>, list: usize) -> Vec<u64> {
-        let pages = core.scheme.ghost_pages(list, &core.view());
-        pages.into_iter().map(|lpn| lpn.0).collect()
+    type Cache = TestCache<Pages<Arc>>;
+
+    fn cache(capacity: u32, requests: &str) -> Cache {
+        let mut cache = Cache::new("arc", capacity);
+        cache.run(requests);
+        cache
     }
 
-    fn pages(core: &Core<Arc>, list: usize) -> Vec<u64> {
-        let slots = core.scheme.lists.from_head(list);
-        slots.map(|s| core.frames.lpn(Slot(s)).0).collect()
+    fn in_slots(capacity: u32, ghosts_in_slots: bool) -> Cache {
+        let env = Env {
+            ghosts_in_slots,
+            ..env(capacity, 8, 1)
+        };
+        Cache::with("arc", &env)
+    }
+
+    /// Pages remembered in `list`.
+    fn ghosts(cache: &Cache, list: usize) -> Vec<u64> {
+        let (arc, v) = (cache.scheme.policy(), cache.view());
+        arc.lists.from_head(list).map(|n| arc.ghosts.page(n, &v).0).collect()
     }
 
     #[test]
-    fn bounds_hold_whatever_happens() {
+    fn bounds_and_the_rule_of_p_hold_whatever_happens() {
+        let mut fractions = 0;
         for (capacity, passed_over, keep) in [
             (1, false, true),
             (2, true, true),
@@ -270,107 +283,78 @@ mod tests {
             (16, true, false),
             (33, false, true),
         ] {
-            let c = capacity as usize;
-            let mut core = Core::new(capacity, Arc::with_slots(c, c, keep));
-            storm(
-                &mut core,
-                (30_000, 4 * c as u64 + 2, 9),
-                passed_over,
-                |core, done| {
-                    let s = &core.scheme;
-                    let (t1, b1) = (s.len(T1), s.ghosts(T1));
-                    assert!(t1 + b1 <= c, "{done:?}");
-                    assert!(s.size() + b1 + s.ghosts(T2) <= 2 * c, "{done:?}");
-                    assert!((0.0..=c as f64).contains(&s.p), "{done:?}");
-                    for list in [T1, T2] {
-                        let cached = |&l: &u64| core.frames.slot_of(Lpn(l)).is_some();
-                        assert!(!ghosts(core, list).iter().any(cached), "{done:?}");
-                        assert!(pages(core, list).iter().all(cached), "{done:?}");
+            let (c, mut cache) = (capacity as usize, in_slots(capacity, keep));
+            let (mut known, mut p) = ([vec![], vec![]], 0.0f64);
+            cache.storm((30_000, 4 * c as u64 + 2, 9), passed_over, |cache, done| {
+                let arc = cache.scheme.policy();
+                let [t1, t2, b1, b2] = arc.lists.lens();
+                assert!(t1 + b1 <= c && t1 + t2 + b1 + b2 <= 2 * c, "{done:?}");
+                let cached = |l: u64| cache.slot(l).is_some();
+                // The sizes before the access count.
+                if let Done::Access(lpn, false) = done {
+                    let [n1, n2] = known.each_ref().map(|ghosts| ghosts.len() as f64);
+                    match known.each_ref().map(|ghosts| ghosts.contains(&lpn)) {
+                        [true, _] => p += (n2 / n1).max(1.0),
+                        [_, true] => p -= (n1 / n2).max(1.0),
+                        _ => {}
                     }
-                },
-            );
-            core.scheme.lists.validate();
+                    p = p.clamp(0.0, c as f64);
+                }
+                assert_eq!(arc.p, p, "{done:?}");
+                fractions += u32::from(p.fract() > 0.0);
+                known = [B1, B2].map(|list| ghosts(cache, list));
+                assert!(!known.iter().flatten().any(|&l| cached(l)), "{done:?}");
+                let pages = [T1, T2].map(|list| arc.lists.from_head(list).map(Slot));
+                let pages = pages.into_iter().flatten();
+                assert!(cache.lpns(pages).into_iter().all(cached), "{done:?}");
+            });
+            cache.scheme.policy().lists.validate().unwrap();
         }
+        assert!(fractions > 0, "p is a real number");
     }
 
     #[test]
     fn a_full_t1_forgets_its_tail() {
-        let mut core = Core::new(3, Arc::new(3));
-        (1..=5).for_each(|n| {
-            core.write(n);
-        });
-        assert_eq!(pages(&core, T1), [5, 4, 3]);
-        assert!(ghosts(&core, T1).is_empty());
+        let mut cache = cache(3, "W1 W2 W3 W4 W5");
+        assert_eq!(cache.state(), "T1[5* 4* 3*] T2[] B1[] B2[] p=0");
         // Nothing is inserted in the place of 3, so nothing would drop its ghost either.
-        core.make_room();
-        assert!(ghosts(&core, T1).is_empty());
-        core.make_room();
-        assert_eq!(ghosts(&core, T1), [4], "|T1| < C: REPLACE remembers");
+        cache.make_room();
+        assert_eq!(cache.state(), "T1[5* 4*] T2[] B1[] B2[] p=0");
+        cache.make_room();
+        let remembered = "T1[5*] T2[] B1[4] B2[] p=0";
+        assert_eq!(cache.state(), remembered, "|T1| < C: REPLACE remembers");
     }
 
     #[test]
     fn a_page_that_was_passed_over_to_is_remembered_in_its_own_list() {
-        let mut core = Core::new(4, Arc::new(4));
-        for n in [1, 2, 1, 2, 3, 4] {
-            core.write(n);
-        }
-        assert_eq!(core.order(), [3, 4, 1, 2]);
-        core.pick = 2;
-        core.write(5);
-        assert_eq!((core.evicted[0], ghosts(&core, T2)), (1, vec![1]));
+        let mut cache = cache(4, "W1 W2 W1 W2 W3 W4");
+        assert_eq!(cache.order(), [3, 4, 1, 2]);
+        cache.pick = 2;
+        cache.write(5);
+        assert_eq!((cache.evicted[0], ghosts(&cache, B2)), (1, vec![1]));
     }
 
     #[test]
     fn adaptation_runs_once_and_uses_the_sizes_before() {
-        let mut core = Core::new(4, Arc::new(4));
-        for n in [1, 2, 3, 1, 2, 4, 5, 6] {
-            core.write(n);
-        }
-        assert_eq!((ghosts(&core, T1), core.scheme.p), (vec![4, 3], 0.0));
-        core.write(3);
-        assert_eq!(core.scheme.p, 1.0, "max(1, 0/2)");
-        assert_eq!(pages(&core, T2)[0], 3);
+        let mut cache = cache(4, "W1 W2 W3 W1 W2 W4 W5 W6");
+        assert_eq!(cache.state(), "T1[6* 5*] T2[2* 1*] B1[4 3] B2[] p=0");
+        cache.write(3);
+        assert!(cache.state().ends_with("p=1"), "max(1, 0/2)");
+        assert!(cache.state().contains("T2[3*"));
         // Room for several pages, or none at all, changes nothing in p.
-        core.make_room();
-        core.trim(3);
-        let p = core.scheme.p;
-        core.write(9);
-        assert_eq!(core.scheme.p, p);
-    }
-
-    #[test]
-    fn p_is_a_real_number() {
-        let mut core = Core::new(9, Arc::with_slots(9, 9, false));
-        core.scheme.set_p(5.0);
-        for (list, pages) in [(T1, 0..2), (T2, 10..15)] {
-            for lpn in pages {
-                let apart = core.scheme.apart.as_mut().unwrap();
-                apart.push_head(list, Lpn(lpn));
-            }
-        }
-        core.write(1);
-        assert_eq!(core.scheme.p, 7.5);
-        core.write(11);
-        assert_eq!(core.scheme.p, 6.5, "max(1, 1/5)");
+        cache.make_room();
+        cache.run("T3 W9");
+        assert!(cache.state().ends_with("p=1"));
     }
 
     #[test]
     fn ghosts_in_slots_and_apart_are_the_same() {
         for capacity in [1, 3, 16] {
             let runs = [true, false].map(|keep| {
-                let c = capacity as usize;
-                let mut core = Core::new(capacity, Arc::with_slots(c, c, keep));
-                let mut states = Vec::new();
-                storm(
-                    &mut core,
-                    (20_000, 4 * c as u64 + 2, 11),
-                    true,
-                    |core, _| {
-                        let lists = [T1, T2].map(|l| (pages(core, l), ghosts(core, l)));
-                        states.push((lists, core.scheme.p, core.evicted.len()));
-                    },
-                );
-                (states, core.evicted)
+                let (mut cache, mut states) = (in_slots(capacity, keep), Vec::new());
+                let pages = 4 * u64::from(capacity) + 2;
+                cache.storm((20_000, pages, 11), true, |cache, _| states.push(cache.state()));
+                (states, cache.evicted)
             });
             assert!(runs[0] == runs[1]);
         }
@@ -378,48 +362,31 @@ mod tests {
 
     #[test]
     fn trimmed_pages_and_forgotten_ghosts_come_back_as_new() {
-        let mut core = Core::new(2, Arc::new(2));
-        for n in [1, 2, 1, 3] {
-            core.write(n);
-        }
-        assert_eq!((pages(&core, T2), ghosts(&core, T1)), (vec![1], vec![2]));
-        core.trim(2);
-        core.trim(1);
-        core.write(2);
-        core.write(1);
-        assert_eq!((pages(&core, T1), core.scheme.p), (vec![1, 2], 0.0));
+        let mut cache = cache(2, "W1 W2 W1 W3");
+        assert_eq!(cache.state(), "T1[3*] T2[1*] B1[2] B2[] p=0");
+        cache.run("T2 T1 W2 W1");
+        assert_eq!(cache.state(), "T1[1* 2*] T2[] B1[] B2[] p=0");
     }
 
     #[test]
     fn a_renamed_ghost_keeps_its_place() {
-        let mut core = Core::new(4, Arc::new(4));
-        for n in [1, 2, 1, 2, 3, 4, 5, 6] {
-            core.write(n);
-        }
-        assert_eq!(ghosts(&core, T1), [4, 3]);
-        assert!(core.rename(4, 40));
-        assert!(!core.rename(77, 78));
-        assert_eq!(ghosts(&core, T1), [40, 3]);
-        assert!(
-            core.rename(6, 3),
-            "a resident takes the address; its ghost goes first"
-        );
-        assert_eq!(
-            (ghosts(&core, T1), pages(&core, T1)),
-            (vec![40], vec![3, 5])
-        );
-        assert!(!core.write(40));
-        assert_eq!(pages(&core, T2)[0], 40);
+        let mut cache = cache(4, "W1 W2 W1 W2 W3 W4 W5 W6");
+        assert_eq!(ghosts(&cache, B1), [4, 3]);
+        assert!(cache.rename(4, 40) && !cache.rename(77, 78));
+        assert_eq!(ghosts(&cache, B1), [40, 3]);
+        assert!(cache.rename(6, 3), "a resident takes the address; its ghost goes first");
+        assert!(cache.state().starts_with("T1[3* 5*]"));
+        assert_eq!(ghosts(&cache, B1), [40]);
+        assert_eq!(cache.write(40), "M");
+        assert!(cache.state().contains("T2[40*"));
     }
 
     #[test]
-    fn a_page_is_charged_12_bytes_and_a_ghost_8() {
-        let mut core = Core::new(4, Arc::new(4));
-        for n in [1, 2, 1, 2, 3, 4, 5, 6] {
-            core.write(n);
+    fn a_page_is_charged_12_bytes_and_a_ghost_8_unless_told_otherwise() {
+        for (text, bytes) in [("arc", 4 * 12 + 2 * 8), ("arc(ghost-bytes=0)", 4 * 12)] {
+            let mut cache = Cache::new(text, 4);
+            cache.run("W1 W2 W1 W2 W3 W4 W5 W6");
+            assert_eq!(cache.scheme.metadata_bytes(), bytes);
         }
-        assert_eq!(core.scheme.metadata_bytes(), 4 * 12 + 2 * 8);
-        core.scheme.ghost_bytes = 0;
-        assert_eq!(core.scheme.metadata_bytes(), 4 * 12);
     }
 }

@@ -328,5 +328,4 @@ impl GroupPolicy for Bplru {
 }
 
 #[cfg(test)]
-#[path = "bplru_tests.rs"]
 mod tests;

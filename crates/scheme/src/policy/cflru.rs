@@ -212,33 +212,33 @@ impl Policy for Cflru {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::testing::{Core, Done, storm};
+    use crate::testing::{Done, TestCache};
 
-    /// Candidates by the scan of the paper; `recency` has the most recent page first.
-    fn scan(core: &Core<Cflru>, recency: &[u64], region: usize) -> Vec<u64> {
-        let clean = |l: &&u64| !core.frames.is_dirty(core.frames.slot_of(Lpn(**l)).unwrap());
-        let first: Vec<u64> = recency
-            .iter()
-            .rev()
-            .take(region)
-            .filter(clean)
-            .copied()
-            .collect();
-        let rest = recency.iter().rev().filter(|l| !first.contains(l));
-        first.iter().chain(rest).copied().collect()
+    type Cache = TestCache<Pages<Cflru>>;
+
+    fn cache(capacity: u32, x: u32) -> Cache {
+        Cache::new(&format!("cflru(x={x})"), capacity)
+    }
+
+    /// Next victims by the scan of the paper; `recency` has the most recent page first.
+    fn scan(cache: &Cache, recency: &[u64], region: usize) -> Vec<u64> {
+        let clean = |&l: &u64| !cache.frames.is_dirty(cache.slot(l).unwrap());
+        let oldest = recency.iter().rev().copied();
+        let first: Vec<u64> = oldest.clone().take(region).filter(clean).collect();
+        let rest = oldest.filter(|l| !first.contains(l));
+        first.iter().copied().chain(rest).collect()
     }
 
     #[test]
     fn order_is_that_of_the_scan_whatever_happens() {
         for (capacity, x) in [(1, 1), (4, 2), (7, 1), (7, 3), (30, 3), (30, 40)] {
             let region = (capacity / x).max(1) as usize;
-            let mut core = Core::new(capacity, Cflru::new(capacity as usize, x));
-            let mut recency: Vec<u64> = Vec::new();
-            let mut left = 0;
+            let mut cache = cache(capacity, x);
+            let (mut recency, mut left): (Vec<u64>, usize) = (Vec::new(), 0);
             let pages = 2 * u64::from(capacity) + 3;
-            storm(&mut core, (20_000, pages, 17), true, |core, done| {
-                recency.retain(|l| !core.evicted[left..].contains(l));
-                left = core.evicted.len();
+            cache.storm((20_000, pages, 17), true, |cache, done| {
+                recency.retain(|l| !cache.evicted[left..].contains(l));
+                left = cache.evicted.len();
                 match done {
                     Done::Access(lpn, _) => {
                         recency.retain(|&l| l != lpn);
@@ -246,38 +246,29 @@ mod tests {
                     }
                     Done::Trim(lpn) => recency.retain(|&l| l != lpn),
                     Done::Rename(from, to, _) => {
-                        recency
-                            .iter_mut()
-                            .filter(|l| **l == from)
-                            .for_each(|l| *l = to);
+                        recency.iter_mut().filter(|l| **l == from).for_each(|l| *l = to);
                     }
                     Done::Flush => {}
                 }
-                assert_eq!(core.order(), scan(core, &recency, region), "{done:?}");
+                assert_eq!(cache.order(), scan(cache, &recency, region), "{done:?}");
             });
-            core.scheme.pages.validate().unwrap();
-            core.scheme.clean.validate().unwrap();
+            let Cflru { pages, clean, .. } = cache.scheme.policy();
+            pages.validate().and(clean.validate()).unwrap();
         }
     }
 
     #[test]
     fn the_region_is_never_empty() {
-        assert_eq!(Cflru::new(2, 6).region_size, 1);
-        assert_eq!(Cflru::new(20, 3).region_size, 6);
+        let region = |capacity, x| cache(capacity, x).scheme.policy().region_size;
+        assert_eq!((region(2, 6), region(20, 3)), (1, 6));
     }
 
     #[test]
     fn a_clean_page_outside_the_region_stays() {
-        let mut core = Core::new(4, Cflru::new(4, 2));
-        for n in [1, 2, 3] {
-            core.write(n);
-        }
-        core.read(4);
-        core.write(5);
-        core.flush(|l| l == 5);
-        assert_eq!(core.evicted, [1]);
-        assert_eq!(core.order(), [2, 3, 4, 5]);
-        core.flush(|l| l == 3);
-        assert_eq!(core.order(), [3, 2, 4, 5]);
+        let mut cache = cache(4, 2);
+        cache.run("W1 W2 W3 R4 W5 F5");
+        assert_eq!((&cache.evicted, cache.order()), (&vec![1], vec![2, 3, 4, 5]));
+        cache.run("F3");
+        assert_eq!(cache.order(), [3, 2, 4, 5]);
     }
 }

@@ -154,105 +154,81 @@ impl Policy for Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::testing::{Core, storm};
+    use crate::testing::TestCache;
+
+    type Cache = TestCache<Pages<Clock>>;
+
+    fn cache(capacity: u32, requests: &str) -> Cache {
+        let mut cache = Cache::new("clock", capacity);
+        cache.run(requests);
+        cache
+    }
 
     #[test]
     fn the_worked_example() {
-        let mut core = Core::new(3, Clock::new(3));
-        (1..=3).for_each(|n| assert!(!core.write(n)));
-        assert!(core.read(1));
-        assert_eq!(core.order(), [2, 3, 1]);
-        core.write(4);
-        assert_eq!(
-            (core.evicted.as_slice(), core.order()),
-            (&[2][..], vec![3, 1, 4])
-        );
-        core.read(3);
-        assert_eq!(core.order(), [1, 4, 3]);
-        core.write(5);
-        core.write(6);
-        assert_eq!(core.evicted, [2, 1, 4]);
-        assert_eq!(core.order(), [3, 5, 6]);
+        let mut cache = cache(3, "W1 W2 W3 R1");
+        assert_eq!(cache.order(), [2, 3, 1]);
+        for (requests, evicted, order) in [
+            ("W4", vec![2], [3, 1, 4]),
+            ("R3", vec![2], [1, 4, 3]),
+            ("W5 W6", vec![2, 1, 4], [3, 5, 6]),
+        ] {
+            cache.run(requests);
+            assert_eq!((&cache.evicted, cache.order()), (&evicted, order.to_vec()));
+        }
     }
 
     #[test]
     fn a_full_round_ends_where_it_began() {
-        let mut core = Core::new(3, Clock::new(3));
-        for n in [1, 2, 3, 1, 2, 3] {
-            core.write(n);
-        }
-        assert_eq!(core.order(), [1, 2, 3], "all bits are set");
-        core.write(4);
-        assert_eq!(
-            (core.evicted.as_slice(), core.order()),
-            (&[1][..], vec![2, 3, 4])
-        );
+        let mut cache = cache(3, "W1 W2 W3 W1 W2 W3");
+        assert_eq!(cache.order(), [1, 2, 3], "all bits are set");
+        cache.write(4);
+        assert_eq!((cache.evicted[0], cache.order()), (1, vec![2, 3, 4]));
     }
 
     #[test]
     fn the_hand_stops_at_a_page_that_was_passed_over_to() {
-        let mut core = Core::new(4, Clock::new(4));
-        for n in [1, 2, 3, 4, 1, 3] {
-            core.write(n);
-        }
-        assert_eq!(core.order(), [2, 4, 1, 3]);
-        core.pick = 1;
-        core.write(5);
+        let mut cache = cache(4, "W1 W2 W3 W4 W1 W3");
+        assert_eq!(cache.order(), [2, 4, 1, 3]);
+        cache.pick = 1;
+        cache.write(5);
         // The hand passed 1, 2 and 3 on its way to 4.
-        assert_eq!(
-            (core.evicted.as_slice(), core.order()),
-            (&[4][..], vec![1, 2, 3, 5])
-        );
-        core.pick = 0;
-        core.read(1);
-        core.read(2);
-        core.pick = 3;
-        core.write(6);
+        assert_eq!((cache.evicted[0], cache.order()), (4, vec![1, 2, 3, 5]));
+        cache.run("R1 R2");
+        cache.pick = 3;
+        cache.write(6);
         // Page 2 goes in the second round, so no bit is left.
-        assert_eq!(
-            (core.evicted.as_slice(), core.order()),
-            (&[4, 2][..], vec![3, 5, 1, 6])
-        );
+        assert_eq!((cache.evicted[1], cache.order()), (2, vec![3, 5, 1, 6]));
     }
 
     #[test]
     fn the_hand_comes_back_to_the_page_it_points_at() {
-        let mut core = Core::new(3, Clock::new(3));
-        for n in [1, 2, 3, 4, 2, 3] {
-            core.write(n);
-        }
-        assert_eq!(core.order(), [4, 2, 3]);
-        core.pick = 1;
-        core.write(5);
-        assert_eq!(
-            (core.evicted.as_slice(), core.order()),
-            (&[1, 2][..], vec![3, 4, 5])
-        );
+        let mut cache = cache(3, "W1 W2 W3 W4 W2 W3");
+        assert_eq!(cache.order(), [4, 2, 3]);
+        cache.pick = 1;
+        cache.write(5);
+        assert_eq!((&cache.evicted, cache.order()), (&vec![1, 2], vec![3, 4, 5]));
     }
 
     #[test]
     fn a_trimmed_page_takes_the_hand_along() {
-        let mut core = Core::new(3, Clock::new(3));
-        for n in [1, 2, 3, 4] {
-            core.write(n);
-        }
-        assert_eq!(core.order(), [2, 3, 4]);
-        core.trim(2);
-        core.write(5);
-        assert_eq!(core.order(), [3, 4, 5]);
+        let mut cache = cache(3, "W1 W2 W3 W4");
+        assert_eq!(cache.order(), [2, 3, 4]);
+        cache.run("T2 W5");
+        assert_eq!(cache.order(), [3, 4, 5]);
     }
 
     #[test]
     fn random_operations_keep_the_ring_whole() {
         for capacity in [1, 2, 5, 16] {
-            let mut core = Core::new(capacity, Clock::new(capacity as usize));
+            let mut cache = cache(capacity, "");
             let pages = 4 * u64::from(capacity) + 2;
-            storm(&mut core, (20_000, pages, 3), true, |core, done| {
-                let hand = core.scheme.hand;
-                let held = hand.is_none_or(|h| core.scheme.ring.from_tail(0).any(|p| p == h));
+            cache.storm((20_000, pages, 3), true, |cache, done| {
+                let Clock { hand, ring, .. } = cache.scheme.policy();
+                let held = hand.is_none_or(|h| ring.from_tail().any(|p| p == h));
                 assert!(held, "{done:?}");
             });
-            core.scheme.ring.validate().unwrap();
+            cache.scheme.policy().ring.validate().unwrap();
         }
     }
 }

@@ -195,22 +195,22 @@ impl Policy for Lfu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::testing::{Core, Done, storm};
+    use crate::testing::{Done, TestCache};
     use std::collections::HashMap;
+
+    type Cache = TestCache<Pages<Lfu>>;
 
     #[test]
     fn order_is_count_then_recency_whatever_happens() {
         for (capacity, pages) in [(1, 4), (6, 14), (40, 90)] {
-            let mut core = Core::new(capacity, Lfu::new(capacity as usize));
+            let mut cache = Cache::new("lfu", capacity);
             // LPN -> (count, number of the last touch)
             let mut model: HashMap<u64, (u64, u64)> = HashMap::new();
             let (mut now, mut left) = (0, 0);
-            storm(&mut core, (20_000, pages, 3), true, |core, done| {
+            cache.storm((20_000, pages, 3), true, |cache, done| {
                 now += 1;
-                for lpn in &core.evicted[left..] {
-                    model.remove(lpn);
-                }
-                left = core.evicted.len();
+                model.retain(|l, _| !cache.evicted[left..].contains(l));
+                left = cache.evicted.len();
                 match done {
                     Done::Access(lpn, hit) => {
                         let count = if hit { model[&lpn].0 + 1 } else { 1 };
@@ -227,39 +227,28 @@ mod tests {
                 }
                 let mut order: Vec<u64> = model.keys().copied().collect();
                 order.sort_by_key(|l| model[l]);
-                assert_eq!(core.order(), order, "{done:?}");
+                assert_eq!(cache.order(), order, "{done:?}");
             });
-            core.scheme.list.validate().unwrap();
+            cache.scheme.policy().list.validate().unwrap();
         }
     }
 
     #[test]
     fn buckets_are_reused() {
-        let mut core = Core::new(3, Lfu::new(3));
-        for n in [1, 2, 2, 3, 3, 3, 1, 1, 1, 1] {
-            core.write(n);
-        }
-        let counts: Vec<u64> = core
-            .order()
-            .iter()
-            .map(|&l| {
-                let slot = core.frames.slot_of(Lpn(l)).unwrap();
-                core.scheme.bucket(slot.0).count
-            })
-            .collect();
-        assert_eq!((core.order(), counts), (vec![2, 3, 1], vec![2, 3, 5]));
-        assert!(core.scheme.free.is_empty(), "three counts, three buckets");
-        core.write(2);
-        assert_eq!(core.scheme.free.len(), 1);
-        assert_eq!(core.scheme.metadata_bytes(), 48);
+        let mut cache = Cache::new("lfu", 3);
+        cache.run("W1 W2 W2 W3 W3 W3 W1 W1 W1 W1");
+        assert_eq!(cache.state(), "[1*:5 3*:3 2*:2]");
+        assert_eq!(cache.order(), [2, 3, 1]);
+        let free = |cache: &Cache| cache.scheme.policy().free.len();
+        assert_eq!(free(&cache), 0, "three counts, three buckets");
+        cache.write(2);
+        assert_eq!((free(&cache), cache.scheme.metadata_bytes()), (1, 48));
     }
 
     #[test]
     fn eviction_forgets_the_count() {
-        let mut core = Core::new(1, Lfu::new(1));
-        for n in [1, 1, 1, 2, 1] {
-            core.write(n);
-        }
-        assert_eq!(core.scheme.bucket(0).count, 1);
+        let mut cache = Cache::new("lfu", 1);
+        cache.run("W1 W1 W1 W2 W1");
+        assert_eq!(cache.state(), "[1*:1]");
     }
 }

@@ -14,8 +14,6 @@ pub mod lirs;
 pub mod lru;
 pub mod none;
 pub mod req_block;
-#[cfg(test)]
-mod testing;
 pub mod two_q;
 pub mod vbbms;
 

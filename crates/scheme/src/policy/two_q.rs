@@ -175,92 +175,67 @@ impl Policy for TwoQ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::testing::{Core, storm};
+    use crate::testing::TestCache;
 
-    fn core(capacity: u32, kin: usize, kout: usize) -> Core<TwoQ> {
-        Core::new(capacity, TwoQ::new(capacity as usize, kin, kout))
-    }
+    type Cache = TestCache<Pages<TwoQ>>;
 
-    fn pages(core: &Core<TwoQ>, list: usize) -> Vec<u64> {
-        let slots = core.scheme.lists.from_head(list);
-        slots.map(|s| core.frames.lpn(Slot(s)).0).collect()
-    }
-
-    fn ghosts(core: &Core<TwoQ>) -> Vec<u64> {
-        core.scheme.ghosts.from_head(A1).map(|l| l.0).collect()
+    fn cache(capacity: u32, kin: usize, kout: usize, requests: &str) -> Cache {
+        let mut cache = Cache::new(&format!("2q(kin={kin},kout={kout})"), capacity);
+        cache.run(requests);
+        cache
     }
 
     #[test]
     fn the_worked_example() {
-        let mut core = core(4, 1, 2);
-        for n in [1, 2, 3, 4, 2, 5, 1, 6, 3, 7] {
-            core.write(n);
-        }
-        assert_eq!(core.evicted, [1, 2, 3, 4, 5]);
-        assert_eq!(pages(&core, A1), [7, 6]);
-        assert_eq!((ghosts(&core), pages(&core, AM)), (vec![5, 4], vec![3, 1]));
+        let cache = cache(4, 1, 2, "W1 W2 W3 W4 W2 W5 W1 W6 W3 W7");
+        assert_eq!(cache.evicted, [1, 2, 3, 4, 5]);
+        assert_eq!(cache.state(), "A1in[7* 6*] A1out[5 4] Am[3* 1*]");
     }
 
     #[test]
     fn am_pays_once_the_fifo_is_short_and_is_not_remembered() {
-        let mut core = core(3, 2, 2);
-        for n in [1, 2, 3, 4, 1] {
-            core.write(n);
-        }
-        assert_eq!((pages(&core, A1), pages(&core, AM)), (vec![4, 3], vec![1]));
-        assert_eq!(core.order(), [1, 3, 4]);
-        core.write(9);
-        assert_eq!(core.evicted, [1, 2, 1]);
-        assert_eq!(ghosts(&core), [2]);
+        let mut cache = cache(3, 2, 2, "W1 W2 W3 W4 W1");
+        assert_eq!(cache.state(), "A1in[4* 3*] A1out[2] Am[1*]");
+        cache.write(9);
+        assert_eq!(cache.evicted, [1, 2, 1]);
+        assert_eq!(cache.state(), "A1in[9* 4* 3*] A1out[2] Am[]");
     }
 
     #[test]
     fn a_trimmed_or_forgotten_page_comes_back_as_new() {
-        let mut core = core(2, 1, 2);
-        for n in [1, 2, 3, 4] {
-            core.write(n);
-        }
-        assert_eq!(ghosts(&core), [2, 1]);
-        core.trim(1);
-        core.trim(4);
-        core.write(1);
-        core.write(4);
-        assert_eq!((pages(&core, A1), pages(&core, AM)), (vec![4, 1], vec![]));
+        let mut cache = cache(2, 1, 2, "W1 W2 W3 W4");
+        assert_eq!(cache.state(), "A1in[4* 3*] A1out[2 1] Am[]");
+        cache.run("T1 T4 W1 W4");
+        assert!(cache.state().starts_with("A1in[4* 1*]") && cache.state().ends_with("Am[]"));
     }
 
     #[test]
     fn a_renamed_ghost_keeps_its_place() {
-        let mut core = core(2, 1, 2);
-        for n in [1, 2, 3, 4] {
-            core.write(n);
-        }
-        assert!(core.rename(1, 10) && !core.rename(1, 11));
-        assert_eq!(ghosts(&core), [2, 10]);
-        core.write(10);
-        assert_eq!(pages(&core, AM), [10]);
+        let mut cache = cache(2, 1, 2, "W1 W2 W3 W4");
+        assert!(cache.rename(1, 10) && !cache.rename(1, 11));
+        assert_eq!(cache.state(), "A1in[4* 3*] A1out[2 10] Am[]");
+        cache.write(10);
+        assert!(cache.state().ends_with("Am[10*]"));
     }
 
     #[test]
     fn bounds_hold_whatever_happens() {
         for (capacity, kin, kout) in [(1, 1, 1), (4, 1, 2), (7, 3, 20), (16, 20, 4)] {
-            let mut core = core(capacity, kin, kout);
+            let mut cache = cache(capacity, kin, kout, "");
             let pages = 4 * u64::from(capacity) + 2;
-            storm(&mut core, (20_000, pages, 5), false, |core, done| {
-                let known = ghosts(core);
-                assert!(known.len() <= kout, "{done:?}");
-                let cached = |&l: &u64| core.frames.slot_of(Lpn(l)).is_some();
-                assert!(!known.iter().any(cached), "{done:?}");
+            cache.storm((20_000, pages, 5), false, |cache, done| {
+                let (policy, v) = (cache.scheme.policy(), cache.view());
+                assert!(policy.lists.len(A1_OUT) <= kout, "{done:?}");
+                let mut known = policy.lists.from_head(A1_OUT).map(|n| policy.ghosts.page(n, &v));
+                assert!(known.all(|lpn| v.slot_of(lpn).is_none()), "{done:?}");
             });
-            core.scheme.lists.validate().unwrap();
+            cache.scheme.policy().lists.validate().unwrap();
         }
     }
 
     #[test]
     fn a_page_is_charged_12_bytes_and_a_ghost_8() {
-        let mut core = core(2, 1, 2);
-        for n in [1, 2, 3] {
-            core.write(n);
-        }
-        assert_eq!(core.scheme.metadata_bytes(), 2 * 12 + 8);
+        let cache = cache(2, 1, 2, "W1 W2 W3");
+        assert_eq!(cache.scheme.metadata_bytes(), 2 * 12 + 8);
     }
 }

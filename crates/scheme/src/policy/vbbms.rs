@@ -297,135 +297,101 @@ impl GroupPolicy for Vbbms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mini::Mini;
-    use crate::rng::SplitMix64;
+    use crate::testing::{ALL, Mix, TestCache};
 
-    const SIZE: VbbmsParams = VbbmsParams {
-        seq_min_pages: 4,
-        classify: Classify::Size,
-        migrate: false,
-    };
+    type Cache = TestCache<Groups<Vbbms>>;
 
-    fn cache(capacity: u32, params: VbbmsParams) -> Mini<Vbbms> {
-        Mini::new(capacity, false, Vbbms::new(params, capacity as usize))
+    fn cache(capacity: u32, options: &str, requests: &str) -> Cache {
+        let mut cache = Cache::new(&format!("vbbms({options})"), capacity);
+        cache.run(requests);
+        cache
     }
 
     /// Virtual blocks of a region, newest first.
-    fn order(m: &Mini<Vbbms>, region: usize) -> Vec<u64> {
-        let blocks = m.scheme.regions.from_head(region);
-        blocks.map(|n| m.scheme.blocks[n as usize].number).collect()
+    fn order(cache: &Cache, region: usize) -> Vec<u64> {
+        let policy = cache.scheme.policy();
+        let blocks = policy.regions.from_head(region);
+        blocks.map(|n| policy.numbers[n as usize]).collect()
     }
+
+    const SIZE: &str = "classify=size";
 
     #[test]
     fn the_worked_example() {
-        let mut m = cache(10, SIZE);
-        for (first, last) in [(0, 1), (2, 2), (7, 7), (20, 23), (0, 0), (9, 9)] {
-            m.write(first, last, 0);
+        let mut cache = cache(10, SIZE, "W0-1 W2 W7 W20-23 W0 W9");
+        assert_eq!(cache.state(), "RRSR: r3{9} r0{0,1,2} r2{7} ; SRSR: s5{20,21,22,23}");
+        for (requests, result, said) in [
+            ("W24-25", "MM", "flush{7}"),
+            ("W40-43", "MMMM", "flush{20,21,22,23}"),
+            ("W41", "H", "-"),
+            ("W22", "M", "flush{0,1,2}"),
+        ] {
+            assert_eq!((cache.run(requests), cache.said()), (result.to_owned(), said.to_owned()));
         }
-        assert_eq!(
-            (order(&m, RANDOM), order(&m, SEQUENTIAL)),
-            (vec![3, 0, 2], vec![5])
-        );
-        m.write(24, 25, 0);
-        assert_eq!(m.said(), "flush{7}");
-        m.write(40, 43, 0);
-        assert_eq!(m.said(), "flush{20,21,22,23}");
-        assert_eq!(m.write(41, 41, 0), "H");
-        m.write(22, 22, 0);
-        assert_eq!(m.said(), "flush{0,1,2}");
-        assert_eq!(
-            (order(&m, RANDOM), order(&m, SEQUENTIAL)),
-            (vec![7, 8, 3], vec![10])
-        );
-        assert_eq!(m.scheme.metadata_bytes(), 4 * 24);
+        assert_eq!(cache.state(), "RRSR: r7{22} r8{24,25} r3{9} ; SRSR: s10{40,41,42,43}");
+        assert_eq!(cache.scheme.metadata_bytes(), 4 * 24);
     }
 
     #[test]
     fn vb_1_a_write_that_goes_on_where_the_last_one_ended() {
-        for (classify, first, second) in [
-            (Classify::Size, RANDOM, RANDOM),
-            (Classify::Contiguous, RANDOM, SEQUENTIAL),
-            (Classify::Either, RANDOM, SEQUENTIAL),
+        for (classify, follows, large) in [
+            ("size", RANDOM, SEQUENTIAL),
+            ("contiguous", SEQUENTIAL, RANDOM),
+            ("either", SEQUENTIAL, SEQUENTIAL),
         ] {
-            let mut m = cache(10, VbbmsParams { classify, ..SIZE });
-            m.write(5, 6, 0);
-            assert_eq!(m.scheme.class, first);
-            m.read(0, 0, 0);
-            m.write(7, 7, 0);
-            assert_eq!(m.scheme.class, second);
-            m.write(20, 23, 0);
-            let large = classify != Classify::Contiguous;
-            assert_eq!(m.scheme.class == SEQUENTIAL, large);
+            let mut cache = cache(10, &format!("classify={classify}"), "");
+            for (requests, class) in [("W5-6", RANDOM), ("R0 W7", follows), ("W20-23", large)] {
+                cache.run(requests);
+                assert_eq!(cache.scheme.policy().class, class, "{classify}: {requests}");
+            }
         }
     }
 
     #[test]
     fn a_migrating_page_may_overfill_its_new_region() {
-        let mut m = cache(
-            5,
-            VbbmsParams {
-                migrate: true,
-                seq_min_pages: 2,
-                ..SIZE
-            },
-        );
-        m.write(30, 30, 0);
-        m.write(10, 11, 0);
-        m.write(0, 0, 0);
-        m.write(1, 1, 0);
-        assert_eq!(m.scheme.held, [3, 2]);
-        assert_eq!(m.write(0, 1, 0), "HH");
-        assert_eq!((m.scheme.held, m.said().as_str()), ([1, 4], "-"));
-        // The random region has room, the cache has not: the sequential one gives it back.
-        m.write(60, 60, 0);
-        assert_eq!(m.said(), "flush{10,11}");
-        assert_eq!(m.scheme.held, [2, 2]);
+        let mut cache = cache(5, "migrate=true,seq-min-pages=2", "W30 W10-11 W0 W1");
+        for (requests, held, said) in [
+            ("", [3, 2], "-"),
+            ("W0-1", [1, 4], "-"),
+            // The random region has room, the cache has not: the sequential one gives it back.
+            ("W60", [2, 2], "flush{10,11}"),
+        ] {
+            cache.run(requests);
+            assert_eq!((cache.scheme.policy().held, cache.said().as_str()), (held, said));
+        }
     }
 
     #[test]
     fn a_page_of_the_other_region_stays_and_a_block_can_be_in_both() {
-        let mut m = cache(10, SIZE);
-        m.write(12, 12, 0);
-        m.write(13, 16, 0);
-        assert_eq!(
-            (order(&m, RANDOM), order(&m, SEQUENTIAL)),
-            (vec![4], vec![4, 3])
-        );
-        m.write(12, 15, 0);
-        assert_eq!(m.scheme.held, [1, 4]);
+        let mut cache = cache(10, SIZE, "W12 W13-16");
+        assert_eq!(cache.state(), "RRSR: r4{12} ; SRSR: s4{16} s3{13,14,15}");
+        cache.run("W12-15");
+        assert_eq!(cache.scheme.policy().held, [1, 4]);
     }
 
     #[test]
     fn random_runs_keep_blocks_and_pages_together() {
         for (seed, capacity, migrate) in [(1, 5, false), (2, 11, true), (3, 20, true)] {
-            let mut rng = SplitMix64::new(seed);
-            let mut m = cache(capacity, VbbmsParams { migrate, ..SIZE });
-            for now in 0..20_000 {
-                let first = rng.next_u64() % 60;
-                let last = first + rng.next_u64() % 6;
-                match rng.next_u64() % 16 {
-                    0 => m.trim(first, last),
-                    1 => m.flush(),
-                    2..6 => drop(m.read(first, last, now)),
-                    _ => drop(m.write(first, last, now)),
-                }
-                let s = &m.scheme;
+            let mut cache = cache(capacity, &format!("migrate={migrate}"), "");
+            let mix = Mix { device: false, ..ALL };
+            cache.random(seed, 20_000, mix, |cache| {
+                let s = cache.scheme.policy();
                 for region in [RANDOM, SEQUENTIAL] {
                     let blocks = s.regions.from_head(region);
                     let pages: usize = blocks.map(|n| s.pages.len(n as usize)).sum();
                     assert_eq!(pages, s.held[region]);
                     assert!(migrate || pages <= s.share[region]);
-                    let mut numbers = order(&m, region);
+                    let mut numbers = order(cache, region);
                     numbers.sort_unstable();
-                    assert!(numbers.windows(2).all(|w| w[0] != w[1]), "no block twice");
+                    assert!(numbers.is_sorted_by(|a, b| a < b), "no block twice");
                 }
-                for slot in m.frames.used_slots() {
-                    let block = &s.blocks[s.of[slot.index()] as usize];
-                    let pages = BLOCK_PAGES[block.region];
-                    assert_eq!(block.number, m.frames.lpn(slot).0 / pages);
+                for slot in cache.frames.used_slots() {
+                    let block = s.of(slot);
+                    let pages = BLOCK_PAGES[s.regions.list_of(block)];
+                    assert_eq!(s.numbers[block as usize], cache.frames.lpn(slot).0 / pages);
                 }
-            }
-            m.scheme.regions.validate().unwrap();
+            });
+            cache.scheme.policy().regions.validate().unwrap();
         }
     }
 }

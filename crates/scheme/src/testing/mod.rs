@@ -354,8 +354,8 @@ impl<S: Scheme> TestCache<S> {
 
     fn bypass(&mut self, accesses: &[Access]) -> String {
         self.invalidate(accesses);
-        let words = accesses.iter().map(|a| format!("bypass{{{}}}", a.lpn));
-        self.events.extend(words);
+        let pages: Vec<Lpn> = accesses.iter().map(|a| a.lpn).collect();
+        self.report("bypass", &pages);
         "M".repeat(accesses.len())
     }
 
@@ -373,12 +373,13 @@ impl<S: Scheme> TestCache<S> {
 
     /// These sectors hold no data any more; says whether the page is gone.
     fn supersede(&mut self, slot: Slot, mask: SectorMask) -> bool {
-        match self.frames.trim(slot, mask) {
+        let left = self.frames.trim(slot, mask);
+        match left {
             Trimmed::Gone => self.discard(slot),
             Trimmed::Kept => {}
             Trimmed::Cleaned => self.scheme.on_clean(&[slot], &view!(self)),
         }
-        self.frames.valid(slot).minus(mask).is_empty()
+        left == Trimmed::Gone
     }
 
     fn discard(&mut self, slot: Slot) {
