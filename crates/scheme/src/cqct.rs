@@ -175,7 +175,7 @@ impl Cqct {
     /// CQCT of `chip` now; zero without a device.
     pub fn of(&self, chip: ChipId, v: &View) -> Nanos {
         let costs = v.device.costs();
-        // A device has blocks; without one nothing is ever queued (spec 00 section 2, Time).
+        // A device has blocks; without one nothing is ever queued.
         if self.estimate == Estimate::Equation && costs.pages_per_block == 0 {
             return Nanos::ZERO;
         }
@@ -305,7 +305,7 @@ mod tests {
         equation(&load.queue, victim_valid_pages, l)
     }
 
-    /// The check values below the equations in the specification of ECR.
+    /// Equations 1-4 against values that were computed apart.
     #[test]
     fn check_values_of_the_equations() {
         let rows = [

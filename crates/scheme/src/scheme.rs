@@ -53,7 +53,7 @@ pub struct Access {
     pub now: Nanos,
     /// Number of the request, see [`Request::id`].
     pub request: u64,
-    /// Number of the page access in the run, from 1 (`page_seq` of spec 00 section 1).
+    /// Number of the page access in the run, from 1.
     pub seq: u64,
     /// Sectors of the page that the request covers.
     pub sectors: SectorMask,
@@ -325,7 +325,7 @@ pub trait Scheme {
     fn candidates(&self, v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot>;
 
     /// For a group leaf: the unit that leaves next if nothing else happens, for background
-    /// layers (spec 80, "Refusals", last paragraph). Page leaves leave `out` empty.
+    /// layers. Page leaves leave `out` empty.
     fn next_group(&self, _v: &View, _out: &mut Unit) {}
 
     // ---- write-back
@@ -372,8 +372,7 @@ pub trait Scheme {
 
     // ---- measures
 
-    /// Bytes of metadata now: live nodes times node size plus fixed structures (spec 90
-    /// section 4).
+    /// Bytes of metadata now: live nodes times node size plus fixed structures.
     fn meta_bytes(&self) -> u64;
 
     /// Counters of the scheme's own, reported as `scheme_stats`.
