@@ -101,9 +101,10 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
 fn every_code_has_one_row_and_every_row_is_cited() {
     let mut texts = texts();
     let page = page(&mut texts);
-    let rows: Vec<&str> = rows(&page).iter().map(|row| row[1]).collect();
-    let known: BTreeSet<&str> = rows.iter().copied().collect();
-    assert_eq!(rows.len(), known.len(), "a code has two rows in {rows:?}");
+    let mut known = BTreeSet::new();
+    for row in rows(&page) {
+        assert!(known.insert(row[1]), "{} has two rows", row[1]);
+    }
     let mut seen = BTreeSet::new();
     for (path, text) in &texts {
         for code in cited(text) {
@@ -154,6 +155,24 @@ fn rows_are_complete_and_name_options_and_tests_that_exist() {
         assert!(quoted(named).next().is_some(), "{code}: no test");
         for test in quoted(named) {
             assert!(tests.contains(test), "{code}: no test {test}");
+        }
+    }
+}
+
+/// Whoever reads the sources has nothing but the sources and the papers.
+#[test]
+fn no_file_cites_documents_that_are_not_here() {
+    for (path, text) in texts() {
+        let lower = text.to_ascii_lowercase();
+        let words: Vec<&str> = words(&lower).collect();
+        for pair in words.windows(2) {
+            let numbered = pair[1].len() == 2 && is_number(pair[1]);
+            let cites = match pair[0] {
+                "spec" | "specs" | "specification" => numbered || pair[1] == "section",
+                "design" => numbered || pair[1] == "section",
+                _ => false,
+            };
+            assert!(!cites, "{path} cites {} {}", pair[0], pair[1]);
         }
     }
 }
