@@ -22,11 +22,10 @@ const BLOCK: (&str, &str, &str) = (
     COUNT,
 );
 
-/// Key, default and range of every parameter, as the specification has them.
+/// Key, default and range of every parameter, written down apart from the declarations.
 type Options = &'static [(&'static str, &'static str, &'static str)];
 
-/// Specification 10 to 60 in their order, then what 70 says of `2q` and `eager`; words stand with
-/// the default first.
+/// Scheme by scheme; words stand with the default first.
 const SPECIFIED: &[(&str, Options)] = &[
     (
         "req-block",

@@ -1,6 +1,6 @@
-//! The slow models against the worked examples of the specification.
+//! The slow models against the worked examples.
 //!
-//! The examples live beside the specification, whose folder `DESTAGE_SPEC` names; without it the
+//! The examples are in the folder that `DESTAGE_SPEC` names; without it the
 //! tests say so and pass.
 
 use std::cell::RefCell;

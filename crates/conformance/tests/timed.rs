@@ -1,4 +1,4 @@
-//! Examples with time: those of the specification, cell by cell, and some followed by hand here.
+//! Examples with time: the worked ones, cell by cell, and some followed by hand here.
 
 use destage_conformance::drive::Config;
 use destage_conformance::reference::SlowRequest;

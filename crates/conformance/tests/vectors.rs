@@ -1,4 +1,4 @@
-//! The worked examples of the specification, through the real core.
+//! The worked examples, through the real core.
 
 #[path = "examples/own.rs"]
 mod own;

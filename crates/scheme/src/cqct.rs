@@ -301,7 +301,7 @@ mod tests {
         equation(&load.queue, victim_valid_pages, l)
     }
 
-    /// The check values below the equations in the specification of ECR.
+    /// Equations 1-4 against values that were computed apart.
     #[test]
     fn check_values_of_the_equations() {
         let rows = [

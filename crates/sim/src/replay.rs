@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Time between two passes over a trace, so that they do not overlap (spec 00, "Time").
+/// Time between two passes over a trace, so that they do not overlap.
 const PASS_GAP: Nanos = Nanos(1_000_000);
 
 /// Requests of a run: how many there are, and which are measured.

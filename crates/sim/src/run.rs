@@ -283,7 +283,7 @@ impl Execution<'_> {
                 modelled: self.workload.cleaning_is_apart(),
             },
         );
-        // Decisions that the engine of a scheme counts, under the name of spec 90 section 7.
+        // Decisions that the engine of a scheme counts, under its name in the result record.
         let zero = stats.shift_remove("zero_cqct_decisions");
         fields.zero_cqct_decisions = zero.and_then(|n| n.as_u64());
         ResultRecord {

@@ -93,7 +93,7 @@ impl PagesHistogram {
 }
 
 /// How unevenly the chip queues are filled: max CQCT / mean CQCT over the chips, sampled before
-/// each dirty eviction (spec 90 section 3; ECR Fig. 4). CQCT is that of Equations 1-4 with their
+/// each dirty eviction (ECR Fig. 4). CQCT is that of Equations 1-4 with their
 /// defaults, whatever the scheme.
 #[derive(Clone, Debug)]
 pub struct QueueSampler {
@@ -174,7 +174,7 @@ mod tests {
     fn rates_of_queues() {
         let mut sampler = QueueSampler::new(16);
         assert_eq!(sampler.report(), Unbalance::default());
-        // All alike; one chip alone; [300, 100, 0, ...] of spec 90 section 8 on 16 chips; idle.
+        // All alike; one chip alone; [300, 100, 0, ...] on 16 chips; idle.
         for (most, sum) in [(5, 80), (7, 7), (300, 400), (0, 0), (0, 0)] {
             sampler.add(most, sum);
         }

@@ -129,7 +129,7 @@ impl TimeScale {
     }
 }
 
-/// When requests are issued (spec 90 section 2).
+/// When requests are issued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Replay {
     /// At the arrivals of the trace.
@@ -160,7 +160,7 @@ pub struct RunSpec {
     pub expr: Expr,
     /// Cache size as given; `none` ignores it.
     pub cache: ByteSize,
-    /// Metadata of the scheme takes frames away (spec 00 section 1), as much as it can come to
+    /// Metadata of the scheme takes frames away, as much as it can come to
     /// need. Else it is only measured, as the papers do.
     pub charge_metadata: bool,
     /// Page size.

@@ -380,7 +380,7 @@ fn refused(run: &RunSpec, error: &RunError) -> String {
     }
 }
 
-/// Hit ratios of schemes with different read allocation are not alike (spec 00 section 2).
+/// Hit ratios of schemes with different read allocation are not alike (D2).
 fn mixed_read_allocation(runs: &[RunSpec]) -> Option<String> {
     let names = |on: bool| {
         let mut names: Vec<String> = Vec::new();

@@ -181,7 +181,7 @@ pub fn build<V: Visit>(
     }
 }
 
-/// What is promised about the candidate order of the whole composition (spec 80, `gcar`).
+/// What is promised about the candidate order of the whole composition (GC-1, X15).
 ///
 /// The order of a leaf is that of the table; layers outside the victim choice pass it on. With
 /// `prober` outside, LDR is asked first, so the order of the base says nothing of the victim; with

@@ -121,7 +121,7 @@ pub struct Drive {
     core: Box<dyn Core>,
     journal: Shared,
     spp: u32,
-    /// One letter for a whole request in the result column (spec 50 A).
+    /// One letter for a whole request in the result column (PC-7).
     letter_per_request: bool,
     now: Nanos,
     index: u64,

@@ -1,4 +1,4 @@
-//! Equations 1 to 4 of ECR (spec 40), written out.
+//! Equations 1 to 4 of ECR (section 3.1), written out.
 
 use destage_device::nand::Kind;
 
@@ -29,7 +29,7 @@ impl Default for Cost {
 
 /// The state of a chip.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)] // the symbols of spec 40
+#[allow(missing_docs)] // the symbols of ECR section 3.1
 pub struct Queue {
     pub drain: u64,
     pub reads: u64,

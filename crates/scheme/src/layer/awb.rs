@@ -8,7 +8,7 @@
 //! LDR that are passed over because they are clean or busy; of the base those passed over because
 //! they are clean, once per change of the inner scheme, and all if 64 dirty ones do not do.
 //!
-//! Where the paper and its specification are silent:
+//! Where the paper is silent:
 //! - `partial` concerns LDR alone: a page of the base belongs to no stream that could grow.
 //! - Over a policy that evicts groups the unit is all dirty pages of the group that leaves next. It
 //!   belongs to the channel of its plane (`single_block`) or of its smallest page (`stripe`), and

@@ -7,7 +7,7 @@
 //! State: the inner scheme's. Order: the dirty page nearest the LRU end among the `w` that
 //! leave next. Cost: at most `w` pages per change of the inner scheme.
 //!
-//! Where the source and its specification are silent:
+//! Where the source is silent:
 //! - Two write-backs per channel are outstanding at most, as with active write-back (PR-8).
 //! - Over a policy that evicts groups the unit is all dirty pages of the group that leaves next, as
 //!   with active write-back; `w` does not matter then.

@@ -9,7 +9,7 @@
 //! Memory: 24 B a slot; an inner policy other than LRU has one instance a chip, and because any
 //! chip may come to hold any slot, each has arrays for all slots.
 //!
-//! Where the paper and its specification are silent:
+//! Where the paper is silent:
 //! - The next victim of a chip under `ecr(P)` is the first in P's order, or, if P has none, the
 //!   chip's page touched longest ago.
 //! - A ghost cannot be renamed to a page of another chip: instances share no history.

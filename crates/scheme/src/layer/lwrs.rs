@@ -162,7 +162,7 @@ impl Lwrs {
 mod tests {
     use super::*;
 
-    /// Steps 1-5 of the specification over a plain vector.
+    /// The same queue in a plain vector.
     struct Model {
         ssp: u64,
         window: u64,

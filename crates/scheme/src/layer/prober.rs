@@ -6,7 +6,7 @@
 //! State: base, LDR list (12 B a page), queue (16 B a node). Cost: the base's and O(log rip) a
 //! write request. Ties: none; LDR is a strict order.
 //!
-//! Where the paper and its specification are silent:
+//! Where the paper is silent:
 //! - A request of several extents advances the serial number once; every extent grows its own
 //!   set, and the request is LWdata if one of these sets is large.
 //! - `ldr_evict=head` takes the page pushed first. That is the oldest serial number, except

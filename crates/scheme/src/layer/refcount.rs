@@ -4,7 +4,7 @@
 //! (section 5.3), here per block that was ever counted. Ties: none. Cost: O(1) per written page: a
 //! counter holds when it was brought up to date, so halving all of them halves none at once.
 //!
-//! Where the paper and its specification are silent:
+//! Where the paper is silent:
 //! - `unit=sector`: a page is hot if the counters of all sectors that the write covers are high
 //!   enough; else those that are not count.
 //! - `hit-first`: an update in place does not count, but moves the decay on.

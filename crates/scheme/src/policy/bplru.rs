@@ -8,7 +8,7 @@
 //! cached pages and `next`, the page that would continue a sequential fill. Ties: not possible.
 //! Cost: O(1) per page, O(pages of the block) per eviction.
 //!
-//! Where the paper and its specification are silent:
+//! Where the paper is silent:
 //! - A page that leaves alone, by TRIM or because newer data or a background write replace it,
 //!   ends the sequential fill of its block (`next` = none).
 //! - `compensation=half` counts page writes in a row into one block, whatever their order and

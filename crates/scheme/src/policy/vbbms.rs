@@ -8,7 +8,7 @@
 //! State: two lists of virtual blocks, newest first, 24 B each (Req-block section 4.2.5). Ties: not
 //! possible. Cost: O(1) per page and eviction: a virtual block is found through its pages.
 //!
-//! Where the source and its specification are silent:
+//! Where the source is silent:
 //! - `migrate`: a page hit by a write of the other class joins that class's region as a new page
 //!   would, but nothing has to leave for it. The region may exceed its share until a page comes in;
 //!   that page then makes room in its own region if that is full, and else in the other one.

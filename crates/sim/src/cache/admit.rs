@@ -101,7 +101,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 
     /// Sectors of cached pages that the request covers become invalid without a flush; pages
-    /// with no valid sector left are removed (spec 50 A, "Invalidate overlap").
+    /// with no valid sector left are removed (ProCache, Algorithm 1).
     fn invalidate(&mut self, r: &Request<'_>) {
         let page = self.frames.page();
         let mut gone = std::mem::take(&mut self.lpns[2]);

@@ -1,4 +1,4 @@
-//! Background write-back (spec 20 C): issue on idle channels, cancellation, pages in flight.
+//! Background write-back (Prober 3.4): issue on idle channels, cancellation, pages in flight.
 //!
 //! The scheme chooses pages; the cache queues, cancels and completes. A started write-back is
 //! never aborted. The pages of a unit placed as `single_block` go to its plane (D6), other pages

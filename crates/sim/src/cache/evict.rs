@@ -97,7 +97,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.unit = unit;
     }
 
-    /// Does the victim's write-back in flight serve as its program (spec 20 C)? A queued one is
+    /// Does the victim's write-back in flight serve as its program? A queued one is
     /// taken back.
     fn victim_in_flight(&mut self, slot: Slot, now: Nanos) -> bool {
         let Some(token) = self.release_write_back(slot, now) else {

@@ -1,7 +1,7 @@
 //! The request cache: what one host request does to the cache, step by step.
 //!
-//! The cache owns the frames and acts; the scheme decides. The D-rules are those of spec 00
-//! section 2: D1 read hit, D2 read miss, D3/D4 write hit and miss, D5/D6 eviction, D8 TRIM,
+//! The cache owns the frames and acts; the scheme decides. The request rules are D1 to D12 of
+//! docs/DECISIONS.md: D1 read hit, D2 read miss, D3/D4 write hit and miss, D5/D6 eviction, D8 TRIM,
 //! D9 FLUSH, D11 rename, D12 accounting.
 
 mod admit;

@@ -1,5 +1,5 @@
 //! The mapping layer: cached pages get the new addresses of an update before the write itself
-//! (spec 30, "Device side": all renames first, then one ordinary request).
+//! (all renames first, then one ordinary request: CAC-8).
 
 use super::{Cache, page_span, view};
 use crate::flash::Flash;

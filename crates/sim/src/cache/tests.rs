@@ -1,4 +1,4 @@
-//! D-rules on a cache small enough to follow by hand.
+//! The request rules D1 to D12 on a cache small enough to follow by hand.
 
 use super::*;
 use crate::flash::CacheOnly;

@@ -6,7 +6,7 @@ use crate::{Column, RemoveReason, Request, Scheme, View};
 use destage_types::{Extent, Lpn, Slot};
 
 impl<S: Scheme> Prober<S> {
-    /// Feeds the queue with a write request and moves what it points out (steps 1-5).
+    /// Feeds the queue with a write request and moves what it points out.
     #[inline(always)]
     pub(super) fn classify(&mut self, r: &Request, v: &View) {
         match r.extents {
