@@ -65,7 +65,7 @@ fn unwritten(path: &Path, error: io::Error) -> TraceError {
 const PART: u64 = 1 << 20;
 
 /// Keeps what a producer makes.
-pub(crate) struct Collector {
+pub struct Collector {
     /// What was made last: the producer appends to it.
     pub made: RequestBatch,
     kept: RequestBatch,
@@ -92,6 +92,9 @@ impl Collector {
     }
 
     /// Keeps what was made, if that is worth it.
+    ///
+    /// # Errors
+    /// The temporary file cannot be written.
     pub fn part(&mut self) -> Result<(), TraceError> {
         match self.made.memory() < PART.min(self.memory) {
             true => Ok(()),

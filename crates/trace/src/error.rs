@@ -65,7 +65,7 @@ impl fmt::Display for BadLine {
 const SHOWN: usize = 80;
 
 /// The start of `bytes` in printable characters.
-pub(crate) fn shown(bytes: &[u8]) -> String {
+pub fn shown(bytes: &[u8]) -> String {
     // A character takes up to 4 bytes: a cut inside one would show as a broken character.
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
     let mut out: String = text

@@ -26,11 +26,9 @@ mod error;
 mod extent;
 mod fields;
 pub mod format;
-pub mod ftrace;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod hash;
-pub mod host_fs;
 mod input;
 mod line;
 mod load;
@@ -50,8 +48,9 @@ mod words;
 mod workload;
 mod write;
 
+pub use collect::Collector;
 pub use container::Container;
-pub use error::{BadLine, TraceError};
+pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
 pub use format::{
     BlkEvent, Column, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Separator, TraceReader,
@@ -64,6 +63,7 @@ pub use source::Source;
 pub use spool::{Spool, Stored, load_bounded};
 pub use tags::TagSet;
 pub use volume::{Volume, VolumeName, Volumes, split};
+pub use words::parse_decimal;
 pub use workload::{Block, Pass, Workload};
 pub use write::{
     BinWriter, CsvColumns, CsvWriter, Written, write_bin, write_csv, write_fio, write_msr,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::TraceError;
+use crate::container;
 use crate::hash::HashThread;
 
 /// A trace as stored: a file, standard input or any stream of bytes.
@@ -35,7 +36,7 @@ impl Source {
     }
 
     /// The name messages use.
-    pub(crate) fn file(&self) -> String {
+    pub fn file(&self) -> String {
         match self {
             Source::Path(path) => path.display().to_string(),
             Source::Stdin => "stdin".to_owned(),
@@ -49,6 +50,19 @@ impl Source {
             Source::Path(path) => stem(path),
             Source::Stdin => "stdin".to_owned(),
             Source::Stream(name, _) => stem(Path::new(name)),
+        }
+    }
+
+    /// The bytes behind the compression, whichever it is.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or is compressed in a way that is not read.
+    pub fn decompressed(self) -> Result<Box<dyn Read + Send>, TraceError> {
+        let file = self.file();
+        match container::open(self.start(false)?) {
+            Ok(Ok((_, reader))) => Ok(reader),
+            Ok(Err(container)) => Err(TraceError::Container { file, container }),
+            Err(source) => Err(TraceError::Io { file, source }),
         }
     }
 

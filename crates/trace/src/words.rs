@@ -116,7 +116,10 @@ impl<'a> Words<'a> {
 
 /// 10^`places` times a number such as `12` or `0.125`; digits behind those places are dropped,
 /// a sign and an exponent are refused.
-pub(crate) fn parse_decimal(text: &[u8], places: u32) -> Result<u64, &'static str> {
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_decimal(text: &[u8], places: u32) -> Result<u64, &'static str> {
     const NO_DECIMAL: &str = "is not a decimal number";
     let dot = memchr::memchr(b'.', text);
     let (whole, fraction) = text.split_at(dot.unwrap_or(text.len()));

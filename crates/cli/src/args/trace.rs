@@ -3,7 +3,7 @@
 use super::InputArgs;
 use super::values::whole;
 use clap::{Args, Subcommand, ValueEnum};
-use destage_trace::ftrace::DeviceSpec;
+use destage_fsmodel::ftrace::DeviceSpec;
 use destage_trace::synth::{Arrival, Part};
 use destage_types::{Nanos, Picos};
 use std::path::PathBuf;

@@ -4,8 +4,8 @@ use crate::args::{FsArg, ImportArgs, StreamArg};
 use crate::failure::Failure;
 use crate::overwritten;
 use crate::terminal::say;
+use destage_fsmodel::ftrace::{ImportError, ImportOptions, RequestEvent, import};
 use destage_trace::Source;
-use destage_trace::ftrace::{ImportError, ImportOptions, Stream, import};
 use std::path::PathBuf;
 
 /// Does what `args` say.
@@ -19,9 +19,9 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let seed = |(ino, path): &(u64, PathBuf)| (*ino, Source::from_arg(path));
     let options = ImportOptions {
         devices: args.devices.clone(),
-        stream: match args.stream {
-            Some(StreamArg::Queue) => Stream::Queue,
-            Some(StreamArg::Issue) | None => Stream::Issue,
+        requests: match args.stream {
+            Some(StreamArg::Queue) => RequestEvent::Queue,
+            Some(StreamArg::Issue) | None => RequestEvent::Issue,
         },
         f2fs: args.fs.map(|fs| fs == FsArg::F2fs),
         seeds: args.fiemaps.iter().map(seed).collect(),

@@ -24,7 +24,7 @@ mod systor17;
 mod tencent;
 mod vscsi;
 
-use destage_types::RequestBatch;
+use destage_types::{RequestBatch, nearest};
 
 use crate::error::{BadLine, TraceError, shown};
 use crate::input::{BOM, Input};
@@ -268,15 +268,12 @@ pub fn by_name(name: &str) -> Result<&'static FormatInfo, TraceError> {
     if let Some(format) = FORMATS.iter().find(named) {
         return Ok(format);
     }
-    let lower = name.to_lowercase();
-    let nearest = FORMATS
+    let names = FORMATS
         .iter()
-        .flat_map(|f| std::iter::once(&f.name).chain(f.aliases))
-        .min_by_key(|known| strsim::damerau_levenshtein(&lower, known))
-        .expect("the registry is not empty");
+        .flat_map(|f| std::iter::once(&f.name).chain(f.aliases));
     Err(TraceError::UnknownFormat {
         name: name.to_owned(),
-        nearest,
+        nearest: nearest(name, names.copied()).unwrap_or_default(),
         known: known(),
     })
 }

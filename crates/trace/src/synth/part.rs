@@ -1,6 +1,6 @@
 //! One part of a generated workload, and how it is written: `at=zipf(0.9),space=2GiB,writes=0.7`.
 
-use destage_types::{ByteSize, SECTOR_BYTES};
+use destage_types::{ByteSize, SECTOR_BYTES, nearest};
 
 use crate::MAX_BYTES;
 
@@ -192,12 +192,9 @@ impl Part {
 }
 
 fn unknown(key: &str) -> String {
-    let nearest = KEYS
-        .into_iter()
-        .min_by_key(|known| strsim::damerau_levenshtein(key, known));
     format!(
         "unknown key `{key}`; did you mean `{}`? known: {}",
-        nearest.unwrap_or_default(),
+        nearest(key, KEYS).unwrap_or_default(),
         KEYS.join(", ")
     )
 }

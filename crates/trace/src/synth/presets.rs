@@ -1,6 +1,6 @@
 //! Workloads with a name.
 
-use destage_types::{Nanos, Picos};
+use destage_types::{Nanos, Picos, nearest};
 
 use super::part::Part;
 use super::workload::{Arrival, Synth};
@@ -158,9 +158,8 @@ pub fn preset(name: &str) -> Result<&'static SynthPreset, String> {
     if let Some(preset) = PRESETS.iter().find(|p| p.name == name) {
         return Ok(preset);
     }
-    let distance = |p: &&SynthPreset| strsim::damerau_levenshtein(name, p.name);
-    let nearest = PRESETS.iter().min_by_key(distance).map_or("", |p| p.name);
     let known: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
+    let nearest = nearest(name, known.iter().copied()).unwrap_or_default();
     Err(format!(
         "unknown workload `{name}`; did you mean `{nearest}`? known: {}",
         known.join(", ")

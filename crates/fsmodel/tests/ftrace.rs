@@ -1,7 +1,9 @@
 //! Kernel event text: what becomes of each event, and what bad text gives.
 
+use destage_fsmodel::ftrace::{
+    DeviceSpec, Import, ImportError, ImportOptions, RequestEvent, import,
+};
 use destage_trace::Source;
-use destage_trace::ftrace::{DeviceSpec, Import, ImportError, ImportOptions, Stream, import};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, Tag};
 
@@ -253,7 +255,7 @@ fn bios_may_be_the_stream() {
         )
     };
     let text = page(1, 4, 0, 0x10, 0x20, "HOT_DATA") + &queue(2, "FWFS", "2304 + 8");
-    let import = with(&text, |o| o.stream = Stream::Queue).unwrap();
+    let import = with(&text, |o| o.requests = RequestEvent::Queue).unwrap();
     let ops: Vec<_> = import.requests.records().iter().map(|r| r.op).collect();
     assert_eq!((ops, import.report.fua), (vec![Op::Flush, Op::Write], 1));
     let error = refused(&text, |_| {});

@@ -6,7 +6,7 @@ use destage_types::request::NO_PREV;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch, Tag};
 
 use super::ImportError;
-use crate::extent::{self, MAX_BYTES};
+use destage_trace::MAX_BYTES;
 
 /// Room of a device is a multiple of this many sectors, 1 MiB.
 const ROOM: u64 = (1 << 20) / 512;
@@ -43,8 +43,13 @@ impl Out {
         prev: &[u64],
     ) -> Result<(), ImportError> {
         if op != Op::Flush {
-            let placed = extent::from_sectors(start, sectors);
-            placed.map_err(|_| ImportError::Place("one is empty or ends behind 256 TiB"))?;
+            let fits = (1..=u64::from(u32::MAX)).contains(&sectors)
+                && start
+                    .checked_add(sectors)
+                    .is_some_and(|end| end <= MAX_BYTES / 512);
+            if !fits {
+                return Err(ImportError::Place("one is empty or ends behind 256 TiB"));
+            }
         }
         let first = *self.first.get_or_insert(time_ns);
         let now = Nanos(time_ns.saturating_sub(first));

@@ -3,8 +3,7 @@
 use std::io::Read;
 
 use super::ImportError;
-use crate::container;
-use crate::source::Source;
+use destage_trace::Source;
 
 /// File block, device block and number of blocks of one extent.
 pub(super) type Run = (u64, u64, u64);
@@ -17,9 +16,7 @@ pub(super) fn read(source: Source) -> Result<Vec<Run>, ImportError> {
         line,
         reason: reason.to_owned(),
     };
-    let raw = source.start(false)?;
-    let opened = container::open(raw).map_err(|e| wrong(0, &e.to_string()))?;
-    let (_, mut reader) = opened.map_err(|kind| wrong(0, kind))?;
+    let mut reader = source.decompressed()?;
     let mut text = String::new();
     let read = reader.read_to_string(&mut text);
     read.map_err(|e| wrong(0, &e.to_string()))?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use destage_types::ByteSize;
+use destage_types::{ByteSize, nearest};
 
 /// A file system between a trace and the device.
 #[derive(Clone, PartialEq, Debug)]
@@ -194,10 +194,7 @@ impl LfsConfig {
             "fill" => self.fill = share(key, value)?,
             "prealloc" => self.prealloc = word(key, value, &FLAG)?,
             _ => {
-                let near = KEYS
-                    .iter()
-                    .min_by_key(|k| strsim::damerau_levenshtein(key, k));
-                let near = near.map_or("", |k| k);
+                let near = nearest(key, KEYS).unwrap_or_default();
                 let known = KEYS.join(", ");
                 return Err(format!(
                     "no option `{key}`; did you mean `{near}`? options: {known}"

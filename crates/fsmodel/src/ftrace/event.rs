@@ -3,9 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use destage_trace::parse_decimal;
 use destage_types::Tag;
-
-use crate::words::parse_decimal;
 
 /// Major and minor number of a block device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -30,7 +29,7 @@ impl FromStr for Dev {
 
 /// What stands in front of every event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Header<'a> {
+pub(super) struct EventHeader<'a> {
     pub comm: &'a str,
     pub pid: u32,
     pub time_ns: u64,
@@ -40,7 +39,7 @@ pub(super) struct Header<'a> {
 
 /// A request of the block layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Block<'a> {
+pub(super) struct BlockEvent<'a> {
     pub dev: Dev,
     /// Kind and flags, such as `WS` or `FF`.
     pub rwbs: &'a str,
@@ -48,7 +47,7 @@ pub(super) struct Block<'a> {
     pub sectors: u64,
 }
 
-impl Block<'_> {
+impl BlockEvent<'_> {
     /// The letter of the operation: R, W, D, F or N. A leading F before another operation says
     /// that the request asks for a flush first.
     pub fn op(&self) -> u8 {
@@ -77,7 +76,7 @@ impl Block<'_> {
 
 /// A page that F2FS hands to the block layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Page {
+pub(super) struct PageEvent {
     pub dev: Dev,
     pub ino: u64,
     pub index: u64,
@@ -90,11 +89,11 @@ pub(super) struct Page {
 /// What the tracker needs of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event<'a> {
-    Queue(Block<'a>),
-    Issue(Block<'a>),
+    Queue(BlockEvent<'a>),
+    Issue(BlockEvent<'a>),
     /// A partition became its disk: the request, the partition and the sector in it.
-    Remap(Block<'a>, Dev, u64),
-    Page(Page),
+    Remap(BlockEvent<'a>, Dev, u64),
+    Page(PageEvent),
     /// A mapping for O_DIRECT: inode, first file block, first device block, blocks.
     Map(Dev, u64, u64, u64, u64),
     /// O_DIRECT begins; does it write?
@@ -117,7 +116,7 @@ pub(super) enum Event<'a> {
 const NO_EVENT: &str = "is no event: `TASK-PID [CPU] TIME: EVENT: FIELDS` is expected";
 
 /// Takes a line apart.
-pub(super) fn header(line: &str) -> Result<Header<'_>, &'static str> {
+pub(super) fn header(line: &str) -> Result<EventHeader<'_>, &'static str> {
     let (open, close) = cpu(line).ok_or(NO_EVENT)?;
     let mut task = line[..open].trim();
     if let Some((before, _)) = task.strip_suffix(')').and_then(|t| t.rsplit_once('(')) {
@@ -143,7 +142,7 @@ pub(super) fn header(line: &str) -> Result<Header<'_>, &'static str> {
     if second(rest) {
         return Err("holds a second event");
     }
-    Ok(Header {
+    Ok(EventHeader {
         comm,
         pid,
         time_ns,
@@ -206,7 +205,7 @@ fn dev(rest: &str, key: &str) -> Result<Dev, &'static str> {
     inner.parse().map_err(|_| wrong)
 }
 
-fn block(rest: &str) -> Result<Block<'_>, &'static str> {
+fn block(rest: &str) -> Result<BlockEvent<'_>, &'static str> {
     let wrong = "is no request of the block layer";
     let (left, right) = rest.split_once(" + ").ok_or(wrong)?;
     let mut words = left.split_ascii_whitespace();
@@ -221,7 +220,7 @@ fn block(rest: &str) -> Result<Block<'_>, &'static str> {
     if !rwbs.bytes().all(|b| b.is_ascii_uppercase()) || !right.contains(['[', '<']) {
         return Err(wrong);
     }
-    Ok(Block {
+    Ok(BlockEvent {
         dev,
         rwbs,
         sector,
@@ -240,7 +239,7 @@ fn page(rest: &str) -> Result<Event<'_>, &'static str> {
         _ if kind.contains("DATA") => Tag::Data,
         _ => return Err("is a page of no known type"),
     };
-    Ok(Event::Page(Page {
+    Ok(Event::Page(PageEvent {
         dev: dev(rest, "dev = (")?,
         ino: number(rest, "ino = ")?,
         // `page_index` up to 6.13, `folio_index` since.
@@ -366,7 +365,7 @@ mod tests {
 
     #[test]
     fn flags_of_block_requests() {
-        let of = |rwbs| Block {
+        let of = |rwbs| BlockEvent {
             dev: Dev(98, 0),
             rwbs,
             sector: 0,

@@ -22,12 +22,11 @@ use std::io::{BufRead, BufReader, Read};
 
 use destage_types::RequestBatch;
 
-use crate::container;
-use crate::error::{TraceError, shown};
-use crate::source::Source;
+use destage_trace::Source;
+use destage_trace::{TraceError, shown};
 pub use event::Dev;
 use event::{Event, event, header};
-pub use report::{Blocks, Checks, Report};
+pub use report::{ImportReport, OldAddresses, WrittenBlocks};
 use tracker::Tracker;
 
 /// A device whose requests are wanted.
@@ -44,7 +43,7 @@ pub struct DeviceSpec {
 
 /// Which block events are the requests of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Stream {
+pub enum RequestEvent {
     /// What the driver got (`block_rq_issue`): merged and split as on the real device.
     #[default]
     Issue,
@@ -58,7 +57,7 @@ pub struct ImportOptions {
     /// The devices wanted, in the order of their streams; none: the only one there is.
     pub devices: Vec<DeviceSpec>,
     /// Which block events are requests.
-    pub stream: Stream,
+    pub requests: RequestEvent,
     /// Is the file system F2FS? `None`: told by its events.
     pub f2fs: Option<bool>,
     /// Inodes with the output of `filefrag -v` for their files, taken before the capture.
@@ -77,7 +76,7 @@ pub struct Import {
     /// The requests; several devices stand one behind the other, each a stream.
     pub requests: RequestBatch,
     /// What was found and matched.
-    pub report: Report,
+    pub report: ImportReport,
 }
 
 /// Why a capture was not imported.
@@ -236,12 +235,7 @@ fn read(
             source,
         })
     };
-    let opened = container::open(source.start(false)?).map_err(refused)?;
-    let (_, reader) = opened.map_err(|container| {
-        let file = file.clone();
-        ImportError::Trace(TraceError::Container { file, container })
-    })?;
-    let mut reader = BufReader::with_capacity(256 << 10, reader);
+    let mut reader = BufReader::with_capacity(256 << 10, source.decompressed()?);
     let (mut bytes, mut line) = (Vec::new(), 0);
     loop {
         bytes.clear();

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, Tag};
 
-use super::event::{Block, Dev, Event, Header, Page};
+use super::event::{BlockEvent, Dev, Event, EventHeader, PageEvent};
 use super::out::{Entry, Out};
-use super::report::{Blocks, Checks, Report};
-use super::{DeviceSpec, Import, ImportError, ImportOptions, Place, Stream, seed};
+use super::report::{ImportReport, OldAddresses, WrittenBlocks};
+use super::{DeviceSpec, Import, ImportError, ImportOptions, Place, RequestEvent, seed};
 
 /// "No block" in events of F2FS: a hole, and one that is reserved but not written.
 const HOLE: u64 = 0;
@@ -48,7 +48,7 @@ struct Volume {
     cleaning: BTreeSet<u32>,
     /// Does the O_DIRECT operation of a task write?
     direct: BTreeMap<u32, bool>,
-    checks: [Checks; 3],
+    checks: [OldAddresses; 3],
 }
 
 /// State of an import.
@@ -58,14 +58,14 @@ pub(super) struct Tracker {
     volumes: BTreeMap<Dev, Volume>,
     seeds: Vec<(u64, Vec<seed::Run>)>,
     out: Out,
-    /// Block requests by device.
+    /// BlockEvent requests by device.
     seen: BTreeMap<Dev, u64>,
     queued: BTreeSet<Dev>,
     writes: u64,
     /// First sectors of bios that the journal thread of ext4 sent.
     journal: BTreeSet<u64>,
     prev: Vec<u64>,
-    pub report: Report,
+    pub report: ImportReport,
 }
 
 impl Tracker {
@@ -74,10 +74,10 @@ impl Tracker {
         for (ino, source) in std::mem::take(&mut options.seeds) {
             seeds.push((ino, seed::read(source)?));
         }
-        let report = Report {
+        let report = ImportReport {
             f2fs: options.f2fs.unwrap_or(false),
             seeded: seeds.iter().flat_map(|s| &s.1).map(|run| run.2).sum(),
-            ..Report::default()
+            ..ImportReport::default()
         };
         Ok(Tracker {
             devices: options.devices.clone(),
@@ -97,7 +97,7 @@ impl Tracker {
     /// Takes one event.
     pub fn event(
         &mut self,
-        header: &Header<'_>,
+        header: &EventHeader<'_>,
         event: Event<'_>,
         place: Place<'_>,
     ) -> Result<(), ImportError> {
@@ -125,7 +125,7 @@ impl Tracker {
     }
 
     /// Events that change what is known about a volume, not about a block.
-    fn note(&mut self, header: &Header<'_>, event: Event<'_>) {
+    fn note(&mut self, header: &EventHeader<'_>, event: Event<'_>) {
         match event {
             Event::Direct(fs, writes) => {
                 self.volume(fs).direct.insert(header.pid, writes);
@@ -177,8 +177,8 @@ impl Tracker {
 
     fn page(
         &mut self,
-        header: &Header<'_>,
-        page: Page,
+        header: &EventHeader<'_>,
+        page: PageEvent,
         place: Place<'_>,
     ) -> Result<(), ImportError> {
         if !page.write {
@@ -297,7 +297,7 @@ impl Tracker {
     }
 
     /// A partition's request became one of its disk: that tells where the partition lies.
-    fn remap(&mut self, block: Block<'_>, part: Dev, sector: u64) {
+    fn remap(&mut self, block: BlockEvent<'_>, part: Dev, sector: u64) {
         let Some(start) = block.sector.checked_sub(sector) else {
             return;
         };
@@ -313,7 +313,7 @@ impl Tracker {
     }
 
     /// The stream and the address in the partition of a request, unless it is left out.
-    fn wanted(&mut self, block: &Block<'_>) -> Option<(u32, DeviceSpec, u64)> {
+    fn wanted(&mut self, block: &BlockEvent<'_>) -> Option<(u32, DeviceSpec, u64)> {
         if self.devices.is_empty() {
             let (dev, fs, start) = (block.dev, None, None);
             self.devices.push(DeviceSpec { dev, fs, start });
@@ -333,12 +333,16 @@ impl Tracker {
         Some((stream as u32, device, sector))
     }
 
-    fn queue(&mut self, header: &Header<'_>, block: Block<'_>) -> Result<(), ImportError> {
+    fn queue(
+        &mut self,
+        header: &EventHeader<'_>,
+        block: BlockEvent<'_>,
+    ) -> Result<(), ImportError> {
         self.queued.insert(block.dev);
         if header.comm.trim_start().starts_with("jbd2") && block.op() == b'W' {
             self.journal.insert(block.sector);
         }
-        if self.options.stream == Stream::Queue {
+        if self.options.requests == RequestEvent::Queue {
             return self.request(header, block);
         }
         // Drivers split discards; the file system's own are the ones to replay.
@@ -348,21 +352,29 @@ impl Tracker {
         Ok(())
     }
 
-    fn issue(&mut self, header: &Header<'_>, block: Block<'_>) -> Result<(), ImportError> {
+    fn issue(
+        &mut self,
+        header: &EventHeader<'_>,
+        block: BlockEvent<'_>,
+    ) -> Result<(), ImportError> {
         let split = block.op() == b'D' && self.queued.contains(&block.dev);
-        if self.options.stream == Stream::Queue || split {
+        if self.options.requests == RequestEvent::Queue || split {
             return Ok(());
         }
         self.request(header, block)
     }
 
-    fn request(&mut self, header: &Header<'_>, block: Block<'_>) -> Result<(), ImportError> {
+    fn request(
+        &mut self,
+        header: &EventHeader<'_>,
+        block: BlockEvent<'_>,
+    ) -> Result<(), ImportError> {
         *self.seen.entry(block.dev).or_default() += 1;
         let Some((stream, device, sector)) = self.wanted(&block) else {
             return Ok(());
         };
         let (op, time) = (block.op(), header.time_ns);
-        let queue = self.options.stream == Stream::Queue;
+        let queue = self.options.requests == RequestEvent::Queue;
         if op == b'F' || queue && block.flush_first() {
             self.report.requests[3] += 1;
             self.out
@@ -399,8 +411,8 @@ impl Tracker {
     /// A write of a file system without page events, in place: data unless it says otherwise.
     fn write_other(
         &mut self,
-        header: &Header<'_>,
-        block: Block<'_>,
+        header: &EventHeader<'_>,
+        block: BlockEvent<'_>,
         stream: u32,
         place: (u64, u64),
     ) -> Result<(), ImportError> {
@@ -413,7 +425,7 @@ impl Tracker {
             .push(header.time_ns, (Op::Write, tag, stream), place, &[])
     }
 
-    fn counted(&mut self, tag: Tag) -> &mut Blocks {
+    fn counted(&mut self, tag: Tag) -> &mut WrittenBlocks {
         match tag {
             Tag::Node => &mut self.report.node,
             Tag::Meta => &mut self.report.meta,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use destage_trace::host_fs::{HostFs, HostFsError, apply, apply_bounded};
+use destage_fsmodel::host_fs::{HostFs, HostFsError, apply, apply_bounded};
 use destage_trace::{LoadOptions, Pairs, Source, Stored, TagSet, Trace, TraceError, load};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, RequestBatch, RequestRef, Tag};

@@ -7,7 +7,7 @@ use super::event::Dev;
 
 /// Written blocks of one kind by what is known of their old copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Blocks {
+pub struct WrittenBlocks {
     /// The old copy is elsewhere.
     pub moved: u64,
     /// Written where the old copy is.
@@ -16,7 +16,7 @@ pub struct Blocks {
     pub first: u64,
 }
 
-impl Blocks {
+impl WrittenBlocks {
     fn total(self) -> u64 {
         self.moved + self.in_place + self.first
     }
@@ -24,7 +24,7 @@ impl Blocks {
 
 /// The addresses that events name as old against those that earlier events, or the seed, gave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Checks {
+pub struct OldAddresses {
     /// The two agree.
     pub agreed: u64,
     /// They do not.
@@ -35,7 +35,7 @@ pub struct Checks {
 
 /// What an import found. Blocks have 4 KiB.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Report {
+pub struct ImportReport {
     /// Lines of all files.
     pub lines: u64,
     /// Lines that hold an event.
@@ -61,19 +61,19 @@ pub struct Report {
     /// Writes that had to be on flash at their end (FUA); kept as plain writes.
     pub fua: u64,
     /// Written blocks of files.
-    pub data: Blocks,
+    pub data: WrittenBlocks,
     /// Written inodes and index blocks.
-    pub node: Blocks,
+    pub node: WrittenBlocks,
     /// Written checkpoints and tables, or the journal.
-    pub meta: Blocks,
+    pub meta: WrittenBlocks,
     /// Blocks that cleaning moved.
-    pub gc: Blocks,
+    pub gc: WrittenBlocks,
     /// Written blocks that no event of F2FS explains.
     pub unmatched: u64,
     /// Pages of F2FS that no block request wrote.
     pub unissued: u64,
     /// Old addresses of files, of nodes and of atomic writes.
-    pub checks: [Checks; 3],
+    pub checks: [OldAddresses; 3],
     /// Blocks mapped for O_DIRECT writes whose old address was not known.
     pub direct_unknown: u64,
     /// Blocks of atomic writes whose pair came with the commit.
@@ -90,7 +90,7 @@ pub struct Report {
     pub seeded: u64,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [reads, writes, discards, flushes] = self.requests;
         writeln!(f, "events       {} in {} lines", self.events, self.lines)?;
@@ -114,7 +114,7 @@ impl fmt::Display for Report {
             }
         }
         for (name, c) in ["data", "node", "atomic"].iter().zip(self.checks) {
-            if c != Checks::default() {
+            if c != OldAddresses::default() {
                 let (ok, no, new) = (c.agreed, c.contradicted, c.unknown);
                 writeln!(
                     f,

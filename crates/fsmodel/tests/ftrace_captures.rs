@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use destage_trace::ftrace::{Import, ImportOptions, import};
+use destage_fsmodel::ftrace::{Import, ImportOptions, import};
 use destage_trace::{LoadOptions, Source, TagSet, load};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, RequestBatch};

@@ -21,13 +21,13 @@ mod volume;
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, Op, RequestRef};
 
-use crate::collect::Collector;
-use crate::error::TraceError;
-use crate::load::Trace;
-use crate::spool::Stored;
-use crate::tags::TagSet;
-use crate::workload::Workload;
 pub use config::{Clean, HostFs, InPlace, LfsConfig, Nodes, Pick, Trim};
+use destage_trace::Collector;
+use destage_trace::Stored;
+use destage_trace::TagSet;
+use destage_trace::Trace;
+use destage_trace::TraceError;
+use destage_trace::Workload;
 use lfs::Model;
 use push::push;
 

@@ -7,8 +7,8 @@ use super::config::{InPlace, LfsConfig, Nodes, Trim};
 use super::size::size;
 use super::volume::{Heat, NONE, Space};
 use super::{HostFsError, SECTORS, blocks, no_pairs, push};
-use crate::collect::Collector;
-use crate::workload::Workload;
+use destage_trace::Collector;
+use destage_trace::Workload;
 
 /// Data blocks that one index block of F2FS points to.
 const PER_NODE: u64 = 1018;
