@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use destage_fsmodel::host_fs::{HostFs, HostFsError, apply, apply_bounded};
 use destage_trace::{LoadOptions, Pairs, Source, Stored, TagSet, Trace, TraceError, load};
 use destage_types::request::NO_PREV;
-use destage_types::{Op, RequestBatch, RequestRef, Tag};
+use destage_types::{Op, Origin, RequestBatch, RequestRef, Tag};
 
 /// Words such as `W3-5`, `R2`, `T4`, `F`, and `+20ms` for a gap.
 fn trace(words: &str) -> Trace {
@@ -333,7 +333,12 @@ fn every_option_keeps_the_map_right() {
         assert_eq!(has(Op::Write, Tag::Meta), tables, "{fs}");
         let stays = fs.contains("ipu") || tables;
         assert_eq!(moved.in_place > 0, stays, "{fs}: {moved:?}");
-        assert!(out.requests.cleaning_is_apart());
+        assert!(out.meta.modelled);
+        for head in out.requests.records() {
+            let cleans = head.tag == Tag::Gc;
+            let origin = [Origin::FileSystem, Origin::Cleaning][usize::from(cleans)];
+            assert_eq!(head.origin, origin, "{fs}: {head:?}");
+        }
         let again = through(&t, fs);
         assert_eq!(
             again.requests.records(),
@@ -450,8 +455,8 @@ fn all(stored: &Stored) -> Vec<String> {
         let extents: Vec<_> = r.extents().map(|e| (e.start_sector, e.sectors)).collect();
         let (head, prev) = (r.head, r.prev);
         lines.push(format!(
-            "{i} {} {:?} {:?} {extents:?} {prev:?}",
-            head.arrival, head.op, head.tag
+            "{i} {} {:?} {:?} {:?} {extents:?} {prev:?}",
+            head.arrival, head.op, head.tag, head.origin
         ));
         Ok::<(), TraceError>(())
     });
@@ -475,7 +480,6 @@ fn a_model_in_little_memory_is_the_model() {
             assert_eq!(memory.meta(), file.meta(), "{fs}");
             assert_eq!(all(&memory), all(&file), "{fs}");
             let (memory, file) = (memory.workload(), file.workload());
-            assert_eq!(memory.cleaning_is_apart(), file.cleaning_is_apart());
             assert_eq!(memory.span(), file.span());
             assert_eq!(file.memory(), 0);
         }

@@ -125,24 +125,19 @@ impl Collector {
         Ok(())
     }
 
-    /// All that was made, as it is described by `meta`. `cleaning_apart`: are requests of cleaning
-    /// counted apart?
-    pub fn finish(
-        mut self,
-        mut meta: TraceMeta,
-        cleaning_apart: bool,
-    ) -> Result<Stored, TraceError> {
+    /// All that was made, as it is described by `meta`.
+    ///
+    /// # Errors
+    /// The temporary file cannot be written.
+    pub fn finish(mut self, mut meta: TraceMeta) -> Result<Stored, TraceError> {
         self.keep()?;
         meta.requests = self.requests;
         let Some(file) = self.file else {
-            if cleaning_apart {
-                self.kept.count_cleaning_apart();
-            }
             let requests = self.kept;
             return Ok(Stored::Memory(Trace { requests, meta }));
         };
         let last = file.last;
-        let spool = Spool::made(file.finish(true)?, self.requests, last, cleaning_apart);
+        let spool = Spool::made(file.finish(true)?, self.requests, last);
         Ok(Stored::Spooled { meta, spool })
     }
 }

@@ -67,6 +67,8 @@ pub struct TraceMeta {
     pub skipped_lines: u64,
     /// The first of them, at most five.
     pub skipped_samples: Vec<BadLine>,
+    /// Are the requests those of a modelled log-structured file system ([`Origin`])?
+    pub modelled: bool,
     /// The streams in order of first appearance, and where their addresses are.
     pub volumes: Vec<Volume>,
 }
@@ -94,6 +96,7 @@ impl Trace {
             unaligned_requests: 0,
             skipped_lines: 0,
             skipped_samples: Vec::new(),
+            modelled: false,
             volumes: crate::volume::streams_of(&requests),
         };
         Trace { requests, meta }

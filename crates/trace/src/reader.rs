@@ -343,6 +343,7 @@ impl Reader {
             unaligned_requests: counts.unaligned_requests,
             skipped_lines: counts.skipped_lines,
             skipped_samples: counts.skipped_samples,
+            modelled: false,
             volumes,
         })
     }

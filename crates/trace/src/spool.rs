@@ -45,8 +45,6 @@ pub struct Spool {
     /// The only stream that is read.
     only: Option<u32>,
     packing: Option<Packing>,
-    /// Is the cleaning of a modelled file system counted apart?
-    cleaning_apart: bool,
 }
 
 /// Reads a trace into memory, 32 B per request, or, once it takes more than `memory` bytes there,
@@ -87,7 +85,7 @@ pub fn load_bounded(
     let spool = Spool {
         timed: meta.timed,
         places,
-        ..Spool::made(file.finish(meta.timed)?, meta.requests, last, false)
+        ..Spool::made(file.finish(meta.timed)?, meta.requests, last)
     };
     Ok(Stored::Spooled { meta, spool })
 }
@@ -173,7 +171,6 @@ impl Stored {
                     places: None,
                     only: Some(volume.stream),
                     packing: None,
-                    cleaning_apart: spool.cleaning_apart,
                 },
             }
         };
@@ -183,7 +180,7 @@ impl Stored {
 
 impl Spool {
     /// A file of so many timed requests, the last of which arrives at `last`.
-    pub(crate) fn made(file: TempPath, requests: u64, last: Nanos, cleaning_apart: bool) -> Spool {
+    pub(crate) fn made(file: TempPath, requests: u64, last: Nanos) -> Spool {
         Spool {
             file: Arc::new(file),
             requests,
@@ -192,13 +189,7 @@ impl Spool {
             places: None,
             only: None,
             packing: None,
-            cleaning_apart,
         }
-    }
-
-    /// Is the cleaning of a modelled file system counted apart?
-    pub(crate) fn cleaning_is_apart(&self) -> bool {
-        self.cleaning_apart
     }
 
     /// Number of requests.

@@ -35,9 +35,6 @@ impl TagSet {
     pub fn choose(self, batch: &RequestBatch) -> RequestBatch {
         let (mut out, mut first) = (RequestBatch::new(), None);
         self.copy(batch, &mut first, &mut out);
-        if batch.cleaning_is_apart() {
-            out.count_cleaning_apart();
-        }
         out
     }
 

@@ -41,14 +41,6 @@ impl<'a> Workload<'a> {
         }
     }
 
-    /// Is the cleaning of a modelled file system counted apart?
-    pub fn cleaning_is_apart(&self) -> bool {
-        match self.requests {
-            Requests::Memory(batch) => batch.cleaning_is_apart(),
-            Requests::Spooled(spool) => spool.cleaning_is_apart(),
-        }
-    }
-
     /// Is there no request?
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -33,6 +33,20 @@ pub enum Tag {
     Gc,
 }
 
+/// Who sent a request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Origin {
+    /// The host, as the trace has it.
+    #[default]
+    Host,
+    /// A modelled file system: what the host asked it for, its index blocks and tables.
+    FileSystem,
+    /// The cleaning of a modelled file system. It is served as any request, but counts as none of
+    /// the host's.
+    Cleaning,
+}
+
 /// Consecutive sectors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Extent {
@@ -70,14 +84,16 @@ pub struct HostRequest {
     pub op: Op,
     /// Part of an atomic write of the file system (CAC section 4.3).
     pub atomic: bool,
-    /// Origin in the file system.
+    /// What the data are to the file system.
     pub tag: Tag,
+    /// Who sent it.
+    pub origin: Origin,
 }
 
 impl HostRequest {
     /// A request with one extent and nothing else known about it.
     pub const fn new(arrival: Nanos, op: Op, start_sector: u64, sectors: u32) -> HostRequest {
-        let (stream, atomic, tag) = (0, false, Tag::None);
+        let (stream, atomic, tag, origin) = (0, false, Tag::None, Origin::Host);
         HostRequest {
             arrival,
             start_sector,
@@ -87,6 +103,7 @@ impl HostRequest {
             op,
             atomic,
             tag,
+            origin,
         }
     }
 
@@ -113,7 +130,6 @@ pub struct RequestBatch {
     sides: Vec<Side>,
     extents: Vec<Extent>,
     prev: Vec<u64>,
-    cleaning_apart: bool,
 }
 
 /// One request of a [`RequestBatch`] together with its side-table rows.
@@ -296,17 +312,6 @@ impl RequestBatch {
     /// Keeps the first `len` requests. Side-table rows of the others stay allocated.
     pub fn truncate(&mut self, len: usize) {
         self.requests.truncate(len);
-    }
-
-    /// Requests tagged [`Tag::Gc`] are the cleaning of a modelled file system: they are served, but
-    /// counted apart from those of the host.
-    pub fn count_cleaning_apart(&mut self) {
-        self.cleaning_apart = true;
-    }
-
-    /// Is the cleaning of a modelled file system counted apart?
-    pub fn cleaning_is_apart(&self) -> bool {
-        self.cleaning_apart
     }
 
     /// Does any request name an old address?

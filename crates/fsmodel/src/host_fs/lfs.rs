@@ -1,12 +1,13 @@
 //! A log-structured file system over the requests of a trace.
 
-use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestRef, Tag};
+use destage_types::rng::mix64;
+use destage_types::{HostRequest, Nanos, Op, Origin, RequestBatch, RequestRef, Tag};
 
 use super::checkpoint::{Dirty, Tables};
 use super::config::{InPlace, LfsConfig, Nodes, Trim};
 use super::size::size;
 use super::volume::{Heat, NONE, Space};
-use super::{HostFsError, SECTORS, blocks, no_pairs, push};
+use super::{HostFsError, blocks, no_pairs, push};
 use destage_trace::Collector;
 use destage_trace::Workload;
 
@@ -16,13 +17,6 @@ const PER_NODE: u64 = 1018;
 const HOT_BLOCKS: u64 = 16;
 /// Gap in which a file system that trims when idle does so.
 const IDLE: Nanos = Nanos(10_000_000);
-
-/// The finaliser of SplitMix64.
-fn mix64(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 /// One volume. Owners are numbered: blocks of the trace, then index blocks, then what else fills
 /// the volume.
@@ -147,7 +141,7 @@ impl<'a> Model<'a> {
                 Ok(())
             }
             Op::Flush => {
-                out.push(HostRequest::new(head.arrival, Op::Flush, 0, 0));
+                out.push(own(head.arrival, Op::Flush, Tag::None));
                 Ok(())
             }
         }
@@ -225,7 +219,7 @@ impl<'a> Model<'a> {
             }
         }
         let mut head = *request.head;
-        head.tag = Tag::Data;
+        (head.tag, head.origin) = (Tag::Data, Origin::FileSystem);
         push(out, head, &rows);
         self.rows = rows;
         if self.config.nodes == Nodes::Sync {
@@ -356,7 +350,7 @@ impl<'a> Model<'a> {
         self.freed.retain(|&block| space.owner(block) == NONE);
         if !self.freed.is_empty() {
             let rows: Vec<_> = self.freed.iter().map(|&b| (u64::from(b), None)).collect();
-            push(out, HostRequest::new(now, Op::Trim, 0, 0), &rows);
+            push(out, own(now, Op::Trim, Tag::None), &rows);
         }
         self.freed.clear();
     }
@@ -370,7 +364,7 @@ impl<'a> Model<'a> {
     }
 
     fn write_checkpoint(&mut self, now: Nanos, out: &mut RequestBatch) -> Result<(), Full> {
-        let head = HostRequest::new(now, Op::Write, 0, 0);
+        let head = own(now, Op::Write, Tag::Meta);
         self.touched.sort_unstable();
         self.touched.dedup();
         if !self.touched.is_empty() {
@@ -383,16 +377,25 @@ impl<'a> Model<'a> {
             .into_iter()
             .map(|block| (block, Some(block)))
             .collect();
-        let mut head = HostRequest::new(now, Op::Write, 0, 0);
-        head.tag = Tag::Meta;
         push(out, head, &rows);
         Ok(())
     }
 }
 
-/// A request of the file system's own at the time and for the stream of `head`.
+/// A request of the file system itself, whose address is still to be said.
+fn own(now: Nanos, op: Op, tag: Tag) -> HostRequest {
+    let mut request = HostRequest::new(now, op, 0, 0);
+    request.tag = tag;
+    request.origin = match tag {
+        Tag::Gc => Origin::Cleaning,
+        _ => Origin::FileSystem,
+    };
+    request
+}
+
+/// A request of the file system itself at the time and for the stream of `head`.
 fn like(head: &HostRequest, op: Op, tag: Tag) -> HostRequest {
-    let mut own = HostRequest::new(head.arrival, op, 0, SECTORS as u32);
-    (own.stream, own.tag) = (head.stream, tag);
-    own
+    let mut request = own(head.arrival, op, tag);
+    request.stream = head.stream;
+    request
 }

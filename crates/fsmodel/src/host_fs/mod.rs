@@ -6,10 +6,9 @@
 //! (CAC section 4.1); its rules are those of the paper's premise, and by named options those of
 //! F2FS (Lee et al., FAST'15, and its defaults in Linux 6.1).
 //!
-//! Both work in whole blocks of 4 KiB, as file systems do. Cleaning becomes requests tagged
-//! [`Tag::Gc`](destage_types::Tag::Gc), which
-//! [`RequestBatch::count_cleaning_apart`](destage_types::RequestBatch::count_cleaning_apart) has
-//! counted apart.
+//! Both work in whole blocks of 4 KiB, as file systems do. Cleaning becomes requests of
+//! [`Origin::Cleaning`](destage_types::Origin::Cleaning), all others of a log-structured file
+//! system are of [`Origin::FileSystem`](destage_types::Origin::FileSystem).
 
 mod checkpoint;
 mod config;
@@ -138,7 +137,8 @@ pub fn apply_bounded(
     };
     let mut meta = trace.meta.clone();
     meta.name = format!("{}+{name}", meta.name);
-    Ok(out.finish(meta, *fs != HostFs::InPlace)?)
+    meta.modelled = *fs != HostFs::InPlace;
+    Ok(out.finish(meta)?)
 }
 
 /// Requests in whole blocks at the addresses of the trace.

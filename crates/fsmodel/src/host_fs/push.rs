@@ -29,6 +29,7 @@ pub(super) fn push(out: &mut RequestBatch, mut head: HostRequest, rows: &[(u64, 
     (head.start_sector, head.sectors) = first.map_or((0, 0), |e| (e.start_sector, e.sectors));
     // The record may be one of another batch, whose side tables are not those of this one.
     let mut request = HostRequest::new(head.arrival, head.op, head.start_sector, head.sectors);
-    (request.stream, request.atomic, request.tag) = (head.stream, head.atomic, head.tag);
+    (request.stream, request.atomic) = (head.stream, head.atomic);
+    (request.tag, request.origin) = (head.tag, head.origin);
     out.push_with(request, extents.get(1..).unwrap_or(&[]), &prev);
 }

@@ -5,7 +5,7 @@ use destage_types::{HostRequest, Nanos, Op, Picos, RequestBatch, SECTOR_BYTES};
 use super::part::{At, Part};
 use super::random::Random;
 use super::zipf::{Zipf, scatter};
-use crate::{Container, Trace, TraceMeta};
+use crate::Trace;
 
 /// When requests arrive; the mean time between two is `gap` in any case.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -135,20 +135,7 @@ impl Synth {
             };
             requests.push(sources[source].request(Nanos(now), &mut random));
         }
-        let meta = TraceMeta {
-            name: self.name.clone(),
-            format: "generated",
-            container: Container::Plain,
-            timed: true,
-            requests: self.requests,
-            sha256: None,
-            arrival_corrections: 0,
-            unaligned_requests: 0,
-            skipped_lines: 0,
-            skipped_samples: Vec::new(),
-            volumes: crate::volume::streams_of(&requests),
-        };
-        Trace { requests, meta }
+        Trace::generated(&self.name, requests)
     }
 
     /// Time from request `i - 1` to request `i`.

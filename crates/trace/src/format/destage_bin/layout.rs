@@ -7,7 +7,7 @@
 //! The volume table is in front of the first chunk or behind the last one.
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestRef, Tag};
+use destage_types::{Extent, HostRequest, Nanos, Op, Origin, RequestBatch, RequestRef, Tag};
 
 use crate::extent::{MAX_BYTES, blocks};
 use crate::record::le;
@@ -35,6 +35,7 @@ const ATOMIC: u8 = 1;
 const SIDE: u8 = 2;
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 const TAGS: [Tag; 5] = [Tag::None, Tag::Data, Tag::Node, Tag::Meta, Tag::Gc];
+const ORIGINS: [Origin; 3] = [Origin::Host, Origin::FileSystem, Origin::Cleaning];
 
 /// The variable part of a header.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -189,7 +190,8 @@ impl ChunkBuffer {
             .extend_from_slice(&head.start_sector.to_le_bytes());
         self.records.extend_from_slice(&head.sectors.to_le_bytes());
         self.records.extend_from_slice(&head.stream.to_le_bytes());
-        let small = [head.op as u8, flags, head.tag as u8, 0, 0, 0, 0, 0];
+        let (op, tag, origin) = (head.op as u8, head.tag as u8, head.origin as u8);
+        let small = [op, flags, tag, origin, 0, 0, 0, 0];
         self.records.extend_from_slice(&small);
         self.counts.records += 1;
         if !side {
@@ -258,10 +260,12 @@ pub(crate) fn encode_volumes(volumes: &[Volume], out: &mut Vec<u8>) -> Result<()
 /// What is wrong with it.
 #[inline]
 pub(crate) fn decode_record(bytes: &[u8; RECORD]) -> Result<(HostRequest, bool), &'static str> {
-    let [op, flags, tag, zero] = [bytes[24], bytes[25], bytes[26], bytes[27]];
+    let [op, flags, tag, origin] = [bytes[24], bytes[25], bytes[26], bytes[27]];
     let op = *OPS.get(usize::from(op)).ok_or("its kind is not known")?;
     let tag = *TAGS.get(usize::from(tag)).ok_or("its tag is not known")?;
-    if flags > ATOMIC | SIDE || zero != 0 || le::<4>(bytes, 28) != 0 {
+    let origin = ORIGINS.get(usize::from(origin));
+    let origin = *origin.ok_or("its origin is not known")?;
+    if flags > ATOMIC | SIDE || le::<4>(bytes, 28) != 0 {
         return Err("its flags are not known");
     }
     let (start, sectors) = (le::<8>(bytes, 8), le::<4>(bytes, 16) as u32);
@@ -275,7 +279,7 @@ pub(crate) fn decode_record(bytes: &[u8; RECORD]) -> Result<(HostRequest, bool),
     let mut request = HostRequest::new(Nanos(le::<8>(bytes, 0)), op, start, sectors);
     request.stream = le::<4>(bytes, 20) as u32;
     request.atomic = flags & ATOMIC != 0;
-    request.tag = tag;
+    (request.tag, request.origin) = (tag, origin);
     Ok((request, flags & SIDE != 0))
 }
 
