@@ -11,7 +11,7 @@ pub const MAX_BYTES: u64 = 1 << 48;
 const MAX_SECTORS: u64 = MAX_BYTES / SECTOR_BYTES;
 
 const ZERO: &str = "is zero: a request moves at least one sector";
-pub(crate) const BEHIND: &str = "starts or ends behind 256 TiB, the largest address";
+const BEHIND: &str = "starts or ends behind 256 TiB, the largest address";
 const LONG: &str = "is longer than 4294967295 sectors (2 TiB less 512 B), the largest request";
 const MOST_BYTES: u64 = u32::MAX as u64 * SECTOR_BYTES;
 
@@ -73,6 +73,31 @@ pub(crate) fn from_bytes(offset: u64, bytes: u64) -> Result<(Extent, bool), Exte
         sectors,
     };
     Ok((extent, !(offset | bytes).is_multiple_of(SECTOR_BYTES)))
+}
+
+/// An extent of bytes that begins at a sector.
+#[inline]
+pub(crate) fn from_sector_and_bytes(
+    start_sector: u64,
+    bytes: u64,
+) -> Result<(Extent, bool), ExtentFault> {
+    if start_sector > MAX_SECTORS {
+        return Err(ExtentFault::Start(BEHIND));
+    }
+    from_bytes(start_sector * SECTOR_BYTES, bytes)
+}
+
+/// The 4 KiB block with this number, as lists of blocks have them.
+#[inline]
+pub(crate) fn block(number: u64) -> Result<Extent, &'static str> {
+    if number >= MAX_BYTES / 4096 {
+        return Err("is behind 256 TiB, the largest address");
+    }
+    let (start_sector, sectors) = (number * 8, 8);
+    Ok(Extent {
+        start_sector,
+        sectors,
+    })
 }
 
 /// 4 KiB blocks that the extent touches, the unit of old addresses (CAC section 4.1).

@@ -1,6 +1,8 @@
-//! Fields of a line, parsed in place: no allocation, no text conversion, eight digits at once.
+//! Fields of a line, parsed in place: no allocation, no text conversion.
 
 use crate::error::Fault;
+use crate::format::is_blank;
+use crate::numbers::{EMPTY, NO_NUMBER, leading_digits, load, parse_decimal, parse_u64};
 
 /// A line without its end, inside a buffer that goes on for at least eight bytes behind it. The
 /// byte behind the line is neither a digit nor a separator.
@@ -21,47 +23,81 @@ impl<'a> Line<'a> {
         &self.padded[..self.len]
     }
 
-    /// The line and what follows it in the buffer.
+    /// Its fields between commas.
     #[inline]
-    pub fn padded(self) -> &'a [u8] {
-        self.padded
-    }
-
-    #[inline]
-    pub fn fields(self, separator: u8) -> Fields<'a> {
+    pub fn fields(self) -> Fields<'a> {
         Fields {
             line: self,
-            separator,
             position: 0,
             column: 0,
         }
+    }
+
+    /// Its fields between blanks or tabs, however many.
+    #[inline]
+    pub fn words(self) -> Words<'a> {
+        let mut words = Words {
+            line: self,
+            position: 0,
+            column: 0,
+        };
+        words.step(0);
+        words
     }
 }
 
 pub(crate) const MISSING: &str = "is missing: the line has too few columns";
 pub(crate) const TOO_MANY: &str = "is one column too many";
-const EMPTY: &str = "is empty";
-const NEGATIVE: &str = "is negative";
-const OVERFLOW: &str = "does not fit 64 bits";
-const NO_NUMBER: &str = "is not a whole number";
 
-/// Walks over the fields of a line. Behind the last one `position` is `len + 1`.
+/// Walks over the fields of a line. Behind the last one `position` is `len + 1` where commas
+/// separate, and `len` for `BLANKS`.
 ///
 /// Slow paths take it by value and return a position: as long as nobody holds its address, the walk
 /// stays in registers, which is a third of the reading time, and the number of the column is known
 /// to the compiler.
 #[derive(Clone, Copy)]
-pub(crate) struct Fields<'a> {
+pub(crate) struct Fields<'a, const BLANKS: bool = false> {
     line: Line<'a>,
-    separator: u8,
+    /// The first byte of the next field.
     position: usize,
     column: u16,
 }
 
-impl<'a> Fields<'a> {
+/// The fields of a line between blanks.
+pub(crate) type Words<'a> = Fields<'a, true>;
+
+impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
     /// Index of the field that comes next.
     pub fn column(&self) -> u16 {
         self.column
+    }
+
+    #[inline(always)]
+    fn is_separator(byte: u8) -> bool {
+        match BLANKS {
+            true => is_blank(byte),
+            false => byte == b',',
+        }
+    }
+
+    /// Does a field that goes up to `end` end there?
+    #[inline(always)]
+    fn ends(&self, end: usize) -> bool {
+        end == self.line.len || end < self.line.len && Self::is_separator(self.line.padded[end])
+    }
+
+    /// Goes on at `end`, behind the separator there.
+    #[inline(always)]
+    fn step(&mut self, end: usize) {
+        if !BLANKS {
+            self.position = end + 1;
+            return;
+        }
+        let bytes = self.line.bytes();
+        self.position = end;
+        while bytes.get(self.position).is_some_and(|&b| is_blank(b)) {
+            self.position += 1;
+        }
     }
 
     /// The next field as an unsigned whole number.
@@ -69,25 +105,27 @@ impl<'a> Fields<'a> {
     pub fn u64(&mut self) -> Result<u64, Fault> {
         let (value, digits) = leading_digits(self.line.padded, self.position);
         let end = self.position + digits;
-        let ends =
-            end == self.line.len || end < self.line.len && self.line.padded[end] == self.separator;
         // 19 digits fit 64 bits whatever they are.
-        if ends && digits.wrapping_sub(1) < 19 {
-            self.position = end + 1;
+        if self.ends(end) && digits.wrapping_sub(1) < 19 {
+            self.step(end);
             self.column += 1;
             return Ok(value);
         }
-        let (value, position) = self.u64_by_bytes()?;
+        let (value, position) = self.by_bytes(parse_u64)?;
         self.position = position;
         self.column += 1;
         Ok(value)
     }
 
+    /// The next field as `parse` reads it, and where the one behind it begins.
     #[cold]
     #[inline(never)]
-    fn u64_by_bytes(mut self) -> Result<(u64, usize), Fault> {
+    fn by_bytes<T>(
+        mut self,
+        parse: impl Fn(&'a [u8]) -> Result<T, &'static str>,
+    ) -> Result<(T, usize), Fault> {
         let column = self.column;
-        let value = parse_u64(self.text()?).map_err(|why| Fault::at(column, why))?;
+        let value = parse(self.text()?).map_err(|why| Fault::at(column, why))?;
         Ok((value, self.position))
     }
 
@@ -102,27 +140,39 @@ impl<'a> Fields<'a> {
     /// As [`Fields::u32`], with 0 for an empty field.
     #[inline]
     pub fn u32_or_empty(&mut self) -> Result<u32, Fault> {
-        if self
-            .rest()
-            .first()
-            .is_none_or(|&byte| byte == self.separator)
-        {
+        if self.rest().first().is_none_or(|&b| Self::is_separator(b)) {
             return self.text().map(|_| 0);
         }
         self.u32()
     }
 
-    /// The next field as it stands; may be empty.
+    /// The next field as 10^`places` times its value; digits behind those are dropped.
+    #[inline]
+    pub fn decimal(&mut self, places: u32) -> Result<u64, Fault> {
+        let column = self.column;
+        parse_decimal(self.text()?, places).map_err(|why| Fault::at(column, why))
+    }
+
+    /// The next field as it stands; none at the end of the line.
+    #[inline]
+    pub fn next_text(&mut self) -> Option<&'a [u8]> {
+        let rest = self.line.bytes().get(self.position..)?;
+        let end = match BLANKS {
+            true if rest.is_empty() => return None,
+            true => rest.iter().position(|&b| is_blank(b)),
+            false => memchr::memchr(b',', rest),
+        };
+        let end = end.unwrap_or(rest.len());
+        self.step(self.position + end);
+        self.column = self.column.saturating_add(1);
+        Some(&rest[..end])
+    }
+
+    /// The next field as it stands; may be empty between commas.
     #[inline]
     pub fn text(&mut self) -> Result<&'a [u8], Fault> {
-        let rest = match self.line.bytes().get(self.position..) {
-            Some(rest) => rest,
-            None => return Err(Fault::at(self.column, MISSING)),
-        };
-        let end = memchr::memchr(self.separator, rest).unwrap_or(rest.len());
-        self.position += end + 1;
-        self.column += 1;
-        Ok(&rest[..end])
+        let column = self.column;
+        self.next_text().ok_or(Fault::at(column, MISSING))
     }
 
     /// Steps over a field that must be a whole number but is not used, whatever its size or sign.
@@ -130,28 +180,13 @@ impl<'a> Fields<'a> {
     pub fn unused_integer(&mut self) -> Result<(), Fault> {
         let (_, digits) = leading_digits(self.line.padded, self.position);
         let end = self.position + digits;
-        let ends =
-            end == self.line.len || end < self.line.len && self.line.padded[end] == self.separator;
-        if ends && digits > 0 {
-            self.position = end + 1;
-            self.column += 1;
-            return Ok(());
+        if self.ends(end) && digits > 0 {
+            self.step(end);
+        } else {
+            ((), self.position) = self.by_bytes(check_integer)?;
         }
-        self.position = self.integer_by_bytes()?;
         self.column += 1;
         Ok(())
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn integer_by_bytes(mut self) -> Result<usize, Fault> {
-        let column = self.column;
-        let text = self.text()?;
-        match text.strip_prefix(b"-").unwrap_or(text) {
-            [] => Err(Fault::at(column, EMPTY)),
-            digits if digits.iter().all(u8::is_ascii_digit) => Ok(self.position),
-            _ => Err(Fault::at(column, NO_NUMBER)),
-        }
     }
 
     /// The next eight bytes, the first one lowest. They may reach beyond the line, but start in
@@ -173,7 +208,7 @@ impl<'a> Fields<'a> {
 
     /// Bytes that a copy of this walk has stepped over since.
     #[inline(always)]
-    pub fn bytes_to(&self, later: &Fields<'_>) -> usize {
+    pub fn bytes_to(&self, later: &Self) -> usize {
         later.position - self.position
     }
 
@@ -186,89 +221,19 @@ impl<'a> Fields<'a> {
     /// Makes sure that no field is left.
     #[inline(always)]
     pub fn end(&self) -> Result<(), Fault> {
-        if self.position == self.line.len + 1 {
-            return Ok(());
+        match self.position >= self.line.len + usize::from(!BLANKS) {
+            true => Ok(()),
+            false => Err(Fault::at(self.column, TOO_MANY)),
         }
-        Err(Fault::at(self.column, TOO_MANY))
     }
 }
 
-/// A whole number of any length, with the reason if it is none.
-pub(crate) fn parse_u64(text: &[u8]) -> Result<u64, &'static str> {
-    let digits = match text {
-        [] => return Err(EMPTY),
-        [b'-', rest @ ..] if !rest.is_empty() && rest.iter().all(u8::is_ascii_digit) => {
-            return Err(NEGATIVE);
-        }
-        _ if !text.iter().all(u8::is_ascii_digit) => return Err(NO_NUMBER),
-        _ => text,
-    };
-    digits
-        .iter()
-        .try_fold(0u64, |n, d| {
-            n.checked_mul(10)?.checked_add(u64::from(d - b'0'))
-        })
-        .ok_or(OVERFLOW)
-}
-
-/// Is the field an optional sign and digits? For telling formats apart, not for parsing.
-pub(crate) fn looks_like_integer(field: &[u8]) -> bool {
-    let digits = field.strip_prefix(b"-").unwrap_or(field);
-    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
-}
-
-#[inline(always)]
-fn load(bytes: &[u8], at: usize) -> Option<u64> {
-    let word = bytes.get(at..)?.first_chunk::<8>()?;
-    Some(u64::from_le_bytes(*word))
-}
-
-/// A word with the values of its digits, and the top bit of a byte set from the first byte on
-/// that is no digit; a carry reaches only bytes behind that one.
-#[inline(always)]
-pub(crate) fn nibbles(word: u64) -> (u64, u64) {
-    let nibbles = word ^ 0x3030_3030_3030_3030;
-    let stops = (nibbles.wrapping_add(0x7676_7676_7676_7676) | nibbles) & 0x8080_8080_8080_8080;
-    (nibbles, stops)
-}
-
-/// Value and number of the digits from `at` on. The value is right for at most 19 digits.
-#[inline(always)]
-pub(crate) fn leading_digits(bytes: &[u8], at: usize) -> (u64, usize) {
-    const POW10: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
-    let (mut value, mut digits) = (0u64, 0);
-    while let Some(word) = load(bytes, at + digits) {
-        let (nibbles, stops) = nibbles(word);
-        if stops == 0 {
-            value = value
-                .wrapping_mul(100_000_000)
-                .wrapping_add(eight_digits(nibbles));
-            digits += 8;
-            continue;
-        }
-        // 8 x the number of digits, and those shifted to the end of eight; in two steps, as
-        // there may be none.
-        let bits = stops.trailing_zeros() & 56;
-        let low = eight_digits((nibbles << (56 - bits)) << 8);
-        if digits == 0 {
-            return (low, (bits / 8) as usize);
-        }
-        let n = (bits / 8) as usize;
-        return (
-            value.wrapping_mul(POW10[n & 7]).wrapping_add(low),
-            digits + n,
-        );
+fn check_integer(text: &[u8]) -> Result<(), &'static str> {
+    match text.strip_prefix(b"-").unwrap_or(text) {
+        [] => Err(EMPTY),
+        digits if digits.iter().all(u8::is_ascii_digit) => Ok(()),
+        _ => Err(NO_NUMBER),
     }
-    (value, digits)
-}
-
-/// The number that eight digits form, the most significant in the lowest byte: pairs, then
-/// fours, then all eight, each step one multiplication.
-#[inline(always)]
-pub(crate) const fn eight_digits(nibbles: u64) -> u64 {
-    let pairs = nibbles.wrapping_mul(10 * 256 + 1) >> 8 & 0x00ff_00ff_00ff_00ff;
-    let fours = pairs.wrapping_mul(100 * 65536 + 1) >> 16 & 0x0000_ffff_0000_ffff;
-    fours.wrapping_mul(10_000 * (1 << 32) + 1) >> 32
 }
 
 #[cfg(test)]
@@ -276,31 +241,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn with_fields<T>(text: &str, run: impl FnOnce(Fields<'_>) -> T) -> T {
+    fn with_line<T>(text: &str, run: impl FnOnce(Line<'_>) -> T) -> T {
         let padded = [text.as_bytes(), b"\n123456789"].concat();
-        run(Line::new(&padded, text.len()).fields(b','))
+        run(Line::new(&padded, text.len()))
     }
 
-    fn number(text: &str) -> Result<u64, &'static str> {
-        with_fields(text, |mut f| f.u64().map_err(|fault| fault.why))
+    fn with_fields<T>(text: &str, run: impl FnOnce(Fields<'_>) -> T) -> T {
+        with_line(text, |line| run(line.fields()))
     }
 
-    #[test]
-    fn numbers_at_the_edges() {
-        assert_eq!(number("0"), Ok(0));
-        assert_eq!(number("18446744073709551615"), Ok(u64::MAX));
-        assert_eq!(number("18446744073709551616"), Err(OVERFLOW));
-        assert_eq!(number("99999999999999999999999999"), Err(OVERFLOW));
-        assert_eq!(number("000000000000000000000000000042"), Ok(42));
-        assert_eq!(number(""), Err(EMPTY));
-        assert_eq!(number("-"), Err(NO_NUMBER));
-        assert_eq!(number("-1"), Err(NEGATIVE));
-        assert_eq!(number("+1"), Err(NO_NUMBER));
-        assert_eq!(number("1.5"), Err(NO_NUMBER));
-        assert_eq!(number("12a"), Err(NO_NUMBER));
-        assert_eq!(number(" 1"), Err(NO_NUMBER));
-        assert_eq!(number("1\0"), Err(NO_NUMBER));
-        assert_eq!(number("1\u{661}"), Err(NO_NUMBER));
+    fn with_words<T>(text: &str, run: impl FnOnce(Words<'_>) -> T) -> T {
+        with_line(text, |line| run(line.words()))
     }
 
     #[test]
@@ -319,7 +270,7 @@ mod tests {
     #[test]
     fn a_buffer_without_room_behind_the_line_is_read_too() {
         for text in ["7", "1234567", "123456789", "1234567890123456789"] {
-            let mut fields = Line::new(text.as_bytes(), text.len()).fields(b',');
+            let mut fields = Line::new(text.as_bytes(), text.len()).fields();
             assert_eq!(fields.u64(), Ok(text.parse().unwrap()));
         }
     }
@@ -331,6 +282,16 @@ mod tests {
         assert!(check("0").is_ok() && check("-5").is_ok() && check(&"9".repeat(40)).is_ok());
         assert!(check("").is_err() && check("-").is_err() && check("1x").is_err());
         assert!(check("1,2").is_err());
+    }
+
+    #[test]
+    fn any_blanks_separate() {
+        with_words(" \t1  22\t333 ", |mut w| {
+            assert_eq!((w.u64(), w.u64(), w.column()), (Ok(1), Ok(22), 2));
+            assert!(w.end().is_err());
+            assert_eq!((w.u64(), w.end()), (Ok(333), Ok(())));
+            assert_eq!(w.u64(), Err(Fault::at(3, MISSING)));
+        });
     }
 
     proptest! {
@@ -352,7 +313,24 @@ mod tests {
         #[test]
         fn any_text_gives_what_the_slow_parser_gives(text in "[-0-9a,]{0,30}") {
             let first = text.split(',').next().unwrap();
-            prop_assert_eq!(number(&text), parse_u64(first.as_bytes()));
+            let read = with_fields(&text, |mut f| f.u64().map_err(|fault| fault.why));
+            prop_assert_eq!(read, parse_u64(first.as_bytes()));
+        }
+
+        #[test]
+        fn words_are_what_a_split_gives(text in "[-0-9a \t]{0,40}") {
+            let words: Vec<&str> = text.split([' ', '\t']).filter(|w| !w.is_empty()).collect();
+            with_words(&text, |mut w| {
+                for &word in &words {
+                    let before = w;
+                    prop_assert_eq!(w.text(), Ok(word.as_bytes()));
+                    let mut number = before;
+                    let value = number.u64().map_err(|fault| fault.why);
+                    prop_assert_eq!(value, parse_u64(word.as_bytes()));
+                }
+                prop_assert!(w.end().is_ok() && w.text().is_err());
+                Ok(())
+            })?;
         }
     }
 }

@@ -33,6 +33,7 @@ mod input;
 mod line;
 mod load;
 mod members;
+mod numbers;
 mod packing;
 mod pairs;
 mod quick;
@@ -44,7 +45,6 @@ mod spool;
 pub mod synth;
 mod tags;
 mod volume;
-mod words;
 mod workload;
 mod write;
 
@@ -53,9 +53,10 @@ pub use container::Container;
 pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
 pub use format::{
-    BlkEvent, Column, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Separator, TraceReader,
+    BlkEvent, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Separator, TraceColumn, TraceReader,
 };
 pub use load::{LoadOptions, Trace, TraceMeta, load, load_with};
+pub use numbers::parse_decimal;
 pub use packing::Packing;
 pub use pairs::Pairs;
 pub use reader::{Reader, open};
@@ -63,7 +64,6 @@ pub use source::Source;
 pub use spool::{Spool, Stored, load_bounded};
 pub use tags::TagSet;
 pub use volume::{Volume, VolumeName, Volumes, split};
-pub use words::parse_decimal;
 pub use workload::{Block, Pass, Workload};
 pub use write::{
     BinWriter, CsvColumns, CsvWriter, Written, write_bin, write_csv, write_fio, write_msr,

@@ -2,7 +2,7 @@
 //!
 //! What is not usual in any way is left to [`crate::fields`], which also says what is wrong.
 
-use crate::fields::{eight_digits, nibbles};
+use crate::numbers::{eight_digits, nibbles};
 
 /// Bytes that must follow for a line to be read quickly; also more than such a line takes.
 const WINDOW: usize = 136;
@@ -141,7 +141,8 @@ impl<'a> Quick<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fields::{Line, parse_u64};
+    use crate::fields::Line;
+    use crate::numbers::parse_u64;
     use proptest::prelude::*;
 
     fn padded(text: &str) -> Vec<u8> {
@@ -195,7 +196,7 @@ mod tests {
         fn what_is_read_is_what_the_slow_parser_reads(text in "[-0-9a ]{0,18},") {
             let slow = parse_u64(&text.as_bytes()[..text.len() - 1]).ok();
             prop_assert!(number(&text).is_none_or(|value| Some(value) == slow));
-            let mut fields = Line::new(text.as_bytes(), text.len()).fields(b',');
+            let mut fields = Line::new(text.as_bytes(), text.len()).fields();
             prop_assert_eq!(fields.u64().ok(), slow);
         }
 

@@ -1,6 +1,6 @@
 //! Where readers put their requests: numbers and times them.
 
-use destage_types::{Extent, HostRequest, Nanos, RequestBatch};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
 use crate::format::Counts;
 
@@ -62,6 +62,20 @@ impl Sink<'_> {
         Ok(())
     }
 
+    /// Appends a request for one extent of `stream`.
+    #[inline(always)]
+    pub fn push_extent(
+        &mut self,
+        ticks: u64,
+        op: Op,
+        extent: Extent,
+        stream: u32,
+    ) -> Result<(), &'static str> {
+        let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
+        request.stream = stream;
+        self.push(ticks, request)
+    }
+
     /// Appends a second request of the same line, or keeps it for the next batch.
     pub fn push_second(
         &mut self,
@@ -92,10 +106,11 @@ impl Sink<'_> {
 
     /// Appends a request of a trace without times: request i arrives at i us.
     #[inline(always)]
-    pub fn push_untimed(&mut self, mut request: HostRequest) {
-        request.arrival = Nanos(self.counts.requests * UNTIMED_NS);
+    pub fn push_untimed(&mut self, op: Op, extent: Extent) {
+        let arrival = Nanos(self.counts.requests * UNTIMED_NS);
         self.counts.requests += 1;
-        self.out.push(request);
+        let (start, sectors) = (extent.start_sector, extent.sectors);
+        self.out.push(HostRequest::new(arrival, op, start, sectors));
     }
 
     /// Counts a request whose bytes were rounded outward to sectors.

@@ -27,42 +27,21 @@ fn spc_columns_and_errors() {
     check_errors(
         "spc",
         "0,8,512,r,1.0\n",
-        &[
-            ("-1,8,512,r,1", "column 1 (asu): `-1` is negative"),
-            (
-                "4294967296,8,512,r,1",
-                "column 1 (asu): `4294967296` does not fit 32 bits",
-            ),
-            (
-                "0,549755813888,512,r,1",
-                "column 2 (lba): `549755813888` starts or ends behind",
-            ),
-            ("0,36028797018963968,512,r,1", "column 2 (lba)"),
-            (
-                "0,18446744073709551616,512,r,1",
-                "column 2 (lba): `18446744073709551616` does not",
-            ),
-            ("0,8,0,r,1", "column 3 (size): `0` is zero"),
-            (
-                "0,8,99999999999999,r,1",
-                "column 3 (size): `99999999999999` is longer",
-            ),
-            (
-                "0,8,512,x,1",
-                "column 4 (opcode): `x` is no kind of request; allowed: r, R",
-            ),
-            ("0,8,512,r,-1.5", "column 5 (timestamp): `-1.5` is negative"),
-            (
-                "0,8,512,r,1e3",
-                "column 5 (timestamp): `1e3` is not a decimal number",
-            ),
-            (
-                "0,8,512,r,99999999999.0",
-                "column 5 (timestamp): `99999999999.0` is too large",
-            ),
-            ("0,8,512,r,", "column 5 (timestamp): `` is empty"),
-            ("0,8,512,r", "column 5 (timestamp): `` is missing"),
-        ],
+        "
+         -1,8,512,r,1 => column 1 (asu): `-1` is negative
+         4294967296,8,512,r,1 => column 1 (asu): `4294967296` does not fit 32 bits
+         0,549755813888,512,r,1 => column 2 (lba): `549755813888` starts or ends behind
+         0,36028797018963968,512,r,1 => column 2 (lba)
+         0,18446744073709551616,512,r,1 => column 2 (lba): `18446744073709551616` does not
+         0,8,0,r,1 => column 3 (size): `0` is zero
+         0,8,99999999999999,r,1 => column 3 (size): `99999999999999` is longer
+         0,8,512,x,1 => column 4 (opcode): `x` is no kind of request; allowed: r, R
+         0,8,512,r,-1.5 => column 5 (timestamp): `-1.5` is negative
+         0,8,512,r,1e3 => column 5 (timestamp): `1e3` is not a decimal number
+         0,8,512,r,99999999999.0 => column 5 (timestamp): `99999999999.0` is too large
+         0,8,512,r, => column 5 (timestamp): `` is empty
+         0,8,512,r => column 5 (timestamp): `` is missing
+",
     );
 }
 
@@ -85,36 +64,18 @@ fn systor_columns_and_errors() {
     check_errors(
         "systor17",
         lines,
-        &[
-            (
-                "x,0.1,R,0,0,512",
-                "column 1 (Timestamp): `x` is not a decimal number",
-            ),
-            (
-                "99999999999.0,0.1,R,0,0,512",
-                "column 1 (Timestamp): `99999999999.0` is too large",
-            ),
-            (
-                "1.0,x,R,0,0,512",
-                "column 2 (Response): `x` is not a decimal",
-            ),
-            (
-                "1.0,0.1,,0,0,512",
-                "column 3 (IOType): `` is no kind of request",
-            ),
-            (
-                "1.0,0.1,R,x,0,512",
-                "column 4 (LUN): `x` is not a whole number",
-            ),
-            (
-                "1.0,0.1,R,0,-512,512",
-                "column 5 (Offset): `-512` is negative",
-            ),
-            ("1.0,0.1,R,0,281474976710656,1", "column 5 (Offset)"),
-            ("1.0,0.1,R,0,0,0", "column 6 (Size): `0` is zero"),
-            ("1.0,0.1,R,0,0", "column 6 (Size): `` is missing"),
-            ("1.0,0.1,R,0,0,512,", "column 7: `` is one column too many"),
-        ],
+        "
+         x,0.1,R,0,0,512 => column 1 (Timestamp): `x` is not a decimal number
+         99999999999.0,0.1,R,0,0,512 => column 1 (Timestamp): `99999999999.0` is too large
+         1.0,x,R,0,0,512 => column 2 (Response): `x` is not a decimal
+         1.0,0.1,,0,0,512 => column 3 (IOType): `` is no kind of request
+         1.0,0.1,R,x,0,512 => column 4 (LUN): `x` is not a whole number
+         1.0,0.1,R,0,-512,512 => column 5 (Offset): `-512` is negative
+         1.0,0.1,R,0,281474976710656,1 => column 5 (Offset)
+         1.0,0.1,R,0,0,0 => column 6 (Size): `0` is zero
+         1.0,0.1,R,0,0 => column 6 (Size): `` is missing
+         1.0,0.1,R,0,0,512, => column 7: `` is one column too many
+",
     );
 }
 
@@ -137,30 +98,18 @@ fn alibaba_columns_and_errors() {
     check_errors(
         "alibaba",
         "1,R,0,512,5\n",
-        &[
-            ("-1,R,0,512,5", "column 1 (device_id): `-1` is negative"),
-            ("4294967296,R,0,512,5", "column 1 (device_id)"),
-            (
-                "1,read,0,512,5",
-                "column 2 (opcode): `read` is no kind of request",
-            ),
-            (
-                "1,R,1.5,512,5",
-                "column 3 (offset): `1.5` is not a whole number",
-            ),
-            ("1,R,18446744073709551615,512,5", "column 3 (offset)"),
-            ("1,R,0,0,5", "column 4 (length): `0` is zero"),
-            (
-                "1,R,0,512,x",
-                "column 5 (timestamp): `x` is not a whole number",
-            ),
-            ("1,R,0,512", "column 5 (timestamp): `` is missing"),
-            (
-                "1,R,0,512,18446744073709551615",
-                "column 5 (timestamp): `18446744073709551615` is m",
-            ),
-            ("1,R,0,512,5,6", "column 6: `6` is one column too many"),
-        ],
+        "
+         -1,R,0,512,5 => column 1 (device_id): `-1` is negative
+         4294967296,R,0,512,5 => column 1 (device_id)
+         1,read,0,512,5 => column 2 (opcode): `read` is no kind of request
+         1,R,1.5,512,5 => column 3 (offset): `1.5` is not a whole number
+         1,R,18446744073709551615,512,5 => column 3 (offset)
+         1,R,0,0,5 => column 4 (length): `0` is zero
+         1,R,0,512,x => column 5 (timestamp): `x` is not a whole number
+         1,R,0,512 => column 5 (timestamp): `` is missing
+         1,R,0,512,18446744073709551615 => column 5 (timestamp): `18446744073709551615` is m
+         1,R,0,512,5,6 => column 6: `6` is one column too many
+",
     );
 }
 
@@ -180,22 +129,16 @@ fn tencent_columns_and_errors() {
     check_errors(
         "tencent",
         "5,8,8,0,1\n",
-        &[
-            (
-                "1.5,8,8,0,1",
-                "column 1 (timestamp): `1.5` is not a whole number",
-            ),
-            ("18446744073709551615,8,8,0,1", "column 1 (timestamp)"),
-            ("5,549755813888,8,0,1", "column 2 (offset)"),
-            ("5,8,0,0,1", "column 3 (size): `0` is zero"),
-            ("5,8,4294967296,0,1", "column 3 (size)"),
-            (
-                "5,8,8,2,1",
-                "column 4 (io_type): `2` is no kind of request; allowed: 0 (read)",
-            ),
-            ("5,8,8,0,-1", "column 5 (volume_id): `-1` is negative"),
-            ("5,8,8,0", "column 5 (volume_id): `` is missing"),
-            ("5,8,8,0,1,1", "column 6: `1` is one column too many"),
-        ],
+        "
+         1.5,8,8,0,1 => column 1 (timestamp): `1.5` is not a whole number
+         18446744073709551615,8,8,0,1 => column 1 (timestamp)
+         5,549755813888,8,0,1 => column 2 (offset)
+         5,8,0,0,1 => column 3 (size): `0` is zero
+         5,8,4294967296,0,1 => column 3 (size)
+         5,8,8,2,1 => column 4 (io_type): `2` is no kind of request; allowed: 0 (read)
+         5,8,8,0,-1 => column 5 (volume_id): `-1` is negative
+         5,8,8,0 => column 5 (volume_id): `` is missing
+         5,8,8,0,1,1 => column 6: `1` is one column too many
+",
     );
 }

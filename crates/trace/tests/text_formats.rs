@@ -27,31 +27,19 @@ fn disksim_columns_and_errors() {
     check_errors(
         "disksim",
         "1.5 0 8 8 1\n",
-        &[
-            ("-1.5 0 8 8 1", "column 1 (time): `-1.5` is negative"),
-            (
-                "1.x 0 8 8 1",
-                "column 1 (time): `1.x` is not a decimal number",
-            ),
-            (
-                "99999999999999.0 0 8 8 1",
-                "column 1 (time): `99999999999999.0` is too large",
-            ),
-            (
-                "1.5 4294967296 8 8 1",
-                "column 2 (device): `4294967296` does not fit 32 bits",
-            ),
-            ("1.5 0 549755813887 2 1", "column 3 (block)"),
-            ("1.5 0 18446744073709551616 8 1", "column 3 (block)"),
-            ("1.5 0 8 0 1", "column 4 (size): `0` is zero"),
-            ("1.5 0 8 -8 1", "column 4 (size): `-8` is negative"),
-            (
-                "1.5 0 8 8 2",
-                "column 5 (flags): `2` is no kind of request; allowed: 1 (read)",
-            ),
-            ("1.5 0 8 8", "column 5 (flags): `` is missing"),
-            ("1.5 0 8 8 1 0", "column 6: `0` is one column too many"),
-        ],
+        "
+         -1.5 0 8 8 1 => column 1 (time): `-1.5` is negative
+         1.x 0 8 8 1 => column 1 (time): `1.x` is not a decimal number
+         99999999999999.0 0 8 8 1 => column 1 (time): `99999999999999.0` is too large
+         1.5 4294967296 8 8 1 => column 2 (device): `4294967296` does not fit 32 bits
+         1.5 0 549755813887 2 1 => column 3 (block)
+         1.5 0 18446744073709551616 8 1 => column 3 (block)
+         1.5 0 8 0 1 => column 4 (size): `0` is zero
+         1.5 0 8 -8 1 => column 4 (size): `-8` is negative
+         1.5 0 8 8 2 => column 5 (flags): `2` is no kind of request; allowed: 1 (read)
+         1.5 0 8 8 => column 5 (flags): `` is missing
+         1.5 0 8 8 1 0 => column 6: `0` is one column too many
+",
     );
 }
 
@@ -75,23 +63,17 @@ fn ssdsim_columns_and_errors() {
     check_errors(
         "ssdsim",
         "5 0 8 8 1\n",
-        &[
-            (
-                "1.5 0 8 8 1",
-                "column 1 (time): `1.5` is not a whole number",
-            ),
-            ("18446744073709551616 0 8 8 1", "column 1 (time)"),
-            ("5 x 8 8 1", "column 2 (device): `x` is not a whole number"),
-            ("5 0 549755813888 1 1", "column 3 (sector)"),
-            ("5 0 8 4294967296 1", "column 4 (sectors)"),
-            ("5 0 8 8 R", "column 5 (op): `R` is no kind of request"),
-            (
-                "5 0 8 8 1 xyz",
-                "column 6 (hash): `xyz` is no hash in hexadecimal digits",
-            ),
-            ("5 0 8 8 1 ab 1", "column 7: `1` is one column too many"),
-            ("5 0 8", "column 4 (sectors): `` is missing"),
-        ],
+        "
+         1.5 0 8 8 1 => column 1 (time): `1.5` is not a whole number
+         18446744073709551616 0 8 8 1 => column 1 (time)
+         5 x 8 8 1 => column 2 (device): `x` is not a whole number
+         5 0 549755813888 1 1 => column 3 (sector)
+         5 0 8 4294967296 1 => column 4 (sectors)
+         5 0 8 8 R => column 5 (op): `R` is no kind of request
+         5 0 8 8 1 xyz => column 6 (hash): `xyz` is no hash in hexadecimal digits
+         5 0 8 8 1 ab 1 => column 7: `1` is one column too many
+         5 0 8 => column 4 (sectors): `` is missing
+",
     );
 }
 
@@ -114,21 +96,15 @@ fn replayer_columns_and_errors() {
     check_errors(
         "replayer",
         "1.5 0 512 512 1\n",
-        &[
-            (
-                "x 0 512 512 1",
-                "column 1 (time): `x` is not a decimal number",
-            ),
-            ("1.5 -1 512 512 1", "column 2 (device): `-1` is negative"),
-            ("1.5 0 281474976710656 512 1", "column 3 (offset)"),
-            ("1.5 0 512 0 1", "column 4 (size): `0` is zero"),
-            ("1.5 0 512 9999999999999 1", "column 4 (size)"),
-            (
-                "1.5 0 512 512 3",
-                "column 5 (op): `3` is no kind of request",
-            ),
-            ("1.5 0 512 512", "column 5 (op): `` is missing"),
-        ],
+        "
+         x 0 512 512 1 => column 1 (time): `x` is not a decimal number
+         1.5 -1 512 512 1 => column 2 (device): `-1` is negative
+         1.5 0 281474976710656 512 1 => column 3 (offset)
+         1.5 0 512 0 1 => column 4 (size): `0` is zero
+         1.5 0 512 9999999999999 1 => column 4 (size)
+         1.5 0 512 512 3 => column 5 (op): `3` is no kind of request
+         1.5 0 512 512 => column 5 (op): `` is missing
+",
     );
 }
 
@@ -149,42 +125,18 @@ fn diskmon_columns_and_errors() {
     check_errors(
         "diskmon",
         "0\t0.5\t0.1\t0\tRead\t8\t8\n",
-        &[
-            (
-                "x\t0.5\t0.1\t0\tRead\t8\t8",
-                "column 1 (number): `x` is not a whole number",
-            ),
-            (
-                "0\t-0.5\t0.1\t0\tRead\t8\t8",
-                "column 2 (time): `-0.5` is negative",
-            ),
-            (
-                "0\t0.5\t-0.1\t0\tRead\t8\t8",
-                "column 3 (duration): `-0.1` is not a decimal",
-            ),
-            ("0\t0.5\tnan\t0\tRead\t8\t8", "column 3 (duration): `nan`"),
-            (
-                "0\t0.5\t0.1\t-1\tRead\t8\t8",
-                "column 4 (disk): `-1` is negative",
-            ),
-            (
-                "0\t0.5\t0.1\t0\tSeek\t8\t8",
-                "column 5 (request): `Seek` is no kind of request",
-            ),
-            ("0\t0.5\t0.1\t0\tRead\t549755813888\t8", "column 6 (sector)"),
-            (
-                "0\t0.5\t0.1\t0\tRead\t8\t0",
-                "column 7 (length): `0` is zero",
-            ),
-            (
-                "0\t0.5\t0.1\t0\tRead\t8",
-                "column 7 (length): `` is missing",
-            ),
-            (
-                "0\t0.5\t0.1\t0\tRead\t8\t8\t8",
-                "column 8: `8` is one column too many",
-            ),
-        ],
+        "
+         x\t0.5\t0.1\t0\tRead\t8\t8 => column 1 (number): `x` is not a whole number
+         0\t-0.5\t0.1\t0\tRead\t8\t8 => column 2 (time): `-0.5` is negative
+         0\t0.5\t-0.1\t0\tRead\t8\t8 => column 3 (duration): `-0.1` is not a decimal
+         0\t0.5\tnan\t0\tRead\t8\t8 => column 3 (duration): `nan`
+         0\t0.5\t0.1\t-1\tRead\t8\t8 => column 4 (disk): `-1` is negative
+         0\t0.5\t0.1\t0\tSeek\t8\t8 => column 5 (request): `Seek` is no kind of request
+         0\t0.5\t0.1\t0\tRead\t549755813888\t8 => column 6 (sector)
+         0\t0.5\t0.1\t0\tRead\t8\t0 => column 7 (length): `0` is zero
+         0\t0.5\t0.1\t0\tRead\t8 => column 7 (length): `` is missing
+         0\t0.5\t0.1\t0\tRead\t8\t8\t8 => column 8: `8` is one column too many
+",
     );
 }
 
@@ -210,27 +162,18 @@ fn fio_version_3() {
     check_errors(
         "fio",
         "fio version 3 iolog\n5 f read 0 512\n",
-        &[
-            (
-                "x f read 0 512",
-                "column 1 (timestamp): `x` is not a whole number",
-            ),
-            ("5", "column 2 (filename): `` is missing"),
-            ("5 f seek 0 512", "column 3 (action): `seek` is no action"),
-            (
-                "5 f wait 10",
-                "column 3 (action): `wait` is not allowed in version 3",
-            ),
-            ("5 f read -1 512", "column 4 (offset): `-1` is negative"),
-            ("5 f read 281474976710656 512", "column 4 (offset)"),
-            ("5 f read 0 0", "column 5 (length): `0` is zero"),
-            ("5 f read 0", "column 5 (length): `` is missing"),
-            ("5 f read 0 512 1", "column 6: `1` is one column too many"),
-            (
-                "5 f open 7",
-                "column 4 (offset): `7` is one column too many",
-            ),
-        ],
+        "
+         x f read 0 512 => column 1 (timestamp): `x` is not a whole number
+         5 => column 2 (filename): `` is missing
+         5 f seek 0 512 => column 3 (action): `seek` is no action
+         5 f wait 10 => column 3 (action): `wait` is not allowed in version 3
+         5 f read -1 512 => column 4 (offset): `-1` is negative
+         5 f read 281474976710656 512 => column 4 (offset)
+         5 f read 0 0 => column 5 (length): `0` is zero
+         5 f read 0 => column 5 (length): `` is missing
+         5 f read 0 512 1 => column 6: `1` is one column too many
+         5 f open 7 => column 4 (offset): `7` is one column too many
+",
     );
     let long = format!("fio version 3 iolog\n0 {} add\n", "x".repeat(4_097));
     assert!(refused("fio", long).contains("has more than 4096 bytes"));
@@ -252,15 +195,12 @@ fn fio_version_2() {
     check_errors(
         "fio",
         "fio version 2 iolog\nf read 0 512\n",
-        &[
-            ("f", "column 2 (action): `` is missing"),
-            (
-                "f read x 512",
-                "column 3 (offset): `x` is not a whole number",
-            ),
-            ("f wait -1", "column 3 (offset): `-1` is negative"),
-            ("f wait 1 2 3", "column 5: `3` is one column too many"),
-        ],
+        "
+         f => column 2 (action): `` is missing
+         f read x 512 => column 3 (offset): `x` is not a whole number
+         f wait -1 => column 3 (offset): `-1` is negative
+         f wait 1 2 3 => column 5: `3` is one column too many
+",
     );
 }
 
@@ -321,48 +261,21 @@ fn blkparse_errors() {
     check_errors(
         "blkparse",
         "8,0 1 1 0.5 7 Q R 8 + 8 [x]\n",
-        &[
-            (
-                "8 1 1 0.5 7 Q R 8 + 8 [x]",
-                "column 1 (device): `8` is no major,minor number",
-            ),
-            (
-                "4096,0 1 1 0.5 7 Q R 8 + 8 [x]",
-                "column 1 (device): `4096,0` is no major",
-            ),
-            (
-                "garbage",
-                "column 1 (device): `garbage` is no major,minor number",
-            ),
-            (
-                "8,0 x 1 0.5 7 Q R 8 + 8",
-                "column 2 (cpu): `x` is not a whole number",
-            ),
-            (
-                "8,0 1 1 0.x 7 Q R 8 + 8",
-                "column 4 (time): `0.x` is not a decimal number",
-            ),
-            ("8,0 1 1 0.5", "column 5 (pid): `` is missing"),
-            (
-                "8,0 1 1 0.5 7 Q X 8 + 8",
-                "column 7 (rwbs): `X` is no kind of request",
-            ),
-            (
-                "8,0 1 1 0.5 7 Q R -8 + 8",
-                "column 8 (sector): `-8` is negative",
-            ),
-            ("8,0 1 1 0.5 7 Q R 8", "column 9 (+): `` is missing"),
-            (
-                "8,0 1 1 0.5 7 Q R 8 - 8",
-                "column 9 (+): `-` is no plus sign",
-            ),
-            (
-                "8,0 1 1 0.5 7 Q R 8 +",
-                "column 10 (sectors): `` is missing",
-            ),
-            ("8,0 1 1 0.5 7 Q R 8 + 4294967296", "column 10 (sectors)"),
-            ("8,0 1 1 0.5 7 Q R 549755813888 + 8", "column 8 (sector)"),
-        ],
+        "
+         8 1 1 0.5 7 Q R 8 + 8 [x] => column 1 (device): `8` is no major,minor number
+         4096,0 1 1 0.5 7 Q R 8 + 8 [x] => column 1 (device): `4096,0` is no major
+         garbage => column 1 (device): `garbage` is no major,minor number
+         8,0 x 1 0.5 7 Q R 8 + 8 => column 2 (cpu): `x` is not a whole number
+         8,0 1 1 0.x 7 Q R 8 + 8 => column 4 (time): `0.x` is not a decimal number
+         8,0 1 1 0.5 => column 5 (pid): `` is missing
+         8,0 1 1 0.5 7 Q X 8 + 8 => column 7 (rwbs): `X` is no kind of request
+         8,0 1 1 0.5 7 Q R -8 + 8 => column 8 (sector): `-8` is negative
+         8,0 1 1 0.5 7 Q R 8 => column 9 (+): `` is missing
+         8,0 1 1 0.5 7 Q R 8 - 8 => column 9 (+): `-` is no plus sign
+         8,0 1 1 0.5 7 Q R 8 + => column 10 (sectors): `` is missing
+         8,0 1 1 0.5 7 Q R 8 + 4294967296 => column 10 (sectors)
+         8,0 1 1 0.5 7 Q R 549755813888 + 8 => column 8 (sector)
+",
     );
 }
 

@@ -25,7 +25,8 @@ use crate::observe::Observer;
 use crate::sample::{PagesHistogram, QueueSampler};
 use destage_scheme::{Upcoming, Frames, PREFETCH, Place, Scheme, Unit, View};
 use destage_types::{
-    Extent, HostRequest, Lpn, Nanos, Op, Origin, PageSize, RequestRef, SectorMask, Slot, StaticLayout,
+    Extent, HostRequest, Lpn, Nanos, Op, Origin, PageSize, RequestRef, SectorMask, Slot,
+    StaticLayout,
 };
 
 /// What a read miss brings into the cache (D2).

@@ -1,30 +1,116 @@
-//! What the five-column ASCII formats of simulators share: time, device, offset, size, operation.
+//! The five-column ASCII formats of simulators: time, device, offset, size, operation.
 //!
 //! They look alike and differ in units only, so they are told apart together.
 
-use destage_types::{HostRequest, Nanos, Op};
+use destage_types::Op;
 
-use super::{Sample, is_blank};
-use crate::error::Fault;
-use crate::extent;
-use crate::fields::{Line, looks_like_integer};
-use crate::line::{LineFormat, Sink};
-use crate::words::{Words, looks_like_decimal};
+use super::table::{BYTES, OFFSET, SECTOR, SECTORS, TableFormat, columns, fits, open};
+use super::{FormatInfo, Sample, Separator};
 
-const TIME: u16 = 0;
-const OFFSET: u16 = 2;
-const SIZE: u16 = 3;
-const OP: u16 = 4;
-const HASH: u16 = 5;
+const DEVICE: &str = "number of the device, 0 to 4294967295";
+const MS: &str = "ms, digits behind the ns dropped";
+const FLAG: &str = "1 (read) or 0 (write)";
+const NO_HASH: &str = "is no hash in hexadecimal digits";
 
-/// Which of the formats.
+pub(super) const DISKSIM: FormatInfo = FormatInfo {
+    name: "disksim",
+    aliases: &[],
+    about: "DiskSim ASCII: times in ms with a fraction, addresses in sectors.",
+    source: "Bucy et al., The DiskSim Simulation Environment, manual of version 4.0; the Microsoft \
+             production traces of SSD studies",
+    separator: Separator::Blank,
+    columns: columns! {
+        "time": Decimal(6), MS;
+        "device": Stream, DEVICE;
+        "block": Sector, SECTOR;
+        "size": Sectors, SECTORS;
+        "flags": Kind(one_is_read), FLAG;
+    },
+    timed: true,
+    volumes: true,
+    example: b"0.000 5 174224064 16 1\n0.221 5 162947904 16 1\n1.5 5 7 3 0\n",
+    example_requests: 3,
+    detect: |sample| dialect(sample) == Some(Dialect::DiskSim),
+    open: open::<DiskSim>,
+};
+
+pub(super) const SSDSIM: FormatInfo = FormatInfo {
+    name: "ssdsim",
+    aliases: &["mqsim"],
+    about: "SSDsim and MQSim ASCII: whole times in ns, addresses in sectors.",
+    source: "Hu et al., ICS'11 (SSDsim); Tavakkol et al., FAST'18 (MQSim); with a hash: FIU, \
+             Koller and Rangaswami, FAST'10",
+    separator: Separator::Blank,
+    columns: columns! {
+        "time": Ticks(1), "a whole number of ns";
+        "device": Stream, DEVICE;
+        "sector": Sector, SECTOR;
+        "sectors": Sectors, "1 to 4294967295";
+        "op": Kind(one_is_read), FLAG;
+        "hash": Optional(is_hash, NO_HASH), "optional column: hash of the content in hexadecimal digits, not used";
+    },
+    timed: true,
+    volumes: true,
+    example: b"0 0 303567 7 0\n26214000 0 303574 7 0\n78643005 1 55596 6 1\n",
+    example_requests: 3,
+    detect: |sample| dialect(sample) == Some(Dialect::SsdSim),
+    open: open::<SsdSim>,
+};
+
+pub(super) const REPLAYER: FormatInfo = FormatInfo {
+    name: "replayer",
+    aliases: &[],
+    about: "ASCII of trace replayers: times in ms, offsets and sizes in bytes.",
+    source: "cuts of MSR Cambridge volumes as replayers for SSDs take them",
+    separator: Separator::Blank,
+    columns: columns! {
+        "time": Decimal(6), MS;
+        "device": Stream, DEVICE;
+        "offset": Offset, OFFSET;
+        "size": Bytes, BYTES;
+        "op": Kind(one_is_read), FLAG;
+    },
+    timed: true,
+    volumes: true,
+    example: b"0.000 0 200626176 4096 0\n223.412 0 3159347200 36864 1\n",
+    example_requests: 2,
+    detect: |sample| dialect(sample) == Some(Dialect::Replayer),
+    open: open::<Replayer>,
+};
+
+/// The columns of all three, for telling whether a file is of any of them.
+const ANY: FormatInfo = FormatInfo {
+    columns: &[
+        DISKSIM.columns[0],
+        DISKSIM.columns[1],
+        DISKSIM.columns[2],
+        DISKSIM.columns[3],
+        DISKSIM.columns[4],
+        SSDSIM.columns[5],
+    ],
+    ..SSDSIM
+};
+
+struct DiskSim;
+struct SsdSim;
+struct Replayer;
+
+impl TableFormat for DiskSim {
+    const INFO: &'static FormatInfo = &DISKSIM;
+}
+
+impl TableFormat for SsdSim {
+    const INFO: &'static FormatInfo = &SSDSIM;
+}
+
+impl TableFormat for Replayer {
+    const INFO: &'static FormatInfo = &REPLAYER;
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    /// Milliseconds, sectors.
+enum Dialect {
     DiskSim,
-    /// Nanoseconds, sectors; a content hash may follow.
     SsdSim,
-    /// Milliseconds, bytes.
     Replayer,
 }
 
@@ -32,39 +118,24 @@ pub(super) enum Kind {
 ///
 /// Every offset and size a multiple of 512: bytes, the replayer's. Else a time with a fraction
 /// is in ms (DiskSim), and one without in ns (SSDsim). A sixth column is SSDsim's content hash.
-pub(super) fn kind(sample: &Sample<'_>) -> Option<Kind> {
-    let (mut bytes, mut fraction, mut hash) = (true, false, false);
-    if !sample.most(|line| columns(line).is_some()) {
+fn dialect(sample: &Sample<'_>) -> Option<Dialect> {
+    if !sample.most(|line| fits(&ANY, false, line)) {
         return None;
     }
-    for (time, offset, size, sixth) in sample.lines.iter().filter_map(|line| columns(line)) {
-        bytes &= is_multiple_of_512(offset) && is_multiple_of_512(size);
-        fraction |= time.contains(&b'.');
-        hash |= sixth.is_some();
+    let (mut bytes, mut fraction, mut hash) = (true, false, false);
+    for line in sample.lines.iter().filter(|line| fits(&ANY, false, line)) {
+        let fields: Vec<&[u8]> = Separator::Blank.split(line).collect();
+        bytes &= fields[2..4].iter().all(|field| is_multiple_of_512(field));
+        fraction |= fields[0].contains(&b'.');
+        hash |= fields.len() > 5;
     }
     match (bytes, fraction, hash) {
         (_, true, true) => None,
-        (_, false, true) => Some(Kind::SsdSim),
-        (true, _, false) => Some(Kind::Replayer),
-        (false, true, false) => Some(Kind::DiskSim),
-        (false, false, false) => Some(Kind::SsdSim),
+        (_, false, true) => Some(Dialect::SsdSim),
+        (true, _, false) => Some(Dialect::Replayer),
+        (false, true, false) => Some(Dialect::DiskSim),
+        (false, false, false) => Some(Dialect::SsdSim),
     }
-}
-
-/// Time, offset, size and sixth column of a line that has the columns.
-type Columns<'a> = (&'a [u8], &'a [u8], &'a [u8], Option<&'a [u8]>);
-
-fn columns(line: &[u8]) -> Option<Columns<'_>> {
-    let mut words = line.split(|&b| is_blank(b)).filter(|w| !w.is_empty());
-    let mut next = || words.next().unwrap_or(b"");
-    let (time, device, offset, size, op) = (next(), next(), next(), next(), next());
-    let sixth = words.next();
-    let fits = looks_like_decimal(time)
-        && [device, offset, size].into_iter().all(looks_like_integer)
-        && matches!(op, b"0" | b"1")
-        && sixth.is_none_or(is_hash)
-        && words.next().is_none();
-    fits.then_some((time, offset, size, sixth))
 }
 
 fn is_hash(text: &[u8]) -> bool {
@@ -77,47 +148,19 @@ fn is_multiple_of_512(digits: &[u8]) -> bool {
     digits.fold(0u32, |n, d| (10 * n + u32::from(d - b'0')) % 512) == 0
 }
 
-/// Reads all of them.
-pub(super) struct Ascii {
-    pub kind: Kind,
+fn one_is_read(text: &[u8]) -> Option<Op> {
+    match text {
+        b"0" => Some(Op::Write),
+        b"1" => Some(Op::Read),
+        _ => None,
+    }
 }
 
-impl LineFormat for Ascii {
-    const TICK_NS: u64 = 1;
-
-    #[inline]
-    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut words = Words::new(line);
-        let ticks = match self.kind {
-            Kind::SsdSim => words.u64()?,
-            Kind::DiskSim | Kind::Replayer => words.decimal(6)?,
-        };
-        let stream = words.u32()?;
-        let (offset, size) = (words.u64()?, words.u64()?);
-        let op = match words.text()? {
-            b"0" => Op::Write,
-            b"1" => Op::Read,
-            _ => return Err(Fault::at(OP, "is no kind of request")),
-        };
-        if self.kind == Kind::SsdSim
-            && let Some(hash) = words.next_text()
-            && !is_hash(hash)
-        {
-            return Err(Fault::at(HASH, "is no hash in hexadecimal digits"));
-        }
-        words.end()?;
-        let (extent, rounded) = match self.kind {
-            Kind::Replayer => extent::from_bytes(offset, size),
-            Kind::SsdSim | Kind::DiskSim => {
-                extent::from_sectors(offset, size).map(|extent| (extent, false))
-            }
-        }
-        .map_err(|fault| fault.at(OFFSET, SIZE))?;
-        let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
-        request.stream = stream;
-        sink.push(ticks, request)
-            .map_err(|why| Fault::at(TIME, why))?;
-        sink.count_unaligned(rounded);
-        Ok(())
+/// As Tencent has it.
+pub(super) fn one_is_write(text: &[u8]) -> Option<Op> {
+    match text {
+        b"0" => Some(Op::Read),
+        b"1" => Some(Op::Write),
+        _ => None,
     }
 }

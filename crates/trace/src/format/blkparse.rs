@@ -5,13 +5,14 @@ use std::str::FromStr;
 
 use destage_types::{HostRequest, Nanos, Op};
 
-use super::{Column, FormatInfo, Sample, Separator, is_blank};
+use super::table::{NO_KIND, SECONDS, columns};
+use super::{FormatInfo, Sample, Separator};
 use crate::error::Fault;
 use crate::extent;
-use crate::fields::{Line, looks_like_integer, parse_u64};
+use crate::fields::{Line, Words};
 use crate::line::{LineFormat, LineReader, Sink};
+use crate::numbers::{looks_like_decimal, looks_like_integer, parse_u64};
 use crate::volume::VolumeName;
-use crate::words::{Words, looks_like_decimal};
 
 const DEVICE: u16 = 0;
 const TIME: u16 = 3;
@@ -74,50 +75,20 @@ pub(super) const INFO: FormatInfo = FormatInfo {
             is a FLUSH before the request, D a TRIM; the summary at the end is skipped.",
     source: "blktrace of Linux, manual page of blkparse",
     separator: Separator::Blank,
-    columns: &[
-        Column {
-            name: "device",
-            allowed: "major,minor number, at most 4095,1048575",
-        },
-        Column {
-            name: "cpu",
-            allowed: "not used",
-        },
-        Column {
-            name: "sequence",
-            allowed: "not used",
-        },
-        Column {
-            name: "time",
-            allowed: "s, digits behind the ns dropped",
-        },
-        Column {
-            name: "pid",
-            allowed: "not used",
-        },
-        Column {
-            name: "event",
-            allowed: "a letter such as Q (queued), D (issued) or C (completed)",
-        },
-        Column {
-            name: "rwbs",
-            allowed: "an optional F (flush), then R (read), W (write), D (discard) or N (none), \
-                      then flags",
-        },
-        Column {
-            name: "sector",
-            allowed: "sector of 512 B, the request ending at or below 256 TiB; missing if no data \
-                      move",
-        },
-        Column {
-            name: "+",
-            allowed: "a plus sign",
-        },
-        Column {
-            name: "sectors",
-            allowed: "0 to 4294967295; what follows is not used",
-        },
-    ],
+    columns: columns! {
+        "device": Own, "major,minor number, at most 4095,1048575";
+        "cpu": Own, "not used";
+        "sequence": Own, "not used";
+        "time": Own, SECONDS;
+        "pid": Own, "not used";
+        "event": Own, "a letter such as Q (queued), D (issued) or C (completed)";
+        "rwbs": Own, "an optional F (flush), then R (read), W (write), D (discard) or N (none), \
+              then flags";
+        "sector": Own, "sector of 512 B, the request ending at or below 256 TiB; missing if no data \
+              move";
+        "+": Own, "a plus sign";
+        "sectors": Own, "0 to 4294967295; what follows is not used";
+    },
     timed: true,
     volumes: true,
     example: b"  8,16   5        1     0.000000000 18615  A   R 1444645666 + 256 <- (8,17) 1444645632\n  \
@@ -136,7 +107,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
 
 fn detect(sample: &Sample<'_>) -> bool {
     let event = |line: &[u8]| {
-        let mut words = line.split(|&b| is_blank(b)).filter(|w| !w.is_empty());
+        let mut words = Separator::Blank.split(line);
         let mut next = || words.next().unwrap_or(b"");
         let (device, cpu, sequence, time, pid, _event, rwbs) =
             (next(), next(), next(), next(), next(), next(), next());
@@ -240,7 +211,7 @@ impl LineFormat for BlkParse {
         if is_summary(line.bytes()) {
             return Ok(());
         }
-        let mut words = Words::new(line);
+        let mut words = line.words();
         let stream = device_number(words.text()?).map_err(|why| Fault::at(DEVICE, why))?;
         words.u64()?;
         words.u64()?;
@@ -250,7 +221,7 @@ impl LineFormat for BlkParse {
             return Ok(());
         }
         let rwbs = words.text()?;
-        let kind = read_kind(rwbs).ok_or(Fault::at(RWBS, "is no kind of request"))?;
+        let kind = read_kind(rwbs).ok_or(Fault::at(RWBS, NO_KIND))?;
         let named = read_extent(&mut words)?;
         let extent = match (kind.op, named) {
             (Some(op), Some((sector, sectors))) => {

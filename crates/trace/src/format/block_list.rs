@@ -1,17 +1,14 @@
 //! Block lists: the traces of cache studies that know addresses only.
 
-use destage_types::{HostRequest, Nanos, Op};
+use destage_types::Op;
 
-use super::{Column, FormatInfo, Sample, Separator};
+use super::table::columns;
+use super::{FormatInfo, Separator};
 use crate::error::Fault;
-use crate::extent::MAX_BYTES;
-use crate::fields::{Line, looks_like_integer, parse_u64};
+use crate::extent;
+use crate::fields::Line;
 use crate::line::{LineFormat, LineReader, Sink};
-
-/// Block size in sectors: 4 KiB whatever the page size of the run.
-const SECTORS: u32 = 8;
-/// First block number beyond the largest address.
-const BLOCKS: u64 = MAX_BYTES / 4096;
+use crate::numbers::{looks_like_integer, parse_u64};
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "block-list",
@@ -19,21 +16,16 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     about: "One number per line: one read of the 4 KiB block with that number.",
     source: "the traces of LIRS and ARC studies",
     separator: Separator::None,
-    columns: &[Column {
-        name: "block",
-        allowed: "number of a 4 KiB block, 0 to 68719476735",
-    }],
+    columns: columns! {
+        "block": Own, "number of a 4 KiB block, 0 to 68719476735";
+    },
     timed: false,
     volumes: false,
     example: b"# a loop\n12\n13\n14\n12\n",
     example_requests: 4,
-    detect,
+    detect: |sample| sample.most(|line| looks_like_integer(line.trim_ascii_start())),
     open: |input, options| Box::new(LineReader::new(&INFO, BlockList, input, options)),
 };
-
-fn detect(sample: &Sample<'_>) -> bool {
-    sample.most(|line| looks_like_integer(line.trim_ascii_start()))
-}
 
 struct BlockList;
 
@@ -42,7 +34,7 @@ impl LineFormat for BlockList {
 
     #[inline]
     fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut fields = line.fields(b',');
+        let mut fields = line.fields();
         let block = match fields.u64().and_then(|block| fields.end().map(|()| block)) {
             Ok(block) => block,
             // Columns of numbers are often padded on the left; all else gets its message here.
@@ -51,11 +43,8 @@ impl LineFormat for BlockList {
                 parse_u64(text).map_err(|why| Fault::at(0, why))?
             }
         };
-        if block >= BLOCKS {
-            return Err(Fault::at(0, "is behind 256 TiB, the largest address"));
-        }
-        let start = block * u64::from(SECTORS);
-        sink.push_untimed(HostRequest::new(Nanos::ZERO, Op::Read, start, SECTORS));
+        let extent = extent::block(block).map_err(|why| Fault::at(0, why))?;
+        sink.push_untimed(Op::Read, extent);
         Ok(())
     }
 }

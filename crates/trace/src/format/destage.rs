@@ -5,11 +5,13 @@ mod group;
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
 
-use super::{Column, FormatInfo, Separator};
+use super::table::{NO_KIND, TraceColumn, columns};
+use super::{FormatInfo, Separator};
 use crate::error::Fault;
 use crate::extent::{self, MAX_BYTES};
-use crate::fields::{Fields, Line, parse_u64};
+use crate::fields::{Fields, Line};
 use crate::line::{LineFormat, LineReader, Sink};
+use crate::numbers::parse_u64;
 use group::{Pending, Row, Seen};
 
 const TIME: u16 = 0;
@@ -25,46 +27,19 @@ const TAG: usize = 7;
 const GROUP: usize = 8;
 
 /// The columns in the order in which they are written.
-pub(crate) const COLUMNS: &[Column] = &[
-    Column {
-        name: "arrival_ns",
-        allowed: "time in ns",
-    },
-    Column {
-        name: "op",
-        allowed: "R (read), W (write), T (trim) or F (flush)",
-    },
-    Column {
-        name: "start_sector",
-        allowed: "sector of 512 B, the extent ending at or below 256 TiB; 0 for F",
-    },
-    Column {
-        name: "sectors",
-        allowed: "1 to 4294967295; 0 for F",
-    },
-    Column {
-        name: "stream",
-        allowed: "number of the source, 0 to 4294967295, or empty for 0",
-    },
-    Column {
-        name: "prev",
-        allowed: "for W: the start sector of the old copy of each 4 KiB block that the extent \
-                  touches, joined by `;`, -1 = none; for all: empty or -1 = no old copy",
-    },
-    Column {
-        name: "atomic",
-        allowed: "0, 1, or empty for 0",
-    },
-    Column {
-        name: "tag",
-        allowed: "optional column: empty, data, node, meta or gc",
-    },
-    Column {
-        name: "group",
-        allowed: "optional column: consecutive lines with the same text are one request of \
-                  several extents and agree in all but extent and prev; empty = none",
-    },
-];
+pub(crate) const COLUMNS: &[TraceColumn] = columns! {
+    "arrival_ns": Own, "time in ns";
+    "op": Own, "R (read), W (write), T (trim) or F (flush)";
+    "start_sector": Own, "sector of 512 B, the extent ending at or below 256 TiB; 0 for F";
+    "sectors": Own, "1 to 4294967295; 0 for F";
+    "stream": Own, "number of the source, 0 to 4294967295, or empty for 0";
+    "prev": Own, "for W: the start sector of the old copy of each 4 KiB block that the extent \
+          touches, joined by `;`, -1 = none; for all: empty or -1 = no old copy";
+    "atomic": Own, "0, 1, or empty for 0";
+    "tag": Own, "optional column: empty, data, node, meta or gc";
+    "group": Own, "optional column: consecutive lines with the same text are one request of \
+          several extents and agree in all but extent and prev; empty = none";
+};
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "destage",
@@ -254,7 +229,7 @@ fn read_op(text: &[u8]) -> Result<Op, Fault> {
         b"W" | b"w" => Ok(Op::Write),
         b"T" | b"t" => Ok(Op::Trim),
         b"F" | b"f" => Ok(Op::Flush),
-        _ => Err(Fault::at(OP, "is no kind of request")),
+        _ => Err(Fault::at(OP, NO_KIND)),
     }
 }
 
@@ -289,7 +264,7 @@ impl LineFormat for Destage {
         if !self.header_seen {
             return self.header(line);
         }
-        let mut fields = line.fields(b',');
+        let mut fields = line.fields();
         let ticks = fields.u64()?;
         let op = read_op(fields.text()?)?;
         let extent = read_extent(op, &mut fields)?;

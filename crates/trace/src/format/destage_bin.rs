@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use destage_types::{Nanos, RequestBatch};
 
-use super::{Column, Counts, FormatInfo, Separator, TraceReader};
+use super::table::columns;
+use super::{Counts, FormatInfo, Separator, TraceReader};
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::record::le;
@@ -23,28 +24,13 @@ pub(super) const INFO: FormatInfo = FormatInfo {
             everything that `destage` keeps.",
     source: "this program; docs/TRACES.md has the layout",
     separator: Separator::Record,
-    columns: &[
-        Column {
-            name: "arrival",
-            allowed: "ns, 64 bits",
-        },
-        Column {
-            name: "start_sector",
-            allowed: "sector of 512 B, the extent ending at or below 256 TiB, 64 bits",
-        },
-        Column {
-            name: "sectors",
-            allowed: "1 to 4294967295, 0 for a flush, 32 bits",
-        },
-        Column {
-            name: "stream",
-            allowed: "number of the source, 32 bits",
-        },
-        Column {
-            name: "op, flags, tag",
-            allowed: "one byte each",
-        },
-    ],
+    columns: columns! {
+        "arrival": Own, "ns, 64 bits";
+        "start_sector": Own, "sector of 512 B, the extent ending at or below 256 TiB, 64 bits";
+        "sectors": Own, "1 to 4294967295, 0 for a flush, 32 bits";
+        "stream": Own, "number of the source, 32 bits";
+        "op, flags, tag": Own, "one byte each";
+    },
     timed: true,
     volumes: false,
     example: EXAMPLE,

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use destage_types::{HostRequest, Nanos, Op};
 
-use super::{Column, FormatInfo, Separator};
+use super::table::columns;
+use super::{FormatInfo, Separator};
 use crate::error::Fault;
 use crate::extent;
-use crate::fields::Line;
+use crate::fields::{Line, Words};
 use crate::line::{LineFormat, LineReader, Sink};
 use crate::volume::VolumeName;
-use crate::words::Words;
 
 const MAX_FILES: usize = 1 << 20;
 const MAX_NAME: usize = 4_096;
@@ -24,29 +24,14 @@ pub(super) const INFO: FormatInfo = FormatInfo {
             of the waits.",
     source: "fio manual, \"Trace file format\"; version 3 counts us as fio writes them",
     separator: Separator::Blank,
-    columns: &[
-        Column {
-            name: "timestamp",
-            allowed: "version 3 only: a whole number of us",
-        },
-        Column {
-            name: "filename",
-            allowed: "a name without blanks, at most 4096 bytes and 1048576 different ones",
-        },
-        Column {
-            name: "action",
-            allowed: "read, write, trim, sync or datasync; add, open and close are no requests; \
-                      version 2 only: wait",
-        },
-        Column {
-            name: "offset",
-            allowed: "bytes, the request ending at or below 256 TiB; us for wait",
-        },
-        Column {
-            name: "length",
-            allowed: "bytes, 1 to 2199023255040, at most 4294967295 sectors",
-        },
-    ],
+    columns: columns! {
+        "timestamp": Own, "version 3 only: a whole number of us";
+        "filename": Own, "a name without blanks, at most 4096 bytes and 1048576 different ones";
+        "action": Own, "read, write, trim, sync or datasync; add, open and close are no requests; \
+              version 2 only: wait";
+        "offset": Own, "bytes, the request ending at or below 256 TiB; us for wait";
+        "length": Own, "bytes, 1 to 2199023255040, at most 4294967295 sectors";
+    },
     timed: true,
     volumes: true,
     example: b"fio version 3 iolog\n0 /dev/sdb add\n1 /dev/sdb open\n\
@@ -140,7 +125,7 @@ impl LineFormat for Fio {
             self.version = known.ok_or(unknown)?;
             return Ok(());
         }
-        let mut words = Words::new(line);
+        let mut words = line.words();
         let stated = match self.version {
             3 => Some(words.u64()?),
             _ => None,

@@ -3,11 +3,14 @@
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
 
-use super::{Column, FormatInfo, Separator};
+use super::file_ops::read_op;
+use super::table::{NO_KIND, columns};
+use super::{FormatInfo, Separator};
 use crate::error::Fault;
 use crate::extent::{self, MAX_BYTES};
-use crate::fields::{Fields, Line, parse_u64};
+use crate::fields::{Fields, Line};
 use crate::line::{LineFormat, LineReader, Sink};
+use crate::numbers::parse_u64;
 use crate::tags::TagSet;
 
 const TIME: u16 = 0;
@@ -27,42 +30,18 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     about: "CSV capture of a file system's device requests with old addresses.",
     source: "this program's `fs-lab`; the pairs are those of CAC section 4.2",
     separator: Separator::Comma,
-    columns: &[
-        Column {
-            name: "time_us",
-            allowed: "a whole number of us",
-        },
-        Column {
-            name: "op",
-            allowed: "R (read), W (write) or D (discard)",
-        },
-        Column {
-            name: "lba_sector",
-            allowed: "sector of 512 B, the extent ending at or below 256 TiB",
-        },
-        Column {
-            name: "sectors",
-            allowed: "1 to 4294967295",
-        },
-        Column {
-            name: "prev_lba_sector",
-            allowed: "for W: sector of the old copy of the row's first 4 KiB block, the others \
-                      following; the row itself if written in place; empty = no old copy",
-        },
-        Column {
-            name: "fs",
-            allowed: "name of the file system, not used",
-        },
-        Column {
-            name: "tag",
-            allowed: "data, node, meta, journal, data_gc, node_gc, discard, unknown or empty",
-        },
-        Column {
-            name: "req",
-            allowed: "number of the device request; its rows stand together and agree in time \
-                      and op, and numbers do not fall",
-        },
-    ],
+    columns: columns! {
+        "time_us": Own, "a whole number of us";
+        "op": Own, "R (read), W (write) or D (discard)";
+        "lba_sector": Own, "sector of 512 B, the extent ending at or below 256 TiB";
+        "sectors": Own, "1 to 4294967295";
+        "prev_lba_sector": Own, "for W: sector of the old copy of the row's first 4 KiB block, the others \
+              following; the row itself if written in place; empty = no old copy";
+        "fs": Own, "name of the file system, not used";
+        "tag": Own, "data, node, meta, journal, data_gc, node_gc, discard, unknown or empty";
+        "req": Own, "number of the device request; its rows stand together and agree in time \
+              and op, and numbers do not fall";
+    },
     timed: true,
     volumes: false,
     example: b"time_us,op,lba_sector,sectors,prev_lba_sector,fs,tag,req\n\
@@ -185,15 +164,6 @@ impl FsCapture {
     }
 }
 
-fn read_op(text: &[u8]) -> Result<Op, Fault> {
-    match text {
-        b"R" => Ok(Op::Read),
-        b"W" => Ok(Op::Write),
-        b"D" => Ok(Op::Trim),
-        _ => Err(Fault::at(OP, "is no kind of request")),
-    }
-}
-
 /// The old address of the first block of a row, or [`NO_PREV`].
 fn read_prev(text: &[u8], op: Op, row: Extent) -> Result<u64, Fault> {
     let wrong = |why| Err(Fault::at(PREV, why));
@@ -222,9 +192,9 @@ impl LineFormat for FsCapture {
         if !self.header_seen {
             return self.header(line);
         }
-        let mut fields: Fields<'_> = line.fields(b',');
+        let mut fields: Fields<'_> = line.fields();
         let ticks = fields.u64()?;
-        let op = read_op(fields.text()?)?;
+        let op = read_op(fields.text()?).ok_or(Fault::at(OP, NO_KIND))?;
         let placed = extent::from_sectors(fields.u64()?, fields.u64()?);
         let row = placed.map_err(|fault| fault.at(START, SECTORS))?;
         let old = read_prev(fields.text()?, op, row)?;

@@ -11,16 +11,14 @@ mod block_list;
 mod destage;
 pub(crate) mod destage_bin;
 mod diskmon;
-mod disksim;
 mod file_ops;
 mod fio;
 mod fs_capture;
 mod msr;
 mod oracle_general;
-mod replayer;
 mod spc;
-mod ssdsim;
 mod systor17;
+mod table;
 mod tencent;
 mod vscsi;
 
@@ -34,6 +32,7 @@ use crate::volume::VolumeName;
 pub use blkparse::BlkEvent;
 pub(crate) use destage::{COLUMNS as CSV_COLUMNS, tag_name};
 pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
+pub use table::TraceColumn;
 
 /// All formats that are read, in the order of the documentation.
 pub const FORMATS: &[&FormatInfo] = &[
@@ -44,9 +43,9 @@ pub const FORMATS: &[&FormatInfo] = &[
     &systor17::INFO,
     &alibaba::INFO,
     &tencent::INFO,
-    &disksim::INFO,
-    &ssdsim::INFO,
-    &replayer::INFO,
+    &ascii::DISKSIM,
+    &ascii::SSDSIM,
+    &ascii::REPLAYER,
     &blkparse::INFO,
     &fio::INFO,
     &fs_capture::INFO,
@@ -59,15 +58,6 @@ pub const FORMATS: &[&FormatInfo] = &[
 
 /// Lines that detection looks at.
 const SAMPLE_LINES: usize = 1_000;
-
-/// One column of a format.
-#[derive(Clone, Copy, Debug)]
-pub struct Column {
-    /// Name of the column, as messages and documentation use it.
-    pub name: &'static str,
-    /// What the column may hold, with its unit.
-    pub allowed: &'static str,
-}
 
 /// What stands between the columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,7 +103,7 @@ pub struct FormatInfo {
     /// What stands between the columns.
     pub separator: Separator,
     /// The columns in order.
-    pub columns: &'static [Column],
+    pub columns: &'static [TraceColumn],
     /// Do the columns hold arrival times? If not, request i arrives at i us.
     pub timed: bool,
     /// Does the stream of a request tell its volume, each with addresses of its own? If not, all

@@ -1,11 +1,12 @@
 //! MSR Cambridge CSV, the format of the best-known server traces.
 
-use destage_types::{HostRequest, Nanos, Op};
+use destage_types::Op;
 
-use super::{Column, FormatInfo, Sample, Separator};
+use super::table::{self, NO_KIND, columns, fits, read_or_write};
+use super::{FormatInfo, Separator};
 use crate::error::Fault;
 use crate::extent;
-use crate::fields::{Fields, Line, looks_like_integer};
+use crate::fields::{Fields, Line};
 use crate::line::{LineFormat, LineReader, Sink};
 use crate::quick::Quick;
 use crate::volume::VolumeName;
@@ -23,56 +24,23 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     about: "MSR Cambridge CSV: offsets and sizes in bytes, rounded outward to whole sectors.",
     source: "Narayanan et al., Write Off-Loading, FAST'08; SNIA IOTTA trace 388",
     separator: Separator::Comma,
-    columns: &[
-        Column {
-            name: "timestamp",
-            allowed: "Windows filetime in units of 100 ns",
-        },
-        Column {
-            name: "hostname",
-            allowed: "a name, at most 1024 different ones",
-        },
-        Column {
-            name: "disk",
-            allowed: "number of the disk, 0 to 65535",
-        },
-        Column {
-            name: "type",
-            allowed: "Read or Write",
-        },
-        Column {
-            name: "offset",
-            allowed: "bytes, the request ending at or below 256 TiB",
-        },
-        Column {
-            name: "size",
-            allowed: "bytes, 1 to 2199023255040, at most 4294967295 sectors",
-        },
-        Column {
-            name: "response",
-            allowed: "a whole number (units of 100 ns), not used",
-        },
-    ],
+    columns: columns! {
+        "timestamp": Ticks(100), "Windows filetime in units of 100 ns";
+        "hostname": Own, "a name, at most 1024 different ones";
+        "disk": Own, "number of the disk, 0 to 65535";
+        "type": Kind(read_or_write), "Read or Write";
+        "offset": Offset, table::OFFSET;
+        "size": Bytes, table::BYTES;
+        "response": Own, "a whole number (units of 100 ns), not used";
+    },
     timed: true,
     volumes: true,
     example: b"128166372003061629,hm,0,Write,9056014336,2048,2833\n\
               128166372003071000,hm,0,Read,4096,8192,120\n",
     example_requests: 2,
-    detect,
+    detect: |sample| sample.most(|line| fits(&INFO, false, line)),
     open: |input, options| Box::new(LineReader::new(&INFO, Msr::default(), input, options)),
 };
-
-fn detect(sample: &Sample<'_>) -> bool {
-    sample.most(|line| {
-        let mut fields = line.split(|&byte| byte == b',');
-        let mut next = || fields.next().unwrap_or(b"");
-        let (time, _host, _disk, op, offset, size) =
-            (next(), next(), next(), next(), next(), next());
-        [time, offset, size].into_iter().all(looks_like_integer)
-            && slow_op(op).is_some()
-            && fields.count() == 1
-    })
-}
 
 /// Longest host and disk that are compared at once.
 const CACHED: usize = 16;
@@ -171,15 +139,8 @@ fn op(fields: &mut Fields<'_>) -> Result<Op, Fault> {
 #[inline(never)]
 fn other_op(mut fields: Fields<'_>) -> Result<(Op, usize), Fault> {
     let before = fields;
-    let op = slow_op(fields.text()?).ok_or(Fault::at(OP, "is no kind of request"))?;
+    let op = read_or_write(fields.text()?).ok_or(Fault::at(OP, NO_KIND))?;
     Ok((op, before.bytes_to(&fields)))
-}
-
-fn slow_op(text: &[u8]) -> Option<Op> {
-    if text.eq_ignore_ascii_case(b"read") {
-        return Some(Op::Read);
-    }
-    text.eq_ignore_ascii_case(b"write").then_some(Op::Write)
 }
 
 impl LineFormat for Msr {
@@ -207,16 +168,14 @@ impl LineFormat for Msr {
         let (offset, size) = (line.number(b',')?, line.number(b',')?);
         let bytes = line.unused_end()?;
         let (extent, rounded) = extent::from_bytes(offset, size).ok()?;
-        let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
-        request.stream = self.stream;
-        sink.push(ticks, request).ok()?;
+        sink.push_extent(ticks, op, extent, self.stream).ok()?;
         sink.count_unaligned(rounded);
         Some(bytes)
     }
 
     #[inline(always)]
     fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut fields = line.fields(b',');
+        let mut fields = line.fields();
         let ticks = fields.u64()?;
         let stream = self.stream(&mut fields)?;
         let op = op(&mut fields)?;
@@ -225,10 +184,8 @@ impl LineFormat for Msr {
         fields.end()?;
         let (extent, rounded) =
             extent::from_bytes(offset, size).map_err(|fault| fault.at(OFFSET, SIZE))?;
-        let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
-        request.stream = stream;
-        sink.push(ticks, request)
-            .map_err(|why| Fault::at(TIME, why))?;
+        let pushed = sink.push_extent(ticks, op, extent, stream);
+        pushed.map_err(|why| Fault::at(TIME, why))?;
         sink.count_unaligned(rounded);
         Ok(())
     }

@@ -1,19 +1,17 @@
 //! libCacheSim's `oracleGeneral` binary.
 
-use destage_types::{HostRequest, Nanos, Op};
+use destage_types::Op;
 
-use super::{Column, FormatInfo, Sample, Separator};
+use super::table::columns;
+use super::{FormatInfo, Sample, Separator};
 use crate::error::Fault;
-use crate::extent::MAX_BYTES;
+use crate::extent;
 use crate::record::{RecordFormat, RecordReader, le};
 use crate::sink::Sink;
 
 const TIME: u16 = 0;
 const ID: u16 = 1;
 const BYTES: usize = 24;
-/// Block size in sectors: 4 KiB, as in block lists.
-const SECTORS: u32 = 8;
-const BLOCKS: u64 = MAX_BYTES / 4096;
 /// No trace has more requests; a `next` beyond is text or another format.
 const MAX_NEXT: i64 = 1 << 40;
 
@@ -24,24 +22,12 @@ pub(super) const INFO: FormatInfo = FormatInfo {
             with that number.",
     source: "Yang et al., libCacheSim, struct oracleGeneral",
     separator: Separator::Record,
-    columns: &[
-        Column {
-            name: "time",
-            allowed: "s, 32 bits",
-        },
-        Column {
-            name: "obj_id",
-            allowed: "number of a 4 KiB block, 0 to 68719476735, 64 bits",
-        },
-        Column {
-            name: "obj_size",
-            allowed: "bytes, 32 bits, not used: a block is a block",
-        },
-        Column {
-            name: "next_access_vtime",
-            allowed: "number of the next request to the block or -1, 64 bits, not used",
-        },
-    ],
+    columns: columns! {
+        "time": Own, "s, 32 bits";
+        "obj_id": Own, "number of a 4 KiB block, 0 to 68719476735, 64 bits";
+        "obj_size": Own, "bytes, 32 bits, not used: a block is a block";
+        "next_access_vtime": Own, "number of the next request to the block or -1, 64 bits, not used";
+    },
     timed: true,
     volumes: false,
     example: b"\x05\0\0\0\x07\0\0\0\0\0\0\0\0\x10\0\0\x02\0\0\0\0\0\0\0\
@@ -79,12 +65,9 @@ impl RecordFormat for Oracle {
     #[inline]
     fn record(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Fault> {
         let (time, block) = (le::<4>(bytes, 0), le::<8>(bytes, 4));
-        if block >= BLOCKS {
-            return Err(Fault::at(ID, "is behind 256 TiB, the largest address"));
-        }
-        let start = block * u64::from(SECTORS);
-        let request = HostRequest::new(Nanos::ZERO, Op::Read, start, SECTORS);
-        sink.push(time, request).map_err(|why| Fault::at(TIME, why))
+        let extent = extent::block(block).map_err(|why| Fault::at(ID, why))?;
+        let pushed = sink.push_extent(time, Op::Read, extent, 0);
+        pushed.map_err(|why| Fault::at(TIME, why))
     }
 
     fn field(&self, bytes: &[u8], column: usize) -> String {

@@ -2,9 +2,10 @@
 
 use destage_types::{HostRequest, Nanos, Op};
 
-use super::{Column, FormatInfo, Sample, Separator};
+use super::table::columns;
+use super::{FormatInfo, Sample, Separator};
 use crate::error::Fault;
-use crate::extent::{self, MAX_BYTES};
+use crate::extent;
 use crate::record::{RecordFormat, RecordReader, le};
 use crate::sink::Sink;
 
@@ -21,29 +22,14 @@ pub(super) const INFO: FormatInfo = FormatInfo {
             sectors and bytes, rounded up to whole sectors.",
     source: "Waldspurger et al., SHARDS, FAST'15 (CloudPhysics traces)",
     separator: Separator::Record,
-    columns: &[
-        Column {
-            name: "ts",
-            allowed: "us, 64 bits",
-        },
-        Column {
-            name: "cmd",
-            allowed: "SCSI operation code of READ, WRITE, WRITE AND VERIFY or SYNCHRONIZE CACHE \
-                      (a flush), 16 bits",
-        },
-        Column {
-            name: "ver",
-            allowed: "version of the record in the upper byte, 16 bits",
-        },
-        Column {
-            name: "len",
-            allowed: "bytes, 1 to 4294967295, 32 bits",
-        },
-        Column {
-            name: "lbn",
-            allowed: "sector of 512 B, the request ending at or below 256 TiB, 64 bits",
-        },
-    ],
+    columns: columns! {
+        "ts": Own, "us, 64 bits";
+        "cmd": Own, "SCSI operation code of READ, WRITE, WRITE AND VERIFY or SYNCHRONIZE CACHE \
+              (a flush), 16 bits";
+        "ver": Own, "version of the record in the upper byte, 16 bits";
+        "len": Own, "bytes, 1 to 4294967295, 32 bits";
+        "lbn": Own, "sector of 512 B, the request ending at or below 256 TiB, 64 bits";
+    },
     timed: true,
     volumes: false,
     example: b"\xf4\0\0\x80\0\x02\0\0\x01\0\0\0\x2a\0\0\x01\
@@ -150,14 +136,10 @@ impl RecordFormat for Vscsi {
             let flush = HostRequest::new(Nanos::ZERO, op, 0, 0);
             return sink.push(time, flush).map_err(|why| Fault::at(TIME, why));
         }
-        if lbn > MAX_BYTES / 512 {
-            return Err(Fault::at(LBN, extent::BEHIND));
-        }
-        let placed = extent::from_bytes(lbn * 512, length);
+        let placed = extent::from_sector_and_bytes(lbn, length);
         let (extent, rounded) = placed.map_err(|fault| fault.at(LBN, LENGTH))?;
-        let request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
-        sink.push(time, request)
-            .map_err(|why| Fault::at(TIME, why))?;
+        let pushed = sink.push_extent(time, op, extent, 0);
+        pushed.map_err(|why| Fault::at(TIME, why))?;
         sink.count_unaligned(rounded);
         Ok(())
     }

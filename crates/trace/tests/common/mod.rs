@@ -101,13 +101,22 @@ pub fn detected(format: &str, text: &str) -> Trace {
     trace
 }
 
-/// Each bad line behind `good`, which may have several lines: what the message says, and that
+/// The lines of a table `left => right`.
+pub fn cases(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    let rows = table
+        .lines()
+        .map(str::trim_start)
+        .filter(|row| !row.is_empty());
+    rows.map(|row| row.split_once(" => ").expect("left => right"))
+}
+
+/// Each bad line of a table behind `good`, which may have several lines: what the message says, and that
 /// skipping leaves the good lines alone.
 #[track_caller]
-pub fn check_errors(format: &str, good: &str, cases: &[(&str, &str)]) {
+pub fn check_errors(format: &str, good: &str, table: &str) {
     let lines = good.lines().count();
     let requests = read(format, good).unwrap().meta.requests;
-    for &(line, expected) in cases {
+    for (line, expected) in cases(table) {
         for end in ["", "\n", "\r\n"] {
             let message = refused(format, format!("{good}{line}{end}"));
             let expected = format!("trace.csv: line {}, {expected}", lines + 1);

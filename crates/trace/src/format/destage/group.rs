@@ -6,7 +6,7 @@ use destage_types::request::NO_PREV;
 use destage_types::{Extent, Op, Tag};
 
 use crate::extent::blocks;
-use crate::fields::parse_u64;
+use crate::numbers::parse_u64;
 
 /// Limits of a request, so that a few lines cannot ask for any amount of memory: 1 GiB where it
 /// names old addresses, and 65536 extents.
