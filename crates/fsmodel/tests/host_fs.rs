@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use destage_fsmodel::host_fs::{HostFs, HostFsError, apply, apply_bounded};
 use destage_trace::{LoadOptions, Pairs, Source, Stored, TagSet, Trace, TraceError, load};
 use destage_types::request::NO_PREV;
-use destage_types::{Op, Origin, RequestBatch, RequestRef, Tag};
+use destage_types::{Op, RequestBatch, RequestOrigin, RequestRef, Tag};
 
 /// Words such as `W3-5`, `R2`, `T4`, `F`, and `+20ms` for a gap.
 fn trace(words: &str) -> Trace {
@@ -336,7 +336,7 @@ fn every_option_keeps_the_map_right() {
         assert!(out.meta.modelled);
         for head in out.requests.records() {
             let cleans = head.tag == Tag::Gc;
-            let origin = [Origin::FileSystem, Origin::Cleaning][usize::from(cleans)];
+            let origin = [RequestOrigin::FileSystem, RequestOrigin::Cleaning][usize::from(cleans)];
             assert_eq!(head.origin, origin, "{fs}: {head:?}");
         }
         let again = through(&t, fs);

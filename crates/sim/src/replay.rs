@@ -9,8 +9,8 @@ use crate::observe::Observer;
 use crate::sample::{SAMPLE_EVERY, Samples};
 use crate::series::Series;
 use crate::spec::{Replay, RunSpec, TimeScale};
-use destage_scheme::{Upcoming, PREFETCH, Scheme};
-use destage_trace::{Pass, Workload};
+use destage_scheme::{PREFETCH, Scheme, Upcoming};
+use destage_trace::{Workload, WorkloadPass};
 use destage_types::{HostRequest, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -194,7 +194,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     }
 
     /// Serves requests `from..to` of the stream; they lie in one pass.
-    fn serve(&mut self, pass: &mut Pass<'_>, from: u64, to: u64) -> Result<(), RunError> {
+    fn serve(&mut self, pass: &mut WorkloadPass<'_>, from: u64, to: u64) -> Result<(), RunError> {
         let requests = self.workload.len();
         let passed = from - from % requests;
         let follows = self.follows_trace();

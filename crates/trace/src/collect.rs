@@ -65,7 +65,7 @@ fn unwritten(path: &Path, error: io::Error) -> TraceError {
 const PART: u64 = 1 << 20;
 
 /// Keeps what a producer makes.
-pub struct Collector {
+pub struct RequestCollector {
     /// What was made last: the producer appends to it.
     pub made: RequestBatch,
     kept: RequestBatch,
@@ -77,10 +77,10 @@ pub struct Collector {
     requests: u64,
 }
 
-impl Collector {
+impl RequestCollector {
     /// Of at most `memory` bytes before a file is made; only of the kinds `tags`.
-    pub fn new(memory: u64, tags: Option<TagSet>) -> Collector {
-        Collector {
+    pub fn new(memory: u64, tags: Option<TagSet>) -> RequestCollector {
+        RequestCollector {
             made: RequestBatch::new(),
             kept: RequestBatch::new(),
             file: None,

@@ -8,20 +8,20 @@ use crate::Container;
 
 /// What is wrong with a line, without the text: costs nothing when bad lines are skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Fault {
-    /// Index of the field, or [`Fault::LINE`].
+pub(crate) struct FieldFault {
+    /// Index of the field, or [`FieldFault::LINE`].
     pub column: u16,
     /// What is wrong; continues the sentence "the value ...".
     pub why: &'static str,
 }
 
-impl Fault {
+impl FieldFault {
     /// Stands for "no field in particular".
     pub const LINE: u16 = u16::MAX;
 
     #[inline]
-    pub const fn at(column: u16, why: &'static str) -> Fault {
-        Fault { column, why }
+    pub const fn at(column: u16, why: &'static str) -> FieldFault {
+        FieldFault { column, why }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use destage_types::{Extent, SECTOR_BYTES};
 
-use crate::error::Fault;
+use crate::error::FieldFault;
 
 /// Every extent of a trace ends at or below this byte address, 256 TiB: far above any device
 /// that can be simulated, far below where the arithmetic on addresses could overflow.
@@ -24,10 +24,10 @@ pub(crate) enum ExtentFault {
 
 impl ExtentFault {
     /// The fault in the columns of a format.
-    pub const fn at(self, start: u16, length: u16) -> Fault {
+    pub const fn at(self, start: u16, length: u16) -> FieldFault {
         match self {
-            ExtentFault::Start(why) => Fault::at(start, why),
-            ExtentFault::Length(why) => Fault::at(length, why),
+            ExtentFault::Start(why) => FieldFault::at(start, why),
+            ExtentFault::Length(why) => FieldFault::at(length, why),
         }
     }
 }

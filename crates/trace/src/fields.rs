@@ -1,21 +1,21 @@
 //! Fields of a line, parsed in place: no allocation, no text conversion.
 
-use crate::error::Fault;
+use crate::error::FieldFault;
 use crate::format::is_blank;
 use crate::numbers::{EMPTY, NO_NUMBER, leading_digits, load, parse_decimal, parse_u64};
 
 /// A line without its end, inside a buffer that goes on for at least eight bytes behind it. The
 /// byte behind the line is neither a digit nor a separator.
 #[derive(Clone, Copy)]
-pub(crate) struct Line<'a> {
+pub(crate) struct RawLine<'a> {
     padded: &'a [u8],
     len: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> RawLine<'a> {
     #[inline]
-    pub fn new(padded: &'a [u8], len: usize) -> Line<'a> {
-        Line { padded, len }
+    pub fn new(padded: &'a [u8], len: usize) -> RawLine<'a> {
+        RawLine { padded, len }
     }
 
     #[inline]
@@ -57,7 +57,7 @@ pub(crate) const TOO_MANY: &str = "is one column too many";
 /// to the compiler.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a, const BLANKS: bool = false> {
-    line: Line<'a>,
+    line: RawLine<'a>,
     /// The first byte of the next field.
     position: usize,
     column: u16,
@@ -102,7 +102,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
 
     /// The next field as an unsigned whole number.
     #[inline(always)]
-    pub fn u64(&mut self) -> Result<u64, Fault> {
+    pub fn u64(&mut self) -> Result<u64, FieldFault> {
         let (value, digits) = leading_digits(self.line.padded, self.position);
         let end = self.position + digits;
         // 19 digits fit 64 bits whatever they are.
@@ -123,23 +123,23 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
     fn by_bytes<T>(
         mut self,
         parse: impl Fn(&'a [u8]) -> Result<T, &'static str>,
-    ) -> Result<(T, usize), Fault> {
+    ) -> Result<(T, usize), FieldFault> {
         let column = self.column;
-        let value = parse(self.text()?).map_err(|why| Fault::at(column, why))?;
+        let value = parse(self.text()?).map_err(|why| FieldFault::at(column, why))?;
         Ok((value, self.position))
     }
 
     /// The next field as a number of at most 32 bits.
     #[inline]
-    pub fn u32(&mut self) -> Result<u32, Fault> {
+    pub fn u32(&mut self) -> Result<u32, FieldFault> {
         let column = self.column;
         let value = self.u64()?;
-        u32::try_from(value).map_err(|_| Fault::at(column, "does not fit 32 bits"))
+        u32::try_from(value).map_err(|_| FieldFault::at(column, "does not fit 32 bits"))
     }
 
     /// As [`Fields::u32`], with 0 for an empty field.
     #[inline]
-    pub fn u32_or_empty(&mut self) -> Result<u32, Fault> {
+    pub fn u32_or_empty(&mut self) -> Result<u32, FieldFault> {
         if self.rest().first().is_none_or(|&b| Self::is_separator(b)) {
             return self.text().map(|_| 0);
         }
@@ -148,9 +148,9 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
 
     /// The next field as 10^`places` times its value; digits behind those are dropped.
     #[inline]
-    pub fn decimal(&mut self, places: u32) -> Result<u64, Fault> {
+    pub fn decimal(&mut self, places: u32) -> Result<u64, FieldFault> {
         let column = self.column;
-        parse_decimal(self.text()?, places).map_err(|why| Fault::at(column, why))
+        parse_decimal(self.text()?, places).map_err(|why| FieldFault::at(column, why))
     }
 
     /// The next field as it stands; none at the end of the line.
@@ -170,14 +170,14 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
 
     /// The next field as it stands; may be empty between commas.
     #[inline]
-    pub fn text(&mut self) -> Result<&'a [u8], Fault> {
+    pub fn text(&mut self) -> Result<&'a [u8], FieldFault> {
         let column = self.column;
-        self.next_text().ok_or(Fault::at(column, MISSING))
+        self.next_text().ok_or(FieldFault::at(column, MISSING))
     }
 
     /// Steps over a field that must be a whole number but is not used, whatever its size or sign.
     #[inline(always)]
-    pub fn unused_integer(&mut self) -> Result<(), Fault> {
+    pub fn unused_integer(&mut self) -> Result<(), FieldFault> {
         let (_, digits) = leading_digits(self.line.padded, self.position);
         let end = self.position + digits;
         if self.ends(end) && digits > 0 {
@@ -220,10 +220,10 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
 
     /// Makes sure that no field is left.
     #[inline(always)]
-    pub fn end(&self) -> Result<(), Fault> {
+    pub fn end(&self) -> Result<(), FieldFault> {
         match self.position >= self.line.len + usize::from(!BLANKS) {
             true => Ok(()),
-            false => Err(Fault::at(self.column, TOO_MANY)),
+            false => Err(FieldFault::at(self.column, TOO_MANY)),
         }
     }
 }
@@ -241,9 +241,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn with_line<T>(text: &str, run: impl FnOnce(Line<'_>) -> T) -> T {
+    fn with_line<T>(text: &str, run: impl FnOnce(RawLine<'_>) -> T) -> T {
         let padded = [text.as_bytes(), b"\n123456789"].concat();
-        run(Line::new(&padded, text.len()))
+        run(RawLine::new(&padded, text.len()))
     }
 
     fn with_fields<T>(text: &str, run: impl FnOnce(Fields<'_>) -> T) -> T {
@@ -258,19 +258,19 @@ mod tests {
     fn a_missing_field_is_not_taken_from_the_next_line() {
         with_fields("1", |mut f| {
             assert_eq!(f.u64(), Ok(1));
-            assert_eq!(f.u64(), Err(Fault::at(1, MISSING)));
+            assert_eq!(f.u64(), Err(FieldFault::at(1, MISSING)));
         });
         with_fields("1,", |mut f| {
             assert_eq!(f.u64(), Ok(1));
-            assert_eq!(f.end(), Err(Fault::at(1, TOO_MANY)));
-            assert_eq!(f.u64(), Err(Fault::at(1, EMPTY)));
+            assert_eq!(f.end(), Err(FieldFault::at(1, TOO_MANY)));
+            assert_eq!(f.u64(), Err(FieldFault::at(1, EMPTY)));
         });
     }
 
     #[test]
     fn a_buffer_without_room_behind_the_line_is_read_too() {
         for text in ["7", "1234567", "123456789", "1234567890123456789"] {
-            let mut fields = Line::new(text.as_bytes(), text.len()).fields();
+            let mut fields = RawLine::new(text.as_bytes(), text.len()).fields();
             assert_eq!(fields.u64(), Ok(text.parse().unwrap()));
         }
     }
@@ -290,7 +290,7 @@ mod tests {
             assert_eq!((w.u64(), w.u64(), w.column()), (Ok(1), Ok(22), 2));
             assert!(w.end().is_err());
             assert_eq!((w.u64(), w.end()), (Ok(333), Ok(())));
-            assert_eq!(w.u64(), Err(Fault::at(3, MISSING)));
+            assert_eq!(w.u64(), Err(FieldFault::at(3, MISSING)));
         });
     }
 

@@ -48,7 +48,7 @@ mod volume;
 mod workload;
 mod write;
 
-pub use collect::Collector;
+pub use collect::RequestCollector;
 pub use container::Container;
 pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
@@ -57,15 +57,15 @@ pub use format::{
 };
 pub use load::{LoadOptions, Trace, TraceMeta, load, load_with};
 pub use numbers::parse_decimal;
-pub use packing::Packing;
+pub use packing::AddressPacking;
 pub use pairs::Pairs;
 pub use reader::{Reader, open};
 pub use source::Source;
 pub use spool::{Spool, Stored, load_bounded};
 pub use tags::TagSet;
 pub use volume::{Volume, VolumeName, Volumes, split};
-pub use workload::{Block, Pass, Workload};
+pub use workload::{RequestSlice, Workload, WorkloadPass};
 pub use write::{
-    BinWriter, CsvColumns, CsvWriter, Written, write_bin, write_csv, write_fio, write_msr,
+    BinWriter, CsvColumns, CsvWriter, WriteSummary, write_bin, write_csv, write_fio, write_msr,
     write_ssdsim,
 };

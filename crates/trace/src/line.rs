@@ -2,12 +2,12 @@
 
 use destage_types::{HostRequest, RequestBatch};
 
-use crate::error::{BadLine, Fault, TraceError, shown};
-use crate::fields::Line;
-use crate::format::{Counts, FormatInfo, ReadOptions, TraceReader};
+use crate::error::{BadLine, FieldFault, TraceError, shown};
+use crate::fields::RawLine;
+use crate::format::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
 use crate::input::{BOM, Input, MAX_LINE};
-use crate::sink::Clock;
-pub(crate) use crate::sink::Sink;
+use crate::sink::ArrivalClock;
+pub(crate) use crate::sink::RequestSink;
 use crate::volume::VolumeName;
 
 /// Messages of skipped lines that are kept.
@@ -18,15 +18,15 @@ pub(crate) trait LineFormat: Send {
     /// Nanoseconds of one unit of the arrival column; 1 for formats without one.
     const TICK_NS: u64;
 
-    /// Reads one line and pushes at most one request, or a second one by [`Sink::push_second`].
+    /// Reads one line and pushes at most one request, or a second one by [`RequestSink::push_second`].
     /// A line that fails must push nothing.
-    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault>;
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault>;
 
     /// Reads a usual line at the start of `bytes`, which may end inside it, as [`LineFormat::line`]
     /// would, and gives the bytes it takes with its end. `None`, with nothing pushed, for a line
     /// that is not usual: it is read by [`LineFormat::line`].
     #[inline(always)]
-    fn quick(&mut self, _bytes: &[u8], _sink: &mut Sink<'_>) -> Option<usize> {
+    fn quick(&mut self, _bytes: &[u8], _sink: &mut RequestSink<'_>) -> Option<usize> {
         None
     }
 
@@ -47,7 +47,7 @@ pub(crate) trait LineFormat: Send {
     }
 
     /// Pushes the request that was held back for further lines, if there is one.
-    fn finish(&mut self, _sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn finish(&mut self, _sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         Ok(())
     }
 }
@@ -58,8 +58,8 @@ pub(crate) struct LineReader<F> {
     format: F,
     input: Input,
     options: ReadOptions,
-    clock: Clock,
-    counts: Counts,
+    clock: ArrivalClock,
+    counts: ReadCounts,
     extra: Option<HostRequest>,
     /// Bytes of the window known to hold no line end.
     scanned: usize,
@@ -93,8 +93,8 @@ impl<F: LineFormat> LineReader<F> {
             format,
             input,
             options,
-            clock: Clock::new(F::TICK_NS),
-            counts: Counts::default(),
+            clock: ArrivalClock::new(F::TICK_NS),
+            counts: ReadCounts::default(),
             extra: None,
             scanned: 0,
             discarding: false,
@@ -109,7 +109,7 @@ impl<F: LineFormat> LineReader<F> {
         }
         while out.len() < goal {
             let (padded, len) = (self.input.padded(), self.input.window().len());
-            let mut sink = Sink {
+            let mut sink = RequestSink {
                 out,
                 clock: &mut self.clock,
                 counts: &mut self.counts,
@@ -163,7 +163,7 @@ impl<F: LineFormat> LineReader<F> {
 
     #[cold]
     #[inline(never)]
-    fn bad_line(&mut self, fault: Fault, len: usize) -> Result<(), TraceError> {
+    fn bad_line(&mut self, fault: FieldFault, len: usize) -> Result<(), TraceError> {
         let keep = self.counts.skipped_samples.len() < KEPT;
         if self.options.skip_bad_lines && !keep {
             self.counts.skipped_lines += 1;
@@ -187,7 +187,10 @@ impl<F: LineFormat> LineReader<F> {
         if len > MAX_LINE {
             self.counts.lines += 1;
             self.discarding = true;
-            return self.bad_line(Fault::at(Fault::LINE, "is a line of over 16 MiB"), len);
+            return self.bad_line(
+                FieldFault::at(FieldFault::LINE, "is a line of over 16 MiB"),
+                len,
+            );
         }
         if self.input.fill()? {
             return Ok(());
@@ -196,7 +199,7 @@ impl<F: LineFormat> LineReader<F> {
         let len = self.input.window().len();
         if len > 0 {
             self.counts.lines += 1;
-            let mut sink = Sink {
+            let mut sink = RequestSink {
                 out,
                 clock: &mut self.clock,
                 counts: &mut self.counts,
@@ -212,7 +215,7 @@ impl<F: LineFormat> LineReader<F> {
     }
 
     fn last_request(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
-        let mut sink = Sink {
+        let mut sink = RequestSink {
             goal: out.len() + 1,
             out,
             clock: &mut self.clock,
@@ -232,8 +235,8 @@ fn parse<F: LineFormat>(
     format: &mut F,
     padded: &[u8],
     len: usize,
-    sink: &mut Sink<'_>,
-) -> Result<(), Fault> {
+    sink: &mut RequestSink<'_>,
+) -> Result<(), FieldFault> {
     let mut end = len;
     while end > 0 && matches!(padded[end - 1], b'\r' | b' ' | b'\t') {
         end -= 1;
@@ -241,7 +244,7 @@ fn parse<F: LineFormat>(
     if end == 0 || padded[0] == b'#' {
         return Ok(());
     }
-    format.line(Line::new(padded, end), sink)
+    format.line(RawLine::new(padded, end), sink)
 }
 
 impl<F: LineFormat> TraceReader for LineReader<F> {
@@ -272,7 +275,7 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
         Ok(out.len() - before)
     }
 
-    fn counts(&self) -> &Counts {
+    fn counts(&self) -> &ReadCounts {
         &self.counts
     }
 
@@ -291,12 +294,12 @@ fn describe(
     info: &FormatInfo,
     file: &str,
     line: u64,
-    fault: Fault,
+    fault: FieldFault,
     known: usize,
     text: &[u8],
 ) -> BadLine {
     let position = usize::from(fault.column);
-    let whole = fault.column == Fault::LINE;
+    let whole = fault.column == FieldFault::LINE;
     let column = info.columns.get(known).filter(|_| !whole);
     let value = match whole {
         true => text,

@@ -12,15 +12,15 @@ const PART: u64 = 2048;
 /// Which parts of an address space a trace touches. Their order stays, what lies between them
 /// goes, and a request that touches consecutive parts still does.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Packing {
+pub struct AddressPacking {
     /// Numbers of the parts that are touched, ascending.
     parts: Vec<u64>,
     before: u64,
 }
 
-impl Packing {
+impl AddressPacking {
     /// The parts that `workload` touches, old addresses included.
-    pub(crate) fn of(workload: &Workload<'_>) -> Result<Packing, TraceError> {
+    pub(crate) fn of(workload: &Workload<'_>) -> Result<AddressPacking, TraceError> {
         let mut parts: Vec<u64> = Vec::new();
         let mut before = 0;
         // Sorted runs of touched parts; joined before they grow beyond what is different.
@@ -41,7 +41,7 @@ impl Packing {
         })?;
         parts.sort_unstable();
         parts.dedup();
-        Ok(Packing { parts, before })
+        Ok(AddressPacking { parts, before })
     }
 
     /// First sector behind the highest part, once packed.

@@ -141,7 +141,7 @@ impl<'a> Quick<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fields::Line;
+    use crate::fields::RawLine;
     use crate::numbers::parse_u64;
     use proptest::prelude::*;
 
@@ -196,7 +196,7 @@ mod tests {
         fn what_is_read_is_what_the_slow_parser_reads(text in "[-0-9a ]{0,18},") {
             let slow = parse_u64(&text.as_bytes()[..text.len() - 1]).ok();
             prop_assert!(number(&text).is_none_or(|value| Some(value) == slow));
-            let mut fields = Line::new(text.as_bytes(), text.len()).fields();
+            let mut fields = RawLine::new(text.as_bytes(), text.len()).fields();
             prop_assert_eq!(fields.u64().ok(), slow);
         }
 

@@ -6,12 +6,12 @@ use destage_types::RequestBatch;
 
 use crate::Container;
 use crate::error::TraceError;
-use crate::format::{self, Counts, FORMATS, FormatInfo, ReadOptions, TraceReader};
+use crate::format::{self, FORMATS, FormatInfo, ReadCounts, ReadOptions, TraceReader};
 use crate::input::Input;
 use crate::load::{LoadOptions, TraceMeta};
 use crate::source::{Raw, Source};
 use crate::tags::Chosen;
-use crate::volume::{Picker, Row, Table, Volume, Volumes};
+use crate::volume::{Picker, Volume, VolumeRow, VolumeTable, Volumes};
 
 /// Requests per batch: 256 KiB, which a second-level cache holds.
 const BATCH: usize = 8_192;
@@ -27,7 +27,7 @@ enum Place {
     /// Stacked, with ranges that a second pass over the file tells when they are needed.
     Stack {
         again: Option<PathBuf>,
-        all: Option<Table>,
+        all: Option<VolumeTable>,
     },
     /// Only the requests of one stream.
     Only {
@@ -49,7 +49,7 @@ pub struct Reader {
     name: String,
     options: LoadOptions,
     place: Place,
-    table: Table,
+    table: VolumeTable,
     /// Requests handed out.
     requests: u64,
 }
@@ -117,7 +117,7 @@ pub(crate) fn open_as(
         name,
         options: options.clone(),
         place,
-        table: Table::default(),
+        table: VolumeTable::default(),
         requests: 0,
     })
 }
@@ -199,7 +199,7 @@ impl Reader {
                 let file = self.file.clone();
                 return Err(TraceError::Stack { file, reason });
             }
-            let named = |row: &Row| name(&*self.reader, row.stream) == *wanted;
+            let named = |row: &VolumeRow| name(&*self.reader, row.stream) == *wanted;
             let new = self.table.rows[known..].iter().position(named);
             *row = row.or(new.map(|i| known + i));
             let Some(row) = *row else { continue };
@@ -276,7 +276,7 @@ impl Reader {
 
     /// The places of the volumes of a trace that has been read whole; `None` if the requests are
     /// where they belong.
-    pub(crate) fn take_places(&mut self) -> Result<Option<Table>, TraceError> {
+    pub(crate) fn take_places(&mut self) -> Result<Option<VolumeTable>, TraceError> {
         if !matches!(self.place, Place::Later) || self.table.rows.len() < 2 {
             return Ok(None);
         }
@@ -294,7 +294,7 @@ impl Reader {
     }
 
     /// What has been decoded so far, requests of other volumes included.
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &ReadCounts {
         self.reader.counts()
     }
 
@@ -362,7 +362,7 @@ fn survey(
     source: Source,
     format: &'static FormatInfo,
     options: &LoadOptions,
-) -> Result<Table, TraceError> {
+) -> Result<VolumeTable, TraceError> {
     let options = LoadOptions {
         format: Some(format.name.to_owned()),
         hash: false,

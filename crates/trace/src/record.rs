@@ -2,10 +2,10 @@
 
 use destage_types::{HostRequest, RequestBatch};
 
-use crate::error::{BadLine, Fault, TraceError};
-use crate::format::{Counts, FormatInfo, ReadOptions, TraceReader};
+use crate::error::{BadLine, FieldFault, TraceError};
+use crate::format::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
 use crate::input::Input;
-use crate::sink::{Clock, Sink};
+use crate::sink::{ArrivalClock, RequestSink};
 
 /// Messages of skipped records that are kept.
 const KEPT: usize = 5;
@@ -29,7 +29,7 @@ pub(crate) trait RecordFormat: Send {
     fn size(&self) -> usize;
 
     /// Reads one record and pushes at most one request. A record that fails must push nothing.
-    fn record(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Fault>;
+    fn record(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Result<(), FieldFault>;
 
     /// The field of a column, for messages.
     fn field(&self, bytes: &[u8], column: usize) -> String;
@@ -41,8 +41,8 @@ pub(crate) struct RecordReader<F> {
     format: F,
     input: Input,
     options: ReadOptions,
-    clock: Clock,
-    counts: Counts,
+    clock: ArrivalClock,
+    counts: ReadCounts,
     started: bool,
     ended: bool,
 }
@@ -54,8 +54,8 @@ impl<F: RecordFormat> RecordReader<F> {
             format,
             input,
             options,
-            clock: Clock::new(F::TICK_NS),
-            counts: Counts::default(),
+            clock: ArrivalClock::new(F::TICK_NS),
+            counts: ReadCounts::default(),
             started: false,
             ended: false,
         }
@@ -92,14 +92,17 @@ impl<F: RecordFormat> RecordReader<F> {
                     self.counts.lines += 1;
                     self.input.consume(len);
                     let whole = "the record is cut off";
-                    self.bad(Fault::at(Fault::LINE, whole), format!("{len} bytes"))?;
+                    self.bad(
+                        FieldFault::at(FieldFault::LINE, whole),
+                        format!("{len} bytes"),
+                    )?;
                 }
                 return Ok(());
             }
             if let Some(fault) = self.buffered(out, goal, size) {
                 let bytes = &self.input.window()[..size];
                 let value = match fault.column {
-                    Fault::LINE => format!("{size} bytes"),
+                    FieldFault::LINE => format!("{size} bytes"),
                     column => self.format.field(bytes, usize::from(column)),
                 };
                 self.bad(fault, value)?;
@@ -110,9 +113,9 @@ impl<F: RecordFormat> RecordReader<F> {
     }
 
     /// Reads the whole records of the window up to the first bad one.
-    fn buffered(&mut self, out: &mut RequestBatch, goal: usize, size: usize) -> Option<Fault> {
+    fn buffered(&mut self, out: &mut RequestBatch, goal: usize, size: usize) -> Option<FieldFault> {
         let mut extra: Option<HostRequest> = None;
-        let mut sink = Sink {
+        let mut sink = RequestSink {
             out,
             clock: &mut self.clock,
             counts: &mut self.counts,
@@ -136,7 +139,7 @@ impl<F: RecordFormat> RecordReader<F> {
     }
 
     #[cold]
-    fn bad(&mut self, fault: Fault, value: String) -> Result<(), TraceError> {
+    fn bad(&mut self, fault: FieldFault, value: String) -> Result<(), TraceError> {
         let column = self.info.columns.get(usize::from(fault.column));
         let bad = BadLine {
             file: self.input.file().to_owned(),
@@ -169,7 +172,7 @@ impl<F: RecordFormat> TraceReader for RecordReader<F> {
         Ok(out.len() - before)
     }
 
-    fn counts(&self) -> &Counts {
+    fn counts(&self) -> &ReadCounts {
         &self.counts
     }
 }

@@ -2,25 +2,25 @@
 
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
-use crate::format::Counts;
+use crate::format::ReadCounts;
 
 /// Time between two requests of a trace without times.
 pub(crate) const UNTIMED_NS: u64 = 1_000;
 
 /// Makes arrivals of what a trace calls time.
 #[derive(Default)]
-pub(crate) struct Clock {
+pub(crate) struct ArrivalClock {
     first: Option<u64>,
     last: Nanos,
     tick_ns: u64,
 }
 
-impl Clock {
+impl ArrivalClock {
     /// A clock whose unit is `tick_ns` nanoseconds.
-    pub fn new(tick_ns: u64) -> Clock {
-        Clock {
+    pub fn new(tick_ns: u64) -> ArrivalClock {
+        ArrivalClock {
             tick_ns,
-            ..Clock::default()
+            ..ArrivalClock::default()
         }
     }
 }
@@ -28,17 +28,17 @@ impl Clock {
 const SPAN: &str = "is more than 584 years after the first request";
 
 /// Takes the requests of a reader, numbers and times them.
-pub(crate) struct Sink<'a> {
+pub(crate) struct RequestSink<'a> {
     pub out: &'a mut RequestBatch,
-    pub clock: &'a mut Clock,
-    pub counts: &'a mut Counts,
+    pub clock: &'a mut ArrivalClock,
+    pub counts: &'a mut ReadCounts,
     /// Requests that `out` may hold.
     pub goal: usize,
     /// Takes the second request of a line if `out` is full.
     pub extra: &'a mut Option<HostRequest>,
 }
 
-impl Sink<'_> {
+impl RequestSink<'_> {
     /// Time since the first request; never less than that of the request before.
     #[inline(always)]
     fn arrival(&mut self, ticks: u64) -> Result<Nanos, &'static str> {
@@ -90,7 +90,7 @@ impl Sink<'_> {
         Ok(())
     }
 
-    /// As [`Sink::push`], with the further extents and old addresses of the request.
+    /// As [`RequestSink::push`], with the further extents and old addresses of the request.
     pub fn push_with(
         &mut self,
         ticks: u64,

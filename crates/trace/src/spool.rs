@@ -12,12 +12,12 @@ use tempfile::TempPath;
 use crate::collect::SpoolFile;
 use crate::error::TraceError;
 use crate::load::{LoadOptions, Trace, TraceMeta};
-use crate::packing::Packing;
+use crate::packing::AddressPacking;
 use crate::reader::{Reader, open};
 use crate::sink::UNTIMED_NS;
 use crate::source::Source;
-use crate::volume::{Picker, Table, Volume, split};
-use crate::workload::{Block, Workload};
+use crate::volume::{Picker, Volume, VolumeTable, split};
+use crate::workload::{RequestSlice, Workload};
 
 /// A trace that was read whole: decoded in memory, or decoded into a temporary file.
 #[derive(Debug)]
@@ -41,10 +41,10 @@ pub struct Spool {
     last: Nanos,
     timed: bool,
     /// Where the volumes go, if the file has them at their own addresses.
-    places: Option<Table>,
+    places: Option<VolumeTable>,
     /// The only stream that is read.
     only: Option<u32>,
-    packing: Option<Packing>,
+    packing: Option<AddressPacking>,
 }
 
 /// Reads a trace into memory, 32 B per request, or, once it takes more than `memory` bytes there,
@@ -120,8 +120,8 @@ impl Stored {
     ///
     /// # Errors
     /// The temporary file cannot be read.
-    pub fn pack(&mut self) -> Result<Packing, TraceError> {
-        let packing = Packing::of(&self.workload())?;
+    pub fn pack(&mut self) -> Result<AddressPacking, TraceError> {
+        let packing = AddressPacking::of(&self.workload())?;
         match self {
             Stored::Memory(trace) => packing.apply(&mut trace.requests),
             Stored::Spooled { spool, .. } => spool.packing = Some(packing.clone()),
@@ -243,7 +243,7 @@ pub(crate) struct SpoolPass<'a> {
 }
 
 impl SpoolPass<'_> {
-    pub fn next(&mut self, max: u64) -> Result<Option<Block<'_>>, TraceError> {
+    pub fn next(&mut self, max: u64) -> Result<Option<RequestSlice<'_>>, TraceError> {
         while self.next == self.batch.len() {
             self.batch.clear();
             self.next = 0;
@@ -256,7 +256,7 @@ impl SpoolPass<'_> {
         let records = &self.batch.records()[self.next..self.next + n];
         self.next += n;
         let batch = &self.batch;
-        Ok((n > 0).then_some(Block { batch, records }))
+        Ok((n > 0).then_some(RequestSlice { batch, records }))
     }
 
     /// Reads the next requests; false at the end.

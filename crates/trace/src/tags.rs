@@ -6,7 +6,7 @@ use std::str::FromStr;
 use destage_types::{Nanos, Op, RequestBatch, Tag};
 
 use crate::error::TraceError;
-use crate::format::{Counts, TraceReader};
+use crate::format::{ReadCounts, TraceReader};
 use crate::volume::VolumeName;
 
 /// The kinds with their names, in the order of the bits.
@@ -118,7 +118,7 @@ impl TraceReader for Chosen {
         Ok(out.len() - before)
     }
 
-    fn counts(&self) -> &Counts {
+    fn counts(&self) -> &ReadCounts {
         self.reader.counts()
     }
 

@@ -70,10 +70,10 @@ impl<'a> Workload<'a> {
     ///
     /// # Errors
     /// The temporary file cannot be read.
-    pub fn pass(&self) -> Result<Pass<'a>, TraceError> {
+    pub fn pass(&self) -> Result<WorkloadPass<'a>, TraceError> {
         Ok(match self.requests {
-            Requests::Memory(batch) => Pass(Kind::Memory { batch, next: 0 }),
-            Requests::Spooled(spool) => Pass(Kind::Spooled(Box::new(spool.pass()?))),
+            Requests::Memory(batch) => WorkloadPass(PassOver::Memory { batch, next: 0 }),
+            Requests::Spooled(spool) => WorkloadPass(PassOver::Spooled(Box::new(spool.pass()?))),
         })
     }
 
@@ -98,9 +98,9 @@ impl<'a> Workload<'a> {
 }
 
 /// One way through all requests.
-pub struct Pass<'a>(Kind<'a>);
+pub struct WorkloadPass<'a>(PassOver<'a>);
 
-enum Kind<'a> {
+enum PassOver<'a> {
     Memory {
         batch: &'a RequestBatch,
         next: usize,
@@ -110,29 +110,29 @@ enum Kind<'a> {
 
 /// Consecutive requests.
 #[derive(Clone, Copy)]
-pub struct Block<'b> {
+pub struct RequestSlice<'b> {
     /// The batch that holds them, for [`RequestBatch::with_sides`].
     pub batch: &'b RequestBatch,
     /// The requests.
     pub records: &'b [HostRequest],
 }
 
-impl Pass<'_> {
+impl WorkloadPass<'_> {
     /// The next requests, at least one and at most `max`; `None` behind the last one.
     ///
     /// # Errors
     /// The temporary file cannot be read.
     #[inline]
-    pub fn next(&mut self, max: u64) -> Result<Option<Block<'_>>, TraceError> {
+    pub fn next(&mut self, max: u64) -> Result<Option<RequestSlice<'_>>, TraceError> {
         match &mut self.0 {
-            Kind::Memory { batch, next } => {
+            PassOver::Memory { batch, next } => {
                 let rest = &batch.records()[*next..];
                 let n = usize::try_from(max).map_or(rest.len(), |max| max.min(rest.len()));
                 *next += n;
                 let records = &rest[..n];
-                Ok((n > 0).then_some(Block { batch, records }))
+                Ok((n > 0).then_some(RequestSlice { batch, records }))
             }
-            Kind::Spooled(pass) => pass.next(max),
+            PassOver::Spooled(pass) => pass.next(max),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Cursor};
 
 use common::{overlay, read, read_with};
 use destage_trace::{
-    BinWriter, FORMATS, Trace, Volume, Written, write_bin, write_fio, write_msr, write_ssdsim,
+    BinWriter, FORMATS, Trace, Volume, WriteSummary, write_bin, write_fio, write_msr, write_ssdsim,
 };
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, Tag};
@@ -60,7 +60,7 @@ fn again(format: &str, bytes: &[u8]) -> Trace {
 const DATA: &[Op] = &[Op::Read, Op::Write];
 const ALL: &[Op] = &[Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-type Writer = fn(&RequestBatch, &[Volume], &mut Vec<u8>) -> io::Result<Written>;
+type Writer = fn(&RequestBatch, &[Volume], &mut Vec<u8>) -> io::Result<WriteSummary>;
 
 proptest! {
     #[test]

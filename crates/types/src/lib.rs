@@ -21,6 +21,6 @@ pub mod units;
 pub use geometry::{Axis, Geometry, PageSize, PlaneAddress, QueuePer, StaticLayout};
 pub use ids::{ChannelId, ChipId, Lpn, Nanos, PlaneId, Ppn, Slot};
 pub use nearest::nearest;
-pub use request::{Extent, HostRequest, Op, Origin, RequestBatch, RequestRef, Tag};
+pub use request::{Extent, HostRequest, Op, RequestBatch, RequestOrigin, RequestRef, Tag};
 pub use sectors::{SECTOR_BYTES, SectorMask};
 pub use units::{ByteSize, Picos, UnitError};

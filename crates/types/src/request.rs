@@ -36,7 +36,7 @@ pub enum Tag {
 /// Who sent a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
-pub enum Origin {
+pub enum RequestOrigin {
     /// The host, as the trace has it.
     #[default]
     Host,
@@ -87,13 +87,13 @@ pub struct HostRequest {
     /// What the data are to the file system.
     pub tag: Tag,
     /// Who sent it.
-    pub origin: Origin,
+    pub origin: RequestOrigin,
 }
 
 impl HostRequest {
     /// A request with one extent and nothing else known about it.
     pub const fn new(arrival: Nanos, op: Op, start_sector: u64, sectors: u32) -> HostRequest {
-        let (stream, atomic, tag, origin) = (0, false, Tag::None, Origin::Host);
+        let (stream, atomic, tag, origin) = (0, false, Tag::None, RequestOrigin::Host);
         HostRequest {
             arrival,
             start_sector,

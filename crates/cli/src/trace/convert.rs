@@ -6,7 +6,8 @@ use crate::overwritten;
 use crate::run::trace_warnings;
 use crate::terminal::{Warnings, say};
 use destage_trace::{
-    Source, Trace, Written, load, split, write_bin, write_csv, write_fio, write_msr, write_ssdsim,
+    Source, Trace, WriteSummary, load, split, write_bin, write_csv, write_fio, write_msr,
+    write_ssdsim,
 };
 use destage_types::RequestBatch;
 use std::fs::File;
@@ -138,7 +139,7 @@ fn write(trace: &Trace, to: ToFormat, mut out: impl Write) -> io::Result<()> {
         ToFormat::Fio => write_fio(requests, volumes, &mut out)?,
         ToFormat::Ssdsim => write_ssdsim(requests, volumes, &mut out)?,
     };
-    let Written {
+    let WriteSummary {
         requests,
         rounded_times,
     } = written;

@@ -33,7 +33,7 @@ impl From<&Volume> for VolumeRow {
 /// The figures of one trace. Bytes and pages are of reads and writes; pages have 4 KiB. A share
 /// or mean without a denominator is null.
 #[derive(Serialize)]
-pub struct Report {
+pub struct TraceReport {
     pub trace: String,
     pub format: &'static str,
     pub container: String,
@@ -121,7 +121,7 @@ fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |s| format!("{:.1} %", 100.0 * s))
 }
 
-impl Report {
+impl TraceReport {
     /// The figures for people.
     pub fn text(&self) -> String {
         let pages = |n: u64| format!("{n} pages of 4 KiB, {}", size(n * 4096));

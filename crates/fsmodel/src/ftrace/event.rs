@@ -88,7 +88,7 @@ pub(super) struct PageEvent {
 
 /// What the tracker needs of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Event<'a> {
+pub(super) enum KernelEvent<'a> {
     Queue(BlockEvent<'a>),
     Issue(BlockEvent<'a>),
     /// A partition became its disk: the request, the partition and the sector in it.
@@ -228,7 +228,7 @@ fn block(rest: &str) -> Result<BlockEvent<'_>, &'static str> {
     })
 }
 
-fn page(rest: &str) -> Result<Event<'_>, &'static str> {
+fn page(rest: &str) -> Result<KernelEvent<'_>, &'static str> {
     let kind = rest
         .rsplit_once("type = ")
         .ok_or("lacks a field of its event")?
@@ -239,7 +239,7 @@ fn page(rest: &str) -> Result<Event<'_>, &'static str> {
         _ if kind.contains("DATA") => Tag::Data,
         _ => return Err("is a page of no known type"),
     };
-    Ok(Event::Page(PageEvent {
+    Ok(KernelEvent::Page(PageEvent {
         dev: dev(rest, "dev = (")?,
         ino: number(rest, "ino = ")?,
         // `page_index` up to 6.13, `folio_index` since.
@@ -254,17 +254,17 @@ fn page(rest: &str) -> Result<Event<'_>, &'static str> {
 /// `F2FS_GET_BLOCK_DIO`.
 const MAP_FOR_DIRECT: u64 = 3;
 
-fn map(rest: &str) -> Result<Event<'_>, &'static str> {
+fn map(rest: &str) -> Result<KernelEvent<'_>, &'static str> {
     let (start, len) = (number(rest, "start blkaddr = ")?, number(rest, "len = ")?);
     let fs = dev(rest, "dev = (")?;
     if number(rest, "flag = ")? != MAP_FOR_DIRECT || len == 0 {
-        return Ok(Event::Known);
+        return Ok(KernelEvent::Known);
     }
     let (ino, offset) = (number(rest, "ino = ")?, number(rest, "file offset = ")?);
-    Ok(Event::Map(fs, ino, offset, start, len))
+    Ok(KernelEvent::Map(fs, ino, offset, start, len))
 }
 
-fn remap(rest: &str) -> Result<Event<'_>, &'static str> {
+fn remap(rest: &str) -> Result<KernelEvent<'_>, &'static str> {
     let request = block(rest)?;
     let from = rest
         .split_once("<- (")
@@ -272,19 +272,19 @@ fn remap(rest: &str) -> Result<Event<'_>, &'static str> {
         .1;
     let (part, sector) = from.split_once(") ").ok_or("lacks where it comes from")?;
     match (part.parse(), sector.trim().parse()) {
-        (Ok(part), Ok(sector)) => Ok(Event::Remap(request, part, sector)),
+        (Ok(part), Ok(sector)) => Ok(KernelEvent::Remap(request, part, sector)),
         _ => Err("lacks where it comes from"),
     }
 }
 
-fn bio(rest: &str) -> Result<Event<'_>, &'static str> {
+fn bio(rest: &str) -> Result<KernelEvent<'_>, &'static str> {
     let target = dev(rest, "dev = (")?;
     let fs = dev(rest, ")/(")?;
-    Ok(Event::Bio(fs, target, number(rest, "sector = ")?))
+    Ok(KernelEvent::Bio(fs, target, number(rest, "sector = ")?))
 }
 
-fn atomic(rest: &str) -> Result<Event<'_>, &'static str> {
-    Ok(Event::Atomic(
+fn atomic(rest: &str) -> Result<KernelEvent<'_>, &'static str> {
+    Ok(KernelEvent::Atomic(
         dev(rest, "dev = (")?,
         number(rest, "ino = ")?,
         number(rest, " index = ")?,
@@ -294,22 +294,22 @@ fn atomic(rest: &str) -> Result<Event<'_>, &'static str> {
 }
 
 /// Reads the fields of an event.
-pub(super) fn event<'a>(name: &str, rest: &'a str) -> Result<Event<'a>, &'static str> {
+pub(super) fn event<'a>(name: &str, rest: &'a str) -> Result<KernelEvent<'a>, &'static str> {
     let fs = || dev(rest, "dev = (");
     match name {
-        "block_bio_queue" => block(rest).map(Event::Queue),
-        "block_rq_issue" => block(rest).map(Event::Issue),
+        "block_bio_queue" => block(rest).map(KernelEvent::Queue),
+        "block_rq_issue" => block(rest).map(KernelEvent::Issue),
         "block_bio_remap" => remap(rest),
         "f2fs_submit_page_write" | "f2fs_submit_page_bio" => page(rest),
         "f2fs_submit_folio_write" | "f2fs_submit_folio_bio" => page(rest),
         "f2fs_map_blocks" => map(rest),
-        "f2fs_direct_IO_enter" => Ok(Event::Direct(fs()?, number(rest, "rw = ")? != 0)),
+        "f2fs_direct_IO_enter" => Ok(KernelEvent::Direct(fs()?, number(rest, "rw = ")? != 0)),
         "f2fs_replace_atomic_write_block" => atomic(rest),
-        "f2fs_gc_begin" => fs().map(Event::GcBegin),
-        "f2fs_gc_end" => fs().map(Event::GcEnd),
+        "f2fs_gc_begin" => fs().map(KernelEvent::GcBegin),
+        "f2fs_gc_end" => fs().map(KernelEvent::GcEnd),
         "f2fs_submit_write_bio" => bio(rest),
-        "f2fs_write_checkpoint" => fs().map(Event::Checkpoint),
-        "f2fs_queue_discard" | "f2fs_issue_discard" => fs().map(Event::Discard),
+        "f2fs_write_checkpoint" => fs().map(KernelEvent::Checkpoint),
+        "f2fs_queue_discard" | "f2fs_issue_discard" => fs().map(KernelEvent::Discard),
         "block_rq_complete"
         | "block_rq_insert"
         | "block_getrq"
@@ -323,8 +323,8 @@ pub(super) fn event<'a>(name: &str, rest: &'a str) -> Result<Event<'a>, &'static
         | "f2fs_direct_IO_exit"
         | "f2fs_get_victim"
         | "f2fs_issue_flush"
-        | "f2fs_submit_read_bio" => Ok(Event::Known),
-        _ => Ok(Event::Unknown),
+        | "f2fs_submit_read_bio" => Ok(KernelEvent::Known),
+        _ => Ok(KernelEvent::Unknown),
     }
 }
 
@@ -390,7 +390,7 @@ mod tests {
         let new = old.replace("page_index", "folio_index");
         let a = event("f2fs_submit_page_write", old).unwrap();
         assert_eq!(Ok(a), event("f2fs_submit_folio_write", &new));
-        let Event::Page(page) = a else { panic!() };
+        let KernelEvent::Page(page) = a else { panic!() };
         assert_eq!((page.index, page.old, page.new), (0x813e, 0xa13e, 0x2012));
         assert!(page.write && page.tag == Tag::Data);
         let issue = |rest| event("block_rq_issue", rest).unwrap();

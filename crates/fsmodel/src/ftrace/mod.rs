@@ -25,7 +25,7 @@ use destage_types::RequestBatch;
 use destage_trace::Source;
 use destage_trace::{TraceError, shown};
 pub use event::Dev;
-use event::{Event, event, header};
+use event::{KernelEvent, event, header};
 pub use report::{ImportReport, OldAddresses, WrittenBlocks};
 use tracker::Tracker;
 
@@ -284,7 +284,7 @@ fn one(
     let header = header(text)?;
     let event = event(header.name, header.rest)?;
     tracker.report.events += 1;
-    if event == Event::Unknown {
+    if event == KernelEvent::Unknown {
         let count = tracker.report.unknown_events.entry(header.name.to_owned());
         *count.or_default() += 1;
         return Ok(Ok(()));

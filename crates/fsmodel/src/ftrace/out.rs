@@ -13,7 +13,7 @@ const ROOM: u64 = (1 << 20) / 512;
 
 /// Where the pair of one written block stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Entry {
+pub(super) struct PairPlace {
     row: usize,
     at: usize,
 }
@@ -65,14 +65,14 @@ impl Out {
     }
 
     /// The pair of block `index` of the request pushed last.
-    pub fn entry(&self, index: usize) -> Option<Entry> {
+    pub fn entry(&self, index: usize) -> Option<PairPlace> {
         let row = self.rows.len().checked_sub(1)?;
         let at = self.rows[row].prev.start + index;
-        (at < self.rows[row].prev.end).then_some(Entry { row, at })
+        (at < self.rows[row].prev.end).then_some(PairPlace { row, at })
     }
 
     /// Fills in the pair of an atomic write.
-    pub fn patch(&mut self, entry: Entry, old: u64) {
+    pub fn patch(&mut self, entry: PairPlace, old: u64) {
         self.prev[entry.at] = old;
         self.rows[entry.row].request.atomic = true;
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, Tag};
 
-use super::event::{BlockEvent, Dev, Event, EventHeader, PageEvent};
-use super::out::{Entry, Out};
+use super::event::{BlockEvent, Dev, EventHeader, KernelEvent, PageEvent};
+use super::out::{Out, PairPlace};
 use super::report::{ImportReport, OldAddresses, WrittenBlocks};
 use super::{DeviceSpec, Import, ImportError, ImportOptions, Place, RequestEvent, seed};
 
@@ -44,7 +44,7 @@ struct Volume {
     /// Blocks written without an old one: new, or by atomic writes that are not committed.
     uncommitted: BTreeMap<Owner, u64>,
     /// Written blocks of files without a pair, for commits.
-    unpaired: BTreeMap<u64, Entry>,
+    unpaired: BTreeMap<u64, PairPlace>,
     cleaning: BTreeSet<u32>,
     /// Does the O_DIRECT operation of a task write?
     direct: BTreeMap<u32, bool>,
@@ -98,25 +98,25 @@ impl Tracker {
     pub fn event(
         &mut self,
         header: &EventHeader<'_>,
-        event: Event<'_>,
+        event: KernelEvent<'_>,
         place: Place<'_>,
     ) -> Result<(), ImportError> {
         match event {
-            Event::Queue(block) => self.queue(header, block),
-            Event::Issue(block) => self.issue(header, block),
-            Event::Remap(block, part, sector) => {
+            KernelEvent::Queue(block) => self.queue(header, block),
+            KernelEvent::Issue(block) => self.issue(header, block),
+            KernelEvent::Remap(block, part, sector) => {
                 self.remap(block, part, sector);
                 Ok(())
             }
-            Event::Page(page) => self.page(header, page, place),
-            Event::Map(fs, ino, offset, start, len) => {
+            KernelEvent::Page(page) => self.page(header, page, place),
+            KernelEvent::Map(fs, ino, offset, start, len) => {
                 self.map(header.pid, fs, (ino, offset), (start, len));
                 Ok(())
             }
-            Event::Atomic(fs, ino, index, old, new) => {
+            KernelEvent::Atomic(fs, ino, index, old, new) => {
                 self.commit(fs, Owner::File(ino, index), (old, new), place)
             }
-            Event::Bio(fs, target, sector) => self.bio(fs, target, sector, place),
+            KernelEvent::Bio(fs, target, sector) => self.bio(fs, target, sector, place),
             other => {
                 self.note(header, other);
                 Ok(())
@@ -125,22 +125,22 @@ impl Tracker {
     }
 
     /// Events that change what is known about a volume, not about a block.
-    fn note(&mut self, header: &EventHeader<'_>, event: Event<'_>) {
+    fn note(&mut self, header: &EventHeader<'_>, event: KernelEvent<'_>) {
         match event {
-            Event::Direct(fs, writes) => {
+            KernelEvent::Direct(fs, writes) => {
                 self.volume(fs).direct.insert(header.pid, writes);
             }
-            Event::GcBegin(fs) => {
+            KernelEvent::GcBegin(fs) => {
                 let own = header.comm.trim_start().starts_with("f2fs_gc");
                 self.report.gc_runs.0 += u64::from(own);
                 self.report.gc_runs.1 += u64::from(!own);
                 self.volume(fs).cleaning.insert(header.pid);
             }
-            Event::GcEnd(fs) => {
+            KernelEvent::GcEnd(fs) => {
                 self.volume(fs).cleaning.remove(&header.pid);
             }
-            Event::Checkpoint(_) => self.report.checkpoints += 1,
-            Event::Discard(_) => self.report.fs_discards += 1,
+            KernelEvent::Checkpoint(_) => self.report.checkpoints += 1,
+            KernelEvent::Discard(_) => self.report.fs_discards += 1,
             _ => {}
         }
     }

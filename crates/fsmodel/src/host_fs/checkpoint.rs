@@ -20,16 +20,16 @@ pub(super) struct Dirty {
 
 /// Where the tables are, behind the main area.
 #[derive(Clone, Copy)]
-pub(super) struct Tables {
+pub(super) struct CheckpointTables {
     base: u64,
     segment: u32,
     sit: u64,
     nat: u64,
 }
 
-impl Tables {
-    pub fn new(blocks: u64, segment: u64, nodes: u64) -> Tables {
-        Tables {
+impl CheckpointTables {
+    pub fn new(blocks: u64, segment: u64, nodes: u64) -> CheckpointTables {
+        CheckpointTables {
             base: blocks,
             segment: segment as u32,
             sit: (blocks / segment).div_ceil(u64::from(PER_SIT)),
@@ -40,7 +40,7 @@ impl Tables {
 
 impl Dirty {
     /// A block of the main area got or lost its data.
-    pub fn note(&mut self, tables: &Tables, block: u32) {
+    pub fn note(&mut self, tables: &CheckpointTables, block: u32) {
         self.sit.insert(block / tables.segment / PER_SIT);
     }
 
@@ -50,14 +50,14 @@ impl Dirty {
     }
 
     /// A segment was written to its end: its summary is due.
-    pub fn note_full(&mut self, tables: &Tables, block: u32) {
+    pub fn note_full(&mut self, tables: &CheckpointTables, block: u32) {
         if block % tables.segment == tables.segment - 1 {
             self.full.insert(block / tables.segment);
         }
     }
 
     /// The blocks of a checkpoint, ascending; afterwards nothing is dirty.
-    pub fn take(&mut self, tables: &Tables) -> Vec<u64> {
+    pub fn take(&mut self, tables: &CheckpointTables) -> Vec<u64> {
         self.version += 1;
         let half = self.version % 2;
         let pack = tables.base + half * PACK;

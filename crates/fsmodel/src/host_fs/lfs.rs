@@ -1,14 +1,14 @@
 //! A log-structured file system over the requests of a trace.
 
 use destage_types::rng::mix64;
-use destage_types::{HostRequest, Nanos, Op, Origin, RequestBatch, RequestRef, Tag};
+use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestOrigin, RequestRef, Tag};
 
-use super::checkpoint::{Dirty, Tables};
+use super::checkpoint::{CheckpointTables, Dirty};
 use super::config::{InPlace, LfsConfig, Nodes, Trim};
 use super::size::size;
 use super::volume::{Heat, NONE, Space};
 use super::{HostFsError, blocks, no_pairs, push};
-use destage_trace::Collector;
+use destage_trace::RequestCollector;
 use destage_trace::Workload;
 
 /// Data blocks that one index block of F2FS points to.
@@ -20,7 +20,7 @@ const IDLE: Nanos = Nanos(10_000_000);
 
 /// One volume. Owners are numbered: blocks of the trace, then index blocks, then what else fills
 /// the volume.
-pub(super) struct Model<'a> {
+pub(super) struct LogFs<'a> {
     config: &'a LfsConfig,
     space: Space,
     /// Blocks of the trace, ascending.
@@ -29,7 +29,7 @@ pub(super) struct Model<'a> {
     nodes: Vec<u64>,
     /// Where each owner is.
     at: Vec<u32>,
-    tables: Tables,
+    tables: CheckpointTables,
     dirty: Dirty,
     /// Requests served.
     served: u64,
@@ -45,14 +45,14 @@ pub(super) struct Model<'a> {
 /// Nothing is left to write to; the index of the request is added by the caller.
 struct Full;
 
-impl<'a> Model<'a> {
+impl<'a> LogFs<'a> {
     /// What the file system makes of `trace`.
     pub fn run(
         config: &'a LfsConfig,
         trace: Workload<'_>,
-        out: &mut Collector,
+        out: &mut RequestCollector,
     ) -> Result<(), HostFsError> {
-        let mut model = Model::new(config, trace)?;
+        let mut model = LogFs::new(config, trace)?;
         trace.try_each(|request, r| {
             let served = model.serve(r, &mut out.made);
             served.map_err(|Full| HostFsError::Full { request })?;
@@ -63,7 +63,7 @@ impl<'a> Model<'a> {
         ended.map_err(|Full| HostFsError::Full { request })
     }
 
-    fn new(config: &'a LfsConfig, trace: Workload<'_>) -> Result<Model<'a>, HostFsError> {
+    fn new(config: &'a LfsConfig, trace: Workload<'_>) -> Result<LogFs<'a>, HostFsError> {
         let mut files: Vec<u64> = Vec::new();
         trace.try_each(|_, request| {
             no_pairs(request)?;
@@ -87,10 +87,10 @@ impl<'a> Model<'a> {
         let own = (files.len() + nodes.len()) as u64;
         let (units, fill) = size(config, files.len() as u64, own)?;
         let total = units * config.unit();
-        let mut model = Model {
+        let mut model = LogFs {
             config,
             space: Space::new(config, units as u32),
-            tables: Tables::new(total, config.segment, nodes.len() as u64),
+            tables: CheckpointTables::new(total, config.segment, nodes.len() as u64),
             at: vec![NONE; own as usize + fill as usize],
             files,
             nodes,
@@ -151,7 +151,7 @@ impl<'a> Model<'a> {
         self.files.binary_search(&block).ok().map(|i| i as u32)
     }
 
-    /// Gives the owner a new block; the old one stays valid until [`Model::release`].
+    /// Gives the owner a new block; the old one stays valid until [`LogFs::release`].
     fn allocate(&mut self, heat: Heat, owner: u32) -> Result<u32, Full> {
         let block = self.space.write(heat, owner, self.served).ok_or(Full)?;
         self.at[owner as usize] = block;
@@ -219,7 +219,7 @@ impl<'a> Model<'a> {
             }
         }
         let mut head = *request.head;
-        (head.tag, head.origin) = (Tag::Data, Origin::FileSystem);
+        (head.tag, head.origin) = (Tag::Data, RequestOrigin::FileSystem);
         push(out, head, &rows);
         self.rows = rows;
         if self.config.nodes == Nodes::Sync {
@@ -387,8 +387,8 @@ fn own(now: Nanos, op: Op, tag: Tag) -> HostRequest {
     let mut request = HostRequest::new(now, op, 0, 0);
     request.tag = tag;
     request.origin = match tag {
-        Tag::Gc => Origin::Cleaning,
-        _ => Origin::FileSystem,
+        Tag::Gc => RequestOrigin::Cleaning,
+        _ => RequestOrigin::FileSystem,
     };
     request
 }

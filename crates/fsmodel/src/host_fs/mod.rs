@@ -6,9 +6,9 @@
 //! (CAC section 4.1); its rules are those of the paper's premise, and by named options those of
 //! F2FS (Lee et al., FAST'15, and its defaults in Linux 6.1).
 //!
-//! Both work in whole blocks of 4 KiB, as file systems do. Cleaning becomes requests of
-//! [`Origin::Cleaning`](destage_types::Origin::Cleaning), all others of a log-structured file
-//! system are of [`Origin::FileSystem`](destage_types::Origin::FileSystem).
+//! Both work in whole blocks of 4 KiB, as file systems do. The
+//! [origin](destage_types::RequestOrigin) of a request of a log-structured file system says whether
+//! it is one of its cleaning.
 
 mod checkpoint;
 mod config;
@@ -21,13 +21,13 @@ use destage_types::request::NO_PREV;
 use destage_types::{Extent, Op, RequestRef};
 
 pub use config::{Clean, HostFs, InPlace, LfsConfig, Nodes, Pick, Trim};
-use destage_trace::Collector;
+use destage_trace::RequestCollector;
 use destage_trace::Stored;
 use destage_trace::TagSet;
 use destage_trace::Trace;
 use destage_trace::TraceError;
 use destage_trace::Workload;
-use lfs::Model;
+use lfs::LogFs;
 use push::push;
 
 /// Why a file system cannot be modelled over a trace.
@@ -124,14 +124,14 @@ pub fn apply_bounded(
     memory: u64,
 ) -> Result<Stored, HostFsError> {
     let tags = tags.filter(|_| *fs != HostFs::InPlace);
-    let mut out = Collector::new(memory, tags);
+    let mut out = RequestCollector::new(memory, tags);
     let name = match fs {
         HostFs::InPlace => {
             in_place(trace, &mut out)?;
             "inplace"
         }
         HostFs::Lfs(config) => {
-            Model::run(config, trace, &mut out)?;
+            LogFs::run(config, trace, &mut out)?;
             "lfs"
         }
     };
@@ -142,7 +142,7 @@ pub fn apply_bounded(
 }
 
 /// Requests in whole blocks at the addresses of the trace.
-fn in_place(trace: Workload<'_>, out: &mut Collector) -> Result<(), HostFsError> {
+fn in_place(trace: Workload<'_>, out: &mut RequestCollector) -> Result<(), HostFsError> {
     let mut rows = Vec::new();
     trace.try_each(|_, request| {
         no_pairs(request)?;

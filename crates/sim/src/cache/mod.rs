@@ -25,7 +25,7 @@ use crate::observe::Observer;
 use crate::sample::{PagesHistogram, QueueSampler};
 use destage_scheme::{Upcoming, Frames, PREFETCH, Place, Scheme, Unit, View};
 use destage_types::{
-    Extent, HostRequest, Lpn, Nanos, Op, Origin, PageSize, RequestRef, SectorMask, Slot,
+    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestOrigin, RequestRef, SectorMask, Slot,
     StaticLayout,
 };
 
@@ -254,8 +254,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     #[inline(always)]
     pub fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
         let host = match request.head.origin {
-            Origin::Host => None,
-            Origin::FileSystem | Origin::Cleaning => self.begin_modelled(request),
+            RequestOrigin::Host => None,
+            RequestOrigin::FileSystem | RequestOrigin::Cleaning => self.begin_modelled(request),
         };
         if let Some(o) = &mut self.observer {
             o.request(index);

@@ -6,7 +6,7 @@ use super::{Cache, page_span};
 use crate::counts::Counts;
 use crate::flash::Flash;
 use destage_scheme::Scheme;
-use destage_types::{Op, Origin, RequestRef};
+use destage_types::{Op, RequestOrigin, RequestRef};
 
 /// What the host's requests have counted when a request of cleaning is served.
 pub(super) struct HostCounts {
@@ -20,7 +20,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// counts of the host's requests, for [`Cache::end_cleaning`].
     #[inline(never)]
     pub(super) fn begin_modelled(&mut self, request: RequestRef<'_>) -> Option<HostCounts> {
-        if request.head.origin != Origin::Cleaning {
+        if request.head.origin != RequestOrigin::Cleaning {
             self.counts.lfs_inplace_writes += in_place(request);
             return None;
         }

@@ -7,7 +7,7 @@ use super::Cache;
 use super::data::Previous;
 use crate::flash::Flash;
 use destage_scheme::{Place, Scheme};
-use destage_types::{Extent, HostRequest, Nanos, Op, Origin};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestOrigin};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Can requests take the short way, as long as they are plain?
@@ -46,5 +46,5 @@ pub(crate) fn is_plain(head: &HostRequest, sectors: u32) -> bool {
         && head.start_sector & u64::from(sectors - 1) == 0
         && head.is_all()
         && matches!(head.op, Op::Read | Op::Write)
-        && head.origin == Origin::Host
+        && head.origin == RequestOrigin::Host
 }

@@ -7,10 +7,10 @@ use destage_types::{HostRequest, Nanos, Op};
 
 use super::table::{NO_KIND, SECONDS, columns};
 use super::{FormatInfo, Sample, Separator};
-use crate::error::Fault;
+use crate::error::FieldFault;
 use crate::extent;
-use crate::fields::{Line, Words};
-use crate::line::{LineFormat, LineReader, Sink};
+use crate::fields::{RawLine, Words};
+use crate::line::{LineFormat, LineReader, RequestSink};
 use crate::numbers::{looks_like_decimal, looks_like_integer, parse_u64};
 use crate::volume::VolumeName;
 
@@ -182,7 +182,7 @@ fn read_kind(rwbs: &[u8]) -> Option<Kind> {
 }
 
 /// Sector and sectors; none if the line names no data.
-fn read_extent(words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Fault> {
+fn read_extent(words: &mut Words<'_>) -> Result<Option<(u64, u64)>, FieldFault> {
     let ahead = *words;
     let first = words.next_text();
     if first.is_none_or(|text| text.starts_with(b"[")) {
@@ -194,7 +194,7 @@ fn read_extent(words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Fault> {
         b"+" => {}
         // A completed request without data, or the bytes of a SCSI command.
         text if text.starts_with(b"[") || text.starts_with(b"(") => return Ok(None),
-        _ => return Err(Fault::at(PLUS, "is no plus sign")),
+        _ => return Err(FieldFault::at(PLUS, "is no plus sign")),
     }
     let sectors = words.u64()?;
     Ok(Some((sector, sectors)).filter(|_| sectors > 0))
@@ -207,12 +207,12 @@ struct BlkParse {
 impl LineFormat for BlkParse {
     const TICK_NS: u64 = 1;
 
-    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         if is_summary(line.bytes()) {
             return Ok(());
         }
         let mut words = line.words();
-        let stream = device_number(words.text()?).map_err(|why| Fault::at(DEVICE, why))?;
+        let stream = device_number(words.text()?).map_err(|why| FieldFault::at(DEVICE, why))?;
         words.u64()?;
         words.u64()?;
         let time = words.decimal(9)?;
@@ -221,7 +221,7 @@ impl LineFormat for BlkParse {
             return Ok(());
         }
         let rwbs = words.text()?;
-        let kind = read_kind(rwbs).ok_or(Fault::at(RWBS, NO_KIND))?;
+        let kind = read_kind(rwbs).ok_or(FieldFault::at(RWBS, NO_KIND))?;
         let named = read_extent(&mut words)?;
         let extent = match (kind.op, named) {
             (Some(op), Some((sector, sectors))) => {
@@ -230,7 +230,7 @@ impl LineFormat for BlkParse {
             }
             _ => None,
         };
-        let late = |why| Fault::at(TIME, why);
+        let late = |why| FieldFault::at(TIME, why);
         if kind.flush {
             let mut flush = HostRequest::new(Nanos::ZERO, Op::Flush, 0, 0);
             flush.stream = stream;

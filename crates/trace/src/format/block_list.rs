@@ -4,10 +4,10 @@ use destage_types::Op;
 
 use super::table::columns;
 use super::{FormatInfo, Separator};
-use crate::error::Fault;
+use crate::error::FieldFault;
 use crate::extent;
-use crate::fields::Line;
-use crate::line::{LineFormat, LineReader, Sink};
+use crate::fields::RawLine;
+use crate::line::{LineFormat, LineReader, RequestSink};
 use crate::numbers::{looks_like_integer, parse_u64};
 
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -33,17 +33,17 @@ impl LineFormat for BlockList {
     const TICK_NS: u64 = 1;
 
     #[inline]
-    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let mut fields = line.fields();
         let block = match fields.u64().and_then(|block| fields.end().map(|()| block)) {
             Ok(block) => block,
             // Columns of numbers are often padded on the left; all else gets its message here.
             Err(_) => {
                 let text = line.bytes().trim_ascii_start();
-                parse_u64(text).map_err(|why| Fault::at(0, why))?
+                parse_u64(text).map_err(|why| FieldFault::at(0, why))?
             }
         };
-        let extent = extent::block(block).map_err(|why| Fault::at(0, why))?;
+        let extent = extent::block(block).map_err(|why| FieldFault::at(0, why))?;
         sink.push_untimed(Op::Read, extent);
         Ok(())
     }

@@ -7,12 +7,12 @@ use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
 
 use super::table::{NO_KIND, TraceColumn, columns};
 use super::{FormatInfo, Separator};
-use crate::error::Fault;
+use crate::error::FieldFault;
 use crate::extent::{self, MAX_BYTES};
-use crate::fields::{Fields, Line};
-use crate::line::{LineFormat, LineReader, Sink};
+use crate::fields::{Fields, RawLine};
+use crate::line::{LineFormat, LineReader, RequestSink};
 use crate::numbers::parse_u64;
-use group::{Pending, Row, Seen};
+use group::{GroupRow, Pending, Seen};
 
 const TIME: u16 = 0;
 const OP: u16 = 1;
@@ -90,12 +90,12 @@ struct Destage {
 }
 
 impl Destage {
-    fn header(&mut self, line: Line<'_>) -> Result<(), Fault> {
+    fn header(&mut self, line: RawLine<'_>) -> Result<(), FieldFault> {
         const NAME: &str = "is not the name of this column";
         self.optional.clear();
         let mut count = 0;
         for (i, name) in line.bytes().split(|&byte| byte == b',').enumerate() {
-            let column = u16::try_from(i).unwrap_or(Fault::LINE);
+            let column = u16::try_from(i).unwrap_or(FieldFault::LINE);
             let name = name.trim_ascii();
             let index = match i {
                 0..FIXED => i,
@@ -103,7 +103,7 @@ impl Destage {
                 _ => GROUP,
             };
             if name != COLUMNS[index].name.as_bytes() || self.optional.contains(&index) {
-                return Err(Fault::at(column, NAME));
+                return Err(FieldFault::at(column, NAME));
             }
             if i >= FIXED {
                 self.optional.push(index);
@@ -111,20 +111,23 @@ impl Destage {
             count += 1;
         }
         if count < FIXED {
-            return Err(Fault::at(Fault::LINE, "is no complete header"));
+            return Err(FieldFault::at(FieldFault::LINE, "is no complete header"));
         }
         self.header_seen = true;
         Ok(())
     }
 
     /// Reads the old addresses of one extent into `self.prev`.
-    fn read_prev(&mut self, text: &[u8], op: Op, extent: Option<Extent>) -> Result<(), Fault> {
+    fn read_prev(&mut self, text: &[u8], op: Op, extent: Option<Extent>) -> Result<(), FieldFault> {
         self.prev.clear();
         if text.is_empty() || text == b"-1" {
             return Ok(());
         }
         let Some(extent) = extent.filter(|_| op == Op::Write) else {
-            return Err(Fault::at(PREV, "is given, but only writes replace data"));
+            return Err(FieldFault::at(
+                PREV,
+                "is given, but only writes replace data",
+            ));
         };
         for entry in text.split(|&byte| byte == b';') {
             if entry == b"-1" {
@@ -132,15 +135,15 @@ impl Destage {
                 continue;
             }
             let sector = parse_u64(entry);
-            let sector = sector.map_err(|_| Fault::at(PREV, "holds no sector number"))?;
+            let sector = sector.map_err(|_| FieldFault::at(PREV, "holds no sector number"))?;
             if sector > MAX_BYTES / 512 - 8 {
-                return Err(Fault::at(PREV, "names a sector behind 256 TiB"));
+                return Err(FieldFault::at(PREV, "names a sector behind 256 TiB"));
             }
             self.prev.push(sector);
         }
         if self.prev.len() as u64 != extent::blocks(extent) {
             let why = "has not one entry per 4 KiB block of the extent";
-            return Err(Fault::at(PREV, why));
+            return Err(FieldFault::at(PREV, why));
         }
         if self.prev.iter().all(|&sector| sector == NO_PREV) {
             self.prev.clear();
@@ -149,13 +152,13 @@ impl Destage {
     }
 
     /// Reads the columns behind the fixed ones: the tag, the group and the group's position.
-    fn optional<'a>(&self, fields: &mut Fields<'a>) -> Result<(Tag, &'a [u8], u16), Fault> {
-        let (mut tag, mut group, mut at) = (Tag::None, &b""[..], Fault::LINE);
+    fn optional<'a>(&self, fields: &mut Fields<'a>) -> Result<(Tag, &'a [u8], u16), FieldFault> {
+        let (mut tag, mut group, mut at) = (Tag::None, &b""[..], FieldFault::LINE);
         for &index in &self.optional {
             let column = fields.column();
             let text = fields.text()?;
             if index == TAG {
-                tag = tag_of(text).ok_or(Fault::at(column, "is no tag"))?;
+                tag = tag_of(text).ok_or(FieldFault::at(column, "is no tag"))?;
             } else {
                 (group, at) = (text, column);
             }
@@ -163,7 +166,7 @@ impl Destage {
         Ok((tag, group, at))
     }
 
-    fn push_pending(&mut self, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn push_pending(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let Some(row) = self.pending.row.take() else {
             return Ok(());
         };
@@ -174,12 +177,12 @@ impl Destage {
     /// What to do with a line once all of its columns are known to be good.
     fn accept(
         &mut self,
-        row: Row,
+        row: GroupRow,
         extent: Option<Extent>,
         (group, column): (&[u8], u16),
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
-        let grouped = |why| Fault::at(column, why);
+        sink: &mut RequestSink<'_>,
+    ) -> Result<(), FieldFault> {
+        let grouped = |why| FieldFault::at(column, why);
         if !group.is_empty() && self.pending.is_open(group) {
             return self
                 .pending
@@ -205,7 +208,12 @@ impl Destage {
     }
 }
 
-fn push(row: Row, extents: &[Extent], prev: &[u64], sink: &mut Sink<'_>) -> Result<(), Fault> {
+fn push(
+    row: GroupRow,
+    extents: &[Extent],
+    prev: &[u64],
+    sink: &mut RequestSink<'_>,
+) -> Result<(), FieldFault> {
     let (start, sectors) = extents
         .first()
         .map_or((0, 0), |e| (e.start_sector, e.sectors));
@@ -217,24 +225,24 @@ fn push(row: Row, extents: &[Extent], prev: &[u64], sink: &mut Sink<'_>) -> Resu
     if more.is_empty() && prev.is_empty() {
         return sink
             .push(row.ticks, request)
-            .map_err(|why| Fault::at(TIME, why));
+            .map_err(|why| FieldFault::at(TIME, why));
     }
     sink.push_with(row.ticks, request, more, prev)
-        .map_err(|why| Fault::at(TIME, why))
+        .map_err(|why| FieldFault::at(TIME, why))
 }
 
-fn read_op(text: &[u8]) -> Result<Op, Fault> {
+fn read_op(text: &[u8]) -> Result<Op, FieldFault> {
     match text {
         b"R" | b"r" => Ok(Op::Read),
         b"W" | b"w" => Ok(Op::Write),
         b"T" | b"t" => Ok(Op::Trim),
         b"F" | b"f" => Ok(Op::Flush),
-        _ => Err(Fault::at(OP, NO_KIND)),
+        _ => Err(FieldFault::at(OP, NO_KIND)),
     }
 }
 
 /// The extent of a line; none for FLUSH, which must have 0,0.
-fn read_extent(op: Op, fields: &mut Fields<'_>) -> Result<Option<Extent>, Fault> {
+fn read_extent(op: Op, fields: &mut Fields<'_>) -> Result<Option<Extent>, FieldFault> {
     let (start, sectors) = (fields.u64()?, fields.u64()?);
     if op != Op::Flush {
         let extent = extent::from_sectors(start, sectors).map_err(|f| f.at(START, SECTORS))?;
@@ -243,16 +251,16 @@ fn read_extent(op: Op, fields: &mut Fields<'_>) -> Result<Option<Extent>, Fault>
     const ADDRESS: &str = "is given, but a flush has no address";
     match (start, sectors) {
         (0, 0) => Ok(None),
-        (0, _) => Err(Fault::at(SECTORS, ADDRESS)),
-        _ => Err(Fault::at(START, ADDRESS)),
+        (0, _) => Err(FieldFault::at(SECTORS, ADDRESS)),
+        _ => Err(FieldFault::at(START, ADDRESS)),
     }
 }
 
-fn read_atomic(text: &[u8]) -> Result<bool, Fault> {
+fn read_atomic(text: &[u8]) -> Result<bool, FieldFault> {
     match text {
         b"" | b"0" => Ok(false),
         b"1" => Ok(true),
-        _ => Err(Fault::at(ATOMIC, "is neither 0 nor 1")),
+        _ => Err(FieldFault::at(ATOMIC, "is neither 0 nor 1")),
     }
 }
 
@@ -260,7 +268,7 @@ impl LineFormat for Destage {
     const TICK_NS: u64 = 1;
 
     #[inline]
-    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         if !self.header_seen {
             return self.header(line);
         }
@@ -273,7 +281,7 @@ impl LineFormat for Destage {
         let atomic = read_atomic(fields.text()?)?;
         let (tag, group, column) = self.optional(&mut fields)?;
         fields.end()?;
-        let row = Row {
+        let row = GroupRow {
             ticks,
             op,
             stream,
@@ -290,7 +298,7 @@ impl LineFormat for Destage {
         }
     }
 
-    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn finish(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         self.push_pending(sink)
     }
 }

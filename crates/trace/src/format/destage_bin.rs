@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use destage_types::{Nanos, RequestBatch};
 
 use super::table::columns;
-use super::{Counts, FormatInfo, Separator, TraceReader};
+use super::{FormatInfo, ReadCounts, Separator, TraceReader};
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::record::le;
 use crate::volume::{MAX_VOLUMES, VolumeName};
 use hash::Hash;
-use layout::{CHUNK_HEADER, Chunk, HEADER, Header, MAGIC, MAX_NAME, RECORD, Tables, VOLUME};
+use layout::{CHUNK_HEADER, Chunk, ChunkTables, HEADER, Header, MAGIC, MAX_NAME, RECORD, VOLUME};
 
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "destage-bin",
@@ -58,7 +58,7 @@ enum State {
 
 struct BinReader {
     input: Input,
-    counts: Counts,
+    counts: ReadCounts,
     header: Header,
     hash: Hash,
     state: State,
@@ -67,7 +67,7 @@ struct BinReader {
     chunk: Chunk,
     /// Records of the chunk that have been handed out.
     used: usize,
-    tables: Tables,
+    tables: ChunkTables,
     last: Nanos,
     volumes: BTreeMap<u32, (String, u64)>,
 }
@@ -76,14 +76,14 @@ impl BinReader {
     fn new(input: Input) -> BinReader {
         BinReader {
             input,
-            counts: Counts::default(),
+            counts: ReadCounts::default(),
             header: Header::default(),
             hash: Hash::new(),
             state: State::Start,
             at: 0,
             chunk: Chunk::default(),
             used: 0,
-            tables: Tables::default(),
+            tables: ChunkTables::default(),
             last: Nanos::ZERO,
             volumes: BTreeMap::new(),
         }
@@ -273,7 +273,7 @@ impl TraceReader for BinReader {
         result.map(|()| out.len() - before)
     }
 
-    fn counts(&self) -> &Counts {
+    fn counts(&self) -> &ReadCounts {
         &self.counts
     }
 

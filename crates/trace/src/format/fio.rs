@@ -6,10 +6,10 @@ use destage_types::{HostRequest, Nanos, Op};
 
 use super::table::columns;
 use super::{FormatInfo, Separator};
-use crate::error::Fault;
+use crate::error::FieldFault;
 use crate::extent;
-use crate::fields::{Line, Words};
-use crate::line::{LineFormat, LineReader, Sink};
+use crate::fields::{RawLine, Words};
+use crate::line::{LineFormat, LineReader, RequestSink};
 use crate::volume::VolumeName;
 
 const MAX_FILES: usize = 1 << 20;
@@ -63,15 +63,15 @@ struct Fio {
 }
 
 impl Fio {
-    fn stream(&mut self, name: &[u8], column: u16) -> Result<u32, Fault> {
+    fn stream(&mut self, name: &[u8], column: u16) -> Result<u32, FieldFault> {
         if let Some(&stream) = self.files.get(name) {
             return Ok(stream);
         }
         if name.len() > MAX_NAME {
-            return Err(Fault::at(column, "has more than 4096 bytes"));
+            return Err(FieldFault::at(column, "has more than 4096 bytes"));
         }
         if self.names.len() == MAX_FILES {
-            return Err(Fault::at(column, "is one name too many"));
+            return Err(FieldFault::at(column, "is one name too many"));
         }
         let stream = self.names.len() as u32;
         self.files.insert(name.into(), stream);
@@ -79,9 +79,9 @@ impl Fio {
         Ok(stream)
     }
 
-    fn wait(&mut self, words: &mut Words<'_>, action: u16) -> Result<(), Fault> {
+    fn wait(&mut self, words: &mut Words<'_>, action: u16) -> Result<(), FieldFault> {
         if self.version == 3 {
-            return Err(Fault::at(action, "is not allowed in version 3"));
+            return Err(FieldFault::at(action, "is not allowed in version 3"));
         }
         let column = words.column();
         let time = words.u64()?;
@@ -89,7 +89,10 @@ impl Fio {
             words.end()?;
         }
         let sum = self.waited.checked_add(time);
-        self.waited = sum.ok_or(Fault::at(column, "makes the sum of the waits too large"))?;
+        self.waited = sum.ok_or(FieldFault::at(
+            column,
+            "makes the sum of the waits too large",
+        ))?;
         self.has_waits = true;
         Ok(())
     }
@@ -104,11 +107,20 @@ impl Fio {
         stated: Option<u64>,
         mut request: HostRequest,
         stream: u32,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut RequestSink<'_>,
+    ) -> Result<(), FieldFault> {
         request.stream = stream;
         let time = self.time(stated);
-        let late = |why| Fault::at(if stated.is_some() { 0 } else { Fault::LINE }, why);
+        let late = |why| {
+            FieldFault::at(
+                if stated.is_some() {
+                    0
+                } else {
+                    FieldFault::LINE
+                },
+                why,
+            )
+        };
         sink.push(time, request).map_err(late)?;
         self.next = time.saturating_add(1);
         Ok(())
@@ -118,10 +130,13 @@ impl Fio {
 impl LineFormat for Fio {
     const TICK_NS: u64 = 1_000;
 
-    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         if self.version == 0 {
             let known = version(line.bytes());
-            let unknown = Fault::at(Fault::LINE, "is not `fio version 2 iolog` or version 3");
+            let unknown = FieldFault::at(
+                FieldFault::LINE,
+                "is not `fio version 2 iolog` or version 3",
+            );
             self.version = known.ok_or(unknown)?;
             return Ok(());
         }
@@ -143,7 +158,7 @@ impl LineFormat for Fio {
                 words.end()?;
                 return self.stream(name, file).map(|_| ());
             }
-            _ => return Err(Fault::at(action, "is no action")),
+            _ => return Err(FieldFault::at(action, "is no action")),
         };
         if op == Op::Flush {
             if words.end().is_err() {

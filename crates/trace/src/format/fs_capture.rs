@@ -6,10 +6,10 @@ use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
 use super::file_ops::read_op;
 use super::table::{NO_KIND, columns};
 use super::{FormatInfo, Separator};
-use crate::error::Fault;
+use crate::error::FieldFault;
 use crate::extent::{self, MAX_BYTES};
-use crate::fields::{Fields, Line};
-use crate::line::{LineFormat, LineReader, Sink};
+use crate::fields::{Fields, RawLine};
+use crate::line::{LineFormat, LineReader, RequestSink};
 use crate::numbers::parse_u64;
 use crate::tags::TagSet;
 
@@ -98,16 +98,19 @@ impl FsCapture {
         }
     }
 
-    fn header(&mut self, line: Line<'_>) -> Result<(), Fault> {
+    fn header(&mut self, line: RawLine<'_>) -> Result<(), FieldFault> {
         let mut names = line.bytes().split(|&byte| byte == b',');
         for (i, column) in INFO.columns.iter().enumerate() {
             let name = names.next().unwrap_or(b"");
             if name.trim_ascii() != column.name.as_bytes() {
-                return Err(Fault::at(i as u16, "is not the name of this column"));
+                return Err(FieldFault::at(i as u16, "is not the name of this column"));
             }
         }
         if names.next().is_some() {
-            return Err(Fault::at(Fault::LINE, "has more columns than the format"));
+            return Err(FieldFault::at(
+                FieldFault::LINE,
+                "has more columns than the format",
+            ));
         }
         self.header_seen = true;
         Ok(())
@@ -131,7 +134,7 @@ impl FsCapture {
         self.prev.extend((0..extent::blocks(row)).map(next));
     }
 
-    fn push_open(&mut self, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn push_open(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let (Some(open), Some(first)) = (self.open.take(), self.extents.first()) else {
             return Ok(()); // None of its rows was kept.
         };
@@ -139,20 +142,23 @@ impl FsCapture {
         let mut request = HostRequest::new(Nanos::ZERO, open.op, start, sectors);
         request.tag = open.tag;
         let pushed = sink.push_with(open.ticks, request, &self.extents[1..], &self.prev);
-        pushed.map_err(|why| Fault::at(TIME, why))
+        pushed.map_err(|why| FieldFault::at(TIME, why))
     }
 
     /// Makes the row's device request the open one.
-    fn switch(&mut self, row: Open, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn switch(&mut self, row: Open, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         if let Some(open) = self.open {
             if row.number < open.number {
-                return Err(Fault::at(REQUEST, "is less than that of the row before"));
+                return Err(FieldFault::at(
+                    REQUEST,
+                    "is less than that of the row before",
+                ));
             }
             if row.number == open.number {
                 return match (row.op == open.op, row.ticks == open.ticks) {
                     (true, true) => Ok(()),
-                    (false, _) => Err(Fault::at(OP, "differs inside one request")),
-                    (_, false) => Err(Fault::at(TIME, "differs inside one request")),
+                    (false, _) => Err(FieldFault::at(OP, "differs inside one request")),
+                    (_, false) => Err(FieldFault::at(TIME, "differs inside one request")),
                 };
             }
         }
@@ -165,8 +171,8 @@ impl FsCapture {
 }
 
 /// The old address of the first block of a row, or [`NO_PREV`].
-fn read_prev(text: &[u8], op: Op, row: Extent) -> Result<u64, Fault> {
-    let wrong = |why| Err(Fault::at(PREV, why));
+fn read_prev(text: &[u8], op: Op, row: Extent) -> Result<u64, FieldFault> {
+    let wrong = |why| Err(FieldFault::at(PREV, why));
     if text.is_empty() {
         return Ok(NO_PREV);
     }
@@ -188,18 +194,18 @@ fn read_prev(text: &[u8], op: Op, row: Extent) -> Result<u64, Fault> {
 impl LineFormat for FsCapture {
     const TICK_NS: u64 = 1_000;
 
-    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         if !self.header_seen {
             return self.header(line);
         }
         let mut fields: Fields<'_> = line.fields();
         let ticks = fields.u64()?;
-        let op = read_op(fields.text()?).ok_or(Fault::at(OP, NO_KIND))?;
+        let op = read_op(fields.text()?).ok_or(FieldFault::at(OP, NO_KIND))?;
         let placed = extent::from_sectors(fields.u64()?, fields.u64()?);
         let row = placed.map_err(|fault| fault.at(START, SECTORS))?;
         let old = read_prev(fields.text()?, op, row)?;
         fields.text()?;
-        let tag = tag_of(fields.text()?).ok_or(Fault::at(TAG, "is no tag"))?;
+        let tag = tag_of(fields.text()?).ok_or(FieldFault::at(TAG, "is no tag"))?;
         let number = fields.u64()?;
         fields.end()?;
         let open = Open {
@@ -218,7 +224,7 @@ impl LineFormat for FsCapture {
         Ok(())
     }
 
-    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn finish(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         self.push_open(sink)
     }
 }

@@ -155,7 +155,7 @@ pub(crate) struct ReadOptions {
 
 /// What a reader counts.
 #[derive(Clone, Default, Debug)]
-pub struct Counts {
+pub struct ReadCounts {
     /// Lines read, comments and empty ones included.
     pub lines: u64,
     /// Requests decoded.
@@ -181,7 +181,7 @@ pub trait TraceReader: Send {
     fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError>;
 
     /// What has been counted so far.
-    fn counts(&self) -> &Counts;
+    fn counts(&self) -> &ReadCounts;
 
     /// Has the trace told its times so far? Asked only if the format may have them.
     fn timed(&self) -> bool {

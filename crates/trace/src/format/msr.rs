@@ -4,10 +4,10 @@ use destage_types::Op;
 
 use super::table::{self, NO_KIND, columns, fits, read_or_write};
 use super::{FormatInfo, Separator};
-use crate::error::Fault;
+use crate::error::FieldFault;
 use crate::extent;
-use crate::fields::{Fields, Line};
-use crate::line::{LineFormat, LineReader, Sink};
+use crate::fields::{Fields, RawLine};
+use crate::line::{LineFormat, LineReader, RequestSink};
 use crate::quick::Quick;
 use crate::volume::VolumeName;
 
@@ -61,7 +61,7 @@ impl Msr {
     /// Stream of the next two columns: number of the host in order of appearance x 65536 + disk,
     /// so that a volume of one server keeps its own number.
     #[inline(always)]
-    fn stream(&mut self, fields: &mut Fields<'_>) -> Result<u32, Fault> {
+    fn stream(&mut self, fields: &mut Fields<'_>) -> Result<u32, FieldFault> {
         if let Some(text) = fields.rest().first_chunk::<CACHED>()
             && self.source_len > 0
             && u128::from_le_bytes(*text) & self.source_mask == self.source
@@ -76,20 +76,20 @@ impl Msr {
 
     #[cold]
     #[inline(never)]
-    fn other_stream(&mut self, mut fields: Fields<'_>) -> Result<usize, Fault> {
+    fn other_stream(&mut self, mut fields: Fields<'_>) -> Result<usize, FieldFault> {
         let (rest, before) = (fields.rest(), fields);
         let host = fields.text()?;
         let disk = fields.u64()?;
         if host.is_empty() {
-            return Err(Fault::at(HOST, "is empty"));
+            return Err(FieldFault::at(HOST, "is empty"));
         }
         let Ok(disk) = u16::try_from(disk) else {
-            return Err(Fault::at(DISK, "is no number of a disk"));
+            return Err(FieldFault::at(DISK, "is no number of a disk"));
         };
         let known = self.hosts.iter().position(|known| **known == *host);
         let index = known.unwrap_or(self.hosts.len());
         if index >= MAX_HOSTS {
-            return Err(Fault::at(HOST, "is one name too many"));
+            return Err(FieldFault::at(HOST, "is one name too many"));
         }
         if known.is_none() {
             self.hosts.push(host.into());
@@ -125,7 +125,7 @@ fn is_write(word: u64) -> Option<bool> {
 }
 
 #[inline(always)]
-fn op(fields: &mut Fields<'_>) -> Result<Op, Fault> {
+fn op(fields: &mut Fields<'_>) -> Result<Op, FieldFault> {
     if let Some(write) = is_write(fields.peek()) {
         fields.skip(5 + usize::from(write), 1);
         return Ok(if write { Op::Write } else { Op::Read });
@@ -137,9 +137,9 @@ fn op(fields: &mut Fields<'_>) -> Result<Op, Fault> {
 
 #[cold]
 #[inline(never)]
-fn other_op(mut fields: Fields<'_>) -> Result<(Op, usize), Fault> {
+fn other_op(mut fields: Fields<'_>) -> Result<(Op, usize), FieldFault> {
     let before = fields;
-    let op = read_or_write(fields.text()?).ok_or(Fault::at(OP, NO_KIND))?;
+    let op = read_or_write(fields.text()?).ok_or(FieldFault::at(OP, NO_KIND))?;
     Ok((op, before.bytes_to(&fields)))
 }
 
@@ -153,7 +153,7 @@ impl LineFormat for Msr {
     }
 
     #[inline(always)]
-    fn quick(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Option<usize> {
+    fn quick(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Option<usize> {
         let mut line = Quick::new(bytes)?;
         let ticks = line.long_number(b',')?;
         // Host and disk of the line before.
@@ -174,7 +174,7 @@ impl LineFormat for Msr {
     }
 
     #[inline(always)]
-    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let mut fields = line.fields();
         let ticks = fields.u64()?;
         let stream = self.stream(&mut fields)?;
@@ -185,7 +185,7 @@ impl LineFormat for Msr {
         let (extent, rounded) =
             extent::from_bytes(offset, size).map_err(|fault| fault.at(OFFSET, SIZE))?;
         let pushed = sink.push_extent(ticks, op, extent, stream);
-        pushed.map_err(|why| Fault::at(TIME, why))?;
+        pushed.map_err(|why| FieldFault::at(TIME, why))?;
         sink.count_unaligned(rounded);
         Ok(())
     }

@@ -4,10 +4,10 @@ use destage_types::Op;
 
 use super::table::columns;
 use super::{FormatInfo, Sample, Separator};
-use crate::error::Fault;
+use crate::error::FieldFault;
 use crate::extent;
 use crate::record::{RecordFormat, RecordReader, le};
-use crate::sink::Sink;
+use crate::sink::RequestSink;
 
 const TIME: u16 = 0;
 const ID: u16 = 1;
@@ -63,11 +63,11 @@ impl RecordFormat for Oracle {
     }
 
     #[inline]
-    fn record(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn record(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let (time, block) = (le::<4>(bytes, 0), le::<8>(bytes, 4));
-        let extent = extent::block(block).map_err(|why| Fault::at(ID, why))?;
+        let extent = extent::block(block).map_err(|why| FieldFault::at(ID, why))?;
         let pushed = sink.push_extent(time, Op::Read, extent, 0);
-        pushed.map_err(|why| Fault::at(TIME, why))
+        pushed.map_err(|why| FieldFault::at(TIME, why))
     }
 
     fn field(&self, bytes: &[u8], column: usize) -> String {

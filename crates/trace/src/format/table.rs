@@ -6,11 +6,11 @@ use std::marker::PhantomData;
 use destage_types::Op;
 
 use super::{FormatInfo, ReadOptions, Sample, Separator, TraceReader};
-use crate::error::Fault;
+use crate::error::FieldFault;
 use crate::extent::{self, ExtentFault};
-use crate::fields::{Fields, Line};
+use crate::fields::{Fields, RawLine};
 use crate::input::Input;
-use crate::line::{LineFormat, LineReader, Sink};
+use crate::line::{LineFormat, LineReader, RequestSink};
 use crate::numbers::{looks_like_decimal, looks_like_integer};
 
 /// One column of a format.
@@ -161,9 +161,9 @@ struct Places {
 const fn places(columns: &[TraceColumn]) -> Places {
     let mut places = Places {
         tick_ns: 1,
-        time: Fault::LINE,
-        start: Fault::LINE,
-        length: Fault::LINE,
+        time: FieldFault::LINE,
+        start: FieldFault::LINE,
+        length: FieldFault::LINE,
         start_in_bytes: false,
         length_in_bytes: false,
     };
@@ -193,11 +193,11 @@ impl<T: TableFormat> Table<T> {
     fn column<const I: usize, const BLANKS: bool>(
         fields: &mut Fields<'_, BLANKS>,
         values: &mut Values,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), FieldFault> {
         if I >= Self::COLUMNS.len() {
             return Ok(());
         }
-        let refused = |why| Err(Fault::at(I as u16, why));
+        let refused = |why| Err(FieldFault::at(I as u16, why));
         match Self::COLUMNS[I].holds {
             Holds::Ticks(_) => values.ticks = fields.u64()?,
             Holds::Decimal(places) => values.ticks = fields.decimal(places)?,
@@ -221,8 +221,8 @@ impl<T: TableFormat> Table<T> {
     #[inline(always)]
     fn read<const BLANKS: bool>(
         mut fields: Fields<'_, BLANKS>,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut RequestSink<'_>,
+    ) -> Result<(), FieldFault> {
         let (f, op) = (&mut fields, Op::Read);
         let (ticks, stream, start, length) = (0, 0, 0, 0);
         let mut values = Values {
@@ -253,7 +253,7 @@ impl<T: TableFormat> Table<T> {
             placed.map_err(|fault: ExtentFault| fault.at(at.start, at.length))?;
         if T::INFO.timed {
             let pushed = sink.push_extent(values.ticks, values.op, extent, values.stream);
-            pushed.map_err(|why| Fault::at(at.time, why))?;
+            pushed.map_err(|why| FieldFault::at(at.time, why))?;
         } else {
             sink.push_untimed(values.op, extent);
         }
@@ -266,7 +266,7 @@ impl<T: TableFormat> LineFormat for Table<T> {
     const TICK_NS: u64 = Self::PLACES.tick_ns;
 
     #[inline]
-    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         if !T::HEADER.is_empty() && line.bytes() == T::HEADER {
             return Ok(());
         }

@@ -4,10 +4,10 @@ use destage_types::{HostRequest, Nanos, Op};
 
 use super::table::columns;
 use super::{FormatInfo, Sample, Separator};
-use crate::error::Fault;
+use crate::error::FieldFault;
 use crate::extent;
 use crate::record::{RecordFormat, RecordReader, le};
-use crate::sink::Sink;
+use crate::sink::RequestSink;
 
 const TIME: u16 = 0;
 const COMMAND: u16 = 1;
@@ -120,26 +120,28 @@ impl RecordFormat for Vscsi {
     }
 
     #[inline]
-    fn record(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn record(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         let at = self.layout;
         if at.version(bytes) != at.version {
-            return Err(Fault::at(
+            return Err(FieldFault::at(
                 VERSION,
                 "is not the version of the first records",
             ));
         }
         let op = read_op(le::<2>(bytes, at.command));
-        let op = op.ok_or(Fault::at(COMMAND, "is no command that moves data"))?;
+        let op = op.ok_or(FieldFault::at(COMMAND, "is no command that moves data"))?;
         let (length, lbn) = (le::<4>(bytes, at.length), le::<8>(bytes, at.lbn));
         let time = le::<8>(bytes, at.lbn + 8);
         if op == Op::Flush {
             let flush = HostRequest::new(Nanos::ZERO, op, 0, 0);
-            return sink.push(time, flush).map_err(|why| Fault::at(TIME, why));
+            return sink
+                .push(time, flush)
+                .map_err(|why| FieldFault::at(TIME, why));
         }
         let placed = extent::from_sector_and_bytes(lbn, length);
         let (extent, rounded) = placed.map_err(|fault| fault.at(LBN, LENGTH))?;
         let pushed = sink.push_extent(time, op, extent, 0);
-        pushed.map_err(|why| Fault::at(TIME, why))?;
+        pushed.map_err(|why| FieldFault::at(TIME, why))?;
         sink.count_unaligned(rounded);
         Ok(())
     }

@@ -13,14 +13,14 @@ pub enum At {
     /// is drawn again.
     Normal(f64),
     /// Unit of rank r with weight (r + 1)^-theta; ranks lie scattered over the space.
-    Zipf(f64),
+    ZipfRanks(f64),
     /// Where the request before it ended; at the end of the space from its start again.
     Sequential,
 }
 
 /// One part of a workload. A text gives its keys in any order: `key=value,key=value`.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Part {
+pub struct SynthPart {
     /// `weight`: its share of the requests against that of the other parts. Default 1.
     pub weight: u64,
     /// `at`: `uniform` (default), `normal(SIGMA)`, `zipf(THETA)` or `sequential`.
@@ -56,9 +56,9 @@ const KEYS: [&str; 10] = [
     "weight", "at", "start", "space", "unit", "inside", "streams", "run", "writes", "size",
 ];
 
-impl Default for Part {
-    fn default() -> Part {
-        Part {
+impl Default for SynthPart {
+    fn default() -> SynthPart {
+        SynthPart {
             weight: 1,
             at: At::Uniform,
             start: 0,
@@ -105,7 +105,7 @@ fn at(text: &str) -> Result<At, String> {
                 0.0 => Err("a normal distribution needs a standard deviation above 0".to_owned()),
                 sigma => Ok(At::Normal(sigma)),
             },
-            (_, Some(theta)) => real(theta, 10.0).map(At::Zipf),
+            (_, Some(theta)) => real(theta, 10.0).map(At::ZipfRanks),
             _ => Err(format!(
                 "`{text}` is none of uniform, normal(SIGMA), zipf(THETA), sequential"
             )),
@@ -125,13 +125,13 @@ fn sizes(text: &str) -> Result<Vec<(u64, u64)>, String> {
     text.split('+').map(one).collect()
 }
 
-impl Part {
+impl SynthPart {
     /// Reads the text of a part.
     ///
     /// # Errors
     /// What is wrong and what is allowed.
-    pub fn parse(text: &str) -> Result<Part, String> {
-        let mut part = Part::default();
+    pub fn parse(text: &str) -> Result<SynthPart, String> {
+        let mut part = SynthPart::default();
         let mut inside = None;
         let mut given: Vec<&str> = Vec::new();
         for word in text.split(',') {
@@ -206,21 +206,22 @@ mod tests {
     #[test]
     fn keys_and_defaults() {
         let text = "at=zipf(0.9),space=2GiB,unit=64KiB,inside=4KiB,writes=0.7,size=4KiB:45+64k:8";
-        let part = Part::parse(text).unwrap();
-        let want = Part {
-            at: At::Zipf(0.9),
+        let part = SynthPart::parse(text).unwrap();
+        let want = SynthPart {
+            at: At::ZipfRanks(0.9),
             space: 2 << 30,
             unit: 64 << 10,
             inside: 4 << 10,
             writes: 0.7,
             size: vec![(45, 4096), (8, 65536)],
-            ..Part::default()
+            ..SynthPart::default()
         };
         assert_eq!(part, want);
-        let part = Part::parse("weight=3,at=sequential,streams=4,run=1MiB,start=1GiB").unwrap();
+        let part =
+            SynthPart::parse("weight=3,at=sequential,streams=4,run=1MiB,start=1GiB").unwrap();
         assert_eq!((part.weight, part.streams, part.run), (3, 4, Some(1 << 20)));
         assert_eq!(
-            Part::parse("unit=8KiB").unwrap().inside,
+            SynthPart::parse("unit=8KiB").unwrap().inside,
             8192,
             "the unit as it is given"
         );
@@ -254,7 +255,7 @@ mod tests {
             ("size=2MiB,space=1MiB", "larger than the space"),
             ("weight=0", "weight: "),
         ] {
-            let error = Part::parse(text).unwrap_err();
+            let error = SynthPart::parse(text).unwrap_err();
             assert!(error.contains(part), "`{text}`: {error}");
         }
     }

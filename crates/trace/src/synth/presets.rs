@@ -2,7 +2,7 @@
 
 use destage_types::{Nanos, Picos, nearest};
 
-use super::part::Part;
+use super::part::SynthPart;
 use super::workload::{Arrival, Synth};
 
 /// A named workload.
@@ -46,7 +46,7 @@ pub const PRESETS: &[SynthPreset] = &[
     SynthPreset {
         name: "common",
         about: "What device simulators are compared on: 70 % writes of 4 to 64 KiB, the 64 KiB \
-                chunk by Zipf(0.9) over 2 GiB",
+                chunk by ZipfRanks(0.9) over 2 GiB",
         parts: &["at=zipf(0.9),space=2GiB,unit=64KiB,inside=4KiB,writes=0.7,\
              size=4KiB:45+8KiB:20+16KiB:15+32KiB:12+64KiB:8"],
         requests: 1_000_000,
@@ -55,7 +55,7 @@ pub const PRESETS: &[SynthPreset] = &[
     },
     SynthPreset {
         name: "zipf-pages",
-        about: "What cache simulators are compared on: single pages by Zipf(0.9) over 2 million",
+        about: "What cache simulators are compared on: single pages by ZipfRanks(0.9) over 2 million",
         parts: &["at=zipf(0.9),space=8000000KiB,writes=0"],
         requests: 20_000_000,
         arrival: "constant",
@@ -137,7 +137,7 @@ impl SynthPreset {
     /// # Panics
     /// Never: a test reads every preset.
     pub fn synth(&self, seed: u64) -> Synth {
-        let part = |text: &&str| Part::parse(text).expect("a test reads every preset");
+        let part = |text: &&str| SynthPart::parse(text).expect("a test reads every preset");
         let gap = Picos::parse(self.gap).map_or(Nanos(1), |gap| gap.times(1));
         Synth {
             name: self.name.to_owned(),

@@ -2,9 +2,9 @@
 
 use destage_types::{HostRequest, Nanos, Op, Picos, RequestBatch, SECTOR_BYTES};
 
-use super::part::{At, Part};
+use super::part::{At, SynthPart};
 use super::random::Random;
-use super::zipf::{Zipf, scatter};
+use super::zipf::{ZipfRanks, scatter};
 use crate::Trace;
 
 /// When requests arrive; the mean time between two is `gap` in any case.
@@ -55,7 +55,7 @@ pub struct Synth {
     /// Name of the trace.
     pub name: String,
     /// Its parts, at least one.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SynthPart>,
     /// Number of requests, at least 1.
     pub requests: u64,
     /// When they arrive.
@@ -68,8 +68,8 @@ pub struct Synth {
 
 /// A part while it is drawn from.
 struct Source<'a> {
-    part: &'a Part,
-    zipf: Option<Zipf>,
+    part: &'a SynthPart,
+    zipf: Option<ZipfRanks>,
     /// Next byte of each sequential run, and what is left of the run.
     runs: Vec<(u64, u64)>,
     threshold: u64,
@@ -156,9 +156,9 @@ impl Synth {
 }
 
 impl<'a> Source<'a> {
-    fn new(part: &'a Part) -> Source<'a> {
+    fn new(part: &'a SynthPart) -> Source<'a> {
         let zipf = match part.at {
-            At::Zipf(theta) => Some(Zipf::new(part.units() as u32, theta)),
+            At::ZipfRanks(theta) => Some(ZipfRanks::new(part.units() as u32, theta)),
             _ => None,
         };
         let runs = match part.at {
@@ -201,7 +201,7 @@ impl<'a> Source<'a> {
         let part = self.part;
         let units = part.units();
         let unit = match (part.at, &self.zipf) {
-            (At::Zipf(_), Some(zipf)) => scatter(zipf.draw(random), units),
+            (At::ZipfRanks(_), Some(zipf)) => scatter(zipf.draw(random), units),
             (At::Normal(sigma), _) => normal(units, sigma, random),
             _ => random.below(units),
         };
@@ -236,7 +236,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Part {
+impl SynthPart {
     /// First byte and length of the space of one of the streams, in whole units.
     fn space_of(&self, stream: u64) -> (u64, u64) {
         let units = self.units() / self.streams;
@@ -261,7 +261,7 @@ mod tests {
     fn synth(parts: &[&str]) -> Synth {
         Synth {
             name: "test".to_owned(),
-            parts: parts.iter().map(|p| Part::parse(p).unwrap()).collect(),
+            parts: parts.iter().map(|p| SynthPart::parse(p).unwrap()).collect(),
             requests: 20_000,
             arrival: Arrival::Poisson,
             gap: Nanos(100_000),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use destage_types::{Op, RequestBatch};
 
-use super::text::{Ability, Written, numbers, write};
+use super::text::{Ability, WriteSummary, numbers, write};
 use crate::volume::Volume;
 
 const ABILITY: Ability = Ability {
@@ -26,7 +26,7 @@ pub fn write_ssdsim<W: Write>(
     requests: &RequestBatch,
     volumes: &[Volume],
     out: &mut W,
-) -> io::Result<Written> {
+) -> io::Result<WriteSummary> {
     write(requests, volumes, (&ABILITY, b""), out, |r, buffer| {
         let op = u64::from(r.op == Op::Read);
         let stream = u64::from(r.stream);

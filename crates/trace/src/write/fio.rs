@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use destage_types::{Op, RequestBatch};
 
-use super::text::{Ability, Written, invalid, number, numbers, write};
+use super::text::{Ability, WriteSummary, invalid, number, numbers, write};
 use crate::volume::Volume;
 
 const ABILITY: Ability = Ability {
@@ -30,7 +30,7 @@ pub fn write_fio<W: Write>(
     requests: &RequestBatch,
     volumes: &[Volume],
     out: &mut W,
-) -> io::Result<Written> {
+) -> io::Result<WriteSummary> {
     let names = names(requests, volumes)?;
     let mut header = b"fio version 3 iolog\n".to_vec();
     for action in ["add", "open"] {

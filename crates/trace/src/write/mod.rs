@@ -15,4 +15,4 @@ pub use bin::{BinWriter, write_bin};
 pub use csv::{CsvColumns, CsvWriter, write_csv};
 pub use fio::write_fio;
 pub use msr::write_msr;
-pub use text::Written;
+pub use text::WriteSummary;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use destage_types::{Op, RequestBatch};
 
-use super::text::{Ability, Written, number, numbers, write};
+use super::text::{Ability, WriteSummary, number, numbers, write};
 use crate::volume::Volume;
 
 const ABILITY: Ability = Ability {
@@ -37,7 +37,7 @@ pub fn write_msr<W: Write>(
     requests: &RequestBatch,
     volumes: &[Volume],
     out: &mut W,
-) -> io::Result<Written> {
+) -> io::Result<WriteSummary> {
     let known: BTreeMap<u32, &Volume> = volumes.iter().map(|v| (v.stream, v)).collect();
     let mut last = (None, String::new());
     write(requests, volumes, (&ABILITY, b""), out, |r, buffer| {

@@ -12,7 +12,7 @@ const FLUSH_AT: usize = 64 << 10;
 
 /// What became of the requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Written {
+pub struct WriteSummary {
     /// Requests written.
     pub requests: u64,
     /// Those whose time was rounded down to the unit of the format.
@@ -71,10 +71,10 @@ pub(super) fn write<W: Write>(
     (ability, header): (&Ability, &[u8]),
     out: &mut W,
     mut line: impl FnMut(&Plain, &mut Vec<u8>) -> Result<(), String>,
-) -> io::Result<Written> {
+) -> io::Result<WriteSummary> {
     let starts: BTreeMap<u32, u64> = volumes.iter().map(|v| (v.stream, v.start_sector)).collect();
     let mut buffer = header.to_vec();
-    let mut written = Written::default();
+    let mut written = WriteSummary::default();
     for (i, request) in requests.iter().enumerate() {
         ability.check(request, i)?;
         let head = request.head;

@@ -15,7 +15,7 @@ const MAX_EXTENTS: usize = 1 << 16;
 
 /// What all lines of a group share.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct GroupRow {
     pub ticks: u64,
     pub op: Op,
     pub stream: u32,
@@ -27,7 +27,7 @@ pub(super) struct Row {
 #[derive(Default)]
 pub(super) struct Pending {
     /// None: no request is waiting, and the rest means nothing.
-    pub row: Option<Row>,
+    pub row: Option<GroupRow>,
     /// Empty for a request of one line.
     pub group: Vec<u8>,
     pub extents: Vec<Extent>,
@@ -41,7 +41,7 @@ impl Pending {
         self.row.is_some() && self.group == group
     }
 
-    pub fn start(&mut self, row: Row, extent: Option<Extent>, group: &[u8], prev: &[u64]) {
+    pub fn start(&mut self, row: GroupRow, extent: Option<Extent>, group: &[u8], prev: &[u64]) {
         self.row = Some(row);
         self.group.clear();
         self.group.extend_from_slice(group);
@@ -54,7 +54,7 @@ impl Pending {
 
     pub fn extend(
         &mut self,
-        row: Row,
+        row: GroupRow,
         extent: Option<Extent>,
         prev: &[u64],
     ) -> Result<(), &'static str> {

@@ -7,7 +7,7 @@
 //! The volume table is in front of the first chunk or behind the last one.
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, HostRequest, Nanos, Op, Origin, RequestBatch, RequestRef, Tag};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestOrigin, RequestRef, Tag};
 
 use crate::extent::{MAX_BYTES, blocks};
 use crate::record::le;
@@ -35,7 +35,11 @@ const ATOMIC: u8 = 1;
 const SIDE: u8 = 2;
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 const TAGS: [Tag; 5] = [Tag::None, Tag::Data, Tag::Node, Tag::Meta, Tag::Gc];
-const ORIGINS: [Origin; 3] = [Origin::Host, Origin::FileSystem, Origin::Cleaning];
+const ORIGINS: [RequestOrigin; 3] = [
+    RequestOrigin::Host,
+    RequestOrigin::FileSystem,
+    RequestOrigin::Cleaning,
+];
 
 /// The variable part of a header.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -291,7 +295,7 @@ fn is_extent(start: u64, sectors: u32) -> bool {
 
 /// Walks over the tables of a chunk.
 #[derive(Default)]
-pub(crate) struct Tables {
+pub(crate) struct ChunkTables {
     /// Offsets of the next row of each table, and where the tables end.
     side: usize,
     extent: usize,
@@ -301,7 +305,7 @@ pub(crate) struct Tables {
     old: Vec<u64>,
 }
 
-impl Tables {
+impl ChunkTables {
     pub fn start(&mut self, chunk: &Chunk) {
         let [side, extent, prev, end] = chunk.places();
         (self.side, self.extent, self.prev) = (side, extent, prev);
