@@ -3,10 +3,10 @@
 use destage_types::RequestBatch;
 
 use crate::Container;
+use crate::bytes::source::Source;
 use crate::error::{BadLine, TraceError};
-use crate::format::BlkEvent;
 use crate::reader::{Reader, open};
-use crate::source::Source;
+use crate::readers::BlkEvent;
 use crate::tags::TagSet;
 use crate::volume::{Volume, Volumes};
 

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use destage_types::RequestBatch;
 
 use crate::Container;
+use crate::bytes::input::Input;
+use crate::bytes::source::{Raw, Source};
 use crate::error::TraceError;
-use crate::format::{self, FORMATS, FormatInfo, ReadCounts, ReadOptions, TraceReader};
-use crate::input::Input;
 use crate::load::{LoadOptions, TraceMeta};
-use crate::source::{Raw, Source};
+use crate::readers::{self, FORMATS, FormatInfo, ReadCounts, ReadOptions, TraceReader};
 use crate::tags::Chosen;
 use crate::volume::{Picker, Volume, VolumeRow, VolumeTable, Volumes};
 
@@ -69,7 +69,11 @@ pub(crate) fn open_as(
     source: Source,
     options: &LoadOptions,
 ) -> Result<Reader, TraceError> {
-    let forced = options.format.as_deref().map(format::by_name).transpose()?;
+    let forced = options
+        .format
+        .as_deref()
+        .map(readers::by_name)
+        .transpose()?;
     let (file, name) = (source.file(), source.trace_name());
     if options.limit == Some(0) {
         let reason = "a limit of 0 requests leaves nothing of it";
@@ -83,7 +87,7 @@ pub(crate) fn open_as(
     let mut input = Input::open(raw.clone(), file.clone())?;
     let format = match forced {
         Some(format) => format,
-        None => format::detect(formats, &mut input)?,
+        None => readers::detect(formats, &mut input)?,
     };
     let container = input.container();
     // A pipe has a path, too, but gives its bytes only once.
@@ -151,10 +155,7 @@ impl Reader {
     /// Counts the streams of the requests behind `before` and puts them where they belong.
     fn settle(&mut self, out: &mut RequestBatch, before: usize) -> Result<(), TraceError> {
         let file = &self.file;
-        let refused = |reason| {
-            let file = file.clone();
-            TraceError::Stack { file, reason }
-        };
+        let refused = |reason| stack(file, reason);
         self.table.add(out, before).map_err(refused)?;
         if !self.format.volumes {
             self.table.add_more(out, before);
@@ -195,10 +196,9 @@ impl Reader {
             scratch.clear();
             read = self.reader.next_batch(scratch, max);
             let known = self.table.rows.len();
-            if let Err(reason) = self.table.add(scratch, 0) {
-                let file = self.file.clone();
-                return Err(TraceError::Stack { file, reason });
-            }
+            self.table
+                .add(scratch, 0)
+                .map_err(|why| stack(&self.file, why))?;
             let named = |row: &VolumeRow| name(&*self.reader, row.stream) == *wanted;
             let new = self.table.rows[known..].iter().position(named);
             *row = row.or(new.map(|i| known + i));
@@ -268,10 +268,7 @@ impl Reader {
         }
         let placed = self.table.place();
         let moved = placed.and_then(|()| self.table.apply(requests.records_mut()));
-        moved.map_err(|reason| TraceError::Stack {
-            file: self.file.clone(),
-            reason,
-        })
+        moved.map_err(|why| stack(&self.file, why))
     }
 
     /// The places of the volumes of a trace that has been read whole; `None` if the requests are
@@ -281,10 +278,7 @@ impl Reader {
             return Ok(None);
         }
         let placed = self.table.place();
-        placed.map_err(|reason| TraceError::Stack {
-            file: self.file.clone(),
-            reason,
-        })?;
+        placed.map_err(|why| stack(&self.file, why))?;
         Ok(Some(self.table.clone()))
     }
 
@@ -347,6 +341,11 @@ impl Reader {
             volumes,
         })
     }
+}
+
+fn stack(file: &str, reason: &'static str) -> TraceError {
+    let file = file.to_owned();
+    TraceError::Stack { file, reason }
 }
 
 /// What a trace calls a stream.

@@ -2,7 +2,7 @@
 
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
-use crate::format::ReadCounts;
+use crate::readers::ReadCounts;
 
 /// Time between two requests of a trace without times.
 pub(crate) const UNTIMED_NS: u64 = 1_000;

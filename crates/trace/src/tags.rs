@@ -6,7 +6,7 @@ use std::str::FromStr;
 use destage_types::{Nanos, Op, RequestBatch, Tag};
 
 use crate::error::TraceError;
-use crate::format::{ReadCounts, TraceReader};
+use crate::readers::{ReadCounts, TraceReader};
 use crate::volume::VolumeName;
 
 /// The kinds with their names, in the order of the bits.

@@ -9,7 +9,6 @@ use destage_trace::{
     Source, Trace, WriteSummary, load, split, write_bin, write_csv, write_fio, write_msr,
     write_ssdsim,
 };
-use destage_types::RequestBatch;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -102,26 +101,6 @@ pub fn write_one(trace: &Trace, output: &Path, to: ToFormat) -> Result<(), Failu
         io::ErrorKind::InvalidInput => Failure::usage(format!("{}: {error}", trace.meta.name)),
         _ => Failure::Run(format!("cannot write {place}: {error}")),
     })
-}
-
-/// Writes requests as destage CSV; `-` is standard output.
-///
-/// # Errors
-/// The output cannot be written.
-pub fn csv(requests: &RequestBatch, output: &Path) -> Result<(), Failure> {
-    if output == Path::new("-") {
-        return match write_csv(requests, io::stdout().lock()) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Failure::stdout(error)),
-        };
-    }
-    let place = output.display();
-    let file = File::create(output)
-        .map_err(|error| Failure::usage(format!("--output {place}: cannot create it: {error}")))?;
-    match write_csv(requests, BufWriter::new(file)) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Failure::Run(format!("cannot write {place}: {error}"))),
-    }
 }
 
 fn write(trace: &Trace, to: ToFormat, mut out: impl Write) -> io::Result<()> {

@@ -1,11 +1,11 @@
 //! `destage trace import-ftrace`: kernel event text to a trace with old addresses.
 
-use crate::args::{FsArg, ImportArgs, StreamArg};
+use crate::args::{FsArg, ImportArgs, StreamArg, ToFormat};
 use crate::failure::Failure;
 use crate::overwritten;
 use crate::terminal::say;
 use destage_fsmodel::ftrace::{ImportError, ImportOptions, RequestEvent, import};
-use destage_trace::Source;
+use destage_trace::{Source, Trace};
 use std::path::PathBuf;
 
 /// Does what `args` say.
@@ -32,7 +32,8 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let sources = args.files.iter().map(Source::from_arg).collect();
     let imported = import(sources, options).map_err(|error| Failure::usage(explained(&error)))?;
     say(imported.report.to_string().trim_end());
-    super::convert::csv(&imported.requests, &args.output)
+    let trace = Trace::generated("import", imported.requests);
+    super::convert::write_one(&trace, &args.output, ToFormat::Destage)
 }
 
 /// The message of `error`, with the option that helps.

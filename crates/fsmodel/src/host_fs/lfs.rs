@@ -5,8 +5,7 @@ use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestOrigin, Request
 
 use super::checkpoint::{CheckpointTables, Dirty};
 use super::config::{InPlace, LfsConfig, Nodes, Trim};
-use super::size::size;
-use super::volume::{Heat, NONE, Space};
+use super::volume::{Heat, NONE, Space, size};
 use super::{HostFsError, blocks, no_pairs, push};
 use destage_trace::RequestCollector;
 use destage_trace::Workload;

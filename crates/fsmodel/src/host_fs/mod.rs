@@ -13,12 +13,11 @@
 mod checkpoint;
 mod config;
 mod lfs;
-mod push;
-mod size;
+mod options;
 mod volume;
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, Op, RequestRef};
+use destage_types::{Extent, HostRequest, Op, RequestBatch, RequestRef};
 
 pub use config::{Clean, HostFs, InPlace, LfsConfig, Nodes, Pick, Trim};
 use destage_trace::RequestCollector;
@@ -28,7 +27,6 @@ use destage_trace::Trace;
 use destage_trace::TraceError;
 use destage_trace::Workload;
 use lfs::LogFs;
-use push::push;
 
 /// Why a file system cannot be modelled over a trace.
 #[derive(Debug, thiserror::Error)]
@@ -161,4 +159,33 @@ fn no_pairs(request: RequestRef<'_>) -> Result<(), HostFsError> {
         true => Ok(()),
         false => Err(HostFsError::HasPairs),
     }
+}
+
+/// Appends a request like `head` for blocks of the device, each with its old block. Blocks that
+/// follow each other become one extent.
+fn push(out: &mut RequestBatch, mut head: HostRequest, rows: &[(u64, Option<u64>)]) {
+    let mut extents: Vec<Extent> = Vec::new();
+    for &(block, _) in rows {
+        let start = block * SECTORS;
+        match extents.last_mut().filter(|e| e.end() == start) {
+            Some(last) => last.sectors += SECTORS as u32,
+            None => extents.push(Extent {
+                start_sector: start,
+                sectors: SECTORS as u32,
+            }),
+        }
+    }
+    let named = rows.iter().any(|row| row.1.is_some());
+    let prev: Vec<u64> = rows
+        .iter()
+        .filter(|_| named)
+        .map(|row| row.1.map_or(NO_PREV, |b| b * SECTORS))
+        .collect();
+    let first = extents.first();
+    (head.start_sector, head.sectors) = first.map_or((0, 0), |e| (e.start_sector, e.sectors));
+    // The record may be one of another batch, whose side tables are not those of this one.
+    let mut request = HostRequest::new(head.arrival, head.op, head.start_sector, head.sectors);
+    (request.stream, request.atomic) = (head.stream, head.atomic);
+    (request.tag, request.origin) = (head.tag, head.origin);
+    out.push_with(request, extents.get(1..).unwrap_or(&[]), &prev);
 }
