@@ -13,6 +13,7 @@
 //! ext4 writes in place and has no such events: its requests carry no pair.
 
 mod event;
+mod f2fs;
 mod out;
 mod report;
 mod seed;
@@ -82,6 +83,7 @@ pub struct Import {
 /// Why a capture was not imported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say what the fields are
 pub enum ImportError {
     /// A file cannot be read.
     #[error("{0}")]
@@ -89,13 +91,9 @@ pub enum ImportError {
     /// A line is no event, or a known event without its fields: cut off, or two lines mixed.
     #[error("{file}: line {line}: `{text}` {reason}; lines may be cut off or mixed")]
     Line {
-        /// The file.
         file: String,
-        /// Number of the line, from 1.
         line: u64,
-        /// The line.
         text: String,
-        /// What is wrong with it.
         reason: &'static str,
     },
     /// The kernel lost events.
@@ -104,11 +102,8 @@ pub enum ImportError {
              missing; capture again with a larger buffer"
     )]
     Lost {
-        /// The file.
         file: String,
-        /// Number of the line.
         line: u64,
-        /// How many.
         events: u64,
     },
     /// An old address is not where the block was last written.
@@ -117,82 +112,48 @@ pub enum ImportError {
              {known:#x}"
     )]
     Contradiction {
-        /// The file.
         file: String,
-        /// Number of the line.
         line: u64,
-        /// The block.
         what: String,
-        /// The old block of the event.
         said: u64,
-        /// The block known before.
         known: u64,
     },
     /// Several devices, and none was chosen.
     #[error("the capture has requests of several devices: {known}; choose with --device")]
-    Devices {
-        /// The devices with their requests.
-        known: String,
-    },
+    Devices { known: String },
     /// A device that is not there.
     #[error("the capture has no request of device {wanted}; it has requests of {known}")]
-    NoDevice {
-        /// The device asked for.
-        wanted: Dev,
-        /// The devices with their requests.
-        known: String,
-    },
+    NoDevice { wanted: Dev, known: String },
     /// No request at all.
     #[error(
         "no request of the block layer in {lines} lines; the events `block_rq_issue` (or \
              `block_bio_queue` with --stream queue) are needed"
     )]
-    Nothing {
-        /// Lines read.
-        lines: u64,
-    },
+    Nothing { lines: u64 },
     /// The blocks of the file system are larger.
     #[error(
         "{file}: line {line}: the file system has blocks of {bytes} bytes; pairs are about \
              blocks of 4096 bytes"
     )]
-    BlockSize {
-        /// The file.
-        file: String,
-        /// Number of the line.
-        line: u64,
-        /// Size of its blocks.
-        bytes: u64,
-    },
+    BlockSize { file: String, line: u64, bytes: u64 },
     /// Page events and block requests do not belong together.
     #[error("no page event of F2FS explains any of {blocks} written blocks{hint}")]
-    NothingMatched {
-        /// Blocks written.
-        blocks: u64,
-        /// What may be wrong.
-        hint: String,
-    },
+    NothingMatched { blocks: u64, hint: String },
     /// Events of F2FS came after requests had been taken for those of another file system.
     #[error(
         "{file}: line {line}: the first event of F2FS follows {writes} writes without any; \
              say --fs f2fs if the capture begins in the middle"
     )]
     LateF2fs {
-        /// The file.
         file: String,
-        /// Number of the line.
         line: u64,
-        /// Write requests before.
         writes: u64,
     },
     /// The seed is no output of `filefrag -v`.
     #[error("{file}: line {line}: {reason}")]
     Seed {
-        /// The file.
         file: String,
-        /// Number of the line, 0 for the file as a whole.
         line: u64,
-        /// What is wrong.
         reason: String,
     },
     /// The requests cannot be placed.

@@ -1,4 +1,4 @@
-//! Joins page events to block requests, and keeps where every block of every file is.
+//! Joins page events to block requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,59 +6,19 @@ use destage_types::request::NO_PREV;
 use destage_types::{Op, Tag};
 
 use super::event::{BlockEvent, Dev, EventHeader, KernelEvent, PageEvent};
-use super::out::{Out, PairPlace};
-use super::report::{ImportReport, OldAddresses, WrittenBlocks};
+use super::f2fs::{F2fsVolume, Owner, SECTORS, is_block};
+use super::out::Out;
+use super::report::{ImportReport, WrittenBlocks};
 use super::{DeviceSpec, Import, ImportError, ImportOptions, Place, RequestEvent, seed};
-
-/// "No block" in events of F2FS: a hole, and one that is reserved but not written.
-const HOLE: u64 = 0;
-const RESERVED: u64 = 0xffff_ffff;
-/// Sectors of a block.
-const SECTORS: u64 = 8;
-
-fn is_block(address: u64) -> bool {
-    address != HOLE && address != RESERVED
-}
-
-/// A page on its way to the block layer.
-#[derive(Clone, Copy)]
-struct Sent {
-    old: Option<u64>,
-    tag: Tag,
-}
-
-/// What a block of a file system belongs to.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Owner {
-    /// Inode and block of the file.
-    File(u64, u64),
-    Node(u64),
-}
-
-/// One F2FS volume.
-#[derive(Default)]
-struct Volume {
-    sent: BTreeMap<u64, Sent>,
-    /// Where each block was written last.
-    at: BTreeMap<Owner, u64>,
-    /// Blocks written without an old one: new, or by atomic writes that are not committed.
-    uncommitted: BTreeMap<Owner, u64>,
-    /// Written blocks of files without a pair, for commits.
-    unpaired: BTreeMap<u64, PairPlace>,
-    cleaning: BTreeSet<u32>,
-    /// Does the O_DIRECT operation of a task write?
-    direct: BTreeMap<u32, bool>,
-    checks: [OldAddresses; 3],
-}
 
 /// State of an import.
 pub(super) struct Tracker {
     options: ImportOptions,
     devices: Vec<DeviceSpec>,
-    volumes: BTreeMap<Dev, Volume>,
+    volumes: BTreeMap<Dev, F2fsVolume>,
     seeds: Vec<(u64, Vec<seed::Run>)>,
     out: Out,
-    /// BlockEvent requests by device.
+    /// Block requests by device.
     seen: BTreeMap<Dev, u64>,
     queued: BTreeSet<Dev>,
     writes: u64,
@@ -116,7 +76,13 @@ impl Tracker {
             KernelEvent::Atomic(fs, ino, index, old, new) => {
                 self.commit(fs, Owner::File(ino, index), (old, new), place)
             }
-            KernelEvent::Bio(fs, target, sector) => self.bio(fs, target, sector, place),
+            KernelEvent::Bio(fs, target, sector) => {
+                let volume = self.volume(fs);
+                match target == fs {
+                    true => volume.bio(sector, place),
+                    false => Ok(()),
+                }
+            }
             other => {
                 self.note(header, other);
                 Ok(())
@@ -145,18 +111,10 @@ impl Tracker {
         }
     }
 
-    fn volume(&mut self, fs: Dev) -> &mut Volume {
+    fn volume(&mut self, fs: Dev) -> &mut F2fsVolume {
         let seeds = &self.seeds;
-        self.volumes.entry(fs).or_insert_with(|| {
-            let mut volume = Volume::default();
-            for (ino, runs) in seeds {
-                for &(file, device, blocks) in runs {
-                    let pairs = (0..blocks).map(|i| (Owner::File(*ino, file + i), device + i));
-                    volume.at.extend(pairs);
-                }
-            }
-            volume
-        })
+        let volume = self.volumes.entry(fs);
+        volume.or_insert_with(|| F2fsVolume::with_files(seeds))
     }
 
     /// The first event of F2FS says what the file system is, unless the user did.
@@ -185,57 +143,15 @@ impl Tracker {
             return Ok(());
         }
         self.is_f2fs(place)?;
-        let strict = self.options.strict;
-        let volume = self.volume(page.dev);
-        let cleans = volume.cleaning.contains(&header.pid)
-            || header.comm.trim_start().starts_with("f2fs_gc");
-        let tag = match page.tag {
-            Tag::Data | Tag::Node if cleans => Tag::Gc,
-            tag => tag,
-        };
-        let owner = match page.tag {
-            Tag::Data => Some(Owner::File(page.ino, page.index)),
-            Tag::Node => Some(Owner::Node(page.index)),
-            _ => None,
-        };
-        let mut old = is_block(page.old).then_some(page.old);
-        if let Some(owner) = owner {
-            let atomic = page.tag == Tag::Data && page.old == RESERVED;
-            if atomic {
-                // The first write of a block looks the same; both are known from here on.
-                volume.uncommitted.insert(owner, page.new);
-                old = None;
-            } else if volume.uncommitted.get(&owner) == Some(&page.old) {
-                volume.checks[0].agreed += 1;
-                volume.uncommitted.insert(owner, page.new);
-            } else {
-                let which = usize::from(page.tag == Tag::Node);
-                let known = volume.at.insert(owner, page.new);
-                volume.check(which, owner, known, page.old, strict, place)?;
-            }
-        }
-        volume.sent.insert(page.new, Sent { old, tag });
-        Ok(())
+        let strict = self.options.strict.then_some(place);
+        self.volume(page.dev).page(header, page, strict)
     }
 
-    fn map(&mut self, pid: u32, fs: Dev, (ino, offset): (u64, u64), (start, len): (u64, u64)) {
-        if !is_block(start) {
+    fn map(&mut self, pid: u32, fs: Dev, first: (u64, u64), run: (u64, u64)) {
+        if !is_block(run.0) {
             return;
         }
-        let volume = self.volume(fs);
-        let writes = volume.direct.get(&pid) != Some(&false);
-        let mut unknown = 0;
-        for i in 0..len {
-            let (owner, new) = (Owner::File(ino, offset + i), start + i);
-            if !writes {
-                volume.at.entry(owner).or_insert(new);
-                continue;
-            }
-            let old = volume.at.insert(owner, new);
-            unknown += u64::from(old.is_none());
-            let tag = Tag::Data;
-            volume.sent.insert(new, Sent { old, tag });
-        }
+        let (writes, unknown) = self.volume(fs).map(pid, first, run);
         self.report.direct_unknown += unknown;
         // A mapping alone says F2FS only once something is written through it.
         self.report.f2fs |= writes && self.options.f2fs.is_none() && self.writes == 0;
@@ -248,50 +164,15 @@ impl Tracker {
         (old, new): (u64, u64),
         place: Place<'_>,
     ) -> Result<(), ImportError> {
-        let strict = self.options.strict;
-        let volume = self.volume(fs);
-        volume.uncommitted.remove(&owner);
-        let known = volume.at.insert(owner, new);
-        volume.check(2, owner, known, old, strict, place)?;
-        if !is_block(old) {
-            return Ok(());
-        }
-        if let Some(entry) = volume.unpaired.remove(&new) {
+        let strict = self.options.strict.then_some(place);
+        let written = self.volume(fs).commit(owner, (old, new), strict)?;
+        let wanted = self.devices.iter().any(|d| d.fs.unwrap_or(d.dev) == fs);
+        if let Some(pair) = written.filter(|_| wanted) {
             // Written already, without a pair: data of the first kind become moved ones.
-            let start = self.devices.iter().find(|d| d.fs.unwrap_or(d.dev) == fs);
-            if start.is_some() {
-                self.out.patch(entry, old * SECTORS);
-                self.report.atomic += 1;
-                self.report.data.first -= 1;
-                self.report.data.moved += 1;
-            }
-        } else if let Some(sent) = volume.sent.get_mut(&new) {
-            sent.old = Some(old);
-        }
-        Ok(())
-    }
-
-    /// A bio of F2FS must start where one of its pages goes.
-    fn bio(
-        &mut self,
-        fs: Dev,
-        target: Dev,
-        sector: u64,
-        place: Place<'_>,
-    ) -> Result<(), ImportError> {
-        let volume = self.volume(fs);
-        if target != fs || volume.sent.contains_key(&(sector / SECTORS)) {
-            return Ok(());
-        }
-        for shift in [1, 2, 3, 4] {
-            let wide = SECTORS << shift;
-            if sector.is_multiple_of(wide) && volume.sent.contains_key(&(sector / wide)) {
-                return Err(ImportError::BlockSize {
-                    file: place.file.to_owned(),
-                    line: place.line,
-                    bytes: wide * 512,
-                });
-            }
+            self.out.patch(pair, old * SECTORS);
+            self.report.atomic += 1;
+            self.report.data.first -= 1;
+            self.report.data.moved += 1;
         }
         Ok(())
     }
@@ -555,44 +436,5 @@ impl Tracker {
         };
         let blocks = r.unmatched;
         Err(ImportError::NothingMatched { blocks, hint })
-    }
-}
-
-impl Volume {
-    /// Compares the old block that an event names with the one known before.
-    fn check(
-        &mut self,
-        which: usize,
-        owner: Owner,
-        known: Option<u64>,
-        said: u64,
-        strict: bool,
-        place: Place<'_>,
-    ) -> Result<(), ImportError> {
-        let checks = &mut self.checks[which];
-        let Some(known) = known else {
-            checks.unknown += 1;
-            return Ok(());
-        };
-        if known == said {
-            checks.agreed += 1;
-            return Ok(());
-        }
-        checks.contradicted += 1;
-        if !strict {
-            return Ok(());
-        }
-        let what = match owner {
-            Owner::File(ino, index) => format!("block {index} of inode {ino}"),
-            Owner::Node(nid) => format!("node {nid}"),
-        };
-        let (file, line) = (place.file.to_owned(), place.line);
-        Err(ImportError::Contradiction {
-            file,
-            line,
-            what,
-            said,
-            known,
-        })
     }
 }

@@ -31,6 +31,7 @@ use lfs::LogFs;
 /// Why a file system cannot be modelled over a trace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say what the fields are
 pub enum HostFsError {
     /// The trace cannot be read again.
     #[error("{0}")]
@@ -46,12 +47,7 @@ pub enum HostFsError {
         "a volume of {blocks} blocks of 4 KiB is smaller than what the trace and the fill \
              level put on it, {needed} blocks; say volume=SIZE"
     )]
-    TooSmall {
-        /// Blocks of the volume.
-        blocks: u64,
-        /// Blocks of the trace, its index blocks and the fill.
-        needed: u64,
-    },
+    TooSmall { blocks: u64, needed: u64 },
     /// Cleaning would never get ahead.
     #[error(
         "{needed} used blocks are more than cleaning can serve: of {blocks} blocks at most \
@@ -59,27 +55,17 @@ pub enum HostFsError {
              larger volume="
     )]
     TooFull {
-        /// Blocks of the volume.
         blocks: u64,
-        /// Blocks in use.
         needed: u64,
-        /// Blocks that may be in use.
         most: u64,
-        /// Free units kept.
         reserve: u64,
     },
     /// Nothing is left to write to.
     #[error("request {request} of the trace found the volume full: cleaning frees nothing")]
-    Full {
-        /// Index of the request, from 0.
-        request: u64,
-    },
+    Full { request: u64 },
     /// The volume would have more blocks than a model can have.
     #[error("the trace needs a volume of {blocks} blocks of 4 KiB; the most is 2147483648")]
-    TooLarge {
-        /// Blocks of the volume.
-        blocks: u64,
-    },
+    TooLarge { blocks: u64 },
 }
 
 /// Sectors of a block.

@@ -13,7 +13,7 @@ pub enum At {
     /// is drawn again.
     Normal(f64),
     /// Unit of rank r with weight (r + 1)^-theta; ranks lie scattered over the space.
-    ZipfRanks(f64),
+    Zipf(f64),
     /// Where the request before it ended; at the end of the space from its start again.
     Sequential,
 }
@@ -105,7 +105,7 @@ fn at(text: &str) -> Result<At, String> {
                 0.0 => Err("a normal distribution needs a standard deviation above 0".to_owned()),
                 sigma => Ok(At::Normal(sigma)),
             },
-            (_, Some(theta)) => real(theta, 10.0).map(At::ZipfRanks),
+            (_, Some(theta)) => real(theta, 10.0).map(At::Zipf),
             _ => Err(format!(
                 "`{text}` is none of uniform, normal(SIGMA), zipf(THETA), sequential"
             )),
@@ -208,7 +208,7 @@ mod tests {
         let text = "at=zipf(0.9),space=2GiB,unit=64KiB,inside=4KiB,writes=0.7,size=4KiB:45+64k:8";
         let part = SynthPart::parse(text).unwrap();
         let want = SynthPart {
-            at: At::ZipfRanks(0.9),
+            at: At::Zipf(0.9),
             space: 2 << 30,
             unit: 64 << 10,
             inside: 4 << 10,

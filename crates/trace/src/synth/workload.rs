@@ -158,7 +158,7 @@ impl Synth {
 impl<'a> Source<'a> {
     fn new(part: &'a SynthPart) -> Source<'a> {
         let zipf = match part.at {
-            At::ZipfRanks(theta) => Some(ZipfRanks::new(part.units() as u32, theta)),
+            At::Zipf(theta) => Some(ZipfRanks::new(part.units() as u32, theta)),
             _ => None,
         };
         let runs = match part.at {
@@ -201,7 +201,7 @@ impl<'a> Source<'a> {
         let part = self.part;
         let units = part.units();
         let unit = match (part.at, &self.zipf) {
-            (At::ZipfRanks(_), Some(zipf)) => scatter(zipf.draw(random), units),
+            (At::Zipf(_), Some(zipf)) => scatter(zipf.draw(random), units),
             (At::Normal(sigma), _) => normal(units, sigma, random),
             _ => random.below(units),
         };
