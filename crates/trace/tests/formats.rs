@@ -3,17 +3,12 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{cases, check_errors, overlay, read, read_with, refused, skipping};
+use common::{
+    GROUPS, HEADER, arrivals, cases, check_errors, overlay, read, read_with, refused, skipping,
+};
 use destage_trace::TraceError;
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, Op, RequestBatch, Tag};
-
-const HEADER: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
-const GROUPS: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n";
-
-fn arrivals(batch: &RequestBatch) -> Vec<u64> {
-    batch.records().iter().map(|r| r.arrival.0).collect()
-}
+use destage_types::{Extent, Op, Tag};
 
 #[test]
 fn msr_columns() {
