@@ -45,10 +45,7 @@ pub(crate) fn from_sectors(start_sector: u64, sectors: u64) -> Result<Extent, Ex
         return Err(ExtentFault::Start(BEHIND));
     }
     let sectors = sectors as u32;
-    Ok(Extent {
-        start_sector,
-        sectors,
-    })
+    Ok(Extent::new(start_sector, sectors))
 }
 
 /// An extent given in bytes, rounded outward to whole sectors, and whether that changed it.
@@ -68,10 +65,7 @@ pub(crate) fn from_bytes(offset: u64, bytes: u64) -> Result<(Extent, bool), Exte
     let Ok(sectors) = u32::try_from(end - start_sector) else {
         return Err(ExtentFault::Length(LONG));
     };
-    let extent = Extent {
-        start_sector,
-        sectors,
-    };
+    let extent = Extent::new(start_sector, sectors);
     Ok((extent, !(offset | bytes).is_multiple_of(SECTOR_BYTES)))
 }
 
@@ -94,10 +88,7 @@ pub(crate) fn block(number: u64) -> Result<Extent, &'static str> {
         return Err("is behind 256 TiB, the largest address");
     }
     let (start_sector, sectors) = (number * 8, 8);
-    Ok(Extent {
-        start_sector,
-        sectors,
-    })
+    Ok(Extent::new(start_sector, sectors))
 }
 
 /// 4 KiB blocks that the extent touches, the unit of old addresses (CAC section 4.1).

@@ -132,10 +132,7 @@ fn rich() -> RequestBatch {
         head.stream = (i % 5) as u32;
         head.atomic = i % 3 == 0;
         head.tag = [Tag::None, Tag::Data, Tag::Node, Tag::Meta, Tag::Gc][i as usize % 5];
-        let more = Extent {
-            start_sector: 1 << 20,
-            sectors: 8,
-        };
+        let more = Extent::new(1 << 20, 8);
         match i % 4 {
             0 => batch.push_with(head, &[more], &[NO_PREV, i, 7]),
             1 => batch.push_with(head, &[more; 300], &[]),
@@ -170,10 +167,7 @@ fn destage_bin_keeps_lists_tags_and_marks() {
 
 #[test]
 fn foreign_formats_refuse_what_they_cannot_say() {
-    let extent = Extent {
-        start_sector: 64,
-        sectors: 8,
-    };
+    let extent = Extent::new(64, 8);
     let head = HostRequest::new(Nanos(0), Op::Write, 0, 8);
     let (mut atomic, mut tagged) = (head, head);
     (atomic.atomic, tagged.tag) = (true, Tag::Gc);

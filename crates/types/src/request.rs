@@ -57,6 +57,15 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// So many sectors from a first one on.
+    #[inline]
+    pub const fn new(start_sector: u64, sectors: u32) -> Extent {
+        Extent {
+            start_sector,
+            sectors,
+        }
+    }
+
     /// First sector behind the extent.
     #[inline]
     pub const fn end(&self) -> u64 {
@@ -147,10 +156,7 @@ pub struct RequestRef<'a> {
 impl<'a> RequestRef<'a> {
     /// All extents in the order of the request; none for FLUSH.
     pub fn extents(&self) -> impl Iterator<Item = Extent> + use<'a> {
-        let first = Extent {
-            start_sector: self.head.start_sector,
-            sectors: self.head.sectors,
-        };
+        let first = Extent::new(self.head.start_sector, self.head.sectors);
         (first.sectors > 0)
             .then_some(first)
             .into_iter()
@@ -160,10 +166,7 @@ impl<'a> RequestRef<'a> {
     /// The extent of a request that has one, not a list of them.
     #[inline]
     pub fn only_extent(&self) -> Option<Extent> {
-        let only = Extent {
-            start_sector: self.head.start_sector,
-            sectors: self.head.sectors,
-        };
+        let only = Extent::new(self.head.start_sector, self.head.sectors);
         (only.sectors > 0 && self.more.is_empty()).then_some(only)
     }
 
@@ -334,14 +337,7 @@ mod tests {
         let mut batch = RequestBatch::new();
         let at = |n| HostRequest::new(Nanos(n), Op::Write, n * 8, 8);
         batch.push(at(1));
-        batch.push_with(
-            at(2),
-            &[Extent {
-                start_sector: 100,
-                sectors: 8,
-            }],
-            &[40, NO_PREV],
-        );
+        batch.push_with(at(2), &[Extent::new(100, 8)], &[40, NO_PREV]);
         batch.push_with(at(3), &[], &[NO_PREV]);
         assert_eq!(batch.get(0).prev, &[] as &[u64]);
         assert_eq!(batch.get(1).prev, &[40, NO_PREV]);

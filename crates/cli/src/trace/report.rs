@@ -8,7 +8,7 @@ const NAMED: usize = 10;
 
 /// One volume of a trace.
 #[derive(Serialize)]
-pub struct VolumeRow {
+pub struct VolumeReport {
     /// What the trace calls it.
     name: String,
     /// Its requests.
@@ -19,9 +19,9 @@ pub struct VolumeRow {
     start_byte: u64,
 }
 
-impl From<&Volume> for VolumeRow {
-    fn from(volume: &Volume) -> VolumeRow {
-        VolumeRow {
+impl From<&Volume> for VolumeReport {
+    fn from(volume: &Volume) -> VolumeReport {
+        VolumeReport {
             name: volume.name.clone(),
             requests: volume.requests,
             end_byte: volume.end_sector * 512,
@@ -80,7 +80,7 @@ pub struct TraceReport {
     pub first_byte: u64,
     pub end_byte: u64,
     pub streams: u64,
-    pub volumes: Vec<VolumeRow>,
+    pub volumes: Vec<VolumeReport>,
     pub requests_with_prev: u64,
     pub atomic_requests: u64,
     pub arrival_corrections: u64,

@@ -155,10 +155,7 @@ fn push(out: &mut RequestBatch, mut head: HostRequest, rows: &[(u64, Option<u64>
         let start = block * SECTORS;
         match extents.last_mut().filter(|e| e.end() == start) {
             Some(last) => last.sectors += SECTORS as u32,
-            None => extents.push(Extent {
-                start_sector: start,
-                sectors: SECTORS as u32,
-            }),
+            None => extents.push(Extent::new(start, SECTORS as u32)),
         }
     }
     let named = rows.iter().any(|row| row.1.is_some());

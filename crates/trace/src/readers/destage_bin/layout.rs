@@ -54,19 +54,15 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    pub fn encode(&self) -> [u8; HEADER] {
-        let mut out = [0; HEADER];
-        let mut put = |at: usize, bytes: &[u8]| out[at..at + bytes.len()].copy_from_slice(bytes);
-        put(0, MAGIC);
-        put(8, &(VERSION as u32).to_le_bytes());
-        put(12, &512u32.to_le_bytes());
-        put(16, &self.requests.to_le_bytes());
-        put(24, &(self.volumes as u32).to_le_bytes());
-        put(28, &u32::from(self.timed).to_le_bytes());
-        put(32, &self.volumes_at.to_le_bytes());
-        put(40, &self.chunks_at.to_le_bytes());
-        put(48, &self.bytes.to_le_bytes());
-        put(56, &self.hash.to_le_bytes());
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        put_u32(&mut out, [VERSION as u32, 512]);
+        put(&mut out, [self.requests]);
+        put_u32(&mut out, [self.volumes as u32, u32::from(self.timed)]);
+        put(
+            &mut out,
+            [self.volumes_at, self.chunks_at, self.bytes, self.hash],
+        );
         out
     }
 
@@ -188,12 +184,8 @@ impl ChunkBuffer {
         }
         let side = listed > 0;
         let flags = (ATOMIC * u8::from(head.atomic)) | (SIDE * u8::from(side));
-        self.records
-            .extend_from_slice(&head.arrival.0.to_le_bytes());
-        self.records
-            .extend_from_slice(&head.start_sector.to_le_bytes());
-        self.records.extend_from_slice(&head.sectors.to_le_bytes());
-        self.records.extend_from_slice(&head.stream.to_le_bytes());
+        put(&mut self.records, [head.arrival.0, head.start_sector]);
+        put_u32(&mut self.records, [head.sectors, head.stream]);
         let (op, tag, origin) = (head.op as u8, head.tag as u8, head.origin as u8);
         let small = [op, flags, tag, origin, 0, 0, 0, 0];
         self.records.extend_from_slice(&small);
@@ -201,18 +193,17 @@ impl ChunkBuffer {
         if !side {
             return Ok(());
         }
-        for count in [request.more.len(), request.prev.len()] {
-            self.sides.extend_from_slice(&(count as u32).to_le_bytes());
-        }
+        put_u32(
+            &mut self.sides,
+            [request.more.len() as u32, request.prev.len() as u32],
+        );
         for extent in request.more {
-            self.extents
-                .extend_from_slice(&extent.start_sector.to_le_bytes());
-            let sectors = u64::from(extent.sectors);
-            self.extents.extend_from_slice(&sectors.to_le_bytes());
+            put(
+                &mut self.extents,
+                [extent.start_sector, u64::from(extent.sectors)],
+            );
         }
-        for sector in request.prev {
-            self.prev.extend_from_slice(&sector.to_le_bytes());
-        }
+        put(&mut self.prev, request.prev.iter().copied());
         self.counts.sides += 1;
         self.counts.extents += request.more.len();
         self.counts.prev += request.prev.len();
@@ -222,12 +213,10 @@ impl ChunkBuffer {
     /// Appends the chunk to `out` and empties it.
     pub fn take(&mut self, out: &mut Vec<u8>) {
         let counts = std::mem::take(&mut self.counts);
-        for count in [counts.records, counts.sides, counts.extents, counts.prev] {
-            out.extend_from_slice(&(count as u32).to_le_bytes());
-        }
+        let lengths = [counts.records, counts.sides, counts.extents, counts.prev];
+        put_u32(out, lengths.map(|count| count as u32));
         let [tables, _, _, end] = counts.places();
-        out.extend_from_slice(&(tables as u64).to_le_bytes());
-        out.extend_from_slice(&(end as u64).to_le_bytes());
+        put(out, [tables as u64, end as u64]);
         for part in [
             &mut self.records,
             &mut self.sides,
@@ -236,6 +225,18 @@ impl ChunkBuffer {
         ] {
             out.append(part);
         }
+    }
+}
+
+fn put(out: &mut Vec<u8>, values: impl IntoIterator<Item = u64>) {
+    for value in values {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
+}
+
+fn put_u32(out: &mut Vec<u8>, values: impl IntoIterator<Item = u32>) {
+    for value in values {
+        out.extend_from_slice(&value.to_le_bytes());
     }
 }
 
@@ -249,9 +250,8 @@ pub(crate) fn encode_volumes(volumes: &[Volume], out: &mut Vec<u8>) -> Result<()
         if name.len() > MAX_NAME {
             return Err("the name of a volume has more than 4096 bytes");
         }
-        out.extend_from_slice(&volume.stream.to_le_bytes());
-        out.extend_from_slice(&(name.len() as u32).to_le_bytes());
-        out.extend_from_slice(&volume.start_sector.to_le_bytes());
+        put_u32(out, [volume.stream, name.len() as u32]);
+        put(out, [volume.start_sector]);
         out.extend_from_slice(name);
         out.resize(out.len().next_multiple_of(8), 0);
     }
@@ -350,10 +350,7 @@ impl ChunkTables {
             if !is_extent(start_sector, sectors) {
                 return Err("one of its extents is impossible");
             }
-            self.more.push(Extent {
-                start_sector,
-                sectors,
-            });
+            self.more.push(Extent::new(start_sector, sectors));
         }
         let rows = &chunk[self.prev..self.prev + prev * 8];
         for row in rows.chunks_exact(8) {
