@@ -3,7 +3,7 @@
 use super::parse::{RawLayer, RawParam};
 use super::refusal::shorten;
 use super::{Code, Expr, Given, value};
-use crate::registry::{alias, find, nearest, nearest_of};
+use crate::registry::{alias, find, nearest};
 use crate::info::{Role, SchemeInfo};
 
 /// A rule that is broken, and how.
@@ -151,7 +151,7 @@ fn unknown_parameter(
         return why;
     }
     let keys: Vec<&str> = info.params().map(|p| p.key).collect();
-    match nearest_of(key, keys.iter().copied()) {
+    match destage_types::nearest(key, keys.iter().copied()) {
         Some(near) => why += &format!(", nearest is `{near}`; known: {}", keys.join(", ")),
         None => why += &format!(": {} takes no parameters", info.name),
     }

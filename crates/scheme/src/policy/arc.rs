@@ -386,7 +386,7 @@ mod tests {
         for (text, bytes) in [("arc", 4 * 12 + 2 * 8), ("arc(ghost-bytes=0)", 4 * 12)] {
             let mut cache = Cache::new(text, 4);
             cache.run("W1 W2 W1 W2 W3 W4 W5 W6");
-            assert_eq!(cache.scheme.metadata_bytes(), bytes);
+            assert_eq!(cache.metadata_bytes(), bytes);
         }
     }
 }

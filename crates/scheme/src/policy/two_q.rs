@@ -247,6 +247,6 @@ mod tests {
     #[test]
     fn a_page_is_charged_12_bytes_and_a_ghost_8() {
         let cache = cache(2, 1, 2, "W1 W2 W3");
-        assert_eq!(cache.scheme.metadata_bytes(), 2 * 12 + 8);
+        assert_eq!(cache.metadata_bytes(), 2 * 12 + 8);
     }
 }

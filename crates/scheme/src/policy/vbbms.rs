@@ -329,7 +329,7 @@ mod tests {
             assert_eq!((cache.run(requests), cache.said()), (result.to_owned(), said.to_owned()));
         }
         assert_eq!(cache.state(), "RRSR: r7{22} r8{24,25} r3{9} ; SRSR: s10{40,41,42,43}");
-        assert_eq!(cache.scheme.metadata_bytes(), 4 * 24);
+        assert_eq!(cache.metadata_bytes(), 4 * 24);
     }
 
     #[test]

@@ -530,7 +530,8 @@ impl<S: Scheme> TestCache<S> {
     /// Lets one write-back on `channel` begin and end.
     pub fn idle(&mut self, channel: u32) {
         if let (pages, WriteBack::Unit(after)) = self.write_back(channel, 0, &[]) {
-            for slot in pages.into_iter().map(|lpn| self.slot(lpn).unwrap()) {
+            for lpn in pages {
+                let slot = self.slot(lpn).unwrap();
                 assert!(self.frames.is_dirty(slot), "a clean page needs no write-back");
                 if after == After::Remove {
                     self.discard(slot);
@@ -619,6 +620,10 @@ impl<S: Scheme> TestCache<S> {
         let mut notes = Vec::new();
         self.scheme.take_notes(&mut notes);
         notes.into_iter().map(|n| n.1).collect::<Vec<_>>().join(" ")
+    }
+
+    pub fn metadata_bytes(&self) -> u64 {
+        self.scheme.metadata_bytes()
     }
 
     /// The counter `name` of the scheme.

@@ -30,7 +30,7 @@ fn the_worked_example() {
     cache.run("W20-21 W24");
     assert_eq!(cache.said(), "flush{4,5}");
     assert_eq!(order(&cache), [6, 5, 0, 4, 3]);
-    assert_eq!(cache.scheme.metadata_bytes(), 5 * 24);
+    assert_eq!(cache.metadata_bytes(), 5 * 24);
 }
 
 #[test]
