@@ -320,7 +320,7 @@ fn every_scheme_stands_alone_and_every_parameter_can_be_given() {
     for info in SCHEMES {
         let bare = ok(info.name);
         fuzz::read_all(&bare);
-        for p in info.params {
+        for p in info.params() {
             let value = match p.kind {
                 Kind::Integer { min, .. } => min.max(1).to_string(),
                 Kind::IntegerOrTime { .. } => "3us".to_owned(),
