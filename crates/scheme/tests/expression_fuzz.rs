@@ -48,8 +48,9 @@ fn chain(random: &mut Random) -> String {
         if !text.is_empty() {
             arguments.push(text);
         }
-        if !info.params().is_empty() && random.below(2) == 0 {
-            let key = info.params()[random.below(info.params().len())].key;
+        let params: Vec<_> = info.params().collect();
+        if !params.is_empty() && random.below(2) == 0 {
+            let key = params[random.below(params.len())].key;
             arguments.push(format!("{key}={}", random.pick(VALUES)));
         }
         if !arguments.is_empty() {

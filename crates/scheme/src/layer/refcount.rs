@@ -242,7 +242,7 @@ mod tests {
             ("W1 W2", "HM", "[1*] C{1:1 2:1}", "halved"),
             ("W2 W1", "MM", "[] C{1:2 2:2}", "the counter is asked although 1 is cached"),
             ("W2 R2", "MH", "[2*] C{1:2 2:2}", ""),
-            ("W3 W2", "MH", "[2*] C{1:1 2:1 3:1}", ""),
+            ("W3 W2", "MH", "[2*] C{1:2 2:2 3:1}", ""),
         ] {
             assert_eq!((cache.run(requests).as_str(), cache.state().as_str()), (result, state), "{why}");
         }

@@ -7,113 +7,103 @@ use destage_types::{ChipId, Nanos, Op};
 /// What a chip says of itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChipState {
-    /// What Equation 1 of ECR uses.
     pub queue: Equation1,
-    /// The host operation in service.
     pub in_service: Option<InService>,
     /// Time until all is done.
     pub drain: Nanos,
+    pub in_gc: bool,
+    /// Valid pages of the block that it would collect.
+    pub victim_valid_pages: u64,
 }
 
 impl ChipState {
-    /// Nothing to do, and no free pages.
-    pub const EMPTY: ChipState = ChipState {
-        queue: Equation1 {
-            reads: 0,
-            writes: 0,
-            free_pages: 0,
-            gc_threshold_pages: 0,
-            frontier_free_pages: 0,
-            gc_remaining: None,
-        },
+    /// Nothing to do.
+    pub const IDLE: ChipState = ChipState {
+        queue: Equation1::IDLE,
         in_service: None,
         drain: Nanos::ZERO,
+        in_gc: false,
+        victim_valid_pages: 0,
     };
+
+    fn random(rng: &mut SplitMix64) -> ChipState {
+        let mut draw = |n: u64| rng.next_u64() % n;
+        ChipState {
+            queue: Equation1 {
+                reads: draw(3),
+                writes: draw(5),
+                free_pages: 300 + draw(10),
+                gc_threshold_pages: 300,
+                frontier_free_pages: draw(8),
+                gc_remaining: (draw(3) == 0).then(|| Nanos(draw(5000))),
+            },
+            in_service: Some(InService {
+                op: [Op::Read, Op::Write][draw(2) as usize],
+                residual: Nanos(draw(100)),
+            }),
+            drain: Nanos(draw(300)),
+            in_gc: draw(3) == 0,
+            victim_valid_pages: draw(8),
+        }
+    }
 }
 
 /// Chips whose states the test sets.
 #[derive(Clone, Debug)]
 pub(crate) struct Chips {
     pub costs: FlashCosts,
-    pub states: Vec<ChipState>,
-    pub victim_valid_pages: Vec<u64>,
-    pub gc: Vec<bool>,
     pub next_program: Option<Nanos>,
+    pub states: Vec<ChipState>,
 }
 
-/// Latencies to go with [`Chips::shake`].
-pub(crate) const SHAKEN_COSTS: FlashCosts = FlashCosts {
-    read: Nanos(25),
-    program: Nanos(200),
-    erase: Nanos(1500),
-    transfer: Nanos(10),
-    pages_per_block: 8,
-};
-
 impl Chips {
+    /// Idle ones.
     pub fn new(chips: usize) -> Chips {
         Chips {
             costs: FlashCosts::default(),
-            states: vec![ChipState::EMPTY; chips],
-            victim_valid_pages: vec![0; chips],
-            gc: vec![false; chips],
             next_program: None,
+            states: vec![ChipState::IDLE; chips],
         }
     }
 
     /// Random states.
     pub fn shake(&mut self, rng: &mut SplitMix64) {
-        let mut draw = |n: u64| rng.next_u64() % n;
-        for i in 0..self.states.len() {
-            self.gc[i] = draw(3) == 0;
-            self.victim_valid_pages[i] = draw(8);
-            self.states[i] = ChipState {
-                queue: Equation1 {
-                    reads: draw(3),
-                    writes: draw(5),
-                    free_pages: 300 + draw(10),
-                    gc_threshold_pages: 300,
-                    frontier_free_pages: draw(8),
-                    gc_remaining: (draw(3) == 0).then(|| Nanos(draw(5000))),
-                },
-                in_service: Some(InService {
-                    op: [Op::Read, Op::Write][draw(2) as usize],
-                    residual: Nanos(draw(100)),
-                }),
-                drain: Nanos(draw(300)),
-            };
-        }
+        self.states.fill_with(|| ChipState::random(rng));
+    }
+
+    fn of(&self, chip: ChipId) -> &ChipState {
+        &self.states[chip.index()]
     }
 }
 
 impl DeviceView for Chips {
     fn is_idle(&self, chip: ChipId) -> bool {
-        let Equation1 { reads, writes, .. } = self.equation_1(chip);
-        reads + writes == 0 && self.drain_time(chip) == Nanos::ZERO && !self.in_gc(chip)
+        let ChipState { queue, drain, .. } = self.of(chip);
+        queue.reads + queue.writes + drain.0 == 0 && !self.in_gc(chip)
     }
 
     fn drain_time(&self, chip: ChipId) -> Nanos {
-        self.states[chip.index()].drain
+        self.of(chip).drain
     }
 
     fn in_gc(&self, chip: ChipId) -> bool {
-        self.gc[chip.index()]
+        self.of(chip).in_gc
     }
 
     fn any_in_gc(&self) -> bool {
-        self.gc.contains(&true)
+        self.states.iter().any(|state| state.in_gc)
     }
 
     fn in_service(&self, chip: ChipId) -> Option<InService> {
-        self.states[chip.index()].in_service
+        self.of(chip).in_service
     }
 
     fn equation_1(&self, chip: ChipId) -> Equation1 {
-        self.states[chip.index()].queue
+        self.of(chip).queue
     }
 
     fn victim_valid_pages(&self, chip: ChipId) -> u64 {
-        self.victim_valid_pages[chip.index()]
+        self.of(chip).victim_valid_pages
     }
 
     fn costs(&self) -> FlashCosts {

@@ -69,9 +69,9 @@ fn pr6_demand_eviction_spares_half_filled_pages_if_asked() {
             assert_eq!(cache.order(), [50, 52, 54, 3], "{last}");
         }
     }
-    let mut cache = cache(2, ",ldr-skip-partial=true,ssp=512,rip=100");
+    let mut cache = cache(2, ",ldr-skip-partial=true,ssp=1k,rip=100");
     for page in [0, 16, 32] {
-        cache.write(sectors(page..=page + 1));
+        cache.write(sectors(page..=page + 2));
     }
     assert_eq!(cache.said(), "flush{4}", "all of LDR is spared, the base is empty");
 }
