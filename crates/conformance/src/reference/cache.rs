@@ -14,7 +14,7 @@ use super::flash::{Flash, Still};
 use super::mapping::Art;
 use super::request::{Access, SlowRequest};
 use super::scheme::{Served, SlowScheme, build};
-use super::store::{Frame, Store};
+use super::store::Store;
 
 /// What a read miss brings in (D2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -245,22 +245,6 @@ impl SlowCache {
             log: Vec::new(),
             renamed: Vec::new(),
         })
-    }
-
-    /// Puts whole dirty pages with their next uses into the cache (the start of belady examples).
-    pub fn preload(&mut self, pages: &[(u64, u64)]) {
-        let full = self.store.full();
-        for &(lpn, next) in pages {
-            let frame = Frame {
-                valid: full,
-                dirty: full,
-            };
-            self.store.frames.insert(lpn, frame);
-            self.store.next = Some(next);
-            let scheme = self.scheme.as_mut().expect("preload needs a cache");
-            scheme.admit(lpn, &self.store);
-            scheme.words();
-        }
     }
 
     /// Pages the scheme believes resident, ascending.

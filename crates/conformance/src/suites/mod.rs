@@ -19,7 +19,9 @@ use std::rc::Rc;
 
 pub use bytes::operations;
 pub use chips::{COSTS, Script, SlowChips};
-pub use settings::{compositions, contexts, random, values, with};
+pub use settings::{
+    compositions, contexts, is_selected, random, schemes, selected, values, ways, with,
+};
 pub use shrink::{message_of, print, shrink};
 
 /// One run: expression, configuration, requests and the states of the chips.

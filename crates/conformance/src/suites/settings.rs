@@ -2,9 +2,11 @@
 
 use crate::drive::{Config, is_built};
 use crate::reference::rng::SplitMix64;
-use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::catalogue::{SCHEMES, find};
 use destage_scheme::info::{Kind, Range, Role};
+use destage_scheme::registry::STATIC;
 use destage_scheme::{Expr, ParamInfo, SchemeInfo};
+use std::sync::OnceLock;
 
 /// An expression from its layers, outermost first: name and `key=value` items of each.
 fn compose(layers: &[(&str, Vec<String>)]) -> String {
@@ -20,8 +22,52 @@ fn compose(layers: &[(&str, Vec<String>)]) -> String {
     text
 }
 
+/// Is this composition under test? All are, or with `DESTAGE_SCHEME` those that contain the scheme
+/// of that name.
+///
+/// # Panics
+/// No scheme has the name.
+pub fn is_selected(expr: &Expr) -> bool {
+    static WANTED: OnceLock<Option<String>> = OnceLock::new();
+    let wanted = WANTED.get_or_init(|| {
+        let name = std::env::var("DESTAGE_SCHEME").ok()?;
+        assert!(find(&name).is_some(), "DESTAGE_SCHEME: no scheme `{name}`");
+        Some(name)
+    });
+    wanted.as_ref().is_none_or(|name| expr.contains(name))
+}
+
+/// The compositions under test.
+pub fn selected() -> Vec<Expr> {
+    let mut found = compositions();
+    found.retain(is_selected);
+    found
+}
+
+/// The schemes under test by their names alone; what wraps stands over its default, LRU.
+pub fn schemes() -> Vec<Expr> {
+    let all = SCHEMES.iter().map(|info| Expr::parse(info.name));
+    let mut found: Vec<Expr> = all.map(|e| e.expect("a name is an expression")).collect();
+    found.retain(|expr| is_built(expr) && is_selected(expr));
+    found
+}
+
+/// How schemes are built: one by one behind dynamic calls, and as static types where this build has
+/// any.
+pub fn ways() -> &'static [bool] {
+    match STATIC.is_empty() {
+        true => &[true],
+        false => &[false, true],
+    }
+}
+
 /// Every legal composition of built schemes, without parameters.
 pub fn compositions() -> Vec<Expr> {
+    static ALL: OnceLock<Vec<Expr>> = OnceLock::new();
+    ALL.get_or_init(compose_all).clone()
+}
+
+fn compose_all() -> Vec<Expr> {
     let is_wrapper = |info: &&&SchemeInfo| info.role.is_wrapper();
     let mut found: Vec<Expr> = (SCHEMES.iter().filter(|i| !is_wrapper(i)))
         .filter_map(|leaf| Expr::parse(leaf.name).ok())
