@@ -57,7 +57,7 @@ const STEPS: &[Step] = &[
     step(
         "conformance",
         "test --workspace --test suite --test options --test allocations \
-         --test architecture",
+         --test architecture --test proof",
     ),
     step(
         "laws",

@@ -114,7 +114,8 @@ impl Proof {
         golden: true,
     };
 
-    /// The level as words: `vectors, model, golden`, or `none`.
+    /// The level as words: `vectors, model, golden`, or `experimental` if nothing is shown beyond
+    /// what every scheme must do.
     pub fn text(self) -> String {
         let parts = [
             (self.vectors, "vectors"),
@@ -123,9 +124,22 @@ impl Proof {
         ];
         let shown: Vec<&str> = parts.iter().filter(|p| p.0).map(|p| p.1).collect();
         match shown.is_empty() {
-            true => "none".to_owned(),
+            true => "experimental".to_owned(),
             false => shown.join(", "),
         }
+    }
+}
+
+/// What has been shown about the implementation of scheme `name`: its row of `proven.txt`, which
+/// `cargo xtask docs` writes from what ran and a conformance test computes again.
+pub fn proof_of(name: &str) -> Proof {
+    let mut rows = include_str!("proven.txt").lines();
+    let row = rows.find_map(|row| row.strip_prefix(name)?.strip_prefix(": "));
+    let shown = |word| row.is_some_and(|row| row.split(", ").any(|w| w == word));
+    Proof {
+        vectors: shown("vectors"),
+        model: shown("model"),
+        golden: shown("golden"),
     }
 }
 
