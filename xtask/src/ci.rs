@@ -49,7 +49,10 @@ const STEPS: &[Step] = &[
     step("readers", "test --workspace @trace"),
     step("expressions", "test --workspace @scheme"),
     step("simulator", "test --workspace @sim"),
-    step("models", "test --workspace --test reference_*"),
+    step(
+        "models",
+        "test --workspace --test reference_readings --test streams",
+    ),
     step(
         "worked examples",
         "test --workspace --test vectors --test timed --test traces_against_models",

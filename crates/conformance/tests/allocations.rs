@@ -5,8 +5,8 @@
 
 use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
-use destage_conformance::reference::{SlowRequest, look_ahead, to_batch};
-use destage_conformance::suites::{Case, compositions, random};
+use destage_conformance::reference::{SlowRequest, to_batch};
+use destage_conformance::suites::{Case, random, schemes, selected, ways};
 use destage_conformance::timed::{device, trace_of};
 use destage_device::nand::Kind;
 use destage_scheme::info::Role;
@@ -68,12 +68,8 @@ fn repeated(case: &Case) -> Vec<SlowRequest> {
             ..r.clone()
         })
     };
-    let mut requests: Vec<SlowRequest> = (0..passes(&case.expr)).flat_map(pass).collect();
-    if case.expr.scheme().role == Role::Offline {
-        let writes_only = case.expr.word("next-of") == "write";
-        look_ahead(&mut requests, case.config.page.sectors(), writes_only);
-    }
-    requests
+    let requests: Vec<SlowRequest> = (0..passes(&case.expr)).flat_map(pass).collect();
+    case.with(&requests).prepared()
 }
 
 /// Allocations in the last pass of the case.
@@ -97,32 +93,21 @@ fn is_bounded(expr: &Expr) -> bool {
     !expr.chain().any(unbounded)
 }
 
+/// Every composition once, and the schemes alone and static compositions more often and longer.
 #[test]
-fn static_compositions_allocate_nothing_in_the_second_pass() {
-    let mut rng = SplitMix64::new(3);
-    for shape in STATIC {
-        let shape = Expr::parse(shape).expect("a registered composition is legal");
-        for seed in 0..8 {
-            let expr = match seed {
-                0 | 1 => shape.clone(),
-                _ => random(&shape, &mut rng),
-            };
-            let case = Case::random(&expr, seed, 2000);
-            if is_bounded(&expr) {
-                assert_eq!(allocations(&case, false), 0, "{expr}, seed {seed}");
-            }
-        }
-    }
-}
-
-#[test]
-fn boxed_compositions_allocate_nothing_in_the_second_pass() {
+fn compositions_allocate_nothing_in_the_second_pass() {
     let mut rng = SplitMix64::new(5);
-    for (i, shape) in compositions().iter().enumerate() {
-        let expr = random(shape, &mut rng);
-        let case = Case::random(&expr, 100 + i as u64, 600);
-        if is_bounded(&expr) {
-            assert_eq!(allocations(&case, true), 0, "{expr}");
+    let alone = schemes();
+    for (i, shape) in selected().iter().enumerate() {
+        let fixed = STATIC.contains(&shape.shape().as_str());
+        let long = fixed || alone.contains(shape);
+        for seed in 0..if long { 6 } else { 1 } {
+            let expr = random(shape, &mut rng);
+            let length = if long { 2000 } else { 600 };
+            let case = Case::random(&expr, 100 + i as u64 + 1000 * seed, length);
+            for &boxed in if is_bounded(&expr) { ways() } else { &[] } {
+                assert_eq!(allocations(&case, boxed), 0, "{expr}, seed {seed}, {boxed}");
+            }
         }
     }
 }

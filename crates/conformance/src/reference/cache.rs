@@ -207,12 +207,8 @@ impl SlowCache {
             }
             expr = expr.wrapped()?;
         }
-        let mut layer = Some(expr);
-        while let (Some(e), Some(device)) = (layer, config.flash.device()) {
-            if ["ecr", "ecr-eps"].contains(&e.name.as_str()) {
-                device.cost = Cost::new(e)?;
-            }
-            layer = e.inner.as_deref();
+        if let Some(device) = config.flash.device() {
+            device.cost = Cost::of(expr)?;
         }
         let scheme = match expr.name.as_str() {
             "none" => None,

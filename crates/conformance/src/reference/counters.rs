@@ -36,19 +36,17 @@ impl RefCount {
     /// An unknown parameter or a bad value.
     pub fn new(expr: &Expr) -> Result<RefCount, String> {
         expr.keys(&["threshold", "decay-period", "unit", "hit-first"])?;
-        let given = expr.params.get("decay-period").cloned().unwrap_or_default();
-        let units = [("ns", 1), ("us", 1000), ("ms", 1_000_000)];
-        let time = units.iter().find_map(|(unit, ns)| {
-            let digits: u64 = given.strip_suffix(unit)?.parse().ok()?;
-            Some(digits * ns)
-        });
+        let by_time = expr
+            .params
+            .get("decay-period")
+            .is_some_and(|v| v.ends_with('s'));
         Ok(RefCount {
             threshold: expr.number("threshold", 4, 1)?,
-            period: match time {
-                Some(time) => time,
-                None => expr.number("decay-period", 5120, 1)?,
+            period: match by_time {
+                true => expr.time("decay-period", 0)?,
+                false => expr.number("decay-period", 5120, 1)?,
             },
-            by_time: time.is_some(),
+            by_time,
             per_sector: expr.word("unit", &["page", "sector"])? == "sector",
             hit_first: expr.flag("hit-first", false)?,
             counters: BTreeMap::new(),

@@ -1,4 +1,4 @@
-//! Equations 1 to 4 of ECR (spec 40), written out.
+//! The cost of a chip in the equations 1 to 4 of ECR, section 3.1, written out.
 
 use destage_device::nand::Kind;
 
@@ -60,8 +60,20 @@ impl Cost {
             remaining: expr.word("residual", &["full", "remaining"])? == "remaining",
             oracle: expr.word("cqct", &["equation", "oracle"])? == "oracle",
             unprogrammed: expr.word("nfp", &["unprogrammed", "mapping"])? == "unprogrammed",
-            ..Cost::default()
+            summary: expr.time("l-sp", 213_200)?,
         })
+    }
+
+    /// The keys of the layer of `expr` that weighs chips; the defaults if none does.
+    ///
+    /// # Errors
+    /// A value that is none.
+    pub fn of(expr: &Expr) -> Result<Cost, String> {
+        match &expr.inner {
+            _ if ["ecr", "ecr-eps"].contains(&expr.name.as_str()) => Cost::new(expr),
+            Some(inner) => Cost::of(inner),
+            None => Ok(Cost::default()),
+        }
     }
 
     /// CQCT.

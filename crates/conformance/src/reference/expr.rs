@@ -180,6 +180,27 @@ impl Expr {
     }
 }
 
+impl Expr {
+    /// A time in nanoseconds, given in `ns`, `us` or `ms`.
+    ///
+    /// # Errors
+    /// Another unit, or no number in front of it.
+    pub fn time(&self, key: &str, default: u64) -> Result<u64, String> {
+        let Some(value) = self.params.get(key) else {
+            return Ok(default);
+        };
+        let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6)];
+        let parts = units
+            .iter()
+            .find_map(|(unit, ns)| Some((value.strip_suffix(unit)?, ns)));
+        let (digits, ns) = parts.ok_or(format!("`{key}={value}`: not a time"))?;
+        let number: f64 = digits
+            .parse()
+            .map_err(|e| format!("`{key}={value}`: {e}"))?;
+        Ok((number * ns).round() as u64)
+    }
+}
+
 /// Splits at the commas outside parentheses and brackets.
 fn split_args(text: &str) -> Result<Vec<&str>, String> {
     let (mut depth, mut start, mut out) = (0i32, 0, Vec::new());

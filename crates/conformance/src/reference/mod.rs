@@ -24,6 +24,7 @@ pub mod device;
 pub mod expr;
 pub mod flash;
 pub mod groups;
+pub mod invariants;
 pub mod lirs;
 pub mod lists;
 pub mod mapping;

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use destage_types::SectorMask;
-
 use super::flash::Flash;
+use super::request::sectors_of;
 
 /// A cached page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,7 +43,7 @@ pub struct Store {
 impl Store {
     /// Mask of a whole page.
     pub fn full(&self) -> u128 {
-        SectorMask::full(self.spp).0
+        sectors_of(0, self.spp.into())
     }
 
     /// Is the page resident?
