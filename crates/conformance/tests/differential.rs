@@ -2,7 +2,7 @@
 
 use destage_conformance::reference::Counts;
 use destage_conformance::reference::rng::SplitMix64;
-use destage_conformance::suites::{Case, random, schemes, selected};
+use destage_conformance::suites::{Case, on_all_processors, random, schemes, selected};
 use destage_scheme::Expr;
 use destage_scheme::info::Role;
 use std::cell::RefCell;
@@ -36,21 +36,26 @@ fn every_scheme_agrees_with_its_model() {
 #[test]
 fn compositions_with_random_parameters_agree_with_their_models() {
     let mut rng = SplitMix64::new(11);
-    let (mut compared, mut without, mut remaps, mut mapped) = (0, 0, 0, 0);
-    for round in 0..3 {
-        for (i, shape) in selected().iter().enumerate() {
-            let expr = random(shape, &mut rng);
-            mapped += u64::from(shape.scheme().role == Role::Mapping);
-            match compare(&expr, 5000 + round * 997 + i as u64, 200) {
-                Some(counts) => (compared, remaps) = (compared + 1, remaps + counts.remaps),
-                None if Case::random(shape, 0, 0).has_model() => panic!("no model of {expr}"),
-                None => without += 1,
-            }
-        }
-    }
-    println!("{compared} runs, {without} without a model, {remaps} renames");
-    assert!(
-        remaps > mapped * 5,
-        "renames were exercised: {remaps} in {mapped} runs"
-    );
+    let rounds =
+        (0..3).flat_map(|round| selected().into_iter().enumerate().map(move |s| (round, s)));
+    let cases: Vec<_> = rounds
+        .map(|(round, (i, shape))| {
+            (
+                random(&shape, &mut rng),
+                shape,
+                5000 + round * 997 + i as u64,
+            )
+        })
+        .collect();
+    let counts = on_all_processors(&cases, |(expr, shape, seed)| {
+        let counts = compare(expr, *seed, 200);
+        let known = counts.is_none() && Case::random(shape, 0, 0).has_model();
+        assert!(!known, "no model of {expr}");
+        counts
+    });
+    let compared: Vec<_> = counts.into_iter().flatten().collect();
+    let remaps: u64 = compared.iter().map(|c| c.remaps).sum();
+    println!("{} of {} runs beside a model", compared.len(), cases.len());
+    let mapped = cases.iter().filter(|c| c.0.scheme().role == Role::Mapping);
+    assert!(remaps >= mapped.count() as u64 * 5, "only {remaps} renames");
 }

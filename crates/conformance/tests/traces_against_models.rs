@@ -3,7 +3,7 @@
 
 use destage_conformance::drive::Config;
 use destage_conformance::reference::SlowRequest;
-use destage_conformance::suites::{Case, least_capacity, schemes, with};
+use destage_conformance::suites::{Case, least_capacity, on_all_processors, schemes, with};
 use destage_scheme::info::Role;
 use destage_scheme::{Expr, SchemeInfo};
 use destage_trace::{LoadOptions, Source, load};
@@ -57,7 +57,7 @@ fn schemes_and_models_agree_on_real_traces() {
     for name in TRACES {
         let requests = read(&folder, name);
         assert_eq!(requests.len(), LENGTH, "{name}");
-        for (expr, hits) in exprs.iter().zip(&mut hits) {
+        let more = on_all_processors(&exprs, |expr| {
             let mut config = Config {
                 layout: StaticLayout::flat(2, 4),
                 ..Config::new(4096, 8)
@@ -69,17 +69,14 @@ fn schemes_and_models_agree_on_real_traces() {
                 chips_seed: 5,
                 requests: requests.clone(),
             };
-            if let Err(difference) = case.compare() {
-                panic!("{name}, {expr}: {difference}");
-            }
-            let counts = case.run().0.counts();
-            println!(
-                "{name} {expr}: {} hits, {} evictions",
-                counts.page_hits, counts.evictions
-            );
+            let counts = case.compare();
+            let counts = counts.unwrap_or_else(|difference| panic!("{name}, {expr}: {difference}"));
+            let (page_hits, evictions) = (counts.page_hits, counts.evictions);
+            println!("{name} {expr}: {page_hits} hits, {evictions} evictions");
             assert!(counts.page_accesses > 0);
-            *hits += counts.page_hits;
-        }
+            page_hits
+        });
+        hits.iter_mut().zip(more).for_each(|(sum, n)| *sum += n);
     }
     for (expr, hits) in exprs.iter().zip(hits) {
         assert_eq!(hits == 0, expr.scheme().role == Role::None, "{expr}");

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use destage_conformance::drive::is_built;
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
+use destage_conformance::suites::on_all_processors;
 use destage_conformance::timed::{TimedRun, device, timed_swarm, trace_of};
 use destage_device::config::{DeviceConfig, Overwrite};
 use destage_scheme::catalogue::SCHEMES;
@@ -290,23 +291,28 @@ fn real_traces_without_latencies() {
         return;
     };
     let all = std::env::var_os("DESTAGE_WHOLE").is_some();
-    let (mut traces, mut whole) = (0, 0);
-    for path in files(&folder) {
+    let readable = |path: PathBuf| match begin(&path, Some(BEGINNING)) {
+        Some(first) => Some((path, first)),
+        None => {
+            println!("{}: no requests in a format that is read", path.display());
+            None
+        }
+    };
+    let traces: Vec<_> = files(&folder).into_iter().filter_map(readable).collect();
+    let numbered: Vec<_> = traces.iter().enumerate().collect();
+    let whole = on_all_processors(&numbered, |&(turn, (path, first))| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let Some(first) = begin(&path, Some(BEGINNING)) else {
-            println!("{name}: no requests in a format that is read");
-            continue;
-        };
         let longer = first.requests.len() as u64 == BEGINNING;
         if !longer || !all {
-            real_trace(first, &name, traces, |_| true);
+            real_trace(first.clone(), &name, turn, |_| true);
         }
-        if longer {
-            let trace = begin(&path, None).expect("it has a beginning");
-            whole += real_trace(trace, &name, traces, |i| all || (traces + i) % 4 == 3);
+        if !longer {
+            return 0;
         }
-        traces += 1;
-    }
+        let trace = begin(path, None).expect("it has a beginning");
+        real_trace(trace, &name, turn, |i| all || (turn + i) % 4 == 3)
+    });
+    let (traces, whole) = (traces.len(), whole.iter().sum::<usize>());
     assert!(traces >= 5, "{traces} traces were understood");
     assert!(whole >= 5, "{whole} runs of whole traces");
 }

@@ -22,7 +22,8 @@ use std::rc::Rc;
 pub use bytes::operations;
 pub use chips::{COSTS, Script, SlowChips};
 pub use settings::{
-    compositions, contexts, is_selected, random, schemes, selected, values, ways, with,
+    compositions, contexts, is_selected, on_all_processors, random, schemes, selected, small,
+    values, ways, with,
 };
 pub use shrink::{message_of, print, shrink};
 
