@@ -1,6 +1,6 @@
 //! The real core against the slow models, step by step on random streams, invariants included.
 
-use destage_conformance::reference::Counts;
+use destage_conformance::reference::SlowCounts;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::{Case, on_all_processors, random, schemes, selected};
 use destage_scheme::Expr;
@@ -8,7 +8,7 @@ use destage_scheme::info::Role;
 use std::cell::RefCell;
 
 /// Runs the composition beside its slow model, if it has one, and gives what both counted.
-fn compare(expr: &Expr, seed: u64, length: usize) -> Option<Counts> {
+fn compare(expr: &Expr, seed: u64, length: usize) -> Option<SlowCounts> {
     let case = Case::random(expr, seed, length);
     if !case.has_model() {
         return None;

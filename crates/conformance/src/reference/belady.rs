@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::SlowScheme;
 use super::store::Store;
 
@@ -18,7 +18,7 @@ impl Belady {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<Belady, String> {
+    pub fn new(expr: &SlowExpr) -> Result<Belady, String> {
         expr.keys(&["bypass", "next-of"])?;
         Ok(Belady {
             next: BTreeMap::new(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{SlowScheme, replace, tail_first, take_out};
 use super::store::Store;
 
@@ -18,7 +18,7 @@ impl Gcar {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, inner: Box<dyn SlowScheme>) -> Result<Gcar, String> {
+    pub fn new(expr: &SlowExpr, inner: Box<dyn SlowScheme>) -> Result<Gcar, String> {
         expr.keys(&["protect", "depth"])?;
         Ok(Gcar {
             inner,
@@ -98,7 +98,7 @@ impl Ecr {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, inner: Vec<Box<dyn SlowScheme>>) -> Result<Ecr, String> {
+    pub fn new(expr: &SlowExpr, inner: Vec<Box<dyn SlowScheme>>) -> Result<Ecr, String> {
         expr.keys(&ECR_KEYS)?;
         Ok(Ecr {
             inner,
@@ -256,7 +256,7 @@ impl ChipLru {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<ChipLru, String> {
+    pub fn new(expr: &SlowExpr) -> Result<ChipLru, String> {
         expr.keys(&ECR_KEYS)?;
         Ok(ChipLru {
             recency: Vec::new(),

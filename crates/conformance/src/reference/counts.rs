@@ -13,7 +13,7 @@ impl PartialEq for Sum {
 /// Counters since the start of the run.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[allow(missing_docs)] // the names are those of the result record (spec 90)
-pub struct Counts {
+pub struct SlowCounts {
     pub requests: u64,
     pub read_requests: u64,
     pub write_requests: u64,
@@ -49,7 +49,7 @@ pub struct Counts {
     pub arrival_corrections: u64,
 }
 
-impl Counts {
+impl SlowCounts {
     /// A data request was served: `hits` has one entry per page, `sector_hits` of `sectors` were
     /// in the cache (spec 90 section 1).
     pub fn served(&mut self, write: bool, hits: &[bool], sectors: u64, sector_hits: u64) {

@@ -2,7 +2,7 @@
 
 use destage_device::nand::Kind;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 
 /// Keys of the cost equation.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Cost {
     ///
     /// # Errors
     /// A value that is none.
-    pub fn new(expr: &Expr) -> Result<Cost, String> {
+    pub fn new(expr: &SlowExpr) -> Result<Cost, String> {
         Ok(Cost {
             with_transfer: expr.word("xfer", &["included", "excluded"])? == "included",
             remaining: expr.word("residual", &["full", "remaining"])? == "remaining",
@@ -68,7 +68,7 @@ impl Cost {
     ///
     /// # Errors
     /// A value that is none.
-    pub fn of(expr: &Expr) -> Result<Cost, String> {
+    pub fn of(expr: &SlowExpr) -> Result<Cost, String> {
         match &expr.inner {
             _ if ["ecr", "ecr-eps"].contains(&expr.name.as_str()) => Cost::new(expr),
             Some(inner) => Cost::of(inner),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{Group, Served, SlowScheme};
 use super::store::Store;
 
@@ -68,7 +68,7 @@ impl Bplru {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<Bplru, String> {
+    pub fn new(expr: &SlowExpr) -> Result<Bplru, String> {
         let keys = ["block-pages", "padding", "compensation", "protect-current"];
         expr.keys(&[keys.as_slice(), &["read-touch", "placement"]].concat())?;
         let placement = expr.word("placement", &["single_block", "stripe"])?;
@@ -232,7 +232,7 @@ impl Vbbms {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, capacity: usize) -> Result<Vbbms, String> {
+    pub fn new(expr: &SlowExpr, capacity: usize) -> Result<Vbbms, String> {
         expr.keys(&["seq-min-pages", "classify", "migrate"])?;
         Ok(Vbbms {
             regions: [Vec::new(), Vec::new()],

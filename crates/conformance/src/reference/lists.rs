@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{SlowScheme, replace, tail_first, take_out};
 use super::store::Store;
 
@@ -127,7 +127,7 @@ impl Cflru {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, capacity: usize) -> Result<Cflru, String> {
+    pub fn new(expr: &SlowExpr, capacity: usize) -> Result<Cflru, String> {
         expr.keys(&["x"])?;
         let x = expr.number("x", 3, 1)? as usize;
         Ok(Cflru {

@@ -1,6 +1,6 @@
 //! Req-block (Lin et al., ICPP 2022; spec 10, Algorithm 1 corrected).
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{Group, SlowScheme, replace, take_out};
 use super::store::Store;
 
@@ -50,7 +50,7 @@ impl ReqBlock {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<ReqBlock, String> {
+    pub fn new(expr: &SlowExpr) -> Result<ReqBlock, String> {
         let own = [
             "delta",
             "size-basis",

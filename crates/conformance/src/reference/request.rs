@@ -24,7 +24,7 @@ pub struct SlowRequest {
 
 /// What a request does to one page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Access {
+pub struct SlowAccess {
     /// Logical page.
     pub lpn: u64,
     /// Sectors of the page that are meant.
@@ -71,7 +71,7 @@ impl SlowRequest {
     }
 
     /// The page accesses of the request: ascending inside an extent, extents in order.
-    pub fn accesses(&self, spp: u32) -> Vec<Access> {
+    pub fn accesses(&self, spp: u32) -> Vec<SlowAccess> {
         let mut out = Vec::new();
         for &(start, sectors) in &self.extents {
             let end = start + u64::from(sectors); // first sector behind the extent
@@ -80,7 +80,7 @@ impl SlowRequest {
                 let from = start.max(lpn * size) - lpn * size;
                 let to = end.min((lpn + 1) * size) - lpn * size;
                 let mask = sectors_of(from, to);
-                out.push(Access { lpn, mask });
+                out.push(SlowAccess { lpn, mask });
             }
         }
         out

@@ -3,7 +3,7 @@
 use super::arc::Arc;
 use super::belady::Belady;
 use super::chips::{ChipLru, Ecr, Gcar};
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::groups::{Bplru, Vbbms};
 use super::lirs::{Lirs, TwoQueue};
 use super::lists::{Cflru, Fifo, Lfu, Lru};
@@ -140,7 +140,7 @@ pub trait SlowScheme {
 /// # Errors
 /// An unknown scheme, an unknown parameter or a bad value.
 pub fn build(
-    expr: &Expr,
+    expr: &SlowExpr,
     capacity: usize,
     chips: usize,
     page: u64,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::flash::Flash;
+use super::flash::SlowFlash;
 use super::request::sectors_of;
 
 /// A cached page.
@@ -37,7 +37,7 @@ pub struct Store {
     /// Next use of the page being accessed; only belady looks.
     pub next: Option<u64>,
     /// The chips.
-    pub flash: Box<dyn Flash>,
+    pub flash: Box<dyn SlowFlash>,
 }
 
 impl Store {

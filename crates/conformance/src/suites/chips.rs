@@ -1,9 +1,9 @@
 //! Chips in random states, for the real schemes and for the slow models.
 
 use crate::drive::Chips;
-use crate::reference::Flash;
+use crate::reference::SlowFlash;
 use crate::reference::cqct::{Cost, Queue};
-use crate::reference::expr::Expr;
+use crate::reference::expr::SlowExpr;
 use crate::reference::rng::SplitMix64;
 use destage_device::nand::Kind;
 use destage_scheme::{ChipLoad, ChipQueue, FlashCosts};
@@ -110,12 +110,12 @@ impl SlowChips {
     /// # Errors
     /// The models do not understand the expression.
     pub fn new(script: Rc<RefCell<Script>>, expr: &str) -> Result<SlowChips, String> {
-        let cost = Cost::of(&Expr::parse(expr)?)?;
+        let cost = Cost::of(&SlowExpr::parse(expr)?)?;
         Ok(SlowChips { script, cost })
     }
 }
 
-impl Flash for SlowChips {
+impl SlowFlash for SlowChips {
     fn chips(&self) -> usize {
         self.script.borrow().loads.len()
     }

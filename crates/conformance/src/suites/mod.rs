@@ -9,8 +9,7 @@ use crate::drive::{Config, Drive, TestDevice};
 use crate::reference::invariants::Watched;
 use crate::reference::rng::SplitMix64;
 use crate::reference::{
-    Counts as SlowCounts, Profile, ReadFill as SlowFill, Row, SlowCache, SlowConfig, SlowRequest,
-    look_ahead, swarm,
+    Profile, Row, SlowCache, SlowConfig, SlowCounts, SlowReadFill, SlowRequest, look_ahead, swarm,
 };
 use destage_scheme::Expr;
 use destage_scheme::info::{Role, charged_frames};
@@ -194,8 +193,8 @@ impl Case {
         let expr = self.expr.to_string();
         let script = Rc::new(RefCell::new(self.script()));
         let fill = match config.read_fill {
-            ReadFill::Page => SlowFill::Page,
-            ReadFill::Requested => SlowFill::Requested,
+            ReadFill::Page => SlowReadFill::Page,
+            ReadFill::Requested => SlowReadFill::Requested,
         };
         let capacity = match expr.as_str() {
             "none" => 0,

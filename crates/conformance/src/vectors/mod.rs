@@ -12,7 +12,7 @@ pub use golden::Golden;
 pub use model::Model;
 
 use crate::drive::{Config, Drive, Queues, TestDevice};
-use crate::reference::{Counts, Row, SlowRequest, look_ahead};
+use crate::reference::{Row, SlowCounts, SlowRequest, look_ahead};
 use crate::suites::ways;
 use destage_scheme::Expr;
 use destage_scheme::info::Role;
@@ -29,7 +29,7 @@ pub trait Server {
     fn collect(&mut self, chips: &[usize]);
 
     /// Counters so far.
-    fn counts(&self) -> Counts;
+    fn counts(&self) -> SlowCounts;
 }
 
 impl Server for Drive {
@@ -43,7 +43,7 @@ impl Server for Drive {
         chips.iter().for_each(|&chip| gc[chip] = true);
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> SlowCounts {
         Drive::counts(self)
     }
 }
@@ -356,7 +356,7 @@ fn request(req: &Value, spp: u64) -> SlowRequest {
 }
 
 /// A figure below a table: a count, or numerator and denominator.
-fn counted(c: &Counts, key: &str) -> Vec<u64> {
+fn counted(c: &SlowCounts, key: &str) -> Vec<u64> {
     match key {
         "page_hit_ratio" => vec![c.page_hits, c.page_accesses],
         "read_page_hit_ratio" => vec![c.read_page_hits, c.read_pages],

@@ -1,7 +1,7 @@
 //! The slow model under the worked examples: a cache over chips with a FIFO queue each.
 
 use super::{Server, Table, number};
-use crate::reference::{Counts, Flash, Row, SlowCache, SlowConfig, SlowRequest};
+use crate::reference::{Row, SlowCache, SlowConfig, SlowCounts, SlowFlash, SlowRequest};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -36,7 +36,7 @@ impl Queues {
     }
 }
 
-impl Flash for Queues {
+impl SlowFlash for Queues {
     fn chips(&self) -> usize {
         self.free.len()
     }
@@ -108,7 +108,7 @@ impl Server for Model {
         }
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> SlowCounts {
         self.cache.counts.clone()
     }
 }
