@@ -64,9 +64,6 @@ impl SlowScheme for Belady {
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
         self.farthest().into_iter().collect()
     }
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.next.remove(&lpn);
-    }
     fn remove(&mut self, lpn: u64) {
         self.next.remove(&lpn);
     }

@@ -159,10 +159,6 @@ impl SlowScheme for Ecr {
         Vec::new() // none: the next victim depends on the queues (spec 80)
     }
 
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
-    }
-
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
         // A written page makes the instance of its chip adapt, whoever has to leave for it.
         let entering = incoming.filter(|_| store.writing);
@@ -286,9 +282,6 @@ impl SlowScheme for ChipLru {
             order.sort_by_key(|&x| store.dirty(x));
         }
         order
-    }
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        take_out(&mut self.recency, lpn);
     }
     fn remove(&mut self, lpn: u64) {
         take_out(&mut self.recency, lpn);

@@ -136,10 +136,6 @@ impl SlowScheme for Bplru {
         Vec::new() // a group leaf: nothing may filter its victims (X3)
     }
 
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
-    }
-
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
         let current = incoming.map(|x| self.number(x));
         let current = current.filter(|_| self.protect_current);
@@ -308,10 +304,6 @@ impl SlowScheme for Vbbms {
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
         Vec::new() // a group leaf: nothing may filter its victims (X3)
-    }
-
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
     }
 
     fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {

@@ -194,10 +194,6 @@ impl SlowScheme for Prober {
         Vec::new() // never asked: nothing but the cache stands above a classifier
     }
 
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
-    }
-
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
         let mut order = self.ldr.clone();
         if !self.evict_head {

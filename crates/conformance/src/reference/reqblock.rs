@@ -208,10 +208,6 @@ impl SlowScheme for ReqBlock {
         Vec::new() // a group leaf: nothing may filter its victims (X3)
     }
 
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
-    }
-
     fn victim(&mut self, _incoming: Option<u64>, store: &Store) -> Vec<u64> {
         let now = self.clock(store);
         let mut chosen: Option<usize> = None;
