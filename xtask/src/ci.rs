@@ -60,7 +60,7 @@ const STEPS: &[Step] = &[
     step(
         "conformance",
         "test --workspace --test suite --test options --test allocations \
-         --test architecture --test proof",
+         --test architecture --test decisions --test proof",
     ),
     step(
         "laws",
@@ -86,6 +86,7 @@ const STEPS: &[Step] = &[
     step_with(FUZZ_ENV, "fuzz schemes", "test --workspace --test fuzz"),
     step("benches, small", "xtask bench --small"),
     step("instructions", "xtask instructions"),
+    step("records", "xtask records"),
 ];
 
 /// Runs the steps in order and prints the time of each.

@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod instructions;
+mod records;
 mod test;
 
 use anyhow::{Context, Result, ensure};
@@ -44,6 +45,9 @@ enum Command {
         #[arg(long)]
         accept: bool,
     },
+    /// Shows that no result has moved: compares the outputs of some hundred command lines with the
+    /// recorded ones, byte for byte.
+    Records(records::Options),
     /// Measures speed and memory, beside libCacheSim, and prints tables.
     Bench(bench::Options),
 }
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Ci { only, keep_going } => ci::run(only.as_deref(), keep_going),
         Command::Bench(options) => bench::run(options),
+        Command::Records(options) => records::run(&options),
         Command::Instructions { accept } => instructions::run(accept),
         Command::Docs { check } => docs(check),
         Command::Test { scheme } => test::run(&scheme),

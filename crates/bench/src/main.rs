@@ -11,7 +11,7 @@ mod zipf;
 use clap::{Parser, Subcommand};
 use cost::{counted, measure};
 use destage_device::config::{DEFAULT_PRESET, EffectiveDevice};
-use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::registry::SCHEMES;
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::spec::TimeScale;
 use destage_sim::{Hooks, ReadFill, Replay, RunSpec, Warmup, execute};
@@ -99,7 +99,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     let value = match Args::parse().command {
         Command::Schemes => {
-            let available = SCHEMES.iter().filter(|info| info.available);
+            let available = SCHEMES.iter().filter(|info| info.is_available());
             json!(available.map(|info| info.name).collect::<Vec<_>>())
         }
         Command::Cache {

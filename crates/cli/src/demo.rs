@@ -2,7 +2,6 @@
 //! the offline bound.
 
 use crate::args::{DemoArgs, FormatOut};
-use crate::available;
 use crate::failure::Failure;
 use crate::output::{Output, Readings, print, table};
 use crate::report::Report;
@@ -82,7 +81,7 @@ fn line_up(args: &DemoArgs) -> (Vec<RunSpec>, Vec<String>) {
         expr.expect("the line-up is made of legal expressions")
     });
     let (known, missing): (Vec<Expr>, Vec<Expr>) =
-        exprs.partition(|expr| available::missing(expr).is_none());
+        exprs.partition(|expr| expr.unavailable().is_none());
     let device = EffectiveDevice::from_preset(DEVICE, &[]).expect("a preset that comes along");
     let device = Arc::new(device.into_config());
     let runs = CACHES.iter().flat_map(|&cache| {

@@ -1,7 +1,8 @@
 //! The generated documents. A test compares them with the committed files; `cargo xtask docs`
 //! writes them.
 
-use destage_scheme::catalogue::{ALIASES, SCHEMES, describe};
+use destage_scheme::describe;
+use destage_scheme::registry::{ALIASES, SCHEMES};
 use destage_trace::synth::PRESETS;
 use destage_trace::{DESTAGE_BIN_LAYOUT, FORMATS};
 
@@ -35,7 +36,7 @@ fn schemes() -> String {
     let mut text = String::from("# Cache schemes\n\n");
     text += GENERATED;
     text += "\
-Every row comes from the declaration of the scheme in `crates/scheme/src/catalogue`, as do the
+Every row comes from the declaration of the scheme in `crates/scheme/src`, as do the
 checks of parameters and `destage schemes NAME`, which has ranges, units and tie rules too.
 
 A scheme expression nests wrappers around one leaf: `cac(awb(prober(lirs)))`,

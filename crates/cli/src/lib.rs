@@ -4,7 +4,6 @@
 //! it), `output` (telling). Nothing but results goes to standard output.
 
 mod args;
-mod available;
 mod demo;
 pub mod docs;
 mod failure;

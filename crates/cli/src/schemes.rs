@@ -1,13 +1,12 @@
 //! `destage schemes`: what there is, and what each does.
 
 use crate::args::SchemesArgs;
-use crate::available::is_available;
 use crate::failure::Failure;
 use crate::output::{print, table};
 use destage_scheme::SchemeInfo;
-use destage_scheme::catalogue::describe::{self, SchemeRecord};
-use destage_scheme::catalogue::{self, SCHEMES};
+use destage_scheme::describe::{self, SchemeRecord};
 use destage_scheme::info::proof_of;
+use destage_scheme::registry::{self, SCHEMES};
 
 /// Lists the schemes, or explains one.
 ///
@@ -26,7 +25,7 @@ pub fn run(args: &SchemesArgs) -> Result<(), Failure> {
 
 fn record(info: &SchemeInfo) -> SchemeRecord {
     SchemeRecord {
-        available: is_available(info),
+        available: info.is_available(),
         ..describe::record(info)
     }
 }
@@ -40,7 +39,7 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
 fn list() -> String {
     let mut table = table::plain(&["scheme", "role", "available", "shown", "what it does"], 9);
     for info in SCHEMES {
-        let available = is_available(info);
+        let available = info.is_available();
         let shown = match available {
             true => proof_of(info.name).text(),
             false => "-".to_owned(),
@@ -53,7 +52,7 @@ fn list() -> String {
             info.summary.to_owned(),
         ]);
     }
-    let count = SCHEMES.iter().filter(|info| is_available(info)).count();
+    let count = SCHEMES.iter().filter(|info| info.is_available()).count();
     let mut text = table::lines(&table);
     text += &format!(
         "\n{count} of {} schemes are available. Wrappers nest in the order M > B > A > K > V \
@@ -67,11 +66,11 @@ fn list() -> String {
 
 fn explain(name: &str, as_json: bool) -> Result<(), Failure> {
     let lower = name.to_lowercase();
-    let layers = match (catalogue::find(&lower), catalogue::alias(&lower)) {
+    let layers = match (registry::find(&lower), registry::alias(&lower)) {
         (Some(info), _) => vec![info],
-        (None, Some(names)) => names.iter().filter_map(|n| catalogue::find(n)).collect(),
+        (None, Some(names)) => names.iter().filter_map(|n| registry::find(n)).collect(),
         (None, None) => {
-            let near = catalogue::nearest(&lower);
+            let near = registry::nearest(&lower);
             return Err(Failure::usage(format!(
                 "unknown scheme `{name}`, nearest is `{near}`; `destage schemes` lists all"
             )));

@@ -1,4 +1,4 @@
-//! `--charge-metadata`: metadata of the scheme takes frames away (spec 00 section 1).
+//! `--charge-metadata`: metadata of the scheme takes frames away.
 
 mod common;
 

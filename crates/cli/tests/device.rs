@@ -14,7 +14,7 @@ fn record(bench: &Bench, args: &str) -> Value {
 }
 
 /// One read miss and one write on an idle device, from the key values alone. DRAM service runs
-/// beside flash work that starts at arrival (spec 00 section 2).
+/// beside flash work that starts at arrival.
 #[test]
 fn response_times_of_single_requests_by_hand() {
     let bench = Bench::new();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::Bench;
-use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::registry::SCHEMES;
 
 #[test]
 fn the_list_has_every_scheme() {

@@ -3,7 +3,6 @@
 //! `DESTAGE_GOLDEN` names the folder with `golden.csv` and the traces. A line of a trace is one
 //! read of one 4 KiB block, and every miss enters the cache.
 
-use destage_conformance::drive::is_built;
 use destage_conformance::suites::is_selected;
 use destage_conformance::vectors::Golden;
 use destage_scheme::{Expr, ReadAlloc};
@@ -48,7 +47,7 @@ fn miss_counts_are_those_of_independent_tools() {
     let (mut ran, mut wrong) = (BTreeMap::new(), Vec::new());
     let mut missing = BTreeSet::new();
     for line in &lines {
-        let Some(expr) = line.expr().filter(is_built) else {
+        let Some(expr) = line.expr().filter(|e| e.unavailable().is_none()) else {
             missing.insert(&line.policy);
             continue;
         };
@@ -94,7 +93,7 @@ fn loops_and_scans_miss_as_arithmetic_says() {
         ("arc", 10, 10),
     ] {
         let expr = Expr::parse(text).expect("a legal expression");
-        if is_built(&expr) {
+        if expr.unavailable().is_none() {
             let (requests, got) = run(&expr, pages, false, &ring);
             assert_eq!((requests, got), (200, misses), "{text}, {pages} pages");
             assert_eq!(

@@ -2,7 +2,7 @@
 //!
 //! Two runs are equal if every request does the same: hits, victims, discards, programs, reads.
 
-use destage_conformance::drive::{Config, TestDevice, is_built};
+use destage_conformance::drive::{Config, TestDevice};
 use destage_conformance::reference::{Profile, Row, SlowRequest, swarm};
 use destage_conformance::suites::{Case, is_selected, least_capacity, selected, small};
 use destage_scheme::Expr;
@@ -41,7 +41,10 @@ fn equal(a: &[Row], b: &[Row]) -> Result<(), String> {
 /// `a` and `b` do the same for every request.
 fn same(a: &str, b: &str, config: &Config, requests: &[SlowRequest]) {
     let (a, b) = (parse(a), parse(b));
-    if !is_built(&a) || !is_built(&b) || !(is_selected(&a) || is_selected(&b)) {
+    if a.unavailable().is_some()
+        || b.unavailable().is_some()
+        || !(is_selected(&a) || is_selected(&b))
+    {
         return;
     }
     let mut config = config.clone();
@@ -57,7 +60,7 @@ fn same(a: &str, b: &str, config: &Config, requests: &[SlowRequest]) {
 fn leaves(filter: impl Fn(&SchemeInfo) -> bool) -> Vec<String> {
     let all = selected();
     let leaves = all.iter().filter(|e| e.inner().is_none());
-    let page = leaves.filter(|e| e.scheme().role == Role::PageLeaf && filter(e.scheme()));
+    let page = leaves.filter(|e| e.scheme().role == Role::PagePolicy && filter(e.scheme()));
     page.map(Expr::to_string).collect()
 }
 
@@ -102,7 +105,7 @@ fn a_chip_aware_layer_on_idle_chips_is_its_base() {
         |p| p,
         |config, requests| {
             for on in [true, false] {
-                for leaf in leaves(|l| l.candidates.is_some()) {
+                for leaf in leaves(|l| l.order.is_some()) {
                     same(
                         &format!("gcar({leaf})"),
                         &leaf,
@@ -231,7 +234,7 @@ fn hits(rows: &[Row]) -> usize {
 #[test]
 fn belady_is_never_beaten() {
     let belady = parse("belady");
-    if !is_built(&belady) {
+    if belady.unavailable().is_some() {
         return;
     }
     on_streams(6, Profile::data_only, |config, requests| {
@@ -272,7 +275,7 @@ fn lru_hits_stay_hits_in_a_larger_cache() {
                     capacity,
                     ..alloc(config, true)
                 };
-                if !is_built(&scheme) {
+                if scheme.unavailable().is_some() {
                     continue;
                 }
                 let rows = case(&scheme, &config, requests).run().1;
@@ -440,7 +443,7 @@ fn times_k_times_as_long_give_latencies_k_times_as_long() {
                 "awb(prober(lru,ssp=1p,rip=20))",
             ] {
                 let expr = parse(text);
-                if !is_built(&expr) {
+                if !expr.unavailable().is_none() {
                     continue;
                 }
                 let once = case(&expr, config, requests);
@@ -490,7 +493,7 @@ fn permuting_the_chips_changes_no_latency() {
                 "ecr-eps(cqct=oracle)",
             ] {
                 let expr = parse(text);
-                if is_built(&expr) {
+                if expr.unavailable().is_none() {
                     let one = response_times(&case(&expr, config, &requests), device);
                     let two = response_times(&case(&expr, config, &permuted), device);
                     assert_eq!(one, two, "{text}");

@@ -8,7 +8,7 @@ use destage_device::nand::{
 };
 use destage_types::{ChannelId, ChipId, Nanos};
 
-/// SplitMix64 of spec 00 section 3.
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 struct Random(u64);
 
 impl Random {

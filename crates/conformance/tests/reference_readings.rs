@@ -8,7 +8,7 @@ use destage_conformance::reference::{
 };
 use destage_types::Op;
 
-/// ARC as the paper prints it, one page access at a time (spec 60).
+/// ARC as the paper prints it, one page access at a time (Fig. 4).
 #[derive(Default)]
 struct PrintedArc {
     c: usize,
@@ -169,7 +169,7 @@ fn belady_is_optimal() {
 }
 
 /// ProCache makes room for the whole request before it admits the first page: under LFU, room made
-/// page by page would throw out the pages just admitted (spec 50 A, order inside one request).
+/// page by page would throw out the pages just admitted (ProCache section 4.1).
 #[test]
 fn procache_admits_a_request_as_a_whole() {
     let expression = "procache(lfu,p=1,c=1m)";

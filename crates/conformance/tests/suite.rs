@@ -12,7 +12,7 @@ use destage_conformance::suites::{
 };
 use destage_scheme::Expr;
 use destage_scheme::info::Role;
-use destage_scheme::registry::{NAMES, STATIC};
+use destage_scheme::registry::{STATIC, available};
 use destage_types::{Nanos, Op};
 
 /// A composition of the suite.
@@ -268,7 +268,8 @@ suite! {
 fn every_scheme_of_the_registry_is_in_the_suite() {
     let shapes = shapes();
     let named = |name: &str| Expr::parse(name).expect("a name is an expression");
-    for name in NAMES.iter().chain(STATIC) {
+    let names = available().map(|info| info.name);
+    for name in names.chain(STATIC.iter().copied()) {
         let expr = named(name);
         let tested = shapes
             .iter()

@@ -1,12 +1,11 @@
 //! The worked examples, through the real core and the slow models.
 
-use destage_conformance::drive::is_built;
 use destage_conformance::suites::is_selected;
 use destage_conformance::vectors::{Table, Vectors};
-use destage_scheme::catalogue::SCHEMES;
 use destage_scheme::cqct::{self, Latencies};
+use destage_scheme::registry::SCHEMES;
 use destage_scheme::rng::SplitMix64;
-use destage_scheme::{ChipQueue, Expr};
+use destage_scheme::{Equation1, Expr};
 use destage_types::Nanos;
 
 /// Columns of tables of schemes; a column beside these would go unread.
@@ -31,7 +30,7 @@ enum Outcome {
 
 fn run_table(table: &Table) -> Outcome {
     let expr = table.expr();
-    if !is_built(&expr) {
+    if expr.unavailable().is_some() {
         return Outcome::NotAvailable(expr.to_string());
     }
     for row in table.rows() {
@@ -72,7 +71,7 @@ fn equation(table: &Table) -> usize {
     for row in table.rows() {
         let number = |column: &str| table.cell(row, column).parse::<u64>().expect("a number");
         let time = |column: &str| Nanos(number(column) * 1000);
-        let queue = ChipQueue {
+        let queue = Equation1 {
             reads: number("Nr"),
             writes: number("Nw"),
             free_pages: number("Nfp"),
@@ -104,7 +103,7 @@ fn run(vectors: &Vectors, name: &str) -> Outcome {
             "rng" => Outcome::Ran(random_numbers(&table)),
             "parser" => Outcome::Ran(parser(&table)),
             "equation" => Outcome::Ran(equation(&table)),
-            "identifier" if !is_built(&table.expr()) => {
+            "identifier" if !table.expr().unavailable().is_none() => {
                 Outcome::NotAvailable(table.expr().scheme().name.to_owned())
             }
             other => panic!("{name}: its scheme is available, but no way to run `{other}`"),
@@ -136,7 +135,7 @@ fn every_example_of_an_available_scheme_is_reproduced() {
         }
     }
     println!("{} examples, {rows} rows", ran.len());
-    for info in SCHEMES.iter().filter(|info| info.available) {
+    for info in SCHEMES.iter().filter(|info| info.is_available()) {
         for name in info.vectors {
             assert!(ran.contains(name), "{}: {name} did not run", info.name);
         }

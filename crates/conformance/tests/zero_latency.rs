@@ -6,13 +6,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use destage_conformance::drive::is_built;
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
 use destage_conformance::suites::on_all_processors;
 use destage_conformance::timed::{TimedRun, device, timed_swarm, trace_of};
 use destage_device::config::{DeviceConfig, Overwrite};
-use destage_scheme::catalogue::SCHEMES;
 use destage_scheme::info::{MinCapacity, Role, SchemeInfo};
+use destage_scheme::registry::SCHEMES;
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::RunError;
 use destage_sim::run::{Hooks, execute};
@@ -52,7 +51,9 @@ fn schemes(page: PageSize) -> Vec<Expr> {
     let composed = COMPOSED.iter().map(|&s| s.to_owned());
     let expr = |text: String| Expr::parse(&text).unwrap_or_else(|r| panic!("{text}: {r}"));
     let exprs = singles.chain(composed).map(expr);
-    let runs = |e: &Expr| is_built(e) || (e.scheme().name == "belady" && e.unavailable().is_none());
+    let runs = |e: &Expr| {
+        e.unavailable().is_none() || (e.scheme().name == "belady" && e.unavailable().is_none())
+    };
     let fits = |e: &Expr| page == PageSize::KIB4 || !e.contains("cac");
     exprs.filter(|e| runs(e) && fits(e)).collect()
 }
@@ -96,7 +97,7 @@ fn without_times(dies: u64, blocks: u64, page: PageSize, more: &str) -> Arc<Devi
 /// 0: any number of dies, 1: one, without changing what a scheme does: `ecr` has an instance of its base per chip, and only
 /// those of LRU together are the same as one.
 fn dies(expr: &Expr) -> usize {
-    usize::from(expr.contains("ecr") && expr.leaf().scheme().name != "lru")
+    usize::from(expr.contains("ecr") && expr.policy().scheme().name != "lru")
 }
 
 /// Counters of a run, by name.

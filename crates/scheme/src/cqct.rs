@@ -2,9 +2,9 @@
 //!
 //! [`equation`] is a pure function of numbers; [`Cqct`] feeds it with what a device says of a chip.
 
-use crate::view::{ChipLoad, ChipQueue, FlashCosts};
-use crate::{Expr, View};
-use destage_types::{ChipId, Nanos};
+use crate::info::{ParamInfo, Words};
+use crate::{Equation1, FlashCosts, InService, View, params, words};
+use destage_types::{ChipId, Nanos, Op};
 
 /// Latencies and the block size that Equations 1-4 use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,18 +37,18 @@ pub struct Parts {
 /// Equations 1-4 for one chip whose greedy victim has `victim_valid_pages` valid pages (N_vp),
 /// which does not matter to CQCT unless GC is predicted. A running or scheduled GC job contributes
 /// what is left of it in place of S_i * T_gc.
-pub fn equation(load: &ChipQueue, victim_valid_pages: u64, l: &Latencies) -> Parts {
-    let gc = load.predicts_gc();
+pub fn equation(queue: &Equation1, victim_valid_pages: u64, l: &Latencies) -> Parts {
+    let gc = queue.predicts_gc();
     let gc_time = l.erase.0 + victim_valid_pages * (l.read.0 + l.program.0);
     let copies = if gc { victim_valid_pages } else { 0 };
-    let summaries = summary_writes(load.writes + copies, load.frontier_free_pages, l);
-    let collecting = match load.gc_remaining {
+    let summaries = summary_writes(queue.writes + copies, queue.frontier_free_pages, l);
+    let collecting = match queue.gc_remaining {
         Some(rest) => rest.0,
         None if gc => gc_time,
         None => 0,
     };
     let total =
-        l.read.0 * load.reads + l.program.0 * load.writes + collecting + l.summary.0 * summaries;
+        l.read.0 * queue.reads + l.program.0 * queue.writes + collecting + l.summary.0 * summaries;
     Parts {
         gc,
         gc_time: Nanos(gc_time),
@@ -66,48 +66,58 @@ fn summary_writes(programs: u64, frontier_free: u64, l: &Latencies) -> u64 {
     }
 }
 
-/// How far an operation in service counts (ECR-2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Residual {
-    /// Like one that has not started.
-    #[default]
-    Full,
-    /// With the time that is left of it.
-    Remaining,
+words! {
+    /// Do L_r and L_w include the transfer of a page?
+    pub enum Transfer {
+        /// Yes.
+        Included = "included",
+        /// No.
+        Excluded = "excluded",
+    }
 }
 
-/// Where the number comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Estimate {
-    /// Equations 1-4.
-    #[default]
-    Equation,
-    /// The exact time until the chip's queue is empty.
-    Oracle,
+words! {
+    /// How far an operation in service counts (ECR-2).
+    pub enum Residual {
+        /// Like one that has not started.
+        Full = "full",
+        /// With the time that is left of it.
+        Remaining = "remaining",
+    }
 }
 
-/// Which program latency stands for L_w (ECR-5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PageLatency {
-    /// One latency for all pages.
-    #[default]
-    Constant,
-    /// That of the physical page that is written next.
-    PerPage,
+words! {
+    /// Where the number comes from.
+    pub enum Estimate {
+        /// Equations 1-4.
+        Equation = "equation",
+        /// The exact time until the chip's queue is empty.
+        Oracle = "oracle",
+    }
 }
 
-/// Which pages of a chip are free (N_fp of Equation 2).
-///
-/// The pages of queued programs have left the mapping already. Equation 2 takes them away as N_w,
-/// so they must still be in N_fp, "free pages at current time"; then GC is predicted exactly where
-/// the next program would start it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum FreePages {
-    /// All that are not programmed yet: queued programs count once, in N_w.
-    #[default]
-    Unprogrammed,
-    /// Those the mapping has not given away: queued programs count twice.
-    Mapping,
+words! {
+    /// Which program latency stands for L_w (ECR-5).
+    pub enum PageLatency {
+        /// One latency for all pages.
+        Constant = "constant",
+        /// That of the physical page that is written next.
+        PerPage = "per-page",
+    }
+}
+
+words! {
+    /// Which pages of a chip are free (N_fp of Equation 2).
+    ///
+    /// The pages of queued programs have left the mapping already. Equation 2 takes them away as
+    /// N_w, so they must still be in N_fp, "free pages at current time"; then GC is predicted
+    /// exactly where the next program would start it.
+    pub enum FreePages {
+        /// All that are not programmed yet: queued programs count once, in N_w.
+        Unprogrammed = "unprogrammed",
+        /// Those the mapping has not given away: queued programs count twice.
+        Mapping = "mapping",
+    }
 }
 
 /// Summary-page write of the DiskSim SSD extension: 13.2 us transfer, 200 us program (ECR-1).
@@ -117,78 +127,55 @@ pub enum FreePages {
 /// would be weighed by its summary pages, and one without times by nothing else.
 pub const DEFAULT_SUMMARY: Nanos = Nanos(213_200);
 
-/// The options of CQCT, shared by the schemes that weigh chips by it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cqct {
-    /// Do L_r and L_w include the transfer of a page (`xfer`)?
-    pub transfer: bool,
-    /// Weight of the operation in service (`residual`).
-    pub residual: Residual,
-    /// Equation or exact drain time (`cqct`).
-    pub estimate: Estimate,
-    /// Time of a summary-page write (`l_sp`); counts as L_w at most.
-    pub summary: Nanos,
-    /// Constant or per-page program latency (`page_latency`).
-    pub page_latency: PageLatency,
-    /// Pages that count as free (`nfp`).
-    pub free: FreePages,
-}
-
-impl Default for Cqct {
-    fn default() -> Cqct {
-        Cqct {
-            transfer: true,
-            residual: Residual::Full,
-            estimate: Estimate::Equation,
-            summary: DEFAULT_SUMMARY,
-            page_latency: PageLatency::Constant,
-            free: FreePages::Unprogrammed,
-        }
+params! {
+    /// The options of CQCT, shared by the schemes that weigh chips by it.
+    #[derive(Copy, Eq)]
+    pub struct Cqct {
+        /// read and program latencies of the cost include the page transfer
+        xfer: Transfer = ParamInfo::word(Transfer::WORDS).source("Table 2"),
+        /// the operation in service counts fully, or with its remaining time
+        residual: Residual = ParamInfo::word(Residual::WORDS).source("ECR-2"),
+        /// queue time by Eq. 1 to 4, or the exact drain time
+        cqct: Estimate = ParamInfo::word(Estimate::WORDS).source("ECR-2"),
+        /// write of a summary page, at most that of a page (L_w), counted on devices that write
+        /// none as well: 0ns leaves it out
+        l_sp: Nanos = ParamInfo::time(DEFAULT_SUMMARY.0).source("ECR-1"),
+        /// one program latency, or that of the physical page to be written
+        page_latency: PageLatency = ParamInfo::word(PageLatency::WORDS).source("ECR-5"),
+        /// free pages of Eq. 2: all that are not programmed, or those left by the queued programs,
+        /// which N_w then counts again
+        nfp: FreePages = ParamInfo::word(FreePages::WORDS).source("3.1, Table 1"),
     }
 }
 
 impl Cqct {
-    /// As the layer `e` of an expression says.
-    pub fn from_expr(e: &Expr) -> Cqct {
-        Cqct {
-            transfer: e.word("xfer") == "included",
-            residual: match e.word("residual") {
-                "full" => Residual::Full,
-                _ => Residual::Remaining,
-            },
-            estimate: match e.word("cqct") {
-                "equation" => Estimate::Equation,
-                _ => Estimate::Oracle,
-            },
-            summary: e.time("l-sp"),
-            page_latency: match e.word("page-latency") {
-                "constant" => PageLatency::Constant,
-                _ => PageLatency::PerPage,
-            },
-            free: match e.word("nfp") {
-                "unprogrammed" => FreePages::Unprogrammed,
-                _ => FreePages::Mapping,
-            },
-        }
-    }
+    /// What the parameters are when none is given.
+    pub const DEFAULT: Cqct = Cqct {
+        xfer: Transfer::Included,
+        residual: Residual::Full,
+        cqct: Estimate::Equation,
+        l_sp: DEFAULT_SUMMARY,
+        page_latency: PageLatency::Constant,
+        nfp: FreePages::Unprogrammed,
+    };
 
     /// CQCT of `chip` now; zero without a device.
-    pub fn of(&self, chip: ChipId, v: &View) -> Nanos {
+    pub fn of_chip(&self, chip: ChipId, v: &View) -> Nanos {
         let costs = v.device.costs();
-        // A device has blocks; without one nothing is ever queued (spec 00 section 2, Time).
-        if self.estimate == Estimate::Equation && costs.pages_per_block == 0 {
+        // A device has blocks; without one nothing is ever queued (D12).
+        if self.cqct == Estimate::Equation && costs.pages_per_block == 0 {
             return Nanos::ZERO;
         }
-        if self.estimate == Estimate::Oracle {
-            return v.device.load(chip).drain;
+        if self.cqct == Estimate::Oracle {
+            return v.device.drain_time(chip);
         }
         let program = match self.page_latency {
             PageLatency::Constant => costs.program,
             PageLatency::PerPage => v.device.next_program(chip),
         };
         let l = self.latencies(&costs, program);
-        let mut queue = v.device.queue(chip);
-        if self.free == FreePages::Unprogrammed {
+        let mut queue = v.device.equation_1(chip);
+        if self.nfp == FreePages::Unprogrammed {
             queue.free_pages += queue.writes;
         }
         let copies = match queue.predicts_gc() {
@@ -198,17 +185,20 @@ impl Cqct {
         let total = equation(&queue, copies, &l).total;
         match self.residual {
             Residual::Full => total,
-            Residual::Remaining => with_residual(total, &v.device.load(chip), &l),
+            Residual::Remaining => {
+                let in_service = v.device.in_service(chip);
+                with_residual(total, &v.device.equation_1(chip), in_service, &l)
+            }
         }
     }
 
-    /// Is CQCT 0 for the chips that [`DeviceView::idle`](crate::DeviceView::idle) names and for no
+    /// Is CQCT 0 for the chips that [`DeviceView::equation_1_is_zero`](crate::DeviceView::equation_1_is_zero) names and for no
     /// others? So it is by Equation 1 unless a latency is zero, or a collection about to end.
     #[inline]
     pub fn is_zero_for_idle_alone(&self, v: &View) -> bool {
         let l = self.latencies(&v.device.costs(), v.device.costs().program);
         let times = [l.read, l.program, l.erase, l.summary];
-        self.estimate == Estimate::Equation
+        self.cqct == Estimate::Equation
             && self.residual == Residual::Full
             && self.page_latency == PageLatency::Constant
             && l.pages_per_block > 0
@@ -216,16 +206,18 @@ impl Cqct {
             && !v.device.any_in_gc()
     }
 
-    /// CQCT of all of `chips` chips in ascending order, as [`Cqct::of`].
+    /// CQCT of all of `chips` chips in ascending order, as [`Cqct::of_chip`].
     pub fn each(&self, chips: usize, v: &View, mut f: impl FnMut(usize, Nanos)) {
         for first in (0..chips).step_by(64) {
             let count = (chips - first).min(64);
-            let idle = match self.estimate {
-                Estimate::Equation => v.device.idle(ChipId(first as u32), count as u32),
+            let idle = match self.cqct {
+                Estimate::Equation => v
+                    .device
+                    .equation_1_is_zero(ChipId(first as u32), count as u32),
                 Estimate::Oracle => 0,
             };
             for i in 0..count {
-                let time = || self.of(ChipId((first + i) as u32), v);
+                let time = || self.of_chip(ChipId((first + i) as u32), v);
                 if idle >> i & 1 == 1 {
                     debug_assert_eq!(time(), Nanos::ZERO, "an idle chip");
                     f(first + i, Nanos::ZERO);
@@ -237,7 +229,7 @@ impl Cqct {
     }
 
     fn latencies(&self, costs: &FlashCosts, program: Nanos) -> Latencies {
-        let transfer = if self.transfer {
+        let transfer = if self.xfer == Transfer::Included {
             costs.transfer
         } else {
             Nanos::ZERO
@@ -247,7 +239,7 @@ impl Cqct {
             read: costs.read + transfer,
             program,
             erase: costs.erase,
-            summary: self.summary.min(program),
+            summary: self.l_sp.min(program),
             pages_per_block: costs.pages_per_block,
         }
     }
@@ -255,16 +247,22 @@ impl Cqct {
 
 /// Counts the host operation in service with the rest of its time instead of all of it. While a
 /// GC job runs, the operation in service is the job's and counts in its remaining time already.
-fn with_residual(total: Nanos, load: &ChipLoad, l: &Latencies) -> Nanos {
-    let (queued, whole) = match load.in_service_read {
-        true => (load.queue.reads, l.read),
-        false => (load.queue.writes, l.program),
+fn with_residual(
+    total: Nanos,
+    queue: &Equation1,
+    in_service: Option<InService>,
+    l: &Latencies,
+) -> Nanos {
+    let Some(InService { op, residual }) = in_service else {
+        return total;
     };
-    match load.residual {
-        Some(residual) if queued > 0 && load.queue.gc_remaining.is_none() => {
-            total.since(whole) + residual
-        }
-        _ => total,
+    let (queued, whole) = match op {
+        Op::Read => (queue.reads, l.read),
+        _ => (queue.writes, l.program),
+    };
+    match queued > 0 && queue.gc_remaining.is_none() {
+        true => total.since(whole) + residual,
+        false => total,
     }
 }
 
@@ -305,7 +303,7 @@ mod tests {
         equation(&load.queue, victim_valid_pages, l)
     }
 
-    /// The check values below the equations in the specification of ECR.
+    /// Equations 1-4 against values that were computed apart.
     #[test]
     fn check_values_of_the_equations() {
         let rows = [

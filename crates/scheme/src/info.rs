@@ -5,17 +5,20 @@
 
 mod metadata;
 mod param;
+mod params;
 
-pub use metadata::{Metadata, MetadataBound, MetadataContext, charged_frames};
-pub(crate) use metadata::{OF_INNER, inner};
+pub use metadata::{Metadata, MetadataBound, MetadataContext, OF_INNER, charged_frames, inner};
 pub use param::{DefaultValue, Kind, ParamInfo, Range, Size};
+pub use params::{ParamValue, Words};
+#[doc(hidden)]
+pub use params::{dashed, sentence};
 
-use crate::expr::Expr;
-use crate::policy::PAGE_NODE_BYTES;
+use crate::expr::{Broken, Composition, Expr, RunContext};
+use crate::{Env, PAGE_NODE_BYTES, Scheme};
 
 /// What a scheme does in a composition, and so where it may stand.
 ///
-/// Wrappers nest in the order M > B > A > K > V, outermost first, around one leaf.
+/// Layers nest in the order M > B > A > K > V, outermost first, around one policy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Role {
     /// M: re-keys cached pages before a request is served.
@@ -29,9 +32,9 @@ pub enum Role {
     /// V: restricts or redirects the victim choice.
     VictimFilter,
     /// L: orders single pages.
-    PageLeaf,
+    PagePolicy,
     /// G: orders groups of pages that leave together.
-    GroupLeaf,
+    GroupPolicy,
     /// O: knows the future; cannot be wrapped or run online.
     Offline,
     /// N: no cache at all.
@@ -47,8 +50,8 @@ impl Role {
             Role::Admission => 'A',
             Role::Classifier => 'K',
             Role::VictimFilter => 'V',
-            Role::PageLeaf => 'L',
-            Role::GroupLeaf => 'G',
+            Role::PagePolicy => 'L',
+            Role::GroupPolicy => 'G',
             Role::Offline => 'O',
             Role::None => 'N',
         }
@@ -62,16 +65,16 @@ impl Role {
             Role::Admission => "admission",
             Role::Classifier => "classifier",
             Role::VictimFilter => "victim filter",
-            Role::PageLeaf => "page leaf",
-            Role::GroupLeaf => "group leaf",
+            Role::PagePolicy => "page policy",
+            Role::GroupPolicy => "group policy",
             Role::Offline => "offline",
             Role::None => "no cache",
         }
     }
 
     /// Whether a scheme of this role has another scheme inside.
-    pub const fn is_wrapper(self) -> bool {
-        (self as u8) < Role::PageLeaf as u8
+    pub const fn is_layer(self) -> bool {
+        (self as u8) < Role::PagePolicy as u8
     }
 }
 
@@ -88,6 +91,16 @@ pub struct Source {
     pub certain: bool,
 }
 
+impl Source {
+    /// A policy older than any of the papers.
+    pub const CLASSIC: Source = Source {
+        paper: "classic policy",
+        year: None,
+        section: "",
+        certain: true,
+    };
+}
+
 /// What has been shown about the implementation of a scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Proof {
@@ -95,7 +108,7 @@ pub struct Proof {
     pub vectors: bool,
     /// Random runs agree with a slow model written apart from the implementation.
     pub model: bool,
-    /// Exact counts on a real trace agree with independent tools or a recorded run.
+    /// Miss counts on public traces are those of independent tools.
     pub golden: bool,
 }
 
@@ -105,13 +118,6 @@ impl Proof {
         vectors: false,
         model: false,
         golden: false,
-    };
-
-    /// Everything an available scheme has to show.
-    pub const FULL: Proof = Proof {
-        vectors: true,
-        model: true,
-        golden: true,
     };
 
     /// The level as words: `vectors, model, golden`, or `experimental` if nothing is shown beyond
@@ -150,8 +156,8 @@ pub enum MinCapacity {
     Frames(u64),
     /// One block of `block-pages` pages.
     OneBlock,
-    /// One frame more than the parameter `hir`.
-    AboveHir,
+    /// One frame more than this parameter.
+    Above(&'static str),
     /// One frame per chip; less is only a warning.
     FramePerChip,
 }
@@ -159,7 +165,11 @@ pub enum MinCapacity {
 /// Rule between parameters of one layer; the error is the reason of X10.
 pub type CrossCheck = fn(&Expr) -> Result<(), String>;
 
-/// Everything a scheme declares about itself.
+/// How a scheme is built from its layer of an expression, for a cache as the environment says.
+pub type Build = fn(&Expr, &Env) -> Box<dyn Scheme + Send>;
+
+/// Everything a scheme declares about itself. Its rules are functions in its own file; nothing else
+/// asks for a scheme by its name.
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeInfo {
     /// Canonical name: lower case, `-` between words.
@@ -170,34 +180,45 @@ pub struct SchemeInfo {
     pub source: Source,
     /// Place in a composition.
     pub role: Role,
-    /// A leaf that brings its own background layer, so that B cannot be added (X2).
+    /// A policy that brings its own background layer, so that B cannot be added (X2).
     pub own_background: bool,
-    /// Parameters, in the order help shows them.
-    pub params: &'static [ParamInfo],
+    /// Parameters, in the order help shows them; several lists where schemes share one.
+    pub params: &'static [&'static [ParamInfo]],
     /// Who goes first among equals.
     pub ties: &'static str,
     /// Reads that miss are not admitted by default.
     pub write_buffer: bool,
     /// Order in which victims would be chosen, if the scheme can list it (X15).
-    pub candidates: Option<&'static str>,
+    pub order: Option<&'static str>,
     /// Prefers clean victims, so it needs clean pages to have an effect (X8).
     pub clean_aware: bool,
     /// Chooses victims by chip, so it needs static page allocation (X7).
     pub chip_aware: bool,
+    /// Keeps a list for each chip, so it can neither be split by chip nor list an order (X15).
+    pub chip_lists: bool,
     /// Can move a page to another address (X6).
     pub renames: bool,
     /// Smallest cache (X9).
     pub min_capacity: MinCapacity,
+    /// Page frames that each scheme inside is meant for, of so many above so many chips.
+    pub frames_inside: fn(&Expr, u64, u64) -> u64,
     /// The most metadata it can come to have (`--charge-metadata`).
     pub metadata: Metadata,
     /// Rule between parameters of one layer, beyond the range of each.
     pub cross_check: Option<CrossCheck>,
+    /// Does the layer ask the scheme inside for the order of its victims (X15)?
+    pub needs_order: fn(&Composition) -> bool,
+    /// Other rules for its place in a composition (X12).
+    pub refuse_composition: fn(&Composition) -> Result<(), Broken>,
+    /// Rules that need the run's configuration (X10, X13).
+    pub refuse_run: fn(&Expr, &RunContext) -> Result<(), Broken>,
+    /// What the layer is without a device, around a scheme that is written so, if that is not what
+    /// its name says.
+    pub without_device: Option<fn(inner: &str) -> String>,
     /// Tables of worked examples that cover the scheme.
     pub vectors: &'static [&'static str],
-    /// Whether an implementation exists.
-    pub available: bool,
-    /// What has been shown about it.
-    pub proof: Proof,
+    /// How it is built, if there is an implementation.
+    pub build: Option<Build>,
 }
 
 impl SchemeInfo {
@@ -211,26 +232,41 @@ impl SchemeInfo {
             section: "",
             certain: true,
         },
-        role: Role::PageLeaf,
+        role: Role::PagePolicy,
         own_background: false,
         params: &[],
         ties: "",
         write_buffer: false,
-        candidates: None,
+        order: None,
         clean_aware: false,
         chip_aware: false,
+        chip_lists: false,
         renames: true,
         min_capacity: MinCapacity::Frames(1),
+        frames_inside: |_, frames, _| frames,
         metadata: |_, _| Some(MetadataBound::nodes(PAGE_NODE_BYTES)),
         cross_check: None,
+        needs_order: |_| false,
+        refuse_composition: |_| Ok(()),
+        refuse_run: |_, _| Ok(()),
+        without_device: None,
         vectors: &[],
-        available: false,
-        proof: Proof::NONE,
+        build: None,
     };
+
+    /// All parameters.
+    pub fn params(&self) -> impl Iterator<Item = &'static ParamInfo> + use<> {
+        self.params.iter().flat_map(|list| list.iter())
+    }
 
     /// The declaration of parameter `key`.
     pub fn param(&self, key: &str) -> Option<&'static ParamInfo> {
-        self.params.iter().find(|p| p.key == key)
+        self.params().find(|p| p.key == key)
+    }
+
+    /// Is there an implementation?
+    pub fn is_available(&self) -> bool {
+        self.build.is_some()
     }
 }
 

@@ -1,52 +1,36 @@
 //! Cache-management schemes, their expression language and their registry.
 //!
-//! A scheme decides; the cache core of crate `sim` acts. The contract is [`Scheme`], what a scheme
-//! may see is [`View`]. This crate cannot name the device: what a scheme knows of it stands in
-//! [`DeviceView`].
+//! A scheme decides; the cache of crate `sim` acts. [`contract`] says how they talk to each other; what
+//! a scheme may see is [`View`]. This crate cannot name the device: what a scheme knows of it stands
+//! in [`DeviceView`].
 
-pub mod ahead;
-pub mod build;
-pub mod catalogue;
+pub mod contract;
 pub mod cqct;
+pub mod describe;
 pub mod expr;
-mod forward;
-pub mod frames;
-pub mod ghost;
-pub mod ghost_queues;
 pub mod info;
-pub mod list;
-pub mod policy;
-
 pub mod layer;
-#[cfg(test)]
-mod mini;
+pub mod lists;
 pub mod notes;
+mod planned;
+pub mod policy;
 pub mod registry;
 pub mod rng;
-pub mod scheme;
-pub mod shelves;
-mod sparse;
 #[cfg(feature = "conformance")]
 pub mod state;
-mod table;
+pub mod store;
 #[cfg(test)]
 mod testing;
-pub mod view;
 
-pub use ahead::{Ahead, LOOK_AHEAD};
-pub use build::Env;
+pub use contract::{
+    Access, Admission, After, Boxed, DeviceView, Env, Equation1, FlashCosts, GroupPolicy, Groups,
+    InService, LargeWrites, Layer, NoDevice, PAGE_NODE_BYTES, Pages, Placement, Policy,
+    RemoveReason, RenamePlan, Request, Scheme, SchemeExt, Unit, Update, Victim, View, WriteBack,
+};
 #[doc(hidden)]
 pub use destage_types as types;
 pub use expr::{Code, Expr, ReadAlloc, Refusal, RunContext, RunDevice, Warning, check_run};
-pub use frames::{Entry, Frames, Trimmed};
-pub use ghost::GhostTable;
-pub use ghost_queues::{Ghost, GhostQueues};
 pub use info::{DefaultValue, Kind, ParamInfo, Role, SchemeInfo, Size};
-pub use list::ListArena;
+pub use lists::{List, ListArray, Lists};
 pub use notes::{Column, Notes};
-pub use scheme::{
-    Access, Admission, After, Boxed, Candidate, Placement, RenamePlan, Request, Scheme, Scope,
-    Unit, Update, Why,
-};
-pub use sparse::Place;
-pub use view::{ChipLoad, ChipQueue, DeviceView, FlashCosts, NoDevice, View};
+pub use store::{Frames, Ghosts, IndexEntry, PREFETCH, Place, Trimmed, Upcoming};

@@ -1,17 +1,100 @@
-//! From a checked expression to a scheme: one line per scheme, one per composition that gets a
-//! static type of its own.
-//!
-//! A composition listed under `static` is built as one static type, for example `Prober<Lru>`, where
-//! that pays: in optimised builds, or with the feature `static-types`. Every other legal expression is
-//! built layer by layer through [`Boxed`] and gives the same results, only slower. Matching is on the
-//! shape (names without parameters).
+//! Every scheme, one line each. Help, listings, documentation, parameter checks, building, fuzzing and
+//! the conformance suites follow from this list.
 
-use crate::layer::{Awb, Cac, Eager, Ecr, Gcar, MultiHash, ProCache, Prober, RefCount};
+use crate::info::SchemeInfo;
+use crate::layer::{awb, cac, eager, ecr, gcar, multihash, prober, procache, refcount};
 use crate::policy::{
-    Arc, Bplru, Cflru, CflruEps, Clock, EcrEps, Fifo, Lfu, Lirs, Lru, NoCache, ReqBlock, TwoQ,
-    Vbbms,
+    arc, belady, bplru, cflru, cflru_eps, clock, ecr_eps, fifo, lfu, lirs, lru, none, req_block,
+    two_q, vbbms,
 };
-use crate::{Boxed, Env, Expr, Scheme};
+use crate::{Boxed, Env, Expr, Groups, Pages, Scheme, planned};
+
+/// All schemes, in the order listings show them: layers outermost first, then policies.
+pub const SCHEMES: &[&SchemeInfo] = &[
+    &cac::INFO,
+    &awb::INFO,
+    &eager::INFO,
+    &procache::INFO,
+    &refcount::INFO,
+    &multihash::INFO,
+    &planned::MBF,
+    &planned::TWOLEVEL,
+    &prober::INFO,
+    &gcar::INFO,
+    &ecr::INFO,
+    &fifo::INFO,
+    &lru::INFO,
+    &lfu::INFO,
+    &clock::INFO,
+    &cflru::INFO,
+    &arc::INFO,
+    &lirs::INFO,
+    &ecr_eps::INFO,
+    &cflru_eps::INFO,
+    &planned::LCR,
+    &planned::CO_ACTIVE,
+    &planned::LRU_WSR,
+    &planned::CCF_LRU,
+    &planned::AD_LRU,
+    &planned::REF,
+    &planned::LRU_2,
+    &two_q::INFO,
+    &planned::MQ,
+    &planned::LRFU,
+    &planned::FRD,
+    &planned::SIEVE,
+    &planned::S3_FIFO,
+    &planned::W_TINYLFU,
+    &req_block::INFO,
+    &bplru::INFO,
+    &vbbms::INFO,
+    &planned::FAB,
+    &planned::PUD_LRU,
+    &planned::BPAC,
+    &planned::LB_CLOCK,
+    &belady::INFO,
+    &none::INFO,
+];
+
+/// Other spellings of compositions: alias, then the layers it stands for, outermost first.
+pub const ALIASES: &[(&str, &[&str])] = &[
+    ("prober-lru", &["prober", "lru"]),
+    ("prober-lirs", &["prober", "lirs"]),
+    ("cac+lru", &["cac", "lru"]),
+    ("cac+arc", &["cac", "arc"]),
+    ("gcar-lru", &["gcar", "lru"]),
+    ("gcar-cflru", &["gcar", "cflru"]),
+    ("refcnt", &["refcount", "lru"]),
+];
+
+/// The scheme called `name` (canonical spelling).
+pub fn find(name: &str) -> Option<&'static SchemeInfo> {
+    SCHEMES.iter().copied().find(|info| info.name == name)
+}
+
+/// The schemes that can be built.
+pub fn available() -> impl Iterator<Item = &'static SchemeInfo> {
+    SCHEMES.iter().copied().filter(|info| info.is_available())
+}
+
+/// The layers `name` stands for, outermost first, if it is an alias.
+pub fn alias(name: &str) -> Option<&'static [&'static str]> {
+    ALIASES.iter().find(|a| a.0 == name).map(|a| a.1)
+}
+
+/// The scheme name or alias nearest to `name`, for error messages.
+pub fn nearest(name: &str) -> &'static str {
+    let names = SCHEMES.iter().map(|info| info.name);
+    let known = names.chain(ALIASES.iter().map(|a| a.0));
+    nearest_of(name, known).expect("there are schemes")
+}
+
+/// The word of `known` with the fewest edits from `word`; the first among equals. Only the first
+/// characters of a long word are compared, so that the work is bounded.
+pub(crate) fn nearest_of<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let word: String = word.chars().take(64).collect();
+    known.min_by_key(|k| strsim::osa_distance(&word, k))
+}
 
 /// A scheme that can be built from its layer of an expression.
 pub trait Build: Scheme + Sized + Send + 'static {
@@ -19,8 +102,35 @@ pub trait Build: Scheme + Sized + Send + 'static {
     fn build(expr: &Expr, env: &Env) -> Self;
 }
 
-/// Receives a scheme with its static type: how the cache core gets at it, which this crate does
-/// not know.
+impl Build for Boxed {
+    /// # Panics
+    /// A layer has no implementation; see [`Expr::unavailable`].
+    fn build(expr: &Expr, env: &Env) -> Boxed {
+        match expr.scheme().build {
+            Some(build) => Boxed(build(expr, env)),
+            None => panic!("{} has no implementation", expr.scheme().name),
+        }
+    }
+}
+
+impl<P: crate::Policy + Send + 'static> Build for Pages<P> {
+    fn build(expr: &Expr, env: &Env) -> Pages<P> {
+        Pages::of(P::build(expr, env))
+    }
+}
+
+impl<P: crate::GroupPolicy + Send + 'static> Build for Groups<P> {
+    fn build(expr: &Expr, env: &Env) -> Groups<P> {
+        Groups::of(P::build(expr, env))
+    }
+}
+
+/// Builds a scheme behind a pointer: what declarations name as their `build`.
+pub fn boxed<S: Build>(expr: &Expr, env: &Env) -> Box<dyn Scheme + Send> {
+    Box::new(S::build(expr, env))
+}
+
+/// Receives a scheme with its static type: how the cache gets at it, which this crate does not know.
 pub trait Visit {
     /// What the visit gives.
     type Out;
@@ -29,42 +139,25 @@ pub trait Visit {
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Self::Out;
 }
 
-macro_rules! registry {
-    (
-        leaf { $($leaf:literal => $Leaf:ty,)* }
-        wrap { $($wrap:literal => $Wrap:ident,)* }
-        static { $($fixed:literal => $Fixed:ty,)* }
-    ) => {
-        /// Names of the schemes that can be built from an expression.
-        pub const NAMES: &[&str] = &[$($leaf,)* $($wrap,)*];
-
+macro_rules! static_types {
+    ($($shape:literal => $Type:ty,)*) => {
         /// Shapes of the compositions that have a static type in this build.
         #[cfg(any(feature = "static-types", not(debug_assertions)))]
-        pub const STATIC: &[&str] = &[$($fixed,)*];
+        pub const STATIC: &[&str] = &[$($shape,)*];
 
         /// Shapes of the compositions that have a static type in this build.
         #[cfg(not(any(feature = "static-types", not(debug_assertions))))]
         pub const STATIC: &[&str] = &[];
 
-        impl Build for Boxed {
-            fn build(expr: &Expr, env: &Env) -> Boxed {
-                match expr.scheme().name {
-                    $($leaf => Boxed(Box::new(<$Leaf as Build>::build(expr, env))),)*
-                    $($wrap => Boxed(Box::new($Wrap::<Boxed>::build(expr, env))),)*
-                    name => unreachable!("{name} is not available and was not refused"),
-                }
-            }
-        }
-
         /// Builds `expr` and hands it to `visitor`, with a static type if it has one.
         ///
         /// # Panics
-        /// If a layer has no implementation; see [`Expr::unavailable`].
+        /// A layer has no implementation; see [`Expr::unavailable`].
         pub fn build_any<V: Visit>(expr: &Expr, env: &Env, visitor: V) -> V::Out {
             match expr.shape().as_str() {
                 $(
                     #[cfg(any(feature = "static-types", not(debug_assertions)))]
-                    $fixed => visitor.visit(<$Fixed as Build>::build(expr, env)),
+                    $shape => visitor.visit(<$Type as Build>::build(expr, env)),
                 )*
                 _ => visitor.visit(Boxed::build(expr, env)),
             }
@@ -72,44 +165,23 @@ macro_rules! registry {
     };
 }
 
-registry! {
-    leaf {
-        "none" => NoCache,
-        "fifo" => Fifo,
-        "lru" => Lru,
-        "lfu" => Lfu,
-        "clock" => Clock,
-        "cflru" => Cflru,
-        "arc" => Arc,
-        "lirs" => Lirs,
-        "2q" => TwoQ,
-        "ecr-eps" => EcrEps,
-        "cflru-eps" => CflruEps,
-        "req-block" => ReqBlock,
-        "bplru" => Bplru,
-        "vbbms" => Vbbms,
-    }
-    wrap {
-        "cac" => Cac,
-        "awb" => Awb,
-        "eager" => Eager,
-        "procache" => ProCache,
-        "refcount" => RefCount,
-        "multihash" => MultiHash,
-        "prober" => Prober,
-        "gcar" => Gcar,
-        "ecr" => Ecr,
-    }
-    static {
-        "fifo" => Fifo,
-        "clock" => Clock,
-        "lru" => Lru,
-        "arc" => Arc,
-        "lirs" => Lirs,
-        "2q" => TwoQ,
-        "req-block" => ReqBlock,
-        "ecr(lru)" => Ecr<Lru>,
-        "prober(lru)" => Prober<Lru>,
-        "cac(awb(prober(lirs)))" => Cac<Awb<Prober<Lirs>>>,
-    }
+// Compositions that are one static type where that pays: in optimised builds, or with the feature
+// `static-types`. Every other one is built layer by layer behind pointers and gives the same results,
+// only slower.
+static_types! {
+    "fifo" => Pages<fifo::Fifo>,
+    "clock" => Pages<clock::Clock>,
+    "lru" => Pages<lru::Lru>,
+    "arc" => Pages<arc::Arc>,
+    "lirs" => Pages<lirs::Lirs>,
+    "2q" => Pages<two_q::TwoQ>,
+    "belady" => Pages<belady::Belady>,
+    "req-block" => Groups<req_block::ReqBlock>,
+    "ecr(lru)" => Pages<ecr::Ecr<Pages<lru::Lru>>>,
+    "prober(lru)" => prober::Prober<Pages<lru::Lru>>,
+    "cac(awb(prober(lirs)))" => cac::Cac<awb::Awb<prober::Prober<Pages<lirs::Lirs>>>>,
 }
+
+#[cfg(test)]
+#[path = "registry_tests.rs"]
+mod tests;

@@ -4,8 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use destage_scheme::catalogue::{ALIASES, SCHEMES};
 use destage_scheme::expr::fuzz;
+use destage_scheme::registry::{ALIASES, SCHEMES};
 use destage_scheme::{Expr, SchemeInfo};
 use proptest::prelude::*;
 
@@ -48,8 +48,8 @@ fn chain(random: &mut Random) -> String {
         if !text.is_empty() {
             arguments.push(text);
         }
-        if !info.params.is_empty() && random.below(2) == 0 {
-            let key = info.params[random.below(info.params.len())].key;
+        if !info.params().is_empty() && random.below(2) == 0 {
+            let key = info.params()[random.below(info.params().len())].key;
             arguments.push(format!("{key}={}", random.pick(VALUES)));
         }
         if !arguments.is_empty() {

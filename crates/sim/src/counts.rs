@@ -1,4 +1,4 @@
-//! Counters of a run, under the names of the result record (spec 90 section 7).
+//! Counters of a run, under the names of the result record.
 
 use crate::flash::Traffic;
 

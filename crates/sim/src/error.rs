@@ -48,6 +48,17 @@ pub enum RunError {
         /// Sectors the device exports.
         sectors: u64,
     },
+    /// There is no memory for so many pages.
+    #[error(
+        "the tables of a cache of {slots} pages, as many as the trace touches or --cache holds, take \
+         {bytes} bytes at least, and the system does not give them; a smaller --cache"
+    )]
+    CacheMemory {
+        /// Pages that the cache can come to hold.
+        slots: u32,
+        /// Memory they take at least.
+        bytes: u64,
+    },
     /// The device is too small for what it is to hold before the run.
     #[error("preconditioning device {device} failed: {full}")]
     Precondition {

@@ -10,19 +10,19 @@ use destage_types::{HostRequest, Nanos, Op, RequestRef};
 
 /// Serves a FLUSH that arrives once all work of the run is done, or at the last arrival, `last`,
 /// without a device. `end` are the counters at the end of the measured part and `requests` came
-/// before. No figure of the run may be read from `walk` afterwards.
+/// before. No figure of the run may be read from `cache` afterwards.
 ///
 /// # Errors
 /// The device has no room for the pages.
 pub(crate) fn final_flush<S: Scheme, F: Flash>(
-    walk: &mut Cache<S, F>,
+    cache: &mut Cache<S, F>,
     end: &Counts,
     requests: u64,
     last: Nanos,
 ) -> Result<FinalFlush, RunError> {
-    let now = walk.flash().rest().max(last);
+    let now = cache.flash().rest().max(last);
     let mut done = Vec::new();
-    let flash = walk.flash_mut();
+    let flash = cache.flash_mut();
     flash.measure(false);
     flash.keep_completions();
     flash.take_completions(&mut done);
@@ -30,18 +30,18 @@ pub(crate) fn final_flush<S: Scheme, F: Flash>(
     let head = &HostRequest::new(now, Op::Flush, 0, 0);
     let (more, prev) = (&[], &[]);
     let flush = RequestRef { head, more, prev };
-    walk.serve_at(flush, requests, now, Place::BLANK);
-    walk.drain();
-    if let Some(full) = walk.flash().fault() {
+    cache.serve_at(flush, requests, now, Place::BLANK);
+    cache.drain();
+    if let Some(full) = cache.flash().fault() {
         return Err(RunError::DeviceFull {
             request: requests,
             full: Box::new(*full),
         });
     }
-    walk.flash_mut().take_completions(&mut done);
+    cache.flash_mut().take_completions(&mut done);
     let flush = done.iter().find(|done| done.index == requests);
-    let mut after = walk.counts();
-    after.add_traffic(&walk.flash().traffic());
+    let mut after = cache.counts();
+    after.add_traffic(&cache.flash().traffic());
     let timed = |count| F::TIMED.then_some(count);
     Ok(FinalFlush {
         flash_writes_host: after.flash_writes_host - end.flash_writes_host,

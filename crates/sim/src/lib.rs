@@ -1,6 +1,6 @@
-//! The simulator: cache core, request walk, engine, statistics and runner.
+//! The simulator: cache, engine, statistics and runner.
 //!
-//! Reading order: [`walk`] (one host request from arrival to the last eviction), [`flash`] (what it
+//! Reading order: [`cache`] (one host request from arrival to the last eviction), [`flash`] (what it
 //! asks of the device), [`counts`].
 
 pub mod cache;
@@ -11,6 +11,7 @@ pub mod engine;
 mod error;
 mod final_flush;
 pub mod flash;
+mod footprint;
 mod future;
 pub mod load;
 pub mod log;
@@ -31,7 +32,7 @@ pub use error::RunError;
 pub use flash::{BackgroundProgram, CacheOnly, Cause, Flash, Program};
 pub use observe::{Event, Observer};
 pub use record::ResultRecord;
-pub use run::{Hooks, execute};
+pub use run::{Hooks, execute, run_with};
 pub use runner::{Logs, Meter, Sweep};
 pub use series::{Every, Series, SeriesRow};
 pub use spec::{Replay, RunSpec, TimeScale, Warmup};

@@ -1,4 +1,4 @@
-//! Frames of a run, and what metadata takes of them (`charge_metadata`, spec 00 section 1).
+//! Frames of a run, and what metadata takes of them (`charge_metadata`).
 
 use crate::RunError;
 use crate::cache::page_span;

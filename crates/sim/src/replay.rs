@@ -9,7 +9,7 @@ use crate::observe::Observer;
 use crate::sample::{SAMPLE_EVERY, Samples};
 use crate::series::Series;
 use crate::spec::{Replay, RunSpec, TimeScale};
-use destage_scheme::{Ahead, LOOK_AHEAD, Scheme};
+use destage_scheme::{PREFETCH, Scheme, Upcoming};
 use destage_trace::{Pass, Workload};
 use destage_types::{HostRequest, Nanos, RequestRef};
 use std::cmp::Reverse;
@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Time between two passes over a trace, so that they do not overlap (spec 00, "Time").
+/// Time between two passes over a trace, so that they do not overlap.
 const PASS_GAP: Nanos = Nanos(1_000_000);
 
 /// Requests of a run: how many there are, and which are measured.
@@ -42,7 +42,7 @@ pub(crate) struct Followers<'a> {
 pub(crate) struct Session<'a, S, F> {
     workload: Workload<'a>,
     extent: Extent,
-    walk: Cache<S, F>,
+    cache: Cache<S, F>,
     pace: Pace,
     followers: Followers<'a>,
     log: Option<RequestLog<Box<dyn Write + Send>>>,
@@ -55,7 +55,7 @@ pub(crate) struct Session<'a, S, F> {
 
 /// What is left of a run: the cache, the counters at the end of the trace, and the samples.
 pub(crate) struct Outcome<S, F> {
-    pub walk: Cache<S, F>,
+    pub cache: Cache<S, F>,
     pub counts: crate::Counts,
     pub samples: Samples,
     /// Wear and work of the flash at the same moment.
@@ -84,7 +84,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         spec: &RunSpec,
         workload: Workload<'a>,
         extent: Extent,
-        walk: Cache<S, F>,
+        cache: Cache<S, F>,
         followers: Followers<'a>,
     ) -> Session<'a, S, F> {
         let pace = match spec.replay {
@@ -102,7 +102,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         Session {
             workload,
             extent,
-            walk,
+            cache,
             pace,
             followers,
             log: None,
@@ -121,7 +121,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         let mut pass = self.workload.pass()?;
         let mut at = 0;
         if matches!(self.pace, Pace::Closed(_)) {
-            self.walk.flash_mut().keep_completions();
+            self.cache.flash_mut().keep_completions();
         }
         if warmup == 0 {
             self.start_measuring()?;
@@ -146,7 +146,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 self.start_measuring()?;
             } else if measured {
                 if at == sample_at || at == end {
-                    samples.take(self.walk.scheme(), at - warmup);
+                    samples.take(self.cache.scheme(), at - warmup);
                     sample_at = at + SAMPLE_EVERY;
                 }
                 if at == row || at == end {
@@ -159,20 +159,20 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             series.finish()?;
         }
         // What ends after the last arrival belongs to response times, not to the counters.
-        let mut counts = self.walk.counts();
-        counts.add_traffic(&self.walk.flash().traffic());
-        let flash = self.walk.flash().flash_state();
-        if let Some(mut observer) = self.walk.unobserve() {
+        let mut counts = self.cache.counts();
+        counts.add_traffic(&self.cache.flash().traffic());
+        let flash = self.cache.flash().flash_state();
+        if let Some(mut observer) = self.cache.unobserve() {
             observer.finish()?;
         }
-        self.walk.drain();
+        self.cache.drain();
         self.take_completions()?;
         if let Some(log) = &mut self.log {
             log.finish()?;
         }
-        let walk = self.walk;
+        let cache = self.cache;
         Ok(Outcome {
-            walk,
+            cache,
             counts,
             samples,
             flash,
@@ -180,13 +180,13 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     }
 
     fn start_measuring(&mut self) -> Result<(), RunError> {
-        self.walk.reset_counts();
+        self.cache.reset_counts();
         self.series = self.followers.series.take();
         if let Some(observer) = self.followers.observer.take() {
-            self.walk.observe(observer);
+            self.cache.observe(observer);
         }
         if let Some(out) = self.followers.request_log.take() {
-            self.walk.flash_mut().keep_completions();
+            self.cache.flash_mut().keep_completions();
             let first = self.extent.warmup % self.workload.len();
             self.log = Some(RequestLog::new(out, first)?);
         }
@@ -198,23 +198,23 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         let requests = self.workload.len();
         let passed = from - from % requests;
         let follows = self.follows_trace();
-        let short = follows.filter(|_| self.walk.has_short_way());
-        let sectors = self.walk.sectors_of_page();
-        let (mut at, mut ahead) = (from, Ahead::none());
+        let short = follows.filter(|_| self.cache.has_short_way());
+        let sectors = self.cache.sectors_of_page();
+        let (mut at, mut ahead) = (from, Upcoming::none());
         while at < to {
             let block = pass.next(to - at)?;
             let block = block.expect("a workload holds the requests it says");
             let mut rest = block.records;
             while !rest.is_empty() {
-                let (heads, behind) = rest.split_at(rest.len().min(LOOK_AHEAD));
+                let (heads, behind) = rest.split_at(rest.len().min(PREFETCH));
                 rest = behind;
-                self.walk.tidy();
-                self.walk.look_ahead(heads, behind, &mut ahead);
+                self.cache.tidy();
+                self.cache.prefetch(heads, behind, &mut ahead);
                 for (i, (head, &place)) in heads.iter().zip(ahead.places()).enumerate() {
                     if let Some(shift) = short
                         && is_plain(head, sectors)
                     {
-                        self.walk.serve_plain(head, head.arrival + shift, place);
+                        self.cache.serve_plain(head, head.arrival + shift, place);
                         continue;
                     }
                     let at = at + i as u64;
@@ -223,12 +223,12 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                         Some(shift) => head.arrival + shift,
                         None => self.prepare(request)?,
                     };
-                    self.walk.serve_at(request, at - passed, now, place);
+                    self.cache.serve_at(request, at - passed, now, place);
                     if follows.is_none() {
-                        self.walk.put_back(request);
+                        self.cache.put_back(request);
                     }
                     if F::TIMED
-                        && let Some(full) = self.walk.flash().fault()
+                        && let Some(full) = self.cache.flash().fault()
                     {
                         return Err(RunError::DeviceFull {
                             request: at,
@@ -262,7 +262,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             self.end_intervals(now)?;
         }
         if self.workload.cleaning_is_apart() {
-            self.walk.set_apart(request);
+            self.cache.set_apart(request);
         }
         Ok(now)
     }
@@ -274,7 +274,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             && let Some(end) = series.ended(now)
         {
             // An end that is an arrival belongs to the interval behind it.
-            self.walk.advance(Nanos(end.0 - 1));
+            self.cache.advance(Nanos(end.0 - 1));
             self.row(end)?;
         }
         Ok(())
@@ -282,7 +282,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
 
     fn row(&mut self, now: Nanos) -> Result<(), RunError> {
         if let Some(series) = &mut self.series {
-            series.row(&self.walk, now)?;
+            series.row(&self.cache, now)?;
         }
         Ok(())
     }
@@ -308,7 +308,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 return Ok(closed.now);
             }
             // What is not known yet completes at the next event or later.
-            let next = self.walk.flash().next_event();
+            let next = self.cache.flash().next_event();
             if let Some(&Reverse(end)) = closed.ends.peek()
                 && end <= next
             {
@@ -317,7 +317,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 return Ok(closed.now);
             }
             assert!(next != Nanos::NEVER, "a request never completes");
-            self.walk.advance(next);
+            self.cache.advance(next);
         }
     }
 
@@ -327,7 +327,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         if self.log.is_none() && !closed {
             return Ok(());
         }
-        self.walk.flash_mut().take_completions(&mut self.done);
+        self.cache.flash_mut().take_completions(&mut self.done);
         for done in self.done.drain(..) {
             if let Pace::Closed(closed) = &mut self.pace {
                 closed.ends.push(Reverse(done.complete));

@@ -6,6 +6,7 @@ use crate::counts::{Counts, ratio};
 use crate::device::{address_space, prepare};
 use crate::final_flush::final_flush;
 use crate::flash::{CacheOnly, Flash, FlashState};
+use crate::footprint;
 use crate::future;
 use crate::metadata_budget::{Capacity, Demand};
 use crate::observe::Observer;
@@ -17,9 +18,10 @@ use crate::replay::{Extent, Followers, Session, last_arrival};
 use crate::sample::{QueueSampler, Samples};
 use crate::series::Series;
 use crate::spec::RunSpec;
-use destage_scheme::policy::{Belady, Future, NextOf};
+use destage_scheme::policy::belady::Belady;
+use destage_scheme::policy::{Future, NextOf};
 use destage_scheme::registry::{Build, Visit, build_any};
-use destage_scheme::{Boxed, Env, Scheme};
+use destage_scheme::{Boxed, Env, Role, Scheme};
 use destage_trace::Workload;
 use destage_types::{Nanos, StaticLayout};
 use std::io::Write;
@@ -63,24 +65,44 @@ pub fn execute<'a>(
         hooks,
         plan,
     };
-    let env = run.env();
-    if spec.expr.scheme().name == "belady" {
-        let future = run.future(Belady::next_of(&spec.expr))?;
-        let belady = Belady::from_expr(&spec.expr, &env, Arc::new(future));
-        return match spec.boxed {
-            true => run.visit(Boxed(Box::new(belady))),
-            false => run.visit(belady),
-        };
+    let mut env = run.env();
+    if spec.expr.scheme().role == Role::Offline {
+        let future = run.future(Belady::next_of(&spec.expr, &env))?;
+        env.future = Some(Arc::new(future));
     }
-    if spec.boxed {
-        return run.visit(Boxed::build(&spec.expr, &env));
+    match spec.boxed {
+        true => run.visit(Boxed::build(&spec.expr, &env)),
+        false => build_any(&spec.expr, &env, run),
     }
-    build_any(&spec.expr, &env, run)
+}
+
+/// Executes one run with a scheme that `build` makes, from outside the registry. `spec.expr` names it in the record and stands for its declaration; see
+/// [`Expr::parse_with`](destage_scheme::Expr::parse_with) for schemes that an expression can say.
+///
+/// # Errors
+/// The run cannot start.
+pub fn run_with<'a, S: Scheme + Send + 'static>(
+    build: impl FnOnce(&Env) -> S,
+    spec: &RunSpec,
+    workload: impl Into<Workload<'a>>,
+    hooks: Hooks<'_>,
+) -> Result<ResultRecord, RunError> {
+    let workload = workload.into();
+    let run = Execution {
+        spec,
+        workload,
+        hooks,
+        plan: Plan::new(spec, workload)?,
+    };
+    let scheme = build(&run.env());
+    run.visit(scheme)
 }
 
 #[derive(Clone, Copy)]
 struct Plan {
     capacity: Capacity,
+    /// Slots for pages: as many as frames, or as pages that the trace touches.
+    slots: u32,
     extent: Extent,
     last: Nanos,
 }
@@ -93,8 +115,10 @@ impl Plan {
             true => Demand::of(workload, spec.page, space(spec))?,
             false => Demand::LEAST,
         };
+        let capacity = spec.capacity_for(demand)?;
         Ok(Plan {
-            capacity: spec.capacity_for(demand)?,
+            capacity,
+            slots: footprint::slots(workload, spec.page, capacity.frames)?,
             extent: Extent { warmup, passes },
             last,
         })
@@ -129,6 +153,7 @@ impl Execution<'_> {
 
     fn env(&self) -> Env {
         let mut env = Env::cache_only(self.plan.capacity.frames);
+        env.slots = self.plan.slots;
         env.page = self.spec.page;
         env.layout = self.layout();
         env.read_alloc = self.spec.resolved_read_alloc();
@@ -166,9 +191,8 @@ impl Visit for Execution<'_> {
         };
         let (capacity, page, layout) = (self.plan.capacity.frames, self.spec.page, self.layout());
         let Some(device) = &self.spec.device else {
-            return self.drive(Cache::new(
-                scheme, CacheOnly, capacity, page, layout, options,
-            ));
+            let frames = (capacity, self.plan.slots);
+            return self.drive(Cache::new(scheme, CacheOnly, frames, page, layout, options));
         };
         let background = self.spec.has_background();
         let mut engine = prepare(
@@ -181,31 +205,32 @@ impl Visit for Execution<'_> {
         if self.looks_at_results_alone() {
             engine.work_unseen();
         }
-        let mut walk = Cache::new(scheme, engine, capacity, page, layout, options);
+        let frames = (capacity, self.plan.slots);
+        let mut cache = Cache::new(scheme, engine, frames, page, layout, options);
         if background {
-            walk.enable_background();
+            cache.enable_background();
         }
         if self.spec.unbalance {
-            walk.sample_queues();
+            cache.sample_queues();
         }
-        self.drive(walk)
+        self.drive(cache)
     }
 }
 
 impl Execution<'_> {
-    fn drive<S: Scheme, F: Flash>(mut self, walk: Cache<S, F>) -> Result<ResultRecord, RunError> {
+    fn drive<S: Scheme, F: Flash>(mut self, cache: Cache<S, F>) -> Result<ResultRecord, RunError> {
         let followers = Followers {
             progress: self.hooks.progress,
             observer: self.hooks.observer.take(),
             request_log: self.hooks.request_log.take(),
             series: self.hooks.series.take(),
         };
-        let session = Session::new(self.spec, self.workload, self.plan.extent, walk, followers);
+        let session = Session::new(self.spec, self.workload, self.plan.extent, cache, followers);
         let mut done = session.run()?;
-        let mut record = self.record(&done.walk, &done.counts, done.samples, done.flash);
+        let mut record = self.record(&done.cache, &done.counts, done.samples, done.flash);
         if self.spec.flush_at_end {
             let requests = self.workload.len() * self.plan.extent.passes;
-            let flushed = final_flush(&mut done.walk, &done.counts, requests, self.plan.last)?;
+            let flushed = final_flush(&mut done.cache, &done.counts, requests, self.plan.last)?;
             record.final_flush = Some(flushed);
         }
         Ok(record)
@@ -233,18 +258,18 @@ impl Execution<'_> {
 
     fn record<S: Scheme, F: Flash>(
         &self,
-        walk: &Cache<S, F>,
+        cache: &Cache<S, F>,
         counts: &Counts,
         samples: Samples,
         flash: Option<FlashState>,
     ) -> ResultRecord {
-        let measures = walk.flash().measures();
+        let measures = cache.flash().measures();
         let (spec, c) = (self.spec, counts);
         let meta = samples.meta_bytes_mean();
         let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
         let meta_ratio = meta.and_then(|m| ratio(m, cache_bytes as f64));
         let mut stats = serde_json::Map::new();
-        walk.scheme().stats(&mut |name, value| {
+        cache.scheme().stats(&mut |name, value| {
             stats.insert(name.to_owned(), value.into());
         });
         let mut fields = CountFields::new(
@@ -256,7 +281,7 @@ impl Execution<'_> {
                 modelled: self.workload.cleaning_is_apart(),
             },
         );
-        // Decisions that the engine of a scheme counts, under the name of spec 90 section 7.
+        // Decisions that the engine of a scheme counts, under its name in the result record.
         let zero = stats.shift_remove("zero_cqct_decisions");
         fields.zero_cqct_decisions = zero.and_then(|n| n.as_u64());
         ResultRecord {
@@ -293,12 +318,12 @@ impl Execution<'_> {
                 .as_ref()
                 .zip(flash.as_ref())
                 .and_then(|(device, flash)| EnergyNj::new(device, flash)),
-            utilisation: walk.flash().busy_times().as_ref().map(Utilisation::new),
+            utilisation: cache.flash().busy_times().as_ref().map(Utilisation::new),
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
-            evict_pages_histogram: walk.evict_pages().rows(),
+            evict_pages_histogram: cache.evict_pages().rows(),
             final_flush: None,
-            unbalance: walk.queues().map(QueueSampler::report),
+            unbalance: cache.queues().map(QueueSampler::report),
             meta_bytes_mean: meta,
             list_pages: (!samples.list_pages.is_empty()).then_some(samples.list_pages),
             scheme_stats: stats,

@@ -20,7 +20,7 @@ pub struct Samples {
 impl Samples {
     /// Takes a sample after `requests` measured requests.
     pub fn take<S: Scheme>(&mut self, scheme: &S, requests: u64) {
-        self.meta_bytes_sum += u128::from(scheme.meta_bytes());
+        self.meta_bytes_sum += u128::from(scheme.metadata_bytes());
         self.count += 1;
         if let Some([irl, srl, drl]) = scheme.list_pages() {
             self.list_pages.push(ListPages {
@@ -93,7 +93,7 @@ impl PagesHistogram {
 }
 
 /// How unevenly the chip queues are filled: max CQCT / mean CQCT over the chips, sampled before
-/// each dirty eviction (spec 90 section 3; ECR Fig. 4). CQCT is that of Equations 1-4 with their
+/// each dirty eviction (ECR Fig. 4). CQCT is that of Equations 1-4 with their
 /// defaults, whatever the scheme.
 #[derive(Clone, Debug)]
 pub struct QueueSampler {
@@ -110,7 +110,7 @@ impl QueueSampler {
     /// A sampler for a device of `chips` queues.
     pub fn new(chips: u32) -> QueueSampler {
         QueueSampler {
-            cqct: Cqct::default(),
+            cqct: Cqct::DEFAULT,
             chips,
             tenths: vec![0; 10 * chips as usize + 1],
             above_10: 0,
@@ -123,7 +123,7 @@ impl QueueSampler {
     pub fn take(&mut self, view: &View) {
         let (mut sum, mut most) = (0, 0);
         for chip in (0..self.chips).map(ChipId) {
-            let time = u128::from(self.cqct.of(chip, view).0);
+            let time = u128::from(self.cqct.of_chip(chip, view).0);
             sum += time;
             most = time.max(most);
         }
@@ -174,7 +174,7 @@ mod tests {
     fn rates_of_queues() {
         let mut sampler = QueueSampler::new(16);
         assert_eq!(sampler.report(), Unbalance::default());
-        // All alike; one chip alone; [300, 100, 0, ...] of spec 90 section 8 on 16 chips; idle.
+        // All alike; one chip alone; [300, 100, 0, ...] on 16 chips; idle.
         for (most, sum) in [(5, 80), (7, 7), (300, 400), (0, 0), (0, 0)] {
             sampler.add(most, sum);
         }

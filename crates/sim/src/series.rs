@@ -33,7 +33,7 @@ pub struct SeriesRow {
     pub read_pages: u64,
     /// Pages written.
     pub write_pages: u64,
-    /// Hit pages / accessed pages (spec 90 section 1); null without an access.
+    /// Hit pages / accessed pages (D12); null without an access.
     pub page_hit_ratio: Option<f64>,
     /// The same of reads.
     pub read_page_hit_ratio: Option<f64>,
@@ -62,7 +62,7 @@ pub struct SeriesRow {
     pub cached_pages: u64,
     /// Dirty ones among them.
     pub dirty_pages: u64,
-    /// Metadata of the scheme in bytes at the end of the interval (spec 90 section 4).
+    /// Metadata of the scheme in bytes at the end of the interval.
     pub meta_bytes: u64,
     /// Req-block: pages in IRL at the end of the interval, null for other schemes.
     pub irl: Option<u64>,
@@ -195,7 +195,7 @@ impl Series {
             write_latency_mean_ns: mean(2),
             cached_pages: walk.frames().used() as u64,
             dirty_pages: walk.frames().dirty_slots().count() as u64,
-            meta_bytes: walk.scheme().meta_bytes(),
+            meta_bytes: walk.scheme().metadata_bytes(),
             irl: lists.map(|l| l[0]),
             srl: lists.map(|l| l[1]),
             drl: lists.map(|l| l[2]),

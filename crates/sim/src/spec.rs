@@ -5,7 +5,7 @@ use crate::cache::ReadFill;
 use crate::metadata_budget::Demand;
 use crate::record::Setting;
 use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
-use destage_scheme::{Expr, ReadAlloc, RunContext, RunDevice, Warning, check_run};
+use destage_scheme::{Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, check_run};
 use destage_types::{ByteSize, Nanos, PageSize};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ impl TimeScale {
     }
 }
 
-/// When requests are issued (spec 90 section 2).
+/// When requests are issued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Replay {
     /// At the arrivals of the trace.
@@ -160,7 +160,7 @@ pub struct RunSpec {
     pub expr: Expr,
     /// Cache size as given; `none` ignores it.
     pub cache: ByteSize,
-    /// Metadata of the scheme takes frames away (spec 00 section 1), as much as it can come to
+    /// Metadata of the scheme takes frames away, as much as it can come to
     /// need. Else it is only measured, as the papers do.
     pub charge_metadata: bool,
     /// Page size.
@@ -197,7 +197,7 @@ pub struct RunSpec {
 impl RunSpec {
     /// Is there a cache at all?
     pub fn is_cached(&self) -> bool {
-        self.expr.scheme().name != "none"
+        self.expr.scheme().role != Role::None
     }
 
     /// The region of flash that holds the cache, if there is one and a cache.
@@ -240,7 +240,9 @@ impl RunSpec {
 
     /// Does a background layer write pages back?
     pub fn has_background(&self) -> bool {
-        self.expr.contains("awb") || self.expr.contains("eager")
+        self.expr
+            .chain()
+            .any(|layer| layer.scheme().role == Role::Background)
     }
 
     /// Does a read miss enter the cache?

@@ -120,7 +120,7 @@ fn in_place_keeps_addresses_in_whole_blocks() {
     assert_eq!(out.requests.records()[1].stream, 5);
 }
 
-/// The emulation of spec 30 written down as it is said, with lists that are searched.
+/// The log-structured file system written down as it is said, with lists that are searched.
 fn slow(t: &Trace, unit: usize, units: usize, reserve: usize) -> Vec<String> {
     let mut owner: Vec<Option<u64>> = vec![None; unit * units];
     let mut open: Option<(usize, usize)> = None;

@@ -147,7 +147,7 @@ pub struct PlaneAddress {
 ///
 /// Consecutive pages go round the first axis, then the second, and so on. With the usual order
 /// (channel, chip, die, plane) the chip of `lpn` is `lpn mod chips` and the channel of a chip is
-/// `chip mod channels` (spec 00 section 1): chips are numbered in allocation order.
+/// `chip mod channels`: chips are numbered in allocation order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StaticLayout {
     order: [Axis; 4],

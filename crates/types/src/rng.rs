@@ -1,4 +1,4 @@
-//! Random numbers: SplitMix64, as spec 00 section 3 prints it.
+//! Random numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 
 /// One generator; everything that draws has its own.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn integers_below_a_bound_scale_the_first_values() {
-        // Uniforms 0.5666, 0.7458, 0.9710 of spec 00 section 3.
+        // The uniform numbers are 0.5666, 0.7458 and 0.9710.
         let mut rng = SplitMix64::new(1);
         let first: Vec<u64> = (0..3).map(|_| rng.below(10)).collect();
         assert_eq!(first, [5, 7, 9]);

@@ -58,13 +58,20 @@ impl Program {
         let mut command = Command::new(cargo);
         command.args(["build", "--quiet"]);
         command.args(match release {
-            true => &["-p", "destage-bench", "-p", "destage-cli", "--release"][..],
+            true => &[
+                "-p",
+                "destage-bench",
+                "-p",
+                "destage-cli",
+                "--profile",
+                "dist",
+            ][..],
             // With an example the features are those of the tests, for which all of it is built.
             false => &["--workspace", "--bins", "--example", "docs"],
         });
         let status = command.status().context("cannot start cargo")?;
         ensure!(status.success(), "the programs do not build");
-        let profile = if release { "release" } else { "debug" };
+        let profile = if release { "dist" } else { "debug" };
         let folder = target().join(profile);
         Ok(Program { folder })
     }

@@ -4,7 +4,6 @@ mod plot;
 mod points;
 
 use crate::args::{MrcArgs, PointsOut};
-use crate::available;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::overwritten;
@@ -74,7 +73,7 @@ fn bases(args: &MrcArgs) -> Result<Vec<RunSpec>, Failure> {
     for text in texts {
         match Expr::parse(text) {
             Err(refusal) => faults.push(refusal.to_string()),
-            Ok(expr) => match available::missing(&expr) {
+            Ok(expr) => match expr.unavailable() {
                 Some(info) => {
                     let (expr, name) = (expr.to_string(), info.name);
                     faults.push(RunError::Unavailable { expr, name }.to_string());

@@ -3,7 +3,6 @@
 use super::spec::Common;
 use super::sweep::LogFiles;
 use crate::args::{FormatOut, HostFsArg, RunArgs};
-use crate::available;
 use crate::failure::Failure;
 use crate::overwritten;
 use destage_device::config::EffectiveDevice;
@@ -330,7 +329,7 @@ fn schemes(args: &RunArgs, faults: &mut Vec<String>, warnings: &mut Vec<String>)
                     "--scheme {text}: {expr} is given twice and runs once"
                 ));
             }
-            Ok(expr) => match available::missing(&expr) {
+            Ok(expr) => match expr.unavailable() {
                 Some(info) => note(faults, unavailable(&expr, info.name)),
                 None => exprs.push(expr),
             },
@@ -381,7 +380,7 @@ fn refused(run: &RunSpec, error: &RunError) -> String {
     }
 }
 
-/// Hit ratios of schemes with different read allocation are not alike (spec 00 section 2).
+/// Hit ratios of schemes with different read allocation are not alike (D2).
 fn mixed_read_allocation(runs: &[RunSpec]) -> Option<String> {
     let names = |on: bool| {
         let mut names: Vec<String> = Vec::new();

@@ -1,7 +1,7 @@
 //! What a trace consists of: counting, in memory that grows with the footprint only.
 
 use super::report::Report;
-use destage_scheme::layer::Lwrs;
+use destage_scheme::layer::lwrs::Lwrs;
 use destage_trace::TraceMeta;
 use destage_types::{Extent, Nanos, Op, RequestBatch, RequestRef, SECTOR_BYTES};
 use std::collections::BTreeMap;

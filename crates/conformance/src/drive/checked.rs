@@ -2,8 +2,8 @@
 
 use super::journal::Shared;
 use destage_scheme::{
-    Access, Admission, Candidate, Column, RenamePlan, Request, Scheme, Unit, Update, View, Why,
-    forward,
+    Access, Admission, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeExt, Unit, Update,
+    Victim, View,
 };
 use destage_types::{ChannelId, Lpn, Op, Slot};
 
@@ -19,11 +19,11 @@ pub enum Order {
     First,
 }
 
-/// Forwards every call to the scheme inside and panics if caller or scheme break the contract.
+/// Hands every call to the scheme inside and panics if caller or scheme break the contract.
 pub struct Checked<S> {
     inner: S,
     order: Order,
-    /// A group leaf whose next victim group does not depend on the page that comes in.
+    /// A group policy whose next victim group does not depend on the page that comes in.
     groups: bool,
     journal: Shared,
     /// The most metadata it can come to have, in bytes for all frames.
@@ -32,7 +32,7 @@ pub struct Checked<S> {
     present: Vec<bool>,
     /// The request that is open.
     request: Option<u64>,
-    /// The page access for which `expect` was called and `insert` not yet.
+    /// The page access for which `on_miss` was called and `on_insert` not yet.
     expected: Option<u64>,
     /// Pages of the victim unit that have not been removed yet.
     leaving: Vec<Slot>,
@@ -95,7 +95,7 @@ impl<S: Scheme> Checked<S> {
         let mut words = Vec::new();
         self.inner.take_notes(&mut words);
         let mut journal = self.journal.open();
-        let metadata = self.inner.meta_bytes();
+        let metadata = self.inner.metadata_bytes();
         let bound = self.most_metadata.unwrap_or(u64::MAX);
         assert!(metadata <= bound, "{metadata} B of metadata, bound {bound}");
         journal.most_metadata = journal.most_metadata.max(metadata);
@@ -107,18 +107,17 @@ impl<S: Scheme> Checked<S> {
     /// All candidates in order, checked for what holds of every order.
     fn candidate_order(&self, v: &View) -> Vec<Slot> {
         let mut order = Vec::new();
-        let answer = self.inner.candidates(v, &mut |slot| {
+        self.inner.next_victims(v, &mut |slot| {
             order.push(slot);
-            false
+            true
         });
-        assert_eq!(answer, None, "nobody took a candidate");
-        self.check_cached(&order, v, "candidates");
+        self.check_cached(&order, v, "next victims");
         if self.order != Order::Free {
-            assert_eq!(order.len(), v.frames.used(), "candidates: not all pages");
+            assert_eq!(order.len(), v.frames.used(), "next victims: not all pages");
         }
         if let Some(&second) = order.get(1) {
-            let answer = self.inner.candidates(v, &mut |slot| slot == second);
-            assert_eq!(answer, Some(second), "the candidate that was taken");
+            let answer = self.inner.first_victim(v, |slot| slot == second);
+            assert_eq!(answer, Some(second), "the page that was looked for");
         }
         order
     }
@@ -131,18 +130,14 @@ impl<S: Scheme> Checked<S> {
         }
     }
 
-    /// Pages for background layers must be cached dirty pages of their channel.
-    fn check_flush_candidates(&self, v: &View) {
+    /// Pages for background layers must be cached pages of their channel.
+    fn check_large_writes(&self, v: &View) {
+        let Some(pages) = self.inner.large_writes() else {
+            return;
+        };
         for channel in (0..v.layout.channels()).map(ChannelId) {
-            let mut offered = Vec::new();
-            let answer = self
-                .inner
-                .flush_candidates(channel, v, &mut |c: Candidate| {
-                    offered.push(c.slot);
-                    false
-                });
-            assert_eq!(answer, None, "nobody took a flush candidate");
-            self.check_cached(&offered, v, "flush candidates");
+            let offered: Vec<Slot> = pages.of_channel(channel, v).map(|p| p.slot).collect();
+            self.check_cached(&offered, v, "large writes");
             for &slot in &offered {
                 assert_eq!(v.layout.channel(v.chip(slot)), channel);
             }
@@ -150,9 +145,16 @@ impl<S: Scheme> Checked<S> {
     }
 }
 
-impl<S: Scheme> Scheme for Checked<S> {
-    forward!(inner: tracks_updates admit_read cancels measures flush_candidates next_group candidates
-        background state);
+impl<S: Scheme> Layer for Checked<S> {
+    type Inner = S;
+
+    fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
 
     fn rename_plan(&mut self, update: &Update, v: &View) -> RenamePlan {
         assert_eq!(self.request, None, "renames come before the request");
@@ -181,23 +183,23 @@ impl<S: Scheme> Scheme for Checked<S> {
         known
     }
 
-    fn request(&mut self, r: &Request, v: &View) {
+    fn on_request(&mut self, r: &Request, v: &View) {
         assert_eq!(self.request, None, "request {}: one is open", r.id);
         assert!(matches!(r.op, Op::Read | Op::Write), "only data requests");
         self.request = Some(r.id);
-        self.inner.request(r, v);
+        self.inner.on_request(r, v);
         self.check_size(v);
         self.listen();
     }
 
-    fn request_done(&mut self, r: &Request, v: &View) {
+    fn on_request_end(&mut self, r: &Request, v: &View) {
         assert_eq!(self.request, Some(r.id), "the end of an open request");
         assert_eq!(self.expected, None, "an expected page did not come");
         assert!(self.leaving.is_empty(), "a victim did not leave");
         self.request = None;
-        self.inner.request_done(r, v);
+        self.inner.on_request_end(r, v);
         self.check_size(v);
-        self.check_flush_candidates(v);
+        self.check_large_writes(v);
         self.listen();
     }
 
@@ -213,76 +215,80 @@ impl<S: Scheme> Scheme for Checked<S> {
         admission
     }
 
-    fn admit_page(&mut self, a: &Access, v: &View) -> bool {
+    fn admit_write(&mut self, a: &Access, v: &View) -> bool {
         self.check_access(a);
         assert_eq!(a.op, Op::Write, "admission is asked about writes");
-        let admitted = self.inner.admit_page(a, v);
+        let admitted = self.inner.admit_write(a, v);
         self.listen();
         admitted
     }
 
-    fn full(&self, a: &Access, v: &View) -> bool {
-        assert_eq!(self.expected, Some(a.seq), "`full` comes after `expect`");
-        let full = self.inner.full(a, v);
+    fn is_full(&self, a: &Access, v: &View) -> bool {
+        assert_eq!(
+            self.expected,
+            Some(a.seq),
+            "`is_full` comes after `on_miss`"
+        );
+        let full = self.inner.is_full(a, v);
         assert!(full || v.frames.used() < v.frames.capacity(), "no frame");
         full
     }
 
-    fn expect(&mut self, a: &Access, v: &View) {
+    fn on_miss(&mut self, a: &Access, v: &View) {
         self.check_access(a);
         assert_eq!(self.expected, None, "page {}: another is expected", a.lpn);
         assert_eq!(v.slot_of(a.lpn), None, "page {} is cached", a.lpn);
         self.expected = Some(a.seq);
-        self.inner.expect(a, v);
+        self.inner.on_miss(a, v);
         self.check_size(v);
         self.listen();
     }
 
-    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         self.check_access(a);
         assert_eq!(
             self.expected.take(),
             Some(a.seq),
-            "`expect` comes once before"
+            "`on_miss` comes once before"
         );
         assert!(!self.is_present(slot), "frame {slot} is taken");
         assert_eq!(v.slot_of(a.lpn), Some(slot), "the frames say so first");
         assert!(self.leaving.is_empty(), "a victim did not leave");
-        self.inner.insert(slot, a, v);
+        self.inner.on_insert(slot, a, v);
         self.set_present(slot, true);
         self.check_size(v);
         self.listen();
     }
 
-    fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
         self.check_access(a);
         assert!(self.is_present(slot), "page {} is not present", a.lpn);
         assert_eq!(v.slot_of(a.lpn), Some(slot));
-        self.inner.touch(slot, a, v);
+        self.inner.on_hit(slot, a, v);
         self.check_size(v);
         self.listen();
         self.journal.open().touched.push(a.seq);
     }
 
-    fn foresee(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_partial_hit(&mut self, slot: Slot, a: &Access, v: &View) {
         self.check_access(a);
         assert!(self.is_present(slot), "page {} is not present", a.lpn);
         assert_eq!(a.op, Op::Read, "only reads miss partly");
-        self.inner.foresee(slot, a, v);
+        self.inner.on_partial_hit(slot, a, v);
         self.check_size(v);
         self.listen();
     }
 
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         assert!(self.is_present(slot), "frame {slot} holds no page");
         assert_eq!(v.slot_of(v.frames.lpn(slot)), Some(slot));
-        if why == Why::Evicted {
+        if reason == RemoveReason::Evicted {
             let at = self.leaving.iter().position(|&s| s == slot);
             let at = at.expect("a page leaves that was not the victim");
             self.leaving.swap_remove(at);
         }
         self.check_size(v);
-        self.inner.remove(slot, why, v);
+        self.inner.on_remove(slot, reason, v);
         self.set_present(slot, false);
         let left = v.frames.used() - 1;
         assert_eq!(
@@ -293,28 +299,27 @@ impl<S: Scheme> Scheme for Checked<S> {
         self.listen();
     }
 
-    fn most_kept(&self) -> u32 {
-        self.inner.most_kept()
-    }
-
-    fn keeps(&self, slot: Slot) -> bool {
+    fn holds_ghost(&self, slot: Slot) -> bool {
         assert!(!self.is_present(slot), "slot {slot} is asked for, cached");
-        self.inner.keeps(slot)
+        self.inner.holds_ghost(slot)
     }
 
-    fn give_up(&mut self) -> Option<Slot> {
+    fn take_released(&mut self) -> Option<Slot> {
         assert_eq!(self.expected, None, "a page is still to come in");
-        let slot = self.inner.give_up()?;
+        let slot = self.inner.take_released()?;
         assert!(!self.is_present(slot), "slot {slot} is given up, cached");
-        assert!(!self.inner.keeps(slot), "slot {slot} is given up and kept");
+        assert!(
+            !self.inner.holds_ghost(slot),
+            "slot {slot} is given up and kept"
+        );
         Some(slot)
     }
 
-    fn cleaned(&mut self, slots: &[Slot], v: &View) {
+    fn on_clean(&mut self, slots: &[Slot], v: &View) {
         self.check_cached(slots, v, "cleaned");
         assert!(!slots.is_empty(), "nothing was cleaned");
         assert!(!slots.iter().any(|&s| v.frames.is_dirty(s)), "still dirty");
-        self.inner.cleaned(slots, v);
+        self.inner.on_clean(slots, v);
         self.check_size(v);
         self.listen();
     }
@@ -330,24 +335,24 @@ impl<S: Scheme> Scheme for Checked<S> {
         self.listen();
     }
 
-    fn size(&self) -> usize {
-        self.inner.size()
-    }
-
-    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
+    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) -> Victim {
         assert!(self.inner.size() > 0, "a victim of an empty cache");
         assert!(out.slots.is_empty() && out.pad.is_empty(), "an empty unit");
         let order = self.candidate_order(v);
         let mut next = std::mem::take(&mut self.unit);
         next.clear();
-        self.inner.next_group(v, &mut next);
-        self.inner.victim(a, v, out);
+        self.inner.next_unit(v, &mut next);
+        let victim = self.inner.victim(a, v, out);
+        if let Victim::Page(slot) = victim {
+            assert!(out.slots.is_empty(), "a page and a unit");
+            out.slots.push(slot);
+        }
         assert!(!out.slots.is_empty(), "no victim for page {}", a.lpn);
         self.check_cached(&out.slots, v, "victim");
         match self.order {
             Order::Free => {}
-            Order::Holds => assert!(order.contains(&out.slots[0]), "not a candidate"),
-            Order::First => assert_eq!(out.slots, order[..1], "not the first candidate"),
+            Order::Holds => assert!(order.contains(&out.slots[0]), "not a next victim"),
+            Order::First => assert_eq!(out.slots, order[..1], "not the first of the next victims"),
         }
         if self.groups {
             let sorted = |slots: &[Slot]| {
@@ -368,11 +373,11 @@ impl<S: Scheme> Scheme for Checked<S> {
         );
         self.leaving.clear();
         self.leaving.extend_from_slice(&out.slots);
+        if victim != Victim::Unit {
+            out.clear();
+        }
         self.check_size(v);
         self.listen();
-    }
-
-    fn take_notes(&mut self, out: &mut Vec<(Column, String)>) {
-        self.inner.take_notes(out);
+        victim
     }
 }

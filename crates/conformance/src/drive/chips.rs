@@ -2,7 +2,7 @@
 
 use super::{Stage, journal::Shared};
 use destage_device::ftl::DeviceFull;
-use destage_scheme::{ChipLoad, DeviceView, FlashCosts};
+use destage_scheme::{DeviceView, Equation1, FlashCosts, InService};
 use destage_sim::{BackgroundProgram, Cause, Flash, Program};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
@@ -15,11 +15,38 @@ pub struct Queues {
     pub program: Nanos,
 }
 
+/// What a chip says of itself, beside its queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChipState {
+    /// What Equation 1 of ECR uses.
+    pub queue: Equation1,
+    /// The host operation in service.
+    pub in_service: Option<InService>,
+    /// Time until all is done.
+    pub drain: Nanos,
+}
+
+impl ChipState {
+    /// Nothing to do, and no free pages.
+    pub const EMPTY: ChipState = ChipState {
+        queue: Equation1 {
+            reads: 0,
+            writes: 0,
+            free_pages: 0,
+            gc_threshold_pages: 0,
+            frontier_free_pages: 0,
+            gc_remaining: None,
+        },
+        in_service: None,
+        drain: Nanos::ZERO,
+    };
+}
+
 /// Chips under a cache. Every page is mapped.
 #[derive(Clone, Debug)]
 pub struct Chips {
     /// What each chip says of itself, beside its queue.
-    pub loads: Vec<ChipLoad>,
+    pub loads: Vec<ChipState>,
     /// Valid pages of the block each chip would collect.
     pub victim_valid_pages: Vec<u64>,
     /// Which chips are in GC state.
@@ -38,7 +65,7 @@ impl Chips {
     pub fn new(layout: StaticLayout, queues: Option<Queues>, journal: Shared) -> Chips {
         let chips = layout.chips() as usize;
         Chips {
-            loads: vec![ChipLoad::default(); chips],
+            loads: vec![ChipState::EMPTY; chips],
             victim_valid_pages: vec![0; chips],
             gc: vec![false; chips],
             costs: FlashCosts::default(),
@@ -69,10 +96,21 @@ impl Chips {
 }
 
 impl DeviceView for Chips {
-    fn load(&self, chip: ChipId) -> ChipLoad {
-        let load = self.loads[chip.index()];
-        let drain = load.drain + self.wait(chip);
-        ChipLoad { drain, ..load }
+    fn is_idle(&self, chip: ChipId) -> bool {
+        let Equation1 { reads, writes, .. } = self.equation_1(chip);
+        reads + writes == 0 && self.drain_time(chip) == Nanos::ZERO && !self.in_gc(chip)
+    }
+
+    fn drain_time(&self, chip: ChipId) -> Nanos {
+        self.loads[chip.index()].drain + self.wait(chip)
+    }
+
+    fn in_service(&self, chip: ChipId) -> Option<InService> {
+        self.loads[chip.index()].in_service
+    }
+
+    fn equation_1(&self, chip: ChipId) -> Equation1 {
+        self.loads[chip.index()].queue
     }
 
     fn victim_valid_pages(&self, chip: ChipId) -> u64 {

@@ -3,8 +3,8 @@
 use super::{Checked, Chips, Core, Drive, Order, Queues, Shared, Stage, TestDevice};
 use crate::reference::SlowRequest;
 use destage_scheme::info::MetadataContext;
-use destage_scheme::policy::{Belady, Future};
-use destage_scheme::registry::{Build, NAMES, Visit, build_any};
+use destage_scheme::policy::Future;
+use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{
     Boxed, Env, Expr, ReadAlloc, RunContext, RunDevice, Scheme, check_run, info::Role,
 };
@@ -144,7 +144,7 @@ impl Config {
     /// # Panics
     /// A scheme in it is not built, or the run is refused.
     pub fn drive(&self, expr: &Expr, requests: &[SlowRequest]) -> Drive {
-        assert!(is_built(expr), "{expr}: not available");
+        assert!(expr.unavailable().is_none(), "{expr}: not available");
         if let Err(refusal) = self.check(expr) {
             panic!("{refusal}");
         }
@@ -167,34 +167,21 @@ pub fn build<V: Visit>(
     boxed: bool,
     visitor: V,
 ) -> V::Out {
-    if expr.scheme().role != Role::Offline {
-        return match boxed {
-            true => visitor.visit(Boxed::build(expr, env)),
-            false => build_any(expr, env, visitor),
-        };
+    let mut env = env.clone();
+    if expr.scheme().role == Role::Offline {
+        let data = requests
+            .iter()
+            .filter(|r| matches!(r.op, Op::Read | Op::Write));
+        let future = Future::given(data.flat_map(|r| r.next.iter().copied()));
+        env.future = Some(Arc::new(future));
     }
-    let data = requests
-        .iter()
-        .filter(|r| matches!(r.op, Op::Read | Op::Write));
-    let future = Future::given(data.flat_map(|r| r.next.iter().copied()));
-    let belady = Belady::from_expr(expr, env, Arc::new(future));
     match boxed {
-        true => visitor.visit(Boxed(Box::new(belady))),
-        false => visitor.visit(belady),
+        true => visitor.visit(Boxed::build(expr, &env)),
+        false => build_any(expr, &env, visitor),
     }
 }
 
-/// Is there code for every layer of the expression? The offline scheme is in no registry: a run
-/// must build it, since it needs the run's future.
-pub fn is_built(expr: &Expr) -> bool {
-    let known = |layer: &Expr| {
-        let info = layer.scheme();
-        info.role == Role::Offline || NAMES.contains(&info.name)
-    };
-    expr.unavailable().is_none() && expr.chain().all(known)
-}
-
-/// What is promised about the candidate order of the whole composition (spec 80, `gcar`).
+/// What is promised about the candidate order of the whole composition (GC-1, X15).
 ///
 /// The order of a leaf is that of the table; layers outside the victim choice pass it on. With
 /// `prober` outside, LDR is asked first, so the order of the base says nothing of the victim; with
@@ -203,9 +190,9 @@ fn order(expr: &Expr) -> Order {
     if expr.contains("prober") || expr.contains("ecr") {
         return Order::Free;
     }
-    match expr.leaf().scheme() {
-        leaf if leaf.candidates.is_none() || leaf.role != Role::PageLeaf => Order::Free,
-        leaf if leaf.name == "arc" || expr.contains("gcar") => Order::Holds,
+    match expr.policy().scheme() {
+        policy if policy.order.is_none() || policy.role != Role::PagePolicy => Order::Free,
+        policy if policy.name == "arc" || expr.contains("gcar") => Order::Holds,
         _ => Order::First,
     }
 }
@@ -215,14 +202,14 @@ fn order(expr: &Expr) -> Order {
 /// Not with VBBMS, where the class of the request picks the region, nor where the access itself
 /// moves the clock.
 fn tells_group(expr: &Expr) -> bool {
-    let leaf = expr.leaf();
+    let leaf = expr.policy();
     let by_access = |l: &Expr| l.word("time-basis") == "page-seq";
     match leaf.scheme().name {
         "vbbms" => false,
         "req-block" => !by_access(leaf),
         // The block of the page that comes in is spared.
         "bplru" => !leaf.flag("protect-current"),
-        _ => leaf.scheme().role == Role::GroupLeaf,
+        _ => leaf.scheme().role == Role::GroupPolicy,
     }
 }
 
@@ -247,7 +234,14 @@ impl Start<'_> {
         journal.open().hide_queued = expr.contains("eager");
         let options = config.options(expr);
         let layout = config.layout;
-        let mut walk = Cache::new(checked, flash, frames, config.page, layout, options);
+        let mut walk = Cache::new(
+            checked,
+            flash,
+            (frames, frames),
+            config.page,
+            layout,
+            options,
+        );
         walk.observe(Box::new(journal.clone()));
         walk.reset_counts();
         if config.env(expr).background {

@@ -1,4 +1,4 @@
-//! What one request did, in the words of the worked examples (spec 00 section 4).
+//! What one request did, in the words of the worked examples.
 
 use crate::reference::Evicted;
 use destage_scheme::Column;

@@ -17,8 +17,8 @@ use destage_sim::{Cache, Counts, Flash};
 use destage_types::{Nanos, Op, RequestRef};
 
 pub use checked::{Checked, Order};
-pub use chips::{Chips, Queues};
-pub use config::{Config, build, is_built};
+pub use chips::{ChipState, Chips, Queues};
+pub use config::{Config, build};
 pub use journal::{Journal, Shared};
 pub use timed::{TestDevice, Times};
 
@@ -26,7 +26,7 @@ pub use timed::{TestDevice, Times};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Measures {
     /// Bytes of metadata.
-    pub meta_bytes: u64,
+    pub metadata_bytes: u64,
     /// Counters of its own.
     pub stats: Vec<(&'static str, u64)>,
     /// Pages in its lists.
@@ -89,7 +89,7 @@ impl<S: Scheme, F: Stage> Core for Cache<S, F> {
         self.scheme()
             .stats(&mut |name, value| stats.push((name, value)));
         Measures {
-            meta_bytes: self.scheme().meta_bytes(),
+            metadata_bytes: self.scheme().metadata_bytes(),
             stats,
             list_pages: self.scheme().list_pages(),
         }
@@ -121,7 +121,7 @@ pub struct Drive {
     core: Box<dyn Core>,
     journal: Shared,
     spp: u32,
-    /// One letter for a whole request in the result column (spec 50 A).
+    /// One letter for a whole request in the result column (PC-7).
     letter_per_request: bool,
     now: Nanos,
     index: u64,

@@ -1,4 +1,4 @@
-//! ProCache's admission of write requests (Baek, Cho, Choi, PLoS ONE 2017; spec 50 A).
+//! ProCache's admission of write requests (Baek, Cho, Choi, PLoS ONE 2017, Algorithm 1).
 
 use std::collections::VecDeque;
 
@@ -65,7 +65,7 @@ pub struct ProCache {
 }
 
 impl ProCache {
-    /// Parameters of spec 50 A. `script` holds numbers to draw in place of the generator's.
+    /// Parameters as `expr` has them. `script` holds numbers to draw in place of the generator's.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.

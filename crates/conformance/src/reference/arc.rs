@@ -1,4 +1,4 @@
-//! ARC (Megiddo and Modha, FAST 2003; spec 60): T1, T2 resident, B1, B2 ghosts, real target p.
+//! ARC (Megiddo and Modha, FAST 2003, Fig. 4): T1, T2 resident, B1, B2 ghosts, real target p.
 
 use super::scheme::{SlowScheme, plain, replace, tail_first, take_out};
 use super::store::Store;

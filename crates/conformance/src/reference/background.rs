@@ -1,4 +1,4 @@
-//! Active write-back of the slow cache (spec 20 C): pages queued, in flight, cancelled, landed.
+//! Active write-back of the slow cache (Prober 3.4): pages queued, in flight, cancelled, landed.
 //!
 //! Works only over a [`SlowDevice`](super::device::SlowDevice); over other flash no channel is
 //! ever idle.
@@ -21,7 +21,7 @@ struct Flight {
 
 /// Counters that only a device has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[allow(missing_docs)] // the names are those of the result record (spec 90)
+#[allow(missing_docs)] // the names are those of the result record
 pub struct DeviceCounts {
     pub background_cancels: u64,
     pub background_stale: u64,
@@ -43,7 +43,7 @@ pub struct WriteBack {
 }
 
 impl WriteBack {
-    /// Parameters of spec 20 C.
+    /// Parameters as `expr` has them.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
@@ -65,7 +65,7 @@ impl WriteBack {
         })
     }
 
-    /// `eager` (spec 70) in a cache of `capacity` pages.
+    /// `eager` (Prober section 5.2) in a cache of `capacity` pages.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.

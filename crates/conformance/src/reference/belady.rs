@@ -1,4 +1,4 @@
-//! Offline Belady with bypass (ProCache section 3, spec 50 B).
+//! Offline Belady with bypass (ProCache section 3).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The slow cache: D-rules of spec 00 section 2, request by request.
+//! The slow cache: the request rules D1 to D12, one after the other.
 
 use std::collections::BTreeMap;
 
@@ -151,7 +151,7 @@ pub struct SlowCache {
     pub(super) renamed: Vec<u64>,
 }
 
-/// Schemes whose papers describe a write buffer (spec 00, `read_alloc`).
+/// Schemes whose papers describe a write buffer (D2).
 const WRITE_BUFFERS: [&str; 14] = [
     "req-block",
     "bplru",

@@ -1,4 +1,4 @@
-//! Schemes that look at the chips: `gcar` (spec 60), `ecr`, `ecr-eps`, `cflru-eps` (spec 40).
+//! Schemes that look at the chips: `gcar` (GC-1), `ecr`, `ecr-eps`, `cflru-eps` (ECR 3 and 4.2).
 
 use std::collections::BTreeMap;
 
@@ -156,7 +156,7 @@ impl SlowScheme for Ecr {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // none: the next victim depends on the queues (spec 80)
+        Vec::new() // none: the next victim depends on the queues (X15)
     }
 
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {

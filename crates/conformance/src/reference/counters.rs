@@ -1,4 +1,4 @@
-//! Admission by counted writes (spec 50 C and D): `refcount` and `multihash`.
+//! Admission by counted writes: `refcount` and `multihash`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub struct RefCount {
 }
 
 impl RefCount {
-    /// Parameters of spec 50 C.
+    /// Parameters as `expr` has them.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
@@ -115,7 +115,7 @@ impl Admission for RefCount {
     }
 }
 
-/// The finaliser of SplitMix64 (spec 00 section 3).
+/// The finaliser of SplitMix64.
 fn mix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D049BB133111EB);
@@ -135,7 +135,7 @@ pub struct MultiHash {
 }
 
 impl MultiHash {
-    /// Parameters of spec 50 D.
+    /// Parameters as `expr` has them.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.

@@ -1,4 +1,4 @@
-//! Counters of spec 90 that need no device, under the names of the result record.
+//! Counters that need no device, under the names of the result record.
 
 /// A sum of fractions, which depends in its last digits on their order: equal within 1e-9.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +51,7 @@ pub struct SlowCounts {
 
 impl SlowCounts {
     /// A data request was served: `hits` has one entry per page, `sector_hits` of `sectors` were
-    /// in the cache (spec 90 section 1).
+    /// in the cache (D12).
     pub fn served(&mut self, write: bool, hits: &[bool], sectors: u64, sector_hits: u64) {
         let pages = hits.len() as u64;
         let hit = hits.iter().filter(|&&h| h).count() as u64;

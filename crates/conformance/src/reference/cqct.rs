@@ -29,7 +29,7 @@ impl Default for Cost {
 
 /// The state of a chip.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)] // the symbols of spec 40
+#[allow(missing_docs)] // the symbols of ECR section 3.1
 pub struct Queue {
     pub drain: u64,
     pub reads: u64,

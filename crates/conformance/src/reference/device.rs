@@ -1,5 +1,5 @@
-//! A slow device with time: the state-per-operation array, a plain page map, and the rules of spec
-//! 00 section 2 that say when a request is complete.
+//! A slow device with time: the state-per-operation array, a plain page map, and the rules
+//! that say when a request is complete.
 //!
 //! Nothing is added up while time passes. Every request keeps the list of operations it waits for,
 //! and completions are read off that list when the run is over.
@@ -244,7 +244,7 @@ impl SlowDevice {
         self.array.forget_gone();
     }
 
-    /// The mapping changes when a write-back starts (spec 00, "Mapping").
+    /// The mapping changes when a write-back starts.
     fn note_starts(&mut self) {
         let (mut work, mut summaries) = (Work::default(), Vec::new());
         for token in std::mem::take(&mut self.entries.started) {

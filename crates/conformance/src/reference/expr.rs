@@ -1,6 +1,6 @@
 //! A small reader of scheme expressions, apart from the product's parser.
 //!
-//! It reads what is legal (spec 80, grammar) and refuses unknown names and keys; it does not check
+//! It reads what is legal and refuses unknown names and keys; it does not check
 //! the composition rules.
 
 use std::collections::BTreeMap;

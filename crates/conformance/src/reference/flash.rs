@@ -43,9 +43,9 @@ pub trait SlowFlash {
     fn chip(&self, lpn: u64) -> usize {
         (lpn % self.chips() as u64) as usize
     }
-    /// Queue complete time of a chip (spec 40).
+    /// Queue complete time of a chip (ECR section 3.1).
     fn cqct(&self, chip: usize) -> u64;
-    /// Is the chip in GC state (spec 60, `gcar`)?
+    /// Is the chip in GC state (GC-1)?
     fn in_gc(&self, chip: usize) -> bool;
     /// Time moves to `now`.
     fn advance(&mut self, _now: u64) {}

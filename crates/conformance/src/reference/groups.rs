@@ -1,4 +1,4 @@
-//! BPLRU and VBBMS (spec 60): leaves that evict blocks.
+//! BPLRU and VBBMS: leaves that evict blocks.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -64,7 +64,7 @@ pub struct Bplru {
 }
 
 impl Bplru {
-    /// Parameters of spec 60.
+    /// Parameters as `expr` has them.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
@@ -224,7 +224,7 @@ pub struct Vbbms {
 }
 
 impl Vbbms {
-    /// Parameters of spec 60.
+    /// Parameters as `expr` has them.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.

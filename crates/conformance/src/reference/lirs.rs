@@ -1,4 +1,4 @@
-//! LIRS (Jiang and Zhang, SIGMETRICS 2002; spec 60) and the two-queue reading of Prober 3.3.
+//! LIRS (Jiang and Zhang, SIGMETRICS 2002) and the two-queue reading of Prober 3.3.
 
 use super::expr::SlowExpr;
 use super::scheme::{SlowScheme, plain, replace, tail_first, take_out};

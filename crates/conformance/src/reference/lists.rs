@@ -1,4 +1,4 @@
-//! FIFO, LRU, LFU, CFLRU (spec 60). Lists are vectors with the head (newest) first.
+//! FIFO, LRU, LFU, CFLRU. Lists are vectors with the head (newest) first.
 
 use std::collections::BTreeMap;
 

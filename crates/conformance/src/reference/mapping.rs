@@ -1,4 +1,4 @@
-//! The mapping layer CAC (spec 30): its address remapping table and the renames of a request.
+//! The mapping layer CAC (section 4): its address remapping table and the renames of a request.
 
 use std::collections::BTreeMap;
 

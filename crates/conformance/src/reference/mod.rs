@@ -1,4 +1,4 @@
-//! Slow, obvious models of the specification, written apart from the product.
+//! Slow, obvious models of schemes, cache and device, written apart from the product.
 //!
 //! Plain vectors, linear search, clones. Nothing here shares code with the schemes or the core it
 //! judges; only `destage-types` is common ground.

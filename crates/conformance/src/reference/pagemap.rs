@@ -386,7 +386,7 @@ impl SlowMap {
         frontiers
     }
 
-    /// Free pages of a chip (N_fp of spec 40).
+    /// Free pages of a chip (N_fp of ECR).
     pub fn free_pages(&self, chip: usize) -> u64 {
         let planes: Vec<u64> = self.frontiers(chip).into_values().flatten().collect();
         self.free_in(&planes)

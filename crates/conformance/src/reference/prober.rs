@@ -1,4 +1,4 @@
-//! Prober (spec 20 A and B): the LWRS queue finds large sequential write streams, whose pages
+//! Prober (sections 3.1 to 3.3): the LWRS queue finds large sequential write streams, whose pages
 //! wait in the LDR list in front of the base scheme's victims.
 
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub struct Prober {
 }
 
 impl Prober {
-    /// Parameters of spec 20 A and B, on pages of `page` bytes.
+    /// Parameters as `expr` has them, on pages of `page` bytes.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
@@ -80,7 +80,7 @@ impl Prober {
         age > self.rip || (age == self.rip && !self.rip_gt)
     }
 
-    /// Steps 1 to 5 of spec 20 A for sectors `a..=b`; the sectors whose pages migrate.
+    /// The queue learns of a write of sectors `a..=b`; the sectors whose pages migrate.
     fn learn(&mut self, a: u64, b: u64) -> Vec<(u64, u64)> {
         let old = std::mem::take(&mut self.lwrs);
         let overlaps = |n: &Node| n.first <= b && a <= n.last;

@@ -1,4 +1,4 @@
-//! Req-block (Lin et al., ICPP 2022; spec 10, Algorithm 1 corrected).
+//! Req-block (Lin et al., ICPP 2022, Algorithm 1 corrected as RB-0 says).
 
 use super::expr::SlowExpr;
 use super::scheme::{Group, SlowScheme, replace, take_out};
@@ -46,7 +46,7 @@ pub struct ReqBlock {
 }
 
 impl ReqBlock {
-    /// Parameters of spec 10.
+    /// Parameters as `expr` has them.
     ///
     /// # Errors
     /// An unknown parameter or a bad value.

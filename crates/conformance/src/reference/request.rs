@@ -131,7 +131,7 @@ pub fn to_batch(requests: &[SlowRequest]) -> RequestBatch {
 }
 
 /// Fills `next` of every request: the index of the next page access to the same page, counted over
-/// all reads and writes (spec 50 B). A TRIM of the whole page in between means "never".
+/// all reads and writes (ProCache section 3). A TRIM of the whole page in between means "never".
 ///
 /// With `writes_only` (`next_of=write`) only writes count as a next use.
 pub fn look_ahead(requests: &mut [SlowRequest], spp: u32, writes_only: bool) {

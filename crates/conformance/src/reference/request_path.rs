@@ -1,4 +1,4 @@
-//! The walk of one request through the slow cache (spec 00 section 2 and 50 A).
+//! The walk of one request through the slow cache (D1 to D12).
 
 use super::admission::Verdict;
 use super::cache::{Evicted, SlowCache, SlowReadFill};
@@ -362,7 +362,7 @@ impl SlowCache {
         for lpn in &unit {
             let frame = self.store.frames.remove(lpn);
             assert!(frame.is_some(), "victim {lpn} is not resident");
-            // Spec 30: on eviction the ART entry is deleted, even if the page comes back at once.
+            // On eviction the ART entry is deleted, even if the page comes back at once.
             if let Some(art) = &mut self.art {
                 art.map.remove(lpn);
             }

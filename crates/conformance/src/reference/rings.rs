@@ -1,4 +1,4 @@
-//! CLOCK and 2Q (spec 70).
+//! CLOCK and 2Q.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! SplitMix64 (spec 00 section 3).
+//! SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 
 /// The generator of every random choice.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! What a cache scheme answers (spec 80, contract of an inner scheme), on page numbers.
+//! What a cache scheme answers, on page numbers.
 
 use super::arc::Arc;
 use super::belady::Belady;
@@ -82,7 +82,7 @@ pub trait SlowScheme {
     }
 
     /// All pages of the block that `victim` named last, if they are to be programmed whether
-    /// dirty, clean or absent (spec 60, `padding`).
+    /// dirty, clean or absent (BP-1).
     fn whole_block(&self) -> Option<std::ops::Range<u64>> {
         None
     }
@@ -92,8 +92,8 @@ pub trait SlowScheme {
         None
     }
 
-    /// Pages of large sequential writes: page, serial number of its last write, is it outdated?
-    /// (spec 20 C)
+    /// Pages of large sequential writes: page, serial number of its last write, is it outdated
+    /// (PR-9)?
     fn streams(&self) -> Vec<(u64, u64, bool)> {
         Vec::new()
     }

@@ -26,7 +26,7 @@ pub struct Store {
     pub now: u64,
     /// Arrival and number of the last read or write.
     pub data: (u64, u64),
-    /// Number of the request being served, from 1 (`id` and `req_seq` of spec 00).
+    /// Number of the request being served, from 1.
     pub request: u64,
     /// Number of the page access being served, from 1 (`page_seq`).
     pub page_seq: u64,

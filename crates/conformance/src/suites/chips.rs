@@ -1,13 +1,13 @@
 //! Chips in random states, for the real schemes and for the slow models.
 
-use crate::drive::Chips;
+use crate::drive::{ChipState, Chips};
 use crate::reference::SlowFlash;
 use crate::reference::cqct::{Cost, Queue};
 use crate::reference::expr::SlowExpr;
 use crate::reference::rng::SplitMix64;
 use destage_device::nand::Kind;
-use destage_scheme::{ChipLoad, ChipQueue, FlashCosts};
-use destage_types::Nanos;
+use destage_scheme::{Equation1, FlashCosts, InService};
+use destage_types::{Nanos, Op};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -25,7 +25,7 @@ pub struct Script {
     rng: SplitMix64,
     /// How often chips change, in percent.
     restless: u64,
-    loads: Vec<ChipLoad>,
+    loads: Vec<ChipState>,
     victim_valid_pages: Vec<u64>,
     gc: Vec<bool>,
 }
@@ -41,7 +41,7 @@ impl Script {
         Script {
             rng,
             restless,
-            loads: vec![ChipLoad::default(); chips as usize],
+            loads: vec![ChipState::EMPTY; chips as usize],
             victim_valid_pages: vec![0; chips as usize],
             gc: vec![false; chips as usize],
         }
@@ -58,10 +58,10 @@ impl Script {
     }
 
     /// The load of a chip, and the valid pages of the block it would collect.
-    fn load(&mut self) -> (ChipLoad, u64) {
+    fn load(&mut self) -> (ChipState, u64) {
         let rng = &mut self.rng;
         if rng.chance(30) {
-            return (ChipLoad::default(), 0);
+            return (ChipState::EMPTY, 0);
         }
         let (reads, writes) = (rng.below(4), rng.below(6));
         let in_service = reads + writes > 0 && rng.chance(80);
@@ -72,8 +72,8 @@ impl Script {
         let free_pages = 380 + rng.below(40);
         let [frontier_free_pages, victim_valid_pages] = [rng.below(65), rng.below(65)];
         let gc_remaining = rng.chance(30).then(|| Nanos(rng.below(2_000_000)));
-        let load = ChipLoad {
-            queue: ChipQueue {
+        let load = ChipState {
+            queue: Equation1 {
                 reads,
                 writes,
                 free_pages,
@@ -81,8 +81,10 @@ impl Script {
                 frontier_free_pages,
                 gc_remaining,
             },
-            residual,
-            in_service_read,
+            in_service: residual.map(|residual| InService {
+                op: if in_service_read { Op::Read } else { Op::Write },
+                residual,
+            }),
             drain,
         };
         (load, victim_valid_pages)
@@ -124,16 +126,16 @@ impl SlowFlash for SlowChips {
         let script = self.script.borrow();
         let load = &script.loads[chip];
         let queue = &load.queue;
-        let in_service = match load.in_service_read {
-            true => Kind::Read,
-            false => Kind::Program,
+        let kind = |op| match op {
+            Op::Read => Kind::Read,
+            _ => Kind::Program,
         };
         self.cost.weigh(&Queue {
             drain: load.drain.0,
             reads: queue.reads,
             writes: queue.writes,
-            in_service: load.residual.map(|_| in_service),
-            residual: load.residual.map_or(0, |rest| rest.0),
+            in_service: load.in_service.map(|s| kind(s.op)),
+            residual: load.in_service.map_or(0, |s| s.residual.0),
             t_read: COSTS.read.0,
             t_program: COSTS.program.0,
             t_erase: COSTS.erase.0,

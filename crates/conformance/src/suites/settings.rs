@@ -1,10 +1,10 @@
 //! Expressions to test: every legal composition, and settings drawn from the declarations.
 
-use crate::drive::{Config, is_built};
+use crate::drive::Config;
 use crate::reference::rng::SplitMix64;
-use destage_scheme::catalogue::{SCHEMES, find};
 use destage_scheme::info::{Kind, Range, Role};
 use destage_scheme::registry::STATIC;
+use destage_scheme::registry::{SCHEMES, find};
 use destage_scheme::{DefaultValue, Expr, ParamInfo, SchemeInfo};
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
@@ -50,7 +50,7 @@ pub fn selected() -> Vec<Expr> {
 pub fn schemes() -> Vec<Expr> {
     let all = SCHEMES.iter().map(|info| Expr::parse(info.name));
     let mut found: Vec<Expr> = all.map(|e| e.expect("a name is an expression")).collect();
-    found.retain(|expr| is_built(expr) && is_selected(expr));
+    found.retain(|expr| expr.unavailable().is_none() && is_selected(expr));
     found
 }
 
@@ -93,13 +93,13 @@ pub fn compositions() -> &'static [Expr] {
 }
 
 fn compose_all() -> Vec<Expr> {
-    let is_wrapper = |info: &&&SchemeInfo| info.role.is_wrapper();
-    let mut found: Vec<Expr> = (SCHEMES.iter().filter(|i| !is_wrapper(i)))
+    let is_layer = |info: &&&SchemeInfo| info.role.is_layer();
+    let mut found: Vec<Expr> = (SCHEMES.iter().filter(|i| !is_layer(i)))
         .filter_map(|leaf| Expr::parse(leaf.name).ok())
-        .filter(is_built)
+        .filter(|e| e.unavailable().is_none())
         .collect();
     // From the inside out; a role that must be further in cannot come later.
-    let wrappers: Vec<_> = SCHEMES.iter().filter(is_wrapper).collect();
+    let wrappers: Vec<_> = SCHEMES.iter().filter(is_layer).collect();
     for role in [
         Role::VictimFilter,
         Role::Classifier,
@@ -112,7 +112,7 @@ fn compose_all() -> Vec<Expr> {
             let wrapped = found.iter().map(|e| format!("{}({e})", wrapper.name));
             more.extend(wrapped.filter_map(|text| Expr::parse(&text).ok()));
         }
-        found.extend(more.into_iter().filter(is_built));
+        found.extend(more.into_iter().filter(|e| e.unavailable().is_none()));
     }
     found
 }
@@ -165,7 +165,7 @@ pub fn with(shape: &Expr, settings: impl Fn(&SchemeInfo) -> Vec<String>) -> Opti
 /// it, and every three layers with it over LRU.
 pub fn contexts(info: &SchemeInfo) -> Vec<Expr> {
     let acts = |expr: &&Expr| {
-        let (layers, leaf) = (expr.chain().count(), expr.leaf().scheme().name);
+        let (layers, leaf) = (expr.chain().count(), expr.policy().scheme().name);
         expr.contains(info.name) && (layers < 3 || layers == 3 && leaf == "lru")
     };
     let mut found: Vec<Expr> = compositions().iter().filter(acts).cloned().collect();
@@ -181,7 +181,7 @@ fn is_out_of_reach(param: &ParamInfo) -> bool {
 /// The composition with small values in place of defaults that short streams never reach.
 pub fn small(shape: &Expr) -> Expr {
     let settings = |info: &SchemeInfo| {
-        let far = info.params.iter().filter(|p| is_out_of_reach(p));
+        let far = info.params().filter(|p| is_out_of_reach(p));
         far.map(|p| format!("{}=7", p.key)).collect()
     };
     with(shape, settings).unwrap_or_else(|| shape.clone())
@@ -194,7 +194,7 @@ pub fn random(shape: &Expr, rng: &mut SplitMix64) -> Expr {
         let layers = shape.chain().map(|layer| {
             let info = layer.scheme();
             let mut items = Vec::new();
-            for param in info.params {
+            for param in info.params() {
                 let values = values(param);
                 if rng.chance(percent) || is_out_of_reach(param) {
                     let value = &values[rng.below(values.len() as u64) as usize];

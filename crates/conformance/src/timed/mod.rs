@@ -108,7 +108,7 @@ impl TimedRun {
     /// It is no legal expression.
     pub fn scheme(&self) -> Option<Expr> {
         let expr = Expr::parse(&self.expr).unwrap_or_else(|refusal| panic!("{refusal}"));
-        crate::drive::is_built(&expr).then_some(expr)
+        expr.unavailable().is_none().then_some(expr)
     }
 
     fn frames(&self) -> u32 {
@@ -251,7 +251,14 @@ impl Visit for Real<'_> {
             wrap: run.wrap.then(|| address_space(&run.device)),
         };
         let (page, layout) = (run.device.geometry.page, run.device.layout());
-        let mut walk = Cache::new(scheme, engine, run.frames(), page, layout, options);
+        let mut walk = Cache::new(
+            scheme,
+            engine,
+            (run.frames(), run.frames()),
+            page,
+            layout,
+            options,
+        );
         if background {
             walk.enable_background();
         }

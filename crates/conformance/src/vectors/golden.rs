@@ -1,7 +1,7 @@
 //! Miss counts on public traces that several independent simulators agree on.
 
 use destage_scheme::Expr;
-use destage_scheme::catalogue::SCHEMES;
+use destage_scheme::registry::SCHEMES;
 use std::path::PathBuf;
 
 /// A line of the table of agreed counts: one policy with one cache on one trace.

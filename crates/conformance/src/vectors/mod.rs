@@ -1,4 +1,4 @@
-//! The worked examples of the specification (`vectors.json`; format: spec 00 section 6).
+//! The worked examples (`vectors.json`).
 //!
 //! They stand beside the specification, whose folder `DESTAGE_SPEC` names, and are never copied
 //! into the project. Some examples of the project itself stand in `own.txt`.

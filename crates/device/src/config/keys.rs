@@ -1,4 +1,4 @@
-//! The keys of a device file, in the order of the preset tables (spec 95).
+//! The keys of a device file, in the order in which presets have them.
 
 /// Every key. Faults and settings are reported in this order.
 pub(super) const KEYS: &[&str] = &[

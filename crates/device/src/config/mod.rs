@@ -1,5 +1,5 @@
 //! Device files and presets: what a device is, where each value comes from, and what is wrong
-//! with it (design section 9 "Device files", spec 95 "Device presets").
+//! with it.
 //!
 //! Layers, later ones win: built-in `default` preset < `base` preset < device file < `--set`.
 //! All faults are collected before loading fails. Nothing here reads files: the caller does.

@@ -1,4 +1,4 @@
-//! The presets, embedded: the built-in default, one per device table of the papers (spec 95), and
+//! The presets, embedded: the built-in default, one per device table of the papers, and
 //! drives of today.
 
 /// A device file that comes with the program.

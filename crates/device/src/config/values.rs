@@ -51,7 +51,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How often `t_dram` is charged (spec 00 section 2, Completion time).
+    /// How often `t_dram` is charged.
     Dram {
         /// Once per request, whatever its size.
         PerRequest = "per_request",
@@ -123,7 +123,7 @@ words! {
         /// That, and data that stay where they are are moved off the least worn block.
         Static = "static",
     }
-    /// When a program counts as done (spec 00 section 2, Completion time).
+    /// When a program counts as done.
     EvictWait {
         /// At its end.
         ProgramDone = "program_done",
@@ -181,7 +181,7 @@ pub enum Overwrite {
     UntilGc,
 }
 
-/// What flash holds before the run; done without time or counts (spec 95).
+/// What flash holds before the run; done without time or counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Precondition {
     /// Pages that the trace reads before it writes them are mapped.

@@ -1,4 +1,4 @@
-//! Page-level mapping (spec 00 section 2 "Mapping", spec 95). See the rules in [`super`].
+//! Page-level mapping. See the rules in [`super`].
 //!
 //! Two tables of 32-bit numbers, logical to physical and back, say all: a physical page is valid
 //! iff `l2p[p2l[ppn]] == ppn`, so overwriting leaves the old entry alone.

@@ -1,4 +1,4 @@
-//! What flash holds before the run, written without time or counts (spec 95, `precondition`).
+//! What flash holds before the run, written without time or counts (`precondition`).
 
 use super::{DeviceFull, GcWork, PageMap};
 use crate::config::{Overwrite, Ratio};

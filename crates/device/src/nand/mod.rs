@@ -49,7 +49,7 @@
 //! - a read marked [`Command::in_order`], and the first operation of a job, while a program or
 //!   copyback of host or GC class with a smaller number waits for the same chip, whether that is
 //!   itself eligible or not. This is how a read of a page whose program is pending goes after that
-//!   program (spec 00 section 2), and how a collection reads only what has been written.
+//!   program, and how a collection reads only what has been written.
 //!
 //! A started operation is never aborted; a waiting background operation can be cancelled.
 //!

@@ -118,6 +118,11 @@ impl Queue {
         }
     }
 
+    /// Does nothing wait?
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
     /// Is an operation waiting that waits for no other one's end?
     #[inline]
     pub fn has_ready(&self) -> bool {

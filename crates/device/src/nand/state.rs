@@ -190,7 +190,7 @@ impl<E: Events> Nand<E> {
         }
     }
 
-    /// Host reads of a chip: waiting (also for another operation) and in service. N_r of spec 40.
+    /// Host reads of a chip: waiting (also for another operation) and in service. N_r of ECR.
     #[inline]
     pub fn host_reads(&self, chip: ChipId) -> u32 {
         let of = |lane: &Lane| lane.queue.host_reads + u32::from(self.serves(lane, Kind::Read));
@@ -198,7 +198,7 @@ impl<E: Events> Nand<E> {
     }
 
     /// Host programs of a chip: waiting (also for another operation) and in service. N_w of
-    /// spec 40. A multi-plane program is one.
+    /// ECR. A multi-plane program is one.
     #[inline]
     pub fn host_writes(&self, chip: ChipId) -> u32 {
         let of = |lane: &Lane| lane.queue.host_writes + u32::from(self.serves(lane, Kind::Program));
@@ -230,6 +230,12 @@ impl<E: Events> Nand<E> {
             "what is noted is what is so"
         );
         bits
+    }
+
+    /// Has the chip nothing to do, of any class: no operation waits or is in service?
+    pub fn is_chip_idle(&self, chip: ChipId) -> bool {
+        let idle = |lane: &Lane| lane.queue.is_empty() && lane.is_free(self.clock);
+        self.lanes_of(chip).all(idle)
     }
 
     #[inline]
@@ -275,7 +281,7 @@ impl<E: Events> Nand<E> {
     ///
     /// Counts the chip's own operations only. Waiting for a bus that other chips use, and for
     /// operations elsewhere ([`super::Command::after`]), is not in it; without both, and with
-    /// nothing else arriving, it is the exact drain time (the `cqct=oracle` of spec 40).
+    /// nothing else arriving, it is the exact drain time (the `cqct=oracle` of `ecr`).
     #[inline]
     pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
         let of = |lane: &Lane| {
@@ -285,7 +291,7 @@ impl<E: Events> Nand<E> {
         Nanos(self.lanes_of(chip).map(of).max().unwrap_or(0))
     }
 
-    /// Is the chip in GC state: from the submission of a job to its end (spec 60 GC-1)? Foreground
+    /// Is the chip in GC state: from the submission of a job to its end (GC-1)? Foreground
     /// jobs are of [`Class::Gc`], background ones of [`Class::BackgroundGc`]; other classes have
     /// none.
     #[inline]
@@ -301,7 +307,7 @@ impl<E: Events> Nand<E> {
     }
 
     /// Rest of the operations of one GC class, in service and waiting, without any wait: what a
-    /// running or scheduled job puts in place of S_i * T_gc in Eq. 1 of spec 40. Summed over
+    /// running or scheduled job puts in place of S_i * T_gc in Eq. 1 of ECR. Summed over
     /// interleaving dies, as the equation sums.
     #[inline]
     pub fn gc_remaining(&self, chip: ChipId, class: Class) -> Nanos {
@@ -313,7 +319,7 @@ impl<E: Events> Nand<E> {
         Nanos(self.lanes_of(chip).map(of).sum())
     }
 
-    /// Idle in the sense of spec 20 C: no host or GC operation, background GC included, waiting or
+    /// Idle in the sense of Prober 3.4: no host or GC operation, background GC included, waiting or
     /// in service on any chip of the channel, and its bus free. Background operations do not count.
     #[inline]
     pub fn is_channel_idle(&self, channel: ChannelId) -> bool {

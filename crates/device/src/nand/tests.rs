@@ -267,7 +267,7 @@ fn drain_time_is_exact_on_a_channel_of_its_own() {
     );
 }
 
-/// The queue of the worked example of spec 90 section 8 (one chip, program 200 us).
+/// The queue of the worked example `tim` (one chip, program 200 us).
 #[test]
 fn evictions_wait_for_the_ones_before() {
     let times = Timing {
@@ -286,7 +286,7 @@ fn evictions_wait_for_the_ones_before() {
     assert_eq!(spans, [(10, 210), (210, 410), (700, 900), (900, 1100)]);
 }
 
-/// CQCT column of the example of spec 40: queue drain times of two chips.
+/// CQCT column of the worked example `ecr`: queue drain times of two chips.
 #[test]
 fn drain_times_of_the_ecr_example() {
     let times = Timing {

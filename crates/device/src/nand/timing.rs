@@ -4,7 +4,7 @@ use destage_types::{Nanos, Picos, SECTOR_BYTES};
 
 use super::{Command, Kind};
 
-/// Times of the phases that do not depend on the amount of data. Keys of a device file (spec 95).
+/// Times of the phases that do not depend on the amount of data. Keys of a device file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Timing {
     /// Command and address of a read on the bus.
@@ -13,7 +13,7 @@ pub struct Timing {
     pub t_cmd_program: Nanos,
     /// Command of an erase on the bus.
     pub t_cmd_erase: Nanos,
-    /// Command and address of a copyback on the bus. Design and papers know none: 0, and then a
+    /// Command and address of a copyback on the bus. The papers know none: 0, and then a
     /// copyback needs no bus at all.
     pub t_cmd_copyback: Nanos,
     /// Array read.
@@ -112,7 +112,7 @@ mod tests {
             t_byte: Picos(25_000),
             sector_bytes: 528,
         };
-        assert_eq!(ecr.sectors(8), Nanos(105_600), "4 KiB of spec 40");
+        assert_eq!(ecr.sectors(8), Nanos(105_600), "4 KiB of ECR's Table 2");
         let odd = Transfer::new(Picos(830));
         assert_eq!(odd.sectors(8), Nanos(3_400), "3399.68 ns rounded up");
         assert_eq!(odd.bytes(1), Nanos(1));

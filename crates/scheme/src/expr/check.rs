@@ -3,10 +3,31 @@
 use super::parse::{RawLayer, RawParam};
 use super::refusal::shorten;
 use super::{Code, Expr, Given, value};
-use crate::catalogue::{alias, find, nearest, nearest_of};
 use crate::info::{Role, SchemeInfo};
+use crate::registry::{alias, find, nearest, nearest_of};
 
-type Broken = (Code, String);
+/// A rule that is broken, and how.
+pub type Broken = (Code, String);
+
+/// A layer among those of a composition, from the outside in.
+#[derive(Clone, Copy, Debug)]
+pub struct Composition<'a> {
+    layers: &'a [Expr],
+    at: usize,
+}
+
+impl Composition<'_> {
+    /// The layer itself. Layers are not nested yet, so defaults that depend on what is inside are not
+    /// asked for.
+    pub fn layer(&self) -> &Expr {
+        &self.layers[self.at]
+    }
+
+    /// Is there a layer of this role?
+    pub fn has(&self, role: Role) -> bool {
+        self.layers.iter().any(|layer| layer.info.role == role)
+    }
+}
 
 /// Names and parameters of every layer, from the outside in. Aliases and the default inner scheme
 /// are written out.
@@ -14,7 +35,8 @@ type Broken = (Code, String);
 /// # Errors
 /// The first layer that is unknown (X14), has the wrong number of inner schemes (X11) or a
 /// parameter that is unknown or out of range (X10).
-pub(super) fn layers(raw: &[RawLayer]) -> Result<Vec<Expr>, Broken> {
+pub(super) fn layers(raw: &[RawLayer], more: &[&'static SchemeInfo]) -> Result<Vec<Expr>, Broken> {
+    let own = |name: &str| more.iter().copied().find(|info| info.name == name);
     let mut layers: Vec<Expr> = Vec::new();
     let mut next = Some(0);
     while let Some(at) = next {
@@ -25,7 +47,7 @@ pub(super) fn layers(raw: &[RawLayer]) -> Result<Vec<Expr>, Broken> {
             layers.extend(infos.map(Expr::new));
             return Ok(layers);
         }
-        let Some(info) = find(&layer.name) else {
+        let Some(info) = own(&layer.name).or_else(|| find(&layer.name)) else {
             let (name, near) = (shorten(&layer.name), nearest(&layer.name));
             let why = format!("unknown scheme `{name}`, nearest is `{near}`");
             return Err((Code::Unknown, why));
@@ -38,7 +60,7 @@ pub(super) fn layers(raw: &[RawLayer]) -> Result<Vec<Expr>, Broken> {
         }
         layers.push(expr);
         next = layer.inner.first().copied();
-        if next.is_none() && info.role.is_wrapper() {
+        if next.is_none() && info.role.is_layer() {
             layers.extend(find("lru").map(Expr::new));
         }
     }
@@ -58,7 +80,7 @@ fn check_alias(layer: &RawLayer, names: &[&str]) -> Result<(), Broken> {
 }
 
 fn check_arity(info: &SchemeInfo, given: usize) -> Result<(), Broken> {
-    match (info.role.is_wrapper(), given) {
+    match (info.role.is_layer(), given) {
         (false, 1..) => Err((Code::Arity, format!("{} takes no inner scheme", info.name))),
         (true, 2..) => Err((
             Code::Arity,
@@ -125,7 +147,7 @@ fn unknown_parameter(
         why += &format!("; it belongs to {owner}: write it as {owner}({shown}=...)");
         return why;
     }
-    let keys: Vec<&str> = info.params.iter().map(|p| p.key).collect();
+    let keys: Vec<&str> = info.params().map(|p| p.key).collect();
     match nearest_of(key, keys.iter().copied()) {
         Some(near) => why += &format!(", nearest is `{near}`; known: {}", keys.join(", ")),
         None => why += &format!(": {} takes no parameters", info.name),
@@ -154,20 +176,22 @@ fn inner_owner(raw: &[RawLayer], layer: &RawLayer, key: &str) -> Option<&'static
 /// The first broken rule of X4, X5, X2 (neighbours), X2 and X1, X3, X15, X12, X6.
 pub(super) fn chain(layers: &[Expr]) -> Result<(), Broken> {
     let infos: Vec<&'static SchemeInfo> = layers.iter().map(|layer| layer.info).collect();
-    wrapped_leaf(&infos)?;
+    wrapped_policy(&infos)?;
     for pair in infos.windows(2) {
         if let Some(role) = shared_role(pair[0], pair[1]) {
             return Err(duplicate(role));
         }
     }
     role_order(&infos)?;
-    group_leaf(&infos)?;
-    candidates(layers)?;
-    write_back_scope(layers)?;
+    group_policy(&infos)?;
+    orders(layers)?;
+    for at in 0..layers.len() {
+        (infos[at].refuse_composition)(&Composition { layers, at })?;
+    }
     renames(&infos)
 }
 
-fn wrapped_leaf(infos: &[&SchemeInfo]) -> Result<(), Broken> {
+fn wrapped_policy(infos: &[&SchemeInfo]) -> Result<(), Broken> {
     let wrapped = |role: Role| infos.len() > 1 && infos.iter().any(|info| info.role == role);
     if wrapped(Role::None) {
         return Err((Code::NoCache, "no cache to manage".to_owned()));
@@ -178,13 +202,13 @@ fn wrapped_leaf(infos: &[&SchemeInfo]) -> Result<(), Broken> {
     Ok(())
 }
 
-/// The role two layers compete for. A leaf with a background layer of its own fills B too.
+/// The role two layers compete for. A policy with a background layer of its own fills B too.
 fn shared_role(outer: &SchemeInfo, inner: &SchemeInfo) -> Option<Role> {
     let fills = |info: &SchemeInfo, role: Role| {
         info.role == role || (info.own_background && role == Role::Background)
     };
-    let wrapper = outer.role.is_wrapper();
-    (wrapper && fills(inner, outer.role)).then_some(outer.role)
+    let is_layer = outer.role.is_layer();
+    (is_layer && fills(inner, outer.role)).then_some(outer.role)
 }
 
 fn duplicate(role: Role) -> Broken {
@@ -206,9 +230,9 @@ fn role_order(infos: &[&SchemeInfo]) -> Result<(), Broken> {
     Ok(())
 }
 
-fn group_leaf(infos: &[&SchemeInfo]) -> Result<(), Broken> {
-    let leaf = infos[infos.len() - 1];
-    if leaf.role != Role::GroupLeaf {
+fn group_policy(infos: &[&SchemeInfo]) -> Result<(), Broken> {
+    let policy = infos[infos.len() - 1];
+    if policy.role != Role::GroupPolicy {
         return Ok(());
     }
     let per_page = |role| {
@@ -218,61 +242,44 @@ fn group_leaf(infos: &[&SchemeInfo]) -> Result<(), Broken> {
         )
     };
     match infos.iter().find(|info| per_page(info.role)) {
-        Some(wrapper) => Err((
-            Code::GroupLeaf,
+        Some(layer) => Err((
+            Code::GroupPolicy,
             format!(
                 "{} evicts groups of pages; {} decides per page",
-                leaf.name, wrapper.name
+                policy.name, layer.name
             ),
         )),
         None => Ok(()),
     }
 }
 
-/// Who asks for a candidate order: `gcar` always, the background layers where they write back
-/// what the base would evict; `ecr` cannot stand on a leaf that already keeps lists per chip.
-fn candidates(layers: &[Expr]) -> Result<(), Broken> {
-    let leaf = layers[layers.len() - 1].info;
+/// Who asks for the order of victims needs a policy that has one, or evicts groups; a scheme with a list
+/// for each chip has none.
+fn orders(layers: &[Expr]) -> Result<(), Broken> {
+    let policy = layers[layers.len() - 1].info;
     let no_order = |name: &str| {
         let why = format!("{name} has no candidate order");
         Err((Code::Candidates, why))
     };
-    let ordered = leaf.candidates.is_some() || leaf.role == Role::GroupLeaf;
-    let has = |name: &str| layers.iter().any(|layer| layer.info.name == name);
-    for layer in layers {
-        let asks = match layer.info.name {
-            "gcar" | "eager" => true,
-            "awb" => writes_base(layer, has("prober")),
-            "ecr" if matches!(leaf.name, "ecr-eps" | "cflru-eps") => return no_order(leaf.name),
-            _ => false,
-        };
-        if asks && has("ecr") && layer.info.role == Role::Background {
-            return no_order("ecr");
+    let ordered = policy.order.is_some() || policy.role == Role::GroupPolicy;
+    let by_chip = layers
+        .iter()
+        .find(|layer| layer.info.role == Role::VictimFilter && layer.info.chip_lists);
+    for (at, layer) in layers.iter().enumerate() {
+        if layer.info.chip_lists && layer.info.role.is_layer() && policy.chip_lists {
+            return no_order(policy.name);
         }
-        if asks && !ordered {
-            return no_order(leaf.name);
+        if !(layer.info.needs_order)(&Composition { layers, at }) {
+            continue;
+        }
+        if let Some(filter) = by_chip.filter(|_| layer.info.role == Role::Background) {
+            return no_order(filter.info.name);
+        }
+        if !ordered {
+            return no_order(policy.name);
         }
     }
     Ok(())
-}
-
-/// Whether `awb` needs its base's candidates: always without a classifier, since it then has no
-/// pages of its own. Layers are not nested yet, so the default of `scope` is not asked for.
-fn writes_base(awb: &Expr, with_prober: bool) -> bool {
-    !with_prober || (awb.is_given("scope") && awb.word("scope") == "ldr-then-base")
-}
-
-fn write_back_scope(layers: &[Expr]) -> Result<(), Broken> {
-    let classified = layers
-        .iter()
-        .any(|layer| layer.info.role == Role::Classifier);
-    let ldr_only = |layer: &&Expr| {
-        layer.info.name == "awb" && layer.is_given("scope") && layer.word("scope") == "ldr"
-    };
-    match layers.iter().find(ldr_only) {
-        Some(_) if !classified => Err((Code::Awb, "no LDR to write back".to_owned())),
-        _ => Ok(()),
-    }
 }
 
 fn renames(infos: &[&SchemeInfo]) -> Result<(), Broken> {

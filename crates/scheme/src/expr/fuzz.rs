@@ -58,7 +58,7 @@ const DEVICES: [Option<RunDevice>; 3] = [
 
 /// Reads every declared parameter by the getter of its type.
 pub(super) fn read_all(layer: &Expr) {
-    for p in layer.scheme().params {
+    for p in layer.scheme().params() {
         let key = p.key;
         match p.kind {
             Kind::Integer { .. } | Kind::IntegerOrTime { .. } => {

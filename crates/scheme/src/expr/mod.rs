@@ -5,6 +5,7 @@
 //! the run's configuration. Rules have codes X0 to X16, see [`Code`].
 
 mod check;
+#[cfg(any(test, feature = "conformance"))]
 pub mod fuzz;
 mod number;
 mod parse;
@@ -18,6 +19,7 @@ use std::str::FromStr;
 use destage_types::{Nanos, PageSize};
 
 use crate::info::{DefaultValue, MetadataBound, MetadataContext, ParamInfo, SchemeInfo, Size};
+pub use check::{Broken, Composition};
 pub use refusal::{Code, Refusal, Warning};
 pub use run::{ReadAlloc, RunContext, RunDevice, check_run};
 use value::Value;
@@ -47,9 +49,17 @@ impl Expr {
     /// The first rule that fails, in the order X0; per layer from the outside in X14, X11, X10;
     /// for the whole chain X4, X5, X2 of neighbours, X2 and X1, X3, X15, X12, X6.
     pub fn parse(text: &str) -> Result<Expr, Refusal> {
+        Expr::parse_with(text, &[])
+    }
+
+    /// The same, where these `schemes` are known beside those of the registry.
+    ///
+    /// # Errors
+    /// As [`Expr::parse`].
+    pub fn parse_with(text: &str, schemes: &[&'static SchemeInfo]) -> Result<Expr, Refusal> {
         let raw = parse::parse(text).map_err(|why| Refusal::new(Code::Syntax, text, why))?;
         let refuse = |(code, why): (Code, String)| Refusal::new(code, text, why);
-        let layers = check::layers(&raw).map_err(refuse)?;
+        let layers = check::layers(&raw, schemes).map_err(refuse)?;
         check::chain(&layers).map_err(refuse)?;
         let nest = |inner: Option<Expr>, mut layer: Expr| {
             layer.inner = inner.map(Box::new);
@@ -64,12 +74,12 @@ impl Expr {
         self.info
     }
 
-    /// The scheme inside; every wrapper has one (`lru` if none was written).
+    /// The scheme inside; every layer has one (`lru` if none was written).
     pub fn inner(&self) -> Option<&Expr> {
         self.inner.as_deref()
     }
 
-    /// All layers, outermost first, the leaf last.
+    /// All layers, outermost first, the policy last.
     pub fn chain(&self) -> impl Iterator<Item = &Expr> {
         std::iter::successors(Some(self), |layer| layer.inner())
     }
@@ -79,8 +89,8 @@ impl Expr {
         (self.info.metadata)(self, context)
     }
 
-    /// The innermost scheme.
-    pub fn leaf(&self) -> &Expr {
+    /// The policy.
+    pub fn policy(&self) -> &Expr {
         self.chain().last().unwrap_or(self)
     }
 
@@ -121,7 +131,7 @@ impl Expr {
     /// The outermost layer that has no implementation yet, if any.
     pub fn unavailable(&self) -> Option<&'static SchemeInfo> {
         let infos = self.chain().map(|layer| layer.info);
-        infos.into_iter().find(|info| !info.available)
+        infos.into_iter().find(|info| !info.is_available())
     }
 
     /// Whether parameter `key` stands in the expression.

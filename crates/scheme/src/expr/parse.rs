@@ -14,7 +14,7 @@
 
 use super::number;
 use super::refusal::shorten;
-use crate::catalogue::nearest_of;
+use crate::registry::nearest_of;
 
 /// One scheme of the tree, as written.
 #[derive(Default, Debug)]

@@ -12,7 +12,7 @@ pub enum Code {
     /// X2: one scheme per role.
     Duplicate,
     /// X3: the wrapper decides per page, the leaf per group.
-    GroupLeaf,
+    GroupPolicy,
     /// X4: nothing wraps `none`.
     NoCache,
     /// X5: belady cannot be wrapped or run online.
@@ -53,7 +53,7 @@ impl Code {
             Code::Syntax => "SYNTAX",
             Code::RoleOrder => "ROLE_ORDER",
             Code::Duplicate => "DUPLICATE",
-            Code::GroupLeaf => "GROUP_LEAF",
+            Code::GroupPolicy => "GROUP_LEAF",
             Code::NoCache => "NO_CACHE",
             Code::Offline => "OFFLINE",
             Code::Ghost => "GHOST",

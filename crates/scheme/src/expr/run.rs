@@ -78,8 +78,7 @@ pub fn check_run(expr: &Expr, run: &RunContext) -> Result<Vec<Warning>, Refusal>
             clean_first(expr, run, &mut warnings);
             capacity(expr, run, &mut warnings)
         })
-        .and_then(|()| padding(expr))
-        .and_then(|()| page_size(expr, run));
+        .and_then(|()| own_rules(expr, run));
     idle_device(expr, run, &mut warnings);
     match outcome {
         Ok(()) => Ok(warnings),
@@ -87,10 +86,10 @@ pub fn check_run(expr: &Expr, run: &RunContext) -> Result<Vec<Warning>, Refusal>
     }
 }
 
-type Outcome = Result<(), (Code, String)>;
+type Outcome = Result<(), super::Broken>;
 
 fn read_allocation(expr: &Expr, run: &RunContext) -> Outcome {
-    let buffer = |layer: &&Expr| matches!(layer.info.role, Role::GroupLeaf | Role::Admission);
+    let buffer = |layer: &&Expr| matches!(layer.info.role, Role::GroupPolicy | Role::Admission);
     match expr.chain().find(buffer) {
         Some(layer) if run.read_alloc == ReadAlloc::On => Err((
             Code::ReadAlloc,
@@ -132,6 +131,9 @@ fn clean_first(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
 
 fn capacity(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) -> Outcome {
     let mut frames = run.capacity_pages;
+    let chips = run
+        .device
+        .map_or(1, |device| u64::from(device.chips.max(1)));
     for layer in expr.chain() {
         let info = layer.info;
         let least = match info.min_capacity {
@@ -139,14 +141,11 @@ fn capacity(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) -> Outco
             MinCapacity::OneBlock => {
                 layer.block_pages(run.device.map(|device| device.pages_per_block))
             }
-            MinCapacity::AboveHir => {
-                let hir = layer.frames("hir", frames).expect("hir is always a number");
-                hir.saturating_add(1)
+            MinCapacity::Above(key) => {
+                let least = layer.frames(key, frames).expect("a number of frames");
+                least.saturating_add(1)
             }
             MinCapacity::FramePerChip => {
-                let chips = run
-                    .device
-                    .map_or(1, |device| u64::from(device.chips.max(1)));
                 if frames < chips && frames > 0 {
                     warnings.push(Warning {
                         code: Some(Code::Limit),
@@ -163,41 +162,7 @@ fn capacity(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) -> Outco
             let why = format!("capacity {frames} below minimum {least} of {}", info.name);
             return Err((Code::Limit, why));
         }
-        if info.name == "ecr" && layer.word("inner-capacity") == "share" {
-            let chips = run
-                .device
-                .map_or(1, |device| u64::from(device.chips.max(1)));
-            frames /= chips;
-        }
-    }
-    Ok(())
-}
-
-fn padding(expr: &Expr) -> Outcome {
-    let striped = |layer: &Expr| layer.flag("padding") && layer.word("placement") == "stripe";
-    match expr.leaf() {
-        leaf if leaf.info.name == "bplru" && striped(leaf) => Err((
-            Code::Ftl,
-            "padding requires single_block (placement=single-block)".to_owned(),
-        )),
-        _ => Ok(()),
-    }
-}
-
-fn page_size(expr: &Expr, run: &RunContext) -> Outcome {
-    let bytes = run.page.bytes();
-    for layer in expr.chain() {
-        let why = match layer.info.name {
-            "cac" if bytes != 4096 => {
-                format!("out of range: cac needs pages of 4096 bytes, not {bytes}")
-            }
-            "prober" if layer.size_bytes("ssp", run.page) < bytes => format!(
-                "out of range: ssp={} bytes is less than one page of {bytes}",
-                layer.size_bytes("ssp", run.page)
-            ),
-            _ => continue,
-        };
-        return Err((Code::Param, why));
+        frames = (info.frames_inside)(layer, frames, chips);
     }
     Ok(())
 }
@@ -208,24 +173,19 @@ fn idle_device(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
         return;
     }
     for layer in expr.chain() {
-        let name = layer.info.name;
         let inner = layer.inner().map(Expr::to_string).unwrap_or_default();
-        let effect = match name {
-            "gcar" => format!("gcar({inner}) acts as {inner}"),
-            "ecr" if inner == "lru" => {
-                "every queue is empty: ecr(lru) acts as cflru-eps".to_owned()
-            }
-            "ecr" => format!(
-                "every queue is empty and there is one chip: ecr({inner}) drops clean pages \
-                 first, then evicts what {inner} chooses of the dirty ones"
-            ),
-            "lcr" | "ecr-eps" => format!("{name} acts as lru"),
-            "awb" | "eager" | "co-active" => format!("{name} never writes back"),
-            _ => continue,
-        };
-        warnings.push(Warning {
-            code: None,
-            reason: format!("without a device {effect}"),
-        });
+        if let Some(without_device) = layer.info.without_device {
+            warnings.push(Warning {
+                code: None,
+                reason: format!("without a device {}", without_device(&inner)),
+            });
+        }
     }
+}
+
+fn own_rules(expr: &Expr, run: &RunContext) -> Outcome {
+    // From the policy outwards, as placements (X13) come before page sizes (X10).
+    let layers: Vec<&Expr> = expr.chain().collect();
+    let mut layers = layers.into_iter().rev();
+    layers.try_for_each(|layer| (layer.info.refuse_run)(layer, run))
 }

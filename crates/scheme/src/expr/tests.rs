@@ -1,8 +1,8 @@
 mod cases;
 
 use super::*;
-use crate::catalogue::SCHEMES;
 use crate::info::{Kind, Role};
+use crate::registry::SCHEMES;
 use cases::{ILLEGAL, LEGAL};
 
 fn ok(text: &str) -> Expr {
@@ -195,7 +195,7 @@ fn a_scheme_that_cannot_rename_is_refused_below_cac() {
         renames: false,
         ..SchemeInfo::BASE
     };
-    let cac = Expr::new(crate::catalogue::find("cac").unwrap());
+    let cac = Expr::new(crate::registry::find("cac").unwrap());
     let leaf = Expr::new(&PLUG_IN);
     let broken = check::chain(&[cac, leaf.clone()]);
     assert_eq!(
@@ -271,8 +271,8 @@ fn the_chain_is_visible_from_outside_in() {
     assert!(expr.contains("prober") && !expr.contains("lru"));
     assert_eq!(expr.leaf().scheme().name, "lirs");
     assert_eq!(expr.unavailable(), None);
-    for info in SCHEMES.iter().copied().filter(|info| !info.available) {
-        if info.role == Role::PageLeaf && !info.own_background {
+    for info in SCHEMES.iter().copied().filter(|info| !info.is_available()) {
+        if info.role == Role::PagePolicy && !info.own_background {
             let expr = ok(&format!("cac({})", info.name));
             assert_eq!(expr.unavailable(), Some(info));
         }

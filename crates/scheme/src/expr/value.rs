@@ -7,8 +7,8 @@ use destage_types::Nanos;
 
 use super::parse::RawValue;
 use super::refusal::shorten;
-use crate::catalogue::nearest_of;
 use crate::info::{Kind, ParamInfo, Range, Size};
+use crate::registry::nearest_of;
 
 /// A value of the type its parameter asks for.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,7 +1,6 @@
 //! How much metadata a scheme can come to have: what `--charge-metadata` takes from the cache.
 //!
-//! [`Scheme::meta_bytes`](crate::Scheme::meta_bytes) is what a scheme has at one instant (spec 90
-//! section 4). A controller that keeps it beside the data has to set memory aside for the worst
+//! [`Scheme::metadata_bytes`](crate::Scheme::metadata_bytes) is what a scheme has at one instant. A controller that keeps it beside the data has to set memory aside for the worst
 //! instant, so it is the bound that is charged, not the live sum: the number of frames then stays
 //! the same during a run, as the parameters of the schemes (ARC's p, 2Q's `kin`, the window of
 //! CFLRU) need, and metadata and pages together fit into the cache at every instant.
@@ -72,10 +71,10 @@ impl MetadataBound {
 }
 
 /// A layer without metadata of its own.
-pub(crate) const OF_INNER: Metadata = |e, c| inner(e, c);
+pub const OF_INNER: Metadata = |e, c| inner(e, c);
 
 /// The bound of the scheme inside `e`.
-pub(crate) fn inner(e: &Expr, c: &MetadataContext) -> Option<MetadataBound> {
+pub fn inner(e: &Expr, c: &MetadataContext) -> Option<MetadataBound> {
     e.inner()?.metadata(c)
 }
 

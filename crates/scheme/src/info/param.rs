@@ -224,9 +224,9 @@ pub struct ParamInfo {
 }
 
 impl ParamInfo {
-    const fn new(key: &'static str, kind: Kind, default: DefaultValue) -> ParamInfo {
+    const fn new(kind: Kind, default: DefaultValue) -> ParamInfo {
         ParamInfo {
-            key,
+            key: "",
             kind,
             or_word: None,
             unit: "",
@@ -237,60 +237,54 @@ impl ParamInfo {
     }
 
     /// A whole number of at least `min` (at most 2^32 - 1: tables are indexed with 32 bits).
-    pub const fn count(key: &'static str, min: u64, default: u64) -> ParamInfo {
-        ParamInfo::integer(key, min, u32::MAX as u64, default)
+    pub const fn count(min: u64, default: u64) -> ParamInfo {
+        ParamInfo::integer(min, u32::MAX as u64, default)
     }
 
     /// A whole number in `min..=max`.
-    pub const fn integer(key: &'static str, min: u64, max: u64, default: u64) -> ParamInfo {
+    pub const fn integer(min: u64, max: u64, default: u64) -> ParamInfo {
         let kind = Kind::Integer { min, max };
-        ParamInfo::new(key, kind, DefaultValue::Uint(default))
+        ParamInfo::new(kind, DefaultValue::Uint(default))
     }
 
     /// Frames, by default max(`min`, C * `times` / `per`); a given value is at least `min_given`.
-    pub const fn frames(
-        key: &'static str,
-        min_given: u64,
-        times: u64,
-        per: u64,
-        min: u64,
-    ) -> ParamInfo {
+    pub const fn frames(min_given: u64, times: u64, per: u64, min: u64) -> ParamInfo {
         let max = u32::MAX as u64;
         let kind = Kind::Integer {
             min: min_given,
             max,
         };
-        ParamInfo::new(key, kind, DefaultValue::Frames { times, per, min })
+        ParamInfo::new(kind, DefaultValue::Frames { times, per, min })
     }
 
     /// A real number in `range`.
-    pub const fn real(key: &'static str, range: Range, default: f64) -> ParamInfo {
-        ParamInfo::new(key, Kind::Real(range), DefaultValue::Real(default))
+    pub const fn real(range: Range, default: f64) -> ParamInfo {
+        ParamInfo::new(Kind::Real(range), DefaultValue::Real(default))
     }
 
     /// A size; the default in bytes.
-    pub const fn size(key: &'static str, default_bytes: u64) -> ParamInfo {
-        ParamInfo::new(key, Kind::Size, DefaultValue::Bytes(default_bytes))
+    pub const fn size(default_bytes: u64) -> ParamInfo {
+        ParamInfo::new(Kind::Size, DefaultValue::Bytes(default_bytes))
     }
 
     /// A time; the default in nanoseconds.
-    pub const fn time(key: &'static str, default_ns: u64) -> ParamInfo {
-        ParamInfo::new(key, Kind::Time, DefaultValue::Time(Nanos(default_ns)))
+    pub const fn time(default_ns: u64) -> ParamInfo {
+        ParamInfo::new(Kind::Time, DefaultValue::Time(Nanos(default_ns)))
     }
 
     /// A switch.
-    pub const fn flag(key: &'static str, default: bool) -> ParamInfo {
-        ParamInfo::new(key, Kind::Bool, DefaultValue::Bool(default))
+    pub const fn flag(default: bool) -> ParamInfo {
+        ParamInfo::new(Kind::Bool, DefaultValue::Bool(default))
     }
 
     /// One of `choices`, the first of which is the default.
-    pub const fn word(key: &'static str, choices: &'static [&'static str]) -> ParamInfo {
-        ParamInfo::new(key, Kind::Word(choices), DefaultValue::Word(choices[0]))
+    pub const fn word(choices: &'static [&'static str]) -> ParamInfo {
+        ParamInfo::new(Kind::Word(choices), DefaultValue::Word(choices[0]))
     }
 
     /// A list of numbers, absent by default.
-    pub const fn reals(key: &'static str, range: Range) -> ParamInfo {
-        ParamInfo::new(key, Kind::Reals(range), DefaultValue::Nothing)
+    pub const fn reals(range: Range) -> ParamInfo {
+        ParamInfo::new(Kind::Reals(range), DefaultValue::Nothing)
     }
 
     /// The same parameter with another type.
@@ -311,19 +305,20 @@ impl ParamInfo {
         }
     }
 
-    /// The same parameter with its unit, meaning and source.
-    pub const fn about(
-        self,
-        unit: &'static str,
-        note: &'static str,
-        source: &'static str,
-    ) -> ParamInfo {
-        ParamInfo {
-            unit,
-            note,
-            source,
-            ..self
-        }
+    /// The same parameter with the unit of its number.
+    pub const fn unit(self, unit: &'static str) -> ParamInfo {
+        ParamInfo { unit, ..self }
+    }
+
+    /// The same parameter with the paper section or decision it comes from.
+    pub const fn source(self, source: &'static str) -> ParamInfo {
+        ParamInfo { source, ..self }
+    }
+
+    /// The same parameter with its name and what it does.
+    #[doc(hidden)]
+    pub const fn named(self, key: &'static str, note: &'static str) -> ParamInfo {
+        ParamInfo { key, note, ..self }
     }
 
     /// [`ParamInfo::range`] for those who were refused: with the most that 32 bits hold, which

@@ -8,92 +8,123 @@
 //! LDR that are passed over because they are clean or busy; of the base those passed over because
 //! they are clean, once per change of the inner scheme, and all if 64 dirty ones do not do.
 //!
-//! Where the paper and its specification are silent:
+//! Where the paper is silent:
 //! - `partial` concerns LDR alone: a page of the base belongs to no stream that could grow.
-//! - Over a leaf that evicts groups the unit is all dirty pages of the group that leaves next. It
+//! - Over a policy that evicts groups the unit is all dirty pages of the group that leaves next. It
 //!   belongs to the channel of its plane (`single_block`) or of its smallest page (`stripe`), and
 //!   waits while any of its pages is busy. Clean pages of it need no program and stay.
 
 use super::layer_below;
+use super::ldr::{LargeWrite, LargeWrites};
 use super::sweep::Sweep;
-use crate::registry::Build;
-use crate::{After, Candidate, Env, Expr, Placement, Scheme, Scope, Unit, View, forward};
-use destage_types::{ChannelId, Lpn, Op, PlaneId, Slot};
+use crate::expr::{Broken, Composition};
+use crate::info::{DefaultValue, OF_INNER, ParamInfo, Role, SchemeInfo, Source, Words};
+use crate::registry::{Build, boxed};
+use crate::{
+    After, Boxed, Code, Env, Expr, Layer, Placement, Scheme, Unit, View, WriteBack, params, words,
+};
+use destage_types::{ChannelId, Op, PlaneId, Slot};
 
-/// What happens to a page that is not full and whose stream may still grow (PR-9).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Partial {
-    /// It waits until the stream is outdated.
-    #[default]
-    Wait,
-    /// It is written like any other.
-    Write,
-}
+/// `awb`: active write-back.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "awb",
+    summary: "Writes large sequential data back while channels are idle, so that later \
+              requests find free frames.",
+    source: Source {
+        paper: "Zhou et al., Prober, Frontiers of Computer Science 10(5)",
+        year: Some(2016),
+        section: "3.4",
+        certain: true,
+    },
+    role: Role::Background,
+    params: &[AwbParams::PARAMS],
+    ties: "least recent write (arrival serial number), then smallest LPN; channels ascending",
+    metadata: OF_INNER,
+    needs_order,
+    refuse_composition,
+    without_device: Some(|_| "awb never writes back".to_owned()),
+    vectors: &["awb", "awbinflight"],
+    build: Some(boxed::<Awb<Boxed>>),
+    ..SchemeInfo::BASE
+};
 
-/// Which accesses cancel a queued write-back (PR-10).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum CancelOn {
-    /// Reads, writes, TRIM and renames.
-    #[default]
-    Any,
-    /// All but reads.
-    Write,
-}
-
-/// Parameters of [`Awb`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AwbOptions {
-    /// Outstanding write-backs per channel, at least 1 (PR-8).
-    pub depth: u32,
-    /// Half-filled pages.
-    pub partial: Partial,
-    /// What becomes of a page that is written.
-    pub after: After,
-    /// What cancels.
-    pub cancel_on: CancelOn,
-    /// Which pages: [`Scope::Ldr`] with prober inside, else [`Scope::LdrThenBase`].
-    pub scope: Scope,
-}
-
-impl AwbOptions {
-    /// The defaults; `prober` says whether prober is inside.
-    pub fn new(prober: bool) -> AwbOptions {
-        AwbOptions {
-            depth: 2,
-            partial: Partial::Wait,
-            after: After::Remove,
-            cancel_on: CancelOn::Any,
-            scope: if prober {
-                Scope::Ldr
-            } else {
-                Scope::LdrThenBase
-            },
-        }
+words! {
+    /// Which pages are written back.
+    pub enum Scope {
+        /// Pages of large sequential writes only.
+        Ldr = "ldr",
+        /// These first, then the victims of the base in their order.
+        LdrThenBase = "ldr-then-base",
     }
 }
 
-impl AwbOptions {
-    /// As the layer `e` of an expression says.
-    pub fn from_expr(e: &Expr) -> AwbOptions {
-        AwbOptions {
-            depth: e.uint("depth").min(u64::from(u32::MAX)) as u32,
-            partial: match e.word("partial") {
-                "wait" => Partial::Wait,
-                _ => Partial::Write,
-            },
-            after: match e.word("after") {
-                "remove" => After::Remove,
-                _ => After::KeepClean,
-            },
-            cancel_on: match e.word("cancel-on") {
-                "any" => CancelOn::Any,
-                _ => CancelOn::Write,
-            },
-            scope: match e.word("scope") {
-                "ldr" => Scope::Ldr,
-                _ => Scope::LdrThenBase,
-            },
-        }
+words! {
+    /// What happens to a page that is not full and whose stream may still grow (PR-9).
+    pub enum Partial {
+        /// It waits until the stream is outdated.
+        Wait = "wait",
+        /// It is written like any other.
+        Write = "write",
+    }
+}
+
+words! {
+    /// What becomes of a page that is written.
+    pub enum AfterWrite {
+        /// It leaves the cache.
+        Remove = "remove",
+        /// It stays and is clean.
+        KeepClean = "keep-clean",
+    }
+}
+
+words! {
+    /// Which accesses cancel a queued write-back (PR-10).
+    pub enum CancelOn {
+        /// Reads, writes, TRIM and renames.
+        Any = "any",
+        /// All but reads.
+        Write = "write",
+    }
+}
+
+params! {
+    /// Parameters of [`Awb`].
+    #[derive(Copy, Eq)]
+    pub struct AwbParams {
+        /// pages written back: large sequential data only, or then those the inner scheme would
+        /// evict
+        scope: Scope = ParamInfo::word(Scope::WORDS)
+            .default(DefaultValue::Inside {
+                layer: "prober",
+                then: "ldr",
+                otherwise: "ldr-then-base",
+            })
+            .source("3.4"),
+        /// queued and started write-backs of one channel
+        depth: u32 = ParamInfo::count(1, 2).unit("write-backs per channel").source("PR-8"),
+        /// a partly filled page waits until its stream is outdated, or is written at once
+        partial: Partial = ParamInfo::word(Partial::WORDS).source("PR-9"),
+        /// what happens to a page that has been written back
+        after: AfterWrite = ParamInfo::word(AfterWrite::WORDS).source("3.4"),
+        /// host accesses that cancel a queued write-back of their page
+        cancel_on: CancelOn = ParamInfo::word(CancelOn::WORDS).source("PR-10"),
+    }
+}
+
+fn is_given(layer: &Expr, scope: &str) -> bool {
+    layer.is_given("scope") && layer.word("scope") == scope
+}
+
+/// Without a classifier there are no pages but those of the base.
+fn needs_order(c: &Composition) -> bool {
+    !c.has(Role::Classifier) || is_given(c.layer(), "ldr-then-base")
+}
+
+fn refuse_composition(c: &Composition) -> Result<(), Broken> {
+    match !c.has(Role::Classifier) && is_given(c.layer(), "ldr") {
+        true => Err((Code::Awb, "no LDR to write back".to_owned())),
+        false => Ok(()),
     }
 }
 
@@ -101,14 +132,18 @@ impl AwbOptions {
 #[derive(Clone, Debug)]
 pub struct Awb<S> {
     inner: Sweep<S>,
-    options: AwbOptions,
+    params: AwbParams,
 }
 
 impl<S: Scheme> Awb<S> {
     /// Around `inner`.
-    pub fn new(inner: S, options: AwbOptions) -> Awb<S> {
+    pub fn new(inner: S, params: AwbParams) -> Awb<S> {
         let inner = Sweep::new(inner, usize::MAX);
-        Awb { inner, options }
+        Awb { inner, params }
+    }
+
+    fn ldr(&self) -> Option<LargeWrites<'_>> {
+        Scheme::large_writes(&self.inner)
     }
 
     fn pick_from_ldr(
@@ -117,11 +152,14 @@ impl<S: Scheme> Awb<S> {
         busy: &dyn Fn(Slot) -> bool,
         v: &View,
     ) -> Option<Slot> {
-        let wait = self.options.partial == Partial::Wait;
-        self.inner.flush_candidates(channel, v, &mut |c| {
-            let ready = !wait || c.outdated || v.frames.is_full(c.slot);
-            ready && v.frames.is_dirty(c.slot) && !busy(c.slot)
-        })
+        let wait = self.params.partial == Partial::Wait;
+        let ldr = self.ldr()?;
+        let mut pages = ldr.of_channel(channel, v);
+        let found = pages.find(|&LargeWrite { slot, outdated }| {
+            let ready = !wait || outdated || v.frames.is_full(slot);
+            ready && v.frames.is_dirty(slot) && !busy(slot)
+        });
+        found.map(|page| page.slot)
     }
 
     fn pick_from_base(
@@ -136,33 +174,32 @@ impl<S: Scheme> Awb<S> {
         })
     }
 
-    /// Prober's candidates hold the pages of LDR too: is this one that must not be written yet?
+    /// Prober's next victims hold the pages of LDR too: is this one that must not be written yet?
     fn must_wait(&self, slot: Slot, channel: ChannelId, v: &View) -> bool {
-        let mut growing = |c: Candidate| c.slot == slot && !c.outdated;
-        self.options.partial == Partial::Wait
+        let growing = |page: LargeWrite| page.slot == slot && !page.outdated;
+        self.params.partial == Partial::Wait
             && !v.frames.is_full(slot)
             && self
-                .inner
-                .flush_candidates(channel, v, &mut growing)
-                .is_some()
+                .ldr()
+                .is_some_and(|ldr| ldr.of_channel(channel, v).any(growing))
     }
 }
 
-/// Leaves the next group of `inner` in `out` if it is this channel's turn; empties `out` otherwise.
-pub(super) fn take_group(
+/// Leaves the next group of `inner` in `unit` if it is this channel's turn; empties `unit` otherwise.
+pub(super) fn take_unit(
     inner: &impl Scheme,
     channel: ChannelId,
     busy: &dyn Fn(Slot) -> bool,
     v: &View,
-    out: &mut Unit,
+    unit: &mut Unit,
 ) -> bool {
-    inner.next_group(v, out);
-    let here = may_go_to(out, channel, v);
-    let free = !out.slots.iter().any(|&s| busy(s));
-    out.slots.retain(|&s| v.frames.is_dirty(s));
-    let take = here && free && !out.slots.is_empty();
+    inner.next_unit(v, unit);
+    let here = may_go_to(unit, channel, v);
+    let free = !unit.slots.iter().any(|&s| busy(s));
+    unit.slots.retain(|&s| v.frames.is_dirty(s));
+    let take = here && free && !unit.slots.is_empty();
     if !take {
-        out.clear();
+        unit.clear();
     }
     take
 }
@@ -181,50 +218,55 @@ fn may_go_to(unit: &Unit, channel: ChannelId, v: &View) -> bool {
 
 impl<S: Build> Build for Awb<S> {
     fn build(expr: &Expr, env: &Env) -> Awb<S> {
-        let mut env = env.clone();
-        env.background = true;
-        Awb::new(
-            S::build(layer_below(expr), &env),
-            AwbOptions::from_expr(expr),
-        )
+        let inner = S::build(layer_below(expr), &env.with_background());
+        Awb::new(inner, AwbParams::of(expr, env))
     }
 }
 
-impl<S: Scheme> Scheme for Awb<S> {
-    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request request_done admit_request
-        admit_page admit_read full expect insert touch foresee remove cleaned forget size victim
-        candidates next_group flush_candidates measures conformance);
+impl<S: Scheme> Layer for Awb<S> {
+    type Inner = Sweep<S>;
 
-    fn background(
+    fn inner(&self) -> &Sweep<S> {
+        &self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut Sweep<S> {
+        &mut self.inner
+    }
+
+    fn write_back(
         &mut self,
         channel: ChannelId,
         outstanding: u32,
         busy: &dyn Fn(Slot) -> bool,
         v: &View,
-        out: &mut Unit,
-    ) -> Option<After> {
-        if outstanding >= self.options.depth {
-            return None;
+        unit: &mut Unit,
+    ) -> WriteBack {
+        let ldr_alone = self.params.scope == Scope::Ldr;
+        if ldr_alone && self.ldr().is_none_or(|ldr| ldr.is_empty()) {
+            return WriteBack::Nowhere;
+        }
+        if outstanding >= self.params.depth {
+            return WriteBack::Nothing;
         }
         let mut slot = self.pick_from_ldr(channel, busy, v);
-        if slot.is_none() && self.options.scope == Scope::LdrThenBase {
+        if slot.is_none() && !ldr_alone {
             slot = self.pick_from_base(channel, busy, v);
         }
         match slot {
-            Some(slot) => out.one(Some(slot)),
-            None if self.options.scope == Scope::Ldr => return None,
-            None if take_group(&self.inner, channel, busy, v, out) => {}
-            None => return None,
+            Some(slot) => unit.slots.push(slot),
+            None if ldr_alone => return WriteBack::Nothing,
+            None if take_unit(&self.inner, channel, busy, v, unit) => {}
+            None => return WriteBack::Nothing,
         }
-        Some(self.options.after)
-    }
-
-    fn has_background(&self) -> bool {
-        self.options.scope != Scope::Ldr || self.inner.has_flush_candidates()
+        WriteBack::Unit(match self.params.after {
+            AfterWrite::Remove => After::Remove,
+            AfterWrite::KeepClean => After::KeepClean,
+        })
     }
 
     fn cancels(&self, op: Op) -> bool {
-        self.options.cancel_on == CancelOn::Any || op != Op::Read
+        self.params.cancel_on == CancelOn::Any || op != Op::Read
     }
 }
 

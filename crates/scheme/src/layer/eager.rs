@@ -4,22 +4,52 @@
 //! Source: Lee, Tyson, Farrens, MICRO 2000, as Prober section 5.2 describes it. The layer names
 //! pages; issue, cancellation and pages in flight follow active write-back (Prober section 3.4),
 //! so without a device `eager(X)` is X.
-//! State: the inner scheme's. Order: the dirty page nearest the LRU end among the last `w`
-//! candidates. Cost: at most `w` candidates per change of the inner scheme.
+//! State: the inner scheme's. Order: the dirty page nearest the LRU end among the `w` that
+//! leave next. Cost: at most `w` pages per change of the inner scheme.
 //!
-//! Where the source and its specification are silent:
+//! Where the source is silent:
 //! - Two write-backs per channel are outstanding at most, as with active write-back (PR-8).
-//! - Over a leaf that evicts groups the unit is all dirty pages of the group that leaves next, as
+//! - Over a policy that evicts groups the unit is all dirty pages of the group that leaves next, as
 //!   with active write-back; `w` does not matter then.
 //! - A partly filled page is written like any other: the rule that it waits concerns the queue of
 //!   large sequential writes alone.
 
-use super::awb::take_group;
+use super::awb::take_unit;
 use super::layer_below;
 use super::sweep::Sweep;
-use crate::registry::Build;
-use crate::{After, Env, Expr, Scheme, Unit, View, forward};
-use destage_types::{ChannelId, Lpn, Slot};
+use crate::info::{OF_INNER, ParamInfo, Role, SchemeInfo, Source};
+use crate::registry::{Build, boxed};
+use crate::{After, Boxed, Env, Expr, Layer, Scheme, Unit, View, WriteBack, params};
+use destage_types::{ChannelId, Slot};
+
+/// `eager`: eager write-back.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "eager",
+    summary: "Cleans dirty pages near the LRU end while a channel is idle and the cache is full.",
+    source: Source {
+        paper: "Lee, Tyson, Farrens, Eager Writeback, MICRO",
+        year: Some(2000),
+        section: "as described by Prober 5.2",
+        certain: true,
+    },
+    role: Role::Background,
+    params: &[EagerParams::PARAMS],
+    ties: "nearest the LRU end; channels ascending",
+    metadata: OF_INNER,
+    needs_order: |_| true,
+    without_device: Some(|_| "eager never writes back".to_owned()),
+    vectors: &["eager"],
+    build: Some(boxed::<Eager<Boxed>>),
+    ..SchemeInfo::BASE
+};
+
+params! {
+    /// Parameters of [`Eager`].
+    pub struct EagerParams {
+        /// candidates from the LRU end that are looked at
+        w: usize = ParamInfo::frames(1, 1, 8, 1).unit("pages").source("MICRO 2000"),
+    }
+}
 
 /// Outstanding write-backs per channel (PR-8).
 const DEPTH: u32 = 2;
@@ -31,7 +61,7 @@ pub struct Eager<S> {
 }
 
 impl<S: Scheme> Eager<S> {
-    /// Around `inner`; looks at the first `window` candidates, at least 1.
+    /// Around `inner`; looks at the first `window` pages that leave next, at least 1.
     pub fn new(inner: S, window: usize) -> Eager<S> {
         Eager {
             inner: Sweep::new(inner, window),
@@ -41,40 +71,41 @@ impl<S: Scheme> Eager<S> {
 
 impl<S: Build> Build for Eager<S> {
     fn build(expr: &Expr, env: &Env) -> Eager<S> {
-        let mut inner = env.clone();
-        inner.background = true;
-        let window = expr.frames("w", u64::from(env.capacity));
-        let window = window.expect("w is a number") as usize;
-        Eager::new(S::build(layer_below(expr), &inner), window)
+        let inner = S::build(layer_below(expr), &env.with_background());
+        Eager::new(inner, EagerParams::of(expr, env).w)
     }
 }
 
-impl<S: Scheme> Scheme for Eager<S> {
-    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request request_done
-        admit_request admit_page admit_read full expect insert touch foresee remove cleaned forget
-        size victim candidates next_group flush_candidates measures conformance);
+impl<S: Scheme> Layer for Eager<S> {
+    type Inner = Sweep<S>;
 
-    fn background(
+    fn inner(&self) -> &Sweep<S> {
+        &self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut Sweep<S> {
+        &mut self.inner
+    }
+
+    fn write_back(
         &mut self,
         channel: ChannelId,
         outstanding: u32,
         busy: &dyn Fn(Slot) -> bool,
         v: &View,
-        out: &mut Unit,
-    ) -> Option<After> {
+        unit: &mut Unit,
+    ) -> WriteBack {
         if outstanding >= DEPTH || v.frames.used() + 1 < v.frames.capacity() {
-            return None;
+            return WriteBack::Nothing;
         }
         self.inner.refresh(v);
-        let soonest = self
-            .inner
-            .first(v, |slot| v.may_go_to(slot, channel) && !busy(slot));
-        match soonest {
-            Some(slot) => out.one(Some(slot)),
-            None if take_group(&self.inner, channel, busy, v, out) => {}
-            None => return None,
+        let may_go = |slot| v.may_go_to(slot, channel) && !busy(slot);
+        match self.inner.first(v, may_go) {
+            Some(slot) => unit.slots.push(slot),
+            None if take_unit(&self.inner, channel, busy, v, unit) => {}
+            None => return WriteBack::Nothing,
         }
-        Some(After::KeepClean)
+        WriteBack::Unit(After::KeepClean)
     }
 }
 

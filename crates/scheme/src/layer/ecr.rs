@@ -9,24 +9,109 @@
 //! Memory: 24 B a slot; an inner policy other than LRU has one instance a chip, and because any
 //! chip may come to hold any slot, each has arrays for all slots.
 //!
-//! Where the paper and its specification are silent:
-//! - The next victim of a chip under `ecr(P)` is P's first candidate, or, if P cannot list any, the
+//! Where the paper is silent:
+//! - The next victim of a chip under `ecr(P)` is the first in P's order, or, if P has none, the
 //!   chip's page touched longest ago.
 //! - A ghost cannot be renamed to a page of another chip: instances share no history.
 //! - Under `ecr(P)` the dirty pages cost what P says and one byte for the chip.
 
 mod choice;
 
-pub use choice::{EcrOptions, InnerCapacity, Tie};
+pub use choice::{ChipChoice, Tie};
 
 use super::layer_below;
 use super::recency::{NO_PAGE, Recency};
-use crate::registry::Build;
-use crate::{Access, Entry, Env, Expr, Request, Scheme, View, Why};
+use crate::info::{
+    MetadataBound, MetadataContext, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words, inner,
+};
+use crate::registry::{Build, boxed};
+use crate::{
+    Access, Boxed, Env, Expr, Pages, Policy, RemoveReason, Scheme, SchemeExt, Unit, Victim, View,
+    params, words,
+};
+use choice::ChoiceParams;
 use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a list head.
 pub(crate) const HEAD_BYTES: u64 = 8;
+
+/// `ecr`: the dirty victim comes from the chip whose queue drains first.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "ecr",
+    summary: "Clean pages leave first; then the victim of the chip whose queue drains first.",
+    source: Source {
+        paper: "Chen, Pan, Li, Xu, ECR: Eviction-cost-aware cache management policy for \
+                page-level flash-based SSDs, CCPE",
+        year: None,
+        section: "3.1-3.3",
+        certain: true,
+    },
+    role: Role::VictimFilter,
+    params: &[
+        crate::cqct::Cqct::PARAMS,
+        ChoiceParams::PARAMS,
+        InnerParams::PARAMS,
+    ],
+    ties: "equal queue time: the chip whose first candidate was touched longest ago",
+    clean_aware: true,
+    chip_aware: true,
+    chip_lists: true,
+    min_capacity: MinCapacity::FramePerChip,
+    frames_inside: |e, frames, chips| match e.word("inner-capacity") {
+        "share" => frames / chips,
+        _ => frames,
+    },
+    // Clean pages have nodes of `node-bytes`; the policy of a chip adds its chip's number to each.
+    metadata: |e, c| {
+        let own = MetadataBound::nodes(e.uint("node-bytes"));
+        let own = own.and_entries(c.chips.saturating_add(1), HEAD_BYTES);
+        if is_lru(layer_below(e)) {
+            return Some(own);
+        }
+        let frames = (INFO.frames_inside)(e, c.frames, c.chips).max(1);
+        let context = MetadataContext {
+            frames,
+            shares: true,
+            ..*c
+        };
+        let chip = inner(e, &context)?;
+        let per_page = own.per_page.max(chip.per_page.saturating_add(1));
+        Some(MetadataBound { per_page, ..own }.and_entries(c.chips, chip.fixed))
+    },
+    without_device: Some(|inner| match inner {
+        "lru" => "every queue is empty: ecr(lru) acts as cflru-eps".to_owned(),
+        _ => format!(
+            "every queue is empty and there is one chip: ecr({inner}) drops clean pages \
+             first, then evicts what {inner} chooses of the dirty ones"
+        ),
+    }),
+    vectors: &["ecr", "ecreq"],
+    build: Some(boxed::<Pages<Ecr<Boxed>>>),
+    ..SchemeInfo::BASE
+};
+
+words! {
+    /// Size for which the policy of each chip is built.
+    pub enum InnerCapacity {
+        /// The whole cache.
+        Total = "total",
+        /// The cache divided by the number of chips, at least 1.
+        Share = "share",
+    }
+}
+
+params! {
+    /// Parameters of the policies of the chips.
+    pub struct InnerParams {
+        /// nominal capacity of each chip's inner scheme: C, or C / chips
+        inner_capacity: InnerCapacity = ParamInfo::word(InnerCapacity::WORDS).source("3.1"),
+    }
+}
+
+/// Is the policy of each chip LRU, whose order ECR keeps anyway?
+fn is_lru(inner: &Expr) -> bool {
+    inner.scheme() == &crate::policy::lru::INFO
+}
 
 /// `c0[2* 0*] c1[1*] CQCT=[0, 25]` as the worked examples print it.
 #[cfg(feature = "conformance")]
@@ -47,10 +132,10 @@ pub(crate) fn print_chips(
     write!(out, " CQCT={times:?}").expect("writing to a string cannot fail");
 }
 
-/// Eviction-cost-aware replacement.
+/// Eviction-cost-aware replacement: a policy with another one for the dirty pages of each chip.
 #[derive(Clone, Debug)]
 pub struct Ecr<S> {
-    options: EcrOptions,
+    choice: ChipChoice,
     /// List i: dirty pages of chip i, newest touch first; list `chips`: Clean-LRU.
     pages: Recency,
     chips: usize,
@@ -59,24 +144,32 @@ pub struct Ecr<S> {
     zero_decisions: u64,
 }
 
+impl<S: Build> Ecr<S> {
+    /// The policies of the chips: their parameters follow from their nominal capacity, while their
+    /// arrays have room for all slots, any of which may come to hold a page of any chip.
+    fn build_inner(expr: &Expr, env: &Env) -> Vec<S> {
+        let mut chip = env.clone();
+        let chips = u64::from(env.layout.chips());
+        let frames = (INFO.frames_inside)(expr, u64::from(env.capacity), chips);
+        chip.capacity = frames.max(1) as u32;
+        // A clean page may be cached while the policy of its chip remembers it.
+        chip.ghosts_in_slots = false;
+        let build = |_| S::build(layer_below(expr), &chip);
+        (0..chips).map(build).collect()
+    }
+}
+
 impl<S: Scheme> Ecr<S> {
-    /// `ecr(lru)`.
-    pub fn lru(options: EcrOptions, env: &Env) -> Ecr<S> {
+    /// With the policies `inner` for the chips, or LRU without any.
+    pub fn new(choice: ChipChoice, inner: Vec<S>, env: &Env) -> Ecr<S> {
         let chips = env.layout.chips() as usize;
         Ecr {
-            options,
+            choice,
             pages: Recency::new(env.slots as usize, chips + 1),
             chips,
-            inner: Vec::new(),
+            inner,
             zero_decisions: 0,
         }
-    }
-
-    /// `ecr(P)`; `make` builds the policy of one chip.
-    pub fn new(options: EcrOptions, env: &Env, mut make: impl FnMut() -> S) -> Ecr<S> {
-        let mut ecr = Ecr::lru(options, env);
-        ecr.inner = (0..ecr.chips).map(|_| make()).collect();
-        ecr
     }
 
     #[inline]
@@ -84,54 +177,46 @@ impl<S: Scheme> Ecr<S> {
         v.layout.chip(lpn).index()
     }
 
-    /// Last touch of the page that would leave `chip` next, [`NO_PAGE`] if it has none.
+    /// Last touch of the page that leaves next if this chip is chosen.
     #[inline]
     fn age(&self, chip: usize, v: &View) -> u64 {
-        let first = self
-            .inner
-            .get(chip)
-            .and_then(|p| p.candidates(v, &mut |_| true));
-        match first {
+        let policy = self.inner.get(chip);
+        match policy.and_then(|policy| policy.first_victim(v, |_| true)) {
             Some(slot) => self.pages.stamp(slot),
             None => self.pages.oldest_touch(chip),
         }
     }
 
-    /// An absent page, or one that just left another list, becomes a dirty page of its chip.
+    /// A page becomes dirty, or comes in dirty.
     #[inline]
     fn push_dirty(&mut self, slot: Slot, a: &Access, v: &View) {
         let chip = self.chip_of(a.lpn, v);
         self.pages.push(chip, slot);
         if let Some(policy) = self.inner.get_mut(chip) {
-            policy.insert(slot, a, v);
+            policy.on_insert(slot, a, v);
         }
     }
+}
 
-    /// A ghost of `from` becomes one of `to`, if both belong to one chip.
+impl<S: Build> Policy for Ecr<S> {
+    fn build(expr: &Expr, env: &Env) -> Ecr<S> {
+        let inner = match is_lru(layer_below(expr)) {
+            true => Vec::new(),
+            false => Ecr::build_inner(expr, env),
+        };
+        Ecr::new(ChipChoice::of(expr, env), inner, env)
+    }
+
     fn rename_ghost(&mut self, from: Lpn, to: Lpn, v: &View) -> bool {
         let (old, new) = (self.chip_of(from, v), self.chip_of(to, v));
         let policy = self.inner.get_mut(old).filter(|_| old == new);
-        policy.is_some_and(|p| p.rename(from, to, None, v))
+        policy.is_some_and(|policy| policy.rename(from, to, None, v))
     }
-}
 
-impl<S: Build> Build for Ecr<S> {
-    fn build(expr: &Expr, env: &Env) -> Ecr<S> {
-        let (options, inner) = (EcrOptions::from_expr(expr), layer_below(expr));
-        if inner.scheme().name == "lru" {
-            return Ecr::lru(options, env);
-        }
-        let mut chip = env.clone();
-        chip.capacity = InnerCapacity::from_expr(expr).nominal(env);
-        chip.keeps_slots = false;
-        Ecr::new(options, env, || S::build(inner, &chip))
-    }
-}
-
-impl<S: Scheme> Scheme for Ecr<S> {
-    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
+    /// On another chip, which has another queue, the page counts as newly dirty.
+    fn on_rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) {
         let Some(slot) = slot else {
-            return self.rename_ghost(from, to, v);
+            return;
         };
         let (old, new) = (self.pages.list_of(slot), self.chip_of(to, v));
         if old == new {
@@ -139,43 +224,24 @@ impl<S: Scheme> Scheme for Ecr<S> {
                 policy.rename(from, to, Some(slot), v);
             }
         } else if old != self.chips {
-            // D11: to the MRU end of the new chip's list, as a write would put it.
-            self.remove(slot, Why::Gone, v);
-            let a = Access {
-                lpn: to,
-                op: Op::Write,
-                now: v.now,
-                request: 0,
-                seq: 0,
-                sectors: v.frames.valid(slot),
-                entry: Entry::BLANK,
-            };
-            self.expect(&a, v);
+            self.on_remove(slot, RemoveReason::Discarded, v);
+            // No access is behind it.
+            let a = Access::new((0, 0), v.now, Op::Write, to, v.frames.valid(slot));
+            self.on_miss(&a, v);
             self.push_dirty(slot, &a, v);
         }
-        true
     }
 
     #[inline]
-    fn request(&mut self, r: &Request, v: &View) {
-        self.inner.iter_mut().for_each(|p| p.request(r, v));
-    }
-
-    #[inline]
-    fn request_done(&mut self, r: &Request, v: &View) {
-        self.inner.iter_mut().for_each(|p| p.request_done(r, v));
-    }
-
-    #[inline]
-    fn expect(&mut self, a: &Access, v: &View) {
+    fn on_miss(&mut self, a: &Access, v: &View) {
         if a.op == Op::Write && !self.inner.is_empty() {
             let chip = self.chip_of(a.lpn, v);
-            self.inner[chip].expect(a, v);
+            self.inner[chip].on_miss(a, v);
         }
     }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         if a.op == Op::Read {
             self.pages.push(self.chips, slot);
         } else {
@@ -184,34 +250,33 @@ impl<S: Scheme> Scheme for Ecr<S> {
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
         let list = self.pages.list_of(slot);
         if list == self.chips && a.op == Op::Write {
             self.pages.remove(slot);
-            self.expect(a, v);
+            self.on_miss(a, v);
             return self.push_dirty(slot, a, v);
         }
         self.pages.touch(list, slot);
         if let Some(policy) = self.inner.get_mut(list) {
-            policy.touch(slot, a, v);
+            policy.on_hit(slot, a, v);
         }
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         match self.inner.get_mut(self.pages.list_of(slot)) {
-            Some(policy) => policy.remove(slot, why, v),
-            // A clean page may have a ghost among the dirty ones of its chip.
-            None if why == Why::Gone => self.forget(v.frames.lpn(slot), v),
+            Some(policy) => policy.on_remove(slot, reason, v),
+            None if reason == RemoveReason::Discarded => self.forget(v.frames.lpn(slot), v),
             None => {}
         }
         self.pages.remove(slot);
     }
 
-    fn cleaned(&mut self, slots: &[Slot], v: &View) {
+    fn on_clean(&mut self, slots: &[Slot], v: &View) {
         for &slot in slots {
             if let Some(policy) = self.inner.get_mut(self.pages.list_of(slot)) {
-                policy.remove(slot, Why::Gone, v);
+                policy.on_remove(slot, RemoveReason::Discarded, v);
             }
         }
         self.pages.merge(self.chips, slots);
@@ -225,44 +290,34 @@ impl<S: Scheme> Scheme for Ecr<S> {
     }
 
     #[inline]
-    fn size(&self) -> usize {
-        self.pages.size()
-    }
-
-    #[inline]
-    fn page_victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
+    fn victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
         if let Some(slot) = self.pages.oldest(self.chips) {
             return Some(slot);
         }
-        let options = self.options;
+        let choice = self.choice;
         let (chip, all_zero) = match self.inner.is_empty() {
-            true => options.choose(self.chips, v, |c| self.pages.oldest_touch(c)),
-            false => options.choose(self.chips, v, |c| self.age(c, v)),
+            true => choice.choose(self.chips, v, |c| self.pages.oldest_touch(c)),
+            false => choice.choose(self.chips, v, |c| self.age(c, v)),
         };
         self.zero_decisions += u64::from(all_zero);
         let chip = chip?;
-        match self.inner.get_mut(chip) {
-            Some(policy) => policy.page_victim(a, v),
-            None => self.pages.oldest(chip),
+        let Some(policy) = self.inner.get_mut(chip) else {
+            return self.pages.oldest(chip);
+        };
+        match policy.victim(a, v, &mut Unit::default()) {
+            Victim::Page(slot) => Some(slot),
+            Victim::Unit => None,
         }
     }
 
-    /// None: the next victim depends on the queues.
-    fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        None
-    }
-
-    fn meta_bytes(&self) -> u64 {
+    fn metadata_bytes(&self, pages: u64) -> u64 {
         if self.inner.is_empty() {
-            return self.options.bytes(self.size(), self.chips + 1);
+            return self.choice.bytes(pages, self.chips + 1);
         }
-        let clean = self.pages.len(self.chips);
-        let dirty: u64 = self
-            .inner
-            .iter()
-            .map(|p| p.meta_bytes() + p.size() as u64)
-            .sum();
-        self.options.bytes(clean, self.chips + 1) + dirty
+        let clean = self.pages.len(self.chips) as u64;
+        let dirty = self.inner.iter();
+        let dirty: u64 = dirty.map(|p| p.metadata_bytes() + p.size() as u64).sum();
+        self.choice.bytes(clean, self.chips + 1) + dirty
     }
 
     fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
@@ -273,7 +328,7 @@ impl<S: Scheme> Scheme for Ecr<S> {
     fn state(&self, v: &View, out: &mut String) {
         out.push_str("clean");
         crate::state::pages(out, v, self.pages.newest_first(self.chips));
-        print_chips(out, v, &self.options.cqct, |chip, out| {
+        print_chips(out, v, &self.choice.cqct, |chip, out| {
             match self.inner.get(chip) {
                 None => crate::state::pages(out, v, self.pages.newest_first(chip)),
                 Some(policy) => policy.state(v, out),

@@ -7,8 +7,8 @@
 use super::layer_below;
 use crate::notes::{Column, Notes};
 use crate::registry::Build;
-use crate::{Access, Env, Expr, Request, Scheme, View, forward};
-use destage_types::{Lpn, Nanos, Slot};
+use crate::{Access, Admission, Env, Expr, Layer, Request, Scheme, View};
+use destage_types::Nanos;
 
 /// Tells hot pages from cold ones by their writes.
 pub trait Identifier: Sized + Send + 'static {
@@ -28,7 +28,7 @@ pub trait Identifier: Sized + Send + 'static {
     fn settle(&mut self) -> bool;
 
     /// Bytes of metadata.
-    fn meta_bytes(&self) -> u64;
+    fn metadata_bytes(&self) -> u64;
 
     /// The state behind that of the cache, as worked examples print it.
     #[cfg(feature = "conformance")]
@@ -75,20 +75,31 @@ impl<I: Identifier, S: Build> Build for Filter<I, S> {
     }
 }
 
-impl<I: Identifier, S: Scheme> Scheme for Filter<I, S> {
-    // Not `admit_request`: every page is a decision of its own.
-    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request admit_read full expect
-        insert touch foresee remove cleaned forget size victim candidates next_group
-        flush_candidates background cancels list_pages);
+impl<I: Identifier, S: Scheme> Layer for Filter<I, S> {
+    type Inner = S;
+
+    fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The scheme inside is not asked: every page is a decision of its own.
+    #[inline]
+    fn admit_request(&mut self, _r: &Request, _v: &View) -> Admission {
+        Admission::PerPage
+    }
 
     /// What the last page left due is done only now, behind what became of that page.
-    fn request_done(&mut self, r: &Request, v: &View) {
+    fn on_request_end(&mut self, r: &Request, v: &View) {
         self.settle();
-        self.inner.request_done(r, v);
+        self.inner.on_request_end(r, v);
     }
 
     #[inline]
-    fn admit_page(&mut self, a: &Access, v: &View) -> bool {
+    fn admit_write(&mut self, a: &Access, v: &View) -> bool {
         self.settle();
         if self.identifier.advance(a.now) {
             self.note_decay();
@@ -101,11 +112,11 @@ impl<I: Identifier, S: Scheme> Scheme for Filter<I, S> {
         } else if !cached {
             self.notes.add(Column::Result, || "hot->cache".to_owned());
         }
-        hot && self.inner.admit_page(a, v)
+        hot && self.inner.admit_write(a, v)
     }
 
-    fn meta_bytes(&self) -> u64 {
-        self.identifier.meta_bytes() + self.inner.meta_bytes()
+    fn metadata_bytes(&self) -> u64 {
+        self.identifier.metadata_bytes() + self.inner.metadata_bytes()
     }
 
     fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {

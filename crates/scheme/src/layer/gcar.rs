@@ -1,45 +1,60 @@
 //! gcar: pages whose chip is collecting garbage stay, if the base policy has another victim.
 //!
 //! Source: Wu, Lin, Mao, Jiang, "GCaR", ICS 2016, as far as its abstract tells (decision GC-1).
-//! State: the base's. Candidate order: the base's, as if no chip were in GC.
+//! State: the base's. Order of victims: the base's, as if no chip were in GC.
 //! Cost: the candidates that are skipped; nothing while no chip is in GC.
 
 use super::layer_below;
-use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, Unit, View, forward};
-use destage_types::{Lpn, Slot};
+use crate::info::{DefaultValue, OF_INNER, ParamInfo, Role, SchemeInfo, Source, Words};
+use crate::registry::{Build, boxed};
+use crate::{Access, Boxed, Env, Expr, Layer, Scheme, Unit, Victim, View, params, words};
+use destage_types::Slot;
 
-/// Which pages of a chip in GC stay.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Protect {
-    /// Clean ones too.
-    #[default]
-    All,
-    /// Dirty ones; a clean page leaves without a flash operation.
-    Dirty,
+/// `gcar`: spares the pages of chips that collect garbage.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "gcar",
+    summary: "Takes the first victim candidate whose chip is not collecting garbage.",
+    source: Source {
+        paper: "Wu, Lin, Mao, Jiang, GCaR: Garbage Collection aware Cache Management, ICS",
+        year: Some(2016),
+        section: "as described by ECR 2.2 and 4.1",
+        certain: false,
+    },
+    role: Role::VictimFilter,
+    params: &[GcarOptions::PARAMS],
+    ties: "the candidate order of the inner scheme",
+    chip_aware: true,
+    order: Some("the inner scheme's, as if no chip were collecting"),
+    needs_order: |_| true,
+    metadata: OF_INNER,
+    without_device: Some(|inner| format!("gcar({inner}) acts as {inner}")),
+    vectors: &["gcarlru", "gcarcflru"],
+    build: Some(boxed::<Gcar<Boxed>>),
+    ..SchemeInfo::BASE
+};
+
+words! {
+    /// Which pages of a chip in GC stay.
+    pub enum Protect {
+        /// Clean ones too.
+        All = "all",
+        /// Dirty ones; a clean page leaves without a flash operation.
+        Dirty = "dirty",
+    }
 }
 
-/// Parameters of [`Gcar`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct GcarOptions {
-    /// What is protected.
-    pub protect: Protect,
-    /// Candidates that are looked at, at least 1; all if not given.
-    pub depth: Option<u32>,
-}
-
-impl GcarOptions {
-    /// As the layer `e` of an expression says.
-    pub fn from_expr(e: &Expr) -> GcarOptions {
-        GcarOptions {
-            protect: match e.word("protect") {
-                "all" => Protect::All,
-                _ => Protect::Dirty,
-            },
-            depth: e
-                .uint_opt("depth")
-                .map(|d| d.min(u64::from(u32::MAX)) as u32),
-        }
+params! {
+    /// Parameters of [`Gcar`].
+    #[derive(Copy)]
+    pub struct GcarOptions {
+        /// all pages of a collecting chip are spared, or only dirty ones
+        protect: Protect = ParamInfo::word(Protect::WORDS).source("GC-1"),
+        /// candidates that are looked at
+        depth: Option<u64> = ParamInfo::count(1, 0)
+            .or_word("inf")
+            .default(DefaultValue::Word("inf"))
+            .unit("pages")
+            .source("GC-1"),
     }
 }
 
@@ -50,68 +65,53 @@ pub struct Gcar<S> {
     options: GcarOptions,
 }
 
-impl<S: Scheme> Gcar<S> {
-    /// Around `inner`, which must list candidates.
-    pub fn new(inner: S, options: GcarOptions) -> Gcar<S> {
-        Gcar { inner, options }
+impl<S: Build> Build for Gcar<S> {
+    fn build(expr: &Expr, env: &Env) -> Gcar<S> {
+        Gcar {
+            inner: S::build(layer_below(expr), env),
+            options: GcarOptions::of(expr, env),
+        }
     }
+}
 
+impl<S: Scheme> Gcar<S> {
     #[inline]
     fn is_protected(&self, slot: Slot, v: &View) -> bool {
         (self.options.protect == Protect::All || v.frames.is_dirty(slot))
             && v.device.in_gc(v.chip(slot))
     }
 
-    /// The first unprotected candidate within the depth.
+    /// The first unprotected page among so many that would leave next.
     fn unprotected(&self, v: &View) -> Option<Slot> {
-        let mut left = self.options.depth.unwrap_or(u32::MAX);
-        let mut found = None;
-        self.inner.candidates(v, &mut |slot| {
-            if !self.is_protected(slot, v) {
-                found = Some(slot);
-            }
+        let (mut left, mut found) = (self.options.depth.unwrap_or(u64::MAX), None);
+        self.inner.next_victims(v, &mut |slot| {
+            found = (!self.is_protected(slot, v)).then_some(slot);
             left -= 1;
-            found.is_some() || left == 0
+            found.is_none() && left > 0
         });
         found
     }
-
-    /// The page that leaves in place of the inner scheme's victim, while any chip collects.
-    #[inline]
-    fn unprotected_now(&self, v: &View) -> Option<Slot> {
-        match v.device.any_in_gc() {
-            true => self.unprotected(v),
-            false => None,
-        }
-    }
 }
 
-impl<S: Build> Build for Gcar<S> {
-    fn build(expr: &Expr, env: &Env) -> Gcar<S> {
-        Gcar::new(
-            S::build(layer_below(expr), env),
-            GcarOptions::from_expr(expr),
-        )
+impl<S: Scheme> Layer for Gcar<S> {
+    type Inner = S;
+
+    fn inner(&self) -> &S {
+        &self.inner
     }
-}
 
-impl<S: Scheme> Scheme for Gcar<S> {
-    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request request_done admit_request
-        admit_page admit_read full expect insert touch foresee remove cleaned forget size
-        candidates next_group flush_candidates background cancels measures conformance);
-
-    #[inline]
-    fn page_victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
-        self.unprotected_now(v)
-            .or_else(|| self.inner.page_victim(a, v))
+    fn inner_mut(&mut self) -> &mut S {
+        &mut self.inner
     }
 
     #[inline]
-    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
-        match self.unprotected_now(v) {
-            Some(slot) => out.one(Some(slot)),
-            None => self.inner.victim(a, v, out),
+    fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {
+        if v.device.any_in_gc()
+            && let Some(slot) = self.unprotected(v)
+        {
+            return Victim::Page(slot);
         }
+        self.inner.victim(a, v, unit)
     }
 }
 

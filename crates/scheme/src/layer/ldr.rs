@@ -1,16 +1,65 @@
 //! LDR, the pages of large sequential writes that Prober keeps apart (sections 3.2 and 3.4).
 
+use super::lwrs::Lwrs;
 use crate::View;
-use crate::list::ListArena;
-use destage_types::{ChannelId, Lpn, Slot};
+use crate::lists::{List, Lists};
+use destage_types::{ChannelId, Slot};
 
 /// Marks "no node" in a cursor.
 const NONE: u32 = u32::MAX;
 
+/// Pages of large sequential writes that a background layer outside may write back: those of LDR,
+/// channel by channel.
+#[derive(Clone, Copy, Debug)]
+pub struct LargeWrites<'a> {
+    pages: &'a List,
+    by_age: &'a ByAge,
+    queue: &'a Lwrs,
+}
+
+/// One of these pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LargeWrite {
+    /// Where it is.
+    pub slot: Slot,
+    /// Can no later write extend its stream (PR-9)?
+    pub outdated: bool,
+}
+
+impl<'a> LargeWrites<'a> {
+    /// Those of `ldr`, whose streams are in `queue`; `None` without a background layer outside.
+    pub(super) fn of(ldr: &'a Ldr, queue: &'a Lwrs) -> Option<LargeWrites<'a>> {
+        Some(LargeWrites {
+            pages: &ldr.list,
+            by_age: ldr.by_age.as_ref()?,
+            queue,
+        })
+    }
+
+    /// Are there none, on any channel?
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// Pages that may go to `channel`, by ascending (serial number, LPN).
+    pub fn of_channel(
+        &self,
+        channel: ChannelId,
+        v: &View<'_>,
+    ) -> impl Iterator<Item = LargeWrite> + use<'a> {
+        let LargeWrites { by_age, queue, .. } = *self;
+        let nodes = by_age.lists.from_tail(list_of(channel, v));
+        nodes.map(move |node| LargeWrite {
+            slot: Slot(node),
+            outdated: queue.outdated(by_age.asn[node as usize]),
+        })
+    }
+}
+
 /// The pages of each channel by ascending (asn, LPN), the smallest at the tail of its list.
 #[derive(Clone, Debug)]
 struct ByAge {
-    lists: ListArena,
+    lists: Lists,
     /// Serial number of the last write of every cached page.
     asn: Vec<u64>,
     /// Where the search for the next place of a batch starts, per list.
@@ -20,16 +69,18 @@ struct ByAge {
 impl ByAge {
     fn new(capacity: usize, channels: usize) -> ByAge {
         ByAge {
-            lists: ListArena::new(capacity, channels),
+            lists: Lists::new(capacity, channels),
             asn: vec![0; capacity],
             cursor: vec![NONE; channels],
         }
     }
 
-    /// Sorts a batch in, newest first: streams grow upwards, so one walk serves all of it.
+    /// Sorts a batch in, newest first: streams grow upwards, so a page belongs behind the one that
+    /// was put in before it, and all searches together pass over a list once.
     fn insert_all(&mut self, slots: &[Slot], v: &View) {
         for &slot in slots.iter().rev() {
-            self.insert(channel(v, v.frames.lpn(slot)), slot, v);
+            let list = list_of(v.layout.channel(v.chip(slot)), v);
+            self.insert(list, slot, v);
         }
         self.cursor.fill(NONE);
     }
@@ -49,7 +100,7 @@ impl ByAge {
             at = self.lists.older(n);
         }
         match newer {
-            Some(n) => self.lists.insert_older(list, slot.0, n),
+            Some(n) => self.lists.insert_older(slot.0, n),
             None => self.lists.push_head(list, slot.0),
         }
         self.cursor[list] = slot.0;
@@ -60,7 +111,8 @@ impl ByAge {
 #[derive(Clone, Debug)]
 pub(super) struct Ldr {
     /// Head = the page pushed last, which the paper calls the tail.
-    list: ListArena,
+    list: List,
+    /// Is the page in the list? Asked at every hit, and smaller than the links of the list.
     member: Vec<bool>,
     /// Kept only for a background layer.
     by_age: Option<ByAge>,
@@ -70,7 +122,7 @@ impl Ldr {
     /// For `capacity` frames; with `channels` > 0 the pages of every channel are kept by age.
     pub(super) fn new(capacity: usize, channels: u32) -> Ldr {
         Ldr {
-            list: ListArena::new(capacity, 1),
+            list: List::new(capacity),
             member: vec![false; capacity],
             by_age: (channels > 0).then(|| ByAge::new(capacity, channels as usize)),
         }
@@ -78,17 +130,12 @@ impl Ldr {
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.list.len(0)
+        self.list.len()
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.list.is_empty(0)
-    }
-
-    /// Is there a background layer that takes pages by age?
-    pub(super) fn keeps_ages(&self) -> bool {
-        self.by_age.is_some()
+        self.list.is_empty()
     }
 
     #[inline]
@@ -115,7 +162,7 @@ impl Ldr {
     #[inline]
     pub(super) fn append(&mut self, slot: Slot) {
         self.member[slot.index()] = true;
-        self.list.push_head(0, slot.0);
+        self.list.push_head(slot);
     }
 
     /// Sorts appended pages in by age.
@@ -128,49 +175,32 @@ impl Ldr {
 
     /// Takes a page out.
     #[inline]
-    pub(super) fn remove(&mut self, slot: Slot, v: &View) {
+    pub(super) fn remove(&mut self, slot: Slot) {
         self.member[slot.index()] = false;
-        self.list.unlink(0, slot.0);
+        self.list.unlink(slot);
         if let Some(order) = &mut self.by_age {
-            order.lists.unlink(channel(v, v.frames.lpn(slot)), slot.0);
+            order.lists.unlink(slot.0);
         }
     }
 
-    /// The page in `slot` was `from` and keeps its place in the list; that by age may change.
-    pub(super) fn rename(&mut self, slot: Slot, from: Lpn, v: &View) {
+    /// The page in `slot` has another address and keeps its place in the list; that by age may
+    /// change.
+    pub(super) fn rename(&mut self, slot: Slot, v: &View) {
         if let Some(order) = &mut self.by_age {
-            order.lists.unlink(channel(v, from), slot.0);
+            order.lists.unlink(slot.0);
             order.insert_all(&[slot], v);
         }
     }
 
     /// Pages from the one pushed last to the one pushed first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.list.from_head(0).map(Slot)
+        self.list.from_head()
     }
 
     /// Pages from the one pushed first to the one pushed last.
     pub(super) fn oldest_first(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.list.from_tail(0).map(Slot)
+        self.list.from_tail()
     }
-
-    /// Pages that may go to one channel by ascending (asn, LPN), each with its serial number; none unless
-    /// kept.
-    pub(super) fn of_channel(
-        &self,
-        channel: ChannelId,
-        v: &View,
-    ) -> impl Iterator<Item = (Slot, u64)> + '_ {
-        let list = list_of(channel, v);
-        self.by_age.iter().flat_map(move |order| {
-            let nodes = order.lists.from_tail(list);
-            nodes.map(|n| (Slot(n), order.asn[n as usize]))
-        })
-    }
-}
-
-fn channel(v: &View, lpn: Lpn) -> usize {
-    list_of(v.layout.channel(v.layout.chip(lpn)), v)
 }
 
 /// List of the pages that may go to a channel: one for all where any page may.

@@ -109,6 +109,7 @@ impl Lwrs {
     pub fn write(&mut self, first: u64, last: u64) -> Grown {
         let (new, parts) = self.sets.write(first, last, self.asn);
         let large = new.sectors() > self.ssp;
+        // The pages of a part that was large left the base when it became so.
         let first_time = |part: Option<Set>| {
             let small = part.filter(|s| large && s.sectors() <= self.ssp)?;
             Some((small.first, small.last))
@@ -119,10 +120,10 @@ impl Lwrs {
         }
     }
 
-    /// Brings what is known of the surroundings of sectors close, see [`crate::ahead`].
+    /// Reads what is known of the surroundings of sectors, see [`crate::store::prefetch`].
     #[inline(always)]
-    pub fn look_ahead(&self, sectors: impl Fn(usize) -> u64) -> u64 {
-        self.sets.look_ahead(sectors)
+    pub fn prefetch(&self, sectors: impl Fn(usize) -> u64) {
+        self.sets.prefetch(sectors);
     }
 
     /// Nodes in the queue.
@@ -161,7 +162,7 @@ impl Lwrs {
 mod tests {
     use super::*;
 
-    /// Steps 1-5 of the specification over a plain vector.
+    /// The same queue in a plain vector.
     struct Model {
         ssp: u64,
         window: u64,

@@ -2,12 +2,39 @@
 //! high; counters fade.
 //!
 //! Source: Hsieh, Chang, Kuo, SAC 2005 and ACM TOS 2006 (reconstruction: sizes and the decay period
-//! from memory). State: `m` counters of `d` bits. Ties: none. Cost: `k` hashes per written page, and
-//! the halving of `m` counters once per decay period of about as many writes.
+//! from memory). State: `m` counters of `d` bits, here only the neighbourhoods that were touched.
+//! Ties: none. Cost: `k` hashes per written page, and the halving of up to `m` counters once per decay
+//! period of about as many writes.
 
 use super::filter::{Filter, Identifier};
+use crate::info::{DefaultValue, ParamInfo, Range, Role, SchemeInfo, Source, inner};
+use crate::registry::boxed;
 use crate::rng::mix64;
-use crate::{Access, Env, Expr};
+use crate::{Access, Boxed, Env, Expr, params};
+
+/// `multihash`: hashed counters.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "multihash",
+    summary: "Admits a page whose k hashed write counters are all high; counters decay.",
+    source: Source {
+        paper: "Hsieh, Chang, Kuo, SAC 2005 and ACM TOS",
+        year: Some(2006),
+        section: "K hash functions, M-entry table",
+        certain: false,
+    },
+    role: Role::Admission,
+    params: &[MultiHashParams::PARAMS],
+    ties: "those of the inner scheme",
+    write_buffer: true,
+    metadata: |e, c| {
+        let bits = e.uint("m").saturating_mul(e.uint("d"));
+        Some(inner(e, c)?.and_entries(bits.div_ceil(8), 1))
+    },
+    cross_check: Some(hot_is_reachable),
+    vectors: &["multihash"],
+    build: Some(boxed::<MultiHash<Boxed>>),
+    ..SchemeInfo::BASE
+};
 
 /// `multihash(S)`.
 pub type MultiHash<S> = Filter<HashCounters, S>;
@@ -18,33 +45,106 @@ const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Most hashes of an address.
 const MOST_HASHES: usize = 64;
 
-/// Parameters of [`HashCounters`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MultiHashParams {
-    /// Counters, at least 1.
-    pub m: usize,
-    /// Hashes of an address, 1 to 64.
-    pub k: usize,
-    /// Bits of a counter, 1 to 16.
-    pub d: u32,
-    /// Value from which a counter is high.
-    pub threshold: u64,
-    /// All counters are halved after this many page writes, at least 1.
-    pub decay_period: u64,
+params! {
+    /// Parameters of [`HashCounters`].
+    #[derive(Copy)]
+    pub struct MultiHashParams {
+        /// size of the table
+        m: u64 = ParamInfo::count(1, 4096).unit("counters").source("SAC 2005"),
+        /// counters of one page
+        k: usize = ParamInfo::integer(1, MOST_HASHES as u64, 2).unit("hashes").source("SAC 2005"),
+        /// width of a counter
+        d: u32 = ParamInfo::integer(1, 16, 4).unit("bits").source("SAC 2005"),
+        /// most significant bits that make a page hot: threshold 2^(d-h)
+        h: u32 = ParamInfo::integer(0, 16, 2).unit("bits").source("SAC 2005"),
+        /// counter value from which a page is hot
+        threshold: Option<u64> = ParamInfo::integer(0, 65535, 0)
+            .default(DefaultValue::Computed("2^(d-h)"))
+            .unit("writes")
+            .source("SAC 2005"),
+        /// share of hot writes that sets the decay period
+        r: f64 = ParamInfo::real(Range::UNIT_NOT_ONE, 0.2)
+            .unit("fraction")
+            .source("TOS 2006; from memory"),
+        /// all counters are halved this often
+        decay_period: Option<u64> = ParamInfo::count(1, 0)
+            .default(DefaultValue::Computed("floor(m/(1-r))"))
+            .unit("writes")
+            .source("TOS 2006; from memory"),
+    }
 }
 
 impl MultiHashParams {
-    /// As the layer `expr` says.
-    pub fn from_expr(expr: &Expr) -> MultiHashParams {
-        let (m, d) = (expr.uint("m"), expr.uint("d") as u32);
-        let hot_bits = || expr.uint("h") as u32;
-        let share = || (m as f64 / (1.0 - expr.real("r"))).floor() as u64;
-        MultiHashParams {
-            m: m as usize,
-            k: expr.uint("k") as usize,
-            d,
-            threshold: (expr.uint_opt("threshold")).unwrap_or_else(|| 1 << (d - hot_bits())),
-            decay_period: expr.uint_opt("decay-period").unwrap_or_else(share),
+    /// Value from which a counter is high.
+    fn high(&self) -> u64 {
+        self.threshold.unwrap_or_else(|| 1 << (self.d - self.h))
+    }
+
+    /// All counters are halved after this many page writes, at least 1.
+    fn period(&self) -> u64 {
+        let share = || (self.m as f64 / (1.0 - self.r)).floor() as u64;
+        self.decay_period.unwrap_or_else(share)
+    }
+}
+
+/// A counter of `d` bits stops at 2^d - 1, so a higher threshold would admit nothing.
+fn hot_is_reachable(layer: &Expr) -> Result<(), String> {
+    let (d, h) = (layer.uint("d"), layer.uint("h"));
+    let most = (1u64 << d) - 1;
+    match layer.uint_opt("threshold") {
+        Some(t) if t > most => Err(format!(
+            "out of range: threshold={t} is never reached by counters of d={d} bits; allowed 0 to \
+             {most}"
+        )),
+        None if h > d => Err(format!("out of range: h={h}; allowed 0 to d={d}")),
+        None if h == 0 => Err(
+            "out of range: h=0 asks for more than a counter holds; allowed 1 \
+                               or more"
+                .to_owned(),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Counters that are allocated when their neighbourhood is touched: of a large table a run may reach
+/// but a small part.
+#[derive(Clone, Debug)]
+struct Table {
+    /// Chunk of `number / CHUNK`; 0 is the chunk that stays zero for ever.
+    directory: Vec<u32>,
+    chunks: Vec<[u16; CHUNK]>,
+}
+
+/// Counters of a chunk.
+const CHUNK: usize = 512;
+
+impl Table {
+    /// `m` counters, all zero.
+    fn new(m: u64) -> Table {
+        Table {
+            directory: vec![0; m.div_ceil(CHUNK as u64) as usize],
+            chunks: vec![[0; CHUNK]],
+        }
+    }
+
+    #[inline]
+    fn get(&self, number: usize) -> u16 {
+        self.chunks[self.directory[number / CHUNK] as usize][number % CHUNK]
+    }
+
+    #[inline]
+    fn at(&mut self, number: usize) -> &mut u16 {
+        let chunk = &mut self.directory[number / CHUNK];
+        if *chunk == 0 {
+            *chunk = self.chunks.len() as u32;
+            self.chunks.push([0; CHUNK]);
+        }
+        &mut self.chunks[*chunk as usize][number % CHUNK]
+    }
+
+    fn halve(&mut self) {
+        for counter in self.chunks.as_flattened_mut() {
+            *counter >>= 1;
         }
     }
 }
@@ -53,7 +153,12 @@ impl MultiHashParams {
 #[derive(Clone, Debug)]
 pub struct HashCounters {
     params: MultiHashParams,
-    table: Vec<u16>,
+    /// Value from which a counter is high.
+    high: u64,
+    /// All counters are halved after this many page writes.
+    period: u64,
+    table: Table,
+    /// Page writes since the last decay.
     writes: u64,
     /// Factor and summand of each hash function, in place of the real ones.
     #[cfg(feature = "conformance")]
@@ -65,7 +170,9 @@ impl HashCounters {
     pub fn new(params: MultiHashParams) -> HashCounters {
         HashCounters {
             params,
-            table: vec![0; params.m],
+            high: params.high(),
+            period: params.period(),
+            table: Table::new(params.m),
             writes: 0,
             #[cfg(feature = "conformance")]
             given: None,
@@ -75,7 +182,7 @@ impl HashCounters {
     /// Counter of hash function `k`.
     #[inline]
     fn place(&self, lpn: u64, k: usize) -> usize {
-        let m = self.params.m as u64;
+        let m = self.params.m;
         #[cfg(feature = "conformance")]
         if let Some([factor, summand]) = self.given.as_ref().map(|given| given[k]) {
             return ((factor * lpn + summand) % m) as usize;
@@ -92,14 +199,12 @@ impl HashCounters {
 
 impl Identifier for HashCounters {
     fn build(expr: &Expr, env: &Env) -> HashCounters {
-        let counters = HashCounters::new(MultiHashParams::from_expr(expr));
+        let counters = HashCounters::new(MultiHashParams::of(expr, env));
         #[cfg(feature = "conformance")]
         let counters = HashCounters {
             given: env.hashes.clone(),
             ..counters
         };
-        #[cfg(not(feature = "conformance"))]
-        let _ = env;
         counters
     }
 
@@ -112,33 +217,36 @@ impl Identifier for HashCounters {
         for (k, place) in places.iter_mut().enumerate() {
             *place = self.place(a.lpn.0, k);
         }
-        let least = places.iter().map(|&at| self.table[at]).min();
+        let least = places.iter().map(|&at| self.table.get(at)).min();
         let most = ((1u32 << self.params.d) - 1) as u16;
         for (k, &at) in places.iter().enumerate() {
             if !places[..k].contains(&at) {
-                self.table[at] += u16::from(self.table[at] < most);
+                let counter = self.table.at(at);
+                *counter += u16::from(*counter < most);
             }
         }
-        u64::from(least.unwrap_or(0)) >= self.params.threshold
+        u64::from(least.unwrap_or(0)) >= self.high
     }
 
     #[inline]
     fn settle(&mut self) -> bool {
-        let due = self.writes >= self.params.decay_period;
+        let due = self.writes >= self.period;
         if due {
             self.writes = 0;
-            self.table.iter_mut().for_each(|c| *c >>= 1);
+            self.table.halve();
         }
         due
     }
 
-    fn meta_bytes(&self) -> u64 {
-        (self.params.m as u64 * u64::from(self.params.d)).div_ceil(8)
+    fn metadata_bytes(&self) -> u64 {
+        (self.params.m * u64::from(self.params.d)).div_ceil(8)
     }
 
     #[cfg(feature = "conformance")]
     fn state(&self, out: &mut String) {
-        out.push_str(&format!("T{:?}", self.table));
+        let numbers = 0..self.params.m as usize;
+        let counters: Vec<u16> = numbers.map(|n| self.table.get(n)).collect();
+        out.push_str(&format!("T{counters:?}"));
     }
 }
 
@@ -175,7 +283,7 @@ mod tests {
             (p.m, p.k, p.d, p.threshold, p.decay_period),
             (4096, 2, 4, 4, 5120)
         );
-        assert_eq!(HashCounters::new(p).meta_bytes(), 2048);
+        assert_eq!(HashCounters::new(p).metadata_bytes(), 2048);
         let p = params("multihash(d=6,h=1,m=100,r=0.5)");
         assert_eq!((p.threshold, p.decay_period), (32, 200));
         let p = params("multihash(threshold=3,decay-period=7)");
@@ -204,6 +312,22 @@ mod tests {
         write(&mut counters, 5);
         assert_eq!(counters.table, [1]);
         assert!(!write(&mut counters, 5) && write(&mut counters, 5));
+    }
+
+    #[test]
+    fn a_large_table_takes_memory_where_it_is_touched() {
+        let expr = Expr::parse("multihash(lru,m=4294967295)").unwrap();
+        let params = MultiHashParams::of(&expr, &Env::cache_only(4));
+        let mut counters = HashCounters::new(params);
+        let hot: Vec<bool> = (0..5).map(|_| write(&mut counters, 5)).collect();
+        assert_eq!(hot, [false, false, false, false, true]);
+        for lpn in 0..100 {
+            write(&mut counters, lpn);
+        }
+        assert!(counters.table.chunks.len() <= 1 + 2 * 100);
+        counters.table.halve();
+        assert_eq!(counters.table.get(counters.place(5, 0)), 3);
+        assert_eq!(counters.metadata_bytes(), 4_294_967_295u64.div_ceil(2));
     }
 
     #[cfg(feature = "conformance")]

@@ -6,29 +6,64 @@
 //! State: base, LDR list (12 B a page), queue (16 B a node). Cost: the base's and O(log rip) a
 //! write request. Ties: none; LDR is a strict order.
 //!
-//! Where the paper and its specification are silent:
+//! Where the paper is silent:
 //! - A request of several extents advances the serial number once; every extent grows its own
 //!   set, and the request is LWdata if one of these sets is large.
 //! - `ldr_evict=head` takes the page pushed first. That is the oldest serial number, except
 //!   between streams that became large in another order than they were written.
 //! - With `ldr_skip_partial` half-filled pages of LDR leave when the base is empty too.
 
+mod classify;
 mod options;
 #[cfg(test)]
 mod tests;
 
 use super::layer_below;
-use super::ldr::Ldr;
-use super::lwrs::{Grown, LWRS_NODE_BYTES, Lwrs};
-use crate::policy::PAGE_NODE_BYTES;
-use crate::registry::Build;
+use super::ldr::{LargeWrites, Ldr};
+use super::lwrs::{LWRS_NODE_BYTES, Lwrs};
+use crate::info::{MetadataBound, MetadataContext, Role, SchemeInfo, Source, inner};
+use crate::registry::{Build, boxed};
 use crate::{
-    Access, Admission, Ahead, Candidate, Column, Env, Expr, Notes, Request, Scheme, View, Why,
-    forward,
+    Access, Admission, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES, RemoveReason, Request,
+    Scheme, Unit, Upcoming, Victim, View,
 };
-use destage_types::{ChannelId, Extent, Lpn, Op, Slot};
+use destage_types::{Lpn, Op, SECTOR_BYTES, Slot};
+use options::large_is_above_a_page;
 
 pub use options::{AsnCounts, CacUpdates, LdrEvict, LdrMode, LdrReadHit, ProberOptions, RipCmp};
+
+/// `prober`: large sequential write streams leave first.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "prober",
+    summary: "Recognises large sequential streams made of small writes, keeps them apart and \
+              evicts them first.",
+    source: Source {
+        paper: "Zhou, Feng, Hua, Liu, Huang, Chen, Zhang, Prober: exploiting sequential \
+                characteristics in buffer for improving SSDs write performance, Frontiers of \
+                Computer Science 10(5)",
+        year: Some(2016),
+        section: "3.1-3.3",
+        certain: true,
+    },
+    role: Role::Classifier,
+    params: &[ProberOptions::PARAMS],
+    ties: "none in the queue; then those of the inner scheme",
+    write_buffer: true,
+    // A node for each extent of the last `rip` write requests; a page of LDR has a node of 12 B.
+    metadata: |e, c| {
+        let base = inner(e, &MetadataContext { shares: true, ..*c })?;
+        let per_page = base.per_page.max(PAGE_NODE_BYTES);
+        let window = e
+            .uint("rip")
+            .saturating_add(u64::from(e.word("rip-cmp") == "gt"));
+        let nodes = window.saturating_mul(c.extents);
+        Some(MetadataBound { per_page, ..base }.and_entries(nodes, LWRS_NODE_BYTES))
+    },
+    refuse_run: large_is_above_a_page,
+    vectors: &["lwrs", "proberlru", "proberlirs", "proberarc"],
+    build: Some(boxed::<Prober<Boxed>>),
+    ..SchemeInfo::BASE
+};
 
 /// The classifier around a base policy.
 #[derive(Clone, Debug)]
@@ -44,6 +79,7 @@ pub struct Prober<S> {
     adapted: bool,
     /// Cached pages that were renamed for the request in service, sorted; empty unless exempt.
     renamed: Vec<Lpn>,
+    /// Pages that the request in service moves from the base to LDR; reused.
     scratch: Vec<Slot>,
     #[cfg(any(test, feature = "conformance"))]
     background: bool,
@@ -55,7 +91,7 @@ pub struct Prober<S> {
 impl<S: Scheme> Prober<S> {
     /// Around `inner`, which runs with its full capacity (PR-7).
     pub fn new(inner: S, options: ProberOptions, env: &Env) -> Prober<S> {
-        let capacity = (env.slots + inner.most_kept()) as usize;
+        let capacity = (env.slots + inner.max_ghosts()) as usize;
         let window = options.rip + u64::from(options.rip_cmp == RipCmp::Gt);
         let channels = if env.background && env.write_back {
             env.layout.channels()
@@ -65,7 +101,7 @@ impl<S: Scheme> Prober<S> {
         Prober {
             inner,
             options,
-            queue: Lwrs::new(options.ssp, window),
+            queue: Lwrs::new(options.ssp.bytes(env.page) / SECTOR_BYTES, window),
             page_sectors: env.page.sectors(),
             ldr: Ldr::new(capacity, channels),
             large: false,
@@ -92,95 +128,18 @@ impl<S: Scheme> Prober<S> {
         !self.renamed.is_empty() && self.renamed.binary_search(&lpn).is_ok()
     }
 
-    /// Feeds the queue with a write request and moves what it points out (steps 1-5).
-    #[inline(always)]
-    fn classify(&mut self, r: &Request, v: &View) {
-        match r.extents {
-            [only] if self.renamed.is_empty() => {
-                let alone = self.queue.begin_alone(only.start_sector, only.end() - 1);
-                if alone {
-                    return;
-                }
-            }
-            _ => self.queue.begin(),
-        }
-        self.classify_many(r, v);
-    }
-
-    #[inline(never)]
-    fn classify_many(&mut self, r: &Request, v: &View) {
-        if self.renamed.len() > 1 {
-            self.renamed.sort_unstable();
-        }
-        self.scratch.clear();
-        for e in r.extents {
-            let grown = self.queue.write(e.start_sector, e.end() - 1);
-            if grown.large {
-                self.grow(&grown, r.extents, v);
-            }
-        }
-        if self.large {
-            self.large_requests += 1;
-            self.migrated += self.scratch.len() as u64;
-            self.ldr.sort_in(&self.scratch, v);
-            self.note(v);
-        }
-    }
-
-    /// The write with these extents is part of a large set.
-    fn grow(&mut self, grown: &Grown, extents: &[Extent], v: &View) {
-        self.large = true;
-        for joined in grown.joined.into_iter().flatten() {
-            self.leave_base(joined, extents, v);
-        }
-    }
-
-    /// Takes the pages of a set that just became part of a large one out of the base, except
-    /// those of the request itself, appends them to LDR and collects them in `scratch`.
-    fn leave_base(&mut self, (first, last): (u64, u64), extents: &[Extent], v: &View) {
-        let page = v.frames.page();
-        let own = |lpn: Lpn| {
-            let mut ends = extents.iter().map(|e| (e.start_sector, e.end() - 1));
-            ends.any(|(a, b)| page.page_of(a) <= lpn && lpn <= page.page_of(b))
-        };
-        for lpn in page.page_of(first).0..=page.page_of(last).0 {
-            let Some(slot) = v.slot_of(Lpn(lpn)) else {
-                continue;
-            };
-            if !self.ldr.contains(slot) && !own(Lpn(lpn)) {
-                self.inner.remove(slot, Why::Gone, v);
-                self.ldr.append(slot);
-                self.scratch.push(slot);
-            }
-        }
-    }
-
-    fn note(&mut self, v: &View) {
-        self.notes.add(Column::Result, || "LW".to_owned());
-        if !self.scratch.is_empty() {
-            let lpn = |s: &Slot| v.frames.lpn(*s).to_string();
-            let moved = &self.scratch;
-            self.notes.add(Column::Result, || {
-                format!(
-                    "mig[{}]",
-                    moved.iter().map(lpn).collect::<Vec<_>>().join(", ")
-                )
-            });
-        }
-    }
-
-    /// An LDR page becomes regular data: admitted, then touched (PR-5). A dirty page that is read
+    /// An LDR page becomes regular data: admitted, then hit (PR-5). A dirty page that is read
     /// is admitted as the dirty page it is.
     fn make_regular(&mut self, slot: Slot, a: &Access, v: &View) {
-        self.ldr.remove(slot, v);
+        self.ldr.remove(slot);
         let dirty = v.frames.is_dirty(slot);
         let admitted = Access {
             op: if dirty { Op::Write } else { a.op },
             ..*a
         };
-        self.inner.expect(&admitted, v);
-        self.inner.insert(slot, &admitted, v);
-        self.inner.touch(slot, a, v);
+        self.inner.on_miss(&admitted, v);
+        self.inner.on_insert(slot, &admitted, v);
+        self.inner.on_hit(slot, a, v);
     }
 
     /// Does the base alone hear of what happens: regular data, and nothing in LDR? As nearly
@@ -191,11 +150,11 @@ impl<S: Scheme> Prober<S> {
     }
 
     #[inline(never)]
-    fn touch_beside_ldr(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn hit_beside_ldr(&mut self, slot: Slot, a: &Access, v: &View) {
         let held = self.ldr.contains(slot);
         if a.op == Op::Read {
             match (held, self.options.ldr_read_hit) {
-                (false, _) => self.inner.touch(slot, a, v),
+                (false, _) => self.inner.on_hit(slot, a, v),
                 (true, LdrReadHit::Stay) => {}
                 (true, LdrReadHit::Promote) => self.make_regular(slot, a, v),
             }
@@ -203,10 +162,10 @@ impl<S: Scheme> Prober<S> {
         }
         let large = self.is_large(a);
         match (held, large) {
-            (false, false) => self.inner.touch(slot, a, v),
+            (false, false) => self.inner.on_hit(slot, a, v),
             (true, false) => self.make_regular(slot, a, v),
-            (true, true) => self.ldr.remove(slot, v),
-            (false, true) => self.inner.remove(slot, Why::Gone, v),
+            (true, true) => self.ldr.remove(slot),
+            (false, true) => self.inner.on_remove(slot, RemoveReason::Discarded, v),
         }
         self.ldr.stamp(slot, self.queue.asn());
         if large {
@@ -220,23 +179,24 @@ impl<S: Scheme> Prober<S> {
             self.inner.forget(a.lpn, v);
             self.ldr.push(slot, v);
         } else {
-            self.inner.insert(slot, a, v);
+            self.inner.on_insert(slot, a, v);
         }
     }
 
     #[inline(never)]
-    fn victim_beside_ldr(&mut self, a: &Access, v: &View) -> Option<Slot> {
-        let slot = self.find_in_ldr(|s| !self.is_spared(s, v));
-        match slot {
-            Some(slot) => Some(slot),
-            None if self.inner.size() > 0 => {
-                if !std::mem::replace(&mut self.adapted, true) {
-                    self.inner.expect(a, v);
-                }
-                self.inner.page_victim(a, v)
-            }
-            None => self.find_in_ldr(|_| true),
+    fn victim_beside_ldr(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {
+        if let Some(slot) = self.find_in_ldr(|s| !self.is_spared(s, v)) {
+            return Victim::Page(slot);
         }
+        if self.inner.size() > 0 {
+            // LDR has nothing to give for LWdata, so the base adapts to it like to any page.
+            if !std::mem::replace(&mut self.adapted, true) {
+                self.inner.on_miss(a, v);
+            }
+            return self.inner.victim(a, v, unit);
+        }
+        let spared = self.find_in_ldr(|_| true);
+        Victim::Page(spared.expect("asked only while there are pages"))
     }
 
     /// A page that demand eviction passes over (PR-6).
@@ -256,14 +216,21 @@ impl<S: Scheme> Prober<S> {
 
 impl<S: Build> Build for Prober<S> {
     fn build(expr: &Expr, env: &Env) -> Prober<S> {
-        let options = ProberOptions::from_expr(expr, env.page);
+        let options = ProberOptions::of(expr, env);
         Prober::new(S::build(layer_below(expr), env), options, env)
     }
 }
 
-impl<S: Scheme> Scheme for Prober<S> {
-    forward!(inner: ghosts rename_plan tracks_updates admit_read full foresee forget next_group background
-        cancels list_pages);
+impl<S: Scheme> Layer for Prober<S> {
+    type Inner = S;
+
+    fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
 
     fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
         if slot.is_some() && self.options.cac_updates == CacUpdates::Exempt {
@@ -271,7 +238,7 @@ impl<S: Scheme> Scheme for Prober<S> {
         }
         match slot {
             Some(s) if self.ldr.contains(s) => {
-                self.ldr.rename(s, from, v);
+                self.ldr.rename(s, v);
                 true
             }
             _ => self.inner.rename(from, to, slot, v),
@@ -279,15 +246,15 @@ impl<S: Scheme> Scheme for Prober<S> {
     }
 
     #[inline]
-    fn look_ahead(&self, ahead: &Ahead) -> u64 {
+    fn prefetch(&self, upcoming: &Upcoming) {
         let sectors = u64::from(self.page_sectors);
-        let queue = self.queue.look_ahead(|i| ahead[i].0 * sectors);
-        queue ^ self.inner.look_ahead(ahead)
+        self.queue.prefetch(|i| upcoming[i].0 * sectors);
+        self.inner.prefetch(upcoming);
     }
 
     #[inline(always)]
-    fn request(&mut self, r: &Request, v: &View) {
-        self.inner.request(r, v);
+    fn on_request(&mut self, r: &Request, v: &View) {
+        self.inner.on_request(r, v);
         self.large = false;
         if r.op == Op::Write {
             self.classify(r, v);
@@ -297,10 +264,10 @@ impl<S: Scheme> Scheme for Prober<S> {
     }
 
     #[inline]
-    fn request_done(&mut self, r: &Request, v: &View) {
+    fn on_request_end(&mut self, r: &Request, v: &View) {
         self.large = false;
         self.renamed.clear();
-        self.inner.request_done(r, v);
+        self.inner.on_request_end(r, v);
     }
 
     #[inline]
@@ -312,62 +279,62 @@ impl<S: Scheme> Scheme for Prober<S> {
     }
 
     #[inline]
-    fn admit_page(&mut self, a: &Access, v: &View) -> bool {
+    fn admit_write(&mut self, a: &Access, v: &View) -> bool {
         if self.options.ldr == LdrMode::Bypass && self.is_large(a) {
             return false;
         }
-        self.inner.admit_page(a, v)
+        self.inner.admit_write(a, v)
     }
 
     #[inline(always)]
-    fn expect(&mut self, a: &Access, v: &View) {
+    fn on_miss(&mut self, a: &Access, v: &View) {
         // The base is asked for a victim on behalf of LWdata, but never gets the page.
         self.adapted = !self.is_large(a);
         if self.adapted {
-            self.inner.expect(a, v);
+            self.inner.on_miss(a, v);
         }
     }
 
     #[inline(always)]
-    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         self.ldr.stamp(slot, self.queue.asn());
         self.adapted = true;
         match self.large {
-            false => self.inner.insert(slot, a, v),
+            false => self.inner.on_insert(slot, a, v),
             true => self.insert_beside_ldr(slot, a, v),
         }
     }
 
     #[inline(always)]
-    fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
         if !self.is_plain() {
-            return self.touch_beside_ldr(slot, a, v);
+            return self.hit_beside_ldr(slot, a, v);
         }
         if a.op == Op::Write {
             self.ldr.stamp(slot, self.queue.asn());
         }
-        self.inner.touch(slot, a, v);
+        self.inner.on_hit(slot, a, v);
     }
 
     #[inline(always)]
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         if self.ldr.contains(slot) {
-            self.ldr.remove(slot, v);
+            self.ldr.remove(slot);
         } else {
-            self.inner.remove(slot, why, v);
+            self.inner.on_remove(slot, reason, v);
         }
     }
 
-    fn cleaned(&mut self, slots: &[Slot], v: &View) {
+    fn on_clean(&mut self, slots: &[Slot], v: &View) {
         if self.ldr.is_empty() {
-            return self.inner.cleaned(slots, v);
+            return self.inner.on_clean(slots, v);
         }
         let ldr = &self.ldr;
         self.scratch.clear();
         self.scratch
             .extend(slots.iter().filter(|&&s| !ldr.contains(s)));
         if !self.scratch.is_empty() {
-            self.inner.cleaned(&self.scratch, v);
+            self.inner.on_clean(&self.scratch, v);
         }
     }
 
@@ -377,41 +344,34 @@ impl<S: Scheme> Scheme for Prober<S> {
     }
 
     #[inline(always)]
-    fn page_victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
+    fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {
         match self.is_plain() {
-            true => self.inner.page_victim(a, v),
-            false => self.victim_beside_ldr(a, v),
+            true => self.inner.victim(a, v, unit),
+            false => self.victim_beside_ldr(a, v, unit),
         }
     }
 
-    fn candidates(&self, v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        self.find_in_ldr(|s| !self.is_spared(s, v) && f(s))
-            .or_else(|| self.inner.candidates(v, f))
-            .or_else(|| self.find_in_ldr(|s| self.is_spared(s, v) && f(s)))
+    fn next_victims(&self, v: &View, visit: &mut dyn FnMut(Slot) -> bool) {
+        let mut stopped = false;
+        let mut show = |slot| {
+            stopped = !visit(slot);
+            !stopped
+        };
+        let stop = self.find_in_ldr(|s| !self.is_spared(s, v) && !show(s));
+        if stop.is_none() {
+            self.inner.next_victims(v, &mut show);
+        }
+        if !stopped {
+            self.find_in_ldr(|s| self.is_spared(s, v) && !visit(s));
+        }
     }
 
-    fn flush_candidates(
-        &self,
-        channel: ChannelId,
-        v: &View,
-        f: &mut dyn FnMut(Candidate) -> bool,
-    ) -> Option<Slot> {
-        let mut pages = self
-            .ldr
-            .of_channel(channel, v)
-            .map(|(slot, asn)| Candidate {
-                slot,
-                outdated: self.queue.outdated(asn),
-            });
-        pages.find(|&c| f(c)).map(|c| c.slot)
+    fn large_writes(&self) -> Option<LargeWrites<'_>> {
+        LargeWrites::of(&self.ldr, &self.queue)
     }
 
-    fn has_flush_candidates(&self) -> bool {
-        self.ldr.keeps_ages() && !self.ldr.is_empty()
-    }
-
-    fn meta_bytes(&self) -> u64 {
-        self.inner.meta_bytes()
+    fn metadata_bytes(&self) -> u64 {
+        self.inner.metadata_bytes()
             + self.ldr.len() as u64 * PAGE_NODE_BYTES
             + self.queue.len() as u64 * LWRS_NODE_BYTES
     }
@@ -443,7 +403,7 @@ impl<S: Scheme> Scheme for Prober<S> {
     }
 
     #[cfg(feature = "conformance")]
-    fn take_notes(&mut self, out: &mut Vec<(Column, String)>) {
+    fn take_notes(&mut self, out: &mut Vec<(crate::Column, String)>) {
         self.notes.take(out);
         self.inner.take_notes(out);
     }

@@ -7,85 +7,117 @@
 //! room is made, pages are admitted ascending ([`Admission::Whole`]). Ties: those of the inner
 //! scheme. Cost: O(1) per page.
 
-use crate::registry::Build;
+use super::layer_below;
+use crate::info::{
+    MetadataContext, ParamInfo, ParamValue, Range, Role, SchemeInfo, Size, Source, Words, inner,
+};
+use crate::registry::{Build, boxed};
 use crate::rng::{SplitMix64, threshold};
-use crate::{Access, Admission, Column, Env, Expr, Notes, Request, Scheme, View, forward};
+use crate::{
+    Access, Admission, Boxed, Column, Env, Expr, Layer, Notes, Request, Scheme, View, params, words,
+};
 use destage_types::{Lpn, Op, Slot};
 
-/// What is a hit, and so written to the cache without a test (PC-2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum HitRule {
-    /// All pages of the request are cached.
-    #[default]
-    All,
-    /// One page of it is; the whole request goes to the cache.
-    Any,
-    /// Every page is a request of its own; the size test is on the whole request.
-    Page,
+/// The paper, which brings `refcount` too.
+pub(super) const PAPER: &str = "Baek, Cho, Choi, Don't make cache too complex: A simple \
+                                probability-based cache management scheme for SSDs, PLoS ONE 12(3)";
+
+/// `procache`: probabilistic admission.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "procache",
+    summary: "Admits a small write request with a fixed probability; large ones go to flash.",
+    source: Source {
+        paper: PAPER,
+        year: Some(2017),
+        section: "3, 4, Algorithm 1",
+        certain: true,
+    },
+    role: Role::Admission,
+    params: &[ProCacheParams::PARAMS],
+    ties: "those of the inner scheme",
+    write_buffer: true,
+    metadata: |e, c| {
+        inner(
+            e,
+            &MetadataContext {
+                batches: true,
+                ..*c
+            },
+        )
+    },
+    vectors: &["procache", "procachegt", "procachev"],
+    build: Some(boxed::<ProCache<Boxed>>),
+    ..SchemeInfo::BASE
+};
+
+words! {
+    /// Which requests are cold by their size (PC-1).
+    pub enum SizeCmp {
+        /// Those greater than `c`.
+        Gt = "gt",
+        /// Those of at least `c`: Algorithm 1 as printed.
+        Ge = "ge",
+    }
 }
 
-/// Parameters of [`ProCache`].
-#[derive(Clone, PartialEq, Debug)]
-pub struct ProCacheParams {
-    /// Probability of admission, 0 < p <= 1.
-    pub p: f64,
-    /// Cut-off size in bytes.
-    pub c: u64,
-    /// Is a request of exactly `c` bytes cold? `cmp=ge`, Algorithm 1 as printed (PC-1).
-    pub cold_at_c: bool,
-    /// Probability per size class, in place of `p` and `c` (PC-3): class i holds sizes of
-    /// 2^(i-1) + 1 to 2^i units.
-    pub classes: Option<Vec<f64>>,
-    /// Unit of the size classes in bytes.
-    pub size_unit: u64,
-    /// PC-2.
-    pub hit_rule: HitRule,
-    /// Does a read hit count as a use?
-    pub read_touch: bool,
-    /// Admit whatever is eligible until the cache has been full once (PC-5,
-    /// `p-schedule=occupancy`).
-    pub fill_first: bool,
-    /// Seed of the generator.
-    pub seed: u64,
+words! {
+    /// What is a hit, and so written to the cache without a test (PC-2).
+    pub enum HitRule {
+        /// All pages of the request are cached.
+        All = "all",
+        /// One page of it is; the whole request goes to the cache.
+        Any = "any",
+        /// Every page is a request of its own; the size test is on the whole request.
+        Page = "page",
+    }
 }
 
-impl Default for ProCacheParams {
-    fn default() -> ProCacheParams {
-        ProCacheParams {
-            p: 0.1,
-            c: 8 << 10,
-            cold_at_c: false,
-            classes: None,
-            size_unit: 1 << 10,
-            hit_rule: HitRule::All,
-            read_touch: true,
-            fill_first: false,
-            seed: 1,
+words! {
+    /// How the probability changes during a run (PC-5).
+    pub enum Schedule {
+        /// Never.
+        Constant = "constant",
+        /// It is 1 until the cache has been full once.
+        Occupancy = "occupancy",
+    }
+}
+
+/// Seed of a layer's generator: its own if one is given, else that of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seed(pub u64);
+
+impl ParamValue for Seed {
+    fn read(e: &Expr, key: &str, env: &Env) -> Seed {
+        match e.is_given(key) {
+            true => Seed(e.uint(key)),
+            false => Seed(env.seed),
         }
     }
 }
 
-impl ProCacheParams {
-    /// As the layer `expr` says, for a cache as `env` says.
-    pub fn from_expr(expr: &Expr, env: &Env) -> ProCacheParams {
-        ProCacheParams {
-            p: expr.real("p"),
-            c: expr.size_bytes("c", env.page),
-            cold_at_c: expr.word("cmp") == "ge",
-            classes: expr.vector("pv").map(<[f64]>::to_vec),
-            size_unit: expr.size_bytes("size-unit", env.page),
-            hit_rule: match expr.word("hit-rule") {
-                "any" => HitRule::Any,
-                "page" => HitRule::Page,
-                _ => HitRule::All,
-            },
-            read_touch: expr.flag("read-touch"),
-            fill_first: expr.word("p-schedule") == "occupancy",
-            seed: match expr.is_given("seed") {
-                true => expr.uint("seed"),
-                false => env.seed,
-            },
-        }
+params! {
+    /// Parameters of [`ProCache`].
+    pub struct ProCacheParams {
+        /// chance that an eligible request is admitted
+        p: f64 = ParamInfo::real(Range::UNIT_NOT_ZERO, 0.1).unit("probability").source("5.2"),
+        /// cut-off size of a request above which it is cold
+        c: Size = ParamInfo::size(8 << 10).unit("bytes").source("5.2"),
+        /// a request is cold if its size is greater than c, or at least c
+        cmp: SizeCmp = ParamInfo::word(SizeCmp::WORDS).source("PC-1"),
+        /// chance per size class (powers of two of size-unit); replaces p and c
+        pv: Option<Vec<f64>> = ParamInfo::reals(Range::UNIT)
+            .unit("probabilities")
+            .source("4.2, PC-3"),
+        /// unit of the size classes
+        size_unit: Size = ParamInfo::size(1 << 10).unit("bytes").source("5.1"),
+        /// a request updates the cache if all or any of its pages are cached, or page by page
+        hit_rule: HitRule = ParamInfo::word(HitRule::WORDS).source("PC-2"),
+        /// a read hit refreshes recency
+        read_touch: bool = ParamInfo::flag(true).source("Alg. 1"),
+        /// seed of the generator, one draw per tested request
+        seed: Seed = ParamInfo::integer(0, u64::MAX, 1).source("Alg. 1"),
+        /// occupancy: everything eligible is admitted until the cache has been full once
+        p_schedule: Schedule = ParamInfo::word(Schedule::WORDS).source("4.2, PC-5"),
     }
 }
 
@@ -139,7 +171,7 @@ pub struct ProCache<S> {
     thresholds: Vec<u64>,
     /// Cut-off in bytes; `None` with size classes.
     cutoff: Option<u64>,
-    cold_at_c: bool,
+    cmp: SizeCmp,
     size_unit: u64,
     hit_rule: HitRule,
     read_touch: bool,
@@ -154,24 +186,24 @@ pub struct ProCache<S> {
 
 impl<S: Scheme> ProCache<S> {
     /// Around `inner`.
-    pub fn new(params: &ProCacheParams, inner: S) -> ProCache<S> {
-        let thresholds = match &params.classes {
+    pub fn new(inner: S, params: &ProCacheParams, env: &Env) -> ProCache<S> {
+        let thresholds = match &params.pv {
             Some(classes) => classes.iter().map(|&p| threshold(p)).collect(),
             None => vec![threshold(params.p)],
         };
         ProCache {
             inner,
             thresholds,
-            cutoff: params.classes.is_none().then_some(params.c),
-            cold_at_c: params.cold_at_c,
-            size_unit: params.size_unit.max(1),
+            cutoff: params.pv.is_none().then(|| params.c.bytes(env.page)),
+            cmp: params.cmp,
+            size_unit: params.size_unit.bytes(env.page).max(1),
             hit_rule: params.hit_rule,
             read_touch: params.read_touch,
-            filling: params.fill_first,
+            filling: params.p_schedule == Schedule::Occupancy,
             uniform: Uniform {
-                rng: SplitMix64::new(params.seed),
+                rng: SplitMix64::new(params.seed.0),
                 #[cfg(feature = "conformance")]
-                draws: None,
+                draws: env.draws.clone().map(Vec::into_iter),
             },
             request_bytes: 0,
             stats: Stats::default(),
@@ -181,10 +213,11 @@ impl<S: Scheme> ProCache<S> {
 
     /// Threshold of a request of `bytes`; `None` if it is cold by size.
     fn threshold(&self, bytes: u64) -> Option<u64> {
-        let eligible = match self.cutoff {
-            Some(c) if self.cold_at_c => (bytes < c).then(|| self.thresholds[0]),
-            Some(c) => (bytes <= c).then(|| self.thresholds[0]),
-            None => self.thresholds.get(self.class(bytes)).copied(),
+        let eligible = match (self.cutoff, self.cmp) {
+            (Some(c), SizeCmp::Ge) => (bytes < c).then(|| self.thresholds[0]),
+            (Some(c), SizeCmp::Gt) => (bytes <= c).then(|| self.thresholds[0]),
+            // Sizes beyond the last class are cold.
+            (None, _) => self.thresholds.get(self.class(bytes)).copied(),
         };
         match self.filling {
             true => eligible.map(|_| 1 << 53),
@@ -235,22 +268,21 @@ fn pages(r: &Request, v: &View) -> impl Iterator<Item = Lpn> {
 
 impl<S: Build> Build for ProCache<S> {
     fn build(expr: &Expr, env: &Env) -> ProCache<S> {
-        let inner = expr.inner().expect("every wrapper has an inner scheme");
-        let params = ProCacheParams::from_expr(expr, env);
-        #[allow(unused_mut, reason = "changed only for the conformance tests")]
-        let mut scheme = ProCache::new(&params, S::build(inner, env));
-        #[cfg(feature = "conformance")]
-        {
-            scheme.uniform.draws = env.draws.clone().map(Vec::into_iter);
-        }
-        scheme
+        let params = ProCacheParams::of(expr, env);
+        ProCache::new(S::build(layer_below(expr), env), &params, env)
     }
 }
 
-impl<S: Scheme> Scheme for ProCache<S> {
-    forward!(inner: look_ahead ghosts rename_plan tracks_updates rename request request_done full expect foresee
-        remove cleaned forget size victim candidates next_group flush_candidates background
-        cancels meta_bytes list_pages);
+impl<S: Scheme> Layer for ProCache<S> {
+    type Inner = S;
+
+    fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
 
     fn admit_request(&mut self, r: &Request, v: &View) -> Admission {
         let hit = match self.hit_rule {
@@ -265,6 +297,7 @@ impl<S: Scheme> Scheme for ProCache<S> {
             self.note_update();
             return Admission::PerPage;
         }
+        // What is admitted comes in as a whole, and only if there are as many frames.
         let fits = r.pages as usize <= v.frames.capacity();
         match self.threshold(r.bytes).filter(|_| fits) {
             None => {
@@ -280,32 +313,32 @@ impl<S: Scheme> Scheme for ProCache<S> {
         }
     }
 
-    fn admit_page(&mut self, a: &Access, v: &View) -> bool {
+    fn admit_write(&mut self, a: &Access, v: &View) -> bool {
         if self.hit_rule != HitRule::Page {
-            return self.inner.admit_page(a, v);
+            return self.inner.admit_write(a, v);
         }
         if v.slot_of(a.lpn).is_some() {
             self.note_update();
-            return self.inner.admit_page(a, v);
+            return self.inner.admit_write(a, v);
         }
         match self.threshold(self.request_bytes) {
             None => {
                 self.note_cold_size();
                 false
             }
-            Some(threshold) => self.is_hot(threshold) && self.inner.admit_page(a, v),
+            Some(threshold) => self.is_hot(threshold) && self.inner.admit_write(a, v),
         }
     }
 
-    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         self.filling &= v.frames.used() < v.frames.capacity();
-        self.inner.insert(slot, a, v);
+        self.inner.on_insert(slot, a, v);
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
         if a.op != Op::Read || self.read_touch {
-            self.inner.touch(slot, a, v);
+            self.inner.on_hit(slot, a, v);
         }
     }
 
@@ -315,11 +348,6 @@ impl<S: Scheme> Scheme for ProCache<S> {
         f("refused_by_draw", self.stats.cold);
         f("refused_by_size", self.stats.cold_size);
         self.inner.stats(f);
-    }
-
-    #[cfg(feature = "conformance")]
-    fn state(&self, v: &View, out: &mut String) {
-        self.inner.state(v, out);
     }
 
     #[cfg(feature = "conformance")]

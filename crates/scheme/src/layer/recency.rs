@@ -1,6 +1,6 @@
 //! Lists ordered by last touch, with pages that join out of turn.
 
-use crate::ListArena;
+use crate::lists::Lists;
 use destage_types::Slot;
 
 /// LRU lists over the slots of the cache that know when each page was touched last.
@@ -9,13 +9,11 @@ use destage_types::Slot;
 /// touched, and [`Recency::merge`] puts the others where they belong. Stamps count touches.
 #[derive(Clone, Debug)]
 pub(crate) struct Recency {
-    lists: ListArena,
+    lists: Lists,
     stamp: Vec<u64>,
     /// By list: when its oldest page was touched last, [`NO_PAGE`] of an empty one.
     oldest: Vec<u64>,
-    of: Vec<u32>,
     newest: u64,
-    size: usize,
     scratch: Vec<Slot>,
 }
 
@@ -26,12 +24,10 @@ impl Recency {
     /// `lists` empty lists for `capacity` slots.
     pub(crate) fn new(capacity: usize, lists: usize) -> Recency {
         Recency {
-            lists: ListArena::new(capacity, lists),
+            lists: Lists::new(capacity, lists),
             stamp: vec![0; capacity],
             oldest: vec![NO_PAGE; lists],
-            of: vec![0; capacity],
             newest: 0,
-            size: 0,
             scratch: Vec::with_capacity(capacity),
         }
     }
@@ -40,8 +36,6 @@ impl Recency {
     #[inline]
     pub(crate) fn push(&mut self, list: usize, slot: Slot) {
         self.stamp_now(slot);
-        self.of[slot.index()] = list as u32;
-        self.size += 1;
         self.lists.push_head(list, slot.0);
         // The newest of all pages is the oldest only where there is no other.
         self.oldest[list] = self.oldest[list].min(self.newest);
@@ -71,9 +65,8 @@ impl Recency {
     /// Takes a page out of its list.
     #[inline]
     pub(crate) fn remove(&mut self, slot: Slot) {
-        self.size -= 1;
         let list = self.list_of(slot);
-        self.lists.unlink(list, slot.0);
+        self.lists.unlink(slot.0);
         if self.stamp(slot) == self.oldest[list] {
             self.find_oldest(list);
         }
@@ -82,7 +75,7 @@ impl Recency {
     /// The list a page is in.
     #[inline]
     pub(crate) fn list_of(&self, slot: Slot) -> usize {
-        self.of[slot.index()] as usize
+        self.lists.list_of(slot.0)
     }
 
     /// When the page was touched last.
@@ -93,22 +86,22 @@ impl Recency {
 
     /// Moves those of `slots` that are in other lists to `list`, each to its place by last touch.
     pub(crate) fn merge(&mut self, list: usize, slots: &[Slot]) {
-        let (of, stamp) = (&self.of, &self.stamp);
+        let (lists, stamp) = (&self.lists, &self.stamp);
         self.scratch.clear();
         self.scratch
-            .extend(slots.iter().filter(|s| of[s.index()] != list as u32));
+            .extend(slots.iter().filter(|s| lists.list_of(s.0) != list));
         self.scratch.sort_unstable_by_key(|s| stamp[s.index()]);
         let mut at = self.lists.tail(list);
         for &slot in &self.scratch {
             while let Some(n) = at.filter(|&n| self.stamp[n as usize] < self.stamp[slot.index()]) {
                 at = self.lists.newer(n);
             }
-            self.lists.unlink(self.of[slot.index()] as usize, slot.0);
+            let left = self.lists.list_of(slot.0);
+            self.lists.unlink(slot.0);
             match at {
-                Some(newer) => self.lists.insert_older(list, slot.0, newer),
+                Some(newer) => self.lists.insert_older(slot.0, newer),
                 None => self.lists.push_head(list, slot.0),
             }
-            let left = std::mem::replace(&mut self.of[slot.index()], list as u32) as usize;
             if self.stamp[slot.index()] == self.oldest[left] {
                 self.oldest[left] = last_touch_of_tail(&self.lists, &self.stamp, left);
             }
@@ -128,12 +121,6 @@ impl Recency {
         self.lists.tail(list).map(Slot)
     }
 
-    /// Pages in all lists.
-    #[inline]
-    pub(crate) fn size(&self) -> usize {
-        self.size
-    }
-
     /// Pages of `list`.
     #[inline]
     pub(crate) fn len(&self, list: usize) -> usize {
@@ -148,7 +135,7 @@ impl Recency {
 }
 
 /// When the page at the tail of `list` was touched last, [`NO_PAGE`] without one.
-fn last_touch_of_tail(lists: &ListArena, stamp: &[u64], list: usize) -> u64 {
+fn last_touch_of_tail(lists: &Lists, stamp: &[u64], list: usize) -> u64 {
     let tail = lists.tail(list);
     tail.map_or(NO_PAGE, |slot| stamp[slot as usize])
 }

@@ -4,7 +4,7 @@
 //! (section 5.3), here per block that was ever counted. Ties: none. Cost: O(1) per written page: a
 //! counter holds when it was brought up to date, so halving all of them halves none at once.
 //!
-//! Where the paper and its specification are silent:
+//! Where the paper is silent:
 //! - `unit=sector`: a page is hot if the counters of all sectors that the write covers are high
 //!   enough; else those that are not count.
 //! - `hit-first`: an update in place does not count, but moves the decay on.
@@ -12,9 +12,38 @@
 //!   up for before the next write is tested.
 
 use super::filter::{Filter, Identifier};
-use crate::sparse::Sparse;
-use crate::{Access, Env, Expr};
+use super::procache::PAPER;
+use crate::info::{Kind, ParamInfo, ParamValue, Role, SchemeInfo, Source, Words, inner};
+use crate::registry::boxed;
+use crate::store::PageIndex;
+use crate::{Access, Boxed, Env, Expr, params, words};
 use destage_types::Nanos;
+
+/// `refcount`: per-block write counters.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "refcount",
+    summary: "Admits a page once it has been written often enough; counters decay.",
+    source: Source {
+        paper: PAPER,
+        year: Some(2017),
+        section: "Algorithm 3 (REFCNT)",
+        certain: true,
+    },
+    role: Role::Admission,
+    params: &[RefCountParams::PARAMS],
+    ties: "those of the inner scheme",
+    write_buffer: true,
+    metadata: |e, c| {
+        let per_page = match e.word("unit") {
+            "sector" => u64::from(c.page.sectors()),
+            _ => 1,
+        };
+        Some(inner(e, c)?.and_entries(c.pages, per_page))
+    },
+    vectors: &["refcount"],
+    build: Some(boxed::<RefCount<Boxed>>),
+    ..SchemeInfo::BASE
+};
 
 /// `refcount(S)`.
 pub type RefCount<S> = Filter<RefCounters, S>;
@@ -28,17 +57,43 @@ pub enum DecayPeriod {
     Time(Nanos),
 }
 
-/// Parameters of [`RefCounters`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RefCountParams {
-    /// Value from which a block is hot, at most 255.
-    pub threshold: u64,
-    /// When all counters are halved.
-    pub decay_period: DecayPeriod,
-    /// Sectors of a page if every sector has a counter, else 0.
-    pub sectors: u64,
-    /// Update cached pages whatever their counter (PC-6)?
-    pub hit_first: bool,
+impl ParamValue for DecayPeriod {
+    fn read(e: &Expr, key: &str, _env: &Env) -> DecayPeriod {
+        match e.time_opt(key) {
+            Some(time) => DecayPeriod::Time(time),
+            None => DecayPeriod::Writes(e.uint(key)),
+        }
+    }
+}
+
+words! {
+    /// What has a counter.
+    pub enum CounterUnit {
+        /// Every page.
+        Page = "page",
+        /// Every sector.
+        Sector = "sector",
+    }
+}
+
+params! {
+    /// Parameters of [`RefCounters`].
+    #[derive(Copy)]
+    pub struct RefCountParams {
+        /// counter value from which a page is admitted
+        threshold: u64 = ParamInfo::integer(0, 255, 4)
+            .unit("writes")
+            .source("5.3; default uncertain"),
+        /// all counters are halved this often
+        decay_period: DecayPeriod = ParamInfo::count(1, 5120)
+            .kind(Kind::IntegerOrTime { min: 1 })
+            .unit("writes")
+            .source("5.3; default uncertain"),
+        /// a counter per page, or per 512 B
+        unit: CounterUnit = ParamInfo::word(CounterUnit::WORDS).source("5.3"),
+        /// a cached page is updated whatever its counter says
+        hit_first: bool = ParamInfo::flag(false).source("PC-6"),
+    }
 }
 
 /// Bits of a counter; the rest says at which decay it was written.
@@ -49,8 +104,9 @@ const COUNT_MAX: u64 = (1 << COUNT_BITS) - 1;
 #[derive(Clone, Debug)]
 pub struct RefCounters {
     params: RefCountParams,
+    page_sectors: u64,
     /// Decay of the last change << 8 | value at that time.
-    counters: Sparse<u64>,
+    counters: PageIndex<u64>,
     touched: u64,
     writes: u64,
     /// Decays so far.
@@ -60,11 +116,12 @@ pub struct RefCounters {
 }
 
 impl RefCounters {
-    /// All zero.
-    pub fn new(params: RefCountParams) -> RefCounters {
+    /// All zero, for pages of `page_sectors` sectors.
+    pub fn new(params: RefCountParams, page_sectors: u32) -> RefCounters {
         RefCounters {
             params,
-            counters: Sparse::new(0),
+            page_sectors: u64::from(page_sectors),
+            counters: PageIndex::new(0),
             touched: 0,
             writes: 0,
             epoch: 0,
@@ -75,6 +132,7 @@ impl RefCounters {
     /// Value of a counter now.
     #[inline]
     fn now(&self, counter: u64) -> u64 {
+        // The halvings since the counter was written are done here, all at once.
         let decays = self.epoch - (counter >> COUNT_BITS);
         (counter & COUNT_MAX) >> decays.min(u64::from(COUNT_BITS))
     }
@@ -95,18 +153,7 @@ impl RefCounters {
 
 impl Identifier for RefCounters {
     fn build(expr: &Expr, env: &Env) -> RefCounters {
-        RefCounters::new(RefCountParams {
-            threshold: expr.uint("threshold"),
-            decay_period: match expr.time_opt("decay-period") {
-                Some(time) => DecayPeriod::Time(time),
-                None => DecayPeriod::Writes(expr.uint("decay-period")),
-            },
-            sectors: match expr.word("unit") {
-                "sector" => u64::from(env.page.sectors()),
-                _ => 0,
-            },
-            hit_first: expr.flag("hit-first"),
-        })
+        RefCounters::new(RefCountParams::of(expr, env), env.page.sectors())
     }
 
     #[inline]
@@ -114,6 +161,7 @@ impl Identifier for RefCounters {
         let DecayPeriod::Time(period) = self.params.decay_period else {
             return false;
         };
+        // Periods end at the multiples of their length, however long nothing was written.
         let ended = now.0 / period.0;
         let new = ended - self.periods;
         (self.periods, self.epoch) = (ended, self.epoch + new);
@@ -126,13 +174,14 @@ impl Identifier for RefCounters {
         if self.params.hit_first && cached {
             return true;
         }
-        if self.params.sectors == 0 {
+        if self.params.unit == CounterUnit::Page {
             return self.test(a.lpn.0);
         }
+        // All sectors are tested, so that each of the low ones counts.
         let (mut rest, mut hot) = (a.sectors.0, true);
         while rest != 0 {
             let sector = u64::from(rest.trailing_zeros());
-            hot &= self.test(a.lpn.0 * self.params.sectors + sector);
+            hot &= self.test(a.lpn.0 * self.page_sectors + sector);
             rest &= rest - 1;
         }
         hot
@@ -151,7 +200,7 @@ impl Identifier for RefCounters {
         due
     }
 
-    fn meta_bytes(&self) -> u64 {
+    fn metadata_bytes(&self) -> u64 {
         self.touched
     }
 
@@ -209,7 +258,7 @@ mod tests {
         assert_eq!((m.cached(), m.read(2, 2, 0)), (vec![2], "H".to_owned()));
         m.write(3, 3, 0);
         assert_eq!((m.write(2, 2, 0), count(&m, 3)), ("H".to_owned(), 1));
-        assert_eq!(m.scheme.meta_bytes(), 3 + 12);
+        assert_eq!(m.scheme.metadata_bytes(), 3 + 12);
     }
 
     #[test]

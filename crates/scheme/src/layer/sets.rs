@@ -12,8 +12,8 @@
 //! can, because sets are disjoint.
 
 use super::lwrs::Set;
-use crate::ahead::{LOOK_AHEAD, mix};
-use crate::sparse::{Place, Sparse};
+use crate::store::prefetch::read_all;
+use crate::store::{PREFETCH, PageIndex, Place};
 
 /// Sectors of a region as a power of two.
 const SHIFT: u32 = 6;
@@ -73,7 +73,7 @@ pub(super) struct Sets {
     /// The last write of each set that covers regions; `free` numbers are not in use.
     long: Vec<u32>,
     free: Vec<u32>,
-    regions: Sparse<Region>,
+    regions: PageIndex<Region>,
 }
 
 impl Sets {
@@ -87,7 +87,7 @@ impl Sets {
             tail: 0,
             head: 0,
             gone: 0,
-            regions: Sparse::new(Region {
+            regions: PageIndex::new(Region {
                 starts: 0,
                 cover: SHORT,
             }),
@@ -141,16 +141,17 @@ impl Sets {
         (self.holds(write) && node.set.first >> SHIFT == region).then_some(node)
     }
 
-    /// Brings what is known of the regions of sectors close, see [`crate::ahead`].
+    /// Reads what is known of the regions of sectors, see [`crate::store::prefetch`].
     #[inline(always)]
-    pub(super) fn look_ahead(&self, sectors: impl Fn(usize) -> u64) -> u64 {
-        let places: [Place; LOOK_AHEAD] = self.regions.places(|i| sectors(i) >> SHIFT);
-        mix(&self.regions.look_at(&places), |r| u64::from(r.starts))
+    pub(super) fn prefetch(&self, sectors: impl Fn(usize) -> u64) {
+        let places: [Place; PREFETCH] = self.regions.places(|i| sectors(i) >> SHIFT);
+        read_all(&self.regions.look_at(&places), |r| u64::from(r.starts));
     }
 
     /// Removes the sets whose serial number `is_outdated`.
     #[inline(always)]
     pub(super) fn expire(&mut self, is_outdated: impl Fn(u64) -> bool) {
+        // The ring is in the order of serial numbers, so the first set that stays ends the search.
         while self.tail != self.head {
             let &Node { set, long, .. } = self.node(self.tail);
             if !is_outdated(set.asn) {
@@ -190,6 +191,8 @@ impl Sets {
         if differs.wrapping_sub(1) < 2 * REGION - 1 {
             return false;
         }
+        // The same sectors again: the old node is gone, and the new one takes its place in the
+        // list of the region.
         let again = is_zero(differs);
         let first_before = old.set.first;
         let follows = again as u32 & (old.after ^ here.starts);
@@ -290,6 +293,8 @@ impl Sets {
     fn unite(&mut self, new: Set, sides: [Option<u32>; 2]) {
         let sectors = |side: Option<u32>| side.map_or(0, |write| self.node(write).set.sectors());
         let longer = usize::from(sectors(sides[1]) > sectors(sides[0]));
+        // The new set takes over the number of the longer side, so the regions of that one need
+        // not be told; `was` is the part that they know already.
         let (mut long, mut was) = (SHORT, (new.first, new.first));
         if let Some(write) = sides[longer] {
             let node = self.node_mut(write);
@@ -337,7 +342,8 @@ impl Sets {
             self.ring = ring;
             return;
         }
-        // The sets move together at the newest writes, and are written again in their order.
+        // The sets move together at the newest writes, and are written again in their order: their
+        // regions learn the new numbers, and their serial numbers stay, so they age as before.
         let mut to = self.head;
         for i in (0..held).rev() {
             let node = *self.node(self.tail.wrapping_add(i));

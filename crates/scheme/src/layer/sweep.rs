@@ -4,7 +4,7 @@
 //! and with everything that happens on the device, far more often than the order changes, and most
 //! of what it would look at is clean.
 
-use crate::{Scheme, View, forward};
+use crate::{Access, Layer, RemoveReason, Request, Scheme, View};
 use destage_types::{Lpn, Slot};
 
 /// Pages that are kept; further ones are looked for each time.
@@ -12,9 +12,9 @@ const MOST: usize = 64;
 
 /// A scheme and the first dirty pages of its order of eviction.
 #[derive(Clone, Debug)]
-pub(super) struct Sweep<S> {
+pub struct Sweep<S> {
     scheme: S,
-    /// Candidates that are looked at, at least 1.
+    /// Pages that are looked at, at least 1.
     window: usize,
     /// Those that were dirty when they were last looked at.
     dirty: Vec<Slot>,
@@ -36,7 +36,7 @@ impl<S: Scheme> Sweep<S> {
         }
     }
 
-    /// Looks at the candidates again if they may have changed; to be called before
+    /// Looks at the pages again if they may have changed; to be called before
     /// [`Sweep::first`].
     pub fn refresh(&mut self, v: &View) {
         if std::mem::replace(&mut self.current, true) {
@@ -44,17 +44,17 @@ impl<S: Scheme> Sweep<S> {
         }
         let (dirty, mut left) = (&mut self.dirty, self.window);
         dirty.clear();
-        self.scheme.candidates(v, &mut |slot| {
+        self.scheme.next_victims(v, &mut |slot| {
             if v.frames.is_dirty(slot) {
                 dirty.push(slot);
             }
             left -= 1;
-            left == 0 || dirty.len() == MOST
+            left > 0 && dirty.len() < MOST
         });
         self.all = dirty.len() < MOST;
     }
 
-    /// The first of the candidates that is dirty and accepted.
+    /// The first of the pages that is dirty and accepted.
     pub fn first(&self, v: &View, accept: impl Fn(Slot) -> bool) -> Option<Slot> {
         debug_assert!(self.current);
         let wanted = |slot: Slot| v.frames.is_dirty(slot) && accept(slot);
@@ -69,18 +69,16 @@ impl<S: Scheme> Sweep<S> {
 
     fn search(&self, v: &View, wanted: impl Fn(Slot) -> bool) -> Option<Slot> {
         let (mut left, mut found) = (self.window, None);
-        self.scheme.candidates(v, &mut |slot| {
-            if wanted(slot) {
-                found = Some(slot);
-            }
+        self.scheme.next_victims(v, &mut |slot| {
+            found = wanted(slot).then_some(slot);
             left -= 1;
-            found.is_some() || left == 0
+            found.is_none() && left > 0
         });
         found
     }
 }
 
-/// Methods of [`Scheme`] that are handed on and may change the order of eviction.
+/// Methods that are handed on and may change the order of eviction.
 macro_rules! changing {
     ($($name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         $(
@@ -93,19 +91,26 @@ macro_rules! changing {
     };
 }
 
-impl<S: Scheme> Scheme for Sweep<S> {
-    forward!(scheme: look_ahead ghosts rename_plan tracks_updates admit_request admit_page
-        admit_read full expect size victim candidates next_group flush_candidates background cancels
-        measures conformance);
+impl<S: Scheme> Layer for Sweep<S> {
+    type Inner = S;
+
+    fn inner(&self) -> &S {
+        &self.scheme
+    }
+
+    fn inner_mut(&mut self) -> &mut S {
+        &mut self.scheme
+    }
+
     changing! {
         rename(from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool;
-        request(r: &crate::Request, v: &View);
-        request_done(r: &crate::Request, v: &View);
-        insert(slot: Slot, a: &crate::Access, v: &View);
-        touch(slot: Slot, a: &crate::Access, v: &View);
-        foresee(slot: Slot, a: &crate::Access, v: &View);
-        remove(slot: Slot, why: crate::Why, v: &View);
-        cleaned(slots: &[Slot], v: &View);
+        on_request(r: &Request, v: &View);
+        on_request_end(r: &Request, v: &View);
+        on_insert(slot: Slot, a: &Access, v: &View);
+        on_hit(slot: Slot, a: &Access, v: &View);
+        on_partial_hit(slot: Slot, a: &Access, v: &View);
+        on_remove(slot: Slot, reason: RemoveReason, v: &View);
+        on_clean(slots: &[Slot], v: &View);
         forget(lpn: Lpn, v: &View);
     }
 }

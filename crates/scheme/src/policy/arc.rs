@@ -1,348 +1,230 @@
 //! ARC: balances pages seen once and pages seen again by the hits on pages that just left.
 //!
-//! Source: N. Megiddo, D. Modha, FAST 2003, Fig. 4; its cases I to IV are named below.
-//! Parameters: `ghost-bytes`, what a remembered page is charged. The target p is a real number, updated with + - * / only.
+//! Source: N. Megiddo, D. Modha, FAST 2003, Fig. 4; its cases I to IV are named below. The target p is
+//! a real number, updated with + - * / only.
 //! Order: the list REPLACE would take from, tail to head, then the other one, tail to head.
 //! Ties: |T1| = p takes from T2, unless the page that comes in is in B2.
-//! State: lists T1, T2 (12 B per page), ghost lists B1, B2 (8 B per entry by default); |T1|+|B1| <= C and at
-//! most 2C pages in all after every insertion. A ghost stays in the slot of its page, which moves from T1 to B1
-//! as it would from T1 to T2; only the policy of one chip remembers its pages apart. Cost: O(1).
+//! State: lists T1, T2 (12 B per page), ghost lists B1, B2 (8 B per entry by default); |T1|+|B1| <= C
+//! and at most 2C pages in all after every insertion. Cost: O(1).
 //!
-//! Departures: none for whole pages. Adaptation runs in `expect`, REPLACE in `victim`, and ghosts
-//! are dropped after `insert` instead of before REPLACE, with the same result; so TRIM, several
+//! Departures: none for whole pages. Adaptation runs in `on_miss`, REPLACE in `victim`, and ghosts
+//! are dropped after `on_insert` instead of before REPLACE, with the same result; so TRIM, several
 //! evictions for one insertion, and another victim than the first one leave the bounds intact.
 
-use crate::ghost_queues::GhostQueues;
-use crate::policy::lru::PAGE_NODE_BYTES;
-use crate::registry::Build;
-use crate::shelves::Shelves;
-use crate::{Access, Ahead, Env, Expr, Scheme, View, Why};
+use crate::info::{MetadataBound, ParamInfo, SchemeInfo, Source};
+use crate::lists::{ListArray, Lists};
+use crate::registry::boxed;
+use crate::{
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params,
+};
 use destage_types::{Lpn, Slot};
 
-/// Bytes of a ghost entry, by default.
-const GHOST_BYTES: u64 = 8;
+/// `arc`: adaptive balance of recency and frequency.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "arc",
+    summary: "Two lists, seen once and seen again, whose sizes adapt to hits on evicted pages.",
+    source: Source {
+        paper: "Megiddo, Modha, ARC: A Self-Tuning, Low Overhead Replacement Cache, FAST",
+        year: Some(2003),
+        section: "Fig. 4",
+        certain: true,
+    },
+    params: &[ArcParams::PARAMS],
+    ties: "none: REPLACE is a total rule",
+    order: Some("the list REPLACE would take from, tail to head, then the other list tail to head"),
+    // |T1| + |B1| <= C and pages and ghosts <= 2C at every insertion: C ghosts beside C pages, more
+    // while pages are missing.
+    metadata: |e, c| {
+        let bytes = e.uint("ghost-bytes");
+        let dear = bytes > PAGE_NODE_BYTES;
+        let ghosts = match c.shares || c.batches && dear {
+            true => c.frames.saturating_mul(2),
+            false => c.frames.saturating_add(u64::from(dear)),
+        };
+        Some(MetadataBound::nodes(PAGE_NODE_BYTES).and_entries(ghosts, bytes))
+    },
+    vectors: &["arc"],
+    build: Some(boxed::<Pages<Arc>>),
+    ..SchemeInfo::BASE
+};
 
-/// Pages seen once, and their ghosts B1.
+params! {
+    /// Parameters of [`Arc`].
+    pub struct ArcParams {
+        /// metadata charged per remembered page
+        ghost_bytes: u64 = ParamInfo::count(0, 8).unit("bytes").source("measured baselines"),
+    }
+}
+
+/// Pages seen once.
 const T1: usize = 0;
-/// Pages seen again, and their ghosts B2.
+/// Pages seen again.
 const T2: usize = 1;
-/// The page that comes in is no ghost.
-const NEW: usize = 2;
-
-/// Lists of [`Arc::lists`] behind T1 and T2: the ghosts of both in their slots.
+/// Ghosts of T1.
 const B1: usize = 2;
+/// Ghosts of T2.
 const B2: usize = 3;
-
-/// Slots for which [`Arc::more_left`] has room from the start.
-const USUALLY_LEFT: usize = 16;
-/// No slot.
-const NONE: Slot = Slot(u32::MAX);
 
 /// Adaptive replacement cache.
 #[derive(Clone, Debug)]
 pub struct Arc {
-    lists: Shelves<4>,
-    /// The ghosts, if they are not in `lists`.
-    apart: Option<Box<GhostQueues<2>>>,
+    lists: ListArray<4>,
+    ghosts: Ghosts,
     capacity: usize,
-    /// Most ghosts in slots.
-    kept: u32,
     p: f64,
     /// Largest whole number that is not above p, and whether it is p: to compare with sizes.
     p_floor: usize,
-    p_whole: bool,
-    /// Ghost list in which the page was that is about to be inserted.
-    coming: usize,
-    /// Its slot, if that is not free.
-    coming_to: Slot,
-    /// Slots whose ghosts are gone, until the cache takes them back: the first one, and those that
-    /// came after it.
-    left: Slot,
-    more_left: Vec<Slot>,
+    p_is_whole: bool,
+    /// B1 or B2 if the page that is about to come in was there.
+    from: Option<usize>,
     /// Metadata charged per ghost.
     ghost_bytes: u64,
 }
 
 impl Arc {
-    /// For a cache of `capacity` pages.
-    pub fn new(capacity: usize) -> Arc {
-        Arc::with_slots(capacity, capacity, true)
-    }
-
-    /// The same in a cache of `slots` frames, more of which than `capacity` it may come to hold.
-    /// `keep`: ghosts stay in their slots, of which there are more then.
-    fn with_slots(slots: usize, capacity: usize, keep: bool) -> Arc {
-        // 2C after an insertion, and one more before it.
-        let kept = if keep { 2 * capacity + 1 } else { 0 };
-        Arc {
-            lists: Shelves::new(slots + kept),
-            apart: (!keep).then(|| Box::new(GhostQueues::new(capacity + 1))),
-            capacity,
-            kept: kept as u32,
-            p: 0.0,
-            p_floor: 0,
-            p_whole: true,
-            coming: NEW,
-            coming_to: NONE,
-            left: NONE,
-            more_left: Vec::with_capacity(USUALLY_LEFT),
-            ghost_bytes: GHOST_BYTES,
-        }
-    }
-
-    /// The list from which REPLACE takes. Without branches: which one it is cannot be guessed.
+    /// Page x is not cached: cases II and III move the target p towards the list whose ghost came
+    /// back, by as much as the other ghost list is longer. What case IV does, dropping ghosts, follows
+    /// the insertion.
     #[inline(always)]
-    fn source(&self) -> usize {
-        let [t1, t2, ..] = self.lists.lens();
-        let at_p = (self.coming == T2) & (t1 == self.p_floor) & self.p_whole;
-        let over = (t1 > self.p_floor) | at_p;
-        [T2, T1][usize::from((t1 > 0) & (over | (t2 == 0)))]
+    fn adapt(&mut self, x: &Access, v: &View) {
+        let [_, _, b1, b2] = self.lists.lens().map(|len| len as f64);
+        self.from = self.ghosts.take(x, v).map(|node| {
+            let list = self.lists.list_of(node);
+            self.lists.unlink(node);
+            list
+        });
+        match self.from {
+            Some(B1) => self.set_p(self.p + (b2 / b1).max(1.0)),
+            Some(_) => self.set_p(self.p - (b1 / b2).max(1.0)),
+            None => {}
+        }
     }
 
     fn set_p(&mut self, p: f64) {
         self.p = p.clamp(0.0, self.capacity as f64);
         self.p_floor = self.p as usize;
-        self.p_whole = self.p_floor as f64 == self.p;
+        self.p_is_whole = self.p_floor as f64 == self.p;
     }
 
+    /// The list from which REPLACE takes. Without branches: which one it is cannot be guessed.
     #[inline(always)]
-    fn len(&self, list: usize) -> usize {
-        self.lists.lens()[list]
+    fn replace(&self) -> usize {
+        let [t1, t2, ..] = self.lists.lens();
+        let at_p = (self.from == Some(B2)) & (t1 == self.p_floor) & self.p_is_whole;
+        let over = (t1 > self.p_floor) | at_p;
+        [T2, T1][usize::from((t1 > 0) & (over | (t2 == 0)))]
     }
 
     /// Case IV with |T1| = C: the tail of T1 leaves for good.
     #[inline(always)]
-    fn is_forgotten(&self, slot: Slot) -> bool {
-        self.len(T1) >= self.capacity && self.coming == NEW && self.lists.tail(T1) == Some(slot.0)
+    fn leaves_for_good(&self, slot: Slot) -> bool {
+        self.lists.len(T1) >= self.capacity
+            && self.from.is_none()
+            && self.lists.tail(T1) == Some(slot.0)
     }
 
-    /// Ghosts of T1 or T2.
-    #[inline(always)]
-    fn ghosts(&self, list: usize) -> usize {
-        match &self.apart {
-            None => self.len(B1 + list),
-            Some(apart) => apart.len(list),
-        }
-    }
-
-    /// Forgets the ghost of page `a` for good; says whose it was. A slot is the page's again if it
-    /// comes in.
-    #[inline(always)]
-    fn take_ghost(&mut self, a: &Access, v: &View) -> Option<usize> {
-        if let Some(apart) = &mut self.apart {
-            return apart.forget(a.lpn);
-        }
-        let slot = v.frames.ghost_at(a.lpn, a.entry)?;
-        let list = self.lists.list_of(slot.0);
-        if list != B1 && list != B2 {
-            return None;
-        }
-        self.lists.unlink(slot.0);
-        let before = std::mem::replace(&mut self.coming_to, slot);
-        if before != NONE {
-            self.leave(before);
-        }
-        Some(list - B1)
-    }
-
-    /// Nothing is remembered in `slot` any more.
-    #[inline(always)]
-    fn leave(&mut self, slot: Slot) {
-        match self.left {
-            NONE => self.left = slot,
-            _ => self.more_left.push(slot),
-        }
-    }
-
-    /// Sets the ghosts right after an insertion: forgets the oldest ones of a list that has too many.
+    /// Drops the oldest ghosts of T1 beyond C pages of L1, then those of T2 beyond 2C pages in all.
     #[inline(always)]
     fn drop_ghosts(&mut self) {
-        if self.apart.is_some() {
-            return self.drop_ghosts_apart();
-        }
         loop {
-            let lens @ [t1, t2, b1, b2] = self.lists.lens();
-            let Some(list) = self.surplus(lens) else {
-                return;
-            };
-            let Some(oldest) = self.lists.tail(B1 + list) else {
-                return;
-            };
-            self.lists.unlink(oldest);
-            self.leave(Slot(oldest));
-            // One ghost is all that was too many, as nearly always.
-            let (all, c) = (t1 + t2 + b1 + b2, self.capacity);
-            if (t1 + b1 <= c + 1) & (all <= 2 * c + 1) {
+            let [t1, t2, b1, b2] = self.lists.lens();
+            let too_many_of_t1 = (t1 + b1 > self.capacity) & (b1 > 0);
+            let too_many = (t1 + t2 + b1 + b2 > 2 * self.capacity) & (b2 > 0);
+            if !(too_many_of_t1 | too_many) {
                 return;
             }
-        }
-    }
-
-    #[inline(never)]
-    fn drop_ghosts_apart(&mut self) {
-        let [t1, t2, ..] = self.lists.lens();
-        while let Some(list) = self.surplus([t1, t2, self.ghosts(T1), self.ghosts(T2)])
-            && let Some(apart) = &mut self.apart
-        {
-            apart.drop_oldest(list);
-        }
-    }
-
-    /// The list that has too many ghosts, if T1, T2, B1 and B2 are so long.
-    #[inline(always)]
-    fn surplus(&self, [t1, t2, b1, b2]: [usize; 4]) -> Option<usize> {
-        let of_t1 = (t1 + b1 > self.capacity) & (b1 > 0);
-        let of_t2 = (t1 + t2 + b1 + b2 > 2 * self.capacity) & (b2 > 0);
-        (of_t1 | of_t2).then_some(if of_t1 { T1 } else { T2 })
-    }
-
-    /// Pages of which T1 or T2 has ghosts, newest first.
-    #[cfg(any(test, feature = "conformance"))]
-    fn ghost_pages(&self, list: usize, v: &View) -> Vec<Lpn> {
-        match &self.apart {
-            None => {
-                let slots = self.lists.from_head(B1 + list).map(Slot);
-                slots.map(|slot| v.frames.lpn(slot)).collect()
+            if let Some(oldest) = self.lists.tail(if too_many_of_t1 { B1 } else { B2 }) {
+                self.lists.unlink(oldest);
+                self.ghosts.forget(oldest);
             }
-            Some(apart) => apart.from_head(list).collect(),
         }
     }
 }
 
-impl Build for Arc {
+impl Policy for Arc {
     fn build(expr: &Expr, env: &Env) -> Arc {
-        let (slots, capacity) = (env.slots as usize, env.capacity as usize);
+        let capacity = env.capacity as usize;
+        // 2C after an insertion, and one more before it.
+        let ghosts = Ghosts::new(2 * capacity + 1, env);
         Arc {
-            ghost_bytes: expr.uint("ghost-bytes"),
-            ..Arc::with_slots(slots, capacity, env.keeps_slots)
-        }
-    }
-}
-
-impl Scheme for Arc {
-    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
-        slot.is_some()
-            || match &mut self.apart {
-                None => v.frames.ghost_of(from).is_some_and(|slot| self.keeps(slot)),
-                Some(apart) => apart.rename(from, to),
-            }
-    }
-
-    #[inline]
-    fn look_ahead(&self, ahead: &Ahead) -> u64 {
-        match &self.apart {
-            None => 0,
-            Some(apart) => apart.look_ahead(ahead),
+            lists: Lists::array(ghosts.nodes()),
+            ghosts,
+            capacity,
+            p: 0.0,
+            p_floor: 0,
+            p_is_whole: true,
+            from: None,
+            ghost_bytes: ArcParams::of(expr, env).ghost_bytes,
         }
     }
 
-    fn most_kept(&self) -> u32 {
-        self.kept
+    #[inline(always)]
+    fn on_miss(&mut self, x: &Access, v: &View) {
+        self.adapt(x, v);
     }
 
     #[inline(always)]
-    fn keeps(&self, slot: Slot) -> bool {
-        matches!(self.lists.list_of(slot.0), B1 | B2)
-    }
-
-    #[inline(always)]
-    fn give_up(&mut self) -> Option<Slot> {
-        if self.left == NONE {
-            // What was to come in and did not is still waiting.
-            let waiting = std::mem::replace(&mut self.coming_to, NONE);
-            return (waiting != NONE).then_some(waiting);
-        }
-        let last = self.more_left.pop();
-        Some(last.unwrap_or_else(|| std::mem::replace(&mut self.left, NONE)))
-    }
-
-    #[inline(always)]
-    fn expect(&mut self, a: &Access, v: &View) {
-        let sizes = [T1, T2].map(|list| self.ghosts(list) as f64);
-        self.coming = match self.take_ghost(a, v) {
-            None => NEW,
-            Some(T1) => {
-                let step = (sizes[T2] / sizes[T1]).max(1.0);
-                self.set_p(self.p + step); // case II
-                T1
-            }
-            Some(list) => {
-                let step = (sizes[T1] / sizes[T2]).max(1.0);
-                self.set_p(self.p - step); // case III
-                list
-            }
-        };
-    }
-
-    #[inline(always)]
-    fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
-        let to = if self.coming == NEW { T1 } else { T2 };
-        self.coming = NEW;
-        if self.coming_to == slot {
-            self.coming_to = NONE;
-        }
-        self.lists.push_head(to, slot.0);
+    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        let seen_again = self.from.take().is_some();
+        self.lists
+            .push_head(if seen_again { T2 } else { T1 }, slot.0);
         self.drop_ghosts();
     }
 
     #[inline(always)]
-    fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.lists.move_to_head(T2, slot.0); // case I
     }
 
     #[inline(always)]
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
-        let list = self.lists.list_of(slot.0);
-        let remember = why == Why::Evicted && !self.is_forgotten(slot);
-        match &mut self.apart {
-            None if remember => return self.lists.move_to_head(B1 + list, slot.0),
-            Some(apart) if remember => apart.push_head(list, v.frames.lpn(slot)),
-            _ => {}
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        if reason == RemoveReason::Discarded || self.leaves_for_good(slot) {
+            return self.lists.unlink(slot.0);
+        }
+        let ghosts_of_list = B1 + self.lists.list_of(slot.0);
+        let node = self.ghosts.remember(slot, v);
+        if node == slot.0 {
+            return self.lists.move_to_head(ghosts_of_list, node);
         }
         self.lists.unlink(slot.0);
-    }
-
-    /// Also ends what `expect` began: a page whose history is forgotten comes in as a new one,
-    /// if it comes in at all.
-    fn forget(&mut self, lpn: Lpn, v: &View) {
-        self.coming = NEW;
-        if let Some(apart) = &mut self.apart {
-            apart.forget(lpn);
-        } else if let Some(slot) = v.frames.slot_or_ghost_of(lpn) {
-            if self.keeps(slot) {
-                self.lists.unlink(slot.0);
-            }
-            if self.coming_to == slot {
-                self.coming_to = NONE;
-            }
-        }
-    }
-
-    #[inline]
-    fn size(&self) -> usize {
-        self.len(T1) + self.len(T2)
+        self.lists.reserve(self.ghosts.nodes());
+        self.lists.push_head(ghosts_of_list, node);
     }
 
     #[inline(always)]
-    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        let from = self.source();
-        let tail = self.lists.tail(from);
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        let tail = self.lists.tail(self.replace());
         tail.or_else(|| self.lists.tail(T1)).map(Slot)
     }
 
-    fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let first = self.source();
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        let first = self.replace();
         let second = if first == T1 { T2 } else { T1 };
         let order = self.lists.from_tail(first);
-        order
-            .chain(self.lists.from_tail(second))
-            .map(Slot)
-            .find(|&s| f(s))
+        order.chain(self.lists.from_tail(second)).map(Slot)
     }
 
-    fn meta_bytes(&self) -> u64 {
-        let ghosts = self.ghosts(T1) + self.ghosts(T2);
-        self.size() as u64 * PAGE_NODE_BYTES + ghosts as u64 * self.ghost_bytes
+    fn ghosts(&self) -> Option<&Ghosts> {
+        Some(&self.ghosts)
+    }
+
+    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
+        Some(&mut self.ghosts)
+    }
+
+    /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one,
+    /// if it comes in at all.
+    fn forget(&mut self, lpn: Lpn, v: &View) {
+        self.from = None;
+        if let Some(node) = self.ghosts.find(lpn, v) {
+            self.lists.unlink(node);
+            self.ghosts.forget(node);
+        }
+    }
+
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        let ghosts = self.lists.len(B1) + self.lists.len(B2);
+        pages * PAGE_NODE_BYTES + ghosts as u64 * self.ghost_bytes
     }
 
     #[cfg(feature = "conformance")]
@@ -352,9 +234,10 @@ impl Scheme for Arc {
             out.push_str(name);
             crate::state::pages(out, v, self.lists.from_head(list).map(Slot));
         }
-        for (list, name) in [(T1, " B1"), (T2, " B2")] {
+        for (list, name) in [(B1, " B1"), (B2, " B2")] {
             out.push_str(name);
-            crate::state::ghosts(out, self.ghost_pages(list, v).into_iter(), " ");
+            let ghosts = self.lists.from_head(list);
+            crate::state::ghosts(out, ghosts.map(|node| self.ghosts.page(node, v)), " ");
         }
         write!(out, " p={}", self.p).expect("writing to a string cannot fail");
     }
@@ -363,20 +246,36 @@ impl Scheme for Arc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::testing::{Core, storm};
+    use crate::testing::{Done, TestCache, env};
 
-    fn ghosts(core: &Core<Arc>, list: usize) -> Vec<u64> {
-        let pages = core.scheme.ghost_pages(list, &core.view());
-        pages.into_iter().map(|lpn| lpn.0).collect()
+    type Cache = TestCache<Pages<Arc>>;
+
+    fn cache(capacity: u32, requests: &str) -> Cache {
+        let mut cache = Cache::new("arc", capacity);
+        cache.run(requests);
+        cache
     }
 
-    fn pages(core: &Core<Arc>, list: usize) -> Vec<u64> {
-        let slots = core.scheme.lists.from_head(list);
-        slots.map(|s| core.frames.lpn(Slot(s)).0).collect()
+    fn in_slots(capacity: u32, ghosts_in_slots: bool) -> Cache {
+        let env = Env {
+            ghosts_in_slots,
+            ..env(capacity, 8, 1)
+        };
+        Cache::with("arc", &env)
+    }
+
+    /// Pages remembered in `list`.
+    fn ghosts(cache: &Cache, list: usize) -> Vec<u64> {
+        let (arc, v) = (cache.scheme.policy(), cache.view());
+        arc.lists
+            .from_head(list)
+            .map(|n| arc.ghosts.page(n, &v).0)
+            .collect()
     }
 
     #[test]
-    fn bounds_hold_whatever_happens() {
+    fn bounds_and_the_rule_of_p_hold_whatever_happens() {
+        let mut fractions = 0;
         for (capacity, passed_over, keep) in [
             (1, false, true),
             (2, true, true),
@@ -385,107 +284,80 @@ mod tests {
             (16, true, false),
             (33, false, true),
         ] {
-            let c = capacity as usize;
-            let mut core = Core::new(capacity, Arc::with_slots(c, c, keep));
-            storm(
-                &mut core,
-                (30_000, 4 * c as u64 + 2, 9),
-                passed_over,
-                |core, done| {
-                    let s = &core.scheme;
-                    let (t1, b1) = (s.len(T1), s.ghosts(T1));
-                    assert!(t1 + b1 <= c, "{done:?}");
-                    assert!(s.size() + b1 + s.ghosts(T2) <= 2 * c, "{done:?}");
-                    assert!((0.0..=c as f64).contains(&s.p), "{done:?}");
-                    for list in [T1, T2] {
-                        let cached = |&l: &u64| core.frames.slot_of(Lpn(l)).is_some();
-                        assert!(!ghosts(core, list).iter().any(cached), "{done:?}");
-                        assert!(pages(core, list).iter().all(cached), "{done:?}");
+            let (c, mut cache) = (capacity as usize, in_slots(capacity, keep));
+            let (mut known, mut p) = ([vec![], vec![]], 0.0f64);
+            cache.storm((30_000, 4 * c as u64 + 2, 9), passed_over, |cache, done| {
+                let arc = cache.scheme.policy();
+                let [t1, t2, b1, b2] = arc.lists.lens();
+                assert!(t1 + b1 <= c && t1 + t2 + b1 + b2 <= 2 * c, "{done:?}");
+                let cached = |l: u64| cache.slot(l).is_some();
+                // The sizes before the access count.
+                if let Done::Access(lpn, false) = done {
+                    let [n1, n2] = known.each_ref().map(|ghosts| ghosts.len() as f64);
+                    match known.each_ref().map(|ghosts| ghosts.contains(&lpn)) {
+                        [true, _] => p += (n2 / n1).max(1.0),
+                        [_, true] => p -= (n1 / n2).max(1.0),
+                        _ => {}
                     }
-                },
-            );
-            core.scheme.lists.validate();
+                    p = p.clamp(0.0, c as f64);
+                }
+                assert_eq!(arc.p, p, "{done:?}");
+                fractions += u32::from(p.fract() > 0.0);
+                known = [B1, B2].map(|list| ghosts(cache, list));
+                assert!(!known.iter().flatten().any(|&l| cached(l)), "{done:?}");
+                let pages = [T1, T2].map(|list| arc.lists.from_head(list).map(Slot));
+                let pages = pages.into_iter().flatten();
+                assert!(cache.lpns(pages).into_iter().all(cached), "{done:?}");
+            });
+            cache.scheme.policy().lists.validate().unwrap();
         }
+        assert!(fractions > 0, "p is a real number");
     }
 
     #[test]
     fn a_full_t1_forgets_its_tail() {
-        let mut core = Core::new(3, Arc::new(3));
-        (1..=5).for_each(|n| {
-            core.write(n);
-        });
-        assert_eq!(pages(&core, T1), [5, 4, 3]);
-        assert!(ghosts(&core, T1).is_empty());
+        let mut cache = cache(3, "W1 W2 W3 W4 W5");
+        assert_eq!(cache.state(), "T1[5* 4* 3*] T2[] B1[] B2[] p=0");
         // Nothing is inserted in the place of 3, so nothing would drop its ghost either.
-        core.make_room();
-        assert!(ghosts(&core, T1).is_empty());
-        core.make_room();
-        assert_eq!(ghosts(&core, T1), [4], "|T1| < C: REPLACE remembers");
+        cache.make_room();
+        assert_eq!(cache.state(), "T1[5* 4*] T2[] B1[] B2[] p=0");
+        cache.make_room();
+        let remembered = "T1[5*] T2[] B1[4] B2[] p=0";
+        assert_eq!(cache.state(), remembered, "|T1| < C: REPLACE remembers");
     }
 
     #[test]
     fn a_page_that_was_passed_over_to_is_remembered_in_its_own_list() {
-        let mut core = Core::new(4, Arc::new(4));
-        for n in [1, 2, 1, 2, 3, 4] {
-            core.write(n);
-        }
-        assert_eq!(core.order(), [3, 4, 1, 2]);
-        core.pick = 2;
-        core.write(5);
-        assert_eq!((core.evicted[0], ghosts(&core, T2)), (1, vec![1]));
+        let mut cache = cache(4, "W1 W2 W1 W2 W3 W4");
+        assert_eq!(cache.order(), [3, 4, 1, 2]);
+        cache.pick = 2;
+        cache.write(5);
+        assert_eq!((cache.evicted[0], ghosts(&cache, B2)), (1, vec![1]));
     }
 
     #[test]
     fn adaptation_runs_once_and_uses_the_sizes_before() {
-        let mut core = Core::new(4, Arc::new(4));
-        for n in [1, 2, 3, 1, 2, 4, 5, 6] {
-            core.write(n);
-        }
-        assert_eq!((ghosts(&core, T1), core.scheme.p), (vec![4, 3], 0.0));
-        core.write(3);
-        assert_eq!(core.scheme.p, 1.0, "max(1, 0/2)");
-        assert_eq!(pages(&core, T2)[0], 3);
+        let mut cache = cache(4, "W1 W2 W3 W1 W2 W4 W5 W6");
+        assert_eq!(cache.state(), "T1[6* 5*] T2[2* 1*] B1[4 3] B2[] p=0");
+        cache.write(3);
+        assert!(cache.state().ends_with("p=1"), "max(1, 0/2)");
+        assert!(cache.state().contains("T2[3*"));
         // Room for several pages, or none at all, changes nothing in p.
-        core.make_room();
-        core.trim(3);
-        let p = core.scheme.p;
-        core.write(9);
-        assert_eq!(core.scheme.p, p);
-    }
-
-    #[test]
-    fn p_is_a_real_number() {
-        let mut core = Core::new(9, Arc::with_slots(9, 9, false));
-        core.scheme.set_p(5.0);
-        for (list, pages) in [(T1, 0..2), (T2, 10..15)] {
-            for lpn in pages {
-                let apart = core.scheme.apart.as_mut().unwrap();
-                apart.push_head(list, Lpn(lpn));
-            }
-        }
-        core.write(1);
-        assert_eq!(core.scheme.p, 7.5);
-        core.write(11);
-        assert_eq!(core.scheme.p, 6.5, "max(1, 1/5)");
+        cache.make_room();
+        cache.run("T3 W9");
+        assert!(cache.state().ends_with("p=1"));
     }
 
     #[test]
     fn ghosts_in_slots_and_apart_are_the_same() {
         for capacity in [1, 3, 16] {
             let runs = [true, false].map(|keep| {
-                let c = capacity as usize;
-                let mut core = Core::new(capacity, Arc::with_slots(c, c, keep));
-                let mut states = Vec::new();
-                storm(
-                    &mut core,
-                    (20_000, 4 * c as u64 + 2, 11),
-                    true,
-                    |core, _| {
-                        let lists = [T1, T2].map(|l| (pages(core, l), ghosts(core, l)));
-                        states.push((lists, core.scheme.p, core.evicted.len()));
-                    },
-                );
-                (states, core.evicted)
+                let (mut cache, mut states) = (in_slots(capacity, keep), Vec::new());
+                let pages = 4 * u64::from(capacity) + 2;
+                cache.storm((20_000, pages, 11), true, |cache, _| {
+                    states.push(cache.state())
+                });
+                (states, cache.evicted)
             });
             assert!(runs[0] == runs[1]);
         }
@@ -493,48 +365,34 @@ mod tests {
 
     #[test]
     fn trimmed_pages_and_forgotten_ghosts_come_back_as_new() {
-        let mut core = Core::new(2, Arc::new(2));
-        for n in [1, 2, 1, 3] {
-            core.write(n);
-        }
-        assert_eq!((pages(&core, T2), ghosts(&core, T1)), (vec![1], vec![2]));
-        core.trim(2);
-        core.trim(1);
-        core.write(2);
-        core.write(1);
-        assert_eq!((pages(&core, T1), core.scheme.p), (vec![1, 2], 0.0));
+        let mut cache = cache(2, "W1 W2 W1 W3");
+        assert_eq!(cache.state(), "T1[3*] T2[1*] B1[2] B2[] p=0");
+        cache.run("T2 T1 W2 W1");
+        assert_eq!(cache.state(), "T1[1* 2*] T2[] B1[] B2[] p=0");
     }
 
     #[test]
     fn a_renamed_ghost_keeps_its_place() {
-        let mut core = Core::new(4, Arc::new(4));
-        for n in [1, 2, 1, 2, 3, 4, 5, 6] {
-            core.write(n);
-        }
-        assert_eq!(ghosts(&core, T1), [4, 3]);
-        assert!(core.rename(4, 40));
-        assert!(!core.rename(77, 78));
-        assert_eq!(ghosts(&core, T1), [40, 3]);
+        let mut cache = cache(4, "W1 W2 W1 W2 W3 W4 W5 W6");
+        assert_eq!(ghosts(&cache, B1), [4, 3]);
+        assert!(cache.rename(4, 40) && !cache.rename(77, 78));
+        assert_eq!(ghosts(&cache, B1), [40, 3]);
         assert!(
-            core.rename(6, 3),
+            cache.rename(6, 3),
             "a resident takes the address; its ghost goes first"
         );
-        assert_eq!(
-            (ghosts(&core, T1), pages(&core, T1)),
-            (vec![40], vec![3, 5])
-        );
-        assert!(!core.write(40));
-        assert_eq!(pages(&core, T2)[0], 40);
+        assert!(cache.state().starts_with("T1[3* 5*]"));
+        assert_eq!(ghosts(&cache, B1), [40]);
+        assert_eq!(cache.write(40), "M");
+        assert!(cache.state().contains("T2[40*"));
     }
 
     #[test]
-    fn a_page_is_charged_12_bytes_and_a_ghost_8() {
-        let mut core = Core::new(4, Arc::new(4));
-        for n in [1, 2, 1, 2, 3, 4, 5, 6] {
-            core.write(n);
+    fn a_page_is_charged_12_bytes_and_a_ghost_8_unless_told_otherwise() {
+        for (text, bytes) in [("arc", 4 * 12 + 2 * 8), ("arc(ghost-bytes=0)", 4 * 12)] {
+            let mut cache = Cache::new(text, 4);
+            cache.run("W1 W2 W1 W2 W3 W4 W5 W6");
+            assert_eq!(cache.scheme.metadata_bytes(), bytes);
         }
-        assert_eq!(core.scheme.meta_bytes(), 4 * 12 + 2 * 8);
-        core.scheme.ghost_bytes = 0;
-        assert_eq!(core.scheme.meta_bytes(), 4 * 12);
     }
 }

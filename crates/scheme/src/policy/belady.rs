@@ -13,12 +13,42 @@
 #[cfg(test)]
 mod tests;
 
+use crate::info::{ParamInfo, Role, SchemeInfo, Source, Words};
 use crate::policy::future::{Future, NEVER, NextOf};
-use crate::policy::lru::PAGE_NODE_BYTES;
-use crate::{Access, Column, Env, Expr, Frames, Notes, Scheme, View, Why};
+use crate::registry::boxed;
+use crate::{Access, Column, Env, Expr, Frames, Notes, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Lpn, Slot};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
+
+/// `belady`: offline optimum with bypass.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "belady",
+    summary: "Offline bound: keeps the pages whose next use is nearest, or bypasses the cache.",
+    source: Source {
+        paper: "Baek, Cho, Choi, Don't make cache too complex, PLoS ONE 12(3)",
+        year: Some(2017),
+        section: "3, Table 1",
+        certain: true,
+    },
+    role: Role::Offline,
+    params: &[BeladyParams::PARAMS],
+    ties: "equal next use: smallest LPN",
+    write_buffer: true,
+    vectors: &["belady1", "belady2"],
+    build: Some(boxed::<Pages<Belady>>),
+    ..SchemeInfo::BASE
+};
+
+params! {
+    /// Parameters of [`Belady`].
+    pub struct BeladyParams {
+        /// a write whose next use is later than every cached one goes to flash
+        bypass: bool = ParamInfo::flag(true).source("3"),
+        /// requests that count as the next use
+        next_of: NextOf = ParamInfo::word(NextOf::WORDS).source("3"),
+    }
+}
 
 /// Children of a node of the heap.
 const FAN: usize = 4;
@@ -89,18 +119,9 @@ impl Belady {
         }
     }
 
-    /// As `expr`, a layer named `belady`, says, for the run that `future` describes. The future
-    /// must have been collected with [`Belady::next_of`].
-    pub fn from_expr(expr: &Expr, env: &Env, future: Arc<Future>) -> Belady {
-        Belady::new(env.capacity as usize, future, expr.flag("bypass"))
-    }
-
     /// Which accesses `expr`, a layer named `belady`, counts as the next use.
-    pub fn next_of(expr: &Expr) -> NextOf {
-        match expr.word("next-of") {
-            "write" => NextOf::Write,
-            _ => NextOf::Any,
-        }
+    pub fn next_of(expr: &Expr, env: &Env) -> NextOf {
+        BeladyParams::of(expr, env).next_of
     }
 
     #[inline]
@@ -208,27 +229,33 @@ impl Belady {
     }
 }
 
-impl Scheme for Belady {
-    fn rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, v: &View) -> bool {
-        let Some(slot) = slot else { return false };
-        self.close_hole(v.frames);
-        let at = self.at[slot.index()] as usize; // its LPN, and so its place among ties, is new
-        self.settle(at, self.heap[at], v.frames);
-        true
+impl Policy for Belady {
+    /// # Panics
+    /// The environment does not know the future.
+    fn build(expr: &Expr, env: &Env) -> Belady {
+        let future = env.future.clone().expect("an offline run knows its future");
+        Belady::new(
+            env.slots as usize,
+            future,
+            BeladyParams::of(expr, env).bypass,
+        )
+    }
+
+    fn on_rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, v: &View) {
+        if let Some(slot) = slot {
+            self.close_hole(v.frames);
+            let at = self.at[slot.index()] as usize; // its LPN, and so its place among ties, is new
+            self.settle(at, self.heap[at], v.frames);
+        }
     }
 
     #[inline]
-    fn admit_page(&mut self, a: &Access, v: &View) -> bool {
+    fn admits(&mut self, a: &Access, v: &View) -> bool {
         !self.is_bypassed(a, v)
     }
 
     #[inline]
-    fn admit_read(&mut self, a: &Access, v: &View) -> bool {
-        !self.is_bypassed(a, v)
-    }
-
-    #[inline]
-    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         self.notes.add(Column::Result, || "insert".to_owned());
         let entry = self.entry(slot, a);
         if std::mem::take(&mut self.hole) {
@@ -239,22 +266,22 @@ impl Scheme for Belady {
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
         self.close_hole(v.frames);
         let at = self.at[slot.index()] as usize;
         self.settle(at, self.entry(slot, a), v.frames);
     }
 
-    fn foresee(&mut self, slot: Slot, a: &Access, v: &View) {
-        self.touch(slot, a, v);
+    fn on_partial_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.on_hit(slot, a, v);
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         self.close_hole(v.frames);
         let at = self.at[slot.index()] as usize;
         // What replaces an evicted page mostly belongs near the root: one way down, not two.
-        if at == 0 && why == Why::Evicted {
+        if at == 0 && reason == RemoveReason::Evicted {
             self.hole = true;
         } else {
             self.take_out(at, v.frames);
@@ -262,22 +289,9 @@ impl Scheme for Belady {
     }
 
     #[inline]
-    fn size(&self) -> usize {
-        self.heap.len() - usize::from(self.hole)
-    }
-
-    #[inline]
-    fn page_victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
+    fn victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
         self.close_hole(v.frames);
         self.heap.first().map(|e| e.slot())
-    }
-
-    fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        None
-    }
-
-    fn meta_bytes(&self) -> u64 {
-        self.size() as u64 * PAGE_NODE_BYTES
     }
 
     #[cfg(feature = "conformance")]

@@ -8,7 +8,7 @@
 //! cached pages and `next`, the page that would continue a sequential fill. Ties: not possible.
 //! Cost: O(1) per page, O(pages of the block) per eviction.
 //!
-//! Where the paper and its specification are silent:
+//! Where the paper is silent:
 //! - A page that leaves alone, by TRIM or because newer data or a background write replace it,
 //!   ends the sequential fill of its block (`next` = none).
 //! - `compensation=half` counts page writes in a row into one block, whatever their order and
@@ -17,62 +17,92 @@
 //! - With `padding` the complete block is programmed, clean cached pages too, if any page of it is
 //!   dirty; a block without a dirty page is dropped.
 
-use crate::list::ListArena;
-use crate::registry::Build;
-use crate::sparse::Sparse;
-use crate::{Access, Env, Expr, Placement, Scheme, Unit, View, Why};
+use crate::expr::Broken;
+use crate::info::{
+    DefaultValue, MetadataBound, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words,
+};
+use crate::lists::{ListArray, Lists};
+use crate::registry::boxed;
+use crate::store::PageIndex;
+use crate::{
+    Access, Code, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, RunContext, Unit, View,
+    params, words,
+};
 use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a block node (Req-block section 4.2.5).
-pub(crate) const BLOCK_NODE_BYTES: u64 = 24;
+const BLOCK_NODE_BYTES: u64 = 24;
 
-/// When a block is expected not to be written again (BP-2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Compensation {
-    /// Once it was written completely, in order.
-    #[default]
-    Full,
-    /// Once half a block of page writes in a row fell into it.
-    Half,
-    /// Never.
-    Off,
+/// `bplru`: block padding LRU.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "bplru",
+    summary: "LRU of logical blocks; a block written in order goes first, optionally padded.",
+    source: Source {
+        paper: "Kim, Ahn, BPLRU: A Buffer Management Scheme for Improving Random Writes in \
+                Flash Storage, FAST",
+        year: Some(2008),
+        section: "",
+        certain: true,
+    },
+    role: Role::GroupPolicy,
+    params: &[BplruParams::PARAMS],
+    ties: "none: the list is a total order",
+    write_buffer: true,
+    min_capacity: MinCapacity::OneBlock,
+    metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
+    refuse_run: padding_of_stripes,
+    vectors: &["bplru", "bplrupad"],
+    build: Some(boxed::<Groups<Bplru>>),
+    ..SchemeInfo::BASE
+};
+
+/// X13: a block is padded to be programmed as a whole, so it has to go to one place.
+fn padding_of_stripes(layer: &Expr, _run: &RunContext) -> Result<(), Broken> {
+    match layer.flag("padding") && layer.word("placement") == "stripe" {
+        true => Err((
+            Code::Ftl,
+            "padding requires single_block (placement=single-block)".to_owned(),
+        )),
+        false => Ok(()),
+    }
 }
 
-/// Parameters of [`Bplru`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BplruParams {
-    /// Pages of a logical block, at least 1.
-    pub block_pages: u64,
-    /// Program complete blocks (BP-1)?
-    pub padding: bool,
-    /// BP-2.
-    pub compensation: Compensation,
-    /// Spare the block that is being written (BP-3)?
-    pub protect_current: bool,
-    /// Does a read hit move the block?
-    pub read_touch: bool,
-    /// Where a block goes on flash (BP-4).
-    pub placement: Placement,
+/// `block-pages` of every scheme that keeps logical blocks; without its name.
+pub(crate) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
+    .default(DefaultValue::Computed(
+        "pages per block of the device, 64 without one",
+    ))
+    .unit("pages")
+    .source("measured baselines");
+
+words! {
+    /// When a block is expected not to be written again (BP-2).
+    pub enum Compensation {
+        /// Once it was written completely, in order.
+        Full = "full",
+        /// Once half a block of page writes in a row fell into it.
+        Half = "half",
+        /// Never.
+        Off = "off",
+    }
 }
 
-impl BplruParams {
-    /// As the layer `expr` says, for a device as `env` says.
-    pub fn from_expr(expr: &Expr, env: &Env) -> BplruParams {
-        BplruParams {
-            block_pages: expr.block_pages(Some(env.pages_per_block)),
-            padding: expr.flag("padding"),
-            compensation: match expr.word("compensation") {
-                "half" => Compensation::Half,
-                "off" => Compensation::Off,
-                _ => Compensation::Full,
-            },
-            protect_current: expr.flag("protect-current"),
-            read_touch: expr.flag("read-touch"),
-            placement: match expr.word("placement") {
-                "stripe" => Placement::Stripe,
-                _ => Placement::SingleBlock,
-            },
-        }
+params! {
+    /// Parameters of [`Bplru`].
+    #[derive(Copy)]
+    pub struct BplruParams {
+        /// pages of a logical block
+        block_pages: Option<u64> = BLOCK_PAGES,
+        /// missing pages are read first and the whole block is programmed
+        padding: bool = ParamInfo::flag(false).source("BP-1"),
+        /// a block goes first after a full, or half a, sequential fill, or never
+        compensation: Compensation = ParamInfo::word(Compensation::WORDS).source("BP-2"),
+        /// the block being written is not chosen as victim
+        protect_current: bool = ParamInfo::flag(false).source("BP-3"),
+        /// a read hit moves its block to MRU
+        read_touch: bool = ParamInfo::flag(false).source("D1"),
+        /// a block goes to one plane, or is spread over the chips
+        placement: Placement = ParamInfo::word(&["single-block", "stripe"]).source("BP-4"),
     }
 }
 
@@ -95,34 +125,34 @@ const NO_BLOCK: Block = Block {
 #[derive(Clone, Debug)]
 pub struct Bplru {
     params: BplruParams,
+    /// Pages of a logical block.
+    block_pages: u64,
     blocks: Vec<Block>,
     free: Vec<u32>,
     /// Blocks by recency.
-    order: ListArena,
+    order: ListArray<1>,
     /// Pages of each block by slot; list number = node of the block.
-    pages: ListArena,
-    /// Block of each slot.
-    of: Vec<u32>,
+    pages: Lists,
     /// Block number -> node; an entry counts only while that node has the number.
-    index: Sparse<u32>,
-    size: usize,
+    index: PageIndex<u32>,
     /// Block that was written last, and page writes in a row into it.
     row: (u64, u64),
     compensated: u64,
 }
 
 impl Bplru {
-    /// For a cache of `capacity` pages.
-    pub fn new(params: BplruParams, capacity: usize) -> Bplru {
+    /// An empty cache as `env` says.
+    pub fn new(params: BplruParams, env: &Env) -> Bplru {
+        let slots = env.slots as usize;
+        let of_device = u64::from(env.pages_per_block);
         Bplru {
             params,
-            blocks: vec![NO_BLOCK; capacity],
-            free: (0..capacity as u32).rev().collect(),
-            order: ListArena::new(capacity, 1),
-            pages: ListArena::new(capacity, capacity),
-            of: vec![0; capacity],
-            index: Sparse::new(0),
-            size: 0,
+            block_pages: params.block_pages.unwrap_or(of_device),
+            blocks: vec![NO_BLOCK; slots],
+            free: (0..env.slots).rev().collect(),
+            order: Lists::array(slots),
+            pages: Lists::new(slots, slots),
+            index: PageIndex::new(0),
             row: (0, 0),
             compensated: 0,
         }
@@ -130,7 +160,13 @@ impl Bplru {
 
     #[inline]
     fn number(&self, lpn: Lpn) -> u64 {
-        lpn.0 / self.params.block_pages
+        lpn.0 / self.block_pages
+    }
+
+    /// Block of the page in `slot`.
+    #[inline]
+    fn of(&self, slot: Slot) -> u32 {
+        self.pages.list_of(slot.0) as u32
     }
 
     /// The block of page `lpn`, made at the head of the list if it is not there.
@@ -149,21 +185,15 @@ impl Bplru {
         node
     }
 
-    #[inline]
-    fn join(&mut self, slot: Slot, node: u32) {
-        self.of[slot.index()] = node;
-        self.pages.push_head(node as usize, slot.0);
-    }
-
     /// The page leaves its block; without pages there is no block. Says whether the block stays.
     #[inline]
     fn leave(&mut self, slot: Slot) -> bool {
-        let node = self.of[slot.index()];
-        self.pages.unlink(node as usize, slot.0);
+        let node = self.of(slot);
+        self.pages.unlink(slot.0);
         if !self.pages.is_empty(node as usize) {
             return true;
         }
-        self.order.unlink(0, node);
+        self.order.unlink(node);
         self.blocks[node as usize] = NO_BLOCK;
         self.free.push(node);
         false
@@ -173,7 +203,7 @@ impl Bplru {
     #[inline]
     fn written(&mut self, node: u32, lpn: Lpn) {
         let block = &mut self.blocks[node as usize];
-        let offset = lpn.0 - block.number * self.params.block_pages;
+        let offset = lpn.0 - block.number * self.block_pages;
         block.next = (block.next == Some(offset)).then_some(offset + 1);
         let row = match self.row {
             (number, row) if number == block.number => row + 1,
@@ -181,10 +211,11 @@ impl Bplru {
         };
         self.row = (block.number, row);
         let done = match self.params.compensation {
-            Compensation::Full => block.next == Some(self.params.block_pages),
-            Compensation::Half => row >= (self.params.block_pages / 2).max(1),
+            Compensation::Full => block.next == Some(self.block_pages),
+            Compensation::Half => row >= (self.block_pages / 2).max(1),
             Compensation::Off => false,
         };
+        // LRU compensation: what was written in one go is not expected again and goes first.
         if done {
             self.compensated += 1;
             self.order.move_to_tail(0, node);
@@ -203,52 +234,38 @@ impl Bplru {
         self.order.newer(tail).or(Some(tail))
     }
 
-    fn collect(&self, node: u32, v: &View, out: &mut Unit) {
+    fn collect(&self, node: u32, v: &View, unit: &mut Unit) {
         let number = self.blocks[node as usize].number;
-        out.id = number;
-        out.placement = self.params.placement;
+        unit.id = number;
+        unit.placement = self.params.placement;
         let pages = self.pages.from_tail(node as usize).map(Slot);
-        out.slots.extend(pages);
-        if self.params.padding && out.slots.iter().any(|&s| v.frames.is_dirty(s)) {
-            out.whole = true;
-            let first = number * self.params.block_pages;
-            let all = (first..first + self.params.block_pages).map(Lpn);
-            out.pad.extend(all.filter(|&l| v.slot_of(l).is_none()));
+        unit.slots.extend(pages);
+        // A block without a dirty page has nothing to program, so nothing is read to complete it.
+        if self.params.padding && unit.slots.iter().any(|&s| v.frames.is_dirty(s)) {
+            unit.whole = true;
+            let first = number * self.block_pages;
+            let all = (first..first + self.block_pages).map(Lpn);
+            unit.pad.extend(all.filter(|&l| v.slot_of(l).is_none()));
         }
     }
 }
 
-impl Build for Bplru {
+impl GroupPolicy for Bplru {
     fn build(expr: &Expr, env: &Env) -> Bplru {
-        Bplru::new(BplruParams::from_expr(expr, env), env.slots as usize)
-    }
-}
-
-impl Scheme for Bplru {
-    /// The page joins the block of its new address; that is no write (D11).
-    fn rename(&mut self, _from: Lpn, to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        let Some(slot) = slot else { return false };
-        let old = self.of[slot.index()];
-        if self.blocks[old as usize].number != self.number(to) {
-            self.leave(slot);
-            let node = self.block_of(to);
-            self.join(slot, node);
-        }
-        true
+        Bplru::new(BplruParams::of(expr, env), env)
     }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, a: &Access, _v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
         debug_assert!(a.op == Op::Write, "a write buffer holds written pages only");
         let node = self.block_of(a.lpn);
-        self.join(slot, node);
+        self.pages.push_head(node as usize, slot.0);
         self.written(node, a.lpn);
-        self.size += 1;
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, a: &Access, _v: &View) {
-        let node = self.of[slot.index()];
+    fn on_hit(&mut self, slot: Slot, a: &Access, _v: &View) {
+        let node = self.of(slot);
         if a.op == Op::Write {
             self.written(node, a.lpn);
         } else if self.params.read_touch {
@@ -257,39 +274,39 @@ impl Scheme for Bplru {
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, why: Why, _v: &View) {
-        self.size -= 1;
-        let node = self.of[slot.index()];
-        if self.leave(slot) && why == Why::Gone {
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, _v: &View) {
+        let node = self.of(slot);
+        // A page that leaves alone makes a gap; an evicted one leaves with all of its block.
+        if self.leave(slot) && reason == RemoveReason::Discarded {
             self.blocks[node as usize].next = None;
         }
     }
 
-    #[inline]
-    fn size(&self) -> usize {
-        self.size
+    /// The page joins the block of its new address; that is no write (D11).
+    fn on_rename(&mut self, _from: Lpn, to: Lpn, slot: Slot, _v: &View) {
+        let old = self.of(slot);
+        if self.blocks[old as usize].number != self.number(to) {
+            self.leave(slot);
+            let node = self.block_of(to);
+            self.pages.push_head(node as usize, slot.0);
+        }
     }
 
-    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
+    fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) {
         let current = self.params.protect_current;
         let spared = current.then(|| self.number(a.lpn));
         if let Some(node) = self.coldest(spared) {
-            self.collect(node, v, out);
+            self.collect(node, v, unit);
         }
     }
 
-    /// Blocks leave whole: there is no order of single pages.
-    fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        None
-    }
-
-    fn next_group(&self, v: &View, out: &mut Unit) {
+    fn next_unit(&self, v: &View, unit: &mut Unit) {
         if let Some(node) = self.coldest(None) {
-            self.collect(node, v, out);
+            self.collect(node, v, unit);
         }
     }
 
-    fn meta_bytes(&self) -> u64 {
+    fn metadata_bytes(&self) -> u64 {
         self.order.len(0) as u64 * BLOCK_NODE_BYTES
     }
 
@@ -310,5 +327,4 @@ impl Scheme for Bplru {
 }
 
 #[cfg(test)]
-#[path = "bplru_tests.rs"]
 mod tests;

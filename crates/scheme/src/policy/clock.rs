@@ -9,28 +9,40 @@
 //! that comes in after a TRIM. If another page than the next victim leaves (`gcar`), bits and hand
 //! are as if the hand had stopped at that page.
 
-use crate::list::OneList;
-use crate::policy::lru::PAGE_NODE_BYTES;
-use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, View, Why};
-use destage_types::{Lpn, Slot};
+use crate::info::{SchemeInfo, Source};
+use crate::lists::List;
+use crate::registry::boxed;
+use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use destage_types::Slot;
+
+/// `clock`: second chance.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "clock",
+    summary: "Second chance: a hand passes over pages that were hit and clears their bit.",
+    source: Source::CLASSIC,
+    ties: "first from the hand",
+    order: Some("ring from the hand: pages with bit 0, then pages with bit 1"),
+    vectors: &["clock"],
+    build: Some(boxed::<Pages<Clock>>),
+    ..SchemeInfo::BASE
+};
 
 /// Second chance.
 #[derive(Clone, Debug)]
 pub struct Clock {
     /// The ring, cut open at a place that only state strings show: first page at the tail.
-    ring: OneList,
+    ring: List,
     /// Was the page of this slot hit since the hand came by?
     hit: Vec<bool>,
     /// Page the hand points at; `None` behind the last page, and so at the first one.
-    hand: Option<u32>,
+    hand: Option<Slot>,
 }
 
 impl Clock {
     /// For a cache of `capacity` pages.
     pub fn new(capacity: usize) -> Clock {
         Clock {
-            ring: OneList::one(capacity),
+            ring: List::new(capacity),
             hit: vec![false; capacity],
             hand: None,
         }
@@ -38,21 +50,21 @@ impl Clock {
 
     /// The page the hand points at.
     #[inline]
-    fn at_hand(&self) -> Option<u32> {
-        self.hand.or_else(|| self.ring.tail(0))
+    fn at_hand(&self) -> Option<Slot> {
+        self.hand.or_else(|| self.ring.tail())
     }
 
     /// The page behind `page`, round the ring.
     #[inline]
-    fn next(&self, page: u32) -> Option<u32> {
-        self.ring.newer(page).or_else(|| self.ring.tail(0))
+    fn next(&self, page: Slot) -> Option<Slot> {
+        self.ring.newer(page).or_else(|| self.ring.tail())
     }
 
     /// Moves the hand to the next page whose bit is 0 and clears the bits it passes.
     #[inline]
-    fn advance(&mut self) -> Option<u32> {
+    fn advance(&mut self) -> Option<Slot> {
         let mut page = self.at_hand()?;
-        while std::mem::take(&mut self.hit[page as usize]) {
+        while std::mem::take(&mut self.hit[page.index()]) {
             page = self.next(page)?;
         }
         self.hand = Some(page);
@@ -60,96 +72,82 @@ impl Clock {
     }
 
     /// The hand stops at `page`: in its second round if the bit is set.
-    fn stop_at(&mut self, page: u32) {
-        if self.hit[page as usize] {
-            for other in self.ring.from_tail(0) {
-                self.hit[other as usize] = false;
+    fn stop_at(&mut self, page: Slot) {
+        if self.hit[page.index()] {
+            for other in self.ring.from_tail() {
+                self.hit[other.index()] = false;
             }
         }
         let mut passed = self.at_hand();
         while let Some(other) = passed.filter(|&other| other != page) {
-            self.hit[other as usize] = false;
+            self.hit[other.index()] = false;
             passed = self.next(other);
         }
         self.hand = Some(page);
     }
 
     /// Pages from the hand on, once round.
-    fn round(&self) -> impl Iterator<Item = u32> + '_ {
+    fn round(&self) -> impl Iterator<Item = Slot> + '_ {
         let first = self.at_hand();
         let rest = std::iter::successors(first, |&page| self.next(page));
-        rest.take(self.ring.len(0))
+        rest.take(self.ring.len())
     }
 }
 
-impl Build for Clock {
+impl Policy for Clock {
     fn build(_expr: &Expr, env: &Env) -> Clock {
         Clock::new(env.slots as usize)
     }
-}
-
-impl Scheme for Clock {
-    fn rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        slot.is_some()
-    }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.hit[slot.index()] = false;
         match self.hand {
-            Some(hand) => self.ring.insert_older(0, slot.0, hand),
-            None => self.ring.push_head(0, slot.0),
+            Some(hand) => self.ring.insert_older(slot, hand),
+            None => self.ring.push_head(slot),
         }
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.hit[slot.index()] = true;
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, why: Why, _v: &View) {
-        let victim = self.hand == Some(slot.0) && !self.hit[slot.index()];
-        if why == Why::Evicted && !victim {
-            self.stop_at(slot.0);
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, _v: &View) {
+        let victim = self.hand == Some(slot) && !self.hit[slot.index()];
+        // A layer chose another page than the hand did: the hand moves there all the same.
+        if reason == RemoveReason::Evicted && !victim {
+            self.stop_at(slot);
         }
-        if self.hand == Some(slot.0) {
-            self.hand = self.ring.newer(slot.0);
+        if self.hand == Some(slot) {
+            self.hand = self.ring.newer(slot);
         }
-        self.ring.unlink(0, slot.0);
+        self.ring.unlink(slot);
     }
 
     #[inline]
-    fn size(&self) -> usize {
-        self.ring.len(0)
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.advance()
     }
 
-    #[inline]
-    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.advance().map(Slot)
-    }
-
-    fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         let of = |hit: bool| {
-            let pages = self.round();
-            pages.filter(move |&page| self.hit[page as usize] == hit)
+            self.round()
+                .filter(move |page| self.hit[page.index()] == hit)
         };
-        of(false).chain(of(true)).map(Slot).find(|&slot| f(slot))
-    }
-
-    fn meta_bytes(&self) -> u64 {
-        self.size() as u64 * PAGE_NODE_BYTES
+        of(false).chain(of(true))
     }
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
         let hand = self.at_hand();
         out.push('[');
-        for (i, page) in self.ring.from_tail(0).enumerate() {
+        for (i, page) in self.ring.from_tail().enumerate() {
             out.push_str(if i > 0 { " " } else { "" });
             out.push_str(if hand == Some(page) { ">" } else { "" });
-            crate::state::page(out, v, Slot(page));
-            out.push_str(if self.hit[page as usize] { ":1" } else { ":0" });
+            crate::state::page(out, v, page);
+            out.push_str(if self.hit[page.index()] { ":1" } else { ":0" });
         }
         out.push(']');
     }
@@ -158,105 +156,84 @@ impl Scheme for Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::testing::{Core, storm};
+    use crate::testing::TestCache;
+
+    type Cache = TestCache<Pages<Clock>>;
+
+    fn cache(capacity: u32, requests: &str) -> Cache {
+        let mut cache = Cache::new("clock", capacity);
+        cache.run(requests);
+        cache
+    }
 
     #[test]
     fn the_worked_example() {
-        let mut core = Core::new(3, Clock::new(3));
-        (1..=3).for_each(|n| assert!(!core.write(n)));
-        assert!(core.read(1));
-        assert_eq!(core.order(), [2, 3, 1]);
-        core.write(4);
-        assert_eq!(
-            (core.evicted.as_slice(), core.order()),
-            (&[2][..], vec![3, 1, 4])
-        );
-        core.read(3);
-        assert_eq!(core.order(), [1, 4, 3]);
-        core.write(5);
-        core.write(6);
-        assert_eq!(core.evicted, [2, 1, 4]);
-        assert_eq!(core.order(), [3, 5, 6]);
+        let mut cache = cache(3, "W1 W2 W3 R1");
+        assert_eq!(cache.order(), [2, 3, 1]);
+        for (requests, evicted, order) in [
+            ("W4", vec![2], [3, 1, 4]),
+            ("R3", vec![2], [1, 4, 3]),
+            ("W5 W6", vec![2, 1, 4], [3, 5, 6]),
+        ] {
+            cache.run(requests);
+            assert_eq!((&cache.evicted, cache.order()), (&evicted, order.to_vec()));
+        }
     }
 
     #[test]
     fn a_full_round_ends_where_it_began() {
-        let mut core = Core::new(3, Clock::new(3));
-        for n in [1, 2, 3, 1, 2, 3] {
-            core.write(n);
-        }
-        assert_eq!(core.order(), [1, 2, 3], "all bits are set");
-        core.write(4);
-        assert_eq!(
-            (core.evicted.as_slice(), core.order()),
-            (&[1][..], vec![2, 3, 4])
-        );
+        let mut cache = cache(3, "W1 W2 W3 W1 W2 W3");
+        assert_eq!(cache.order(), [1, 2, 3], "all bits are set");
+        cache.write(4);
+        assert_eq!((cache.evicted[0], cache.order()), (1, vec![2, 3, 4]));
     }
 
     #[test]
     fn the_hand_stops_at_a_page_that_was_passed_over_to() {
-        let mut core = Core::new(4, Clock::new(4));
-        for n in [1, 2, 3, 4, 1, 3] {
-            core.write(n);
-        }
-        assert_eq!(core.order(), [2, 4, 1, 3]);
-        core.pick = 1;
-        core.write(5);
+        let mut cache = cache(4, "W1 W2 W3 W4 W1 W3");
+        assert_eq!(cache.order(), [2, 4, 1, 3]);
+        cache.pick = 1;
+        cache.write(5);
         // The hand passed 1, 2 and 3 on its way to 4.
-        assert_eq!(
-            (core.evicted.as_slice(), core.order()),
-            (&[4][..], vec![1, 2, 3, 5])
-        );
-        core.pick = 0;
-        core.read(1);
-        core.read(2);
-        core.pick = 3;
-        core.write(6);
+        assert_eq!((cache.evicted[0], cache.order()), (4, vec![1, 2, 3, 5]));
+        cache.run("R1 R2");
+        cache.pick = 3;
+        cache.write(6);
         // Page 2 goes in the second round, so no bit is left.
-        assert_eq!(
-            (core.evicted.as_slice(), core.order()),
-            (&[4, 2][..], vec![3, 5, 1, 6])
-        );
+        assert_eq!((cache.evicted[1], cache.order()), (2, vec![3, 5, 1, 6]));
     }
 
     #[test]
     fn the_hand_comes_back_to_the_page_it_points_at() {
-        let mut core = Core::new(3, Clock::new(3));
-        for n in [1, 2, 3, 4, 2, 3] {
-            core.write(n);
-        }
-        assert_eq!(core.order(), [4, 2, 3]);
-        core.pick = 1;
-        core.write(5);
+        let mut cache = cache(3, "W1 W2 W3 W4 W2 W3");
+        assert_eq!(cache.order(), [4, 2, 3]);
+        cache.pick = 1;
+        cache.write(5);
         assert_eq!(
-            (core.evicted.as_slice(), core.order()),
-            (&[1, 2][..], vec![3, 4, 5])
+            (&cache.evicted, cache.order()),
+            (&vec![1, 2], vec![3, 4, 5])
         );
     }
 
     #[test]
     fn a_trimmed_page_takes_the_hand_along() {
-        let mut core = Core::new(3, Clock::new(3));
-        for n in [1, 2, 3, 4] {
-            core.write(n);
-        }
-        assert_eq!(core.order(), [2, 3, 4]);
-        core.trim(2);
-        core.write(5);
-        assert_eq!(core.order(), [3, 4, 5]);
+        let mut cache = cache(3, "W1 W2 W3 W4");
+        assert_eq!(cache.order(), [2, 3, 4]);
+        cache.run("T2 W5");
+        assert_eq!(cache.order(), [3, 4, 5]);
     }
 
     #[test]
     fn random_operations_keep_the_ring_whole() {
         for capacity in [1, 2, 5, 16] {
-            let mut core = Core::new(capacity, Clock::new(capacity as usize));
+            let mut cache = cache(capacity, "");
             let pages = 4 * u64::from(capacity) + 2;
-            storm(&mut core, (20_000, pages, 3), true, |core, done| {
-                let hand = core.scheme.hand;
-                let held = hand.is_none_or(|h| core.scheme.ring.from_tail(0).any(|p| p == h));
+            cache.storm((20_000, pages, 3), true, |cache, done| {
+                let Clock { hand, ring, .. } = cache.scheme.policy();
+                let held = hand.is_none_or(|h| ring.from_tail().any(|p| p == h));
                 assert!(held, "{done:?}");
             });
-            core.scheme.ring.validate().unwrap();
+            cache.scheme.policy().ring.validate().unwrap();
         }
     }
 }

@@ -5,87 +5,92 @@
 //! State: one list a chip, newest first; 13 B a page, 8 B a list. Ties: as ECR.
 //! Cost: O(n_chips) an eviction, O(1) otherwise. With all CQCT 0 it is LRU.
 
-use crate::layer::{EcrOptions, Recency};
-use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, View, Why};
+use crate::info::{MetadataBound, SchemeInfo, Source};
+use crate::layer::Recency;
+use crate::layer::ecr::{self, ChipChoice, HEAD_BYTES};
+use crate::registry::boxed;
+use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::{Lpn, Slot};
+
+/// `ecr-eps`: one list per chip, clean and dirty together.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "ecr-eps",
+    summary: "ECR without the clean list: the LRU page of the chip whose queue drains first.",
+    source: Source {
+        section: "4.2 (epsilon variant)",
+        ..ecr::INFO.source
+    },
+    params: ChipChoice::PARAMS,
+    ties: "equal queue time: the chip whose LRU page was touched longest ago",
+    chip_aware: true,
+    chip_lists: true,
+    metadata: |e, c| {
+        let nodes = MetadataBound::nodes(e.uint("node-bytes"));
+        Some(nodes.and_entries(c.chips, HEAD_BYTES))
+    },
+    without_device: Some(|_| "ecr-eps acts as lru".to_owned()),
+    vectors: &["ecreps"],
+    build: Some(boxed::<Pages<EcrEps>>),
+    ..SchemeInfo::BASE
+};
 
 /// ECR without a list of clean pages.
 #[derive(Clone, Debug)]
 pub struct EcrEps {
-    options: EcrOptions,
+    choice: ChipChoice,
     pages: Recency,
     chips: usize,
     zero_decisions: u64,
 }
 
-impl EcrEps {
-    /// For the cache and the chips of `env`.
-    pub fn new(options: EcrOptions, env: &Env) -> EcrEps {
+impl Policy for EcrEps {
+    fn build(expr: &Expr, env: &Env) -> EcrEps {
         let chips = env.layout.chips() as usize;
         EcrEps {
-            options,
+            choice: ChipChoice::of(expr, env),
             pages: Recency::new(env.slots as usize, chips),
             chips,
             zero_decisions: 0,
         }
     }
-}
 
-impl Build for EcrEps {
-    fn build(expr: &Expr, env: &Env) -> EcrEps {
-        EcrEps::new(EcrOptions::from_expr(expr), env)
-    }
-}
-
-impl Scheme for EcrEps {
-    fn rename(&mut self, _from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
-        let Some(slot) = slot else { return false };
+    fn on_rename(&mut self, _from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) {
         let chip = v.layout.chip(to).index();
-        if chip != self.pages.list_of(slot) {
+        if let Some(slot) = slot
+            && chip != self.pages.list_of(slot)
+        {
             self.pages.remove(slot);
             self.pages.push(chip, slot);
         }
-        true
     }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         self.pages.push(v.layout.chip(a.lpn).index(), slot);
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.pages.touch(self.pages.list_of(slot), slot);
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
+    fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
         self.pages.remove(slot);
     }
 
     #[inline]
-    fn size(&self) -> usize {
-        self.pages.size()
-    }
-
-    #[inline]
-    fn page_victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
+    fn victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
         let pages = &self.pages;
-        let oldest = |chip| pages.oldest_touch(chip);
-        let (chip, all_zero) = self.options.choose(self.chips, v, oldest);
-        let oldest = chip.and_then(|c| pages.oldest(c));
+        let (chip, all_zero) = self
+            .choice
+            .choose(self.chips, v, |chip| pages.oldest_touch(chip));
         self.zero_decisions += u64::from(all_zero);
-        oldest
+        chip.and_then(|chip| pages.oldest(chip))
     }
 
-    /// None: the next victim depends on the queues.
-    fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        None
-    }
-
-    fn meta_bytes(&self) -> u64 {
-        self.options.bytes(self.size(), self.chips)
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        self.choice.bytes(pages, self.chips)
     }
 
     fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
@@ -95,7 +100,7 @@ impl Scheme for EcrEps {
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
         out.push_str("clean[]");
-        crate::layer::print_chips(out, v, &self.options.cqct, |chip, out| {
+        crate::layer::print_chips(out, v, &self.choice.cqct, |chip, out| {
             crate::state::pages(out, v, self.pages.newest_first(chip));
         });
     }

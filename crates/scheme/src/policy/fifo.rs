@@ -2,71 +2,55 @@
 //!
 //! State: one list, newest first; 12 B per page. Ties: not possible. Cost: O(1).
 
-use crate::list::OneList;
-use crate::policy::lru::PAGE_NODE_BYTES;
-use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, View, Why};
-use destage_types::{Lpn, Slot};
+use crate::info::{SchemeInfo, Source};
+use crate::lists::List;
+use crate::registry::boxed;
+use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use destage_types::Slot;
+
+/// `fifo`: oldest first.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "fifo",
+    summary: "Evicts in the order of insertion; hits do not move pages.",
+    source: Source::CLASSIC,
+    ties: "none: insertion is a total order",
+    order: Some("tail to head"),
+    vectors: &["fifo"],
+    build: Some(boxed::<Pages<Fifo>>),
+    ..SchemeInfo::BASE
+};
 
 /// First in, first out.
 #[derive(Clone, Debug)]
 pub struct Fifo {
-    list: OneList,
+    list: List,
 }
 
-impl Fifo {
-    /// For a cache of `capacity` pages.
-    pub fn new(capacity: usize) -> Fifo {
-        Fifo {
-            list: OneList::one(capacity),
-        }
-    }
-}
-
-impl Build for Fifo {
+impl Policy for Fifo {
     fn build(_expr: &Expr, env: &Env) -> Fifo {
-        Fifo::new(env.slots as usize)
-    }
-}
-
-impl Scheme for Fifo {
-    fn rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        slot.is_some()
+        let list = List::new(env.slots as usize);
+        Fifo { list }
     }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
-        self.list.push_head(0, slot.0);
+    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        self.list.push_head(slot);
     }
 
     #[inline]
-    fn touch(&mut self, _slot: Slot, _a: &Access, _v: &View) {}
+    fn on_hit(&mut self, _slot: Slot, _a: &Access, _v: &View) {}
 
     #[inline]
-    fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
-        self.list.unlink(0, slot.0);
-    }
-
-    #[inline]
-    fn size(&self) -> usize {
-        self.list.len(0)
+    fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
+        self.list.unlink(slot);
     }
 
     #[inline]
-    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.list.tail(0).map(Slot)
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.list.tail()
     }
 
-    fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        self.list.from_tail(0).map(Slot).find(|&s| f(s))
-    }
-
-    fn meta_bytes(&self) -> u64 {
-        self.size() as u64 * PAGE_NODE_BYTES
-    }
-
-    #[cfg(feature = "conformance")]
-    fn state(&self, v: &View, out: &mut String) {
-        crate::state::pages(out, v, self.list.from_head(0).map(Slot));
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.list.from_tail()
     }
 }

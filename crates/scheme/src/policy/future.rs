@@ -3,20 +3,20 @@
 //! One pass over the page accesses of the run, before it. 4 B per access are kept; until then also
 //! a table of 4 B per page touched.
 
-use crate::ahead::LOOK_AHEAD;
-use crate::sparse::{Place, Sparse};
+use crate::store::{PREFETCH, PageIndex, Place};
+use crate::words;
 use destage_types::{Lpn, Op};
 use std::fmt;
 use std::hint::black_box;
 
-/// Which accesses count as the next use of a page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum NextOf {
-    /// Reads and writes alike.
-    #[default]
-    Any,
-    /// Writes only.
-    Write,
+words! {
+    /// Which accesses count as the next use of a page.
+    pub enum NextOf {
+        /// Reads and writes.
+        Any = "any",
+        /// Writes only.
+        Write = "write",
+    }
 }
 
 /// "Never" among the stored numbers.
@@ -111,7 +111,7 @@ pub struct FutureBuilder {
     /// Place in `uses` of the page of each access.
     next: Vec<u32>,
     /// Next use of each page, once the second pass runs.
-    uses: Sparse<u32>,
+    uses: PageIndex<u32>,
     /// One bit an access: it counts as a use. Empty if all do.
     counts: Vec<u64>,
     /// Places of discarded pages, each with the number of accesses before.
@@ -125,7 +125,7 @@ impl FutureBuilder {
     pub fn new(next_of: NextOf) -> FutureBuilder {
         FutureBuilder {
             next: Vec::new(),
-            uses: Sparse::new(NEVER),
+            uses: PageIndex::new(NEVER),
             counts: Vec::new(),
             trims: Vec::new(),
             next_of,
@@ -167,7 +167,7 @@ impl FutureBuilder {
         }
         let mut next = std::mem::take(&mut self.next);
         let mut behind = next.len();
-        for block in next.rchunks_mut(LOOK_AHEAD) {
+        for block in next.rchunks_mut(PREFETCH) {
             let uses = block.iter().map(|&n| self.uses.at_known(Place::of(n)));
             black_box(uses.fold(0, |all, n| all ^ *n));
             for next in block.iter_mut().rev() {

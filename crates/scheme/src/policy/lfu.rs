@@ -1,20 +1,34 @@
 //! LFU: the page with the fewest accesses since it was inserted leaves first.
 //!
 //! Source: in-cache LFU without ageing, as the baseline of the papers; no single origin.
-//! Parameters: none. A page counts 1 at insertion and 1 more per hit; eviction forgets it.
+//! A page counts 1 at insertion and 1 more per hit; eviction forgets it.
 //! Order: by (count, least recent touch). Ties: equal counts leave by least recent touch.
 //! State: one list ordered by count and recency, a bucket per distinct count; accounted as 16 B
 //! per page. Cost: O(1).
 //!
 //! Departures: none.
 
-use crate::list::OneList;
-use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, View, Why};
-use destage_types::{Lpn, Slot};
+use crate::info::{MetadataBound, SchemeInfo, Source};
+use crate::lists::{ListArray, Lists};
+use crate::registry::boxed;
+use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use destage_types::Slot;
 
 /// Bytes of a page node: a page node of LRU and its count.
-pub(crate) const NODE_BYTES: u64 = 16;
+const NODE_BYTES: u64 = 16;
+
+/// `lfu`: least often used first.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "lfu",
+    summary: "Evicts the page with the fewest accesses since its insertion; no aging.",
+    source: Source::CLASSIC,
+    ties: "least recently touched",
+    order: Some("by count, then least recent touch"),
+    metadata: |_, _| Some(MetadataBound::nodes(NODE_BYTES)),
+    vectors: &["lfu"],
+    build: Some(boxed::<Pages<Lfu>>),
+    ..SchemeInfo::BASE
+};
 
 /// The pages of one count; consecutive in the list.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +41,9 @@ struct Bucket {
 /// Least frequently used.
 #[derive(Clone, Debug)]
 pub struct Lfu {
-    /// Tail = smallest count, least recently touched.
-    list: OneList,
+    /// List 0, nodes are slots: tail = smallest count, least recently touched.
+    list: ListArray<1>,
+    /// Bucket of the page in each slot.
     bucket_of: Vec<u32>,
     buckets: Vec<Bucket>,
     free: Vec<u32>,
@@ -39,22 +54,6 @@ pub struct Lfu {
 }
 
 impl Lfu {
-    /// For a cache of `capacity` pages.
-    pub fn new(capacity: usize) -> Lfu {
-        let none = Bucket {
-            count: 0,
-            newest: 0,
-        };
-        Lfu {
-            list: OneList::one(capacity),
-            bucket_of: vec![0; capacity],
-            buckets: vec![none; capacity],
-            free: (0..capacity as u32).rev().collect(),
-            #[cfg(feature = "conformance")]
-            touched: (vec![0; capacity], 0),
-        }
-    }
-
     #[cfg(feature = "conformance")]
     fn stamp(&mut self, slot: Slot) {
         let (stamps, clock) = &mut self.touched;
@@ -86,6 +85,7 @@ impl Lfu {
         if self.buckets[bucket as usize].newest != node {
             return;
         }
+        // The pages of a bucket are neighbours: its next one, if there is one, is just below.
         match self.list.older(node) {
             Some(older) if self.bucket_of[older as usize] == bucket => {
                 self.buckets[bucket as usize].newest = older;
@@ -99,23 +99,29 @@ impl Lfu {
     fn join(&mut self, node: u32, bucket: u32) {
         let newest = std::mem::replace(&mut self.buckets[bucket as usize].newest, node);
         self.bucket_of[node as usize] = bucket;
-        self.list.insert_newer(0, node, newest);
+        self.list.insert_newer(node, newest);
     }
 }
 
-impl Build for Lfu {
+impl Policy for Lfu {
     fn build(_expr: &Expr, env: &Env) -> Lfu {
-        Lfu::new(env.slots as usize)
-    }
-}
-
-impl Scheme for Lfu {
-    fn rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        slot.is_some()
+        let slots = env.slots as usize;
+        let none = Bucket {
+            count: 0,
+            newest: 0,
+        };
+        Lfu {
+            list: Lists::array(slots),
+            bucket_of: vec![0; slots],
+            buckets: vec![none; slots],
+            free: (0..env.slots).rev().collect(),
+            #[cfg(feature = "conformance")]
+            touched: (vec![0; slots], 0),
+        }
     }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         #[cfg(feature = "conformance")]
         self.stamp(slot);
         match self.list.tail(0) {
@@ -130,7 +136,7 @@ impl Scheme for Lfu {
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
         #[cfg(feature = "conformance")]
         self.stamp(slot);
         let node = slot.0;
@@ -139,38 +145,35 @@ impl Scheme for Lfu {
         let next = above.filter(|&n| self.bucket(n).count == own.count + 1);
         self.leave(node);
         if let Some(next) = next {
-            self.list.unlink(0, node);
+            self.list.unlink(node);
             return self.join(node, self.bucket_of[next as usize]);
         }
+        // No page has the new count: this one stands alone between its old bucket and the next one,
+        // and the newest page of its old bucket is there already.
         if own.newest != node {
-            self.list.unlink(0, node);
-            self.list.insert_newer(0, node, own.newest);
+            self.list.unlink(node);
+            self.list.insert_newer(node, own.newest);
         }
         self.open(node, own.count + 1);
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
+    fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
         self.leave(slot.0);
-        self.list.unlink(0, slot.0);
+        self.list.unlink(slot.0);
     }
 
     #[inline]
-    fn size(&self) -> usize {
-        self.list.len(0)
-    }
-
-    #[inline]
-    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
         self.list.tail(0).map(Slot)
     }
 
-    fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        self.list.from_tail(0).map(Slot).find(|&s| f(s))
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.list.from_tail(0).map(Slot)
     }
 
-    fn meta_bytes(&self) -> u64 {
-        self.size() as u64 * NODE_BYTES
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        pages * NODE_BYTES
     }
 
     #[cfg(feature = "conformance")]
@@ -191,22 +194,22 @@ impl Scheme for Lfu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::testing::{Core, Done, storm};
+    use crate::testing::{Done, TestCache};
     use std::collections::HashMap;
+
+    type Cache = TestCache<Pages<Lfu>>;
 
     #[test]
     fn order_is_count_then_recency_whatever_happens() {
         for (capacity, pages) in [(1, 4), (6, 14), (40, 90)] {
-            let mut core = Core::new(capacity, Lfu::new(capacity as usize));
+            let mut cache = Cache::new("lfu", capacity);
             // LPN -> (count, number of the last touch)
             let mut model: HashMap<u64, (u64, u64)> = HashMap::new();
             let (mut now, mut left) = (0, 0);
-            storm(&mut core, (20_000, pages, 3), true, |core, done| {
+            cache.storm((20_000, pages, 3), true, |cache, done| {
                 now += 1;
-                for lpn in &core.evicted[left..] {
-                    model.remove(lpn);
-                }
-                left = core.evicted.len();
+                model.retain(|l, _| !cache.evicted[left..].contains(l));
+                left = cache.evicted.len();
                 match done {
                     Done::Access(lpn, hit) => {
                         let count = if hit { model[&lpn].0 + 1 } else { 1 };
@@ -223,39 +226,28 @@ mod tests {
                 }
                 let mut order: Vec<u64> = model.keys().copied().collect();
                 order.sort_by_key(|l| model[l]);
-                assert_eq!(core.order(), order, "{done:?}");
+                assert_eq!(cache.order(), order, "{done:?}");
             });
-            core.scheme.list.validate().unwrap();
+            cache.scheme.policy().list.validate().unwrap();
         }
     }
 
     #[test]
     fn buckets_are_reused() {
-        let mut core = Core::new(3, Lfu::new(3));
-        for n in [1, 2, 2, 3, 3, 3, 1, 1, 1, 1] {
-            core.write(n);
-        }
-        let counts: Vec<u64> = core
-            .order()
-            .iter()
-            .map(|&l| {
-                let slot = core.frames.slot_of(Lpn(l)).unwrap();
-                core.scheme.bucket(slot.0).count
-            })
-            .collect();
-        assert_eq!((core.order(), counts), (vec![2, 3, 1], vec![2, 3, 5]));
-        assert!(core.scheme.free.is_empty(), "three counts, three buckets");
-        core.write(2);
-        assert_eq!(core.scheme.free.len(), 1);
-        assert_eq!(core.scheme.meta_bytes(), 48);
+        let mut cache = Cache::new("lfu", 3);
+        cache.run("W1 W2 W2 W3 W3 W3 W1 W1 W1 W1");
+        assert_eq!(cache.state(), "[1*:5 3*:3 2*:2]");
+        assert_eq!(cache.order(), [2, 3, 1]);
+        let free = |cache: &Cache| cache.scheme.policy().free.len();
+        assert_eq!(free(&cache), 0, "three counts, three buckets");
+        cache.write(2);
+        assert_eq!((free(&cache), cache.scheme.metadata_bytes()), (1, 48));
     }
 
     #[test]
     fn eviction_forgets_the_count() {
-        let mut core = Core::new(1, Lfu::new(1));
-        for n in [1, 1, 1, 2, 1] {
-            core.write(n);
-        }
-        assert_eq!(core.scheme.bucket(0).count, 1);
+        let mut cache = Cache::new("lfu", 1);
+        cache.run("W1 W1 W1 W2 W1");
+        assert_eq!(cache.state(), "[1*:1]");
     }
 }

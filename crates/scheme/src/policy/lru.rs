@@ -1,77 +1,58 @@
 //! LRU: the page that was accessed longest ago leaves first.
 //!
-//! State: one list, newest first; 12 B per page (Req-block section 4.2.5). Ties: not possible.
-//! Cost: O(1).
+//! State: one list, newest first; 12 B per page. Ties: not possible. Cost: O(1).
 
-use crate::list::OneList;
-use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, View, Why};
-use destage_types::{Lpn, Slot};
+use crate::info::{SchemeInfo, Source};
+use crate::lists::List;
+use crate::registry::boxed;
+use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use destage_types::Slot;
 
-/// Bytes of a page node (Req-block section 4.2.5).
-pub(crate) const PAGE_NODE_BYTES: u64 = 12;
+/// `lru`: least recently used first.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "lru",
+    summary: "Evicts the page that has not been read or written for the longest time.",
+    source: Source::CLASSIC,
+    ties: "none: recency is a total order",
+    order: Some("tail to head"),
+    vectors: &["lru"],
+    build: Some(boxed::<Pages<Lru>>),
+    ..SchemeInfo::BASE
+};
 
 /// Least recently used.
 #[derive(Clone, Debug)]
 pub struct Lru {
-    list: OneList,
+    list: List,
 }
 
-impl Lru {
-    /// For a cache of `capacity` pages.
-    pub fn new(capacity: usize) -> Lru {
-        Lru {
-            list: OneList::one(capacity),
-        }
-    }
-}
-
-impl Build for Lru {
+impl Policy for Lru {
     fn build(_expr: &Expr, env: &Env) -> Lru {
-        Lru::new(env.slots as usize)
-    }
-}
-
-impl Scheme for Lru {
-    fn rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        slot.is_some()
+        let list = List::new(env.slots as usize);
+        Lru { list }
     }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
-        self.list.push_head(0, slot.0);
+    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        self.list.push_head(slot);
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
-        self.list.move_to_head(0, slot.0);
+    fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        self.list.move_to_head(slot);
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
-        self.list.unlink(0, slot.0);
+    fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
+        self.list.unlink(slot);
     }
 
     #[inline]
-    fn size(&self) -> usize {
-        self.list.len(0)
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.list.tail()
     }
 
-    #[inline]
-    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.list.tail(0).map(Slot)
-    }
-
-    fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        self.list.from_tail(0).map(Slot).find(|&s| f(s))
-    }
-
-    fn meta_bytes(&self) -> u64 {
-        self.size() as u64 * PAGE_NODE_BYTES
-    }
-
-    #[cfg(feature = "conformance")]
-    fn state(&self, v: &View, out: &mut String) {
-        crate::state::pages(out, v, self.list.from_head(0).map(Slot));
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.list.from_tail()
     }
 }

@@ -1,49 +1,57 @@
 //! No cache (NB, CAC section 3): every written page is programmed, every read page is read.
 //!
-//! The cache core does so for a cache of zero pages; this scheme holds nothing.
+//! The cache does so by itself when it has zero pages; this policy holds nothing.
 
-use crate::registry::Build;
-use crate::{Access, Env, Expr, Scheme, Unit, View, Why};
-use destage_types::{Lpn, Slot};
+use crate::info::{MetadataBound, MinCapacity, Role, SchemeInfo, Source};
+use crate::registry::boxed;
+use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use destage_types::Slot;
 
-/// The scheme of a device without a cache.
+/// `none`: no cache.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "none",
+    summary: "No cache: every page is read from or programmed to flash.",
+    source: Source {
+        paper: "Tian, CAC (baseline NB)",
+        year: Some(2024),
+        section: "3",
+        certain: true,
+    },
+    role: Role::None,
+    ties: "none",
+    min_capacity: MinCapacity::Frames(0),
+    metadata: |_, _| Some(MetadataBound::default()),
+    vectors: &["none"],
+    build: Some(boxed::<Pages<NoCache>>),
+    ..SchemeInfo::BASE
+};
+
+/// The policy of a device without a cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCache;
 
-impl Build for NoCache {
+impl Policy for NoCache {
     fn build(_expr: &Expr, _env: &Env) -> NoCache {
         NoCache
     }
-}
 
-impl Scheme for NoCache {
-    fn rename(&mut self, _from: Lpn, _to: Lpn, _slot: Option<Slot>, _v: &View) -> bool {
-        false
-    }
-
-    fn insert(&mut self, _slot: Slot, a: &Access, _v: &View) {
+    fn on_insert(&mut self, _slot: Slot, a: &Access, _v: &View) {
         unreachable!("page {} enters a cache of zero pages", a.lpn)
     }
 
-    fn touch(&mut self, _slot: Slot, a: &Access, _v: &View) {
+    fn on_hit(&mut self, _slot: Slot, a: &Access, _v: &View) {
         unreachable!("page {} hits in a cache of zero pages", a.lpn)
     }
 
-    fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
+    fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
         unreachable!("frame {slot} of a cache of zero pages")
     }
 
-    fn size(&self) -> usize {
-        0
-    }
-
-    fn victim(&mut self, _a: &Access, _v: &View, _out: &mut Unit) {}
-
-    fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
         None
     }
 
-    fn meta_bytes(&self) -> u64 {
+    fn metadata_bytes(&self, _pages: u64) -> u64 {
         0
     }
 

@@ -8,20 +8,69 @@
 //! State: two lists of virtual blocks, newest first, 24 B each (Req-block section 4.2.5). Ties: not
 //! possible. Cost: O(1) per page and eviction: a virtual block is found through its pages.
 //!
-//! Where the source and its specification are silent:
+//! Where the source is silent:
 //! - `migrate`: a page hit by a write of the other class joins that class's region as a new page
 //!   would, but nothing has to leave for it. The region may exceed its share until a page comes in;
 //!   that page then makes room in its own region if that is full, and else in the other one.
 //! - The group for background work is the tail of the random region if that region is full or
 //!   neither is, else of the sequential one; of the other region if that one is empty.
 
-use crate::list::ListArena;
-use crate::registry::Build;
-use crate::{Access, Env, Expr, Request, Scheme, Unit, View, Why};
+use crate::info::{MetadataBound, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words};
+use crate::lists::{ListArray, Lists};
+use crate::registry::boxed;
+use crate::{
+    Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, Unit, View, params, words,
+};
 use destage_types::{Lpn, Op, Slot};
 
 /// Bytes of a virtual block node (Req-block section 4.2.5).
-pub(crate) const BLOCK_NODE_BYTES: u64 = 24;
+const BLOCK_NODE_BYTES: u64 = 24;
+
+/// `vbbms`: virtual blocks in two regions.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "vbbms",
+    summary: "Virtual blocks in a region for random (LRU) and one for sequential data (FIFO).",
+    source: Source {
+        paper: "Du, Yao, Zhou, Xu, VBBMS, IEEE TCE",
+        year: Some(2019),
+        section: "abstract; sizes as in Req-block 4.1",
+        certain: false,
+    },
+    role: Role::GroupPolicy,
+    params: &[VbbmsParams::PARAMS],
+    ties: "none: both lists are total orders",
+    write_buffer: true,
+    min_capacity: MinCapacity::Frames(5),
+    metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
+    vectors: &["vbbms"],
+    build: Some(boxed::<Groups<Vbbms>>),
+    ..SchemeInfo::BASE
+};
+
+words! {
+    /// Which writes are sequential (VB-1).
+    pub enum Classify {
+        /// Large ones.
+        Size = "size",
+        /// Those that begin where the previous write ended.
+        Contiguous = "contiguous",
+        /// Both.
+        Either = "either",
+    }
+}
+
+params! {
+    /// Parameters of [`Vbbms`].
+    #[derive(Copy)]
+    pub struct VbbmsParams {
+        /// a write of at least so many pages is sequential
+        seq_min_pages: u64 = ParamInfo::count(1, 4).unit("pages").source("VB-1"),
+        /// sequential by size, by following the previous write, or by either
+        classify: Classify = ParamInfo::word(Classify::WORDS).source("VB-1"),
+        /// a page hit by a write of the other class changes the region
+        migrate: bool = ParamInfo::flag(false).source("measured baselines"),
+    }
+}
 
 /// The region for random requests (RRSR).
 const RANDOM: usize = 0;
@@ -30,63 +79,17 @@ const SEQUENTIAL: usize = 1;
 /// Pages of a virtual block of each region.
 const BLOCK_PAGES: [u64; 2] = [3, 4];
 
-/// Which writes are sequential (VB-1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Classify {
-    /// Large ones.
-    #[default]
-    Size,
-    /// Those that begin where the previous write ended.
-    Contiguous,
-    /// Both.
-    Either,
-}
-
-/// Parameters of [`Vbbms`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct VbbmsParams {
-    /// Pages from which a write is large.
-    pub seq_min_pages: u64,
-    /// VB-1.
-    pub classify: Classify,
-    /// Does a write of the other class move a page it hits?
-    pub migrate: bool,
-}
-
-impl VbbmsParams {
-    /// As the layer `expr` says.
-    pub fn from_expr(expr: &Expr) -> VbbmsParams {
-        VbbmsParams {
-            seq_min_pages: expr.uint("seq-min-pages"),
-            classify: match expr.word("classify") {
-                "contiguous" => Classify::Contiguous,
-                "either" => Classify::Either,
-                _ => Classify::Size,
-            },
-            migrate: expr.flag("migrate"),
-        }
-    }
-}
-
-/// A virtual block with at least one cached page.
-#[derive(Clone, Copy, Debug, Default)]
-struct Block {
-    number: u64,
-    region: usize,
-}
-
 /// Virtual-block buffer management.
 #[derive(Clone, Debug)]
 pub struct Vbbms {
     params: VbbmsParams,
-    blocks: Vec<Block>,
+    /// Number of the virtual block of each node.
+    numbers: Vec<u64>,
     free: Vec<u32>,
     /// Virtual blocks of each region.
-    regions: ListArena,
+    regions: ListArray<2>,
     /// Pages of each virtual block by slot; list number = node of the block.
-    pages: ListArena,
-    /// Virtual block of each slot.
-    of: Vec<u32>,
+    pages: Lists,
     /// Pages in each region, and its frames.
     held: [usize; 2],
     share: [usize; 2],
@@ -98,16 +101,16 @@ pub struct Vbbms {
 }
 
 impl Vbbms {
-    /// For a cache of `capacity` pages, at least 5.
-    pub fn new(params: VbbmsParams, capacity: usize) -> Vbbms {
+    /// An empty cache as `env` says, of at least 5 pages.
+    pub fn new(params: VbbmsParams, env: &Env) -> Vbbms {
+        let (slots, capacity) = (env.slots as usize, env.capacity as usize);
         let random = capacity * 3 / 5;
         Vbbms {
             params,
-            blocks: vec![Block::default(); capacity],
-            free: (0..capacity as u32).rev().collect(),
-            regions: ListArena::new(capacity, 2),
-            pages: ListArena::new(capacity, capacity),
-            of: vec![0; capacity],
+            numbers: vec![0; slots],
+            free: (0..env.slots).rev().collect(),
+            regions: Lists::array(slots),
+            pages: Lists::new(slots, slots),
             held: [0; 2],
             share: [random, capacity - random],
             class: RANDOM,
@@ -116,14 +119,22 @@ impl Vbbms {
         }
     }
 
+    /// Virtual block of the page in `slot`.
+    #[inline]
+    fn of(&self, slot: Slot) -> u32 {
+        self.pages.list_of(slot.0) as u32
+    }
+
     /// The virtual block of `region` that holds page `lpn`, found through its other pages.
     #[inline]
     fn find(&self, region: usize, lpn: Lpn, v: &View) -> Option<u32> {
         let first = lpn.0 - lpn.0 % BLOCK_PAGES[region];
         let others = (first..first + BLOCK_PAGES[region]).filter(|&l| l != lpn.0);
-        let slots = others.filter_map(|l| v.slot_of(Lpn(l)));
-        let mut nodes = slots.map(|slot| self.of[slot.index()]);
-        nodes.find(|&node| self.blocks[node as usize].region == region)
+        let mut nodes = others
+            .filter_map(|l| v.slot_of(Lpn(l)))
+            .map(|slot| self.of(slot));
+        // A neighbour may be in the other region, whose virtual blocks are of another size.
+        nodes.find(|&node| self.regions.list_of(node) == region)
     }
 
     /// The page, which is in no virtual block, joins its one in `region`, made if it is not there.
@@ -139,13 +150,11 @@ impl Vbbms {
             }
             None => {
                 let node = self.free.pop().expect("a virtual block has a cached page");
-                let number = lpn.0 / BLOCK_PAGES[region];
-                self.blocks[node as usize] = Block { number, region };
+                self.numbers[node as usize] = lpn.0 / BLOCK_PAGES[region];
                 self.regions.push_head(region, node);
                 node
             }
         };
-        self.of[slot.index()] = node;
         self.pages.push_head(node as usize, slot.0);
         self.held[region] += 1;
     }
@@ -153,47 +162,33 @@ impl Vbbms {
     /// The page leaves its virtual block, which goes when it is empty.
     #[inline]
     fn leave(&mut self, slot: Slot) {
-        let node = self.of[slot.index()];
-        let region = self.blocks[node as usize].region;
-        self.pages.unlink(node as usize, slot.0);
-        self.held[region] -= 1;
+        let node = self.of(slot);
+        self.pages.unlink(slot.0);
+        self.held[self.regions.list_of(node)] -= 1;
         if self.pages.is_empty(node as usize) {
-            self.regions.unlink(region, node);
+            self.regions.unlink(node);
             self.free.push(node);
         }
     }
 
     #[inline]
-    fn is_full(&self, region: usize) -> bool {
+    fn has_its_share(&self, region: usize) -> bool {
         self.held[region] >= self.share[region]
     }
 
-    fn collect(&self, node: u32, out: &mut Unit) {
-        out.id = self.blocks[node as usize].number;
-        out.slots
-            .extend(self.pages.from_tail(node as usize).map(Slot));
+    fn collect(&self, node: u32, unit: &mut Unit) {
+        unit.id = self.numbers[node as usize];
+        let pages = self.pages.from_tail(node as usize).map(Slot);
+        unit.slots.extend(pages);
     }
 }
 
-impl Build for Vbbms {
+impl GroupPolicy for Vbbms {
     fn build(expr: &Expr, env: &Env) -> Vbbms {
-        Vbbms::new(VbbmsParams::from_expr(expr), env.slots as usize)
-    }
-}
-
-impl Scheme for Vbbms {
-    /// The page keeps its region (D11).
-    fn rename(&mut self, _from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
-        let Some(slot) = slot else { return false };
-        let Block { number, region } = self.blocks[self.of[slot.index()] as usize];
-        if number != to.0 / BLOCK_PAGES[region] {
-            self.leave(slot);
-            self.join(slot, to, region, false, v);
-        }
-        true
+        Vbbms::new(VbbmsParams::of(expr, env), env)
     }
 
-    fn request(&mut self, r: &Request, v: &View) {
+    fn on_request(&mut self, r: &Request, v: &View) {
         if r.op != Op::Write {
             return;
         }
@@ -214,20 +209,20 @@ impl Scheme for Vbbms {
 
     /// The region of the request is full, or with `migrate` the other one took its frames.
     #[inline]
-    fn full(&self, _a: &Access, v: &View) -> bool {
-        self.is_full(self.class) || v.frames.used() >= v.frames.capacity()
+    fn is_full(&self, _a: &Access, v: &View) -> bool {
+        self.has_its_share(self.class) || v.frames.used() >= v.frames.capacity()
     }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
         debug_assert!(a.op == Op::Write, "a write buffer holds written pages only");
         self.join(slot, a.lpn, self.class, true, v);
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
-        let node = self.of[slot.index()];
-        let region = self.blocks[node as usize].region;
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        let node = self.of(slot);
+        let region = self.regions.list_of(node);
         if self.params.migrate && a.op == Op::Write && region != self.class {
             self.migrations += 1;
             self.leave(slot);
@@ -238,41 +233,43 @@ impl Scheme for Vbbms {
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
+    fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
         self.leave(slot);
     }
 
-    #[inline]
-    fn size(&self) -> usize {
-        self.held[RANDOM] + self.held[SEQUENTIAL]
+    /// The page keeps its region (D11).
+    fn on_rename(&mut self, _from: Lpn, to: Lpn, slot: Slot, v: &View) {
+        let node = self.of(slot);
+        let region = self.regions.list_of(node);
+        if self.numbers[node as usize] != to.0 / BLOCK_PAGES[region] {
+            self.leave(slot);
+            self.join(slot, to, region, false, v);
+        }
     }
 
-    fn victim(&mut self, _a: &Access, _v: &View, out: &mut Unit) {
-        let region = match self.is_full(self.class) {
+    fn victim(&mut self, _a: &Access, _v: &View, unit: &mut Unit) {
+        // If the cache is full and the region of the request is not, the other one took its frames
+        // (`migrate`) and gives one back.
+        let region = match self.has_its_share(self.class) {
             true => self.class,
             false => 1 - self.class,
         };
         if let Some(node) = self.regions.tail(region) {
-            self.collect(node, out);
+            self.collect(node, unit);
         }
     }
 
-    /// Virtual blocks leave whole: there is no order of single pages.
-    fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        None
-    }
-
-    fn next_group(&self, _v: &View, out: &mut Unit) {
-        let sequential = self.is_full(SEQUENTIAL) && !self.is_full(RANDOM);
+    fn next_unit(&self, _v: &View, unit: &mut Unit) {
+        let sequential = self.has_its_share(SEQUENTIAL) && !self.has_its_share(RANDOM);
         let first = usize::from(sequential);
         let tail = self.regions.tail(first);
         if let Some(node) = tail.or_else(|| self.regions.tail(1 - first)) {
-            self.collect(node, out);
+            self.collect(node, unit);
         }
     }
 
-    fn meta_bytes(&self) -> u64 {
-        let blocks = self.regions.len(RANDOM) + self.regions.len(SEQUENTIAL);
+    fn metadata_bytes(&self) -> u64 {
+        let blocks: usize = self.regions.lens().iter().sum();
         blocks as u64 * BLOCK_NODE_BYTES
     }
 
@@ -288,7 +285,7 @@ impl Scheme for Vbbms {
             let blocks = self.regions.from_head(region).map(|node| {
                 let pages = self.pages.from_tail(node as usize).map(Slot);
                 let pages = crate::state::sorted(v, pages, false);
-                format!("{letter}{}{{{pages}}}", self.blocks[node as usize].number)
+                format!("{letter}{}{{{pages}}}", self.numbers[node as usize])
             });
             out.push_str(name);
             out.push_str(&crate::state::joined_or_dash(blocks));
@@ -299,135 +296,116 @@ impl Scheme for Vbbms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mini::Mini;
-    use crate::rng::SplitMix64;
+    use crate::testing::{ALL, Mix, TestCache};
 
-    const SIZE: VbbmsParams = VbbmsParams {
-        seq_min_pages: 4,
-        classify: Classify::Size,
-        migrate: false,
-    };
+    type Cache = TestCache<Groups<Vbbms>>;
 
-    fn cache(capacity: u32, params: VbbmsParams) -> Mini<Vbbms> {
-        Mini::new(capacity, false, Vbbms::new(params, capacity as usize))
+    fn cache(capacity: u32, options: &str, requests: &str) -> Cache {
+        let mut cache = Cache::new(&format!("vbbms({options})"), capacity);
+        cache.run(requests);
+        cache
     }
 
     /// Virtual blocks of a region, newest first.
-    fn order(m: &Mini<Vbbms>, region: usize) -> Vec<u64> {
-        let blocks = m.scheme.regions.from_head(region);
-        blocks.map(|n| m.scheme.blocks[n as usize].number).collect()
+    fn order(cache: &Cache, region: usize) -> Vec<u64> {
+        let policy = cache.scheme.policy();
+        let blocks = policy.regions.from_head(region);
+        blocks.map(|n| policy.numbers[n as usize]).collect()
     }
+
+    const SIZE: &str = "classify=size";
 
     #[test]
     fn the_worked_example() {
-        let mut m = cache(10, SIZE);
-        for (first, last) in [(0, 1), (2, 2), (7, 7), (20, 23), (0, 0), (9, 9)] {
-            m.write(first, last, 0);
+        let mut cache = cache(10, SIZE, "W0-1 W2 W7 W20-23 W0 W9");
+        assert_eq!(
+            cache.state(),
+            "RRSR: r3{9} r0{0,1,2} r2{7} ; SRSR: s5{20,21,22,23}"
+        );
+        for (requests, result, said) in [
+            ("W24-25", "MM", "flush{7}"),
+            ("W40-43", "MMMM", "flush{20,21,22,23}"),
+            ("W41", "H", "-"),
+            ("W22", "M", "flush{0,1,2}"),
+        ] {
+            assert_eq!(
+                (cache.run(requests), cache.said()),
+                (result.to_owned(), said.to_owned())
+            );
         }
         assert_eq!(
-            (order(&m, RANDOM), order(&m, SEQUENTIAL)),
-            (vec![3, 0, 2], vec![5])
+            cache.state(),
+            "RRSR: r7{22} r8{24,25} r3{9} ; SRSR: s10{40,41,42,43}"
         );
-        m.write(24, 25, 0);
-        assert_eq!(m.said(), "flush{7}");
-        m.write(40, 43, 0);
-        assert_eq!(m.said(), "flush{20,21,22,23}");
-        assert_eq!(m.write(41, 41, 0), "H");
-        m.write(22, 22, 0);
-        assert_eq!(m.said(), "flush{0,1,2}");
-        assert_eq!(
-            (order(&m, RANDOM), order(&m, SEQUENTIAL)),
-            (vec![7, 8, 3], vec![10])
-        );
-        assert_eq!(m.scheme.meta_bytes(), 4 * 24);
+        assert_eq!(cache.scheme.metadata_bytes(), 4 * 24);
     }
 
     #[test]
     fn vb_1_a_write_that_goes_on_where_the_last_one_ended() {
-        for (classify, first, second) in [
-            (Classify::Size, RANDOM, RANDOM),
-            (Classify::Contiguous, RANDOM, SEQUENTIAL),
-            (Classify::Either, RANDOM, SEQUENTIAL),
+        for (classify, follows, large) in [
+            ("size", RANDOM, SEQUENTIAL),
+            ("contiguous", SEQUENTIAL, RANDOM),
+            ("either", SEQUENTIAL, SEQUENTIAL),
         ] {
-            let mut m = cache(10, VbbmsParams { classify, ..SIZE });
-            m.write(5, 6, 0);
-            assert_eq!(m.scheme.class, first);
-            m.read(0, 0, 0);
-            m.write(7, 7, 0);
-            assert_eq!(m.scheme.class, second);
-            m.write(20, 23, 0);
-            let large = classify != Classify::Contiguous;
-            assert_eq!(m.scheme.class == SEQUENTIAL, large);
+            let mut cache = cache(10, &format!("classify={classify}"), "");
+            for (requests, class) in [("W5-6", RANDOM), ("R0 W7", follows), ("W20-23", large)] {
+                cache.run(requests);
+                assert_eq!(cache.scheme.policy().class, class, "{classify}: {requests}");
+            }
         }
     }
 
     #[test]
     fn a_migrating_page_may_overfill_its_new_region() {
-        let mut m = cache(
-            5,
-            VbbmsParams {
-                migrate: true,
-                seq_min_pages: 2,
-                ..SIZE
-            },
-        );
-        m.write(30, 30, 0);
-        m.write(10, 11, 0);
-        m.write(0, 0, 0);
-        m.write(1, 1, 0);
-        assert_eq!(m.scheme.held, [3, 2]);
-        assert_eq!(m.write(0, 1, 0), "HH");
-        assert_eq!((m.scheme.held, m.said().as_str()), ([1, 4], "-"));
-        // The random region has room, the cache has not: the sequential one gives it back.
-        m.write(60, 60, 0);
-        assert_eq!(m.said(), "flush{10,11}");
-        assert_eq!(m.scheme.held, [2, 2]);
+        let mut cache = cache(5, "migrate=true,seq-min-pages=2", "W30 W10-11 W0 W1");
+        for (requests, held, said) in [
+            ("", [3, 2], "-"),
+            ("W0-1", [1, 4], "-"),
+            // The random region has room, the cache has not: the sequential one gives it back.
+            ("W60", [2, 2], "flush{10,11}"),
+        ] {
+            cache.run(requests);
+            assert_eq!(
+                (cache.scheme.policy().held, cache.said().as_str()),
+                (held, said)
+            );
+        }
     }
 
     #[test]
     fn a_page_of_the_other_region_stays_and_a_block_can_be_in_both() {
-        let mut m = cache(10, SIZE);
-        m.write(12, 12, 0);
-        m.write(13, 16, 0);
-        assert_eq!(
-            (order(&m, RANDOM), order(&m, SEQUENTIAL)),
-            (vec![4], vec![4, 3])
-        );
-        m.write(12, 15, 0);
-        assert_eq!(m.scheme.held, [1, 4]);
+        let mut cache = cache(10, SIZE, "W12 W13-16");
+        assert_eq!(cache.state(), "RRSR: r4{12} ; SRSR: s4{16} s3{13,14,15}");
+        cache.run("W12-15");
+        assert_eq!(cache.scheme.policy().held, [1, 4]);
     }
 
     #[test]
     fn random_runs_keep_blocks_and_pages_together() {
         for (seed, capacity, migrate) in [(1, 5, false), (2, 11, true), (3, 20, true)] {
-            let mut rng = SplitMix64::new(seed);
-            let mut m = cache(capacity, VbbmsParams { migrate, ..SIZE });
-            for now in 0..20_000 {
-                let first = rng.next_u64() % 60;
-                let last = first + rng.next_u64() % 6;
-                match rng.next_u64() % 16 {
-                    0 => m.trim(first, last),
-                    1 => m.flush(),
-                    2..6 => drop(m.read(first, last, now)),
-                    _ => drop(m.write(first, last, now)),
-                }
-                let s = &m.scheme;
+            let mut cache = cache(capacity, &format!("migrate={migrate}"), "");
+            let mix = Mix {
+                device: false,
+                ..ALL
+            };
+            cache.random(seed, 20_000, mix, |cache| {
+                let s = cache.scheme.policy();
                 for region in [RANDOM, SEQUENTIAL] {
                     let blocks = s.regions.from_head(region);
                     let pages: usize = blocks.map(|n| s.pages.len(n as usize)).sum();
                     assert_eq!(pages, s.held[region]);
                     assert!(migrate || pages <= s.share[region]);
-                    let mut numbers = order(&m, region);
+                    let mut numbers = order(cache, region);
                     numbers.sort_unstable();
-                    assert!(numbers.windows(2).all(|w| w[0] != w[1]), "no block twice");
+                    assert!(numbers.is_sorted_by(|a, b| a < b), "no block twice");
                 }
-                for slot in m.frames.used_slots() {
-                    let block = &s.blocks[s.of[slot.index()] as usize];
-                    let pages = BLOCK_PAGES[block.region];
-                    assert_eq!(block.number, m.frames.lpn(slot).0 / pages);
+                for slot in cache.frames.used_slots() {
+                    let block = s.of(slot);
+                    let pages = BLOCK_PAGES[s.regions.list_of(block)];
+                    assert_eq!(s.numbers[block as usize], cache.frames.lpn(slot).0 / pages);
                 }
-            }
-            m.scheme.regions.validate().unwrap();
+            });
+            cache.scheme.policy().regions.validate().unwrap();
         }
     }
 }

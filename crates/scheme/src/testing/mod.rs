@@ -1,418 +1,673 @@
-//! A small cache core for unit tests: drives one scheme by the rules D1-D12, over a device whose
-//! chip states are set by hand or follow from fixed latencies.
+//! The one cache of the unit tests: small, and driven by the rules D1 to D12 as the real one, over
+//! chips whose states are set by hand.
 
+mod chips;
 mod random;
 mod spy;
 
-pub(crate) use random::{ALL, Mix, random_run};
+pub(crate) use chips::{ChipState, Chips, SHAKEN_COSTS};
+pub(crate) use random::{ALL, Done, Mix, random_run};
 pub(crate) use spy::Spy;
 
-use crate::view::{ChipLoad, FlashCosts};
+use crate::registry::Build;
 use crate::{
-    Access, Admission, Boxed, DeviceView, Entry, Env, Frames, Request, Scheme, Trimmed, Unit, View,
-    Why,
+    Access, Admission, After, Boxed, Env, Expr, Frames, RemoveReason, RenamePlan, Request, Scheme,
+    Trimmed, Unit, Update, Victim, View, WriteBack,
 };
-use destage_types::{ChipId, Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
+use destage_types::{ChannelId, Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
+use std::ops::RangeInclusive;
 
-/// A device that says what it is told to say.
-#[derive(Clone, Debug)]
-pub(crate) struct Chips {
-    pub(crate) costs: FlashCosts,
-    pub(crate) load: Vec<ChipLoad>,
-    pub(crate) victim_valid_pages: Vec<u64>,
-    pub(crate) gc: Vec<bool>,
-    pub(crate) next_program: Option<Nanos>,
-}
-
-impl Chips {
-    pub(crate) fn new(chips: usize) -> Chips {
-        Chips {
-            costs: FlashCosts::default(),
-            load: vec![ChipLoad::default(); chips],
-            victim_valid_pages: vec![0; chips],
-            gc: vec![false; chips],
-            next_program: None,
-        }
-    }
-}
-
-impl DeviceView for Chips {
-    fn load(&self, chip: ChipId) -> ChipLoad {
-        self.load[chip.index()]
-    }
-
-    fn victim_valid_pages(&self, chip: ChipId) -> u64 {
-        self.victim_valid_pages[chip.index()]
-    }
-
-    fn in_gc(&self, chip: ChipId) -> bool {
-        self.gc[chip.index()]
-    }
-
-    fn any_in_gc(&self) -> bool {
-        self.gc.contains(&true)
-    }
-
-    fn costs(&self) -> FlashCosts {
-        self.costs
-    }
-
-    fn next_program(&self, _chip: ChipId) -> Nanos {
-        self.next_program.unwrap_or(self.costs.program)
-    }
-}
-
-/// `C` frames of `page_sectors` on `chips` chips, one a channel.
-pub(crate) fn env(capacity: u32, page_sectors: u64, chips: u32) -> Env {
-    let mut env = Env::cache_only(capacity);
-    env.page = PageSize::new(page_sectors * 512).unwrap();
-    env.layout = StaticLayout::flat(chips, chips);
-    env
-}
-
-/// Pages `first..=last` of 4 KiB as an extent.
-pub(crate) fn pages(first: u64, last: u64) -> Extent {
-    sectors(first * 8, last * 8 + 7)
-}
-
-/// Sectors `first..=last` as an extent.
-pub(crate) fn sectors(first: u64, last: u64) -> Extent {
-    Extent {
-        start_sector: first,
-        sectors: (last - first + 1) as u32,
-    }
-}
-
-/// One scheme, its frames, a clock and a device.
-pub(crate) struct Rig<S> {
-    pub(crate) scheme: S,
-    pub(crate) frames: Frames,
-    pub(crate) layout: StaticLayout,
-    pub(crate) chips: Chips,
-    pub(crate) now: u64,
-    pub(crate) read_alloc: bool,
-    /// Latencies of a read and a program; queues are FIFO.
-    pub(crate) timed: Option<(u64, u64)>,
-    free_at: Vec<u64>,
+/// One scheme with its frames, a clock and a device.
+pub(crate) struct TestCache<S> {
+    pub scheme: S,
+    pub frames: Frames,
+    pub layout: StaticLayout,
+    pub chips: Chips,
+    pub now: u64,
+    pub read_alloc: bool,
+    /// Pages evicted so far, in order.
+    pub evicted: Vec<u64>,
+    /// Which of the next victims is evicted, as `gcar` may choose; 0 is the scheme's own.
+    pub pick: usize,
+    /// The last unit that left.
+    pub unit: Unit,
+    /// Pages whose flash copies became invalid by a rename.
+    pub unmapped: Vec<u64>,
+    /// What happened, in the words of the worked examples.
+    events: Vec<String>,
+    /// Events before the last operation.
+    before: usize,
     requests: u64,
     accesses: u64,
-    pub(crate) events: Vec<String>,
 }
 
-impl<S: Scheme> Rig<S> {
-    pub(crate) fn new(scheme: S, env: &Env) -> Rig<S> {
-        let chips = env.layout.chips() as usize;
-        Rig {
-            frames: Frames::new(env.capacity, scheme.most_kept(), env.page),
+/// What a request covers: a page, pages from one to another, or any sectors.
+pub(crate) trait Span {
+    fn extent(self, page: PageSize) -> Extent;
+}
+
+impl Span for u64 {
+    fn extent(self, page: PageSize) -> Extent {
+        (self..=self).extent(page)
+    }
+}
+
+impl Span for RangeInclusive<u64> {
+    fn extent(self, page: PageSize) -> Extent {
+        let per_page = u64::from(page.sectors());
+        sectors(*self.start() * per_page..=*self.end() * per_page + per_page - 1)
+    }
+}
+
+impl Span for Extent {
+    fn extent(self, _page: PageSize) -> Extent {
+        self
+    }
+}
+
+/// These sectors.
+pub(crate) fn sectors(range: RangeInclusive<u64>) -> Extent {
+    Extent {
+        start_sector: *range.start(),
+        sectors: (range.end() - range.start() + 1) as u32,
+    }
+}
+
+/// `capacity` frames of `page_sectors` on `chips` chips, one a channel.
+pub(crate) fn env(capacity: u32, page_sectors: u64, chips: u32) -> Env {
+    Env {
+        page: PageSize::new(page_sectors * 512).unwrap(),
+        layout: StaticLayout::flat(chips, chips),
+        ..Env::cache_only(capacity)
+    }
+}
+
+pub(crate) fn expr(text: &str) -> Expr {
+    Expr::parse(text).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+/// A cache of `capacity` pages under `text`, whatever its type.
+pub(crate) fn boxed(text: &str, capacity: u32) -> TestCache<Boxed> {
+    TestCache::new(text, capacity)
+}
+
+/// The pages that leave a cache of `capacity` pages under `text` when it serves `requests` (see
+/// [`TestCache::run`]).
+pub(crate) fn evictions(text: &str, capacity: u32, requests: &str) -> String {
+    let mut cache = boxed(text, capacity);
+    cache.run(requests);
+    words(&cache.evicted)
+}
+
+fn words(pages: &[u64]) -> String {
+    pages
+        .iter()
+        .map(u64::to_string)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The scheme's view of this moment. A macro, because only some fields may be borrowed.
+macro_rules! view {
+    ($cache:expr) => {
+        View {
+            frames: &$cache.frames,
+            layout: &$cache.layout,
+            device: &$cache.chips,
+            now: Nanos($cache.now),
+        }
+    };
+}
+
+impl<S: Build> TestCache<S> {
+    /// A cache of `capacity` pages of 4 KiB on one chip under the scheme `text`.
+    pub fn new(text: &str, capacity: u32) -> TestCache<S> {
+        TestCache::with(text, &env(capacity, 8, 1))
+    }
+
+    /// A cache as `env` says under the scheme `text`.
+    pub fn with(text: &str, env: &Env) -> TestCache<S> {
+        let expr = expr(text);
+        let mut cache = TestCache::of(S::build(&expr, env), env);
+        cache.read_alloc = expr.default_read_alloc();
+        cache
+    }
+}
+
+impl<S: Scheme> TestCache<S> {
+    /// A cache as `env` says under `scheme`.
+    pub fn of(scheme: S, env: &Env) -> TestCache<S> {
+        TestCache {
+            frames: Frames::new((env.capacity, env.slots), scheme.max_ghosts(), env.page),
             scheme,
             layout: env.layout,
-            chips: Chips::new(chips),
+            chips: Chips::new(env.layout.chips() as usize),
             now: 0,
-            read_alloc: true,
-            timed: None,
-            free_at: vec![0; chips],
+            read_alloc: env.read_alloc,
+            evicted: Vec::new(),
+            pick: 0,
+            unit: Unit::default(),
+            unmapped: Vec::new(),
+            events: Vec::new(),
+            before: 0,
             requests: 0,
             accesses: 0,
-            events: vec![],
         }
     }
 
-    /// Calls the scheme with the view of this moment.
-    pub(crate) fn with<T>(&mut self, f: impl FnOnce(&mut S, &View) -> T) -> T {
-        let v = View {
-            frames: &self.frames,
-            layout: &self.layout,
-            device: &self.chips,
-            now: Nanos(self.now),
-        };
-        f(&mut self.scheme, &v)
+    pub fn view(&self) -> View<'_> {
+        view!(self)
     }
 
-    pub(crate) fn at(&mut self, now: u64) {
+    /// What follows happens at `now`.
+    pub fn at(&mut self, now: u64) -> &mut TestCache<S> {
         self.now = now;
-        for (load, free) in self.chips.load.iter_mut().zip(&self.free_at) {
-            if self.timed.is_some() {
-                load.drain = Nanos(free.saturating_sub(now));
+        self
+    }
+
+    /// Serves `W1` (a write of page 1), `W1-3` (of pages 1 to 3), `R` (read), `T` (TRIM), `F` (FLUSH)
+    /// and the like, separated by spaces. One letter for each page read or written: H or M.
+    pub fn run(&mut self, requests: &str) -> String {
+        let serve = |word: &str| {
+            let (letter, rest) = word.split_at(1);
+            let (first, last) = rest.split_once('-').unwrap_or((rest, rest));
+            let number = |text: &str| text.parse::<u64>().expect("a page");
+            let pages = || number(first)..=number(last);
+            match letter {
+                "W" => return self.write(pages()),
+                "R" => return self.read(pages()),
+                "T" => self.trim(pages()),
+                "F" if rest.is_empty() => self.flush(|_| true),
+                "F" => self.flush(|lpn| pages().contains(&lpn)),
+                _ => panic!("no such request: {word}"),
+            }
+            String::new()
+        };
+        requests.split_whitespace().map(serve).collect()
+    }
+
+    /// Writes; one letter a page.
+    pub fn write(&mut self, span: impl Span) -> String {
+        let extent = span.extent(self.frames.page());
+        self.request(Op::Write, &[extent])
+    }
+
+    /// Reads; one letter a page.
+    pub fn read(&mut self, span: impl Span) -> String {
+        let extent = span.extent(self.frames.page());
+        self.request(Op::Read, &[extent])
+    }
+
+    /// A request of any extents; one letter a page.
+    pub fn request(&mut self, op: Op, extents: &[Extent]) -> String {
+        self.update(op, extents, &[], false)
+    }
+
+    /// Writes pages `first..` that replace those of `previous`.
+    pub fn replace(&mut self, first: u64, previous: &[Option<u64>], atomic: bool) -> String {
+        let last = first + previous.len() as u64 - 1;
+        let extent = (first..=last).extent(self.frames.page());
+        self.update(Op::Write, &[extent], previous, atomic)
+    }
+
+    /// A request whose pages replace those of `previous`, as far as it has any.
+    pub fn update(
+        &mut self,
+        op: Op,
+        extents: &[Extent],
+        previous: &[Option<u64>],
+        atomic: bool,
+    ) -> String {
+        self.before = self.events.len();
+        self.requests += 1;
+        let accesses = self.accesses(op, extents);
+        if op == Op::Write && self.scheme.tracks_updates(!previous.is_empty()) {
+            for (i, a) in accesses.iter().enumerate() {
+                let previous = previous.get(i).copied().flatten().map(Lpn);
+                let current = a.lpn;
+                let update = Update {
+                    current,
+                    previous,
+                    atomic,
+                };
+                let plan = self.scheme.rename_plan(&update, &view!(self));
+                self.apply(&plan, current);
             }
         }
-    }
-
-    /// Queues a flash operation; says how long it waits.
-    fn enqueue(&mut self, lpn: Lpn, write: bool) -> u64 {
-        let Some((read, program)) = self.timed else {
-            return 0;
-        };
-        let chip = self.layout.chip(lpn).index();
-        let start = self.free_at[chip].max(self.now);
-        self.free_at[chip] = start + if write { program } else { read };
-        let wait = start - self.now;
-        self.at(self.now);
-        wait
-    }
-
-    pub(crate) fn write(&mut self, extent: Extent) -> String {
-        self.request(Op::Write, &[extent], &[])
-    }
-
-    pub(crate) fn read(&mut self, extent: Extent) -> String {
-        self.request(Op::Read, &[extent], &[])
-    }
-
-    /// Serves a request after the renames of its pages; one letter a page.
-    pub(crate) fn request(&mut self, op: Op, extents: &[Extent], renames: &[(u64, u64)]) -> String {
-        for &(from, to) in renames {
-            self.rename(Lpn(from), Lpn(to));
-        }
-        self.requests += 1;
-        let page = self.frames.page();
-        let masks = page_masks(page, extents);
         let r = Request {
             id: self.requests,
             op,
             now: Nanos(self.now),
             extents,
-            pages: masks.len() as u32,
+            pages: accesses.len() as u32,
             bytes: extents.iter().map(|e| u64::from(e.sectors) * 512).sum(),
         };
-        self.with(|s, v| s.request(&r, v));
+        self.scheme.on_request(&r, &view!(self));
         let admission = match op {
-            Op::Write => self.with(|s, v| s.admit_request(&r, v)),
+            Op::Write => self.scheme.admit_request(&r, &view!(self)),
             _ => Admission::PerPage,
         };
-        let mut result = String::new();
-        for (lpn, sectors) in masks {
-            self.accesses += 1;
-            let a = Access {
-                lpn,
-                op,
-                now: r.now,
-                request: r.id,
-                seq: self.accesses,
-                sectors,
-                entry: Entry::BLANK,
-            };
-            let hit = self.access(&a, admission);
-            result.push(if hit { 'H' } else { 'M' });
-            self.check();
-        }
-        self.with(|s, v| s.request_done(&r, v));
+        let result = match admission {
+            Admission::PerPage => accesses.iter().map(|a| self.access(a)).collect(),
+            Admission::Whole => self.write_whole(&accesses),
+            Admission::Bypass => self.bypass(&accesses),
+        };
+        self.scheme.on_request_end(&r, &view!(self));
+        self.check();
         result
     }
 
-    fn access(&mut self, a: &Access, admission: Admission) -> bool {
-        let slot = self.frames.slot_of(a.lpn);
-        if a.op == Op::Write {
-            let bypass = admission == Admission::Bypass || !self.with(|s, v| s.admit_page(a, v));
-            if bypass {
-                if let Some(slot) = slot {
-                    self.drop_page(slot, Why::Gone);
-                }
-                self.enqueue(a.lpn, true);
-                self.events.push(format!("bypass{{{}}}", a.lpn));
-                return false;
-            }
+    fn accesses(&mut self, op: Op, extents: &[Extent]) -> Vec<Access> {
+        let (id, now, page) = (self.requests, Nanos(self.now), self.frames.page());
+        let masks = extents.iter().flat_map(|&e| masks(e, page));
+        let access = |(lpn, mask)| {
+            self.accesses += 1;
+            Access::new((id, self.accesses), now, op, lpn, mask)
+        };
+        masks.map(access).collect()
+    }
+
+    fn access(&mut self, a: &Access) -> char {
+        let entry = self.frames.entry_at(a.lpn, self.frames.place(a.lpn));
+        let (a, slot) = (&a.looked_up(entry), self.frames.slot_of(a.lpn));
+        if a.op == Op::Write && !self.scheme.admit_write(a, &view!(self)) {
+            self.bypass(&[*a]);
+            return 'M';
         }
-        match (slot, a.op) {
-            (Some(slot), Op::Read) if !self.frames.valid(slot).contains(a.sectors) => {
-                self.enqueue(a.lpn, false);
+        match slot {
+            Some(slot) if a.op == Op::Read && !self.frames.has(slot, a.sectors) => {
+                self.scheme.on_partial_hit(slot, a, &view!(self));
                 if self.read_alloc {
                     self.frames.fill(slot, self.frames.full_mask());
                 }
-                false
+                'M'
             }
-            (Some(slot), op) => {
-                self.with(|s, v| s.touch(slot, a, v));
-                self.frames.settle(&mut self.scheme);
-                if op == Op::Write {
-                    self.frames.write(slot, a.sectors);
-                }
-                true
+            Some(slot) => {
+                self.hit(slot, a);
+                'H'
             }
-            (None, Op::Read) if !self.read_alloc => false,
-            (None, op) => {
-                if op == Op::Read {
-                    self.enqueue(a.lpn, false);
+            None => {
+                let is_read = a.op == Op::Read;
+                if !is_read || self.read_alloc && self.scheme.admit_read(a, &view!(self)) {
+                    self.scheme.on_miss(a, &view!(self));
+                    while self.scheme.is_full(a, &view!(self)) {
+                        self.evict(a);
+                    }
+                    self.insert(a);
                 }
-                self.admit(a);
-                false
+                'M'
             }
         }
     }
 
-    fn admit(&mut self, a: &Access) {
-        self.with(|s, v| s.expect(a, v));
-        while self.with(|s, v| s.full(a, v)) {
-            let mut unit = Unit::default();
-            self.with(|s, v| s.victim(a, v, &mut unit));
-            assert!(!unit.slots.is_empty(), "a victim is named");
-            unit.slots.sort_by_key(|&s| self.frames.lpn(s));
-            for slot in unit.slots {
-                let (lpn, dirty) = (self.frames.lpn(slot), self.frames.is_dirty(slot));
-                self.drop_page(slot, Why::Evicted);
-                let word = if dirty { "flush" } else { "drop" };
-                let mut event = format!("{word}{{{lpn}}}");
-                if dirty && self.timed.is_some() {
-                    let chip = self.layout.chip(lpn);
-                    let wait = self.enqueue(lpn, true);
-                    event.push_str(&format!("@chip{chip} wait {wait}"));
-                }
-                self.events.push(event);
-            }
+    fn hit(&mut self, slot: Slot, a: &Access) {
+        self.scheme.on_hit(slot, a, &view!(self));
+        self.free_released();
+        if a.op == Op::Write {
+            self.frames.write(slot, a.sectors);
         }
+    }
+
+    fn insert(&mut self, a: &Access) {
         let (mask, dirty) = match a.op {
             Op::Read => (self.frames.full_mask(), false),
             _ => (a.sectors, true),
         };
         let slot = self.frames.insert(a.lpn, mask, dirty);
-        self.with(|s, v| s.insert(slot, a, v));
-        self.frames.settle(&mut self.scheme);
+        self.scheme.on_insert(slot, a, &view!(self));
+        self.free_released();
     }
 
-    pub(crate) fn drop_page(&mut self, slot: Slot, why: Why) {
-        self.with(|s, v| s.remove(slot, why, v));
-        self.frames.vacate(slot, self.scheme.keeps(slot));
-    }
-
-    /// cac re-keys `from`, or a ghost of it, to `to`.
-    pub(crate) fn rename(&mut self, from: Lpn, to: Lpn) -> bool {
-        if from == to {
-            return false;
+    fn free_released(&mut self) {
+        while let Some(slot) = self.scheme.take_released() {
+            self.frames.release(slot);
         }
-        let slot = self.frames.slot_of(from);
-        if self.frames.slot_of(to).is_some() {
-            if let Some(slot) = slot {
-                self.drop_page(slot, Why::Gone);
+    }
+
+    fn write_whole(&mut self, accesses: &[Access]) -> String {
+        self.invalidate(accesses);
+        let (first, mut expected) = (&accesses[0], false);
+        while self.frames.used() + self.entering(accesses) > self.frames.capacity() {
+            if !expected && self.frames.slot_of(first.lpn).is_none() {
+                expected = self.scheme.admit_write(first, &view!(self));
+                if expected {
+                    self.scheme.on_miss(first, &view!(self));
+                }
             }
-            return false;
+            self.evict(first);
         }
-        self.forget(to);
-        if let Some(slot) = slot {
-            self.frames.rekey(slot, to);
+        for a in accesses {
+            let admitted = self.scheme.admit_write(a, &view!(self));
+            match self.frames.slot_of(a.lpn) {
+                _ if !admitted => drop(self.bypass(&[*a])),
+                Some(slot) => self.hit(slot, a),
+                None => {
+                    if !std::mem::take(&mut expected) {
+                        self.scheme.on_miss(a, &view!(self));
+                    }
+                    self.insert(a);
+                }
+            }
         }
-        let renamed = self.with(|s, v| s.rename(from, to, slot, v));
-        if let Some(kept) = self.frames.ghost_of(from) {
-            self.frames.rekey(kept, to);
+        "M".repeat(accesses.len())
+    }
+
+    /// Pages that are not cached and are let in.
+    fn entering(&mut self, accesses: &[Access]) -> usize {
+        let mut absent: Vec<&Access> = accesses.iter().collect();
+        absent.retain(|a| self.frames.slot_of(a.lpn).is_none());
+        absent.retain(|a| self.scheme.admit_write(a, &view!(self)));
+        absent.len()
+    }
+
+    fn bypass(&mut self, accesses: &[Access]) -> String {
+        self.invalidate(accesses);
+        let pages: Vec<Lpn> = accesses.iter().map(|a| a.lpn).collect();
+        self.report("bypass", &pages);
+        "M".repeat(accesses.len())
+    }
+
+    fn invalidate(&mut self, accesses: &[Access]) {
+        let mut gone = Vec::new();
+        for a in accesses {
+            if let Some(slot) = self.frames.slot_of(a.lpn)
+                && self.supersede(slot, a.sectors)
+            {
+                gone.push(a.lpn);
+            }
+        }
+        self.report("inval", &gone);
+    }
+
+    /// These sectors hold no data any more; says whether the page is gone.
+    fn supersede(&mut self, slot: Slot, mask: SectorMask) -> bool {
+        let left = self.frames.trim(slot, mask);
+        match left {
+            Trimmed::Gone => self.discard(slot),
+            Trimmed::Kept => {}
+            Trimmed::Cleaned => self.scheme.on_clean(&[slot], &view!(self)),
+        }
+        left == Trimmed::Gone
+    }
+
+    fn discard(&mut self, slot: Slot) {
+        self.scheme
+            .on_remove(slot, RemoveReason::Discarded, &view!(self));
+        self.frames.remove(slot);
+    }
+
+    /// Room is made although nothing comes in, as for a request that is let in as a whole.
+    pub fn make_room(&mut self) {
+        let ids = (self.requests, self.accesses);
+        let (lpn, mask) = (Lpn(u64::MAX >> 10), self.frames.full_mask());
+        self.evict(&Access::new(ids, Nanos(self.now), Op::Write, lpn, mask));
+    }
+
+    fn evict(&mut self, a: &Access) {
+        let order = self.next_victims();
+        let mut unit = std::mem::take(&mut self.unit);
+        unit.clear();
+        if let Victim::Page(slot) = self.scheme.victim(a, &view!(self), &mut unit) {
+            unit.slots.push(slot);
+        }
+        assert!(
+            !unit.slots.is_empty(),
+            "a scheme that holds pages names a victim"
+        );
+        // `gcar` names another one while a chip collects.
+        if let Some(first) = order.first().filter(|_| !self.chips.gc.contains(&true)) {
+            assert_eq!(
+                unit.slots,
+                [*first],
+                "the victim is the first of the next victims"
+            );
+            unit.slots[0] = *order.get(self.pick).unwrap_or(first);
+        }
+        unit.slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
+        for (word, dirty) in [("flush", true), ("drop", false)] {
+            let of = unit
+                .slots
+                .iter()
+                .filter(|&&s| self.frames.is_dirty(s) == dirty);
+            let pages: Vec<Lpn> = of.map(|&s| self.frames.lpn(s)).collect();
+            self.report(word, &pages);
+        }
+        for &slot in &unit.slots {
+            self.evicted.push(self.frames.lpn(slot).0);
+            self.scheme
+                .on_remove(slot, RemoveReason::Evicted, &view!(self));
+            self.frames.vacate(slot, self.scheme.holds_ghost(slot));
+        }
+        self.unit = unit;
+    }
+
+    fn report(&mut self, word: &str, pages: &[Lpn]) {
+        let pages: Vec<String> = pages.iter().map(Lpn::to_string).collect();
+        if !pages.is_empty() {
+            self.events.push(format!("{word}{{{}}}", pages.join(",")));
+        }
+    }
+
+    /// D8.
+    pub fn trim(&mut self, span: impl Span) {
+        self.before = self.events.len();
+        let page = self.frames.page();
+        for (lpn, mask) in masks(span.extent(page), page) {
+            if let Some(slot) = self.frames.slot_of(lpn) {
+                self.supersede(slot, mask);
+            }
+            if mask == page.full_mask() {
+                self.scheme.forget(lpn, &view!(self));
+                self.free_released();
+            }
         }
         self.check();
-        renamed
     }
 
-    fn forget(&mut self, lpn: Lpn) {
-        self.with(|s, v| s.forget(lpn, v));
-        self.frames.settle_forgotten(lpn, &self.scheme);
-    }
-
-    pub(crate) fn flush(&mut self) {
+    /// D9, of the dirty pages for which `f` says true.
+    pub fn flush(&mut self, f: impl Fn(u64) -> bool) {
+        self.before = self.events.len();
         let mut dirty: Vec<Slot> = self.frames.dirty_slots().collect();
+        dirty.retain(|&s| f(self.frames.lpn(s).0));
         dirty.sort_by_key(|&s| self.frames.lpn(s));
         for &slot in &dirty {
             self.frames.clean(slot);
         }
-        self.with(|s, v| s.cleaned(&dirty, v));
+        self.scheme.on_clean(&dirty, &view!(self));
         self.check();
     }
 
-    /// TRIM of some sectors of one page.
-    pub(crate) fn trim(&mut self, lpn: Lpn, mask: SectorMask) {
-        match self.frames.slot_of(lpn) {
-            None => self.forget(lpn),
-            Some(slot) => {
-                let mut probe = self.frames.clone();
-                match probe.trim(slot, mask) {
-                    Trimmed::Gone => self.drop_page(slot, Why::Gone),
-                    Trimmed::Kept => self.frames = probe,
-                    Trimmed::Cleaned => {
-                        self.frames = probe;
-                        self.with(|s, v| s.cleaned(&[slot], v));
+    /// D11: page `from`, cached or remembered, is page `to` from now on, unless that is cached.
+    pub fn rename(&mut self, from: u64, to: u64) -> bool {
+        self.before = self.events.len();
+        let plan = RenamePlan {
+            forget: self.slot(to).is_none(),
+            source: Some(Lpn(from)),
+            ghosts: true,
+            ..RenamePlan::default()
+        };
+        let renamed = self.apply(&plan, Lpn(to));
+        self.check();
+        renamed
+    }
+
+    fn apply(&mut self, plan: &RenamePlan, to: Lpn) -> bool {
+        if plan.forget {
+            self.scheme.forget(to, &view!(self));
+            self.free_released();
+        }
+        let mut renamed = false;
+        if let Some(from) = plan.source {
+            match (self.frames.slot_of(to), self.frames.slot_of(from)) {
+                (Some(_), _) => self.drop_old(from),
+                (None, None) if !plan.ghosts => {}
+                (None, slot) => {
+                    if let Some(slot) = slot {
+                        self.frames.rekey(slot, to);
+                    }
+                    renamed = self.scheme.rename(from, to, slot, &view!(self));
+                    assert!(renamed || slot.is_none(), "a cached page is renamed");
+                    if let Some(ghost) = self.frames.ghost_of(from).filter(|_| renamed) {
+                        self.frames.rekey(ghost, to);
                     }
                 }
             }
+            if renamed {
+                self.events.push(format!("remap {from}->{to}"));
+                self.unmapped.extend(plan.unmap.then_some(from.0));
+            }
+        }
+        if let Some(old) = plan.discard {
+            self.drop_old(old);
+        }
+        renamed
+    }
+
+    fn drop_old(&mut self, lpn: Lpn) {
+        if let Some(slot) = self.frames.slot_of(lpn) {
+            self.discard(slot);
+            self.events.push(format!("discard {lpn}"));
+        }
+    }
+
+    /// What the scheme writes back on the idle `channel` while it has so many write-backs
+    /// `outstanding` and those of the pages `busy` are among them.
+    pub fn write_back(
+        &mut self,
+        channel: u32,
+        outstanding: u32,
+        busy: &[u64],
+    ) -> (Vec<u64>, WriteBack) {
+        let (mut unit, v) = (Unit::default(), view!(self));
+        let is_busy = |slot| busy.contains(&v.frames.lpn(slot).0);
+        let channel = ChannelId(channel);
+        let answer = self
+            .scheme
+            .write_back(channel, outstanding, &is_busy, &v, &mut unit);
+        let named = matches!(answer, WriteBack::Unit(_));
+        assert_eq!(named, !unit.slots.is_empty(), "a write-back names a page");
+        (self.lpns(unit.slots), answer)
+    }
+
+    /// Lets one write-back on `channel` begin and end.
+    pub fn idle(&mut self, channel: u32) {
+        if let (pages, WriteBack::Unit(after)) = self.write_back(channel, 0, &[]) {
+            for slot in pages.into_iter().map(|lpn| self.slot(lpn).unwrap()) {
+                assert!(
+                    self.frames.is_dirty(slot),
+                    "a clean page needs no write-back"
+                );
+                if after == After::Remove {
+                    self.discard(slot);
+                    continue;
+                }
+                self.frames.clean(slot);
+                self.scheme.on_clean(&[slot], &view!(self));
+            }
         }
         self.check();
     }
 
-    /// Sizes agree, and every cached page is a candidate exactly once, if there is an order.
-    pub(crate) fn check(&mut self) {
+    /// Sizes agree, and the next victims are all cached pages, if the scheme has such an order.
+    fn check(&self) {
         assert_eq!(self.scheme.size(), self.frames.used());
-        let mut seen: Vec<Slot> = self.candidates();
-        if !seen.is_empty() {
-            seen.sort();
+        let mut order = self.next_victims();
+        if !order.is_empty() {
+            order.sort_unstable();
             assert!(
-                seen.iter().copied().eq(self.frames.used_slots()),
-                "candidates"
+                order.into_iter().eq(self.frames.used_slots()),
+                "each page leaves once"
             );
         }
     }
 
-    pub(crate) fn candidates(&mut self) -> Vec<Slot> {
-        let mut seen = vec![];
-        self.with(|s, v| {
-            s.candidates(v, &mut |slot| {
-                seen.push(slot);
-                false
-            })
+    fn next_victims(&self) -> Vec<Slot> {
+        let mut order = Vec::new();
+        self.scheme.next_victims(&self.view(), &mut |slot| {
+            order.push(slot);
+            true
         });
-        seen
+        order
     }
 
     /// Pages in the order in which they would be evicted.
-    pub(crate) fn order(&mut self) -> Vec<u64> {
-        let slots = self.candidates();
-        slots.iter().map(|&s| self.frames.lpn(s).0).collect()
+    pub fn order(&self) -> Vec<u64> {
+        self.lpns(self.next_victims())
     }
 
-    pub(crate) fn take(&mut self) -> String {
-        let events = self.events.join(" ");
-        self.events.clear();
-        events
+    /// The pages of the unit that leaves next, ascending.
+    pub fn next_unit(&self) -> Vec<u64> {
+        let mut unit = Unit::default();
+        self.scheme.next_unit(&self.view(), &mut unit);
+        let mut pages = self.lpns(unit.slots);
+        pages.sort_unstable();
+        pages
     }
 
-    #[cfg(feature = "conformance")]
-    pub(crate) fn state(&mut self) -> String {
+    /// The pages cached, in ascending order.
+    pub fn cached(&self) -> Vec<u64> {
+        let mut pages = self.lpns(self.frames.used_slots());
+        pages.sort_unstable();
+        pages
+    }
+
+    /// The pages in these slots.
+    pub fn lpns(&self, slots: impl IntoIterator<Item = Slot>) -> Vec<u64> {
+        slots.into_iter().map(|s| self.frames.lpn(s).0).collect()
+    }
+
+    /// Where a page is cached.
+    pub fn slot(&self, lpn: u64) -> Option<Slot> {
+        self.frames.slot_of(Lpn(lpn))
+    }
+
+    /// The events of the last operation, `-` if there were none.
+    pub fn said(&self) -> String {
+        match &self.events[self.before..] {
+            [] => "-".to_owned(),
+            events => events.join(" "),
+        }
+    }
+
+    /// The events since this was asked last.
+    pub fn take(&mut self) -> String {
+        self.before = 0;
+        std::mem::take(&mut self.events).join(" ")
+    }
+
+    /// The state string of the worked examples.
+    pub fn state(&self) -> String {
         let mut out = String::new();
-        self.with(|s, v| s.state(v, &mut out));
+        self.scheme.state(&self.view(), &mut out);
         out
     }
 
-    #[cfg(feature = "conformance")]
-    pub(crate) fn notes(&mut self) -> String {
-        let mut notes = vec![];
+    /// The words noted since this was asked last.
+    pub fn notes(&mut self) -> String {
+        let mut notes = Vec::new();
         self.scheme.take_notes(&mut notes);
-        let words: Vec<String> = notes.into_iter().map(|n| n.1).collect();
-        words.join(" ")
+        notes.into_iter().map(|n| n.1).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The counter `name` of the scheme.
+    pub fn stat(&self, name: &str) -> u64 {
+        let mut value = None;
+        self.scheme
+            .stats(&mut |n, x| value = if n == name { Some(x) } else { value });
+        value.expect("the scheme has this counter")
     }
 }
 
-/// Pages of a request, ascending inside an extent, with the sectors that are covered.
-fn page_masks(page: PageSize, extents: &[Extent]) -> Vec<(Lpn, SectorMask)> {
-    let mut masks: Vec<(Lpn, SectorMask)> = vec![];
-    for e in extents {
-        for sector in e.start_sector..e.end() {
-            let (lpn, bit) = (
-                page.page_of(sector),
-                SectorMask::span(page.offset(sector), 1),
-            );
-            match masks.iter_mut().find(|m| m.0 == lpn) {
-                Some(m) => m.1 = m.1.union(bit),
-                None => masks.push((lpn, bit)),
-            }
-        }
-    }
-    masks
-}
-
-/// A scheme behind a pointer.
-pub(crate) fn boxed(scheme: impl Scheme + Send + 'static) -> Boxed {
-    Boxed(Box::new(scheme))
-}
-
-/// The counter `name` of a scheme.
-pub(crate) fn stat(scheme: &impl Scheme, name: &str) -> u64 {
-    let mut value = None;
-    scheme.stats(&mut |n, x| {
-        if n == name {
-            value = Some(x);
-        }
-    });
-    value.expect("the scheme has this counter")
+/// Pages of an extent, with the sectors that it covers.
+fn masks(e: Extent, page: PageSize) -> impl Iterator<Item = (Lpn, SectorMask)> {
+    let pages = page.page_of(e.start_sector).0..=page.page_of(e.end() - 1).0;
+    pages.map(Lpn).map(move |lpn| {
+        let start = page.first_sector(lpn);
+        let from = e.start_sector.max(start);
+        let to = e.end().min(start + u64::from(page.sectors()));
+        (
+            lpn,
+            SectorMask::span((from - start) as u32, (to - from) as u32),
+        )
+    })
 }

@@ -1,118 +1,147 @@
-//! Random runs of the small cache core.
+//! Random operations, with a check after each.
 
-use super::{Chips, Rig, sectors};
+use super::{SHAKEN_COSTS, TestCache, sectors};
+use crate::registry::Build;
 use crate::rng::SplitMix64;
-use crate::view::{ChipLoad, ChipQueue, FlashCosts};
-use crate::{Env, Scheme};
-use destage_types::{Lpn, Nanos, Op, SectorMask};
+use crate::{Boxed, Env, Scheme};
+use destage_types::Op;
 
-/// What a random run does beside reads and writes.
+/// What [`TestCache::storm`] did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Done {
+    /// An access; it hit or not.
+    Access(u64, bool),
+    /// The page is gone, cached or remembered.
+    Trim(u64),
+    /// One dirty page, or all, were written back.
+    Flush,
+    /// The first page, cached or remembered if the answer is true, is the second one now.
+    Rename(u64, u64, bool),
+}
+
+/// What random requests do beside reads and writes.
 #[derive(Clone, Copy)]
 pub(crate) struct Mix {
     /// TRIM, FLUSH and renames.
-    pub(crate) special: bool,
+    pub special: bool,
     /// Requests of part of a page.
-    pub(crate) partial: bool,
+    pub partial: bool,
     /// Several extents a request.
-    pub(crate) extents: bool,
+    pub extents: bool,
     /// Device states change at random.
-    pub(crate) device: bool,
+    pub device: bool,
+    /// Channels are idle at random, and pages are written back.
+    pub idle: bool,
 }
 
-/// Everything.
+/// Everything but write-backs.
 pub(crate) const ALL: Mix = Mix {
     special: true,
     partial: true,
     extents: true,
     device: true,
+    idle: false,
 };
 
-/// Runs `steps` random operations and returns everything that could be seen from outside.
-pub(crate) fn random_run<S: Scheme>(
-    scheme: S,
-    env: &Env,
-    seed: u64,
-    steps: usize,
-    mix: Mix,
-) -> Vec<String> {
-    let mut rng = SplitMix64::new(seed);
-    let mut rig = Rig::new(scheme, env);
-    let spp = u64::from(env.page.sectors());
-    let space = u64::from(env.capacity) * 3 + 4;
-    rig.chips.costs = FlashCosts {
-        read: Nanos(25),
-        program: Nanos(200),
-        erase: Nanos(1500),
-        transfer: Nanos(10),
-        pages_per_block: 8,
-    };
-    let mut log = vec![];
-    let mut next = 0;
-    for step in 0..steps {
-        rig.at(step as u64);
-        if mix.device && rng.next_u64().is_multiple_of(4) {
-            shake(&mut rig.chips, &mut rng);
-        }
-        let mut draw = |n: u64| rng.next_u64() % n;
-        let lpn = draw(space);
-        match draw(20) {
-            0 if mix.special => rig.flush(),
-            1 if mix.special => {
-                let (from, count) = (draw(spp), 1 + draw(spp));
-                let mask = SectorMask::span(from as u32, count.min(spp - from) as u32);
-                rig.trim(
-                    Lpn(lpn),
-                    if draw(2) == 0 {
-                        env.page.full_mask()
-                    } else {
-                        mask
-                    },
-                );
-            }
-            kind => {
-                let mut extents = vec![];
-                for _ in 0..1 + if mix.extents { draw(5) / 4 * 2 } else { 0 } {
-                    let page = if draw(2) == 0 { next } else { draw(space) };
-                    let count = 1 + draw(4) * draw(2);
-                    next = (page + count) % space;
-                    let (mut a, mut b) = (page * spp, (page + count) * spp - 1);
-                    if mix.partial && draw(3) == 0 {
-                        a += draw(spp);
-                        b -= draw(b - a + 1).min(spp - 1);
-                    }
-                    extents.push(sectors(a, b));
-                }
-                let op = if kind < 8 { Op::Read } else { Op::Write };
-                let first = env.page.page_of(extents[0].start_sector).0;
-                let renames: Vec<(u64, u64)> = match mix.special && kind > 16 {
-                    true => vec![(lpn, first)],
-                    false => vec![],
-                };
-                log.push(rig.request(op, &extents, &renames));
-            }
-        }
-        log.push(rig.take());
-    }
-    log
+/// Serves `steps` random requests under the scheme `text`; everything that could be seen from outside.
+pub(crate) fn random_run(text: &str, env: &Env, seed: u64, steps: usize, mix: Mix) -> Vec<String> {
+    TestCache::<Boxed>::with(text, env).random(seed, steps, mix, |_| {})
 }
 
-fn shake(chips: &mut Chips, rng: &mut SplitMix64) {
-    for i in 0..chips.load.len() {
-        let mut draw = |n: u64| rng.next_u64() % n;
-        chips.gc[i] = draw(3) == 0;
-        chips.load[i] = ChipLoad {
-            queue: ChipQueue {
-                reads: draw(3),
-                writes: draw(5),
-                free_pages: 300 + draw(10),
-                gc_threshold_pages: 300,
-                frontier_free_pages: draw(8),
-                gc_remaining: (draw(3) == 0).then(|| Nanos(draw(5000))),
-            },
-            residual: Some(Nanos(draw(100))),
-            in_service_read: draw(2) == 0,
-            drain: Nanos(draw(300)),
-        };
-        chips.victim_valid_pages[i] = draw(8);
+impl<S: Build> TestCache<S> {
+    /// Random accesses to single pages out of `pages`, and other operations; `check` sees after each
+    /// what was done. With `passed_over` the victim is now and then another one than the scheme's.
+    pub fn storm(
+        &mut self,
+        (steps, pages, seed): (u32, u64, u64),
+        passed_over: bool,
+        mut check: impl FnMut(&TestCache<S>, Done),
+    ) {
+        let mut rng = SplitMix64::new(seed);
+        for _ in 0..steps {
+            let x = rng.next_u64();
+            // Half of the accesses go to a fifth of the pages.
+            let span = if x & 1 == 0 { pages } else { pages / 5 + 1 };
+            let (lpn, other) = ((x >> 8) % span, (x >> 24) % pages);
+            self.pick = match (x >> 40) % 16 {
+                n @ 0..3 if passed_over => n as usize,
+                _ => 0,
+            };
+            let done = match (x >> 50) % 64 {
+                0 => {
+                    self.trim(lpn);
+                    Done::Trim(lpn)
+                }
+                n @ 1..3 => {
+                    self.flush(|l| n == 1 || l == lpn);
+                    Done::Flush
+                }
+                3 if lpn != other && self.slot(other).is_none() => {
+                    Done::Rename(lpn, other, self.rename(lpn, other))
+                }
+                n if n % 2 == 0 => Done::Access(lpn, self.read(lpn) == "H"),
+                _ => Done::Access(lpn, self.write(lpn) == "H"),
+            };
+            check(self, done);
+        }
+    }
+}
+
+impl<S: Scheme> TestCache<S> {
+    /// Serves random requests of several pages and what `mix` says, with a `check` after each.
+    pub fn random(
+        &mut self,
+        seed: u64,
+        steps: usize,
+        mix: Mix,
+        mut check: impl FnMut(&TestCache<S>),
+    ) -> Vec<String> {
+        let mut rng = SplitMix64::new(seed);
+        let per_page = u64::from(self.frames.page().sectors());
+        let space = self.frames.capacity() as u64 * 3 + 4;
+        self.chips.costs = SHAKEN_COSTS;
+        let (mut log, mut next) = (vec![], 0);
+        for step in 0..steps {
+            self.at(step as u64);
+            if mix.device && rng.next_u64().is_multiple_of(4) {
+                self.chips.shake(&mut rng);
+            }
+            let mut draw = |n: u64| rng.next_u64() % n;
+            if mix.idle && draw(3) == 0 {
+                let channel = draw(u64::from(self.layout.channels()));
+                self.idle(channel as u32);
+            }
+            let (lpn, kind) = (draw(space), draw(20));
+            let mut extent = || {
+                let page = if draw(2) == 0 { next } else { draw(space) };
+                let count = 1 + draw(4) * draw(2);
+                next = (page + count) % space;
+                let (mut a, mut b) = (page * per_page, (page + count) * per_page - 1);
+                if mix.partial && draw(3) == 0 {
+                    a += draw(per_page);
+                    b -= draw(b - a + 1).min(per_page - 1);
+                }
+                sectors(a..=b)
+            };
+            match kind {
+                0 if mix.special => self.flush(|_| true),
+                1 if mix.special => self.trim(extent()),
+                _ => {
+                    let mut extents = vec![extent()];
+                    if mix.extents && lpn % 5 == 0 {
+                        extents.extend([extent(), extent()]);
+                    }
+                    let first = self.frames.page().page_of(extents[0].start_sector).0;
+                    if mix.special && kind > 16 && lpn != first {
+                        self.rename(lpn, first);
+                    }
+                    let op = if kind < 8 { Op::Read } else { Op::Write };
+                    log.push(self.request(op, &extents));
+                }
+            }
+            log.push(self.take());
+            check(self);
+        }
+        log
     }
 }

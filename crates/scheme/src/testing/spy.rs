@@ -1,83 +1,88 @@
-//! A base policy that tells how it is called.
+//! A policy that tells how it is called.
 
-use crate::{Access, Scheme, View, Why};
+use crate::policy::lru::Lru;
+use crate::{Access, Env, Expr, Policy, RemoveReason, View};
 use destage_types::{Lpn, Op, Slot};
+use std::cell::RefCell;
 
-/// LRU that notes how it is called: `expect 3`, `insert 3 W`, `gone 3`, `clean 3` and so on.
+/// LRU that notes how it is called: `miss 3 W`, `insert 3 W`, `gone 3`, `clean 3` and so on.
 pub(crate) struct Spy {
-    lru: crate::policy::Lru,
-    pub(crate) calls: Vec<String>,
+    lru: Lru,
+    calls: RefCell<Vec<String>>,
 }
 
 impl Spy {
-    pub(crate) fn new(capacity: usize) -> Spy {
+    /// The calls since this was asked last.
+    pub fn take(&self) -> String {
+        self.calls.take().join(", ")
+    }
+
+    fn note(&self, call: String) {
+        self.calls.borrow_mut().push(call);
+    }
+
+    fn note_access(&self, call: &str, a: &Access) {
+        let letter = if a.op == Op::Read { 'R' } else { 'W' };
+        self.note(format!("{call} {} {letter}", a.lpn));
+    }
+}
+
+impl Policy for Spy {
+    fn build(expr: &Expr, env: &Env) -> Spy {
         Spy {
-            lru: crate::policy::Lru::new(capacity),
-            calls: vec![],
+            lru: Lru::build(expr, env),
+            calls: RefCell::default(),
         }
     }
 
-    pub(crate) fn take(&mut self) -> String {
-        let calls = self.calls.join(", ");
-        self.calls.clear();
-        calls
-    }
-}
-
-fn letter(op: Op) -> char {
-    if op == Op::Read { 'R' } else { 'W' }
-}
-
-impl Scheme for Spy {
-    crate::forward!(lru: size candidates meta_bytes);
-
-    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        self.calls.push(format!("rename {from} {to}"));
-        slot.is_some()
+    fn rename_ghost(&mut self, from: Lpn, to: Lpn, _v: &View) -> bool {
+        self.note(format!("rename ghost {from} {to}"));
+        false
     }
 
-    fn expect(&mut self, a: &Access, _v: &View) {
-        self.calls
-            .push(format!("expect {} {}", a.lpn, letter(a.op)));
+    fn on_rename(&mut self, from: Lpn, to: Lpn, _slot: Option<Slot>, _v: &View) {
+        self.note(format!("rename {from} {to}"));
     }
 
-    fn insert(&mut self, slot: Slot, a: &Access, v: &View) {
-        self.calls
-            .push(format!("insert {} {}", a.lpn, letter(a.op)));
-        self.lru.insert(slot, a, v);
+    fn on_miss(&mut self, a: &Access, _v: &View) {
+        self.note_access("miss", a);
     }
 
-    fn touch(&mut self, slot: Slot, a: &Access, v: &View) {
-        self.calls.push(format!("touch {} {}", a.lpn, letter(a.op)));
-        self.lru.touch(slot, a, v);
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.note_access("insert", a);
+        self.lru.on_insert(slot, a, v);
     }
 
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
-        let word = if why == Why::Evicted {
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.note_access("hit", a);
+        self.lru.on_hit(slot, a, v);
+    }
+
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        let word = if reason == RemoveReason::Evicted {
             "evicted"
         } else {
             "gone"
         };
-        self.calls.push(format!("{word} {}", v.frames.lpn(slot)));
-        self.lru.remove(slot, why, v);
+        self.note(format!("{word} {}", v.frames.lpn(slot)));
+        self.lru.on_remove(slot, reason, v);
     }
 
-    fn cleaned(&mut self, slots: &[Slot], v: &View) {
+    fn on_clean(&mut self, slots: &[Slot], v: &View) {
         for &slot in slots {
-            self.calls.push(format!("clean {}", v.frames.lpn(slot)));
+            self.note(format!("clean {}", v.frames.lpn(slot)));
         }
     }
 
     fn forget(&mut self, lpn: Lpn, _v: &View) {
-        self.calls.push(format!("forget {lpn}"));
+        self.note(format!("forget {lpn}"));
     }
 
-    fn page_victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
-        self.lru.page_victim(a, v)
+    fn victim(&mut self, a: &Access, v: &View) -> Option<Slot> {
+        self.lru.victim(a, v)
     }
 
-    #[cfg(feature = "conformance")]
-    fn state(&self, v: &View, out: &mut String) {
-        self.lru.state(v, out);
+    fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.lru.next_victims(v)
     }
 }

@@ -3,17 +3,17 @@
 use super::{Cache, Hits, page_sectors, page_span, view};
 use crate::flash::{Cause, Flash};
 use crate::observe::Event;
-use destage_scheme::{Access, Entry, Place, Request, Scheme};
+use destage_scheme::{Access, Place, Request, Scheme};
 use destage_types::{Extent, Lpn, Op};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
     /// No cache at all: every page is programmed.
     pub(super) fn write_uncached(&mut self, r: &Request<'_>) -> Hits {
-        self.each_page(r, Place::BLANK, |walk, a, _| {
-            if let Some(o) = &mut walk.observer {
+        self.each_page(r, Place::BLANK, |cache, a, _| {
+            if let Some(o) = &mut cache.observer {
                 o.event(Event::Bypassed(a.lpn));
             }
-            walk.program(a.lpn, a.sectors, Cause::Own, None);
+            cache.program(a.lpn, a.sectors, Cause::Own, None);
             false
         })
     }
@@ -21,12 +21,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// The request goes to flash; what is cached of it is superseded.
     pub(super) fn write_bypassed(&mut self, r: &Request<'_>) -> Hits {
         self.invalidate(r);
-        self.each_page(r, Place::BLANK, |walk, a, _| {
-            walk.counts.bypassed_pages += 1;
-            if let Some(o) = &mut walk.observer {
+        self.each_page(r, Place::BLANK, |cache, a, _| {
+            cache.counts.bypassed_pages += 1;
+            if let Some(o) = &mut cache.observer {
                 o.event(Event::Bypassed(a.lpn));
             }
-            walk.program(a.lpn, a.sectors, Cause::Own, None);
+            cache.program(a.lpn, a.sectors, Cause::Own, None);
             false
         })
     }
@@ -43,35 +43,35 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let mut expected = false;
         while self.frames.used() + self.entering_pages(r) > self.frames.capacity() {
             if !expected && self.frames.slot_of(first.lpn).is_none() {
-                expected = self.scheme.admit_page(&first, &view!(self, first.now));
+                expected = self.scheme.admit_write(&first, &view!(self, first.now));
                 if expected {
-                    self.scheme.expect(&first, &view!(self, first.now));
+                    self.scheme.on_miss(&first, &view!(self, first.now));
                 }
             }
             self.evict::<false>(&first);
         }
-        self.each_page(r, Place::BLANK, |walk, a, _| {
-            if !walk.scheme.admit_page(a, &view!(walk, a.now)) {
-                walk.bypass_page(*a);
+        self.each_page(r, Place::BLANK, |cache, a, _| {
+            if !cache.scheme.admit_write(a, &view!(cache, a.now)) {
+                cache.bypass_page(*a);
                 return false;
             }
-            match walk.frames.slot_of(a.lpn) {
+            match cache.frames.slot_of(a.lpn) {
                 // Sectors outside the request were cached and still are.
                 Some(slot) => {
-                    walk.accessed(slot, Op::Write, a.now);
-                    walk.scheme.touch(slot, a, &view!(walk, a.now));
-                    walk.frames.settle(&mut walk.scheme);
-                    walk.frames.write(slot, a.sectors);
-                    walk.flash.cache_write(a.lpn);
+                    cache.accessed(slot, Op::Write, a.now);
+                    cache.scheme.on_hit(slot, a, &view!(cache, a.now));
+                    cache.free_released_slots();
+                    cache.frames.write(slot, a.sectors);
+                    cache.flash.cache_write(a.lpn);
                 }
                 None => {
                     if !std::mem::take(&mut expected) {
-                        walk.scheme.expect(a, &view!(walk, a.now));
+                        cache.scheme.on_miss(a, &view!(cache, a.now));
                     }
-                    let slot = walk.frames.insert(a.lpn, a.sectors, true);
-                    walk.scheme.insert(slot, a, &view!(walk, a.now));
-                    walk.frames.settle(&mut walk.scheme);
-                    walk.flash.cache_write(a.lpn);
+                    let slot = cache.frames.insert(a.lpn, a.sectors, true);
+                    cache.scheme.on_insert(slot, a, &view!(cache, a.now));
+                    cache.free_released_slots();
+                    cache.flash.cache_write(a.lpn);
                 }
             }
             false
@@ -80,15 +80,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// The first access of request `r` to come, to page `lpn` of `extent`.
     fn access_of(&self, r: &Request<'_>, extent: &Extent, lpn: Lpn) -> Access {
-        Access {
-            lpn,
-            op: r.op,
-            now: r.now,
-            request: r.id,
-            seq: self.seq + 1,
-            sectors: page_sectors(extent, lpn, self.frames.page()),
-            entry: Entry::BLANK,
-        }
+        let sectors = page_sectors(extent, lpn, self.frames.page());
+        Access::new((r.id, self.seq + 1), r.now, r.op, lpn, sectors)
     }
 
     /// Pages of the request that are not cached and that the scheme does not send to flash.
@@ -100,7 +93,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             for lpn in (first.0..first.0 + u64::from(pages)).map(Lpn) {
                 if self.frames.slot_of(lpn).is_none() {
                     let a = self.access_of(r, extent, lpn);
-                    entering += usize::from(self.scheme.admit_page(&a, &view!(self, a.now)));
+                    entering += usize::from(self.scheme.admit_write(&a, &view!(self, a.now)));
                 }
             }
         }
@@ -108,7 +101,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 
     /// Sectors of cached pages that the request covers become invalid without a flush; pages
-    /// with no valid sector left are removed (spec 50 A, "Invalidate overlap").
+    /// with no valid sector left are removed (ProCache, Algorithm 1).
     fn invalidate(&mut self, r: &Request<'_>) {
         let page = self.frames.page();
         let mut gone = std::mem::take(&mut self.lpns[2]);

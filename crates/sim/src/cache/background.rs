@@ -1,6 +1,6 @@
-//! Background write-back (spec 20 C): issue on idle channels, cancellation, pages in flight.
+//! Background write-back (Prober 3.4): issue on idle channels, cancellation, pages in flight.
 //!
-//! The scheme chooses pages; the walk queues, cancels and completes. A started write-back is
+//! The scheme chooses pages; the cache queues, cancels and completes. A started write-back is
 //! never aborted. The pages of a unit placed as `single_block` go to its plane (D6), other pages
 //! where the translation layer sends them. While a page is written back it still serves hits; a
 //! write or a rename during the flight makes the program stale.
@@ -8,7 +8,7 @@
 use super::{Cache, view};
 use crate::flash::{BackgroundProgram, Flash};
 use crate::observe::{Event, WriteBackStep};
-use destage_scheme::{After, Placement, Scheme, Unit, Why};
+use destage_scheme::{After, Placement, RemoveReason, Scheme, Unit, WriteBack};
 use destage_types::{ChannelId, Lpn, Nanos, Op, Slot};
 
 const NONE: u32 = u32::MAX;
@@ -51,6 +51,15 @@ impl WriteBacks {
         let token = self.of_slot[slot.index()];
         (token != NONE).then_some(token)
     }
+}
+
+/// What came of asking for write-backs on one channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Issued {
+    Some,
+    Nothing,
+    /// Nor will there be anything on another channel.
+    Nowhere,
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -108,10 +117,13 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             return false;
         };
         let mut queued = false;
-        // Asked again for every channel: what is written back may leave nothing behind.
         for channel in (0..self.layout.channels()).map(ChannelId) {
-            if self.scheme.has_background() && self.flash.is_idle(channel) {
-                queued |= self.issue_on(channel, at, &mut back);
+            if self.flash.is_idle(channel) {
+                match self.issue_on(channel, at, &mut back) {
+                    Issued::Some => queued = true,
+                    Issued::Nothing => {}
+                    Issued::Nowhere => break,
+                }
             }
         }
         // Also what an end alone let start, on channels that are not idle.
@@ -120,8 +132,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         queued
     }
 
-    fn issue_on(&mut self, channel: ChannelId, at: Nanos, back: &mut WriteBacks) -> bool {
-        let mut queued = false;
+    fn issue_on(&mut self, channel: ChannelId, at: Nanos, back: &mut WriteBacks) -> Issued {
+        let mut issued = Issued::Nothing;
         loop {
             back.unit.clear();
             let outstanding = back.outstanding[channel.index()];
@@ -130,10 +142,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 view!(self, at),
             );
             let unit = &mut back.unit;
-            let after = self
+            let answer = self
                 .scheme
-                .background(channel, outstanding, &busy, &v, unit);
-            let Some(after) = after else { break };
+                .write_back(channel, outstanding, &busy, &v, unit);
+            let after = match answer {
+                WriteBack::Unit(after) => after,
+                WriteBack::Nowhere if issued == Issued::Nothing => return Issued::Nowhere,
+                WriteBack::Nowhere | WriteBack::Nothing => break,
+            };
             assert!(!back.unit.slots.is_empty(), "a write-back names a page");
             back.unit
                 .slots
@@ -144,10 +160,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 let slot = back.unit.slots[i];
                 self.queue(slot, to, (channel, after), at, back);
             }
-            queued = true;
+            issued = Issued::Some;
         }
         self.report_started(back);
-        queued
+        issued
     }
 
     fn queue(
@@ -238,13 +254,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         match flight.after {
             After::Remove => {
-                self.scheme.remove(slot, Why::Gone, &view!(self, at));
+                self.scheme
+                    .on_remove(slot, RemoveReason::Discarded, &view!(self, at));
                 self.frames.remove(slot);
                 WriteBackStep::Removed
             }
             After::KeepClean => {
                 self.frames.clean(slot);
-                self.scheme.cleaned(&[slot], &view!(self, at));
+                self.scheme.on_clean(&[slot], &view!(self, at));
                 WriteBackStep::Cleaned
             }
         }

@@ -123,7 +123,7 @@ impl Previous<'_> {
 impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Reads and writes. Requests for one page are the common case of many traces and the only
     /// one of cache-only studies: the loops over extents and pages are compiled away for them. Not
-    /// so before a device: with its code beside them, one copy of the walk for requests of any
+    /// so before a device: with its code beside them, one copy of the cache for requests of any
     /// length is what the processor's cache of instructions has room for.
     ///
     /// The parts of a [`RequestRef`] are handed on one by one: they stay in registers then.
@@ -211,9 +211,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     #[inline(always)]
     fn read<const ONE: bool, const WHOLE: bool>(&mut self, r: &Request<'_>, place: Place) -> Hits {
-        self.scheme.request(r, &view!(self, r.now));
+        self.scheme.on_request(r, &view!(self, r.now));
         let hits = self.read_pages::<ONE, WHOLE>(r, place);
-        self.scheme.request_done(r, &view!(self, r.now));
+        self.scheme.on_request_end(r, &view!(self, r.now));
         hits
     }
 
@@ -228,7 +228,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if self.scheme.tracks_updates(!prev.sectors.is_empty()) {
             self.rename_all(r, prev.sectors, prev.atomic);
         }
-        self.scheme.request(r, &view!(self, now));
+        self.scheme.on_request(r, &view!(self, now));
         let hits = if !WHOLE && self.frames.capacity() == 0 {
             self.write_uncached(r)
         } else {
@@ -238,7 +238,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 Admission::Bypass => self.write_bypassed(r),
             }
         };
-        self.scheme.request_done(r, &view!(self, now));
+        self.scheme.on_request_end(r, &view!(self, now));
         hits
     }
 

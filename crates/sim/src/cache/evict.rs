@@ -3,7 +3,7 @@
 use super::{Cache, view};
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::Event;
-use destage_scheme::{Access, Placement, Scheme, Trimmed, Unit, Why};
+use destage_scheme::{Access, Placement, RemoveReason, Scheme, Trimmed, Unit, Victim};
 use destage_types::{Lpn, Nanos, Op, PlaneId, SectorMask, Slot};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -11,19 +11,23 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     #[inline(always)]
     pub(super) fn evict<const WHOLE: bool>(&mut self, a: &Access) {
         let unseen = WHOLE || self.observer.is_none();
-        if unseen && let Some(slot) = self.scheme.page_victim(a, &view!(self, a.now)) {
-            if WHOLE || !self.is_written_back(slot) {
-                return self.evict_page(slot, a);
+        let victim = self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
+        let page = match victim {
+            Victim::Page(slot) => Some(slot),
+            Victim::Unit => self.unit.single_page(),
+        };
+        if let Some(slot) = page.filter(|_| unseen)
+            && (WHOLE || !self.is_written_back(slot))
+        {
+            self.evict_page(slot, a);
+        } else {
+            if let Victim::Page(slot) = victim {
+                self.unit.slots.push(slot);
             }
-            self.unit.clear();
-            self.unit.one(Some(slot));
-            return self.evict_unit(a.now);
+            self.evict_unit(a.now);
         }
-        self.unit.clear();
-        self.scheme.victim(a, &view!(self, a.now), &mut self.unit);
-        match self.unit.single_page() {
-            Some(slot) if unseen && !self.is_written_back(slot) => self.evict_page(slot, a),
-            _ => self.evict_unit(a.now),
+        if victim == Victim::Unit {
+            self.unit.clear();
         }
     }
 
@@ -38,8 +42,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.dirty_eviction(lpn, None, a.now);
             self.program(lpn, valid, Cause::Eviction, None);
         }
-        self.scheme.remove(slot, Why::Evicted, &view!(self, a.now));
-        self.frames.vacate(slot, self.scheme.keeps(slot));
+        self.scheme
+            .on_remove(slot, RemoveReason::Evicted, &view!(self, a.now));
+        self.frames.vacate(slot, self.scheme.holds_ghost(slot));
     }
 
     /// For a page accessed at `now`. Takes no more of it, so that the rest need not be kept where
@@ -85,14 +90,16 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         self.program_unit(&unit, &inflight, to);
         for &slot in &unit.slots {
-            self.scheme.remove(slot, Why::Evicted, &view!(self, now));
-            self.frames.vacate(slot, self.scheme.keeps(slot));
+            self.scheme
+                .on_remove(slot, RemoveReason::Evicted, &view!(self, now));
+            self.frames.vacate(slot, self.scheme.holds_ghost(slot));
         }
         self.lpns = [flush, drop, inflight];
+        unit.clear();
         self.unit = unit;
     }
 
-    /// Does the victim's write-back in flight serve as its program (spec 20 C)? A queued one is
+    /// Does the victim's write-back in flight serve as its program? A queued one is
     /// taken back.
     fn victim_in_flight(&mut self, slot: Slot, now: Nanos) -> bool {
         let Some(token) = self.release_write_back(slot, now) else {
@@ -183,10 +190,19 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
     }
 
+    /// Frees the slots in which the scheme remembered pages and does not any more.
+    #[inline(always)]
+    pub(super) fn free_released_slots(&mut self) {
+        while let Some(slot) = self.scheme.take_released() {
+            self.frames.release(slot);
+        }
+    }
+
     /// Removes a cached page without a flash write; nothing of it is remembered.
     pub(super) fn drop_page(&mut self, slot: Slot, now: Nanos) {
         self.release_write_back(slot, now);
-        self.scheme.remove(slot, Why::Gone, &view!(self, now));
+        self.scheme
+            .on_remove(slot, RemoveReason::Discarded, &view!(self, now));
         self.frames.remove(slot);
     }
 
@@ -201,7 +217,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             }
             Trimmed::Cleaned => {
                 self.release_write_back(slot, now);
-                self.scheme.cleaned(&[slot], &view!(self, now));
+                self.scheme.on_clean(&[slot], &view!(self, now));
             }
             Trimmed::Kept => {}
         }

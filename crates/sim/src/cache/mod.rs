@@ -1,17 +1,17 @@
-//! The request walk: what one host request does to the cache, step by step.
+//! The request cache: what one host request does to the cache, step by step.
 //!
-//! The walk owns the frames and acts; the scheme decides. The D-rules are those of spec 00
-//! section 2: D1 read hit, D2 read miss, D3/D4 write hit and miss, D5/D6 eviction, D8 TRIM,
+//! The cache owns the frames and acts; the scheme decides. The request rules are D1 to D12 of
+//! docs/DECISIONS.md: D1 read hit, D2 read miss, D3/D4 write hit and miss, D5/D6 eviction, D8 TRIM,
 //! D9 FLUSH, D11 rename, D12 accounting.
 
 mod admit;
-mod ahead;
 mod background;
 mod data;
 mod evict;
 mod modelled;
 mod pages;
 mod plain;
+mod prefetch;
 mod rename;
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ use crate::counts::Counts;
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::Observer;
 use crate::sample::{PagesHistogram, QueueSampler};
-use destage_scheme::{Ahead, Frames, LOOK_AHEAD, Place, Scheme, Unit, View};
+use destage_scheme::{Frames, PREFETCH, Place, Scheme, Unit, Upcoming, View};
 use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestRef, SectorMask, Slot, StaticLayout,
 };
@@ -38,7 +38,7 @@ pub enum ReadFill {
     Requested,
 }
 
-/// Settings of the walk that are not the scheme's.
+/// Settings of the cache that are not the scheme's.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheOptions {
     /// Does a read miss enter the cache?
@@ -53,11 +53,11 @@ pub struct CacheOptions {
 
 /// The scheme as it sees the world at `now`. A macro, because only some fields may be borrowed.
 macro_rules! view {
-    ($walk:expr, $now:expr) => {
+    ($cache:expr, $now:expr) => {
         destage_scheme::View {
-            frames: &$walk.frames,
-            layout: &$walk.layout,
-            device: $walk.flash.view(),
+            frames: &$cache.frames,
+            layout: &$cache.layout,
+            device: $cache.flash.view(),
             now: $now,
         }
     };
@@ -107,17 +107,18 @@ struct Hits {
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// An empty cache of `capacity` pages; zero pages mean no cache at all.
+    /// An empty cache of `capacity` pages, of which it has slots for `slots`; zero pages mean no cache
+    /// at all.
     pub fn new(
         scheme: S,
         flash: F,
-        capacity: u32,
+        (capacity, slots): (u32, u32),
         page: PageSize,
         layout: StaticLayout,
         options: CacheOptions,
     ) -> Cache<S, F> {
         Cache {
-            frames: Frames::new(capacity, scheme.most_kept(), page),
+            frames: Frames::new((capacity, slots), scheme.max_ghosts(), page),
             scheme,
             layout,
             flash,
@@ -138,7 +139,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             },
             extents: Vec::new(),
             lpns: [(); 3].map(|()| Vec::with_capacity(USUAL_UNIT)),
-            slots: Vec::with_capacity(capacity as usize),
+            slots: Vec::with_capacity(slots as usize),
         }
     }
 
@@ -221,26 +222,32 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.queues.as_deref()
     }
 
-    /// To be called before [`Cache::look_ahead`], see [`Frames::tidy`].
+    /// To be called before [`Cache::prefetch`], see [`Frames::tidy`].
     #[inline(always)]
     pub fn tidy(&mut self) {
         self.frames.tidy();
     }
 
     /// Looks up the pages that `requests` begin with, which brings what is known of them close,
-    /// notes their places in `ahead`, and brings the requests `behind` them close: those would be
+    /// notes their places in `upcoming`, and brings the requests `behind` them close: those would be
     /// waited for alone.
     #[inline(always)]
-    pub fn look_ahead(&self, requests: &[HostRequest], behind: &[HostRequest], ahead: &mut Ahead) {
+    pub fn prefetch(
+        &self,
+        requests: &[HostRequest],
+        behind: &[HostRequest],
+        upcoming: &mut Upcoming,
+    ) {
         let page = self.frames.page();
         let lpns = requests.iter().map(|r| page.page_of(r.start_sector));
-        let read = self.frames.look_ahead(lpns, ahead);
+        self.frames.prefetch(lpns, upcoming);
         // One of two requests, which share a line of the processor's cache.
-        let next = behind.iter().take(LOOK_AHEAD).step_by(2);
+        let next = behind.iter().take(PREFETCH).step_by(2);
         let next = next.fold(0, |mixed, r| mixed ^ r.start_sector);
-        std::hint::black_box(read ^ next ^ self.scheme.look_ahead(ahead));
+        std::hint::black_box(next);
+        self.scheme.prefetch(upcoming);
         if F::TIMED {
-            self.look_ahead_in_flash(requests);
+            self.prefetch_mapping(requests);
         }
     }
 
@@ -250,7 +257,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.serve_at(request, index, now, self.frames.place(first));
     }
 
-    /// As [`Cache::serve`]; the index has the first page at `place`, see [`Cache::look_ahead`].
+    /// As [`Cache::serve`]; the index has the first page at `place`, see [`Cache::prefetch`].
     #[inline(always)]
     pub fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
         if let Some(o) = &mut self.observer {
@@ -321,7 +328,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.frames.clean(slot);
         }
         if !slots.is_empty() {
-            self.scheme.cleaned(&slots, &view!(self, now));
+            self.scheme.on_clean(&slots, &view!(self, now));
         }
         self.slots = slots;
         Hits::default()

@@ -1,5 +1,5 @@
 //! Requests of a modelled file system: its cleaning is served as any request but counted apart
-//! (spec 30, "Trace front ends": in flash counts, in no hit ratio or latency).
+//! (in flash counts, in no hit ratio or latency).
 
 use super::data::OnePages;
 use super::{Cache, page_span};

@@ -13,18 +13,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn access(&mut self, r: &Request<'_>, lpn: Lpn, at: u64, count: u32, place: Place) -> Access {
         let page = self.frames.page();
         self.seq += 1;
-        Access {
-            lpn,
-            entry: self.frames.entry_at(lpn, place),
-            op: r.op,
-            now: r.now,
-            request: r.id,
-            seq: self.seq,
-            sectors: match count == page.sectors() {
-                true => self.frames.full_mask(),
-                false => SectorMask::span(page.offset(at), count),
-            },
-        }
+        let sectors = match count == page.sectors() {
+            true => self.frames.full_mask(),
+            false => SectorMask::span(page.offset(at), count),
+        };
+        let entry = self.frames.entry_at(lpn, place);
+        Access::new((r.id, self.seq), r.now, r.op, lpn, sectors).looked_up(entry)
     }
 
     /// Calls `f` for each page of the request in ascending order of each extent, with the number
@@ -94,7 +88,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// D1 and D2. For `WHOLE` see [`Cache::data_of`].
     #[inline(always)]
     fn read_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
-        if let Some(slot) = self.frames.slot_at(a.lpn, a.entry) {
+        if let Some(slot) = self.frames.slot_at(a.lpn, a.entry()) {
             self.accessed(slot, Op::Read, a.now);
             let has = match WHOLE {
                 true => self.frames.is_full(slot),
@@ -104,8 +98,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 if !WHOLE {
                     self.counts.read_sector_hits += u64::from(sectors);
                 }
-                self.scheme.touch(slot, a, &view!(self, a.now));
-                self.frames.settle(&mut self.scheme);
+                self.scheme.on_hit(slot, a, &view!(self, a.now));
+                self.free_released_slots();
                 self.flash.cache_read(a.lpn, sectors);
                 return true;
             }
@@ -122,11 +116,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         if self.options.read_alloc && !refused && (WHOLE || self.frames.capacity() > 0) {
             self.make_room::<WHOLE>(a);
             let slot = match WHOLE {
-                true => self.frames.insert_whole_at(a.lpn, a.entry, false),
-                false => self.frames.insert_at(a.lpn, a.entry, mask, false),
+                true => self.frames.insert_whole_at(a.lpn, a.entry(), false),
+                false => self.frames.insert_at(a.lpn, a.entry(), mask, false),
             };
-            self.scheme.insert(slot, a, &view!(self, a.now));
-            self.frames.settle(&mut self.scheme);
+            self.scheme.on_insert(slot, a, &view!(self, a.now));
+            self.free_released_slots();
             self.flash.cache_fill(a.lpn, read);
         }
         false
@@ -139,18 +133,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     #[cold]
     #[inline(never)]
     fn read_in_part(&mut self, slot: Slot, lpn: Lpn, sectors: SectorMask, now: Nanos) {
-        let a = Access {
-            lpn,
-            op: Op::Read,
-            now,
-            request: self.request,
-            seq: self.seq,
-            sectors,
-            entry: self.frames.entry_at(lpn, self.frames.place(lpn)),
-        };
+        let numbers = (self.request, self.seq);
+        let a = Access::new(numbers, now, Op::Read, lpn, sectors);
         let have = self.frames.valid(slot).intersect(a.sectors);
         self.counts.read_sector_hits += u64::from(have.count());
-        self.scheme.foresee(slot, &a, &view!(self, a.now));
+        self.scheme.on_partial_hit(slot, &a, &view!(self, a.now));
         if !self.options.read_alloc {
             self.flash_read::<false>(a.lpn, a.sectors.minus(have).count());
             return self.read_rest(a.lpn, have);
@@ -188,19 +175,19 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// [`Cache::data_of`].
     #[inline(always)]
     fn write_page<const WHOLE: bool>(&mut self, a: &Access, sectors: u32) -> bool {
-        let slot = self.frames.slot_at(a.lpn, a.entry);
-        if !self.scheme.admit_page(a, &view!(self, a.now)) {
+        let slot = self.frames.slot_at(a.lpn, a.entry());
+        if !self.scheme.admit_write(a, &view!(self, a.now)) {
             self.bypass_page(*a);
             return false;
         }
         let Some(slot) = slot else {
             self.make_room::<WHOLE>(a);
             let slot = match WHOLE {
-                true => self.frames.insert_whole_at(a.lpn, a.entry, true),
-                false => self.frames.insert_at(a.lpn, a.entry, a.sectors, true),
+                true => self.frames.insert_whole_at(a.lpn, a.entry(), true),
+                false => self.frames.insert_at(a.lpn, a.entry(), a.sectors, true),
             };
-            self.scheme.insert(slot, a, &view!(self, a.now));
-            self.frames.settle(&mut self.scheme);
+            self.scheme.on_insert(slot, a, &view!(self, a.now));
+            self.free_released_slots();
             self.flash.cache_write(a.lpn);
             return false;
         };
@@ -210,8 +197,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         };
         self.counts.write_sector_hits += u64::from(have);
         self.accessed(slot, Op::Write, a.now);
-        self.scheme.touch(slot, a, &view!(self, a.now));
-        self.frames.settle(&mut self.scheme);
+        self.scheme.on_hit(slot, a, &view!(self, a.now));
+        self.free_released_slots();
         match WHOLE {
             true => self.frames.write_whole(slot),
             false => self.frames.write(slot, a.sectors),
@@ -223,8 +210,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// D5: units leave until the scheme has room for the page.
     #[inline(always)]
     pub(super) fn make_room<const WHOLE: bool>(&mut self, a: &Access) {
-        self.scheme.expect(a, &view!(self, a.now));
-        while self.scheme.full(a, &view!(self, a.now)) {
+        self.scheme.on_miss(a, &view!(self, a.now));
+        while self.scheme.is_full(a, &view!(self, a.now)) {
             self.evict::<WHOLE>(a);
         }
     }

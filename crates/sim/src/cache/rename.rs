@@ -1,5 +1,5 @@
 //! The mapping layer: cached pages get the new addresses of an update before the write itself
-//! (spec 30, "Device side": all renames first, then one ordinary request).
+//! (all renames first, then one ordinary request: CAC-8).
 
 use super::{Cache, page_span, view};
 use crate::flash::Flash;
@@ -36,7 +36,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn apply(&mut self, plan: &RenamePlan, current: Lpn, now: Nanos) {
         if plan.forget {
             self.scheme.forget(current, &view!(self, now));
-            self.frames.settle_forgotten(current, &self.scheme);
+            self.free_released_slots();
         }
         if let Some(source) = plan.source {
             match (self.frames.slot_of(current), self.frames.slot_of(source)) {

@@ -1,11 +1,12 @@
-//! D-rules on a cache small enough to follow by hand.
+//! The request rules D1 to D12 on a cache small enough to follow by hand.
 
 use super::*;
 use crate::flash::CacheOnly;
-use destage_scheme::policy::Lru;
+use destage_scheme::policy::lru::Lru;
+use destage_scheme::{Env, Expr, Pages, Policy};
 use destage_types::{HostRequest, RequestBatch};
 
-type LruCache = Cache<Lru, CacheOnly>;
+type LruCache = Cache<Pages<Lru>, CacheOnly>;
 
 fn cache(capacity: u32, read_alloc: bool) -> LruCache {
     let options = CacheOptions {
@@ -16,9 +17,12 @@ fn cache(capacity: u32, read_alloc: bool) -> LruCache {
     };
     let layout = StaticLayout::flat(1, 1);
     Cache::new(
-        Lru::new(capacity as usize),
+        Pages::of(Lru::build(
+            &Expr::parse("lru").unwrap(),
+            &Env::cache_only(capacity),
+        )),
         CacheOnly,
-        capacity,
+        (capacity, capacity),
         PageSize::KIB4,
         layout,
         options,

@@ -33,7 +33,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             }
             if sectors == self.frames.full_mask() {
                 self.scheme.forget(lpn, &view!(self, now));
-                self.frames.settle_forgotten(lpn, &self.scheme);
+                self.free_released_slots();
                 self.flash.trim(lpn);
             }
         }

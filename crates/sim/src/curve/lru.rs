@@ -3,7 +3,7 @@
 //! One pass is exact as long as every access moves its page to the top in every cache that has
 //! it. There are two exceptions, and both depend on the cache size:
 //!
-//! - a read of sectors that a cached page lacks leaves the page where it is (spec 00, D2). Which
+//! - a read of sectors that a cached page lacks leaves the page where it is (D2). Which
 //!   sectors a cached page has depends on when the cache last took it in, hence on its size; so
 //!   the valid sectors of a page are kept per size, and the sizes at which such a read comes up
 //!   are found exactly;

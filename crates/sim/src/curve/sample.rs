@@ -236,7 +236,7 @@ impl Curve<'_> {
     /// If the rate is not above 0 and at most 1.
     pub fn sampled(&self, sampling: &Sampling) -> Result<SampledCurve, CurveError> {
         let expr = &self.base.expr;
-        if !matches!(expr.scheme().role, Role::PageLeaf | Role::Offline) {
+        if !matches!(expr.scheme().role, Role::PagePolicy | Role::Offline) {
             return Err(CurveError::NotSampled(expr.to_string()));
         }
         let (warmup, passes) = self.base.warmup.resolve(self.trace.len())?;

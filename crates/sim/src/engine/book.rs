@@ -1,5 +1,4 @@
-//! The engine's books: which operation belongs to which request, and when a request is complete
-//! (spec 00 section 2, "Completion time").
+//! The engine's books: which operation belongs to which request, and when a request is complete.
 
 mod timed;
 
@@ -397,7 +396,7 @@ impl Book {
     }
 
     /// The current request evicts a page whose write-back is in flight: that program counts as
-    /// caused by it, with a waiting time of 0 (spec 20 C).
+    /// caused by it, with a waiting time of 0.
     pub fn adopt(&mut self, token: u32) {
         let end = self.ops[token]
             .started

@@ -2,8 +2,8 @@
 
 use super::Engine;
 use destage_device::nand::{Class, Kind};
-use destage_scheme::{ChipLoad, ChipQueue, DeviceView, FlashCosts};
-use destage_types::{ChipId, Nanos};
+use destage_scheme::{DeviceView, Equation1, FlashCosts, InService};
+use destage_types::{ChipId, Nanos, Op};
 
 impl Engine {
     /// What is left of the GC jobs of a chip, if it has any.
@@ -15,21 +15,29 @@ impl Engine {
 }
 
 impl DeviceView for Engine {
-    fn load(&self, chip: ChipId) -> ChipLoad {
-        // Only host operations are in N_r and N_w, so only they can count with their residual time.
-        let in_service = self.nand.in_service(chip);
-        let in_service = in_service.filter(|&(_, class)| class == Class::Host);
-        ChipLoad {
-            queue: self.queue(chip),
-            residual: in_service.map(|_| self.nand.residual(chip)),
-            in_service_read: in_service.is_some_and(|(kind, _)| kind == Kind::Read),
-            drain: self.nand.drain_time(chip, Class::Gc),
-        }
+    fn is_idle(&self, chip: ChipId) -> bool {
+        self.nand.is_chip_idle(chip) && !self.in_gc(chip)
     }
 
-    fn queue(&self, chip: ChipId) -> ChipQueue {
+    fn drain_time(&self, chip: ChipId) -> Nanos {
+        self.nand.drain_time(chip, Class::Gc)
+    }
+
+    fn in_service(&self, chip: ChipId) -> Option<InService> {
+        let (kind, class) = self.nand.in_service(chip)?;
+        (class == Class::Host).then(|| InService {
+            op: if kind == Kind::Read {
+                Op::Read
+            } else {
+                Op::Write
+            },
+            residual: self.nand.residual(chip),
+        })
+    }
+
+    fn equation_1(&self, chip: ChipId) -> Equation1 {
         let map = &self.book.map;
-        ChipQueue {
+        Equation1 {
             reads: u64::from(self.nand.host_reads(chip)),
             writes: u64::from(self.nand.host_writes(chip)),
             free_pages: map.chip_free_pages(chip),
@@ -43,7 +51,7 @@ impl DeviceView for Engine {
         self.book.map.chip_victim_valid_pages(chip)
     }
 
-    fn idle(&self, first: ChipId, count: u32) -> u64 {
+    fn equation_1_is_zero(&self, first: ChipId, count: u32) -> u64 {
         let room = self.book.map.chips_with_room(first, count);
         let idle = room & !self.nand.with_host_work(first, count);
         if !self.any_in_gc() {

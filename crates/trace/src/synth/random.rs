@@ -1,6 +1,6 @@
 //! Random numbers of the generators: integers only, so that every machine draws the same.
 
-/// SplitMix64, as spec 00 section 3 prints it.
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 pub(super) struct Random {
     state: u64,
 }

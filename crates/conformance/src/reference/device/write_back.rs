@@ -3,7 +3,7 @@
 use super::*;
 
 impl SlowDevice {
-    /// Is the channel idle in the sense of spec 20 C?
+    /// Is the channel idle in the sense of Prober 3.4?
     pub fn is_idle(&self, channel: usize) -> bool {
         self.array.is_channel_idle(ChannelId(channel as u32))
     }

@@ -265,7 +265,7 @@ impl SlowMap {
         Some(collections)
     }
 
-    /// N_vp of spec 40: valid pages of the block that greedy GC would pick in the fullest GC unit.
+    /// N_vp of ECR: valid pages of the block that greedy GC would pick in the fullest GC unit.
     pub fn victim_valid_pages(&self, chip: usize) -> u64 {
         if !self.config.collects() {
             return 0;

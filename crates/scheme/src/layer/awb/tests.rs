@@ -2,7 +2,7 @@ use super::*;
 use crate::layer::{Prober, ProberOptions};
 use crate::policy::Lru;
 use crate::testing::{ALL, Rig, boxed, env, pages, random_run, sectors};
-use crate::{Access, Env, Why};
+use crate::{Access, Env, RemoveReason};
 
 type Stack = Awb<Prober<Lru>>;
 
@@ -187,11 +187,11 @@ impl Scheme for Pairs {
     fn rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
         slot.is_some()
     }
-    fn insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.held.push(slot);
     }
-    fn touch(&mut self, _slot: Slot, _a: &Access, _v: &View) {}
-    fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
+    fn on_hit(&mut self, _slot: Slot, _a: &Access, _v: &View) {}
+    fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
         self.held.retain(|&s| s != slot);
     }
     fn size(&self) -> usize {
@@ -213,7 +213,7 @@ impl Scheme for Pairs {
         out.id = first;
         out.placement = self.placement;
     }
-    fn meta_bytes(&self) -> u64 {
+    fn metadata_bytes(&self) -> u64 {
         0
     }
     #[cfg(feature = "conformance")]

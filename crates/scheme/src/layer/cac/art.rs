@@ -1,7 +1,7 @@
 //! The address remapping table: current block -> old address, with the way back.
 
 use super::Pair;
-use crate::table::Table;
+use crate::store::LpnHash;
 use destage_types::{Lpn, Slot};
 
 /// No entry, or the end of a chain.
@@ -25,7 +25,7 @@ pub(super) struct Art {
     before: Vec<u32>,
     after: Vec<u32>,
     /// Old address -> first entry of its chain.
-    first: Table,
+    first: LpnHash,
     len: usize,
 }
 
@@ -37,7 +37,7 @@ impl Art {
             kind: vec![Kind::Absent; slots],
             before: vec![NONE; slots],
             after: vec![NONE; slots],
-            first: Table::new(capacity),
+            first: LpnHash::new(capacity),
             len: 0,
         }
     }

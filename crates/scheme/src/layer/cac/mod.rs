@@ -14,35 +14,72 @@ mod art;
 #[cfg(test)]
 mod tests;
 
-use crate::registry::Build;
-use crate::{Env, Expr, RenamePlan, Request, Scheme, Update, View, Why, forward};
+use super::layer_below;
+use crate::expr::{Broken, RunContext};
+use crate::info::{ParamInfo, Role, SchemeInfo, Source, inner};
+use crate::registry::{Build, boxed};
+use crate::{
+    Boxed, Code, Env, Expr, Layer, RemoveReason, RenamePlan, Request, Scheme, Update, View, params,
+};
 use art::Art;
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a table entry (CAC section 4.4).
-pub(crate) const ART_ENTRY_BYTES: u64 = 4;
+const ART_ENTRY_BYTES: u64 = 4;
 
 /// Blocks of a request (1 MiB) for which the lists of a request have room at once.
 const USUAL_BLOCKS: usize = 256;
 
-/// Parameters of [`Cac`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CacParams {
-    /// Are ghosts renamed too (CAC-2)?
-    pub ghosts: bool,
-    /// Does a non-atomic update of an atomic chain drop the older version kept (CAC-4)?
-    pub drop_stale: bool,
-    /// Does a remap invalidate the flash copy of the old address (CAC-6)?
-    pub unmap_pre: bool,
+/// `cac`: address remapping for log-structured file systems.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "cac",
+    summary: "Re-keys the cached old version of a file block to the address of its update, \
+              so that the update of a log-structured file system hits.",
+    source: Source {
+        paper: "Tian, Data Correlation Aware Buffer Cache Management for Improved I/O \
+                Performance on LFS-based NAND Flash Storage Devices (CAC)",
+        year: Some(2024),
+        section: "4.1-4.4",
+        certain: true,
+    },
+    role: Role::Mapping,
+    params: &[CacParams::PARAMS],
+    ties: "those of the inner scheme; renames of one request in its block order",
+    metadata: |e, c| Some(inner(e, c)?.and_per_page(ART_ENTRY_BYTES)),
+    refuse_run,
+    vectors: &[
+        "caclru",
+        "cacatomic",
+        "cacarc",
+        "cacghost",
+        "cacinplace",
+        "cacmulti",
+    ],
+    build: Some(boxed::<Cac<Boxed>>),
+    ..SchemeInfo::BASE
+};
+
+params! {
+    /// Parameters of [`Cac`].
+    #[derive(Copy, Eq)]
+    pub struct CacParams {
+        /// an update also renames what the inner scheme remembers of an evicted page
+        ghosts: bool = ParamInfo::flag(true).source("CAC-2"),
+        /// a non-atomic update of an atomic chain drops the older version that was kept
+        drop_stale: bool = ParamInfo::flag(true).source("CAC-4"),
+        /// a remap also invalidates the flash copy of the old address
+        unmap_pre: bool = ParamInfo::flag(false).source("CAC-6"),
+    }
 }
 
-impl Default for CacParams {
-    fn default() -> CacParams {
-        CacParams {
-            ghosts: true,
-            drop_stale: true,
-            unmap_pre: false,
-        }
+/// Updates name blocks of 4 KiB.
+fn refuse_run(_layer: &Expr, run: &RunContext) -> Result<(), Broken> {
+    match run.page.bytes() {
+        4096 => Ok(()),
+        bytes => Err((
+            Code::Param,
+            format!("out of range: cac needs pages of 4096 bytes, not {bytes}"),
+        )),
     }
 }
 
@@ -80,7 +117,7 @@ impl<S: Scheme> Cac<S> {
     /// Around `inner`, for a cache of `capacity` blocks.
     pub fn new(params: CacParams, capacity: usize, inner: S) -> Cac<S> {
         Cac {
-            art: Art::new(capacity + inner.most_kept() as usize, capacity),
+            art: Art::new(capacity + inner.max_ghosts() as usize, capacity),
             inner,
             params,
             renaming: false,
@@ -141,19 +178,21 @@ impl<S: Scheme> Cac<S> {
 
 impl<S: Build> Build for Cac<S> {
     fn build(expr: &Expr, env: &Env) -> Cac<S> {
-        let params = CacParams {
-            ghosts: expr.flag("ghosts"),
-            drop_stale: expr.flag("drop-stale"),
-            unmap_pre: expr.flag("unmap-pre"),
-        };
-        let inner = expr.inner().expect("every wrapper has an inner scheme");
-        Cac::new(params, env.capacity as usize, S::build(inner, env))
+        let inner = S::build(layer_below(expr), env);
+        Cac::new(CacParams::of(expr, env), env.slots as usize, inner)
     }
 }
 
-impl<S: Scheme> Scheme for Cac<S> {
-    forward!(inner: look_ahead ghosts admit_request admit_page full expect insert touch foresee cleaned size victim
-        candidates next_group flush_candidates background cancels list_pages);
+impl<S: Scheme> Layer for Cac<S> {
+    type Inner = S;
+
+    fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
 
     #[inline]
     fn tracks_updates(&self, named: bool) -> bool {
@@ -175,7 +214,7 @@ impl<S: Scheme> Scheme for Cac<S> {
             current: u.current,
             pair: Pair { pre, atomic },
         });
-        // The previous atomic version must stay, so the one before it gives its place
+        // The two newest atomic versions must survive a crash, so the third one gives its place
         // (section 4.3).
         let source = match atomic {
             true => old.map(|pair| pair.pre),
@@ -199,26 +238,26 @@ impl<S: Scheme> Scheme for Cac<S> {
     }
 
     #[inline(always)]
-    fn request(&mut self, r: &Request, v: &View) {
+    fn on_request(&mut self, r: &Request, v: &View) {
         self.renaming = false;
         self.dropped.clear();
-        self.inner.request(r, v);
+        self.inner.on_request(r, v);
     }
 
     #[inline(always)]
-    fn request_done(&mut self, r: &Request, v: &View) {
+    fn on_request_end(&mut self, r: &Request, v: &View) {
         if !self.pending.is_empty() {
             self.update_table(v);
         }
-        self.inner.request_done(r, v);
+        self.inner.on_request_end(r, v);
     }
 
     #[inline(always)]
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         if self.art.len() > 0 {
             self.drop_entry(slot, v);
         }
-        self.inner.remove(slot, why, v);
+        self.inner.on_remove(slot, reason, v);
     }
 
     /// TRIM, or an address that is written anew.
@@ -227,8 +266,8 @@ impl<S: Scheme> Scheme for Cac<S> {
         self.inner.forget(lpn, v);
     }
 
-    fn meta_bytes(&self) -> u64 {
-        self.inner.meta_bytes() + ART_ENTRY_BYTES * self.inner.size() as u64
+    fn metadata_bytes(&self) -> u64 {
+        self.inner.metadata_bytes() + ART_ENTRY_BYTES * self.inner.size() as u64
     }
 
     fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
@@ -251,10 +290,5 @@ impl<S: Scheme> Scheme for Cac<S> {
         };
         let words: Vec<String> = entries.iter().map(word).collect();
         out.push_str(&format!(" ; ART{{{}}}", words.join(" ")));
-    }
-
-    #[cfg(feature = "conformance")]
-    fn take_notes(&mut self, out: &mut Vec<(crate::Column, String)>) {
-        self.inner.take_notes(out);
     }
 }

@@ -2,32 +2,33 @@
 
 use super::{HEAD_BYTES, NO_PAGE};
 use crate::cqct::Cqct;
-use crate::{Env, Expr, View};
+use crate::info::{ParamInfo, Words};
+use crate::{Env, Expr, View, params, words};
 use destage_types::ChipId;
 
-/// Which chip is drained when several have the same CQCT (ECR-4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Tie {
-    /// The one whose victim was touched longest ago.
-    #[default]
-    Oldest,
-    /// The one with the lowest number.
-    LowestIndex,
+words! {
+    /// Which chip is drained when several have the same CQCT (ECR-4).
+    pub enum Tie {
+        /// The one whose victim was touched longest ago.
+        Oldest = "oldest",
+        /// The one with the lowest number.
+        LowestIndex = "lowest-index",
+    }
 }
 
-/// Size for which the policy of each chip is built.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum InnerCapacity {
-    /// The whole cache.
-    #[default]
-    Total,
-    /// The cache divided by the number of chips, at least 1.
-    Share,
+params! {
+    /// Parameters of the choice beside those of CQCT.
+    pub struct ChoiceParams {
+        /// among chips of equal cost: the one whose LRU page is oldest, or the lowest number
+        tie: Tie = ParamInfo::word(Tie::WORDS).source("ECR-4"),
+        /// metadata charged per page
+        node_bytes: u64 = ParamInfo::count(0, 13).unit("bytes").source("no figure in the paper"),
+    }
 }
 
-/// Parameters of ECR that concern the choice of a chip; [`crate::policy::EcrEps`] has them too.
+/// How ECR chooses a chip; [`EcrEps`](crate::policy::ecr_eps::EcrEps) does it the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EcrOptions {
+pub struct ChipChoice {
     /// How CQCT is computed.
     pub cqct: Cqct,
     /// Equal CQCT.
@@ -36,57 +37,23 @@ pub struct EcrOptions {
     pub node_bytes: u64,
 }
 
-impl Default for EcrOptions {
-    fn default() -> EcrOptions {
-        EcrOptions {
-            cqct: Cqct::default(),
-            tie: Tie::Oldest,
-            node_bytes: 13,
-        }
-    }
-}
+impl ChipChoice {
+    /// Declarations of the parameters.
+    pub const PARAMS: &'static [&'static [ParamInfo]] = &[Cqct::PARAMS, ChoiceParams::PARAMS];
 
-impl InnerCapacity {
-    /// As the layer `e` of an expression says.
-    pub fn from_expr(e: &Expr) -> InnerCapacity {
-        match e.word("inner-capacity") {
-            "total" => InnerCapacity::Total,
-            _ => InnerCapacity::Share,
-        }
-    }
-
-    /// Nominal capacity of the policy of one chip: its parameters follow from it, while its
-    /// per-slot arrays have room for the whole cache.
-    pub fn nominal(self, env: &Env) -> u32 {
-        let chips = u64::from(env.layout.chips());
-        self.frames(u64::from(env.capacity), chips) as u32
-    }
-
-    /// The same of a cache of `frames` pages above `chips` chips.
-    pub(crate) fn frames(self, frames: u64, chips: u64) -> u64 {
-        match self {
-            InnerCapacity::Total => frames,
-            InnerCapacity::Share => (frames / chips).max(1),
-        }
-    }
-}
-
-impl EcrOptions {
-    /// As the layer `e` of an expression says.
-    pub fn from_expr(e: &Expr) -> EcrOptions {
-        EcrOptions {
-            cqct: Cqct::from_expr(e),
-            tie: match e.word("tie") {
-                "oldest" => Tie::Oldest,
-                _ => Tie::LowestIndex,
-            },
-            node_bytes: e.uint("node-bytes"),
+    /// As the layer `expr` of an expression says.
+    pub fn of(expr: &Expr, env: &Env) -> ChipChoice {
+        let ChoiceParams { tie, node_bytes } = ChoiceParams::of(expr, env);
+        ChipChoice {
+            cqct: Cqct::of(expr, env),
+            tie,
+            node_bytes,
         }
     }
 
     /// Metadata of `pages` page nodes and `heads` list heads.
-    pub(crate) fn bytes(&self, pages: usize, heads: usize) -> u64 {
-        pages as u64 * self.node_bytes + heads as u64 * HEAD_BYTES
+    pub(crate) fn bytes(&self, pages: u64, heads: usize) -> u64 {
+        pages * self.node_bytes + heads as u64 * HEAD_BYTES
     }
 
     /// The chip with the smallest CQCT among those that have a page; and whether the CQCT of every
@@ -117,7 +84,7 @@ impl EcrOptions {
         }
     }
 
-    /// [`EcrOptions::choose`] where idle chips and those with CQCT 0 are the same and one of them is
+    /// [`ChipChoice::choose`] where idle chips and those with CQCT 0 are the same and one of them is
     /// the answer: nearly always, and then what the others have to do does not matter.
     #[inline]
     fn choose_idle(
@@ -129,7 +96,7 @@ impl EcrOptions {
         if chips > 64 || !self.cqct.is_zero_for_idle_alone(v) {
             return None;
         }
-        let idle = v.device.idle(ChipId(0), chips as u32);
+        let idle = v.device.equation_1_is_zero(ChipId(0), chips as u32);
         let (mut best, mut found, mut rest) = (NO_PAGE, None, idle);
         while rest != 0 {
             let chip = rest.trailing_zeros() as usize;

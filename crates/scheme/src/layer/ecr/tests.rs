@@ -289,11 +289,11 @@ fn metadata() {
     let mut r = rig(8, 2, oracle());
     r.write(pages(0, 2));
     r.read(pages(3, 3));
-    assert_eq!(r.scheme.meta_bytes(), 4 * 13 + 3 * 8);
+    assert_eq!(r.scheme.metadata_bytes(), 4 * 13 + 3 * 8);
     let mut r = spies(8, 2);
     r.write(pages(0, 2));
     r.read(pages(3, 3));
-    assert_eq!(r.scheme.meta_bytes(), 13 + 3 * 8 + 3 * (12 + 1));
+    assert_eq!(r.scheme.metadata_bytes(), 13 + 3 * 8 + 3 * (12 + 1));
 }
 
 #[test]

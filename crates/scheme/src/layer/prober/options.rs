@@ -1,133 +1,102 @@
 //! Parameters of Prober (sections 3.1-3.3; decisions PR-1, PR-2, PR-4, PR-6, PR-12).
 
-use crate::Expr;
-use destage_types::{PageSize, SECTOR_BYTES};
+use crate::expr::Broken;
+use crate::info::{ParamInfo, Size, Words};
+use crate::{Code, Expr, RunContext, params, words};
 
-/// When a node of the queue is outdated (PR-1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum RipCmp {
-    /// Its age is at least `rip`.
-    #[default]
-    Ge,
-    /// Its age exceeds `rip`.
-    Gt,
-}
-
-/// Which requests advance the serial number (PR-2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum AsnCounts {
-    /// Writes.
-    #[default]
-    Writes,
-    /// Reads too.
-    All,
-}
-
-/// Where pages of large sequential writes go (PR-4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LdrMode {
-    /// To LDR.
-    #[default]
-    Queue,
-    /// To flash; a cached copy is dropped.
-    Bypass,
-}
-
-/// Which page of LDR leaves first (PR-4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LdrEvict {
-    /// The one that was pushed last.
-    #[default]
-    Tail,
-    /// The one that was pushed first.
-    Head,
-}
-
-/// What a read hit in LDR does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LdrReadHit {
-    /// Nothing.
-    #[default]
-    Stay,
-    /// The page becomes regular data.
-    Promote,
-}
-
-/// Pages of an update that hit through a rename of `cac` (PR-12).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum CacUpdates {
-    /// Are classified like all others.
-    #[default]
-    Classify,
-    /// Are regular data.
-    Exempt,
-}
-
-/// Parameters of [`Prober`](super::Prober).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ProberOptions {
-    /// A set is large if it is longer than this, in sectors; at least one page.
-    pub ssp: u64,
-    /// Age in requests at which a set is forgotten; at least 1.
-    pub rip: u64,
-    /// Exact meaning of `rip`.
-    pub rip_cmp: RipCmp,
-    /// What counts towards the age.
-    pub asn_counts: AsnCounts,
-    /// Keep or bypass LWdata.
-    pub ldr: LdrMode,
-    /// End of LDR that leaves first.
-    pub ldr_evict: LdrEvict,
-    /// Effect of reads on LDR.
-    pub ldr_read_hit: LdrReadHit,
-    /// Demand eviction passes over half-filled pages of LDR (PR-6).
-    pub ldr_skip_partial: bool,
-    /// Treatment of renamed pages.
-    pub cac_updates: CacUpdates,
-}
-
-impl Default for ProberOptions {
-    /// 128 KiB, 3000 writes (section 4.2.1).
-    fn default() -> ProberOptions {
-        ProberOptions {
-            ssp: 256,
-            rip: 3000,
-            rip_cmp: RipCmp::Ge,
-            asn_counts: AsnCounts::Writes,
-            ldr: LdrMode::Queue,
-            ldr_evict: LdrEvict::Tail,
-            ldr_read_hit: LdrReadHit::Stay,
-            ldr_skip_partial: false,
-            cac_updates: CacUpdates::Classify,
-        }
+words! {
+    /// When a node of the queue is outdated (PR-1).
+    pub enum RipCmp {
+        /// Its age is at least `rip`.
+        Ge = "ge",
+        /// Its age exceeds `rip`.
+        Gt = "gt",
     }
 }
 
-impl ProberOptions {
-    /// As the layer `e` of an expression says, on pages of `page`.
-    pub fn from_expr(e: &Expr, page: PageSize) -> ProberOptions {
-        fn pick<T>(word: bool, given: T, default: T) -> T {
-            if word { given } else { default }
-        }
-        let is = |key, word| e.word(key) == word;
-        ProberOptions {
-            ssp: e.size_bytes("ssp", page) / SECTOR_BYTES,
-            rip: e.uint("rip"),
-            rip_cmp: pick(is("rip-cmp", "gt"), RipCmp::Gt, RipCmp::Ge),
-            asn_counts: pick(is("asn-counts", "all"), AsnCounts::All, AsnCounts::Writes),
-            ldr: pick(is("ldr", "bypass"), LdrMode::Bypass, LdrMode::Queue),
-            ldr_evict: pick(is("ldr-evict", "head"), LdrEvict::Head, LdrEvict::Tail),
-            ldr_read_hit: pick(
-                is("ldr-read-hit", "promote"),
-                LdrReadHit::Promote,
-                LdrReadHit::Stay,
-            ),
-            ldr_skip_partial: e.flag("ldr-skip-partial"),
-            cac_updates: pick(
-                is("cac-updates", "exempt"),
-                CacUpdates::Exempt,
-                CacUpdates::Classify,
-            ),
-        }
+words! {
+    /// Which requests advance the serial number (PR-2).
+    pub enum AsnCounts {
+        /// Writes.
+        Writes = "writes",
+        /// Reads too.
+        All = "all",
+    }
+}
+
+words! {
+    /// Where pages of large sequential writes go (PR-4).
+    pub enum LdrMode {
+        /// To LDR.
+        Queue = "queue",
+        /// To flash; a cached copy is dropped.
+        Bypass = "bypass",
+    }
+}
+
+words! {
+    /// Which page of LDR leaves first (PR-4).
+    pub enum LdrEvict {
+        /// The one that was pushed last.
+        Tail = "tail",
+        /// The one that was pushed first.
+        Head = "head",
+    }
+}
+
+words! {
+    /// What a read hit in LDR does.
+    pub enum LdrReadHit {
+        /// Nothing.
+        Stay = "stay",
+        /// The page becomes regular data.
+        Promote = "promote",
+    }
+}
+
+words! {
+    /// Pages of an update that hit through a rename of `cac` (PR-12).
+    pub enum CacUpdates {
+        /// Are classified like all others.
+        Classify = "classify",
+        /// Are regular data.
+        Exempt = "exempt",
+    }
+}
+
+params! {
+    /// Parameters of [`Prober`](super::Prober).
+    #[derive(Copy)]
+    pub struct ProberOptions {
+        /// a set of adjacent writes longer than this is large
+        ssp: Size = ParamInfo::size(128 << 10).unit("bytes").source("3.1, 4.2"),
+        /// age at which a set is forgotten
+        rip: u64 = ParamInfo::count(1, 3000).unit("write requests").source("4.2.1"),
+        /// a set is outdated at age rip, or only beyond it
+        rip_cmp: RipCmp = ParamInfo::word(RipCmp::WORDS).source("PR-1"),
+        /// requests that advance the arrival serial number
+        asn_counts: AsnCounts = ParamInfo::word(AsnCounts::WORDS).source("PR-2"),
+        /// large sequential data enter their own queue, or go to flash
+        ldr: LdrMode = ParamInfo::word(LdrMode::WORDS).source("PR-4"),
+        /// end of the queue that leaves first: newest or oldest
+        ldr_evict: LdrEvict = ParamInfo::word(LdrEvict::WORDS).source("PR-4"),
+        /// a read hit leaves the page in the queue, or makes it regular data
+        ldr_read_hit: LdrReadHit = ParamInfo::word(LdrReadHit::WORDS).source("3.2"),
+        /// demand eviction passes over partly filled pages of the queue
+        ldr_skip_partial: bool = ParamInfo::flag(false).source("PR-6"),
+        /// updates that hit through a rename are classified, or always regular data
+        cac_updates: CacUpdates = ParamInfo::word(CacUpdates::WORDS).source("PR-12"),
+    }
+}
+
+/// Sets longer than `ssp` are large, and one page alone never is.
+pub(super) fn large_is_above_a_page(layer: &Expr, run: &RunContext) -> Result<(), Broken> {
+    let (page, ssp) = (run.page.bytes(), layer.size_bytes("ssp", run.page));
+    match ssp < page {
+        true => Err((
+            Code::Param,
+            format!("out of range: ssp={ssp} bytes is less than one page of {page}"),
+        )),
+        false => Ok(()),
     }
 }

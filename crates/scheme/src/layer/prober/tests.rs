@@ -62,7 +62,7 @@ fn pages_of_a_stream_move_when_it_becomes_large() {
         "PR-5: regular data are admitted, then touched"
     );
     let bytes = 5 * PAGE_NODE_BYTES + r.scheme.queue.len() as u64 * LWRS_NODE_BYTES;
-    assert_eq!(r.scheme.meta_bytes(), bytes);
+    assert_eq!(r.scheme.metadata_bytes(), bytes);
 }
 
 #[test]
@@ -259,10 +259,10 @@ fn invariants_hold_under_every_option() {
 struct Checked(Prober<Lru>);
 
 impl Scheme for Checked {
-    forward!(0: ghosts rename_plan rename request admit_request admit_page full expect insert touch
+    forward!(0: ghosts rename_plan rename on_request admit_request admit_page full on_miss on_insert on_hit
         remove cleaned forget size victim candidates flush_candidates measures conformance);
 
-    fn request_done(&mut self, r: &Request, v: &View) {
+    fn on_request_end(&mut self, r: &Request, v: &View) {
         let p = &self.0;
         let held: Vec<Slot> = p.ldr.oldest_first().collect();
         for channel in (0..v.layout.channels())

@@ -38,7 +38,7 @@ fn future(run: &Run, next_of: NextOf) -> Arc<Future> {
     Arc::new(builder.finish().unwrap())
 }
 
-/// Cached pages with their next uses, by the rules of spec 50 B word for word.
+/// Cached pages with their next uses, by the rules of ProCache section 3 word for word.
 struct Model {
     pages: Vec<(u64, Option<u64>)>,
     capacity: usize,

@@ -21,56 +21,75 @@ mod stack;
 mod tests;
 mod two_queue;
 
-use crate::registry::Build;
-use crate::{Access, Ahead, Env, Expr, Scheme, View, Why};
+use crate::info::{MetadataBound, MinCapacity, ParamInfo, SchemeInfo, Source, Words};
+use crate::registry::boxed;
+use crate::store::Upcoming;
+use crate::{Access, Env, Expr, Ghosts, Pages, Policy, RemoveReason, View, params, words};
 use destage_types::{Lpn, Slot};
 use stack::Stack;
 use two_queue::TwoQueue;
 
-/// Bytes of a node, resident or not.
-pub(crate) const NODE_BYTES: u64 = 24;
+/// Bytes of a page's or a ghost's node.
+const NODE_BYTES: u64 = 24;
 
-/// Which text is followed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LirsVariant {
-    /// The stack S and the queue Q of the LIRS paper.
-    #[default]
-    Stack,
-    /// A hot and a cold queue (Prober section 3.3).
-    TwoQueue,
-}
+/// `lirs`: low inter-reference recency.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "lirs",
+    summary: "Keeps pages of small reuse distance; the few others pass through a short queue.",
+    source: Source {
+        paper: "Jiang, Zhang, LIRS: An Efficient Low Inter-reference Recency Set Replacement \
+                Policy, SIGMETRICS",
+        year: Some(2002),
+        section: "two-queue variant: Prober 3.3",
+        certain: true,
+    },
+    params: &[LirsParams::PARAMS],
+    ties: "none: stack and queue are total orders",
+    order: Some("Q oldest to newest, then LIR pages from the bottom of S"),
+    min_capacity: MinCapacity::Above("hir"),
+    metadata: |e, c| {
+        let ghosts = match e.word("variant") {
+            "two-queue" => c.frames,
+            _ => e.frames("max-nonres", c.frames)?,
+        };
+        let nodes = MetadataBound::nodes(NODE_BYTES);
+        Some(nodes.and_entries(ghosts, NODE_BYTES))
+    },
+    vectors: &["lirs", "lirs2q"],
+    build: Some(boxed::<Pages<Lirs>>),
+    ..SchemeInfo::BASE
+};
 
-/// Parameters of [`Lirs`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LirsOptions {
-    /// Pages for resident HIR pages; the others, at least one, are for LIR pages.
-    pub hir: usize,
-    /// Most non-resident pages in S; `None` is no bound. The two-queue variant remembers C.
-    pub max_nonres: Option<usize>,
-    /// Ignore a hit on the page that was accessed last.
-    pub skip_repeat: bool,
-    /// Text that is followed.
-    pub variant: LirsVariant,
-}
-
-impl LirsOptions {
-    /// The defaults for a cache of `capacity` pages.
-    pub fn for_capacity(capacity: usize) -> LirsOptions {
-        LirsOptions {
-            hir: (capacity / 100).max(2),
-            max_nonres: Some(2 * capacity),
-            skip_repeat: false,
-            variant: LirsVariant::Stack,
-        }
+words! {
+    /// Which LIRS.
+    pub enum LirsVariant {
+        /// The paper's stack.
+        Stack = "stack",
+        /// The simplified text of Prober section 3.3.
+        TwoQueue = "two-queue",
     }
 }
 
-/// Low inter-reference recency set.
+params! {
+    /// Parameters of [`Lirs`].
+    pub struct LirsParams {
+        /// frames for pages of large reuse distance
+        hir: usize = ParamInfo::frames(1, 1, 100, 2).unit("pages").source("author's simulator"),
+        /// the paper's stack, or the simplified text of Prober
+        variant: LirsVariant = ParamInfo::word(LirsVariant::WORDS).source("Prober 3.3"),
+        /// evicted pages that are remembered
+        max_nonres: Option<u64> = ParamInfo::frames(0, 2, 1, 0).or_word("inf").unit("pages").source("LI-1"),
+        /// an immediate repeat of the same page is ignored
+        skip_repeat: bool = ParamInfo::flag(false).source("LI-2"),
+    }
+}
+
+/// LIRS in one of its variants.
 #[derive(Clone, Debug)]
 pub struct Lirs {
     body: Body,
     skip_repeat: bool,
-    /// Page that was accessed last.
+    /// Page of the last access.
     last: Lpn,
 }
 
@@ -80,7 +99,7 @@ enum Body {
     TwoQueue(TwoQueue),
 }
 
-/// Calls a method of whichever body there is.
+/// Calls a method that both variants have.
 macro_rules! body {
     ($lirs:ident . $($call:tt)*) => {
         match &$lirs.body {
@@ -96,82 +115,36 @@ macro_rules! body {
     };
 }
 
-impl Lirs {
-    /// For a cache of `capacity` pages.
-    pub fn new(capacity: usize, options: LirsOptions) -> Lirs {
-        Lirs::with_slots(capacity, capacity, options, true)
-    }
-
-    /// The same in a cache of `slots` frames, more of which than `capacity` it may come to hold.
-    /// `keep`: non-resident pages stay in their slots, of which there are more then.
-    fn with_slots(slots: usize, capacity: usize, options: LirsOptions, keep: bool) -> Lirs {
-        let lir = capacity.saturating_sub(options.hir);
+impl Policy for Lirs {
+    fn build(expr: &Expr, env: &Env) -> Lirs {
+        let params = LirsParams::of(expr, env);
+        let lir = (env.capacity as usize).saturating_sub(params.hir);
+        let max_gone = params.max_nonres.map(|most| most as usize);
         Lirs {
-            body: match options.variant {
-                LirsVariant::Stack => Body::Stack(Stack::new(slots, lir, options.max_nonres, keep)),
-                LirsVariant::TwoQueue => Body::TwoQueue(TwoQueue::new(slots, capacity, lir)),
+            body: match params.variant {
+                LirsVariant::Stack => Body::Stack(Stack::new(lir, max_gone, env)),
+                LirsVariant::TwoQueue => Body::TwoQueue(TwoQueue::new(lir, env)),
             },
-            skip_repeat: options.skip_repeat,
+            skip_repeat: params.skip_repeat,
             last: Lpn(u64::MAX),
         }
     }
-}
 
-impl Build for Lirs {
-    fn build(expr: &Expr, env: &Env) -> Lirs {
-        let capacity = u64::from(env.capacity);
-        let hir = expr.frames("hir", capacity);
-        let variant = match expr.word("variant") {
-            "two-queue" => LirsVariant::TwoQueue,
-            _ => LirsVariant::Stack,
-        };
-        let options = LirsOptions {
-            hir: hir.expect("hir is a number of pages") as usize,
-            max_nonres: expr.frames("max-nonres", capacity).map(|n| n as usize),
-            skip_repeat: expr.flag("skip-repeat"),
-            variant,
-        };
-        let (slots, capacity) = (env.slots as usize, env.capacity as usize);
-        Lirs::with_slots(slots, capacity, options, env.keeps_slots)
-    }
-}
-
-impl Scheme for Lirs {
-    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
-        let known = slot.is_some() || body!(mut self.rename_ghost(from, to, v));
-        if known && self.last == from {
-            self.last = to;
+    #[inline]
+    fn prefetch(&self, upcoming: &Upcoming) {
+        if let Body::Stack(stack) = &self.body {
+            stack.prefetch(upcoming);
         }
-        known
-    }
-
-    fn most_kept(&self) -> u32 {
-        body!(self.most_kept())
-    }
-
-    #[inline(always)]
-    fn keeps(&self, slot: Slot) -> bool {
-        body!(self.keeps(slot))
-    }
-
-    #[inline(always)]
-    fn give_up(&mut self) -> Option<Slot> {
-        body!(mut self.give_up())
     }
 
     #[inline]
-    fn look_ahead(&self, ahead: &Ahead) -> u64 {
-        body!(self.look_ahead(ahead))
-    }
-
-    #[inline]
-    fn insert(&mut self, slot: Slot, a: &Access, _v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
         self.last = a.lpn;
-        body!(mut self.insert(slot, a.lpn));
+        body!(mut self.insert(slot, a));
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot, a: &Access, _v: &View) {
+    fn on_hit(&mut self, slot: Slot, a: &Access, _v: &View) {
         if self.skip_repeat && self.last == a.lpn {
             return;
         }
@@ -180,30 +153,54 @@ impl Scheme for Lirs {
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
-        body!(mut self.remove(slot, (why == Why::Evicted).then(|| v.frames.lpn(slot))));
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        body!(mut self.remove(slot, reason, v));
+    }
+
+    fn on_rename(&mut self, from: Lpn, to: Lpn, _slot: Option<Slot>, _v: &View) {
+        if self.last == from {
+            self.last = to;
+        }
+    }
+
+    #[inline]
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        body!(self.victim())
+    }
+
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        let (stack, queues) = match &self.body {
+            Body::Stack(stack) => (Some(stack.next_victims()), None),
+            Body::TwoQueue(queues) => (None, Some(queues.next_victims())),
+        };
+        stack
+            .into_iter()
+            .flatten()
+            .chain(queues.into_iter().flatten())
+    }
+
+    #[inline(always)]
+    fn ghosts(&self) -> Option<&Ghosts> {
+        match &self.body {
+            Body::Stack(stack) => Some(&stack.ghosts),
+            Body::TwoQueue(queues) => Some(&queues.ghosts),
+        }
+    }
+
+    #[inline(always)]
+    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
+        match &mut self.body {
+            Body::Stack(stack) => Some(&mut stack.ghosts),
+            Body::TwoQueue(queues) => Some(&mut queues.ghosts),
+        }
     }
 
     fn forget(&mut self, lpn: Lpn, v: &View) {
         body!(mut self.forget(lpn, v));
     }
 
-    #[inline]
-    fn size(&self) -> usize {
-        body!(self.size())
-    }
-
-    #[inline]
-    fn page_victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        body!(self.victim())
-    }
-
-    fn candidates(&self, _v: &View, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        body!(self.candidates(f))
-    }
-
-    fn meta_bytes(&self) -> u64 {
-        (self.size() + body!(self.ghosts())) as u64 * NODE_BYTES
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        (pages + body!(self.remembered()) as u64) * NODE_BYTES
     }
 
     #[cfg(feature = "conformance")]

@@ -6,9 +6,8 @@
 //! enter both of them in the order in which they come.
 
 use super::log::{Log, NOWHERE};
-use crate::ahead::{Ahead, mix};
-use crate::ghost::GhostTable;
-use crate::view::View;
+use crate::store::prefetch::{Upcoming, read_all};
+use crate::{Access, Env, Ghosts, RemoveReason, View};
 use destage_types::{Lpn, Slot};
 
 /// Place in its log that a page of Q has; or that of a non-resident page, marked so; or a word.
@@ -20,8 +19,7 @@ const NOBODY: Queued = u32::MAX - 1;
 /// Mark of a non-resident page. Places are below it.
 const GONE: u32 = 1 << 31;
 
-/// What is known of a page. Its node is its slot as long as it is cached; a page that left keeps
-/// its slot, or has a node above all slots.
+/// What is known of a page, by its node.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     /// Place in S, if it is not below the bottom of S.
@@ -62,49 +60,28 @@ pub(super) struct Stack {
     remembered: usize,
     lir_capacity: usize,
     max_gone: usize,
-    /// Slots kept for non-resident pages; 0 if these are `apart`.
-    kept: u32,
-    /// Kept slots whose pages are forgotten, until the cache takes them back.
-    left: Vec<Slot>,
-    apart: Option<Box<Apart>>,
-}
-
-/// Non-resident pages that have no slots.
-#[derive(Clone, Debug)]
-struct Apart {
-    table: GhostTable,
-    /// Node of the first one: the number of slots.
-    first: u32,
+    /// The non-resident pages.
+    pub(super) ghosts: Ghosts,
 }
 
 impl Stack {
-    /// For `slots` frames, `lir` of them LIR. `keep`: non-resident pages stay in their slots, of
-    /// which there are more then, unless they may be more than twice as many as the frames.
-    pub(super) fn new(slots: usize, lir: usize, max_gone: Option<usize>, keep: bool) -> Stack {
-        let bound = max_gone.unwrap_or(usize::MAX);
-        // One more than the bound exists for a moment at each eviction. A larger bound than the
-        // default is grown into, as none at all is.
-        let room = bound.min(2 * slots) + 1;
-        let nodes = slots + room;
-        let keep = keep && bound <= 2 * slots && nodes < GONE as usize;
+    /// For a cache as `env` says with `lir` LIR pages and at most `max_gone` non-resident ones.
+    pub(super) fn new(lir: usize, max_gone: Option<usize>, env: &Env) -> Stack {
+        let (slots, max_gone) = (env.slots as usize, max_gone.unwrap_or(usize::MAX));
+        // One more than the bound exists for a moment at each eviction.
+        let ghosts = Ghosts::new(max_gone.saturating_add(1), env);
+        let nodes = ghosts.nodes();
         Stack {
             pages: vec![Page::NONE; nodes],
             stack: Log::new(nodes),
             queue: Log::new(slots),
-            gone: Log::new(room),
+            gone: Log::new(nodes - slots),
             lir: 0,
             hir: 0,
             remembered: 0,
             lir_capacity: lir,
-            max_gone: bound,
-            kept: if keep { room as u32 } else { 0 },
-            left: Vec::with_capacity(if keep { room } else { 0 }),
-            apart: (!keep).then(|| {
-                Box::new(Apart {
-                    table: GhostTable::new(room),
-                    first: slots as u32,
-                })
-            }),
+            max_gone,
+            ghosts,
         }
     }
 
@@ -215,20 +192,18 @@ impl Stack {
     }
 
     #[inline(always)]
-    pub(super) fn look_ahead(&self, ahead: &Ahead) -> u64 {
+    pub(super) fn prefetch(&self, upcoming: &Upcoming) {
         let last = self.pages.len() - 1; // there is room for a non-resident page, if nothing else
-        let places = mix(ahead.slots(), |slot| {
+        read_all(upcoming.slots(), |slot| {
             u64::from(self.pages[(slot as usize).min(last)].top)
         });
-        match &self.apart {
-            None => places,
-            Some(apart) => places ^ apart.table.look_ahead(ahead),
-        }
     }
 
     #[inline(always)]
-    pub(super) fn insert(&mut self, slot: Slot, lpn: Lpn) {
-        if self.take_gone(slot, lpn) {
+    pub(super) fn insert(&mut self, slot: Slot, a: &Access) {
+        if let Some(node) = self.ghosts.take_inserted(slot, a) {
+            self.remembered -= 1;
+            *self.page_mut(node) = Page::NONE;
             self.promote(slot.0);
         } else if self.lir < self.lir_capacity {
             self.lir += 1;
@@ -238,36 +213,6 @@ impl Stack {
             self.hir += 1;
             self.put_on_top(slot.0);
             self.put_in_queue(slot.0);
-        }
-    }
-
-    /// Was page `lpn`, which is now in `slot`, remembered? It is not any more.
-    #[inline(always)]
-    fn take_gone(&mut self, slot: Slot, lpn: Lpn) -> bool {
-        let node = match &mut self.apart {
-            None => {
-                self.stay(slot);
-                slot.0
-            }
-            Some(apart) => match apart.table.find(lpn) {
-                None => return false,
-                Some(ghost) => {
-                    apart.table.remove(ghost);
-                    apart.first + ghost
-                }
-            },
-        };
-        let gone = self.page(node).is_gone();
-        self.remembered -= usize::from(gone);
-        *self.page_mut(node) = Page::NONE;
-        gone
-    }
-
-    /// The cache does not take a slot back, because it is in use again or was taken back already.
-    #[inline(always)]
-    fn stay(&mut self, slot: Slot) {
-        if !self.left.is_empty() {
-            self.left.retain(|&left| left != slot);
         }
     }
 
@@ -289,9 +234,8 @@ impl Stack {
         }
     }
 
-    /// The page leaves; `evicted` is its LPN if it may be remembered.
     #[inline(always)]
-    pub(super) fn remove(&mut self, slot: Slot, evicted: Option<Lpn>) {
+    pub(super) fn remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         let page = self.page(slot.0);
         *self.page_mut(slot.0) = Page::NONE;
         if page.is_lir() {
@@ -300,10 +244,10 @@ impl Stack {
             self.hir -= 1;
             self.settle_queue();
         }
-        match evicted {
-            Some(lpn) if !page.is_lir() => {
+        match reason {
+            RemoveReason::Evicted if !page.is_lir() => {
                 if self.is_in_stack(page) {
-                    self.remember(slot, lpn, page.top);
+                    self.remember(slot, page.top, v);
                 }
             }
             _ => self.prune(),
@@ -312,11 +256,8 @@ impl Stack {
 
     /// Keeps a page in its place in S without its frame.
     #[inline(always)]
-    fn remember(&mut self, slot: Slot, lpn: Lpn, top: u32) {
-        let node = match &mut self.apart {
-            None => slot.0,
-            Some(apart) => apart.first + apart.table.enter(lpn),
-        };
+    fn remember(&mut self, slot: Slot, top: u32, v: &View) {
+        let node = self.ghosts.remember(slot, v);
         if node as usize >= self.pages.len() {
             self.pages.resize(2 * self.pages.len(), Page::NONE);
         }
@@ -328,7 +269,7 @@ impl Stack {
         }
         let mut place = self.gone.push(node);
         // Pages of Q that are in S have the same order in both. So the page is the newest of the
-        // non-resident ones, unless a wrapper passed over an older page of Q.
+        // non-resident ones, unless a layer passed over an older page of Q.
         while place > self.gone.begin() {
             let newer = self.gone.at(place - 1);
             let other = self.page(newer);
@@ -348,9 +289,6 @@ impl Stack {
         self.remembered += 1;
         if self.remembered > self.max_gone {
             self.drop_oldest();
-            if !self.keeps(slot) {
-                self.stay(slot);
-            }
         }
     }
 
@@ -371,54 +309,17 @@ impl Stack {
     fn drop_gone(&mut self, node: u32) {
         *self.page_mut(node) = Page::NONE;
         self.remembered -= 1;
-        match &mut self.apart {
-            None => self.left.push(Slot(node)),
-            Some(apart) => apart.table.remove(node - apart.first),
-        }
+        self.ghosts.forget(node);
     }
 
     /// Forgets a page that is not cached, or was not until now.
     pub(super) fn forget(&mut self, lpn: Lpn, v: &View) {
-        if let Some(apart) = &self.apart {
-            if let Some(ghost) = apart.table.find(lpn) {
-                self.drop_gone(apart.first + ghost);
-            }
-        } else if let Some(slot) = v.frames.slot_or_ghost_of(lpn) {
-            if self.keeps(slot) {
-                self.drop_gone(slot.0);
-            }
-            self.stay(slot);
+        if let Some(node) = self.ghosts.find(lpn, v) {
+            self.drop_gone(node);
         }
     }
 
-    pub(super) fn rename_ghost(&mut self, from: Lpn, to: Lpn, v: &View) -> bool {
-        match &mut self.apart {
-            None => v.frames.ghost_of(from).is_some_and(|s| self.keeps(s)),
-            Some(apart) => apart.table.rename(from, to),
-        }
-    }
-
-    /// Most non-resident pages that keep their slots.
-    pub(super) fn most_kept(&self) -> u32 {
-        self.kept
-    }
-
-    #[inline(always)]
-    pub(super) fn keeps(&self, slot: Slot) -> bool {
-        self.page(slot.0).is_gone()
-    }
-
-    #[inline(always)]
-    pub(super) fn give_up(&mut self) -> Option<Slot> {
-        self.left.pop()
-    }
-
-    #[inline]
-    pub(super) fn size(&self) -> usize {
-        self.lir + self.hir
-    }
-
-    pub(super) fn ghosts(&self) -> usize {
+    pub(super) fn remembered(&self) -> usize {
         self.remembered
     }
 
@@ -431,9 +332,8 @@ impl Stack {
         self.lir_from_bottom().next()
     }
 
-    pub(super) fn candidates(&self, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let mut order = self.queue_from_oldest().chain(self.lir_from_bottom());
-        order.find(|&s| f(s))
+    pub(super) fn next_victims(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.queue_from_oldest().chain(self.lir_from_bottom())
     }
 
     fn queue_from_oldest(&self) -> impl DoubleEndedIterator<Item = Slot> + '_ {
@@ -460,11 +360,10 @@ impl Stack {
     pub(super) fn pages_of_stack(&self, v: &View) -> Vec<(Lpn, Option<Slot>, char)> {
         let page = |node: u32| {
             let (page, slot) = (self.page(node), Slot(node));
-            match &self.apart {
-                Some(apart) if page.is_gone() => (apart.table.lpn(node - apart.first), None, 'N'),
-                None if page.is_gone() => (v.frames.lpn(slot), None, 'N'),
-                _ if page.is_lir() => (v.frames.lpn(slot), Some(slot), 'L'),
-                _ => (v.frames.lpn(slot), Some(slot), 'H'),
+            match (page.is_gone(), page.is_lir()) {
+                (true, _) => (self.ghosts.page(node, v), None, 'N'),
+                (false, true) => (v.frames.lpn(slot), Some(slot), 'L'),
+                (false, false) => (v.frames.lpn(slot), Some(slot), 'H'),
             }
         };
         self.stack_from_bottom().rev().map(page).collect()

@@ -154,14 +154,14 @@ fn follow(capacity: u32, options: LirsOptions, pages: u64, passed_over: bool, ke
         assert!(count(Kind::Lir) <= model.lir && count(Kind::Gone) <= model.max_gone);
         assert_eq!(count(Kind::Lir) + queue.len(), core.frames.used());
         let nodes = core.frames.used() + count(Kind::Gone);
-        assert_eq!(core.scheme.meta_bytes(), nodes as u64 * 24);
+        assert_eq!(core.scheme.metadata_bytes(), nodes as u64 * 24);
         let slots = (0..core.frames.slots() as u32).map(Slot);
-        let kept = slots.filter(|&slot| core.scheme.keeps(slot)).count();
-        let keeps = core.scheme.most_kept() > 0;
+        let kept = slots.filter(|&slot| core.scheme.holds_ghost(slot)).count();
+        let keeps = core.scheme.max_ghosts() > 0;
         assert_eq!(kept, if keeps { count(Kind::Gone) } else { 0 });
     });
     assert_eq!(
-        core.scheme.most_kept() > 0,
+        core.scheme.max_ghosts() > 0,
         keep && options.max_nonres.is_some()
     );
 }
@@ -282,7 +282,7 @@ fn two_queues_remember_at_most_the_capacity() {
         };
         assert!(queues.ghosts() <= 8, "{done:?}");
         let nodes = core.frames.used() + queues.ghosts();
-        assert_eq!(core.scheme.meta_bytes(), nodes as u64 * 24);
+        assert_eq!(core.scheme.metadata_bytes(), nodes as u64 * 24);
         assert!(core.frames.used() - queues.cold() <= 5, "{done:?}");
     });
 }

@@ -1,36 +1,36 @@
 //! The simplified LIRS of Prober section 3.3: a hot queue S, a cold queue Q, and a memory of
 //! evicted pages, which come back hot.
 
-use crate::ahead::Ahead;
-use crate::ghost_queues::GhostQueues;
-use crate::list::ListArena;
-use crate::view::View;
+use crate::lists::{ListArray, Lists};
+use crate::{Access, Env, Ghosts, RemoveReason, View};
 use destage_types::{Lpn, Slot};
 
 /// Queue S.
 const HOT: usize = 0;
 /// Queue Q.
 const COLD: usize = 1;
+/// Pages evicted last.
+const PAST: usize = 2;
 
 /// S, Q and the pages evicted last, at most C.
 #[derive(Clone, Debug)]
 pub(super) struct TwoQueue {
-    lists: ListArena,
-    hot: Vec<bool>,
-    past: GhostQueues<1>,
+    lists: ListArray<3>,
+    pub(super) ghosts: Ghosts,
     hot_capacity: usize,
     max_past: usize,
 }
 
 impl TwoQueue {
-    /// For `capacity` pages, `hot` of them in S, in a cache of `slots` frames.
-    pub(super) fn new(slots: usize, capacity: usize, hot: usize) -> TwoQueue {
+    /// For a cache as `env` says, with `hot` pages in S.
+    pub(super) fn new(hot: usize, env: &Env) -> TwoQueue {
+        let max_past = env.capacity as usize;
+        let ghosts = Ghosts::new(max_past + 1, env);
         TwoQueue {
-            lists: ListArena::new(slots, 2),
-            hot: vec![false; slots],
-            past: GhostQueues::new(capacity + 1),
+            lists: Lists::array(ghosts.nodes()),
+            ghosts,
             hot_capacity: hot,
-            max_past: capacity,
+            max_past,
         }
     }
 
@@ -38,84 +38,63 @@ impl TwoQueue {
     #[inline]
     fn push_hot(&mut self, slot: Slot) {
         self.lists.push_head(HOT, slot.0);
-        self.hot[slot.index()] = true;
         if self.lists.len(HOT) > self.hot_capacity
             && let Some(tail) = self.lists.tail(HOT)
         {
-            self.lists.unlink(HOT, tail);
-            self.lists.push_head(COLD, tail);
-            self.hot[tail as usize] = false;
+            self.lists.move_to_head(COLD, tail);
         }
     }
 
-    /// Evicted pages are remembered apart.
-    pub(super) fn most_kept(&self) -> u32 {
-        0
-    }
-
     #[inline]
-    pub(super) fn keeps(&self, _slot: Slot) -> bool {
-        false
-    }
-
-    #[inline]
-    pub(super) fn give_up(&mut self) -> Option<Slot> {
-        None
-    }
-
-    #[inline]
-    pub(super) fn look_ahead(&self, ahead: &Ahead) -> u64 {
-        self.past.look_ahead(ahead)
-    }
-
-    #[inline]
-    pub(super) fn insert(&mut self, slot: Slot, lpn: Lpn) {
-        if self.past.forget(lpn).is_some() {
-            self.push_hot(slot);
-        } else {
-            self.lists.push_head(COLD, slot.0);
-            self.hot[slot.index()] = false;
+    pub(super) fn insert(&mut self, slot: Slot, a: &Access) {
+        match self.ghosts.take_inserted(slot, a) {
+            Some(node) => {
+                self.lists.unlink(node);
+                self.push_hot(slot);
+            }
+            None => self.lists.push_head(COLD, slot.0),
         }
     }
 
     #[inline]
     pub(super) fn touch(&mut self, slot: Slot) {
-        if self.hot[slot.index()] {
+        if self.lists.list_of(slot.0) == HOT {
             self.lists.move_to_head(HOT, slot.0);
         } else {
-            self.lists.unlink(COLD, slot.0);
+            self.lists.unlink(slot.0);
             self.push_hot(slot);
         }
     }
 
-    /// The page leaves; `evicted` is its LPN if it may be remembered.
     #[inline]
-    pub(super) fn remove(&mut self, slot: Slot, evicted: Option<Lpn>) {
-        let list = if self.hot[slot.index()] { HOT } else { COLD };
-        self.lists.unlink(list, slot.0);
-        if let Some(lpn) = evicted {
-            self.past.push_head(0, lpn);
-            if self.past.len(0) > self.max_past {
-                self.past.drop_oldest(0);
-            }
+    pub(super) fn remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        self.lists.unlink(slot.0);
+        if reason == RemoveReason::Discarded {
+            return;
+        }
+        let node = self.ghosts.remember(slot, v);
+        self.lists.reserve(self.ghosts.nodes());
+        self.lists.push_head(PAST, node);
+        if self.lists.len(PAST) > self.max_past
+            && let Some(oldest) = self.lists.tail(PAST)
+        {
+            self.drop_past(oldest);
         }
     }
 
-    pub(super) fn forget(&mut self, lpn: Lpn, _v: &View) {
-        self.past.forget(lpn);
+    fn drop_past(&mut self, node: u32) {
+        self.lists.unlink(node);
+        self.ghosts.forget(node);
     }
 
-    pub(super) fn rename_ghost(&mut self, from: Lpn, to: Lpn, _v: &View) -> bool {
-        self.past.rename(from, to)
+    pub(super) fn forget(&mut self, lpn: Lpn, v: &View) {
+        if let Some(node) = self.ghosts.find(lpn, v) {
+            self.drop_past(node);
+        }
     }
 
-    #[inline]
-    pub(super) fn size(&self) -> usize {
-        self.lists.len(HOT) + self.lists.len(COLD)
-    }
-
-    pub(super) fn ghosts(&self) -> usize {
-        self.past.len(0)
+    pub(super) fn remembered(&self) -> usize {
+        self.lists.len(PAST)
     }
 
     /// Pages of Q.
@@ -130,9 +109,9 @@ impl TwoQueue {
         oldest.or_else(|| self.lists.tail(HOT)).map(Slot)
     }
 
-    pub(super) fn candidates(&self, f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let order = self.lists.from_tail(COLD).chain(self.lists.from_tail(HOT));
-        order.map(Slot).find(|&s| f(s))
+    pub(super) fn next_victims(&self) -> impl Iterator<Item = Slot> + '_ {
+        let order = self.lists.from_tail(COLD);
+        order.chain(self.lists.from_tail(HOT)).map(Slot)
     }
 
     #[cfg(feature = "conformance")]
@@ -142,6 +121,7 @@ impl TwoQueue {
             crate::state::pages(out, v, self.lists.from_head(list).map(Slot));
         }
         out.push_str(" past");
-        crate::state::ghosts(out, self.past.from_head(0), ", ");
+        let past = self.lists.from_head(PAST);
+        crate::state::ghosts(out, past.map(|node| self.ghosts.page(node, v)), ", ");
     }
 }

@@ -2,7 +2,8 @@
 
 mod origins;
 
-use crate::ahead::{Ahead, mix};
+use crate::Upcoming;
+use crate::store::prefetch::read_all;
 use destage_types::Slot;
 use origins::{Link, NO_PAST, Past};
 
@@ -99,14 +100,14 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// No block, room for `capacity` pages, and for as many origins in chains if `chains`.
-    pub fn new(capacity: usize, chains: bool) -> Blocks {
+    /// No block, room for pages in so many `slots`, and for as many origins in chains if `chains`.
+    pub fn new(slots: usize, chains: bool) -> Blocks {
         // One more than pages: a block that a division emptied is still looked at when the new
         // one is made.
-        let nodes = capacity + 1;
+        let nodes = slots + 1;
         let page = Page {
-            newer: capacity as u32,
-            older: capacity as u32,
+            newer: slots as u32,
+            older: slots as u32,
             block: 0,
         };
         let mut blocks = Blocks {
@@ -115,10 +116,10 @@ impl Blocks {
             chains,
             free: (0..nodes as u32).rev().collect(),
             born: 0,
-            pages: vec![page; capacity + 1],
+            pages: vec![page; slots + 1],
             blocks: [0; 3],
             held: [0; 3],
-            links: Vec::with_capacity(if chains { capacity } else { 0 }),
+            links: Vec::with_capacity(if chains { slots } else { 0 }),
             free_links: END,
         };
         for list in [IRL, SRL, DRL] {
@@ -158,13 +159,14 @@ impl Blocks {
         self.pages[slot.index()].block
     }
 
-    /// Brings the blocks of pages close that are hit soon, see [`crate::ahead`].
+    /// Reads the blocks of pages that are accessed soon.
     #[inline]
-    pub fn look_ahead(&self, ahead: &Ahead) -> u64 {
+    pub fn prefetch(&self, upcoming: &Upcoming) {
         let last = self.pages.len() - 1;
-        let slots = *ahead.slots();
-        let blocks = slots.map(|slot| self.pages[(slot as usize).min(last)].block);
-        mix(&blocks, |b| u64::from(self.get(b).len))
+        let blocks = upcoming
+            .slots()
+            .map(|slot| self.pages[(slot as usize).min(last)].block);
+        read_all(&blocks, |b| u64::from(self.get(b).len));
     }
 
     /// Pages of a block.

@@ -15,8 +15,9 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-use crate::registry::Build;
-use crate::{Access, Ahead, Env, Expr, Request, Scheme, Unit, View, Why};
+use crate::info::{MetadataBound, Role, SchemeInfo, Source};
+use crate::registry::boxed;
+use crate::{Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, Unit, Upcoming, View};
 use blocks::{Blocks, DRL, IRL, Identity, SRL};
 use destage_types::{Lpn, Op, Slot};
 pub use params::{
@@ -25,7 +26,29 @@ pub use params::{
 };
 
 /// Bytes of a request block (Req-block section 4.2.5).
-pub(crate) const BLOCK_NODE_BYTES: u64 = 32;
+const BLOCK_NODE_BYTES: u64 = 32;
+
+/// `req-block`: request granularity.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "req-block",
+    summary: "Keeps the pages of a write request together; small and re-hit requests stay, \
+              cold large ones leave in one batch.",
+    source: Source {
+        paper: "Lin, Sha, Li, Cai, Gerofi, Shi, Liao, DRAM Cache Management with Request \
+                Granularity for NAND-based SSDs, ICPP",
+        year: Some(2022),
+        section: "Algorithm 1, Eq. 1, Figs 4-6",
+        certain: true,
+    },
+    role: Role::GroupPolicy,
+    params: &[ReqBlockParams::PARAMS],
+    ties: "equal frequency: IRL, then DRL, then SRL",
+    write_buffer: true,
+    metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
+    vectors: &["reqblock1", "reqblock2", "reqblock3", "reqblock4"],
+    build: Some(boxed::<Groups<ReqBlock>>),
+    ..SchemeInfo::BASE
+};
 
 /// Counters for `scheme_stats`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,19 +64,17 @@ struct Stats {
 pub struct ReqBlock {
     params: ReqBlockParams,
     blocks: Blocks,
-    size: usize,
     /// T_cur of the last request (RB-3), for what is decided between requests.
     clock: u64,
     stats: Stats,
 }
 
 impl ReqBlock {
-    /// For a cache of `capacity` pages.
-    pub fn new(params: ReqBlockParams, capacity: usize) -> ReqBlock {
+    /// An empty cache as `env` says.
+    pub fn new(params: ReqBlockParams, env: &Env) -> ReqBlock {
         ReqBlock {
             params,
-            blocks: Blocks::new(capacity, params.merge == Merge::All),
-            size: 0,
+            blocks: Blocks::new(env.slots as usize, params.merge == Merge::All),
             clock: 0,
             stats: Stats::default(),
         }
@@ -99,6 +120,8 @@ impl ReqBlock {
 
     /// Lines 26-28: a hit in a large block `b` moves the page to the request's block in DRL.
     fn divide(&mut self, slot: Slot, b: u32, a: &Access) {
+        // A block that is emptied by this is released last: its node must not become the new
+        // block, which still asks it for its past.
         let emptied = self.blocks.take(slot);
         let old = *self.blocks.get(b);
         let h = match self.filling(DRL, a.request) {
@@ -116,6 +139,7 @@ impl ReqBlock {
                 self.blocks.create(DRL, a.request, acc, inserted)
             }
         };
+        // With `origin=root` a block that was divided itself passes on where its pages came from.
         if !self.blocks.get(h).split {
             let origin = match self.params.origin {
                 OriginRule::Root if old.split => self.blocks.origin(b),
@@ -151,11 +175,13 @@ impl ReqBlock {
             let pages = self.blocks.len(b) as u128;
             (u128::from(block.acc), pages * u128::from(age))
         };
+        // acc / (pages * age) of both, compared crosswise: exact, and no division by an age of 0.
         let ((acc_x, div_x), (acc_y, div_y)) = (terms(x), terms(y));
         div_x != 0 && (div_y == 0 || acc_x * div_y < acc_y * div_x)
     }
 
-    /// `get_victim` of Algorithm 1: the coldest of the oldest blocks.
+    /// `get_victim` of Algorithm 1: the coldest of the oldest blocks. Among equals the first one
+    /// stays, so the order of the lists is that of ties.
     fn coldest(&self, now: u64) -> Option<u32> {
         let mut best = None;
         for tail in [IRL, DRL, SRL]
@@ -171,32 +197,36 @@ impl ReqBlock {
     }
 
     /// Block `b` and what leaves with it (downgraded merge, Fig. 6).
-    fn collect(&self, b: u32, v: &View, out: &mut Unit) {
+    ///
+    /// An origin that was hit when it had become small is in SRL now: it is not cold and stays.
+    fn collect(&self, b: u32, v: &View, unit: &mut Unit) {
         let block = self.blocks.get(b);
-        out.id = block.born;
-        out.placement = self.params.placement;
-        out.slots.extend(self.blocks.pages(b));
+        unit.id = block.born;
+        unit.placement = self.params.placement;
+        unit.slots.extend(self.blocks.pages(b));
         match self.params.merge {
-            Merge::Neighbour => self.collect_neighbours(b, v, out),
+            Merge::Neighbour => self.collect_neighbours(b, v, unit),
             _ if !block.split || self.params.origin == OriginRule::None => {}
             Merge::First => {
                 if let Some(origin) = self.blocks.in_irl(self.blocks.origin(b)) {
-                    out.slots.extend(self.blocks.pages(origin));
+                    unit.slots.extend(self.blocks.pages(origin));
                 }
             }
             Merge::All => {
                 for origin in self.blocks.origins(b) {
-                    out.slots.extend(self.blocks.pages(origin));
+                    unit.slots.extend(self.blocks.pages(origin));
                 }
             }
         }
     }
 
-    fn collect_neighbours(&self, b: u32, v: &View, out: &mut Unit) {
+    /// The blocks of IRL that hold a page next to one of block `b`, each once.
+    fn collect_neighbours(&self, b: u32, v: &View, unit: &mut Unit) {
+        // Only what was taken out of IRL is merged with what stayed there.
         if self.blocks.is_in(b, IRL) {
             return;
         }
-        let own = out.slots.len();
+        let own = unit.slots.len();
         for page in self.blocks.pages(b) {
             let lpn = v.frames.lpn(page).0;
             let beside = [lpn.checked_sub(1), lpn.checked_add(1)];
@@ -206,16 +236,16 @@ impl ReqBlock {
                 .filter_map(|l| v.slot_of(Lpn(l)))
             {
                 let neighbour = self.blocks.of(slot);
-                if self.blocks.is_in(neighbour, IRL) && !self.is_collected(neighbour, own, out) {
-                    out.slots.extend(self.blocks.pages(neighbour));
+                if self.blocks.is_in(neighbour, IRL) && !self.is_collected(neighbour, own, unit) {
+                    unit.slots.extend(self.blocks.pages(neighbour));
                 }
             }
         }
     }
 
-    /// Is block `b` among the whole blocks that stand in `out` from index `at` on?
-    fn is_collected(&self, b: u32, mut at: usize, out: &Unit) -> bool {
-        while let Some(&slot) = out.slots.get(at) {
+    /// Is block `b` among the whole blocks that stand in `unit` from index `at` on?
+    fn is_collected(&self, b: u32, mut at: usize, unit: &Unit) -> bool {
+        while let Some(&slot) = unit.slots.get(at) {
             let block = self.blocks.of(slot);
             if block == b {
                 return true;
@@ -226,25 +256,13 @@ impl ReqBlock {
     }
 }
 
-impl Build for ReqBlock {
+impl GroupPolicy for ReqBlock {
     fn build(expr: &Expr, env: &Env) -> ReqBlock {
-        ReqBlock::new(ReqBlockParams::from_expr(expr), env.capacity as usize)
-    }
-}
-
-impl Scheme for ReqBlock {
-    /// Pages are known by slot, so a renamed page stays in its block (D11).
-    fn rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, _v: &View) -> bool {
-        slot.is_some()
+        ReqBlock::new(ReqBlockParams::of(expr, env), env)
     }
 
     #[inline]
-    fn look_ahead(&self, ahead: &Ahead) -> u64 {
-        self.blocks.look_ahead(ahead)
-    }
-
-    #[inline]
-    fn request(&mut self, r: &Request, _v: &View) {
+    fn on_request(&mut self, r: &Request, _v: &View) {
         match self.params.time_basis {
             TimeBasis::RequestTime => self.clock = r.now.0,
             TimeBasis::PageSeq => self.clock += u64::from(r.pages),
@@ -253,19 +271,18 @@ impl Scheme for ReqBlock {
     }
 
     #[inline]
-    fn insert(&mut self, slot: Slot, a: &Access, _v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
         debug_assert!(a.op == Op::Write, "a write buffer holds written pages only");
         let b = match self.filling(IRL, a.request) {
             Some(b) => b,
             None => self.blocks.create(IRL, a.request, 1, self.time(a)),
         };
         self.blocks.put(b, slot);
-        self.size += 1;
     }
 
     /// Reads and writes alike: Algorithm 1 does not tell them apart.
     #[inline]
-    fn touch(&mut self, slot: Slot, a: &Access, _v: &View) {
+    fn on_hit(&mut self, slot: Slot, a: &Access, _v: &View) {
         let b = self.blocks.of(slot);
         if self.is_small(b) {
             self.upgrade(b, a.request);
@@ -275,42 +292,34 @@ impl Scheme for ReqBlock {
     }
 
     #[inline]
-    fn remove(&mut self, slot: Slot, _why: Why, _v: &View) {
+    fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
         if let Some(b) = self.blocks.take(slot) {
             self.blocks.release(b);
         }
-        self.size -= 1;
     }
 
-    #[inline]
-    fn size(&self) -> usize {
-        self.size
-    }
+    /// Pages are known by slot, so a renamed page stays in its block (D11).
+    fn on_rename(&mut self, _from: Lpn, _to: Lpn, _slot: Slot, _v: &View) {}
 
     #[inline]
-    fn victim(&mut self, a: &Access, v: &View, out: &mut Unit) {
+    fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) {
         let Some(b) = self.coldest(self.time(a)) else {
             return;
         };
-        self.collect(b, v, out);
+        self.collect(b, v, unit);
         for list in [IRL, SRL, DRL] {
             self.stats.victims[list] += u64::from(self.blocks.is_in(b, list));
         }
-        self.stats.merged += u64::from(out.slots.len() > self.blocks.len(b));
+        self.stats.merged += u64::from(unit.slots.len() > self.blocks.len(b));
     }
 
-    /// Blocks leave whole: there is no order of single pages.
-    fn candidates(&self, _v: &View, _f: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        None
-    }
-
-    fn next_group(&self, v: &View, out: &mut Unit) {
+    fn next_unit(&self, v: &View, unit: &mut Unit) {
         if let Some(b) = self.coldest(self.clock) {
-            self.collect(b, v, out);
+            self.collect(b, v, unit);
         }
     }
 
-    fn meta_bytes(&self) -> u64 {
+    fn metadata_bytes(&self) -> u64 {
         let blocks: usize = [IRL, SRL, DRL].iter().map(|&l| self.blocks.blocks(l)).sum();
         blocks as u64 * BLOCK_NODE_BYTES
     }
@@ -329,6 +338,11 @@ impl Scheme for ReqBlock {
 
     fn list_pages(&self) -> Option<[u64; 3]> {
         Some(self.blocks.held())
+    }
+
+    #[inline]
+    fn prefetch(&self, upcoming: &Upcoming) {
+        self.blocks.prefetch(upcoming);
     }
 
     #[cfg(feature = "conformance")]

@@ -44,7 +44,7 @@ impl Book {
         self.ops[token].started = Some(times.end);
         self.started.push((self.ops[token].lpn, times.start));
         self.latest_end = self.latest_end.max(times.end);
-        // The mapping changes when a background program starts (spec 00, "Mapping").
+        // The mapping changes when a background program starts.
         let OpRecord { lpn, plane, .. } = self.ops[token];
         let plane = (plane != NONE).then_some(PlaneId(plane));
         if let Some(newest) = &mut self.newest {

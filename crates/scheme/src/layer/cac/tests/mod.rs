@@ -34,18 +34,18 @@ impl Scheme for Remembering {
         slot.is_some() || self.ghosts.rename(from, to)
     }
 
-    fn insert(&mut self, slot: Slot, a: &Access, _v: &View) {
+    fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
         self.ghosts.forget(a.lpn);
         self.list.push_head(0, slot.0);
     }
 
-    fn touch(&mut self, slot: Slot, _a: &Access, _v: &View) {
+    fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.list.move_to_head(0, slot.0);
     }
 
-    fn remove(&mut self, slot: Slot, why: Why, v: &View) {
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         self.list.unlink(0, slot.0);
-        if why == Why::Evicted {
+        if reason == RemoveReason::Evicted {
             self.ghosts.push_head(0, v.frames.lpn(slot));
         }
     }
@@ -67,7 +67,7 @@ impl Scheme for Remembering {
         self.list.from_tail(0).map(Slot).find(|&s| f(s))
     }
 
-    fn meta_bytes(&self) -> u64 {
+    fn metadata_bytes(&self) -> u64 {
         0
     }
 
@@ -167,11 +167,11 @@ fn cac_4_the_stale_version_may_stay() {
 fn cac_1_four_bytes_per_cached_block() {
     let mut m = plain(4);
     m.write(0, 2, 1);
-    assert_eq!(m.scheme.meta_bytes(), 3 * (12 + 4));
+    assert_eq!(m.scheme.metadata_bytes(), 3 * (12 + 4));
     let capacity = 32768;
     let mut m = plain(capacity);
     m.write(0, u64::from(capacity) - 1, 1);
-    assert_eq!(m.scheme.meta_bytes() - 12 * 32768, 128 << 10);
+    assert_eq!(m.scheme.metadata_bytes() - 12 * 32768, 128 << 10);
 }
 
 #[test]

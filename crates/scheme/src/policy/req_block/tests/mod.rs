@@ -66,7 +66,7 @@ fn upgrade_division_and_frequencies() {
         "IRL b1(5,4,1,0;a1;t1) ; SRL b2(11,10;a2;t2) ; DRL b3(3,2;a1;t6;s)"
     );
     assert_eq!(m.scheme.list_pages(), Some([4, 2, 2]));
-    assert_eq!(m.scheme.meta_bytes(), 3 * 32);
+    assert_eq!(m.scheme.metadata_bytes(), 3 * 32);
     m.write(20, 20, 8);
     assert_eq!(m.said(), "flush{0,1,4,5}", "1/28 < 1/4 and 2/12");
     m.write(2, 2, 10);

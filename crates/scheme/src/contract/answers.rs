@@ -1,0 +1,63 @@
+//! What policies of both kinds answer for the stages that layers are made for.
+
+/// The methods of [`Scheme`](crate::Scheme) in which a policy has no part, and those that only count
+/// its `pages` or ask its `policy`.
+macro_rules! no_part_in_other_stages {
+    () => {
+        #[inline(always)]
+        fn tracks_updates(&self, _named: bool) -> bool {
+            false
+        }
+
+        fn rename_plan(
+            &mut self,
+            _update: &$crate::Update,
+            _v: &$crate::View,
+        ) -> $crate::RenamePlan {
+            $crate::RenamePlan::default()
+        }
+
+        fn large_writes(&self) -> Option<$crate::LargeWrites<'_>> {
+            None
+        }
+
+        #[inline(always)]
+        fn on_request_end(&mut self, _r: &$crate::Request, _v: &$crate::View) {}
+
+        #[inline(always)]
+        fn admit_request(&mut self, _r: &$crate::Request, _v: &$crate::View) -> $crate::Admission {
+            $crate::Admission::PerPage
+        }
+
+        #[inline(always)]
+        fn size(&self) -> usize {
+            self.pages
+        }
+
+        fn cancels(&self, _op: $crate::types::Op) -> bool {
+            true
+        }
+
+        fn write_back(
+            &mut self,
+            _channel: $crate::types::ChannelId,
+            _outstanding: u32,
+            _busy: &dyn Fn($crate::types::Slot) -> bool,
+            _v: &$crate::View,
+            _unit: &mut $crate::Unit,
+        ) -> $crate::WriteBack {
+            $crate::WriteBack::Nowhere
+        }
+
+        fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
+            self.policy.stats(f);
+        }
+
+        #[cfg(feature = "conformance")]
+        fn state(&self, v: &$crate::View, out: &mut String) {
+            self.policy.state(v, out);
+        }
+    };
+}
+
+pub(super) use no_part_in_other_stages;

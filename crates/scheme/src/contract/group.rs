@@ -1,0 +1,188 @@
+//! Group policies: write buffers whose pages leave together.
+
+use super::answers::no_part_in_other_stages;
+use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View};
+use crate::store::Upcoming;
+use crate::{Env, Expr};
+use destage_types::{Lpn, Slot};
+
+/// Keeps pages in groups and names the group that leaves. What holds for a
+/// [`Policy`](crate::Policy) holds here: any page may be removed at any time, and methods with
+/// `&self` change nothing.
+pub trait GroupPolicy: Sized {
+    /// As the layer `expr` of an expression says, for a cache as `env` says.
+    fn build(expr: &Expr, env: &Env) -> Self;
+
+    /// A read or write request begins.
+    #[inline(always)]
+    fn on_request(&mut self, _r: &Request, _v: &View) {}
+
+    /// Must a group leave before page `a` can enter?
+    #[inline(always)]
+    fn is_full(&self, _a: &Access, v: &View) -> bool {
+        v.frames.used() >= v.frames.capacity()
+    }
+
+    /// Page `a` is in `slot` now.
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View);
+
+    /// Page `a`, which is in `slot`, is read or written; `v.frames` has the state before that.
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View);
+
+    /// The page in `slot` leaves; `v.frames` still knows it.
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View);
+
+    /// Page `from`, cached in `slot`, is page `to` from now on.
+    fn on_rename(&mut self, from: Lpn, to: Lpn, slot: Slot, v: &View);
+
+    /// Puts the group that leaves to let `a` in into `unit`, which is empty. Asked only while there
+    /// are pages; they stay until `on_remove`.
+    fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit);
+
+    /// The group that leaves next if nothing else happens.
+    fn next_unit(&self, v: &View, unit: &mut Unit);
+
+    /// Bytes of metadata now.
+    fn metadata_bytes(&self) -> u64;
+
+    /// Counters of the policy's own, reported as `scheme_stats`.
+    fn stats(&self, _f: &mut dyn FnMut(&'static str, u64)) {}
+
+    /// Pages in IRL, SRL and DRL (Req-block section 4.2.6).
+    fn list_pages(&self) -> Option<[u64; 3]> {
+        None
+    }
+
+    /// Reads what is known of pages that are accessed soon, so that the processor has it at hand.
+    #[inline(always)]
+    fn prefetch(&self, _upcoming: &Upcoming) {}
+
+    /// The state as the worked examples print it.
+    #[cfg(feature = "conformance")]
+    fn state(&self, v: &View, out: &mut String);
+}
+
+/// A group policy as a scheme: counts its pages and answers for all stages that it has no part in.
+#[derive(Clone, Debug)]
+pub struct Groups<P> {
+    policy: P,
+    pages: usize,
+}
+
+impl<P: GroupPolicy> Groups<P> {
+    /// An empty cache under `policy`.
+    pub fn of(policy: P) -> Groups<P> {
+        Groups { policy, pages: 0 }
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// The same, to bring about what no run does.
+    #[cfg(test)]
+    pub(crate) fn policy_mut(&mut self) -> &mut P {
+        &mut self.policy
+    }
+}
+
+impl<P: GroupPolicy> Scheme for Groups<P> {
+    no_part_in_other_stages!();
+
+    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
+        if let Some(slot) = slot {
+            self.policy.on_rename(from, to, slot, v);
+        }
+        slot.is_some()
+    }
+
+    #[inline(always)]
+    fn on_request(&mut self, r: &Request, v: &View) {
+        self.policy.on_request(r, v);
+    }
+
+    #[inline(always)]
+    fn admit_write(&mut self, _a: &Access, _v: &View) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn admit_read(&mut self, _a: &Access, _v: &View) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn is_full(&self, a: &Access, v: &View) -> bool {
+        self.policy.is_full(a, v)
+    }
+
+    fn next_victims(&self, _v: &View, _visit: &mut dyn FnMut(Slot) -> bool) {}
+
+    fn next_unit(&self, v: &View, unit: &mut Unit) {
+        self.policy.next_unit(v, unit);
+    }
+
+    #[inline(always)]
+    fn on_miss(&mut self, _a: &Access, _v: &View) {}
+
+    #[inline(always)]
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.pages += 1;
+        self.policy.on_insert(slot, a, v);
+    }
+
+    #[inline(always)]
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.policy.on_hit(slot, a, v);
+    }
+
+    #[inline(always)]
+    fn on_partial_hit(&mut self, _slot: Slot, _a: &Access, _v: &View) {}
+
+    #[inline(always)]
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        self.pages -= 1;
+        self.policy.on_remove(slot, reason, v);
+    }
+
+    fn on_clean(&mut self, _slots: &[Slot], _v: &View) {}
+
+    fn forget(&mut self, _lpn: Lpn, _v: &View) {}
+
+    #[inline(always)]
+    fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {
+        self.policy.victim(a, v, unit);
+        Victim::Unit
+    }
+
+    fn max_ghosts(&self) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn holds_ghost(&self, _slot: Slot) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn take_released(&mut self) -> Option<Slot> {
+        None
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, upcoming: &Upcoming) {
+        self.policy.prefetch(upcoming);
+    }
+
+    fn metadata_bytes(&self) -> u64 {
+        self.policy.metadata_bytes()
+    }
+
+    fn list_pages(&self) -> Option<[u64; 3]> {
+        self.policy.list_pages()
+    }
+
+    #[cfg(feature = "conformance")]
+    fn take_notes(&mut self, _out: &mut Vec<(crate::notes::Column, String)>) {}
+}

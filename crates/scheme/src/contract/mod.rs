@@ -1,0 +1,45 @@
+//! The contract between a cache and its scheme.
+//!
+//! The cache (crate `sim`) owns the page frames, their sector masks and all counters, and acts; a
+//! scheme owns orders and histories, and decides. A composition such as `cac(prober(lirs))` is
+//! layers around a policy. Who writes a
+//!
+//! - **page policy** (LRU, ARC) implements [`Policy`]: what happens to single pages, and which one
+//!   leaves;
+//! - **group policy** (Req-block, BPLRU) implements [`GroupPolicy`]: the same for pages that leave
+//!   together;
+//! - **layer** (CAC, Prober) implements [`Layer`]: the methods of its own stage; all others go to
+//!   the scheme inside.
+//!
+//! Each of them is a [`Scheme`] by that, which is all stages in one. For a host request the cache
+//! calls, in this order:
+//!
+//! 1. **mapping**: `rename_plan`, `forget` and `rename` for every 4 KiB block that names an old
+//!    address;
+//! 2. **classification**: `on_request`, for reads as well, and for writes that go past the cache;
+//! 3. **admission**: `admit_request` for a write, then `admit_write` for each of its pages, or
+//!    `admit_read` for a read miss;
+//! 4. **replacement**, page by page, ascending: `on_hit`; or `on_miss`, then, while `is_full`, `victim`
+//!    and `on_remove` for each page that leaves, then `on_insert`;
+//! 5. `on_request_end`, after the last page.
+//!
+//! Between requests it asks for pages to write back on idle channels (**write-back**).
+
+mod answers;
+mod env;
+mod group;
+mod policy;
+mod scheme;
+mod values;
+mod view;
+
+pub use crate::layer::LargeWrites;
+pub use env::Env;
+pub use group::{GroupPolicy, Groups};
+pub use policy::{PAGE_NODE_BYTES, Pages, Policy};
+pub use scheme::{Boxed, Layer, Scheme, SchemeExt};
+pub use values::{
+    Access, Admission, After, Placement, RemoveReason, RenamePlan, Request, Unit, Update, Victim,
+    WriteBack,
+};
+pub use view::{DeviceView, Equation1, FlashCosts, InService, NoDevice, View};

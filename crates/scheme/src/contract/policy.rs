@@ -1,0 +1,267 @@
+//! Page policies: which page leaves next.
+
+use super::answers::no_part_in_other_stages;
+use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View};
+use crate::store::{Ghosts, Upcoming};
+use crate::{Env, Expr};
+use destage_types::{Lpn, Slot};
+
+/// Bytes of a page's node where a paper gives none: two links and an address of 4 bytes each
+/// (Req-block section 4.2.6).
+pub const PAGE_NODE_BYTES: u64 = 12;
+
+/// Keeps single pages in an order and names the one that leaves.
+///
+/// The cache owns the pages: it says which slot a page is in, with every call, and the policy
+/// keeps what it wants to know of it by slot. The contract:
+///
+/// - a page is inserted once, hit while it is there, and removed once;
+/// - **any** page may be removed at any time, not only the one that [`Policy::victim`] named: the
+///   host trims it, a layer outside passes over the victim or takes the page for itself;
+/// - a page may get another address while it is cached, of which the policy hears only if it wants
+///   to ([`Policy::on_rename`]);
+/// - several pages may leave before the one comes in that room is made for, or that page may not
+///   come in at all;
+/// - methods with `&self` change nothing, and after the first pass nothing allocates memory.
+///
+/// Slots are below [`Env::slots`], or with [`Ghosts`] below [`Ghosts::nodes`].
+pub trait Policy: Sized {
+    /// As the layer `expr` of an expression says, for a cache as `env` says.
+    fn build(expr: &Expr, env: &Env) -> Self;
+
+    /// Page `a` is in `slot` now.
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View);
+
+    /// Page `a`, which is in `slot`, is read or written; `v.frames` has the state before that.
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View);
+
+    /// The page in `slot` leaves; `v.frames` still knows it. Only an evicted page may be
+    /// remembered.
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View);
+
+    /// The page that leaves to let `a` in: `None` only while there are no pages. It stays until
+    /// `on_remove`.
+    fn victim(&mut self, a: &Access, v: &View) -> Option<Slot>;
+
+    /// All pages in the order in which they would leave if nothing else happened, the first one
+    /// that of `victim`. A policy that has such an order describes it in its declaration
+    /// (`order`); others leave this out, and layers that need an order refuse them.
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        std::iter::empty()
+    }
+
+    /// Page `a` is about to come in: adapt. Once for each page, before room is made for it.
+    #[inline(always)]
+    fn on_miss(&mut self, _a: &Access, _v: &View) {}
+
+    /// These dirty pages are clean now and stay; `v.frames` says so already.
+    fn on_clean(&mut self, _slots: &[Slot], _v: &View) {}
+
+    /// Page `from`, cached in `slot` or remembered, is page `to` from now on.
+    fn on_rename(&mut self, _from: Lpn, _to: Lpn, _slot: Option<Slot>, _v: &View) {}
+
+    /// Page `a` is in `slot`, but a sector that it reads is not valid: not a hit (D2).
+    #[inline(always)]
+    fn on_partial_hit(&mut self, _slot: Slot, _a: &Access, _v: &View) {}
+
+    /// May page `a`, read or written, be cached? For off-line policies; admission is a layer.
+    #[inline(always)]
+    fn admits(&mut self, _a: &Access, _v: &View) -> bool {
+        true
+    }
+
+    /// What is remembered of evicted pages, if anything is.
+    #[inline(always)]
+    fn ghosts(&self) -> Option<&Ghosts> {
+        None
+    }
+
+    /// The same, to change it.
+    #[inline(always)]
+    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
+        None
+    }
+
+    /// What is remembered of page `from` is remembered of page `to` from now on; says whether there
+    /// was anything.
+    fn rename_ghost(&mut self, from: Lpn, to: Lpn, v: &View) -> bool {
+        let ghosts = self.ghosts_mut();
+        ghosts.is_some_and(|ghosts| ghosts.rename(from, to, v))
+    }
+
+    /// Page `lpn`, which is not cached, holds other data from now on: it must not be remembered.
+    fn forget(&mut self, _lpn: Lpn, _v: &View) {}
+
+    /// Bytes of metadata with `pages` pages.
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        pages * PAGE_NODE_BYTES
+    }
+
+    /// Counters of the policy's own, reported as `scheme_stats`.
+    fn stats(&self, _f: &mut dyn FnMut(&'static str, u64)) {}
+
+    /// Reads what is known of pages that are accessed soon, so that the processor has it at hand.
+    #[inline(always)]
+    fn prefetch(&self, _upcoming: &Upcoming) {}
+
+    /// The state as the worked examples print it: by default the pages, last to leave first.
+    #[cfg(feature = "conformance")]
+    fn state(&self, v: &View, out: &mut String) {
+        let mut pages: Vec<Slot> = self.next_victims(v).collect();
+        pages.reverse();
+        crate::state::pages(out, v, pages.into_iter());
+    }
+
+    /// Moves the words noted since the last call to `out`.
+    #[cfg(feature = "conformance")]
+    fn take_notes(&mut self, _out: &mut Vec<(crate::notes::Column, String)>) {}
+}
+
+/// A page policy as a scheme: counts its pages and answers for all stages that it has no part in.
+#[derive(Clone, Debug)]
+pub struct Pages<P> {
+    policy: P,
+    pages: usize,
+}
+
+impl<P: Policy> Pages<P> {
+    /// An empty cache under `policy`.
+    pub fn of(policy: P) -> Pages<P> {
+        Pages { policy, pages: 0 }
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+}
+
+impl<P: Policy> Scheme for Pages<P> {
+    no_part_in_other_stages!();
+
+    fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
+        let known = slot.is_some() || self.policy.rename_ghost(from, to, v);
+        if known {
+            self.policy.on_rename(from, to, slot, v);
+        }
+        known
+    }
+
+    #[inline(always)]
+    fn on_request(&mut self, _r: &Request, _v: &View) {}
+
+    #[inline(always)]
+    fn admit_write(&mut self, a: &Access, v: &View) -> bool {
+        self.policy.admits(a, v)
+    }
+
+    #[inline(always)]
+    fn admit_read(&mut self, a: &Access, v: &View) -> bool {
+        self.policy.admits(a, v)
+    }
+
+    #[inline(always)]
+    fn is_full(&self, _a: &Access, v: &View) -> bool {
+        v.frames.used() >= v.frames.capacity()
+    }
+
+    fn next_victims(&self, v: &View, visit: &mut dyn FnMut(Slot) -> bool) {
+        self.policy.next_victims(v).all(visit);
+    }
+
+    fn next_unit(&self, _v: &View, _unit: &mut Unit) {}
+
+    #[inline(always)]
+    fn on_miss(&mut self, a: &Access, v: &View) {
+        if let Some(ghosts) = self.policy.ghosts_mut() {
+            ghosts.expect_none();
+        }
+        self.policy.on_miss(a, v);
+    }
+
+    #[inline(always)]
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.pages += 1;
+        if let Some(ghosts) = self.policy.ghosts_mut() {
+            ghosts.in_use(slot);
+        }
+        self.policy.on_insert(slot, a, v);
+    }
+
+    #[inline(always)]
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.policy.on_hit(slot, a, v);
+    }
+
+    #[inline(always)]
+    fn on_partial_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.policy.on_partial_hit(slot, a, v);
+    }
+
+    #[inline(always)]
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        self.pages -= 1;
+        self.policy.on_remove(slot, reason, v);
+        if let Some(ghosts) = self.policy.ghosts_mut() {
+            ghosts.in_use(slot);
+        }
+    }
+
+    fn on_clean(&mut self, slots: &[Slot], v: &View) {
+        self.policy.on_clean(slots, v);
+    }
+
+    fn forget(&mut self, lpn: Lpn, v: &View) {
+        self.policy.forget(lpn, v);
+        if let Some(slot) = v.slot_of(lpn)
+            && let Some(ghosts) = self.policy.ghosts_mut()
+        {
+            ghosts.in_use(slot);
+        }
+    }
+
+    #[inline(always)]
+    fn victim(&mut self, a: &Access, v: &View, _unit: &mut Unit) -> Victim {
+        match self.policy.victim(a, v) {
+            Some(slot) => Victim::Page(slot),
+            None => Victim::Unit,
+        }
+    }
+
+    fn max_ghosts(&self) -> u32 {
+        self.policy.ghosts().map_or(0, Ghosts::max_in_slots)
+    }
+
+    #[inline(always)]
+    fn holds_ghost(&self, slot: Slot) -> bool {
+        self.policy
+            .ghosts()
+            .is_some_and(|ghosts| ghosts.is_in_slot(slot))
+    }
+
+    #[inline(always)]
+    fn take_released(&mut self) -> Option<Slot> {
+        self.policy.ghosts_mut()?.take_released()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, upcoming: &Upcoming) {
+        if let Some(ghosts) = self.policy.ghosts() {
+            ghosts.prefetch(upcoming);
+        }
+        self.policy.prefetch(upcoming);
+    }
+
+    fn metadata_bytes(&self) -> u64 {
+        self.policy.metadata_bytes(self.pages as u64)
+    }
+
+    fn list_pages(&self) -> Option<[u64; 3]> {
+        None
+    }
+
+    #[cfg(feature = "conformance")]
+    fn take_notes(&mut self, out: &mut Vec<(crate::notes::Column, String)>) {
+        self.policy.take_notes(out);
+    }
+}

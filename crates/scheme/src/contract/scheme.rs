@@ -1,0 +1,227 @@
+//! Every stage of a scheme, as the cache calls them, and layers that change one stage each.
+
+use super::{
+    Access, Admission, LargeWrites, RemoveReason, RenamePlan, Request, Unit, Update, Victim, View,
+    WriteBack,
+};
+use crate::store::Upcoming;
+use destage_types::{ChannelId, Lpn, Op, Slot};
+
+/// Spells each method of a scheme once, for [`Scheme`], for [`Layer`], which hands it to the scheme
+/// inside, and for the layer as a scheme. So no layer can drop a call it does not care about.
+macro_rules! stages {
+    ($(
+        $stage:ident {
+            ask {
+                $($(#[$doc_ask:meta])*
+                fn $ask:ident(&self $(, $in_ask:ident: $of_ask:ty)*) $(-> $out_ask:ty)?;)*
+            }
+            tell {
+                $($(#[$doc_tell:meta])*
+                fn $tell:ident(&mut self $(, $in_tell:ident: $of_tell:ty)*) $(-> $out_tell:ty)?;)*
+            }
+        }
+    )*) => {
+        /// A cache-management scheme, whole: what the cache asks and tells it, stage by stage. See
+        /// [the contract](crate::contract) for the order of calls.
+        ///
+        /// Page policies implement [`Policy`](crate::Policy), group policies
+        /// [`GroupPolicy`](crate::GroupPolicy), layers [`Layer`]; each of them is a scheme by that.
+        pub trait Scheme {
+            $(
+                $($(#[$doc_ask])* fn $ask(&self $(, $in_ask: $of_ask)*) $(-> $out_ask)?;)*
+                $($(#[$doc_tell])* fn $tell(&mut self $(, $in_tell: $of_tell)*) $(-> $out_tell)?;)*
+            )*
+        }
+
+        /// A scheme around another one. It writes the methods of its own stage; whatever it does not
+        /// mention goes to the scheme inside.
+        pub trait Layer {
+            /// The scheme inside.
+            type Inner: Scheme + ?Sized;
+
+            /// The scheme inside.
+            fn inner(&self) -> &Self::Inner;
+
+            /// The scheme inside.
+            fn inner_mut(&mut self) -> &mut Self::Inner;
+
+            $(
+                $($(#[$doc_ask])* #[inline(always)] fn $ask(&self $(, $in_ask: $of_ask)*) $(-> $out_ask)? {
+                    self.inner().$ask($($in_ask),*)
+                })*
+                $($(#[$doc_tell])* #[inline(always)] fn $tell(&mut self $(, $in_tell: $of_tell)*) $(-> $out_tell)? {
+                    self.inner_mut().$tell($($in_tell),*)
+                })*
+            )*
+        }
+
+        impl<L: Layer> Scheme for L {
+            $(
+                $($(#[$doc_ask])* #[inline(always)] fn $ask(&self $(, $in_ask: $of_ask)*) $(-> $out_ask)? {
+                    Layer::$ask(self $(, $in_ask)*)
+                })*
+                $($(#[$doc_tell])* #[inline(always)] fn $tell(&mut self $(, $in_tell: $of_tell)*) $(-> $out_tell)? {
+                    Layer::$tell(self $(, $in_tell)*)
+                })*
+            )*
+        }
+    };
+}
+
+stages! {
+    mapping {
+        ask {
+            /// Does the scheme want `rename_plan` for every block of a write? `named` says whether the
+            /// write names old addresses.
+            fn tracks_updates(&self, named: bool) -> bool;
+        }
+        tell {
+            /// What an update means for cached pages.
+            fn rename_plan(&mut self, update: &Update, v: &View) -> RenamePlan;
+            /// Page `from` is page `to` from now on (D11). With a slot: the page in it was `from`, and
+            /// `v.frames` already says `to`. Without: says whether `from` was remembered, and remembers
+            /// it as `to`. The history of `to` was forgotten before.
+            fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool;
+        }
+    }
+    classification {
+        ask {
+            /// Pages of large sequential writes, where a layer inside keeps them apart.
+            fn large_writes(&self) -> Option<LargeWrites<'_>>;
+        }
+        tell {
+            /// A read or write request begins.
+            fn on_request(&mut self, r: &Request, v: &View);
+            /// All its pages are done.
+            fn on_request_end(&mut self, r: &Request, v: &View);
+        }
+    }
+    admission {
+        ask {
+        }
+        tell {
+            /// May the write request enter the cache, and how?
+            fn admit_request(&mut self, r: &Request, v: &View) -> Admission;
+            /// May this written page, hit or miss, enter the cache? `false` sends it to flash.
+            fn admit_write(&mut self, a: &Access, v: &View) -> bool;
+            /// May this read miss enter the cache? Asked only with read allocation, before room is made.
+            fn admit_read(&mut self, a: &Access, v: &View) -> bool;
+        }
+    }
+    replacement {
+        ask {
+            /// Must a unit leave before page `a` can enter?
+            fn is_full(&self, a: &Access, v: &View) -> bool;
+            /// Pages the scheme holds.
+            fn size(&self) -> usize;
+            /// Pages in the order in which they would leave if nothing else happened, until `visit`
+            /// says `false`. Schemes without such an order show none.
+            fn next_victims(&self, v: &View, visit: &mut dyn FnMut(Slot) -> bool);
+            /// The unit of a group policy that leaves next if nothing else happens; `unit` stays empty
+            /// where pages leave one by one.
+            fn next_unit(&self, v: &View, unit: &mut Unit);
+        }
+        tell {
+            /// Page `a` is about to enter: adapt. Once for each page, before room is made for it.
+            fn on_miss(&mut self, a: &Access, v: &View);
+            /// Page `a` is in `slot` now; `v.frames` holds it.
+            fn on_insert(&mut self, slot: Slot, a: &Access, v: &View);
+            /// Page `a`, which is in `slot`, is hit; `v.frames` has the state before the access.
+            fn on_hit(&mut self, slot: Slot, a: &Access, v: &View);
+            /// Page `a` is in `slot`, but a sector that it reads is not valid: not a hit (D2).
+            fn on_partial_hit(&mut self, slot: Slot, a: &Access, v: &View);
+            /// The page in `slot` leaves; `v.frames` still holds it.
+            fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View);
+            /// These dirty pages are clean now and stay; `v.frames` says so already.
+            fn on_clean(&mut self, slots: &[Slot], v: &View);
+            /// Forget the history of page `lpn`, which is not cached.
+            fn forget(&mut self, lpn: Lpn, v: &View);
+            /// Names what leaves to let `a` in, while `size() > 0`: one page, or the pages put into
+            /// `unit`, which is empty.
+            fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim;
+        }
+    }
+    write_back {
+        ask {
+            /// Does an access of this kind to a page cancel its queued write-back?
+            fn cancels(&self, op: Op) -> bool;
+        }
+        tell {
+            /// Puts pages to write back on the idle `channel` into `unit`, which is empty. So many
+            /// write-backs of it are `outstanding`; `busy` pages are queued or in flight already.
+            fn write_back(&mut self, channel: ChannelId, outstanding: u32, busy: &dyn Fn(Slot) -> bool, v: &View, unit: &mut Unit) -> WriteBack;
+        }
+    }
+    ghosts {
+        ask {
+            /// Most pages whose slots the scheme keeps after they left, to remember them there.
+            fn max_ghosts(&self) -> u32;
+            /// Is the page that was in `slot` remembered there?
+            fn holds_ghost(&self, slot: Slot) -> bool;
+        }
+        tell {
+            /// A slot that was kept and is not needed any more; asked until there is none.
+            fn take_released(&mut self) -> Option<Slot>;
+        }
+    }
+    memory {
+        ask {
+            /// Reads what the scheme knows of pages that are accessed soon, so that the processor has
+            /// it at hand then.
+            fn prefetch(&self, upcoming: &Upcoming);
+        }
+        tell {
+        }
+    }
+    measures {
+        ask {
+            /// Bytes of metadata now: live nodes and fixed structures.
+            fn metadata_bytes(&self) -> u64;
+            /// Counters of the scheme's own, reported as `scheme_stats`.
+            fn stats(&self, f: &mut dyn FnMut(&'static str, u64));
+            /// Pages in IRL, SRL and DRL (Req-block section 4.2.6).
+            fn list_pages(&self) -> Option<[u64; 3]>;
+            /// The state as the worked examples print it.
+            #[cfg(feature = "conformance")]
+            fn state(&self, v: &View, out: &mut String);
+        }
+        tell {
+            /// Moves the words noted since the last call to `out`.
+            #[cfg(feature = "conformance")]
+            fn take_notes(&mut self, out: &mut Vec<(crate::notes::Column, String)>);
+        }
+    }
+}
+
+/// What layers ask beside single answers.
+pub trait SchemeExt: Scheme {
+    /// The first of the next victims that is acceptable.
+    fn first_victim(&self, v: &View, mut accept: impl FnMut(Slot) -> bool) -> Option<Slot> {
+        let mut first = None;
+        self.next_victims(v, &mut |slot| {
+            first = accept(slot).then_some(slot);
+            first.is_none()
+        });
+        first
+    }
+}
+
+impl<S: Scheme + ?Sized> SchemeExt for S {}
+
+/// Any scheme behind a pointer, for compositions without a static type of their own.
+pub struct Boxed(pub Box<dyn Scheme + Send>);
+
+impl Layer for Boxed {
+    type Inner = dyn Scheme + Send;
+
+    #[inline]
+    fn inner(&self) -> &Self::Inner {
+        &*self.0
+    }
+
+    #[inline]
+    fn inner_mut(&mut self) -> &mut Self::Inner {
+        &mut *self.0
+    }
+}

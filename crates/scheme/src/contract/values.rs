@@ -1,0 +1,196 @@
+//! What the cache and its scheme tell each other.
+
+use crate::store::IndexEntry;
+use destage_types::{Extent, Lpn, Nanos, Op, SectorMask, Slot};
+
+/// A host request as schemes see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Number of the request in the run, from 1; unique also across warm-up passes.
+    pub id: u64,
+    /// Read or write; schemes are not told of TRIM and FLUSH as requests.
+    pub op: Op,
+    /// Arrival.
+    pub now: Nanos,
+    /// Sectors, in the order of the request.
+    pub extents: &'a [Extent],
+    /// Page accesses of the request.
+    pub pages: u32,
+    /// Bytes of the request.
+    pub bytes: u64,
+}
+
+/// One page of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// The page.
+    pub lpn: Lpn,
+    /// Read or write.
+    pub op: Op,
+    /// Arrival of the request.
+    pub now: Nanos,
+    /// Number of the request, see [`Request::id`].
+    pub request: u64,
+    /// Number of the page access in the run, from 1 (`page_seq`).
+    pub seq: u64,
+    /// Sectors of the page that the request covers.
+    pub sectors: SectorMask,
+    /// What the index of the cache has of the page, if that was looked up.
+    pub(crate) entry: IndexEntry,
+}
+
+impl Access {
+    /// The page access of these values, of which nothing was looked up yet.
+    #[inline(always)]
+    pub fn new(
+        (request, seq): (u64, u64),
+        now: Nanos,
+        op: Op,
+        lpn: Lpn,
+        sectors: SectorMask,
+    ) -> Access {
+        Access {
+            lpn,
+            op,
+            now,
+            request,
+            seq,
+            sectors,
+            entry: IndexEntry::BLANK,
+        }
+    }
+
+    /// The same, with what the index of the cache has of the page.
+    #[inline(always)]
+    pub fn looked_up(self, entry: IndexEntry) -> Access {
+        Access { entry, ..self }
+    }
+
+    /// What the index of the cache had of the page when the access began.
+    #[inline(always)]
+    pub fn entry(&self) -> IndexEntry {
+        self.entry
+    }
+}
+
+/// Why a page leaves the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RemoveReason {
+    /// It was (part of) a victim: the scheme may remember it.
+    Evicted,
+    /// TRIM, bypass, discard of a superseded copy, or written back in the background: nothing may
+    /// be remembered.
+    Discarded,
+}
+
+/// What an admission layer decides about a write request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admission {
+    /// Page by page (`admit_write` is asked).
+    PerPage,
+    /// Drop what is cached of it, make room for all of it, insert all pages. Counts as all misses.
+    Whole,
+    /// To flash; what is cached of it is superseded. Counts as all misses.
+    Bypass,
+}
+
+/// Where the pages of a unit go on flash (D6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Placement {
+    /// Each page where the translation layer allocates it.
+    #[default]
+    Stripe,
+    /// All pages to the write frontier of plane (unit id mod planes), one after the other.
+    SingleBlock,
+}
+
+/// Pages that leave together. The core owns one and reuses its memory.
+#[derive(Clone, Debug, Default)]
+pub struct Unit {
+    /// The pages; the core programs the dirty ones in ascending LPN.
+    pub slots: Vec<Slot>,
+    /// Placement of the programs.
+    pub placement: Placement,
+    /// Number of the unit (block number), for [`Placement::SingleBlock`].
+    pub id: u64,
+    /// Absent pages that are read first and programmed with the others (BPLRU padding), ascending.
+    pub pad: Vec<Lpn>,
+    /// Clean pages are programmed too: the block leaves complete.
+    pub whole: bool,
+}
+
+impl Unit {
+    /// Empties the unit but keeps its memory.
+    pub fn clear(&mut self) {
+        self.slots.clear();
+        self.pad.clear();
+        self.whole = false;
+        self.placement = Placement::Stripe;
+        self.id = 0;
+    }
+
+    /// The page of a unit that is one page and nothing else.
+    #[inline]
+    pub fn single_page(&self) -> Option<Slot> {
+        let simple = self.placement == Placement::Stripe && self.pad.is_empty() && !self.whole;
+        match self.slots.as_slice() {
+            &[slot] if simple => Some(slot),
+            _ => None,
+        }
+    }
+}
+
+/// What leaves to make room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Victim {
+    /// This page.
+    Page(Slot),
+    /// The pages of the unit.
+    Unit,
+}
+
+/// A 4 KiB block of a write and the address its old copy had (CAC section 4.1).
+#[derive(Clone, Copy, Debug)]
+pub struct Update {
+    /// Address that is written now.
+    pub current: Lpn,
+    /// Address of the old copy, if the host named one.
+    pub previous: Option<Lpn>,
+    /// Part of an atomic write.
+    pub atomic: bool,
+}
+
+/// What is to happen to cached pages because of an [`Update`], before the write itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RenamePlan {
+    /// Everything the scheme below remembers of the current address is other data: forget it.
+    pub forget: bool,
+    /// This page or ghost becomes the current page; dropped instead if the latter is cached.
+    pub source: Option<Lpn>,
+    /// May `source` be a ghost?
+    pub ghosts: bool,
+    /// This page, if cached, is superseded: drop it without a flash write.
+    pub discard: Option<Lpn>,
+    /// The flash copy of `source` is invalid after the remap (CAC-6).
+    pub unmap: bool,
+}
+
+/// What becomes of the pages of a background write-back when it completes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum After {
+    /// They leave the cache.
+    Remove,
+    /// They stay and are clean.
+    KeepClean,
+}
+
+/// What a scheme has to write back on an idle channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteBack {
+    /// The pages of the unit, and what becomes of them.
+    Unit(After),
+    /// Nothing on this channel.
+    Nothing,
+    /// Nothing on any channel, until the cache or the device changes.
+    Nowhere,
+}

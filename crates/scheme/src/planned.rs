@@ -1,0 +1,452 @@
+//! Schemes that are declared and not implemented yet: expressions with them are read and checked,
+//! and refused as not available.
+
+use crate::cqct::Cqct;
+use crate::info::{
+    DefaultValue, MinCapacity, OF_INNER, ParamInfo, Range, Role, SchemeInfo, Source,
+};
+use crate::policy::bplru;
+
+const ADMISSION: SchemeInfo = SchemeInfo {
+    metadata: OF_INNER,
+    role: Role::Admission,
+    write_buffer: true,
+    ties: "those of the inner scheme",
+    ..SchemeInfo::BASE
+};
+
+const GROUP: SchemeInfo = SchemeInfo {
+    role: Role::GroupPolicy,
+    write_buffer: true,
+    ..SchemeInfo::BASE
+};
+
+const BLOCK_PAGES: ParamInfo = bplru::BLOCK_PAGES.named("block-pages", "pages of a logical block");
+
+const PROTECT_CURRENT: ParamInfo = ParamInfo::flag(false)
+    .named(
+        "protect-current",
+        "the block being written is not chosen as victim",
+    )
+    .source("BP-3");
+
+const fn paper(paper: &'static str, year: u16) -> Source {
+    Source {
+        paper,
+        year: Some(year),
+        section: "",
+        certain: true,
+    }
+}
+
+/// `mbf`: multiple Bloom filters.
+pub(crate) const MBF: SchemeInfo = SchemeInfo {
+    name: "mbf",
+    summary: "Admits a page whose weighted presence in several Bloom filters is high.",
+    source: Source {
+        paper: "Park, Du, Hot Data Identification for Flash-based Storage Systems Using \
+                Multiple Bloom Filters, MSST",
+        year: Some(2011),
+        section: "",
+        certain: false,
+    },
+    params: &[&[
+        ParamInfo::integer(1, 64, 4)
+            .named("v", "number of Bloom filters")
+            .unit("filters")
+            .source("MSST 2011"),
+        ParamInfo::count(1, 2048)
+            .named("m", "size of one filter")
+            .unit("bits")
+            .source("MSST 2011"),
+        ParamInfo::integer(1, 64, 2)
+            .named("k", "bits of one page")
+            .unit("hashes")
+            .source("MSST 2011"),
+        ParamInfo::count(1, 0)
+            .named("decay-period", "one filter is cleared this often")
+            .default(DefaultValue::Computed("m/v"))
+            .unit("writes")
+            .source("MSST 2011"),
+        ParamInfo::real(Range::POSITIVE, 4.0)
+            .named(
+                "threshold",
+                "sum of filter weights from which a page is hot",
+            )
+            .unit("weight")
+            .source("from memory"),
+    ]],
+    vectors: &["mbf"],
+    ..ADMISSION
+};
+
+/// `twolevel`: hot list and candidate list.
+pub(crate) const TWOLEVEL: SchemeInfo = SchemeInfo {
+    name: "twolevel",
+    summary: "Admits a page found in a hot or a candidate list of recently written pages.",
+    source: Source {
+        paper: "Chang, Kuo, An Adaptive Striping Architecture for Flash Memory Storage Systems \
+                of Embedded Systems, RTAS",
+        year: Some(2002),
+        section: "two-level LRU discipline",
+        certain: true,
+    },
+    params: &[&[
+        ParamInfo::count(1, 512)
+            .named("n-hot", "length of the hot list")
+            .unit("pages")
+            .source("RTAS 2002"),
+        ParamInfo::count(1, 1024)
+            .named("n-cand", "length of the candidate list")
+            .unit("pages")
+            .source("RTAS 2002"),
+    ]],
+    vectors: &["twolevel"],
+    ..ADMISSION
+};
+
+/// `lcr`: load-aware victim in an LRU window.
+pub(crate) const LCR: SchemeInfo = SchemeInfo {
+    name: "lcr",
+    summary: "Among the last pages of an LRU list, the first on a chip of at most mean load.",
+    source: Source {
+        paper: "Liu et al., LCR, NAS",
+        year: Some(2018),
+        section: "abstract",
+        certain: false,
+    },
+    params: &[
+        &[ParamInfo::frames(1, 1, 4, 1)
+            .named("w", "window from the LRU end")
+            .unit("pages")
+            .source("uncertain")],
+        Cqct::PARAMS,
+    ],
+    ties: "nearest the LRU end",
+    chip_aware: true,
+    without_device: Some(|_| "lcr acts as lru".to_owned()),
+    vectors: &["lcr"],
+    ..SchemeInfo::BASE
+};
+
+/// `co-active`: cold and hot lists with write-back on idle chips.
+pub(crate) const CO_ACTIVE: SchemeInfo = SchemeInfo {
+    name: "co-active",
+    summary: "Cold and hot lists, clean victims first, cold dirty pages cleaned on idle chips.",
+    source: Source {
+        paper: "Sun, Dai, Huang, Qin, Co-Active, IEEE TPDS",
+        year: Some(2021),
+        section: "abstract",
+        certain: false,
+    },
+    own_background: true,
+    params: &[&[
+        ParamInfo::real(Range::UNIT, 0.5)
+            .named("hot-ratio", "capacity of the hot list")
+            .unit("fraction of C")
+            .source("uncertain"),
+        ParamInfo::count(1, 1)
+            .named(
+                "wb-max",
+                "write-backs between two host requests; adaptive follows burstiness in 1 to 8",
+            )
+            .or_word("adaptive")
+            .unit("pages per chip")
+            .source("uncertain"),
+    ]],
+    ties: "least recently used first; chips ascending",
+    clean_aware: true,
+    without_device: Some(|_| "co-active never writes back".to_owned()),
+    vectors: &["coactive"],
+    ..SchemeInfo::BASE
+};
+
+/// `lru-wsr`: write sequence reordering.
+pub(crate) const LRU_WSR: SchemeInfo = SchemeInfo {
+    name: "lru-wsr",
+    summary: "LRU that gives a dirty page that was hit a second chance.",
+    source: Source {
+        paper: "Jung et al., LRU-WSR, IEEE TCE",
+        year: Some(2008),
+        section: "as described by ECR 5",
+        certain: true,
+    },
+    ties: "none: recency is a total order",
+    clean_aware: true,
+    vectors: &["lruwsr"],
+    ..SchemeInfo::BASE
+};
+
+/// `ccf-lru`: cold clean first.
+pub(crate) const CCF_LRU: SchemeInfo = SchemeInfo {
+    name: "ccf-lru",
+    summary: "Cold clean pages go first, then cold dirty ones.",
+    source: Source {
+        paper: "Li et al., CCF-LRU, IEEE TCE",
+        year: Some(2009),
+        section: "",
+        certain: true,
+    },
+    params: &[&[ParamInfo::flag(false)
+        .named(
+            "keep-scanning",
+            "a hot clean page met in the scan is made cold and the scan goes on",
+        )
+        .source("CF-1")]],
+    ties: "none: both lists are total orders",
+    clean_aware: true,
+    vectors: &["ccflru"],
+    ..SchemeInfo::BASE
+};
+
+/// `ad-lru`: adaptive double LRU.
+pub(crate) const AD_LRU: SchemeInfo = SchemeInfo {
+    name: "ad-lru",
+    summary: "Cold and hot LRU lists; clean pages first, dirty ones get a second chance.",
+    source: Source {
+        paper: "Jin, Ou, Haerder, Li, AD-LRU, Data & Knowledge Engineering",
+        year: Some(2012),
+        section: "",
+        certain: true,
+    },
+    params: &[&[ParamInfo::real(Range::UNIT, 0.1)
+        .named(
+            "min-lc",
+            "victims come from the cold list while it is longer than this",
+        )
+        .unit("fraction of C")
+        .source("swept in the paper; default uncertain")]],
+    ties: "none: both lists are total orders",
+    clean_aware: true,
+    vectors: &["adlru"],
+    ..SchemeInfo::BASE
+};
+
+/// `ref`: recently evicted first.
+pub(crate) const REF: SchemeInfo = SchemeInfo {
+    name: "ref",
+    summary: "Evicts pages of the blocks that gave victims lately, to help hybrid mapping.",
+    source: Source {
+        paper: "Seo, Shin, Recently-Evicted-First, IEEE TCE",
+        year: Some(2008),
+        section: "abstract",
+        certain: false,
+    },
+    params: &[&[
+        ParamInfo::frames(1, 1, 2, 1)
+            .named("w", "window from the LRU end")
+            .unit("pages")
+            .source("uncertain"),
+        ParamInfo::count(1, 7)
+            .named("nvb", "victim blocks remembered; the number of log blocks")
+            .unit("blocks")
+            .source("uncertain"),
+        BLOCK_PAGES,
+    ]],
+    ties: "block with most pages; equal: the one that holds the page nearest the LRU end",
+    write_buffer: true,
+    vectors: &["ref"],
+    ..SchemeInfo::BASE
+};
+
+/// `lru-2`: second-last reference.
+pub(crate) const LRU_2: SchemeInfo = SchemeInfo {
+    name: "lru-2",
+    summary: "Evicts the page whose second-last access is oldest.",
+    source: paper(
+        "O'Neil, O'Neil, Weikum, The LRU-K Page Replacement Algorithm, SIGMOD",
+        1993,
+    ),
+    params: &[&[ParamInfo::frames(0, 1, 1, 0)
+        .named("h", "evicted pages whose times are remembered")
+        .unit("pages")
+        .source("retained information")]],
+    ties: "oldest last access",
+    vectors: &["lru2"],
+    ..SchemeInfo::BASE
+};
+
+/// `mq`: multi-queue.
+pub(crate) const MQ: SchemeInfo = SchemeInfo {
+    name: "mq",
+    summary: "Several LRU queues by access count; pages that expire sink by one queue.",
+    source: paper(
+        "Zhou, Philbin, Li, The Multi-Queue Replacement Algorithm, USENIX",
+        2001,
+    ),
+    params: &[&[
+        ParamInfo::integer(1, 64, 8)
+            .named("m", "number of LRU queues")
+            .unit("queues")
+            .source("paper"),
+        ParamInfo::frames(1, 8, 1, 1)
+            .named(
+                "lifetime",
+                "time without access after which a page sinks; stands for the peak temporal \
+                 distance",
+            )
+            .unit("accesses")
+            .source("stand-in"),
+        ParamInfo::frames(0, 4, 1, 0)
+            .named("qout", "ghosts with their counts")
+            .unit("pages")
+            .source("paper"),
+    ]],
+    ties: "least recently used of the lowest non-empty queue",
+    vectors: &["mq"],
+    ..SchemeInfo::BASE
+};
+
+/// `lrfu`: combined recency and frequency.
+pub(crate) const LRFU: SchemeInfo = SchemeInfo {
+    name: "lrfu",
+    summary: "Evicts the page with the smallest sum of exponentially fading references.",
+    source: paper("Lee et al., LRFU, SIGMETRICS 1999 and IEEE TOC", 2001),
+    params: &[&[ParamInfo::real(Range::UNIT, 0.001)
+        .named("lambda", "decay: 0 counts references (LFU), 1 is LRU")
+        .unit("per access")
+        .source("paper")]],
+    ties: "oldest last access",
+    vectors: &["lrfu"],
+    ..SchemeInfo::BASE
+};
+
+/// `frd`: filter and reuse distance.
+pub(crate) const FRD: SchemeInfo = SchemeInfo {
+    name: "frd",
+    summary: "A small filter for new pages beside a stack ordered by reuse distance.",
+    source: paper(
+        "Park, Park, FRD: A Filtering based Buffer Cache Algorithm, MSST",
+        2017,
+    ),
+    params: &[&[ParamInfo::real(Range::UNIT_INSIDE, 0.1)
+        .named("filter", "size of the filter, at least 1 page")
+        .unit("fraction of C")
+        .source("paper")]],
+    ties: "none: both stacks are total orders",
+    vectors: &["frd"],
+    ..SchemeInfo::BASE
+};
+
+/// `sieve`: lazy promotion, quick demotion.
+pub(crate) const SIEVE: SchemeInfo = SchemeInfo {
+    name: "sieve",
+    summary: "A FIFO list whose hand spares pages that were hit and stays where it stopped.",
+    source: paper("Zhang et al., SIEVE is Simpler than LRU, NSDI", 2024),
+    ties: "first from the hand",
+    vectors: &["sieve"],
+    ..SchemeInfo::BASE
+};
+
+/// `s3-fifo`: three FIFO queues.
+pub(crate) const S3_FIFO: SchemeInfo = SchemeInfo {
+    name: "s3-fifo",
+    summary: "A small FIFO filters pages hit too seldom before the main FIFO; ghosts come back.",
+    source: paper(
+        "Yang et al., FIFO queues are all you need for cache eviction, SOSP",
+        2023,
+    ),
+    params: &[&[
+        ParamInfo::real(Range::UNIT_INSIDE, 0.1)
+            .named("small", "size of the small queue, at least 1 page")
+            .unit("fraction of C")
+            .source("paper"),
+        ParamInfo::integer(1, 3, 2)
+            .named(
+                "move",
+                "hits in the small queue that let a page enter the main queue",
+            )
+            .unit("hits")
+            .source("paper"),
+    ]],
+    ties: "none: every queue is a total order",
+    min_capacity: MinCapacity::Frames(2),
+    vectors: &["s3fifo"],
+    ..SchemeInfo::BASE
+};
+
+/// `w-tinylfu`: window and frequency duel.
+pub(crate) const W_TINYLFU: SchemeInfo = SchemeInfo {
+    name: "w-tinylfu",
+    summary: "A small LRU window; a page that leaves it must beat the main victim's frequency.",
+    source: paper("Einziger, Friedman, Manes, TinyLFU, ACM TOS", 2017),
+    params: &[&[
+        ParamInfo::real(Range::UNIT_INSIDE, 0.01)
+            .named("window", "size of the window, at least 1 page")
+            .unit("fraction of C")
+            .source("paper"),
+        ParamInfo::real(Range::UNIT, 0.8)
+            .named("protected", "size of the protected segment")
+            .unit("fraction of main")
+            .source("paper"),
+    ]],
+    ties: "equal frequency: the candidate goes",
+    min_capacity: MinCapacity::Frames(2),
+    vectors: &["wtlfu"],
+    ..SchemeInfo::BASE
+};
+
+/// `fab`: fullest block.
+pub(crate) const FAB: SchemeInfo = SchemeInfo {
+    name: "fab",
+    summary: "Evicts the logical block with most cached pages.",
+    source: Source {
+        paper: "Jo et al., FAB: Flash-Aware Buffer Management Policy, IEEE TCE",
+        year: Some(2006),
+        section: "",
+        certain: true,
+    },
+    params: &[&[BLOCK_PAGES, PROTECT_CURRENT]],
+    ties: "nearest the LRU end",
+    min_capacity: MinCapacity::OneBlock,
+    vectors: &["fab"],
+    ..GROUP
+};
+
+/// `pud-lru`: predicted update distance.
+pub(crate) const PUD_LRU: SchemeInfo = SchemeInfo {
+    name: "pud-lru",
+    summary: "Evicts the fullest of the blocks that are predicted to be updated late.",
+    source: Source {
+        paper: "Hu, Jiang, Tian, Xu, PUD-LRU, MASCOTS",
+        year: Some(2010),
+        section: "abstract",
+        certain: false,
+    },
+    params: &[&[BLOCK_PAGES]],
+    ties: "larger update distance, then nearest the LRU end",
+    vectors: &["pudlru"],
+    ..GROUP
+};
+
+/// `bpac`: pages and clusters.
+pub(crate) const BPAC: SchemeInfo = SchemeInfo {
+    name: "bpac",
+    summary: "Pages written again stay in a page list; the rest leaves as clusters of a block.",
+    source: Source {
+        paper: "Wu, Eckart, He, BPAC, MSST 2010 and ACM TOS",
+        year: Some(2012),
+        section: "abstract",
+        certain: false,
+    },
+    params: &[&[BLOCK_PAGES]],
+    ties: "nearest the LRU end",
+    vectors: &["bpac"],
+    ..GROUP
+};
+
+/// `lb-clock`: large block CLOCK.
+pub(crate) const LB_CLOCK: SchemeInfo = SchemeInfo {
+    name: "lb-clock",
+    summary: "CLOCK over logical blocks; among those not written lately the fullest goes.",
+    source: Source {
+        paper: "Debnath et al., Large Block CLOCK, MASCOTS",
+        year: Some(2009),
+        section: "abstract",
+        certain: false,
+    },
+    params: &[&[BLOCK_PAGES]],
+    ties: "first from the hand",
+    vectors: &["lbclock"],
+    ..GROUP
+};

@@ -1,0 +1,566 @@
+//! The frames of the cache: which page is where, and which of its sectors are valid and dirty.
+//!
+//! The cache core (crate `sim`) owns and changes a [`Frames`]; schemes see it read-only through
+//! [`crate::View`].
+
+use super::page_index::{PageIndex, Place};
+use super::prefetch::Upcoming;
+use destage_types::{Lpn, PageSize, SectorMask, Slot};
+
+/// What a frame holds: an LPN in the lower bits, flags in the upper ones, so that one load finds
+/// both. Addresses count bytes in 64 bits and pages have at least 2^9, so 55 bits hold any LPN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Frame(u64);
+
+/// The frame holds a page.
+const USED: u64 = 1 << 63;
+/// Every sector of the page is valid; `valid[slot]` is then not looked at.
+const FULL: u64 = 1 << 62;
+/// Some sector is dirty.
+const DIRTY: u64 = 1 << 61;
+/// Every sector is dirty; `dirty[slot]` is then not looked at.
+const ALL_DIRTY: u64 = 1 << 60;
+const FLAGS: u64 = USED | FULL | DIRTY | ALL_DIRTY;
+/// The page has left; the scheme keeps its slot to remember it.
+const GHOST: u64 = 1 << 59;
+
+/// Chunks of the index that are never too many: 16 MiB.
+const LEAST_CHUNKS: usize = 8192;
+
+impl Frame {
+    /// The free frame `slot`, which `next` follows in the list of free frames. A frame of zeroes is
+    /// followed by its neighbour, so the list of a new cache is there without being written.
+    #[inline(always)]
+    fn free(slot: u32, next: u32) -> Frame {
+        Frame(u64::from(next.wrapping_sub(slot).wrapping_sub(1)))
+    }
+
+    /// The free frame that follows the free frame `slot`.
+    #[inline(always)]
+    fn next_free(self, slot: u32) -> u32 {
+        (self.0 as u32).wrapping_add(slot).wrapping_add(1)
+    }
+
+    #[inline]
+    fn new(lpn: Lpn, flags: u64) -> Frame {
+        debug_assert!(lpn.0 & (FLAGS | GHOST) == 0, "an LPN has at most 55 bits");
+        Frame(lpn.0 | flags)
+    }
+
+    #[inline]
+    fn lpn(self) -> Lpn {
+        Lpn(self.0 & !(FLAGS | GHOST))
+    }
+
+    #[inline]
+    fn flags(self) -> u64 {
+        self.0 & (FLAGS | GHOST)
+    }
+
+    /// Are all of these flags set?
+    #[inline]
+    fn has(self, flags: u64) -> bool {
+        self.0 & flags == flags
+    }
+
+    #[inline]
+    fn holds(self, lpn: Lpn) -> bool {
+        self.0 & !(FULL | DIRTY | ALL_DIRTY) == lpn.0 | USED
+    }
+}
+
+/// What the index of the cache had of a page when it was asked: where it has the page, and the slot
+/// it names there. Good for one access of the page: the entry changes when the page comes in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexEntry {
+    place: Place,
+    /// A slot in which no other page can be that is cached or remembered; none at all in an entry
+    /// that was not looked up.
+    slot: u32,
+}
+
+impl IndexEntry {
+    /// The index was not asked.
+    pub const BLANK: IndexEntry = IndexEntry {
+        place: Place::BLANK,
+        slot: u32::MAX,
+    };
+}
+
+/// What a TRIM of some sectors left of a cached page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trimmed {
+    /// No valid sector is left: the page must be removed.
+    Gone,
+    /// Valid sectors are left, and the page is as clean or dirty as before.
+    Kept,
+    /// Valid sectors are left, none of them dirty any more.
+    Cleaned,
+}
+
+/// The page frames of the cache: at most `capacity` pages, each with its LPN and sector masks.
+///
+/// A scheme may keep the slot of a page that was evicted, to remember it there: a ghost
+/// ([`Scheme::holds_ghost`](crate::Scheme::holds_ghost)). There are more slots than the cache has frames then.
+/// The index finds pages and ghosts alike, so a page that comes back, and comes back to its slot,
+/// costs no lookup more than a page that stayed.
+#[derive(Clone, Debug)]
+pub struct Frames {
+    page: PageSize,
+    full: SectorMask,
+    capacity: usize,
+    /// Slot of a page. An entry counts only while the frame it names holds that page, so any
+    /// number would do for pages that were never cached; with 0 an entry always names a frame.
+    index: PageIndex<u32>,
+    frames: Vec<Frame>,
+    /// Masks of pages that are not wholly valid or dirty; the common case needs the flags alone.
+    valid: Vec<SectorMask>,
+    dirty: Vec<SectorMask>,
+    /// The free frames are a list through the frames themselves, see [`Frame::free`]; at its end stands the
+    /// number of frames.
+    free: u32,
+    used: usize,
+    has_ghosts: bool,
+    /// Chunks of the index from which on it is tidied up.
+    most_chunks: usize,
+}
+
+impl Frames {
+    /// A cache of `capacity` pages of `page`, with slots for as many as `pages` of them and for at most
+    /// `ghosts` ghosts: fewer than its capacity where no more pages are ever touched.
+    ///
+    /// # Panics
+    /// If there are 2^32 slots or more.
+    pub fn new((capacity, pages): (u32, u32), ghosts: u32, page: PageSize) -> Frames {
+        let slots = pages.checked_add(ghosts).filter(|&n| n < u32::MAX);
+        let n = slots.expect("a cache has fewer than 2^32 slots") as usize;
+        Frames {
+            capacity: capacity as usize,
+            page,
+            full: page.full_mask(),
+            index: PageIndex::new(0),
+            frames: vec![Frame(0); n],
+            valid: vec![SectorMask::EMPTY; n],
+            dirty: vec![SectorMask::EMPTY; n],
+            free: 0,
+            used: 0,
+            has_ghosts: ghosts > 0,
+            most_chunks: LEAST_CHUNKS,
+        }
+    }
+
+    /// Size of a page.
+    #[inline]
+    pub fn page(&self) -> PageSize {
+        self.page
+    }
+
+    /// All sectors of a page.
+    #[inline]
+    pub fn full_mask(&self) -> SectorMask {
+        self.full
+    }
+
+    /// Frames of the cache.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Number of slots; all are below it.
+    #[inline]
+    pub fn slots(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Frames that hold a page.
+    #[inline]
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    /// The frame that holds page `lpn`, if it is cached.
+    #[inline]
+    pub fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
+        let slot = Slot(self.index.get(lpn.0));
+        let frame = self.frames.get(slot.index())?;
+        frame.holds(lpn).then_some(slot)
+    }
+
+    /// The slot in which page `lpn` is remembered, if it is.
+    #[inline]
+    pub fn ghost_of(&self, lpn: Lpn) -> Option<Slot> {
+        let slot = Slot(self.index.get(lpn.0));
+        let frame = self.frames.get(slot.index())?;
+        (*frame == Frame::new(lpn, GHOST)).then_some(slot)
+    }
+
+    /// The slot in which page `lpn` is cached or remembered, if it is.
+    #[inline]
+    pub fn slot_or_ghost_of(&self, lpn: Lpn) -> Option<Slot> {
+        self.slot_of(lpn).or_else(|| self.ghost_of(lpn))
+    }
+
+    /// Where the index has page `lpn`, for [`Frames::entry_at`].
+    #[inline(always)]
+    pub fn place(&self, lpn: Lpn) -> Place {
+        self.index.place(lpn.0)
+    }
+
+    /// What the index has of page `lpn`, whose place was looked up before.
+    #[inline(always)]
+    pub fn entry_at(&self, lpn: Lpn, place: Place) -> IndexEntry {
+        let slot = self.index.get_at(lpn.0, place);
+        IndexEntry { place, slot }
+    }
+
+    /// As [`Frames::slot_of`], for a page of which `entry` was looked up before.
+    #[inline(always)]
+    pub fn slot_at(&self, lpn: Lpn, entry: IndexEntry) -> Option<Slot> {
+        let slot = Slot(entry.slot);
+        let frame = self.frames.get(slot.index())?;
+        frame.holds(lpn).then_some(slot)
+    }
+
+    /// Forgets where pages were that are neither cached nor remembered, if that has come to take
+    /// more memory than what the others need: with pages all over a large device it would grow
+    /// for ever. No place that was looked up before may be used afterwards.
+    #[inline(always)]
+    pub fn tidy(&mut self) {
+        if self.index.chunks() >= self.most_chunks {
+            self.tidy_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tidy_now(&mut self) {
+        let held = self.frames.iter().filter(|f| f.0 & (USED | GHOST) != 0);
+        self.index.keep_only(held.map(|f| f.lpn().0));
+        self.most_chunks = 2 * self.index.chunks() + LEAST_CHUNKS;
+    }
+
+    /// Looks up the pages `lpns` that are accessed soon, the first [`PREFETCH`](super::PREFETCH) of
+    /// them, and notes them with their places and slots in `upcoming`.
+    #[inline(always)]
+    pub fn prefetch(&self, lpns: impl ExactSizeIterator<Item = Lpn>, upcoming: &mut Upcoming) {
+        let (own, places, slots) = upcoming.parts(lpns.len());
+        for ((own, place), lpn) in own.iter_mut().zip(&mut *places).zip(lpns) {
+            *own = lpn;
+            *place = self.index.place(lpn.0);
+        }
+        for (slot, place) in slots.iter_mut().zip(places) {
+            *slot = *self.index.at_known(*place);
+        }
+        let look = |&slot: &u32| self.frames.get(slot as usize).map_or(0, |frame| frame.0);
+        std::hint::black_box(slots.iter().map(look).fold(0, |mixed, read| mixed ^ read));
+    }
+
+    /// Page in frame `slot`, or the page that is remembered there. Meaningless for a free frame.
+    #[inline]
+    pub fn lpn(&self, slot: Slot) -> Lpn {
+        self.frames[slot.index()].lpn()
+    }
+
+    /// Has the page a sector that flash does not have?
+    #[inline]
+    pub fn is_dirty(&self, slot: Slot) -> bool {
+        self.frames[slot.index()].has(DIRTY)
+    }
+
+    /// Is every sector of the page valid?
+    #[inline]
+    pub fn is_full(&self, slot: Slot) -> bool {
+        self.frames[slot.index()].has(FULL)
+    }
+
+    /// Is every sector of `mask` valid?
+    #[inline]
+    pub fn has(&self, slot: Slot, mask: SectorMask) -> bool {
+        self.is_full(slot) || self.valid[slot.index()].contains(mask)
+    }
+
+    /// Valid sectors of the page.
+    #[inline]
+    pub fn valid(&self, slot: Slot) -> SectorMask {
+        if self.is_full(slot) {
+            self.full
+        } else {
+            self.valid[slot.index()]
+        }
+    }
+
+    /// Dirty sectors of the page.
+    #[inline]
+    pub fn dirty(&self, slot: Slot) -> SectorMask {
+        match self.frames[slot.index()].0 & (DIRTY | ALL_DIRTY) {
+            0 => SectorMask::EMPTY,
+            DIRTY => self.dirty[slot.index()],
+            _ => self.full,
+        }
+    }
+
+    /// Slots of the dirty pages, in slot order.
+    pub fn dirty_slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.slots_with(DIRTY)
+    }
+
+    /// Slots of the cached pages, in slot order.
+    pub fn used_slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.slots_with(USED)
+    }
+
+    fn slots_with(&self, flags: u64) -> impl Iterator<Item = Slot> + '_ {
+        let frames = self.frames.iter().enumerate();
+        frames
+            .filter(move |(_, f)| f.has(flags))
+            .map(|(i, _)| Slot(i as u32))
+    }
+
+    /// Puts page `lpn` into the slot where it is remembered, or a free one, with the sectors of
+    /// `mask` valid, and dirty if asked.
+    ///
+    /// # Panics
+    /// If no slot is free.
+    #[inline(always)]
+    pub fn insert(&mut self, lpn: Lpn, mask: SectorMask, dirty: bool) -> Slot {
+        let entry = self.entry_at(lpn, self.place(lpn));
+        self.insert_at(lpn, entry, mask, dirty)
+    }
+
+    /// As [`Frames::insert`], for a page of which `entry` was looked up before.
+    ///
+    /// # Panics
+    /// If no slot is free.
+    #[inline(always)]
+    pub fn insert_at(
+        &mut self,
+        lpn: Lpn,
+        entry: IndexEntry,
+        mask: SectorMask,
+        dirty: bool,
+    ) -> Slot {
+        debug_assert!(!mask.is_empty());
+        let slot = self.insert_whole_at(lpn, entry, dirty);
+        if mask != self.full {
+            self.set_masks(slot, mask, if dirty { mask } else { SectorMask::EMPTY });
+        }
+        slot
+    }
+
+    /// As [`Frames::insert_at`], with all sectors valid.
+    ///
+    /// # Panics
+    /// If no slot is free.
+    #[inline(always)]
+    pub fn insert_whole_at(&mut self, lpn: Lpn, entry: IndexEntry, dirty: bool) -> Slot {
+        debug_assert!(self.slot_of(lpn).is_none());
+        let has_ghosts = self.has_ghosts;
+        let slot = match has_ghosts.then(|| self.ghost_at(lpn, entry)).flatten() {
+            Some(slot) => slot,
+            None => self.take_free(lpn, entry.place),
+        };
+        self.used += 1;
+        let whole = USED | FULL | if dirty { DIRTY | ALL_DIRTY } else { 0 };
+        self.frames[slot.index()] = Frame::new(lpn, whole);
+        slot
+    }
+
+    /// As [`Frames::ghost_of`], for a page of which `entry` was looked up before, if it was.
+    #[inline(always)]
+    pub fn ghost_at(&self, lpn: Lpn, entry: IndexEntry) -> Option<Slot> {
+        match self.frames.get(entry.slot as usize) {
+            Some(&frame) => (frame == Frame::new(lpn, GHOST)).then_some(Slot(entry.slot)),
+            None => self.ghost_of(lpn),
+        }
+    }
+
+    #[inline(always)]
+    fn take_free(&mut self, lpn: Lpn, at: Place) -> Slot {
+        let slot = Slot(self.free);
+        let frame = self.frames.get(slot.index());
+        let frame = frame.expect("room was made before a page is inserted");
+        self.free = frame.next_free(slot.0);
+        *self.index.at_place(lpn.0, at) = slot.0;
+        slot
+    }
+
+    /// The sectors of `mask` are written: valid and dirty from now on.
+    #[inline]
+    pub fn write(&mut self, slot: Slot, mask: SectorMask) {
+        let frame = &mut self.frames[slot.index()];
+        if mask == self.full || frame.has(FLAGS) {
+            frame.0 |= FLAGS;
+            return;
+        }
+        let (valid, dirty) = (self.valid(slot).union(mask), self.dirty(slot).union(mask));
+        self.set_masks(slot, valid, dirty);
+    }
+
+    /// All sectors are written.
+    #[inline(always)]
+    pub fn write_whole(&mut self, slot: Slot) {
+        self.frames[slot.index()].0 |= FLAGS;
+    }
+
+    /// The sectors of `mask` arrive from flash: valid, and clean unless they were dirty.
+    pub fn fill(&mut self, slot: Slot, mask: SectorMask) {
+        let (valid, dirty) = (self.valid(slot).union(mask), self.dirty(slot));
+        self.set_masks(slot, valid, dirty);
+    }
+
+    /// All dirty sectors are on flash now.
+    #[inline]
+    pub fn clean(&mut self, slot: Slot) {
+        self.frames[slot.index()].0 &= !(DIRTY | ALL_DIRTY);
+    }
+
+    /// The sectors of `mask` hold no data any more.
+    pub fn trim(&mut self, slot: Slot, mask: SectorMask) -> Trimmed {
+        let (valid, old) = (self.valid(slot).minus(mask), self.dirty(slot));
+        let dirty = old.minus(mask);
+        if valid.is_empty() {
+            return Trimmed::Gone;
+        }
+        self.set_masks(slot, valid, dirty);
+        if dirty.is_empty() && !old.is_empty() {
+            Trimmed::Cleaned
+        } else {
+            Trimmed::Kept
+        }
+    }
+
+    /// Page and slot have nothing to do with each other any more.
+    #[inline(always)]
+    pub fn remove(&mut self, slot: Slot) {
+        let frame = &mut self.frames[slot.index()];
+        self.used -= usize::from(frame.has(USED));
+        *frame = Frame::free(slot.0, self.free);
+        self.free = slot.0;
+    }
+
+    /// The page leaves; its slot is a ghost from now on if the scheme keeps it.
+    #[inline(always)]
+    pub fn vacate(&mut self, slot: Slot, keep: bool) {
+        if !keep {
+            return self.remove(slot);
+        }
+        let frame = &mut self.frames[slot.index()];
+        *frame = Frame::new(frame.lpn(), GHOST);
+        self.used -= 1;
+    }
+
+    /// The scheme does not keep `slot` any longer, so it is free.
+    #[inline(always)]
+    pub fn release(&mut self, slot: Slot) {
+        let frame = &mut self.frames[slot.index()];
+        debug_assert!(frame.has(GHOST));
+        *frame = Frame::free(slot.0, self.free);
+        self.free = slot.0;
+    }
+
+    /// The page or ghost in `slot` is page `to` from now on (CAC's remap). Page `to` must be
+    /// neither cached nor remembered.
+    pub fn rekey(&mut self, slot: Slot, to: Lpn) {
+        debug_assert!(self.slot_or_ghost_of(to).is_none());
+        *self.index.at(to.0) = slot.0;
+        let frame = &mut self.frames[slot.index()];
+        *frame = Frame::new(to, frame.flags());
+    }
+
+    /// Out of line, so that whole pages pass quickly.
+    #[inline(never)]
+    fn set_masks(&mut self, slot: Slot, valid: SectorMask, dirty: SectorMask) {
+        let i = slot.index();
+        self.valid[i] = valid;
+        self.dirty[i] = dirty;
+        let flags = USED
+            | if valid == self.full { FULL } else { 0 }
+            | if dirty.is_empty() { 0 } else { DIRTY }
+            | if dirty == self.full { ALL_DIRTY } else { 0 };
+        self.frames[i] = Frame::new(self.frames[i].lpn(), flags);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn half(first: bool) -> SectorMask {
+        SectorMask::span(if first { 0 } else { 4 }, 4)
+    }
+
+    #[test]
+    fn masks_follow_writes_fills_and_trims() {
+        let mut f = Frames::new((2, 2), 0, PageSize::KIB4);
+        let s = f.insert(Lpn(5), half(true), true);
+        assert!(f.is_dirty(s) && !f.is_full(s));
+        f.fill(s, f.full_mask());
+        assert!(f.is_full(s));
+        assert_eq!(f.dirty(s), half(true), "dirty sectors win over the fill");
+        assert_eq!(f.trim(s, half(true)), Trimmed::Cleaned);
+        assert_eq!(f.valid(s), half(false));
+        f.write(s, half(true));
+        assert!(f.is_full(s) && f.dirty(s) == half(true));
+        f.clean(s);
+        assert!(f.is_full(s) && !f.is_dirty(s));
+        assert_eq!(f.trim(s, half(false)), Trimmed::Kept);
+        assert_eq!(f.trim(s, half(true)), Trimmed::Gone);
+        f.remove(s);
+        assert_eq!((f.used(), f.slot_of(Lpn(5))), (0, None));
+    }
+
+    #[test]
+    fn index_agrees_with_a_hash_map_over_far_addresses() {
+        let mut f = Frames::new((64, 64), 0, PageSize::KIB4);
+        let mut model: HashMap<u64, Slot> = HashMap::new();
+        let mut x = 1u64;
+        for _ in 0..20_000 {
+            x = x
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let lpn = ((x >> 33) % 100) * 3001 + ((x >> 20) & 1) * (1 << 30);
+            match model.get(&lpn) {
+                Some(&slot) if x.is_multiple_of(3) => {
+                    f.remove(slot);
+                    model.remove(&lpn);
+                }
+                None if f.used() < f.capacity() => {
+                    model.insert(lpn, f.insert(Lpn(lpn), f.full_mask(), false));
+                }
+                _ => {}
+            }
+            assert_eq!(f.slot_of(Lpn(lpn)), model.get(&lpn).copied());
+            assert_eq!(f.used(), model.len());
+        }
+    }
+
+    #[test]
+    fn the_index_of_pages_all_over_the_device_stays_small() {
+        let mut f = Frames::new((3000, 3000), 0, PageSize::KIB4);
+        let far = |n: u64| Lpn(n * 1009);
+        for n in 0..100_000u64 {
+            f.tidy();
+            if let Some(old) = n.checked_sub(3000) {
+                f.remove(f.slot_of(far(old)).unwrap());
+                assert_eq!(f.slot_of(far(old)), None);
+            }
+            let slot = f.insert(far(n), f.full_mask(), true);
+            assert_eq!(f.slot_of(far(n)), Some(slot));
+            assert!(f.index.chunks() <= 2 * 3001 + LEAST_CHUNKS);
+        }
+        for n in 97_000..100_000 {
+            assert_eq!(f.lpn(f.slot_of(far(n)).unwrap()), far(n));
+        }
+    }
+
+    #[test]
+    fn rekeying_keeps_masks() {
+        let mut f = Frames::new((1, 1), 0, PageSize::KIB4);
+        let s = f.insert(Lpn(1), half(true), true);
+        f.rekey(s, Lpn(9));
+        assert_eq!((f.slot_of(Lpn(1)), f.slot_of(Lpn(9))), (None, Some(s)));
+        assert_eq!((f.lpn(s), f.dirty(s)), (Lpn(9), half(true)));
+    }
+}
