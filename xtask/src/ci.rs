@@ -46,7 +46,7 @@ const STEPS: &[Step] = &[
     ),
     step("unit", "test --workspace --lib --bins"),
     step("doc tests", "test --workspace --doc"),
-    step("readers", "test --workspace @trace"),
+    step("readers", "test --workspace @trace @fsmodel"),
     step("expressions", "test --workspace @scheme"),
     step("simulator", "test --workspace @sim"),
     step(

@@ -1,7 +1,7 @@
 //! The access stream of the cache benches: Zipf(0.9) over pages of 4 KiB, one whole page a request.
 
 use crate::zipf::{SplitMix64, Zipf, scatter};
-use destage_trace::{Container, Trace, TraceMeta};
+use destage_trace::Trace;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 use std::io::{self, Write};
 
@@ -45,20 +45,7 @@ impl Shape {
             let at = Nanos(i as u64 * GAP);
             requests.push(HostRequest::new(at, op, sector, SECTORS));
         }
-        let meta = TraceMeta {
-            name: "zipf".to_owned(),
-            format: "none",
-            container: Container::Plain,
-            timed: true,
-            requests: self.accesses,
-            sha256: None,
-            volumes: Vec::new(),
-            arrival_corrections: 0,
-            unaligned_requests: 0,
-            skipped_lines: 0,
-            skipped_samples: Vec::new(),
-        };
-        Trace { requests, meta }
+        Trace::generated("zipf", requests)
     }
 
     /// Writes the stream as libCacheSim's `oracleGeneral`: u32 time, u64 object, u32 size and

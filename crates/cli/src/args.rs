@@ -9,10 +9,10 @@ pub use values::command_line;
 
 use crate::run::parse_every;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use destage_fsmodel::host_fs::HostFs;
 use destage_scheme::ReadAlloc;
 use destage_sim::spec::TimeScale;
 use destage_sim::{Every, ReadFill, Warmup};
-use destage_trace::host_fs::HostFs;
 use destage_trace::{BlkEvent, LoadOptions, TagSet, Volumes};
 use destage_types::{ByteSize, PageSize};
 use std::fmt;

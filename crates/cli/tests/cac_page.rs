@@ -10,7 +10,7 @@
 mod common;
 
 use common::Bench;
-use destage_trace::host_fs::{self, HostFs};
+use destage_fsmodel::host_fs::{self, HostFs};
 use destage_trace::{LoadOptions, Source, load};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, RequestBatch, Tag};

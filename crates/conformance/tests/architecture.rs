@@ -34,6 +34,7 @@ fn crates_depend_downwards_only() {
     let allowed = BTreeMap::from([
         ("types", vec![]),
         ("trace", vec!["types"]),
+        ("fsmodel", vec!["trace", "types"]),
         ("scheme", vec!["types"]),
         ("device", vec!["types"]),
         ("sim", vec!["device", "scheme", "trace", "types"]),

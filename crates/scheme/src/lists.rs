@@ -2,28 +2,112 @@
 
 use destage_types::Slot;
 
+/// Links through the nodes of some lists: rings, each through a sentinel in front of the nodes, so no
+/// operation branches on emptiness. `T` is what a node knows beside its neighbours.
+#[derive(Clone, Debug)]
+struct Rings<T> {
+    /// Links are indices of this.
+    nodes: Vec<Node<T>>,
+    sentinels: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node<T> {
+    newer: u32,
+    older: u32,
+    tag: T,
+}
+
+impl<T: Copy> Rings<T> {
+    fn new(nodes: usize, sentinels: usize, tag: impl Fn(u32) -> T) -> Rings<T> {
+        let mut rings = Rings {
+            nodes: Vec::new(),
+            sentinels: sentinels as u32,
+        };
+        rings.grow(nodes + sentinels, tag);
+        rings
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, total: usize, tag: impl Fn(u32) -> T) {
+        let total = u32::try_from(total).ok().filter(|&total| total < u32::MAX);
+        let total = total.expect("lists have fewer than 2^32 - 1 nodes");
+        let old = self.nodes.len() as u32;
+        self.nodes.extend((old..total).map(|i| Node {
+            newer: i,
+            older: i,
+            tag: tag(i),
+        }));
+    }
+
+    #[inline(always)]
+    fn at(&self, node: u32) -> usize {
+        node as usize + self.sentinels as usize
+    }
+
+    #[inline(always)]
+    fn real(&self, at: u32) -> Option<u32> {
+        at.checked_sub(self.sentinels)
+    }
+
+    /// The neighbours of the node at `at`, or the newest and the oldest node of a sentinel's list.
+    #[inline(always)]
+    fn older(&self, at: usize) -> Option<u32> {
+        self.real(self.nodes[at].older)
+    }
+
+    #[inline(always)]
+    fn newer(&self, at: usize) -> Option<u32> {
+        self.real(self.nodes[at].newer)
+    }
+
+    /// Links the node at `at`, which nothing points to, in on the older side of `newer`.
+    #[inline(always)]
+    fn link(&mut self, at: usize, newer: usize, tag: T) {
+        let nodes = &mut self.nodes[..];
+        let older = nodes[newer].older;
+        nodes[at] = Node {
+            newer: newer as u32,
+            older,
+            tag,
+        };
+        nodes[newer].older = at as u32;
+        nodes[older as usize].newer = at as u32;
+    }
+
+    /// Joins the neighbours of the node at `at`, which still says where it was.
+    #[inline(always)]
+    fn leave(&mut self, at: usize) -> T {
+        let nodes = &mut self.nodes[..];
+        let old = nodes[at];
+        nodes[old.newer as usize].older = old.older;
+        nodes[old.older as usize].newer = old.newer;
+        old.tag
+    }
+
+    fn from_tail(&self, sentinel: usize) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.newer(sentinel), |&n| self.newer(self.at(n)))
+    }
+
+    fn from_head(&self, sentinel: usize) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.older(sentinel), |&n| self.older(self.at(n)))
+    }
+}
+
 /// Any number of lists over one set of nodes. A node is in one of them or in none, and knows which.
 ///
-/// Head = newest, tail = oldest. The links are rings through one sentinel a list, in front of the
-/// nodes, so no operation branches on emptiness. `L` holds the lengths of the lists: in the structure
-/// itself, or in memory of their own where their number is known only at run time.
+/// Head = newest, tail = oldest. `L` holds the lengths of the lists: in the structure itself, or in
+/// memory of their own where their number is known only at run time.
 #[derive(Clone, Debug)]
 pub struct Lists<L = Vec<u32>> {
-    /// Links are indices of this.
-    nodes: Vec<Node>,
+    /// The tag is the number of the list; the number of lists for none.
+    rings: Rings<u32>,
     len: L,
 }
 
 /// So many lists, known when the program is compiled.
 pub type ListArray<const LISTS: usize> = Lists<[u32; LISTS]>;
-
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    newer: u32,
-    older: u32,
-    /// Number of lists: none.
-    list: u32,
-}
 
 impl Lists {
     /// `lists` empty lists over nodes `0..nodes`.
@@ -53,35 +137,19 @@ impl<const LISTS: usize> ListArray<LISTS> {
 
 impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
     fn over(nodes: usize, len: L) -> Lists<L> {
-        let none = len.as_ref().len() as u32;
-        let mut lists = Lists {
-            nodes: Vec::new(),
-            len,
-        };
-        lists.add_nodes(nodes + none as usize);
-        lists
+        let lists = len.as_ref().len();
+        let rings = Rings::new(nodes, lists, |i| i.min(lists as u32));
+        Lists { rings, len }
     }
 
     /// Makes room for nodes below `nodes`, for structures without a bound.
     #[inline(always)]
     pub fn reserve(&mut self, nodes: usize) {
-        let wanted = nodes + self.lists();
-        if wanted > self.nodes.len() {
-            self.add_nodes(wanted.max(2 * self.nodes.len()));
+        let (wanted, lists) = (nodes + self.lists(), self.lists() as u32);
+        if wanted > self.rings.nodes.len() {
+            let total = wanted.max(2 * self.rings.nodes.len());
+            self.rings.grow(total, |i| i.min(lists));
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn add_nodes(&mut self, total: usize) {
-        let total = u32::try_from(total).ok().filter(|&total| total < u32::MAX);
-        let total = total.expect("lists have fewer than 2^32 - 1 nodes");
-        let (old, none) = (self.nodes.len() as u32, self.lists() as u32);
-        self.nodes.extend((old..total).map(|i| Node {
-            newer: i,
-            older: i,
-            list: i.min(none),
-        }));
     }
 
     /// Number of lists.
@@ -93,11 +161,6 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
     #[inline(always)]
     fn at(&self, node: u32) -> usize {
         node as usize + self.lists()
-    }
-
-    #[inline(always)]
-    fn real(&self, at: u32) -> Option<u32> {
-        at.checked_sub(self.lists() as u32)
     }
 
     /// Nodes of `list`.
@@ -115,31 +178,31 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
     /// The list that `node` is in; the number of lists if it is in none.
     #[inline(always)]
     pub fn list_of(&self, node: u32) -> usize {
-        self.nodes[self.at(node)].list as usize
+        self.rings.nodes[self.at(node)].tag as usize
     }
 
     /// Newest node of `list`.
     #[inline(always)]
     pub fn head(&self, list: usize) -> Option<u32> {
-        self.real(self.nodes[list].older)
+        self.rings.older(list)
     }
 
     /// Oldest node of `list`.
     #[inline(always)]
     pub fn tail(&self, list: usize) -> Option<u32> {
-        self.real(self.nodes[list].newer)
+        self.rings.newer(list)
     }
 
     /// Next newer neighbour of a node that is in a list; `None` at the head.
     #[inline(always)]
     pub fn newer(&self, node: u32) -> Option<u32> {
-        self.real(self.nodes[self.at(node)].newer)
+        self.rings.newer(self.at(node))
     }
 
     /// Next older neighbour of a node that is in a list; `None` at the tail.
     #[inline(always)]
     pub fn older(&self, node: u32) -> Option<u32> {
-        self.real(self.nodes[self.at(node)].older)
+        self.rings.older(self.at(node))
     }
 
     /// Puts `node`, which is in no list, at the head of `list`.
@@ -153,21 +216,23 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
     #[inline(always)]
     pub fn push_tail(&mut self, list: usize, node: u32) {
         debug_assert_eq!(self.list_of(node), self.lists());
-        self.link(self.at(node), list, self.nodes[list].newer as usize);
+        let oldest = self.rings.nodes[list].newer;
+        self.link(self.at(node), list, oldest as usize);
     }
 
     /// Puts `node`, which is in no list, next to `newer`, on its older side.
     #[inline]
     pub fn insert_older(&mut self, node: u32, newer: u32) {
         let newer = self.at(newer);
-        self.link(self.at(node), self.nodes[newer].list as usize, newer);
+        let list = self.rings.nodes[newer].tag;
+        self.link(self.at(node), list as usize, newer);
     }
 
     /// Puts `node`, which is in no list, next to `older`, on its newer side.
     #[inline]
     pub fn insert_newer(&mut self, node: u32, older: u32) {
-        let older = self.nodes[self.at(older)];
-        self.link(self.at(node), older.list as usize, older.newer as usize);
+        let older = self.rings.nodes[self.at(older)];
+        self.link(self.at(node), older.tag as usize, older.newer as usize);
     }
 
     /// Takes `node` out of the list in which it must be.
@@ -175,7 +240,7 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
     pub fn unlink(&mut self, node: u32) {
         let at = self.at(node);
         self.leave(at);
-        self.nodes[at].list = self.lists() as u32;
+        self.rings.nodes[at].tag = self.lists() as u32;
     }
 
     /// Moves `node` from the list in which it must be to the head of `list`, which may be the same.
@@ -191,40 +256,30 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
     pub fn move_to_tail(&mut self, list: usize, node: u32) {
         let at = self.at(node);
         self.leave(at);
-        self.link(at, list, self.nodes[list].newer as usize);
+        let oldest = self.rings.nodes[list].newer;
+        self.link(at, list, oldest as usize);
     }
 
-    /// Links the node at `at`, which nothing points to, in on the older side of `newer`.
     #[inline(always)]
     fn link(&mut self, at: usize, list: usize, newer: usize) {
-        let older = self.nodes[newer].older;
-        self.nodes[at] = Node {
-            newer: newer as u32,
-            older,
-            list: list as u32,
-        };
-        self.nodes[newer].older = at as u32;
-        self.nodes[older as usize].newer = at as u32;
+        self.rings.link(at, newer, list as u32);
         self.len.as_mut()[list] += 1;
     }
 
-    /// Joins the neighbours of the node at `at`, which still says where it was.
     #[inline(always)]
     fn leave(&mut self, at: usize) {
-        let old = self.nodes[at];
-        self.nodes[old.newer as usize].older = old.older;
-        self.nodes[old.older as usize].newer = old.newer;
-        self.len.as_mut()[old.list as usize] -= 1;
+        let list = self.rings.leave(at);
+        self.len.as_mut()[list as usize] -= 1;
     }
 
     /// Nodes of `list` from the oldest to the newest.
     pub fn from_tail(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.tail(list), |&n| self.newer(n))
+        self.rings.from_tail(list)
     }
 
     /// Nodes of `list` from the newest to the oldest.
     pub fn from_head(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.head(list), |&n| self.older(n))
+        self.rings.from_head(list)
     }
 
     /// Checks every link and length; for tests and fuzzing.
@@ -246,82 +301,95 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
 
 /// One list of pages by slot.
 #[derive(Clone, Debug)]
-pub struct List(ListArray<1>);
+pub struct List {
+    ring: Rings<()>,
+    len: usize,
+}
+
+/// Its sentinel.
+const ENDS: usize = 0;
 
 impl List {
     /// An empty list for slots below `slots`.
     pub fn new(slots: usize) -> List {
-        List(Lists::array(slots))
+        let ring = Rings::new(slots, 1, |_| ());
+        List { ring, len: 0 }
     }
 
     /// Pages of the list.
     #[inline(always)]
     pub fn len(&self) -> usize {
-        self.0.len(0)
+        self.len
     }
 
     /// Is it empty?
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len == 0
     }
 
     /// The newest page.
     #[inline(always)]
     pub fn head(&self) -> Option<Slot> {
-        self.0.head(0).map(Slot)
+        self.ring.older(ENDS).map(Slot)
     }
 
     /// The oldest page.
     #[inline(always)]
     pub fn tail(&self) -> Option<Slot> {
-        self.0.tail(0).map(Slot)
+        self.ring.newer(ENDS).map(Slot)
     }
 
     /// The next newer page; `None` at the head.
     #[inline(always)]
     pub fn newer(&self, slot: Slot) -> Option<Slot> {
-        self.0.newer(slot.0).map(Slot)
+        self.ring.newer(self.ring.at(slot.0)).map(Slot)
     }
 
     /// The next older page; `None` at the tail.
     #[inline(always)]
     pub fn older(&self, slot: Slot) -> Option<Slot> {
-        self.0.older(slot.0).map(Slot)
+        self.ring.older(self.ring.at(slot.0)).map(Slot)
     }
 
     /// Puts a page that is not in the list at the head.
     #[inline(always)]
     pub fn push_head(&mut self, slot: Slot) {
-        self.0.push_head(0, slot.0);
+        self.ring.link(self.ring.at(slot.0), ENDS, ());
+        self.len += 1;
     }
 
     /// Puts a page that is not in the list next to `newer`, on its older side.
     #[inline(always)]
     pub fn insert_older(&mut self, slot: Slot, newer: Slot) {
-        self.0.insert_older(slot.0, newer.0);
+        let ring = &mut self.ring;
+        ring.link(ring.at(slot.0), ring.at(newer.0), ());
+        self.len += 1;
     }
 
     /// Takes a page out, which must be in the list.
     #[inline(always)]
     pub fn unlink(&mut self, slot: Slot) {
-        self.0.unlink(slot.0);
+        self.ring.leave(self.ring.at(slot.0));
+        self.len -= 1;
     }
 
     /// Moves a page of the list to its head.
     #[inline(always)]
     pub fn move_to_head(&mut self, slot: Slot) {
-        self.0.move_to_head(0, slot.0);
+        let at = self.ring.at(slot.0);
+        self.ring.leave(at);
+        self.ring.link(at, ENDS, ());
     }
 
     /// Pages from the oldest to the newest.
     pub fn from_tail(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.0.from_tail(0).map(Slot)
+        self.ring.from_tail(ENDS).map(Slot)
     }
 
     /// Pages from the newest to the oldest.
     pub fn from_head(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.0.from_head(0).map(Slot)
+        self.ring.from_head(ENDS).map(Slot)
     }
 
     /// Checks every link; for tests and fuzzing.
@@ -329,7 +397,11 @@ impl List {
     /// # Errors
     /// The first inconsistency found.
     pub fn validate(&self) -> Result<(), String> {
-        self.0.validate()
+        let (down, up) = (self.from_head().count(), self.from_tail().count());
+        match down == up && down == self.len {
+            true => Ok(()),
+            false => Err(format!("{down} down, {up} up, len {}", self.len)),
+        }
     }
 }
 

@@ -10,8 +10,8 @@ use crate::sample::{SAMPLE_EVERY, Samples};
 use crate::series::Series;
 use crate::spec::{Replay, RunSpec, TimeScale};
 use destage_scheme::{PREFETCH, Scheme, Upcoming};
-use destage_trace::{Pass, Workload};
-use destage_types::{HostRequest, Nanos, RequestRef};
+use destage_trace::{Workload, WorkloadPass};
+use destage_types::{HostRequest, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Write;
@@ -194,7 +194,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     }
 
     /// Serves requests `from..to` of the stream; they lie in one pass.
-    fn serve(&mut self, pass: &mut Pass<'_>, from: u64, to: u64) -> Result<(), RunError> {
+    fn serve(&mut self, pass: &mut WorkloadPass<'_>, from: u64, to: u64) -> Result<(), RunError> {
         let requests = self.workload.len();
         let passed = from - from % requests;
         let follows = self.follows_trace();
@@ -221,12 +221,9 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                     let request = block.batch.with_sides(head);
                     let now = match follows {
                         Some(shift) => head.arrival + shift,
-                        None => self.prepare(request)?,
+                        None => self.prepare(head)?,
                     };
                     self.cache.serve_at(request, at - passed, now, place);
-                    if follows.is_none() {
-                        self.cache.put_back(request);
-                    }
                     if F::TIMED
                         && let Some(full) = self.cache.flash().fault()
                     {
@@ -247,8 +244,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     fn follows_trace(&self) -> Option<Nanos> {
         match self.pace {
             Pace::Open { scale, shift } if scale == TimeScale::ONE => {
-                let alone = self.series.is_none() && !self.workload.cleaning_is_apart();
-                alone.then_some(shift)
+                self.series.is_none().then_some(shift)
             }
             _ => None,
         }
@@ -256,13 +252,10 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
 
     /// What comes before a request in other runs, and when it is issued.
     #[inline(never)]
-    fn prepare(&mut self, request: RequestRef<'_>) -> Result<Nanos, RunError> {
-        let now = self.issue(request.head)?;
+    fn prepare(&mut self, head: &HostRequest) -> Result<Nanos, RunError> {
+        let now = self.issue(head)?;
         if self.series.is_some() {
             self.end_intervals(now)?;
-        }
-        if self.workload.cleaning_is_apart() {
-            self.cache.set_apart(request);
         }
         Ok(now)
     }

@@ -278,7 +278,7 @@ impl Execution<'_> {
             CountParts {
                 timed: F::TIMED,
                 region: spec.cache_region().is_some(),
-                modelled: self.workload.cleaning_is_apart(),
+                modelled: self.workload.meta.modelled,
             },
         );
         // Decisions that the engine of a scheme counts, under its name in the result record.

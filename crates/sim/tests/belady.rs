@@ -3,7 +3,7 @@
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::{RunSpec, Warmup};
-use destage_trace::{Container, Trace, TraceMeta};
+use destage_trace::Trace;
 use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch};
 
 fn trace(requests: impl Iterator<Item = (Op, u64, u32)>) -> Trace {
@@ -11,23 +11,7 @@ fn trace(requests: impl Iterator<Item = (Op, u64, u32)>) -> Trace {
     for (i, (op, start, sectors)) in requests.enumerate() {
         batch.push(HostRequest::new(Nanos(i as u64), op, start, sectors));
     }
-    let meta = TraceMeta {
-        name: "test".to_owned(),
-        format: "test",
-        container: Container::Plain,
-        timed: true,
-        requests: batch.len() as u64,
-        sha256: None,
-        volumes: Vec::new(),
-        arrival_corrections: 0,
-        unaligned_requests: 0,
-        skipped_lines: 0,
-        skipped_samples: Vec::new(),
-    };
-    Trace {
-        requests: batch,
-        meta,
-    }
+    Trace::generated("test", batch)
 }
 
 /// Requests of 1 to 4 whole pages, reads and writes, half of them to an eighth of 512 pages.

@@ -8,20 +8,20 @@ use crate::Container;
 
 /// What is wrong with a line, without the text: costs nothing when bad lines are skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Fault {
-    /// Index of the field, or [`Fault::LINE`].
+pub(crate) struct FieldFault {
+    /// Index of the field, or [`FieldFault::LINE`].
     pub column: u16,
     /// What is wrong; continues the sentence "the value ...".
     pub why: &'static str,
 }
 
-impl Fault {
+impl FieldFault {
     /// Stands for "no field in particular".
     pub const LINE: u16 = u16::MAX;
 
     #[inline]
-    pub const fn at(column: u16, why: &'static str) -> Fault {
-        Fault { column, why }
+    pub const fn at(column: u16, why: &'static str) -> FieldFault {
+        FieldFault { column, why }
     }
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for BadLine {
 const SHOWN: usize = 80;
 
 /// The start of `bytes` in printable characters.
-pub(crate) fn shown(bytes: &[u8]) -> String {
+pub fn shown(bytes: &[u8]) -> String {
     // A character takes up to 4 bytes: a cut inside one would show as a broken character.
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
     let mut out: String = text
@@ -82,130 +82,83 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
 /// Why a trace could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say what the fields are
 pub enum TraceError {
     /// A line is not a request; with `skip_bad_lines` it is counted instead.
     #[error("{0}")]
     Line(Box<BadLine>),
     /// No line at all, or nothing but comments.
     #[error("{file}: the trace is empty: {reason}")]
-    Empty {
-        /// The file, or `stdin`.
-        file: String,
-        /// Why nothing is left.
-        reason: &'static str,
-    },
+    Empty { file: String, reason: &'static str },
     /// Bad lines are skipped, and no other line is there.
     #[error("{file}: not one of {lines} lines is a `{format}` request; the first: {first}")]
     AllBad {
-        /// The file, or `stdin`.
         file: String,
-        /// Name of the format.
         format: &'static str,
-        /// Lines skipped.
         lines: u64,
-        /// The first of them.
         first: Box<BadLine>,
     },
     /// The operating system refused to open or read.
     #[error("{file}: {source}")]
-    Io {
-        /// The file, or `stdin`.
-        file: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { file: String, source: io::Error },
     /// The temporary file of a trace that is larger than the memory for it cannot be written.
     #[error("cannot write the temporary file {file}: {source}")]
-    Spool {
-        /// The file, or the folder where it was to be.
-        file: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Spool { file: String, source: io::Error },
     /// The file is compressed, and damaged or cut off.
     #[error("{file}: damaged or truncated {container} file: {source}")]
     Damaged {
-        /// The file, or `stdin`.
         file: String,
-        /// How it is compressed.
         container: Container,
-        /// What the decompressor said.
         source: io::Error,
     },
     /// The file is compressed in a way that is not read.
     #[error("{file}: {container} files are not read; allowed: plain, zstd, gzip, xz")]
     Container {
-        /// The file, or `stdin`.
         file: String,
-        /// What the first bytes say.
         container: &'static str,
     },
     /// No such format.
     #[error("unknown trace format `{name}`; did you mean `{nearest}`? known: {known}")]
     UnknownFormat {
-        /// The name asked for.
         name: String,
-        /// The known name nearest to it.
         nearest: &'static str,
-        /// All names, joined by commas.
         known: String,
     },
     /// No format fits the first lines.
     #[error("{file}: no known trace format fits; first line `{first}`; known: {known}")]
     Undetected {
-        /// The file, or `stdin`.
         file: String,
-        /// The first line that is no comment.
         first: String,
-        /// All names, joined by commas.
         known: String,
     },
     /// Formats are told by the first lines, and they hold nothing.
     #[error(
         "{file}: the trace format cannot be told: the first {lines} lines are blank or comments"
     )]
-    OnlyComments {
-        /// The file, or `stdin`.
-        file: String,
-        /// Lines that were looked at.
-        lines: usize,
-    },
+    OnlyComments { file: String, lines: usize },
     /// Several formats fit the first lines.
     #[error("{file}: several trace formats fit: {}; name the right one", .formats.join(", "))]
     Ambiguous {
-        /// The file, or `stdin`.
         file: String,
-        /// Their names.
         formats: Vec<&'static str>,
     },
     /// A binary trace is damaged, cut off, or of a version that is not known.
     #[error("{file}: no good `{format}` file: {reason}")]
     Malformed {
-        /// The file, or `stdin`.
         file: String,
-        /// Name of the format.
         format: &'static str,
-        /// What is wrong, where, and what is allowed.
         reason: String,
     },
     /// The volume asked for is not in the trace.
     #[error("{file}: the trace has no volume `{wanted}`; its volumes: {known}")]
     NoVolume {
-        /// The file, or `stdin`.
         file: String,
-        /// The name or number asked for.
         wanted: String,
-        /// The first names, joined by commas.
         known: String,
     },
     /// The volumes of the trace cannot be placed one behind the other.
     #[error("{file}: the volumes of the trace cannot be stacked: {reason}; {VOLUMES_HINT}")]
-    Stack {
-        /// The file, or `stdin`.
-        file: String,
-        /// Why not.
-        reason: &'static str,
-    },
+    Stack { file: String, reason: &'static str },
 }
 
 const VOLUMES_HINT: &str = "`only=VOLUME` reads one of them, `overlay` lets them share addresses";

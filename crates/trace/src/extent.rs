@@ -2,7 +2,7 @@
 
 use destage_types::{Extent, SECTOR_BYTES};
 
-use crate::error::Fault;
+use crate::error::FieldFault;
 
 /// Every extent of a trace ends at or below this byte address, 256 TiB: far above any device
 /// that can be simulated, far below where the arithmetic on addresses could overflow.
@@ -11,7 +11,7 @@ pub const MAX_BYTES: u64 = 1 << 48;
 const MAX_SECTORS: u64 = MAX_BYTES / SECTOR_BYTES;
 
 const ZERO: &str = "is zero: a request moves at least one sector";
-pub(crate) const BEHIND: &str = "starts or ends behind 256 TiB, the largest address";
+const BEHIND: &str = "starts or ends behind 256 TiB, the largest address";
 const LONG: &str = "is longer than 4294967295 sectors (2 TiB less 512 B), the largest request";
 const MOST_BYTES: u64 = u32::MAX as u64 * SECTOR_BYTES;
 
@@ -24,10 +24,10 @@ pub(crate) enum ExtentFault {
 
 impl ExtentFault {
     /// The fault in the columns of a format.
-    pub const fn at(self, start: u16, length: u16) -> Fault {
+    pub const fn at(self, start: u16, length: u16) -> FieldFault {
         match self {
-            ExtentFault::Start(why) => Fault::at(start, why),
-            ExtentFault::Length(why) => Fault::at(length, why),
+            ExtentFault::Start(why) => FieldFault::at(start, why),
+            ExtentFault::Length(why) => FieldFault::at(length, why),
         }
     }
 }
@@ -45,10 +45,7 @@ pub(crate) fn from_sectors(start_sector: u64, sectors: u64) -> Result<Extent, Ex
         return Err(ExtentFault::Start(BEHIND));
     }
     let sectors = sectors as u32;
-    Ok(Extent {
-        start_sector,
-        sectors,
-    })
+    Ok(Extent::new(start_sector, sectors))
 }
 
 /// An extent given in bytes, rounded outward to whole sectors, and whether that changed it.
@@ -68,11 +65,30 @@ pub(crate) fn from_bytes(offset: u64, bytes: u64) -> Result<(Extent, bool), Exte
     let Ok(sectors) = u32::try_from(end - start_sector) else {
         return Err(ExtentFault::Length(LONG));
     };
-    let extent = Extent {
-        start_sector,
-        sectors,
-    };
+    let extent = Extent::new(start_sector, sectors);
     Ok((extent, !(offset | bytes).is_multiple_of(SECTOR_BYTES)))
+}
+
+/// An extent of bytes that begins at a sector.
+#[inline]
+pub(crate) fn from_sector_and_bytes(
+    start_sector: u64,
+    bytes: u64,
+) -> Result<(Extent, bool), ExtentFault> {
+    if start_sector > MAX_SECTORS {
+        return Err(ExtentFault::Start(BEHIND));
+    }
+    from_bytes(start_sector * SECTOR_BYTES, bytes)
+}
+
+/// The 4 KiB block with this number, as lists of blocks have them.
+#[inline]
+pub(crate) fn block(number: u64) -> Result<Extent, &'static str> {
+    if number >= MAX_BYTES / 4096 {
+        return Err("is behind 256 TiB, the largest address");
+    }
+    let (start_sector, sectors) = (number * 8, 8);
+    Ok(Extent::new(start_sector, sectors))
 }
 
 /// 4 KiB blocks that the extent touches, the unit of old addresses (CAC section 4.1).

@@ -97,24 +97,10 @@ pub fn read_any(data: &[u8]) -> Result<u64, TraceError> {
 mod tests {
     use std::time::{Duration, Instant};
 
+    use destage_types::rng::SplitMix64;
+
     use super::*;
     use crate::FORMATS;
-
-    /// SplitMix64: the runs are the same every time.
-    struct Random(u64);
-
-    impl Random {
-        fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        }
-
-        fn below(&mut self, n: usize) -> usize {
-            (self.next() % n.max(1) as u64) as usize
-        }
-    }
 
     const WORDS: [&[u8]; 14] = [
         b",",
@@ -133,23 +119,24 @@ mod tests {
         b"\xff\xfe",
     ];
 
-    fn mutate(data: &mut Vec<u8>, random: &mut Random) {
-        for _ in 0..=random.below(4) {
-            let at = random.below(data.len() + 1);
-            match random.below(5) {
+    fn mutate(data: &mut Vec<u8>, random: &mut SplitMix64) {
+        let mut below = |n: usize| random.below(n.max(1) as u64) as usize;
+        for _ in 0..=below(4) {
+            let at = below(data.len() + 1);
+            match below(5) {
                 0 => data.truncate(at),
                 1 => {
-                    let word = WORDS[random.below(WORDS.len())];
+                    let word = WORDS[below(WORDS.len())];
                     data.splice(at..at, word.iter().copied());
                 }
-                2 if at < data.len() => data[at] = random.next() as u8,
+                2 if at < data.len() => data[at] = below(256) as u8,
                 3 if at < data.len() => {
                     data.remove(at);
                 }
                 _ => {
-                    let end = (at + random.below(60)).min(data.len());
+                    let end = (at + below(60)).min(data.len());
                     let copy = data[at..end].to_vec();
-                    let to = random.below(data.len() + 1);
+                    let to = below(data.len() + 1);
                     data.splice(to..to, copy);
                 }
             }
@@ -160,7 +147,7 @@ mod tests {
     fn run(seed: &[u8], target: impl Fn(&[u8])) {
         let seconds = std::env::var("DESTAGE_FUZZ_SECONDS").ok();
         let seconds = seconds.map_or(1.0, |s| s.parse().expect("DESTAGE_FUZZ_SECONDS: seconds"));
-        let (start, mut random, mut runs) = (Instant::now(), Random(1), 0);
+        let (start, mut random, mut runs) = (Instant::now(), SplitMix64::new(1), 0);
         while runs < 200 || start.elapsed() < Duration::from_secs_f64(seconds) {
             let mut data = seed.to_vec();
             mutate(&mut data, &mut random);

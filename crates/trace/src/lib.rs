@@ -4,7 +4,7 @@
 //!
 //! 1. [`Source`]: bytes as stored, from a file, standard input or memory, hashed on the way;
 //! 2. [`Container`]: none, zstd, gzip or xz, told by the first bytes, never by the file name;
-//! 3. [`TraceReader`]: one file per format below [`format`](mod@format), turning lines into
+//! 3. [`TraceReader`]: one file per format below [`readers`](mod@readers), turning lines into
 //!    requests of a batch that the caller owns;
 //! 4. [`Reader`] and [`load()`]: limits, counts and what a result record says about its trace.
 //!
@@ -20,52 +20,41 @@
 //! # Ok::<(), destage_trace::TraceError>(())
 //! ```
 
-mod collect;
-mod container;
+mod bytes;
 mod error;
 mod extent;
-mod fields;
-pub mod format;
-pub mod ftrace;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
-mod hash;
-pub mod host_fs;
-mod input;
-mod line;
 mod load;
-mod members;
-mod packing;
 mod pairs;
-mod quick;
 mod reader;
-mod record;
+pub mod readers;
 mod sink;
-mod source;
 mod spool;
 pub mod synth;
 mod tags;
+mod text;
 mod volume;
-mod words;
-mod workload;
-mod write;
+mod writers;
 
-pub use container::Container;
-pub use error::{BadLine, TraceError};
+pub use bytes::container::Container;
+pub use bytes::source::Source;
+pub use error::{BadLine, TraceError, shown};
 pub use extent::MAX_BYTES;
-pub use format::{
-    BlkEvent, Column, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Separator, TraceReader,
-};
 pub use load::{LoadOptions, Trace, TraceMeta, load, load_with};
-pub use packing::Packing;
 pub use pairs::Pairs;
 pub use reader::{Reader, open};
-pub use source::Source;
+pub use readers::{
+    BlkEvent, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Separator, TraceColumn, TraceReader,
+};
+pub use spool::collect::RequestCollector;
+pub use spool::packing::AddressPacking;
+pub use spool::workload::{RequestSlice, Workload, WorkloadPass};
 pub use spool::{Spool, Stored, load_bounded};
 pub use tags::TagSet;
+pub use text::numbers::parse_decimal;
 pub use volume::{Volume, VolumeName, Volumes, split};
-pub use workload::{Block, Pass, Workload};
-pub use write::{
-    BinWriter, CsvColumns, CsvWriter, Written, write_bin, write_csv, write_fio, write_msr,
+pub use writers::{
+    BinWriter, CsvColumns, CsvWriter, WriteSummary, write_bin, write_csv, write_fio, write_msr,
     write_ssdsim,
 };

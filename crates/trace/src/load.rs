@@ -3,10 +3,10 @@
 use destage_types::RequestBatch;
 
 use crate::Container;
+use crate::bytes::source::Source;
 use crate::error::{BadLine, TraceError};
-use crate::format::BlkEvent;
 use crate::reader::{Reader, open};
-use crate::source::Source;
+use crate::readers::BlkEvent;
 use crate::tags::TagSet;
 use crate::volume::{Volume, Volumes};
 
@@ -67,6 +67,8 @@ pub struct TraceMeta {
     pub skipped_lines: u64,
     /// The first of them, at most five.
     pub skipped_samples: Vec<BadLine>,
+    /// Are the requests those of a modelled log-structured file system ([`RequestOrigin`])?
+    pub modelled: bool,
     /// The streams in order of first appearance, and where their addresses are.
     pub volumes: Vec<Volume>,
 }
@@ -94,6 +96,7 @@ impl Trace {
             unaligned_requests: 0,
             skipped_lines: 0,
             skipped_samples: Vec::new(),
+            modelled: false,
             volumes: crate::volume::streams_of(&requests),
         };
         Trace { requests, meta }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use destage_types::RequestBatch;
 
 use crate::Container;
+use crate::bytes::input::Input;
+use crate::bytes::source::{Raw, Source};
 use crate::error::TraceError;
-use crate::format::{self, Counts, FORMATS, FormatInfo, ReadOptions, TraceReader};
-use crate::input::Input;
 use crate::load::{LoadOptions, TraceMeta};
-use crate::source::{Raw, Source};
+use crate::readers::{self, FORMATS, FormatInfo, ReadCounts, ReadOptions, TraceReader};
 use crate::tags::Chosen;
-use crate::volume::{Picker, Row, Table, Volume, Volumes};
+use crate::volume::{Picker, Volume, VolumeRow, VolumeTable, Volumes};
 
 /// Requests per batch: 256 KiB, which a second-level cache holds.
 const BATCH: usize = 8_192;
@@ -27,7 +27,7 @@ enum Place {
     /// Stacked, with ranges that a second pass over the file tells when they are needed.
     Stack {
         again: Option<PathBuf>,
-        all: Option<Table>,
+        all: Option<VolumeTable>,
     },
     /// Only the requests of one stream.
     Only {
@@ -49,7 +49,7 @@ pub struct Reader {
     name: String,
     options: LoadOptions,
     place: Place,
-    table: Table,
+    table: VolumeTable,
     /// Requests handed out.
     requests: u64,
 }
@@ -69,7 +69,11 @@ pub(crate) fn open_as(
     source: Source,
     options: &LoadOptions,
 ) -> Result<Reader, TraceError> {
-    let forced = options.format.as_deref().map(format::by_name).transpose()?;
+    let forced = options
+        .format
+        .as_deref()
+        .map(readers::by_name)
+        .transpose()?;
     let (file, name) = (source.file(), source.trace_name());
     if options.limit == Some(0) {
         let reason = "a limit of 0 requests leaves nothing of it";
@@ -83,7 +87,7 @@ pub(crate) fn open_as(
     let mut input = Input::open(raw.clone(), file.clone())?;
     let format = match forced {
         Some(format) => format,
-        None => format::detect(formats, &mut input)?,
+        None => readers::detect(formats, &mut input)?,
     };
     let container = input.container();
     // A pipe has a path, too, but gives its bytes only once.
@@ -117,7 +121,7 @@ pub(crate) fn open_as(
         name,
         options: options.clone(),
         place,
-        table: Table::default(),
+        table: VolumeTable::default(),
         requests: 0,
     })
 }
@@ -151,10 +155,7 @@ impl Reader {
     /// Counts the streams of the requests behind `before` and puts them where they belong.
     fn settle(&mut self, out: &mut RequestBatch, before: usize) -> Result<(), TraceError> {
         let file = &self.file;
-        let refused = |reason| {
-            let file = file.clone();
-            TraceError::Stack { file, reason }
-        };
+        let refused = |reason| stack(file, reason);
         self.table.add(out, before).map_err(refused)?;
         if !self.format.volumes {
             self.table.add_more(out, before);
@@ -195,11 +196,10 @@ impl Reader {
             scratch.clear();
             read = self.reader.next_batch(scratch, max);
             let known = self.table.rows.len();
-            if let Err(reason) = self.table.add(scratch, 0) {
-                let file = self.file.clone();
-                return Err(TraceError::Stack { file, reason });
-            }
-            let named = |row: &Row| name(&*self.reader, row.stream) == *wanted;
+            self.table
+                .add(scratch, 0)
+                .map_err(|why| stack(&self.file, why))?;
+            let named = |row: &VolumeRow| name(&*self.reader, row.stream) == *wanted;
             let new = self.table.rows[known..].iter().position(named);
             *row = row.or(new.map(|i| known + i));
             let Some(row) = *row else { continue };
@@ -268,23 +268,17 @@ impl Reader {
         }
         let placed = self.table.place();
         let moved = placed.and_then(|()| self.table.apply(requests.records_mut()));
-        moved.map_err(|reason| TraceError::Stack {
-            file: self.file.clone(),
-            reason,
-        })
+        moved.map_err(|why| stack(&self.file, why))
     }
 
     /// The places of the volumes of a trace that has been read whole; `None` if the requests are
     /// where they belong.
-    pub(crate) fn take_places(&mut self) -> Result<Option<Table>, TraceError> {
+    pub(crate) fn take_places(&mut self) -> Result<Option<VolumeTable>, TraceError> {
         if !matches!(self.place, Place::Later) || self.table.rows.len() < 2 {
             return Ok(None);
         }
         let placed = self.table.place();
-        placed.map_err(|reason| TraceError::Stack {
-            file: self.file.clone(),
-            reason,
-        })?;
+        placed.map_err(|why| stack(&self.file, why))?;
         Ok(Some(self.table.clone()))
     }
 
@@ -294,7 +288,7 @@ impl Reader {
     }
 
     /// What has been decoded so far, requests of other volumes included.
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &ReadCounts {
         self.reader.counts()
     }
 
@@ -343,9 +337,15 @@ impl Reader {
             unaligned_requests: counts.unaligned_requests,
             skipped_lines: counts.skipped_lines,
             skipped_samples: counts.skipped_samples,
+            modelled: false,
             volumes,
         })
     }
+}
+
+fn stack(file: &str, reason: &'static str) -> TraceError {
+    let file = file.to_owned();
+    TraceError::Stack { file, reason }
 }
 
 /// What a trace calls a stream.
@@ -361,7 +361,7 @@ fn survey(
     source: Source,
     format: &'static FormatInfo,
     options: &LoadOptions,
-) -> Result<Table, TraceError> {
+) -> Result<VolumeTable, TraceError> {
     let options = LoadOptions {
         format: Some(format.name.to_owned()),
         hash: false,

@@ -1,26 +1,26 @@
 //! Where readers put their requests: numbers and times them.
 
-use destage_types::{Extent, HostRequest, Nanos, RequestBatch};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
-use crate::format::Counts;
+use crate::readers::ReadCounts;
 
 /// Time between two requests of a trace without times.
 pub(crate) const UNTIMED_NS: u64 = 1_000;
 
 /// Makes arrivals of what a trace calls time.
 #[derive(Default)]
-pub(crate) struct Clock {
+pub(crate) struct ArrivalClock {
     first: Option<u64>,
     last: Nanos,
     tick_ns: u64,
 }
 
-impl Clock {
+impl ArrivalClock {
     /// A clock whose unit is `tick_ns` nanoseconds.
-    pub fn new(tick_ns: u64) -> Clock {
-        Clock {
+    pub fn new(tick_ns: u64) -> ArrivalClock {
+        ArrivalClock {
             tick_ns,
-            ..Clock::default()
+            ..ArrivalClock::default()
         }
     }
 }
@@ -28,17 +28,17 @@ impl Clock {
 const SPAN: &str = "is more than 584 years after the first request";
 
 /// Takes the requests of a reader, numbers and times them.
-pub(crate) struct Sink<'a> {
+pub(crate) struct RequestSink<'a> {
     pub out: &'a mut RequestBatch,
-    pub clock: &'a mut Clock,
-    pub counts: &'a mut Counts,
+    pub clock: &'a mut ArrivalClock,
+    pub counts: &'a mut ReadCounts,
     /// Requests that `out` may hold.
     pub goal: usize,
     /// Takes the second request of a line if `out` is full.
     pub extra: &'a mut Option<HostRequest>,
 }
 
-impl Sink<'_> {
+impl RequestSink<'_> {
     /// Time since the first request; never less than that of the request before.
     #[inline(always)]
     fn arrival(&mut self, ticks: u64) -> Result<Nanos, &'static str> {
@@ -62,6 +62,20 @@ impl Sink<'_> {
         Ok(())
     }
 
+    /// Appends a request for one extent of `stream`.
+    #[inline(always)]
+    pub fn push_extent(
+        &mut self,
+        ticks: u64,
+        op: Op,
+        extent: Extent,
+        stream: u32,
+    ) -> Result<(), &'static str> {
+        let mut request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
+        request.stream = stream;
+        self.push(ticks, request)
+    }
+
     /// Appends a second request of the same line, or keeps it for the next batch.
     pub fn push_second(
         &mut self,
@@ -76,7 +90,7 @@ impl Sink<'_> {
         Ok(())
     }
 
-    /// As [`Sink::push`], with the further extents and old addresses of the request.
+    /// As [`RequestSink::push`], with the further extents and old addresses of the request.
     pub fn push_with(
         &mut self,
         ticks: u64,
@@ -92,10 +106,11 @@ impl Sink<'_> {
 
     /// Appends a request of a trace without times: request i arrives at i us.
     #[inline(always)]
-    pub fn push_untimed(&mut self, mut request: HostRequest) {
-        request.arrival = Nanos(self.counts.requests * UNTIMED_NS);
+    pub fn push_untimed(&mut self, op: Op, extent: Extent) {
+        let arrival = Nanos(self.counts.requests * UNTIMED_NS);
         self.counts.requests += 1;
-        self.out.push(request);
+        let (start, sectors) = (extent.start_sector, extent.sectors);
+        self.out.push(HostRequest::new(arrival, op, start, sectors));
     }
 
     /// Counts a request whose bytes were rounded outward to sectors.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use destage_types::{Nanos, Op, RequestBatch, Tag};
 
 use crate::error::TraceError;
-use crate::format::{Counts, TraceReader};
+use crate::readers::{ReadCounts, TraceReader};
 use crate::volume::VolumeName;
 
 /// The kinds with their names, in the order of the bits.
@@ -35,9 +35,6 @@ impl TagSet {
     pub fn choose(self, batch: &RequestBatch) -> RequestBatch {
         let (mut out, mut first) = (RequestBatch::new(), None);
         self.copy(batch, &mut first, &mut out);
-        if batch.cleaning_is_apart() {
-            out.count_cleaning_apart();
-        }
         out
     }
 
@@ -121,7 +118,7 @@ impl TraceReader for Chosen {
         Ok(out.len() - before)
     }
 
-    fn counts(&self) -> &Counts {
+    fn counts(&self) -> &ReadCounts {
         self.reader.counts()
     }
 

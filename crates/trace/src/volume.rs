@@ -97,14 +97,14 @@ impl VolumeName {
 
 /// Streams seen so far, in order of first appearance.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
-    pub rows: Vec<Row>,
+pub(crate) struct VolumeTable {
+    pub rows: Vec<VolumeRow>,
     index: BTreeMap<u32, usize>,
 }
 
 /// What is counted of a stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct VolumeRow {
     pub stream: u32,
     requests: u64,
     end_sector: u64,
@@ -112,7 +112,7 @@ pub(crate) struct Row {
     pub start_sector: u64,
 }
 
-impl Table {
+impl VolumeTable {
     /// Counts requests `from` and later.
     ///
     /// # Errors
@@ -148,7 +148,7 @@ impl Table {
 
     fn row(&mut self, stream: u32) -> usize {
         *self.index.entry(stream).or_insert_with(|| {
-            self.rows.push(Row {
+            self.rows.push(VolumeRow {
                 stream,
                 requests: 0,
                 end_sector: 0,
@@ -208,7 +208,7 @@ impl Table {
 
     /// The table of a result.
     pub fn volumes(&self, name: impl Fn(u32) -> Option<VolumeName>) -> Vec<Volume> {
-        let volume = |row: &Row| {
+        let volume = |row: &VolumeRow| {
             let named = name(row.stream);
             let start = named.as_ref().map_or(0, |n| n.start_sector);
             Volume {
@@ -267,7 +267,7 @@ impl Picker {
 
 /// The streams of a batch whose addresses are those of one device, called by their numbers.
 pub(crate) fn streams_of(batch: &RequestBatch) -> Vec<Volume> {
-    let mut table = Table::default();
+    let mut table = VolumeTable::default();
     table.count(batch, 0, usize::MAX);
     table.add_more(batch, 0);
     table.volumes(|_| None)

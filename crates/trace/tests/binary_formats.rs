@@ -160,10 +160,7 @@ fn oracle_general_records() {
 fn small() -> Vec<u8> {
     let mut batch = RequestBatch::new();
     batch.push(HostRequest::new(Nanos(0), Op::Write, 8, 8));
-    let more = Extent {
-        start_sector: 64,
-        sectors: 8,
-    };
+    let more = Extent::new(64, 8);
     batch.push_with(
         HostRequest::new(Nanos(5), Op::Write, 8, 8),
         &[more],

@@ -3,7 +3,7 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{detected, read_with, refused};
+use common::{cases, detected, read_with, refused};
 use destage_trace::{LoadOptions, Pairs, Source, load, write_csv};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, Tag};
@@ -102,37 +102,19 @@ fn tags_choose_requests_of_any_format() {
 #[test]
 fn bad_rows_are_named() {
     let row = |text: &str| format!("{HEAD}100,W,800,16,1600,f2fs,data,7\n{text}");
-    let cases = [
-        (
-            "1,X,8,8,,f2fs,data,1",
-            "column 2 (op): `X` is no kind of request",
-        ),
-        ("1,W,8,0,,f2fs,data,1", "column 4 (sectors): `0` is zero"),
-        (
-            "1,W,8,8,-5,f2fs,data,1",
-            "column 5 (prev_lba_sector): `-5` is no sector number",
-        ),
-        (
-            "1,W,8,8,12,f2fs,data,1",
-            "column 5 (prev_lba_sector): `12` is about whole",
-        ),
-        (
-            "1,W,4,8,16,f2fs,data,1",
-            "column 5 (prev_lba_sector): `16` is about whole",
-        ),
-        (
-            "1,D,8,8,16,f2fs,data,1",
-            "`16` is given, but only writes replace data",
-        ),
-        ("1,W,8,8,549755813888,f2fs,data,1", "ends behind 256 TiB"),
-        ("1,W,8,8,,f2fs,date,1", "column 7 (tag): `date` is no tag"),
-        ("1,W,8,8,,f2fs,data", "column 8 (req): `` is missing"),
-        (
-            "1,W,8,8,,f2fs,data,1,2",
-            "column 9: `2` is one column too many",
-        ),
-    ];
-    for (text, part) in cases {
+    let errors = "
+         1,X,8,8,,f2fs,data,1 => column 2 (op): `X` is no kind of request
+         1,W,8,0,,f2fs,data,1 => column 4 (sectors): `0` is zero
+         1,W,8,8,-5,f2fs,data,1 => column 5 (prev_lba_sector): `-5` is no sector number
+         1,W,8,8,12,f2fs,data,1 => column 5 (prev_lba_sector): `12` is about whole
+         1,W,4,8,16,f2fs,data,1 => column 5 (prev_lba_sector): `16` is about whole
+         1,D,8,8,16,f2fs,data,1 => `16` is given, but only writes replace data
+         1,W,8,8,549755813888,f2fs,data,1 => ends behind 256 TiB
+         1,W,8,8,,f2fs,date,1 => column 7 (tag): `date` is no tag
+         1,W,8,8,,f2fs,data => column 8 (req): `` is missing
+         1,W,8,8,,f2fs,data,1,2 => column 9: `2` is one column too many
+";
+    for (text, part) in cases(errors) {
         let message = refused("fs-capture", format!("{HEAD}{text}\n"));
         assert!(
             message.contains(part) && message.contains("; allowed: "),
@@ -178,13 +160,13 @@ fn operations_on_a_file() {
         (trace.meta.timed, trace.meta.unaligned_requests),
         (false, 1)
     );
-    let cases = [
-        ("X,0,8", "column 1 (op): `X` is no kind of operation"),
-        ("W,-1,8", "column 2 (offset): `-1` is negative"),
-        ("W,0,0", "column 3 (bytes): `0` is zero"),
-        ("W,0", "column 3 (bytes): `` is missing"),
-    ];
-    for (text, part) in cases {
+    let errors = "
+         X,0,8 => column 1 (op): `X` is no kind of request
+         W,-1,8 => column 2 (offset): `-1` is negative
+         W,0,0 => column 3 (bytes): `0` is zero
+         W,0 => column 3 (bytes): `` is missing
+";
+    for (text, part) in cases(errors) {
         let message = refused("file-ops", text);
         assert!(message.contains(part), "{message}");
     }

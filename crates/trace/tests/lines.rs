@@ -3,16 +3,9 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{msr_lines, read, read_with, refused, skipping};
+use common::{GROUPS, HEADER, arrivals, msr_lines, read, read_with, refused, skipping};
 use destage_trace::{LoadOptions, Source, TraceError, open};
 use destage_types::RequestBatch;
-
-const HEADER: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
-const GROUPS: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n";
-
-fn arrivals(batch: &RequestBatch) -> Vec<u64> {
-    batch.records().iter().map(|r| r.arrival.0).collect()
-}
 
 #[test]
 fn times_that_run_back_are_raised_and_counted() {

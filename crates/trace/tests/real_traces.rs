@@ -14,12 +14,20 @@ fn folder() -> Option<PathBuf> {
 }
 
 fn read(folder: &Path, file: &str) -> Option<Trace> {
+    read_at(folder, file, Volumes::Stack)
+}
+
+fn read_at(folder: &Path, file: &str, volumes: Volumes) -> Option<Trace> {
     let path = folder.join(file);
     if !path.exists() {
         eprintln!("SKIPPED: {} is not there", path.display());
         return None;
     }
-    let trace = load(Source::from_arg(path), &LoadOptions::default());
+    let options = LoadOptions {
+        volumes,
+        ..LoadOptions::default()
+    };
+    let trace = load(Source::from_arg(path), &options);
     Some(trace.unwrap_or_else(|error| panic!("{file}: {error}")))
 }
 
@@ -117,94 +125,38 @@ fn files_hold_what_their_list_says() {
     }
 }
 
-/// File, format, requests, writes; container by the name.
+/// File and format; requests, reads, writes, and the sums of their sectors and of their first
+/// sectors, as a script of its own counted them in the files.
 #[rustfmt::skip]
-const SAMPLES: [(&str, &str, u64, u64); 14] = [
-    ("cloudphysics-first2000.vscsi", "vscsi", 2_000, 0),
-    ("desktop-mayun2-first3000.diskmon", "diskmon", 3_000, 0),
-    ("fiu-homes-first500-with-hash.ascii", "ssdsim", 500, 0),
-    ("mbpa-first2000.blkparse", "blkparse", 415, 377),
-    ("msnfs-first2000.disksim", "disksim", 2_000, 0),
-    ("msr-cut-first3000.replay", "replayer", 3_000, 0),
-    ("msr-hm_0-first1000.csv", "msr", 1_000, 0),
-    ("nvme-xfs-like.blkparse", "blkparse", 248, 225),
-    ("systor17-additional-first999.csv.gz", "systor17", 999, 299),
-    ("systor17-first999.csv.gz", "systor17", 999, 173),
-    ("tencent-cbs-first3000.csv", "tencent", 3_000, 0),
-    ("umass-financial1-first5000.ssdsim", "ssdsim", 5_000, 0),
-    ("umass-financial1-mini.spc", "spc", 949, 0),
-    ("wsrch-first5000.mqsim", "ssdsim", 5_000, 0),
+const SAMPLES: [(&str, &str, [u64; 5]); 14] = [
+    ("cloudphysics-first2000.vscsi", "vscsi", [2000, 0, 2000, 36285, 34190625163]),
+    ("desktop-mayun2-first3000.diskmon", "diskmon", [3000, 1381, 1619, 112139, 153638045459]),
+    ("fiu-homes-first500-with-hash.ascii", "ssdsim", [500, 0, 500, 4000, 79523937640]),
+    ("mbpa-first2000.blkparse", "blkparse", [415, 38, 377, 12248, 820387943118]),
+    ("msnfs-first2000.disksim", "disksim", [2000, 1983, 17, 41872, 370901200224]),
+    ("msr-cut-first3000.replay", "replayer", [3000, 1445, 1555, 27424, 35831556192]),
+    ("msr-hm_0-first1000.csv", "msr", [1000, 508, 492, 18925, 13322624259]),
+    ("nvme-xfs-like.blkparse", "blkparse", [248, 0, 225, 2308, 138421914660]),
+    ("systor17-additional-first999.csv.gz", "systor17", [999, 700, 299, 40415, 4465290072455]),
+    ("systor17-first999.csv.gz", "systor17", [999, 826, 173, 76411, 7297389830071]),
+    ("tencent-cbs-first3000.csv", "tencent", [3000, 1309, 1691, 210354, 356822926787]),
+    ("umass-financial1-first5000.ssdsim", "ssdsim", [5000, 1278, 3722, 43437, 1802450953]),
+    ("umass-financial1-mini.spc", "spc", [949, 183, 766, 5021, 346416961]),
+    ("wsrch-first5000.mqsim", "ssdsim", [5000, 4998, 2, 156196, 111696079024]),
 ];
 
 #[test]
-fn samples_are_told_by_their_content() {
+fn samples_are_told_by_their_content_and_agree_with_an_independent_count() {
     let Some(folder) = folder() else { return };
     let folder = folder.join("samples");
     let mut known = 0;
-    for (file, format, requests, writes) in SAMPLES {
-        let Some(trace) = read(&folder, file) else {
+    for (file, format, counted) in SAMPLES {
+        // The addresses as the file has them.
+        let Some(trace) = read_at(&folder, file, Volumes::Overlay) else {
             continue;
         };
         known += 1;
-        assert_eq!(
-            (trace.meta.format, trace.meta.requests),
-            (format, requests),
-            "{file}"
-        );
-        let is_write = |r: &&destage_types::HostRequest| r.op == Op::Write;
-        let count = trace.requests.records().iter().filter(is_write).count() as u64;
-        assert!(writes == 0 || count == writes, "{file}: {count} writes");
-        let rest = trace
-            .requests
-            .records()
-            .iter()
-            .filter(|r| r.op == Op::Flush)
-            .count();
-        assert_eq!(
-            rest,
-            if file.starts_with("nvme") { 23 } else { 0 },
-            "{file}"
-        );
-    }
-    let files = std::fs::read_dir(&folder).map_or(known, |files| files.count());
-    assert_eq!(known, files, "a sample is not in the list of this test");
-}
-
-/// File; requests, reads, writes, and the sums of their sectors and of their first sectors, as a
-/// script of its own counted them in the files.
-#[rustfmt::skip]
-const COUNTED: [(&str, [u64; 5]); 14] = [
-("cloudphysics-first2000.vscsi", [2000, 0, 2000, 36285, 34190625163]),
-    ("desktop-mayun2-first3000.diskmon", [3000, 1381, 1619, 112139, 153638045459]),
-    ("fiu-homes-first500-with-hash.ascii", [500, 0, 500, 4000, 79523937640]),
-    ("mbpa-first2000.blkparse", [415, 38, 377, 12248, 820387943118]),
-    ("msnfs-first2000.disksim", [2000, 1983, 17, 41872, 370901200224]),
-    ("msr-cut-first3000.replay", [3000, 1445, 1555, 27424, 35831556192]),
-    ("msr-hm_0-first1000.csv", [1000, 508, 492, 18925, 13322624259]),
-    ("nvme-xfs-like.blkparse", [248, 0, 225, 2308, 138421914660]),
-    ("systor17-additional-first999.csv.gz", [999, 700, 299, 40415, 4465290072455]),
-    ("systor17-first999.csv.gz", [999, 826, 173, 76411, 7297389830071]),
-    ("tencent-cbs-first3000.csv", [3000, 1309, 1691, 210354, 356822926787]),
-    ("umass-financial1-first5000.ssdsim", [5000, 1278, 3722, 43437, 1802450953]),
-    ("umass-financial1-mini.spc", [949, 183, 766, 5021, 346416961]),
-    ("wsrch-first5000.mqsim", [5000, 4998, 2, 156196, 111696079024]),
-];
-
-#[test]
-fn samples_agree_with_an_independent_count() {
-    let Some(folder) = folder() else { return };
-    for (file, counted) in COUNTED {
-        let path = folder.join("samples").join(file);
-        if !path.exists() {
-            eprintln!("SKIPPED: {} is not there", path.display());
-            continue;
-        }
-        // The addresses as the file has them.
-        let options = LoadOptions {
-            volumes: Volumes::Overlay,
-            ..LoadOptions::default()
-        };
-        let trace = load(Source::from_arg(&path), &options).unwrap();
+        assert_eq!(trace.meta.format, format, "{file}");
         let records = trace.requests.records();
         let of = |op| records.iter().filter(|r| r.op == op).count() as u64;
         let have = [
@@ -215,51 +167,33 @@ fn samples_agree_with_an_independent_count() {
             records.iter().map(|r| r.start_sector).sum(),
         ];
         assert_eq!(have, counted, "{file}");
+        let flushes = if file.starts_with("nvme") { 23 } else { 0 };
+        assert_eq!(of(Op::Flush), flushes, "{file}");
+        assert_eq!(read(&folder, file).unwrap().meta.requests, counted[0]);
     }
+    let files = std::fs::read_dir(&folder).map_or(known, |files| files.count());
+    assert_eq!(known, files, "a sample is not in the list of this test");
 }
+
+#[rustfmt::skip]
+const PAIRS: [(&str, &str, u64); 5] = [
+    ("samples/cloudphysics-first2000.vscsi", "cloudphysics-114k.msr.csv.zst", 100),
+    ("samples/desktop-mayun2-first3000.diskmon", "desktop-mayun2-87k.msr.csv.zst", 100),
+    ("samples/msr-cut-first3000.replay", "msr-cut-w80-10k.replay.zst", 1),
+    ("samples/mbpa-first2000.blkparse", "mbpa-java-writes.blkparse.zst", 1),
+    ("samples/tencent-cbs-first3000.csv", "tencent-cbs-50k.csv.zst", 1),
+];
 
 /// Two forms of the same trace hold the same requests.
 #[test]
 fn converted_traces_agree_with_their_native_form() {
     let Some(folder) = folder() else { return };
-    let pairs = [
-        (
-            "samples/cloudphysics-first2000.vscsi",
-            "cloudphysics-114k.msr.csv.zst",
-            100,
-        ),
-        (
-            "samples/desktop-mayun2-first3000.diskmon",
-            "desktop-mayun2-87k.msr.csv.zst",
-            100,
-        ),
-        (
-            "samples/msr-cut-first3000.replay",
-            "msr-cut-w80-10k.replay.zst",
-            1,
-        ),
-        (
-            "samples/mbpa-first2000.blkparse",
-            "mbpa-java-writes.blkparse.zst",
-            1,
-        ),
-        (
-            "samples/tencent-cbs-first3000.csv",
-            "tencent-cbs-50k.csv.zst",
-            1,
-        ),
-    ];
-    for (native, converted, tick) in pairs {
-        let overlay = LoadOptions {
-            volumes: Volumes::Overlay,
-            ..LoadOptions::default()
-        };
-        let paths = [native, converted].map(|file| folder.join(file));
-        if !paths.iter().all(|path| path.exists()) {
-            eprintln!("SKIPPED: {native} or {converted} is not there");
+    for (native, converted, tick) in PAIRS {
+        let [Some(native), Some(converted)] =
+            [native, converted].map(|file| read_at(&folder, file, Volumes::Overlay))
+        else {
             continue;
-        }
-        let [native, converted] = paths.map(|path| load(Source::from_arg(path), &overlay).unwrap());
+        };
         let pairs = native
             .requests
             .records()

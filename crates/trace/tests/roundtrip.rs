@@ -12,10 +12,8 @@ use proptest::prelude::*;
 const SECTORS: u64 = (1 << 48) / 512;
 
 fn extent() -> impl Strategy<Value = Extent> {
-    (0..SECTORS - 5_000, 1u32..5_000).prop_map(|(start_sector, sectors)| Extent {
-        start_sector,
-        sectors,
-    })
+    (0..SECTORS - 5_000, 1u32..5_000)
+        .prop_map(|(start_sector, sectors)| Extent::new(start_sector, sectors))
 }
 
 fn blocks(e: &Extent) -> usize {
@@ -160,16 +158,7 @@ proptest! {
 
 #[test]
 fn a_writer_refuses_what_its_file_cannot_say() {
-    let (a, b) = (
-        Extent {
-            start_sector: 0,
-            sectors: 8,
-        },
-        Extent {
-            start_sector: 64,
-            sectors: 8,
-        },
-    );
+    let (a, b) = (Extent::new(0, 8), Extent::new(64, 8));
     let head = HostRequest::new(Nanos(0), Op::Write, a.start_sector, a.sectors);
     let refusal = |head: HostRequest, more: &[Extent], prev: &[u64], columns| {
         let mut batch = RequestBatch::new();

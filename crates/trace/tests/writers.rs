@@ -7,7 +7,7 @@ use std::io::{self, Cursor};
 
 use common::{overlay, read, read_with};
 use destage_trace::{
-    BinWriter, FORMATS, Trace, Volume, Written, write_bin, write_fio, write_msr, write_ssdsim,
+    BinWriter, FORMATS, Trace, Volume, WriteSummary, write_bin, write_fio, write_msr, write_ssdsim,
 };
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, Tag};
@@ -60,7 +60,7 @@ fn again(format: &str, bytes: &[u8]) -> Trace {
 const DATA: &[Op] = &[Op::Read, Op::Write];
 const ALL: &[Op] = &[Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-type Writer = fn(&RequestBatch, &[Volume], &mut Vec<u8>) -> io::Result<Written>;
+type Writer = fn(&RequestBatch, &[Volume], &mut Vec<u8>) -> io::Result<WriteSummary>;
 
 proptest! {
     #[test]
@@ -132,10 +132,7 @@ fn rich() -> RequestBatch {
         head.stream = (i % 5) as u32;
         head.atomic = i % 3 == 0;
         head.tag = [Tag::None, Tag::Data, Tag::Node, Tag::Meta, Tag::Gc][i as usize % 5];
-        let more = Extent {
-            start_sector: 1 << 20,
-            sectors: 8,
-        };
+        let more = Extent::new(1 << 20, 8);
         match i % 4 {
             0 => batch.push_with(head, &[more], &[NO_PREV, i, 7]),
             1 => batch.push_with(head, &[more; 300], &[]),
@@ -170,10 +167,7 @@ fn destage_bin_keeps_lists_tags_and_marks() {
 
 #[test]
 fn foreign_formats_refuse_what_they_cannot_say() {
-    let extent = Extent {
-        start_sector: 64,
-        sectors: 8,
-    };
+    let extent = Extent::new(64, 8);
     let head = HostRequest::new(Nanos(0), Op::Write, 0, 8);
     let (mut atomic, mut tagged) = (head, head);
     (atomic.atomic, tagged.tag) = (true, Tag::Gc);

@@ -1,6 +1,6 @@
 //! Units, addresses and requests that every other crate of destage speaks in.
 //!
-//! No logic beyond arithmetic on these types lives here, and the crate depends on nothing.
+//! No logic beyond arithmetic on these types lives here, and no other crate of destage is known.
 //!
 //! | word | meaning |
 //! |--|--|
@@ -12,6 +12,7 @@
 
 pub mod geometry;
 pub mod ids;
+pub mod nearest;
 pub mod request;
 pub mod rng;
 pub mod sectors;
@@ -19,6 +20,7 @@ pub mod units;
 
 pub use geometry::{Axis, Geometry, PageSize, PlaneAddress, QueuePer, StaticLayout};
 pub use ids::{ChannelId, ChipId, Lpn, Nanos, PlaneId, Ppn, Slot};
-pub use request::{Extent, HostRequest, Op, RequestBatch, RequestRef, Tag};
+pub use nearest::nearest;
+pub use request::{Extent, HostRequest, Op, RequestBatch, RequestOrigin, RequestRef, Tag};
 pub use sectors::{SECTOR_BYTES, SectorMask};
 pub use units::{ByteSize, Picos, UnitError};

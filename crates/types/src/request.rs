@@ -33,6 +33,20 @@ pub enum Tag {
     Gc,
 }
 
+/// Who sent a request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum RequestOrigin {
+    /// The host, as the trace has it.
+    #[default]
+    Host,
+    /// A modelled file system: what the host asked it for, its index blocks and tables.
+    FileSystem,
+    /// The cleaning of a modelled file system. It is served as any request, but counts as none of
+    /// the host's.
+    Cleaning,
+}
+
 /// Consecutive sectors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Extent {
@@ -43,6 +57,15 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// So many sectors from a first one on.
+    #[inline]
+    pub const fn new(start_sector: u64, sectors: u32) -> Extent {
+        Extent {
+            start_sector,
+            sectors,
+        }
+    }
+
     /// First sector behind the extent.
     #[inline]
     pub const fn end(&self) -> u64 {
@@ -70,14 +93,16 @@ pub struct HostRequest {
     pub op: Op,
     /// Part of an atomic write of the file system (CAC section 4.3).
     pub atomic: bool,
-    /// Origin in the file system.
+    /// What the data are to the file system.
     pub tag: Tag,
+    /// Who sent it.
+    pub origin: RequestOrigin,
 }
 
 impl HostRequest {
     /// A request with one extent and nothing else known about it.
     pub const fn new(arrival: Nanos, op: Op, start_sector: u64, sectors: u32) -> HostRequest {
-        let (stream, atomic, tag) = (0, false, Tag::None);
+        let (stream, atomic, tag, origin) = (0, false, Tag::None, RequestOrigin::Host);
         HostRequest {
             arrival,
             start_sector,
@@ -87,6 +112,7 @@ impl HostRequest {
             op,
             atomic,
             tag,
+            origin,
         }
     }
 
@@ -113,7 +139,6 @@ pub struct RequestBatch {
     sides: Vec<Side>,
     extents: Vec<Extent>,
     prev: Vec<u64>,
-    cleaning_apart: bool,
 }
 
 /// One request of a [`RequestBatch`] together with its side-table rows.
@@ -131,10 +156,7 @@ pub struct RequestRef<'a> {
 impl<'a> RequestRef<'a> {
     /// All extents in the order of the request; none for FLUSH.
     pub fn extents(&self) -> impl Iterator<Item = Extent> + use<'a> {
-        let first = Extent {
-            start_sector: self.head.start_sector,
-            sectors: self.head.sectors,
-        };
+        let first = Extent::new(self.head.start_sector, self.head.sectors);
         (first.sectors > 0)
             .then_some(first)
             .into_iter()
@@ -144,10 +166,7 @@ impl<'a> RequestRef<'a> {
     /// The extent of a request that has one, not a list of them.
     #[inline]
     pub fn only_extent(&self) -> Option<Extent> {
-        let only = Extent {
-            start_sector: self.head.start_sector,
-            sectors: self.head.sectors,
-        };
+        let only = Extent::new(self.head.start_sector, self.head.sectors);
         (only.sectors > 0 && self.more.is_empty()).then_some(only)
     }
 
@@ -298,17 +317,6 @@ impl RequestBatch {
         self.requests.truncate(len);
     }
 
-    /// Requests tagged [`Tag::Gc`] are the cleaning of a modelled file system: they are served, but
-    /// counted apart from those of the host.
-    pub fn count_cleaning_apart(&mut self) {
-        self.cleaning_apart = true;
-    }
-
-    /// Is the cleaning of a modelled file system counted apart?
-    pub fn cleaning_is_apart(&self) -> bool {
-        self.cleaning_apart
-    }
-
     /// Does any request name an old address?
     pub fn has_prev(&self) -> bool {
         self.prev.iter().any(|&p| p != NO_PREV)
@@ -329,14 +337,7 @@ mod tests {
         let mut batch = RequestBatch::new();
         let at = |n| HostRequest::new(Nanos(n), Op::Write, n * 8, 8);
         batch.push(at(1));
-        batch.push_with(
-            at(2),
-            &[Extent {
-                start_sector: 100,
-                sectors: 8,
-            }],
-            &[40, NO_PREV],
-        );
+        batch.push_with(at(2), &[Extent::new(100, 8)], &[40, NO_PREV]);
         batch.push_with(at(3), &[], &[NO_PREV]);
         assert_eq!(batch.get(0).prev, &[] as &[u64]);
         assert_eq!(batch.get(1).prev, &[40, NO_PREV]);

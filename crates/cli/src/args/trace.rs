@@ -3,8 +3,8 @@
 use super::InputArgs;
 use super::values::whole;
 use clap::{Args, Subcommand, ValueEnum};
-use destage_trace::ftrace::DeviceSpec;
-use destage_trace::synth::{Arrival, Part};
+use destage_fsmodel::ftrace::DeviceSpec;
+use destage_trace::synth::{Arrival, SynthPart};
 use destage_types::{Nanos, Picos};
 use std::path::PathBuf;
 
@@ -78,8 +78,8 @@ pub struct SynthArgs {
     /// default: weight=1, at=uniform (or normal(SIGMA), zipf(THETA), sequential), start=0B,
     /// space=1GiB, unit=4KiB, inside=UNIT, streams=1, run=SIZE (never ends), writes=1, size=4KiB
     /// (or several with weights, 4KiB:3+64KiB:1)
-    #[arg(long = "part", value_name = "KEY=VALUE,...", value_parser = Part::parse)]
-    pub parts: Vec<Part>,
+    #[arg(long = "part", value_name = "KEY=VALUE,...", value_parser = SynthPart::parse)]
+    pub parts: Vec<SynthPart>,
     /// Number of requests
     #[arg(long, value_name = "N", value_parser = whole(1..=1u64 << 32))]
     pub requests: Option<u64>,

@@ -13,7 +13,7 @@ use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
 use destage_sim::record::RunInfo;
 use destage_sim::{Meter, ReadFill, RunError, RunSpec};
-use destage_trace::{Workload, format};
+use destage_trace::{Workload, readers};
 use destage_types::{ByteSize, PageSize};
 use points::{CurveOf, Found};
 use std::sync::atomic::AtomicU64;
@@ -60,7 +60,7 @@ fn bases(args: &MrcArgs) -> Result<Vec<RunSpec>, Failure> {
         faults.push("--volumes split: name one of them by `only=VOLUME`".to_owned());
     }
     if let Some(name) = &args.input.format
-        && let Err(error) = format::by_name(name)
+        && let Err(error) = readers::by_name(name)
     {
         faults.push(format!("--format: {error}"));
     }

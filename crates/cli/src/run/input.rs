@@ -5,9 +5,9 @@ use super::settings::COMMAND_LINE;
 use crate::args::HostFsArg;
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
+use destage_fsmodel::host_fs::{self, HostFs, HostFsError};
 use destage_sim::RunSpec;
 use destage_sim::record::Setting;
-use destage_trace::host_fs::{self, HostFs, HostFsError};
 use destage_trace::{
     LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload, load_bounded, open,
 };

@@ -8,7 +8,7 @@ use crate::overwritten;
 use destage_device::config::EffectiveDevice;
 use destage_scheme::Expr;
 use destage_sim::{Every, RunError, RunSpec, Warmup};
-use destage_trace::{LoadOptions, TagSet, format};
+use destage_trace::{LoadOptions, TagSet, readers};
 use destage_types::ByteSize;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -279,7 +279,7 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
         faults.push("standard input (`-`) can be read only once".to_owned());
     }
     if let Some(name) = &args.input.format
-        && let Err(error) = format::by_name(name)
+        && let Err(error) = readers::by_name(name)
     {
         faults.push(format!("--format: {error}"));
     }

@@ -6,9 +6,9 @@ use crate::overwritten;
 use crate::run::trace_warnings;
 use crate::terminal::{Warnings, say};
 use destage_trace::{
-    Source, Trace, Written, load, split, write_bin, write_csv, write_fio, write_msr, write_ssdsim,
+    Source, Trace, WriteSummary, load, split, write_bin, write_csv, write_fio, write_msr,
+    write_ssdsim,
 };
-use destage_types::RequestBatch;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -103,26 +103,6 @@ pub fn write_one(trace: &Trace, output: &Path, to: ToFormat) -> Result<(), Failu
     })
 }
 
-/// Writes requests as destage CSV; `-` is standard output.
-///
-/// # Errors
-/// The output cannot be written.
-pub fn csv(requests: &RequestBatch, output: &Path) -> Result<(), Failure> {
-    if output == Path::new("-") {
-        return match write_csv(requests, io::stdout().lock()) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Failure::stdout(error)),
-        };
-    }
-    let place = output.display();
-    let file = File::create(output)
-        .map_err(|error| Failure::usage(format!("--output {place}: cannot create it: {error}")))?;
-    match write_csv(requests, BufWriter::new(file)) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Failure::Run(format!("cannot write {place}: {error}"))),
-    }
-}
-
 fn write(trace: &Trace, to: ToFormat, mut out: impl Write) -> io::Result<()> {
     let (requests, volumes) = (&trace.requests, &trace.meta.volumes[..]);
     let written = match to {
@@ -138,7 +118,7 @@ fn write(trace: &Trace, to: ToFormat, mut out: impl Write) -> io::Result<()> {
         ToFormat::Fio => write_fio(requests, volumes, &mut out)?,
         ToFormat::Ssdsim => write_ssdsim(requests, volumes, &mut out)?,
     };
-    let Written {
+    let WriteSummary {
         requests,
         rounded_times,
     } = written;

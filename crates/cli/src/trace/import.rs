@@ -1,11 +1,11 @@
 //! `destage trace import-ftrace`: kernel event text to a trace with old addresses.
 
-use crate::args::{FsArg, ImportArgs, StreamArg};
+use crate::args::{FsArg, ImportArgs, StreamArg, ToFormat};
 use crate::failure::Failure;
 use crate::overwritten;
 use crate::terminal::say;
-use destage_trace::Source;
-use destage_trace::ftrace::{ImportError, ImportOptions, Stream, import};
+use destage_fsmodel::ftrace::{ImportError, ImportOptions, RequestEvent, import};
+use destage_trace::{Source, Trace};
 use std::path::PathBuf;
 
 /// Does what `args` say.
@@ -19,9 +19,9 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let seed = |(ino, path): &(u64, PathBuf)| (*ino, Source::from_arg(path));
     let options = ImportOptions {
         devices: args.devices.clone(),
-        stream: match args.stream {
-            Some(StreamArg::Queue) => Stream::Queue,
-            Some(StreamArg::Issue) | None => Stream::Issue,
+        requests: match args.stream {
+            Some(StreamArg::Queue) => RequestEvent::Queue,
+            Some(StreamArg::Issue) | None => RequestEvent::Issue,
         },
         f2fs: args.fs.map(|fs| fs == FsArg::F2fs),
         seeds: args.fiemaps.iter().map(seed).collect(),
@@ -32,7 +32,8 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let sources = args.files.iter().map(Source::from_arg).collect();
     let imported = import(sources, options).map_err(|error| Failure::usage(explained(&error)))?;
     say(imported.report.to_string().trim_end());
-    super::convert::csv(&imported.requests, &args.output)
+    let trace = Trace::generated("import", imported.requests);
+    super::convert::write_one(&trace, &args.output, ToFormat::Destage)
 }
 
 /// The message of `error`, with the option that helps.

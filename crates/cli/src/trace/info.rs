@@ -1,6 +1,6 @@
 //! What a trace consists of: counting, in memory that grows with the footprint only.
 
-use super::report::Report;
+use super::report::TraceReport;
 use destage_scheme::layer::lwrs::Lwrs;
 use destage_trace::TraceMeta;
 use destage_types::{Extent, Nanos, Op, RequestBatch, RequestRef, SECTOR_BYTES};
@@ -195,14 +195,14 @@ impl Info {
     }
 
     /// The figures of the trace that `meta` describes.
-    pub fn report(&self, meta: &TraceMeta) -> Report {
+    pub fn report(&self, meta: &TraceMeta) -> TraceReport {
         let [reads, writes, trims, flushes] = self.requests;
         let (pages, [read, write]) = (&self.pages, &self.sizes);
         let some = |n: u64, sizes: &Sizes| (n > 0).then_some((sizes.least, sizes.most));
         let classes = (0..CLASSES)
             .map(|c| (SECTOR_BYTES << c, read.classes[c], write.classes[c]))
             .filter(|c| c.1 + c.2 > 0);
-        Report {
+        TraceReport {
             trace: meta.name.clone(),
             format: meta.format,
             container: meta.container.to_string(),

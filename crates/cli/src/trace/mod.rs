@@ -13,7 +13,7 @@ use crate::terminal::{Progress, Warnings};
 use destage_trace::{LoadOptions, Source, TraceError, Volumes, load, load_bounded, open, split};
 use destage_types::RequestBatch;
 use info::Info;
-use report::Report;
+use report::TraceReport;
 use std::path::{Path, PathBuf};
 
 use crate::run::trace_warnings;
@@ -57,7 +57,7 @@ fn info(traces: &[PathBuf], input: &InputArgs, json: bool) -> Result<(), Failure
     let mut warnings = Warnings::default();
     let options = input.options(true);
     let mut first = true;
-    let mut show = |report: &Report| {
+    let mut show = |report: &TraceReport| {
         let gap = if first { "" } else { "\n" };
         first = false;
         if !json {
@@ -91,7 +91,7 @@ fn streamed(
     path: &Path,
     options: &LoadOptions,
     warnings: &mut Warnings,
-) -> Result<Report, Failure> {
+) -> Result<TraceReport, Failure> {
     // Where volumes go depends on all their requests, and a pipe is read but once.
     if options.volumes == Volumes::Stack && !path.metadata().is_ok_and(|m| m.is_file()) {
         return piped(path, options, warnings);
@@ -111,7 +111,11 @@ fn streamed(
     Ok(info.report(&meta))
 }
 
-fn piped(path: &Path, options: &LoadOptions, warnings: &mut Warnings) -> Result<Report, Failure> {
+fn piped(
+    path: &Path,
+    options: &LoadOptions,
+    warnings: &mut Warnings,
+) -> Result<TraceReport, Failure> {
     let mut progress = None;
     let label = format!("reading {}", path.display());
     let stored = load_bounded(Source::from_arg(path), options, MEMORY, |reader| {

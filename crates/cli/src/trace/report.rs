@@ -8,7 +8,7 @@ const NAMED: usize = 10;
 
 /// One volume of a trace.
 #[derive(Serialize)]
-pub struct VolumeRow {
+pub struct VolumeReport {
     /// What the trace calls it.
     name: String,
     /// Its requests.
@@ -19,9 +19,9 @@ pub struct VolumeRow {
     start_byte: u64,
 }
 
-impl From<&Volume> for VolumeRow {
-    fn from(volume: &Volume) -> VolumeRow {
-        VolumeRow {
+impl From<&Volume> for VolumeReport {
+    fn from(volume: &Volume) -> VolumeReport {
+        VolumeReport {
             name: volume.name.clone(),
             requests: volume.requests,
             end_byte: volume.end_sector * 512,
@@ -33,7 +33,7 @@ impl From<&Volume> for VolumeRow {
 /// The figures of one trace. Bytes and pages are of reads and writes; pages have 4 KiB. A share
 /// or mean without a denominator is null.
 #[derive(Serialize)]
-pub struct Report {
+pub struct TraceReport {
     pub trace: String,
     pub format: &'static str,
     pub container: String,
@@ -80,7 +80,7 @@ pub struct Report {
     pub first_byte: u64,
     pub end_byte: u64,
     pub streams: u64,
-    pub volumes: Vec<VolumeRow>,
+    pub volumes: Vec<VolumeReport>,
     pub requests_with_prev: u64,
     pub atomic_requests: u64,
     pub arrival_corrections: u64,
@@ -121,7 +121,7 @@ fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |s| format!("{:.1} %", 100.0 * s))
 }
 
-impl Report {
+impl TraceReport {
     /// The figures for people.
     pub fn text(&self) -> String {
         let pages = |n: u64| format!("{n} pages of 4 KiB, {}", size(n * 4096));

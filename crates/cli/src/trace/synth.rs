@@ -4,7 +4,7 @@ use super::convert::write_one;
 use crate::args::{SynthArgs, ToFormat};
 use crate::failure::Failure;
 use crate::output::print;
-use destage_trace::synth::{Arrival, PRESETS, Part, Synth, preset};
+use destage_trace::synth::{Arrival, PRESETS, Synth, SynthPart, preset};
 use destage_types::Nanos;
 
 /// Requests if nothing else is said.
@@ -35,7 +35,7 @@ fn workload(args: &SynthArgs) -> Result<Synth, String> {
         Some(name) => preset(name)?.synth(seed),
         None => Synth {
             name: "synth".to_owned(),
-            parts: vec![Part::default()],
+            parts: vec![SynthPart::default()],
             requests: REQUESTS,
             arrival: Arrival::Constant,
             gap: GAP,

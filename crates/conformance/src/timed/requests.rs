@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::reference::rng::SplitMix64;
 use crate::reference::{Profile, SlowRequest, swarm, to_batch};
 use destage_device::config::{DeviceConfig, EffectiveDevice};
-use destage_trace::{Container, Trace, TraceMeta};
+use destage_trace::Trace;
 use destage_types::Op;
 
 /// The built-in device with some keys changed.
@@ -20,23 +20,7 @@ pub fn device<T: AsRef<str>>(sets: &[T]) -> DeviceConfig {
 
 /// The requests as a trace.
 pub fn trace_of(requests: &[SlowRequest]) -> Trace {
-    let batch = to_batch(requests);
-    Trace {
-        meta: TraceMeta {
-            name: "made".to_owned(),
-            format: "destage-csv",
-            container: Container::Plain,
-            timed: true,
-            requests: batch.len() as u64,
-            sha256: None,
-            volumes: Vec::new(),
-            arrival_corrections: 0,
-            unaligned_requests: 0,
-            skipped_lines: 0,
-            skipped_samples: Vec::new(),
-        },
-        requests: batch,
-    }
+    Trace::generated("made", to_batch(requests))
 }
 
 /// The request with its addresses modulo `space` sectors: sector by sector, then runs again.

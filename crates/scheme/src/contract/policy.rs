@@ -45,7 +45,8 @@ pub trait Policy: Sized {
 
     /// All pages in the order in which they would leave if nothing else happened, the first one
     /// that of `victim`. A policy that has such an order describes it in its declaration
-    /// (`order`); others leave this out, and layers that need an order refuse them.
+    /// (`order`); others show the next victim alone or nothing, and layers that need an order refuse
+    /// them.
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         std::iter::empty()
     }

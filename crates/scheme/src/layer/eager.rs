@@ -112,84 +112,46 @@ impl<S: Scheme> Layer for Eager<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mini::Mini;
-    use crate::policy::{Bplru, BplruParams, Compensation, Lru};
-    use destage_types::StaticLayout;
-
-    const CHANNEL: ChannelId = ChannelId(0);
-
-    /// What a channel would write back, given the busy pages.
-    fn asked<S: Scheme>(
-        m: &mut Mini<Eager<S>>,
-        channel: ChannelId,
-        outstanding: u32,
-        busy: &[u64],
-    ) -> Vec<u64> {
-        let (mut unit, v) = (Unit::default(), m.frames.clone());
-        let view = View {
-            frames: &v,
-            layout: &m.layout,
-            device: &crate::NoDevice,
-            now: destage_types::Nanos::ZERO,
-        };
-        let is_busy = |slot: Slot| busy.contains(&v.lpn(slot).0);
-        let after = m
-            .scheme
-            .background(channel, outstanding, &is_busy, &view, &mut unit);
-        assert_eq!(after.is_some(), !unit.slots.is_empty());
-        assert!(after.is_none_or(|after| after == After::KeepClean));
-        unit.slots.iter().map(|&s| v.lpn(s).0).collect()
-    }
+    use crate::testing::{ALL, Mix, TestCache, boxed, env, random_run};
 
     #[test]
     fn only_a_cache_that_is_nearly_full_is_cleaned() {
-        let mut m = Mini::new(4, true, Eager::new(Lru::new(4), 2));
-        m.write(1, 2, 0);
-        assert!(asked(&mut m, CHANNEL, 0, &[]).is_empty());
-        m.write(3, 3, 0);
-        assert_eq!(asked(&mut m, CHANNEL, 0, &[]), [1]);
-        assert_eq!(asked(&mut m, CHANNEL, 1, &[1]), [2]);
-        assert!(
-            asked(&mut m, CHANNEL, 2, &[]).is_empty(),
-            "enough is queued"
-        );
-        assert!(
-            asked(&mut m, CHANNEL, 1, &[1, 2]).is_empty(),
-            "3 is no candidate"
-        );
+        let mut cache = boxed("eager(lru,w=2)", 4);
+        cache.run("W1-2");
+        assert!(cache.write_back(0, 0, &[]).0.is_empty());
+        cache.write(3);
+        let keep = WriteBack::Unit(After::KeepClean);
+        assert_eq!(cache.write_back(0, 0, &[]), (vec![1], keep));
+        assert_eq!(cache.write_back(0, 1, &[1]), (vec![2], keep));
+        assert!(cache.write_back(0, 2, &[]).0.is_empty(), "enough is queued");
+        assert!(cache.write_back(0, 1, &[1, 2]).0.is_empty(), "3 is beyond the window");
     }
 
     #[test]
     fn clean_pages_and_those_of_other_channels_count_in_the_window() {
-        let mut m = Mini::new(4, true, Eager::new(Lru::new(4), 2));
-        m.layout = StaticLayout::flat(2, 2);
-        m.read(1, 1, 0);
-        m.write(2, 4, 0);
-        assert_eq!(asked(&mut m, CHANNEL, 0, &[]), [2]);
-        assert!(asked(&mut m, ChannelId(1), 0, &[]).is_empty());
-        m.read(1, 1, 0);
-        assert_eq!(asked(&mut m, ChannelId(1), 0, &[]), [3]);
+        let mut cache = TestCache::<Boxed>::with("eager(lru,w=2)", &env(4, 8, 2));
+        cache.run("R1 W2-4");
+        assert_eq!(cache.write_back(0, 0, &[]).0, [2]);
+        assert!(cache.write_back(1, 0, &[]).0.is_empty());
+        cache.read(1);
+        assert_eq!(cache.write_back(1, 0, &[]).0, [3]);
     }
 
     #[test]
     fn a_group_is_cleaned_whole() {
-        let params = BplruParams {
-            block_pages: 4,
-            padding: false,
-            compensation: Compensation::Full,
-            protect_current: false,
-            read_touch: false,
-            placement: crate::Placement::Stripe,
-        };
-        let mut m = Mini::new(4, false, Eager::new(Bplru::new(params, 4), 1));
-        m.write(1, 2, 0);
-        m.write(4, 4, 0);
-        let mut pages = asked(&mut m, CHANNEL, 0, &[]);
+        let mut cache = boxed("eager(bplru(block-pages=4,placement=stripe),w=1)", 4);
+        cache.run("W1-2 W4");
+        let mut pages = cache.write_back(0, 0, &[]).0;
         pages.sort_unstable();
         assert_eq!(pages, [1, 2]);
-        assert!(
-            asked(&mut m, CHANNEL, 0, &[2]).is_empty(),
-            "the whole group waits"
-        );
+        assert!(cache.write_back(0, 0, &[2]).0.is_empty(), "the whole group waits");
+    }
+
+    #[test]
+    fn invariants_hold_while_pages_are_written_back() {
+        let mix = Mix { idle: true, ..ALL };
+        for (seed, text) in ["eager(arc,w=3)", "eager(cflru)", "eager(bplru(block-pages=4))"].iter().enumerate() {
+            random_run(text, &env(7, 8, 3), seed as u64, 3000, mix);
+        }
     }
 }

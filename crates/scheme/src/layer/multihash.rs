@@ -253,72 +253,58 @@ impl Identifier for HashCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mini::Mini;
-    use crate::policy::Lru;
+    use crate::testing::{boxed, expr};
     use destage_types::{Lpn, Nanos, Op, SectorMask};
 
     fn write(counters: &mut HashCounters, lpn: u64) -> bool {
-        let a = Access {
-            lpn: Lpn(lpn),
-            op: Op::Write,
-            now: Nanos::ZERO,
-            request: 1,
-            seq: 1,
-            sectors: SectorMask::span(0, 1),
-            entry: crate::Entry::BLANK,
-        };
+        let mask = SectorMask::span(0, 1);
+        let a = Access::new((1, 1), Nanos::ZERO, Op::Write, Lpn(lpn), mask);
         let hot = counters.is_hot(&a, false);
         counters.settle();
         hot
     }
 
-    fn params(text: &str) -> MultiHashParams {
-        MultiHashParams::from_expr(&Expr::parse(text).unwrap())
+    fn counters(text: &str) -> HashCounters {
+        Identifier::build(&expr(text), &Env::cache_only(4))
     }
 
     #[test]
-    fn defaults_are_those_of_the_paper() {
-        let p = params("multihash");
-        assert_eq!(
-            (p.m, p.k, p.d, p.threshold, p.decay_period),
-            (4096, 2, 4, 4, 5120)
-        );
-        assert_eq!(HashCounters::new(p).metadata_bytes(), 2048);
-        let p = params("multihash(d=6,h=1,m=100,r=0.5)");
-        assert_eq!((p.threshold, p.decay_period), (32, 200));
-        let p = params("multihash(threshold=3,decay-period=7)");
-        assert_eq!((p.threshold, p.decay_period), (3, 7));
+    fn parameters_follow_from_each_other() {
+        for (text, high, period) in [
+            ("multihash", 4, 5120),
+            ("multihash(d=6,h=1,m=100,r=0.5)", 32, 200),
+            ("multihash(threshold=3,decay-period=7)", 3, 7),
+        ] {
+            let counters = counters(text);
+            assert_eq!((counters.high, counters.period), (high, period), "{text}");
+        }
+        let HashCounters { params: p, .. } = counters("multihash");
+        assert_eq!((p.m, p.k, p.d), (4096, 2, 4), "those of the paper");
+        assert_eq!(counters("multihash").metadata_bytes(), 2048);
     }
 
     #[test]
     fn a_page_is_hot_after_as_many_writes_as_the_threshold_says() {
-        let mut m = Mini::new(
-            4,
-            false,
-            Filter::new(HashCounters::new(params("multihash")), Lru::new(4)),
-        );
-        let answers: Vec<String> = (0..6).map(|i| m.write(9, 9, i)).collect();
-        assert_eq!(answers, ["M", "M", "M", "M", "M", "H"]);
-        assert_eq!(m.cached(), [9]);
+        let mut cache = boxed("multihash(lru)", 4);
+        assert_eq!(cache.run("W9 W9 W9 W9 W9 W9"), "MMMMMH");
+        assert_eq!(cache.cached(), [9]);
     }
 
     #[test]
     fn counters_saturate_and_fade() {
-        let mut counters = HashCounters::new(params("multihash(d=2,h=1,m=1,k=3,decay-period=9)"));
+        let mut counters = counters("multihash(d=2,h=1,m=1,k=3,decay-period=9)");
         for _ in 0..8 {
             write(&mut counters, 5);
         }
-        assert_eq!(counters.table, [3], "k hashes of one counter count once");
+        assert_eq!(counters.table.get(0), 3, "k hashes of one counter count once");
         write(&mut counters, 5);
-        assert_eq!(counters.table, [1]);
+        assert_eq!(counters.table.get(0), 1);
         assert!(!write(&mut counters, 5) && write(&mut counters, 5));
     }
 
     #[test]
     fn a_large_table_takes_memory_where_it_is_touched() {
-        let expr = Expr::parse("multihash(lru,m=4294967295)").unwrap();
-        let params = MultiHashParams::of(&expr, &Env::cache_only(4));
-        let mut counters = HashCounters::new(params);
+        let mut counters = counters("multihash(lru,m=4294967295)");
         let hot: Vec<bool> = (0..5).map(|_| write(&mut counters, 5)).collect();
         assert_eq!(hot, [false, false, false, false, true]);
         for lpn in 0..100 {
@@ -330,10 +316,9 @@ mod tests {
         assert_eq!(counters.metadata_bytes(), 4_294_967_295u64.div_ceil(2));
     }
 
-    #[cfg(feature = "conformance")]
     #[test]
     fn a_false_positive() {
-        let mut counters = HashCounters::new(params("multihash(m=11,threshold=2,decay-period=8)"));
+        let mut counters = counters("multihash(m=11,threshold=2,decay-period=8)");
         counters.given = Some(vec![[1, 0], [7, 3]]);
         let hot: Vec<bool> = [1, 1, 1, 12].map(|lpn| write(&mut counters, lpn)).into();
         assert_eq!(hot, [false, false, true, true]);

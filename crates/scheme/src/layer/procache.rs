@@ -358,5 +358,4 @@ impl<S: Scheme> Layer for ProCache<S> {
 }
 
 #[cfg(test)]
-#[path = "procache_tests.rs"]
 mod tests;

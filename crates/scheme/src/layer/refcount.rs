@@ -217,107 +217,79 @@ impl Identifier for RefCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scheme;
-    use crate::mini::Mini;
-    use crate::policy::Lru;
+    use crate::testing::{TestCache, expr};
+    use destage_types::{Lpn, Op, SectorMask};
 
-    const TWO: RefCountParams = RefCountParams {
-        threshold: 2,
-        decay_period: DecayPeriod::Writes(6),
-        sectors: 0,
-        hit_first: false,
-    };
+    type Cache = TestCache<RefCount<Boxed>>;
 
-    fn cache(params: RefCountParams) -> Mini<RefCount<Lru>> {
-        Mini::new(2, false, Filter::new(RefCounters::new(params), Lru::new(2)))
+    /// Two pages; hot from the second write on, halved after six.
+    fn cache(options: &str) -> Cache {
+        let decay = if options.contains("decay") { "" } else { ",decay-period=6" };
+        Cache::new(&format!("refcount(lru,threshold=2{decay}{options})"), 2)
     }
 
-    fn count(m: &Mini<RefCount<Lru>>, number: u64) -> u64 {
-        let counters = &m.scheme.identifier;
+    fn count(cache: &Cache, number: u64) -> u64 {
+        let counters = &cache.scheme.identifier;
         counters.now(counters.counters.get(number))
     }
 
     #[test]
     fn the_worked_example() {
-        let mut m = cache(TWO);
-        for page in [1, 1, 1, 2] {
-            m.write(page, page, 0);
+        let mut cache = cache("");
+        for (requests, result, state, why) in [
+            ("W1 W1 W1 W2", "MMMM", "[1*] C{1:2 2:1}", ""),
+            ("W1 W2", "HM", "[1*] C{1:1 2:1}", "halved"),
+            ("W2 W1", "MM", "[] C{1:2 2:2}", "the counter is asked although 1 is cached"),
+            ("W2 R2", "MH", "[2*] C{1:2 2:2}", ""),
+            ("W3 W2", "MH", "[2*] C{1:1 2:1 3:1}", ""),
+        ] {
+            assert_eq!((cache.run(requests).as_str(), cache.state().as_str()), (result, state), "{why}");
         }
-        assert_eq!((m.cached(), count(&m, 1), count(&m, 2)), (vec![1], 2, 1));
-        assert_eq!(m.write(1, 1, 0), "H");
-        m.write(2, 2, 0);
-        assert_eq!((count(&m, 1), count(&m, 2)), (1, 1), "halved");
-        m.write(2, 2, 0);
-        assert_eq!(
-            m.write(1, 1, 0),
-            "M",
-            "the counter is asked although 1 is cached"
-        );
-        assert_eq!(m.cached(), Vec::<u64>::new());
-        m.write(2, 2, 0);
-        assert_eq!((m.cached(), m.read(2, 2, 0)), (vec![2], "H".to_owned()));
-        m.write(3, 3, 0);
-        assert_eq!((m.write(2, 2, 0), count(&m, 3)), ("H".to_owned(), 1));
-        assert_eq!(m.scheme.metadata_bytes(), 3 + 12);
+        assert_eq!((count(&cache, 3), cache.scheme.metadata_bytes()), (1, 3 + 12));
     }
 
     #[test]
     fn hit_first_updates_in_place() {
-        let mut m = cache(RefCountParams {
-            hit_first: true,
-            ..TWO
-        });
-        for page in [1, 1, 1, 7, 8, 9] {
-            m.write(page, page, 0);
-        }
-        assert_eq!(count(&m, 1), 1, "decayed");
-        assert_eq!((m.write(1, 1, 0).as_str(), count(&m, 1)), ("H", 1));
+        let mut cache = cache(",hit-first=true");
+        cache.run("W1 W1 W1 W7 W8 W9");
+        assert_eq!(count(&cache, 1), 1, "decayed");
+        assert_eq!((cache.write(1).as_str(), count(&cache, 1)), ("H", 1));
     }
 
     #[test]
     fn periods_of_time() {
-        let mut m = cache(RefCountParams {
-            decay_period: DecayPeriod::Time(Nanos(100)),
-            ..TWO
-        });
-        m.write(1, 1, 0);
-        m.write(1, 1, 99);
-        assert_eq!(count(&m, 1), 2);
-        assert_eq!(m.write(1, 1, 100), "M");
-        assert_eq!(
-            (count(&m, 1), m.cached().len()),
-            (2, 0),
-            "halved, then counted"
-        );
-        m.write(2, 2, 5000);
-        assert_eq!(count(&m, 1), 0, "many periods later nothing is left");
+        let mut cache = cache(",decay-period=100ns");
+        cache.write(1);
+        cache.at(99).write(1);
+        assert_eq!(count(&cache, 1), 2);
+        assert_eq!(cache.at(100).write(1), "M");
+        assert_eq!((count(&cache, 1), cache.cached().len()), (2, 0), "halved, then counted");
+        cache.at(5000).write(2);
+        assert_eq!(count(&cache, 1), 0, "many periods later nothing is left");
+    }
+
+    fn counters(text: &str) -> RefCounters {
+        Identifier::build(&expr(text), &Env::cache_only(2))
     }
 
     #[test]
     fn every_sector_has_its_counter() {
-        let mut counters = RefCounters::new(RefCountParams { sectors: 8, ..TWO });
-        let write = |counters: &mut RefCounters, from, n| {
-            let a = Access {
-                lpn: destage_types::Lpn(3),
-                op: destage_types::Op::Write,
-                now: Nanos::ZERO,
-                request: 1,
-                seq: 1,
-                sectors: destage_types::SectorMask::span(from, n),
-                entry: crate::Entry::BLANK,
-            };
+        let mut counters = counters("refcount(threshold=2,unit=sector)");
+        let mut write = |from, n| {
+            let mask = SectorMask::span(from, n);
+            let a = Access::new((1, 1), Nanos::ZERO, Op::Write, Lpn(3), mask);
             counters.is_hot(&a, false)
         };
-        assert!(!write(&mut counters, 0, 4) && !write(&mut counters, 0, 4));
-        assert!(write(&mut counters, 1, 2));
-        assert!(!write(&mut counters, 3, 2), "sector 4 is new");
+        assert!(!write(0, 4) && !write(0, 4));
+        assert!(write(1, 2));
+        assert!(!write(3, 2), "sector 4 is new");
         let value = |n: u64| counters.now(counters.counters.get(24 + n));
         assert_eq!([value(3), value(4), value(5)], [2, 1, 0]);
     }
 
     #[test]
     fn decays_without_a_write_between() {
-        let mut counters = RefCounters::new(TWO);
+        let mut counters = counters("refcount(threshold=2)");
         counters.epoch = 7;
         counters.test(5);
         counters.epoch = 7 + 300;

@@ -68,6 +68,16 @@ pub struct TwoQ {
 }
 
 impl TwoQ {
+    /// A1in pays only above `kin`: below it, new pages are given the time to be asked for again.
+    #[inline]
+    fn next_victim(&self) -> Option<Slot> {
+        let from = match self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
+            true => A1_IN,
+            false => AM,
+        };
+        self.lists.tail(from).map(Slot)
+    }
+
     fn drop_ghost(&mut self, node: u32) {
         self.lists.unlink(node);
         self.ghosts.forget(node);
@@ -127,11 +137,12 @@ impl Policy for TwoQ {
 
     #[inline]
     fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        let from = match self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
-            true => A1_IN,
-            false => AM,
-        };
-        self.lists.tail(from).map(Slot)
+        self.next_victim()
+    }
+
+    /// The next one alone: which pages follow it depends on those that come in.
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.next_victim().into_iter()
     }
 
     fn ghosts(&self) -> Option<&Ghosts> {

@@ -8,6 +8,8 @@ use std::cell::RefCell;
 /// LRU that notes how it is called: `miss 3 W`, `insert 3 W`, `gone 3`, `clean 3` and so on.
 pub(crate) struct Spy {
     lru: Lru,
+    /// Pages it is meant for.
+    pub capacity: u32,
     calls: RefCell<Vec<String>>,
 }
 
@@ -31,6 +33,7 @@ impl Policy for Spy {
     fn build(expr: &Expr, env: &Env) -> Spy {
         Spy {
             lru: Lru::build(expr, env),
+            capacity: env.capacity,
             calls: RefCell::default(),
         }
     }

@@ -25,7 +25,8 @@ use crate::observe::Observer;
 use crate::sample::{PagesHistogram, QueueSampler};
 use destage_scheme::{Frames, PREFETCH, Place, Scheme, Unit, Upcoming, View};
 use destage_types::{
-    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestRef, SectorMask, Slot, StaticLayout,
+    Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestOrigin, RequestRef, SectorMask, Slot,
+    StaticLayout,
 };
 
 /// What a read miss brings into the cache (D2).
@@ -75,15 +76,13 @@ pub struct Cache<S, F> {
     counts: Counts,
     /// Reads and writes of one page.
     one_page: data::OnePages,
-    /// While a request of a modelled file system's cleaning is served.
-    apart: Option<modelled::Apart>,
     evict_pages: PagesHistogram,
     queues: Option<Box<QueueSampler>>,
     background: Option<Box<background::WriteBacks>>,
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
     /// Requests so far; the id of the current one.
     request: u64,
-    /// Those of them that do not count.
+    /// Those of them that are no requests of the host, and those before the measured part.
     uncounted: u64,
     /// Page accesses so far (`page_seq`).
     seq: u64,
@@ -125,7 +124,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             options,
             counts: Counts::default(),
             one_page: Default::default(),
-            apart: None,
             evict_pages: PagesHistogram::new(USUAL_UNIT),
             queues: None,
             background: None,
@@ -260,6 +258,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// As [`Cache::serve`]; the index has the first page at `place`, see [`Cache::prefetch`].
     #[inline(always)]
     pub fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
+        let host = match request.head.origin {
+            RequestOrigin::Host => None,
+            RequestOrigin::FileSystem | RequestOrigin::Cleaning => self.begin_modelled(request),
+        };
         if let Some(o) = &mut self.observer {
             o.request(index);
         }
@@ -278,6 +280,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         if let Some(o) = &mut self.observer {
             o.request_done();
+        }
+        if let Some(host) = host {
+            self.end_cleaning(request, host);
         }
     }
 

@@ -1,51 +1,49 @@
-//! Requests of a modelled file system: its cleaning is served as any request but counted apart
-//! (in flash counts, in no hit ratio or latency).
+//! Requests of a modelled file system. Its cleaning is served as any request, and shows in what
+//! flash did, but in no hit ratio and no latency.
 
 use super::data::OnePages;
 use super::{Cache, page_span};
 use crate::counts::Counts;
 use crate::flash::Flash;
 use destage_scheme::Scheme;
-use destage_types::{Op, RequestRef, Tag};
+use destage_types::{Op, RequestOrigin, RequestRef};
 
-/// What was counted before a request that does not count.
-pub(super) struct Apart {
+/// What the host's requests have counted when a request of cleaning is served.
+pub(super) struct HostCounts {
     counts: Counts,
     one_page: OnePages,
-    measuring: bool,
+    measured: bool,
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
-    /// Before a request of a file system's model is served: keeps what is to be put back after
-    /// it, if it is one of its cleaning.
-    pub fn set_apart(&mut self, request: RequestRef<'_>) {
-        if request.head.tag != Tag::Gc {
+    /// A request of a modelled file system is served next; if it is one of its cleaning, the
+    /// counts of the host's requests, for [`Cache::end_cleaning`].
+    #[inline(never)]
+    pub(super) fn begin_modelled(&mut self, request: RequestRef<'_>) -> Option<HostCounts> {
+        if request.head.origin != RequestOrigin::Cleaning {
             self.counts.lfs_inplace_writes += in_place(request);
-            return;
+            return None;
         }
-        self.apart = Some(Apart {
+        Some(HostCounts {
             counts: self.counts.clone(),
             one_page: self.one_page,
-            measuring: self.flash.measure(false),
-        });
+            measured: self.flash.measure(false),
+        })
     }
 
-    /// The request is served.
+    /// A request of cleaning is served: it counts as that, and not as one of the host's.
     #[inline(never)]
-    pub fn put_back(&mut self, request: RequestRef<'_>) {
-        let Some(before) = self.apart.take() else {
-            return;
-        };
-        self.flash.measure(before.measuring);
+    pub(super) fn end_cleaning(&mut self, request: RequestRef<'_>, host: HostCounts) {
+        self.flash.measure(host.measured);
         self.uncounted += 1;
-        self.one_page = before.one_page;
+        self.one_page = host.one_page;
         let page = self.frames.page();
         let blocks: u64 = request
             .extents()
             .map(|e| u64::from(page_span(&e, page).1))
             .sum();
         let c = &mut self.counts;
-        c.restore_host(&before.counts);
+        c.restore_requests(&host.counts);
         c.lfs_clean_requests += 1;
         match request.head.op {
             Op::Read => {
@@ -71,7 +69,7 @@ fn in_place(request: RequestRef<'_>) -> u64 {
 
 impl Counts {
     /// Takes back what a request counted as one of the host; what it did to flash stays.
-    fn restore_host(&mut self, before: &Counts) {
+    fn restore_requests(&mut self, before: &Counts) {
         macro_rules! restore {
             ($($field:ident)*) => { $(self.$field = before.$field;)* };
         }

@@ -7,7 +7,7 @@ use super::Cache;
 use super::data::Previous;
 use crate::flash::Flash;
 use destage_scheme::{Place, Scheme};
-use destage_types::{Extent, HostRequest, Nanos, Op};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestOrigin};
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Can requests take the short way, as long as they are plain?
@@ -39,11 +39,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 }
 
-/// Is a request a read or write of one whole page of `sectors` sectors?
+/// Is a request of the host a read or write of one whole page of `sectors` sectors?
 #[inline(always)]
 pub(crate) fn is_plain(head: &HostRequest, sectors: u32) -> bool {
     head.sectors == sectors
         && head.start_sector & u64::from(sectors - 1) == 0
         && head.is_all()
         && matches!(head.op, Op::Read | Op::Write)
+        && head.origin == RequestOrigin::Host
 }

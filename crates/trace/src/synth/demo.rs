@@ -12,7 +12,7 @@
 //! overloading it.
 
 use super::random::Random;
-use crate::{Container, Trace, TraceMeta, Volume};
+use crate::Trace;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 
 /// Requests of the workload.
@@ -75,24 +75,7 @@ pub fn demo(seed: u64) -> Trace {
         request.stream = stream;
         requests.push(request);
     }
-    let meta = meta(crate::volume::streams_of(&requests));
-    Trace { requests, meta }
-}
-
-fn meta(volumes: Vec<Volume>) -> TraceMeta {
-    TraceMeta {
-        name: "demo".to_owned(),
-        format: "generated",
-        container: Container::Plain,
-        timed: true,
-        requests: DEMO_REQUESTS,
-        sha256: None,
-        arrival_corrections: 0,
-        unaligned_requests: 0,
-        skipped_lines: 0,
-        skipped_samples: Vec::new(),
-        volumes,
-    }
+    Trace::generated("demo", requests)
 }
 
 /// Where page number `rank` of the hot region lies, so that hot pages are not neighbours.

@@ -9,6 +9,6 @@ mod workload;
 mod zipf;
 
 pub use demo::{DEMO_REQUESTS, demo};
-pub use part::{At, Part};
+pub use part::{At, SynthPart};
 pub use presets::{PRESETS, SynthPreset, preset};
 pub use workload::{Arrival, Synth};

@@ -1,6 +1,6 @@
 //! One part of a generated workload, and how it is written: `at=zipf(0.9),space=2GiB,writes=0.7`.
 
-use destage_types::{ByteSize, SECTOR_BYTES};
+use destage_types::{ByteSize, SECTOR_BYTES, nearest};
 
 use crate::MAX_BYTES;
 
@@ -20,7 +20,7 @@ pub enum At {
 
 /// One part of a workload. A text gives its keys in any order: `key=value,key=value`.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Part {
+pub struct SynthPart {
     /// `weight`: its share of the requests against that of the other parts. Default 1.
     pub weight: u64,
     /// `at`: `uniform` (default), `normal(SIGMA)`, `zipf(THETA)` or `sequential`.
@@ -56,9 +56,9 @@ const KEYS: [&str; 10] = [
     "weight", "at", "start", "space", "unit", "inside", "streams", "run", "writes", "size",
 ];
 
-impl Default for Part {
-    fn default() -> Part {
-        Part {
+impl Default for SynthPart {
+    fn default() -> SynthPart {
+        SynthPart {
             weight: 1,
             at: At::Uniform,
             start: 0,
@@ -125,13 +125,13 @@ fn sizes(text: &str) -> Result<Vec<(u64, u64)>, String> {
     text.split('+').map(one).collect()
 }
 
-impl Part {
+impl SynthPart {
     /// Reads the text of a part.
     ///
     /// # Errors
     /// What is wrong and what is allowed.
-    pub fn parse(text: &str) -> Result<Part, String> {
-        let mut part = Part::default();
+    pub fn parse(text: &str) -> Result<SynthPart, String> {
+        let mut part = SynthPart::default();
         let mut inside = None;
         let mut given: Vec<&str> = Vec::new();
         for word in text.split(',') {
@@ -192,12 +192,9 @@ impl Part {
 }
 
 fn unknown(key: &str) -> String {
-    let nearest = KEYS
-        .into_iter()
-        .min_by_key(|known| strsim::damerau_levenshtein(key, known));
     format!(
         "unknown key `{key}`; did you mean `{}`? known: {}",
-        nearest.unwrap_or_default(),
+        nearest(key, KEYS).unwrap_or_default(),
         KEYS.join(", ")
     )
 }
@@ -209,21 +206,22 @@ mod tests {
     #[test]
     fn keys_and_defaults() {
         let text = "at=zipf(0.9),space=2GiB,unit=64KiB,inside=4KiB,writes=0.7,size=4KiB:45+64k:8";
-        let part = Part::parse(text).unwrap();
-        let want = Part {
+        let part = SynthPart::parse(text).unwrap();
+        let want = SynthPart {
             at: At::Zipf(0.9),
             space: 2 << 30,
             unit: 64 << 10,
             inside: 4 << 10,
             writes: 0.7,
             size: vec![(45, 4096), (8, 65536)],
-            ..Part::default()
+            ..SynthPart::default()
         };
         assert_eq!(part, want);
-        let part = Part::parse("weight=3,at=sequential,streams=4,run=1MiB,start=1GiB").unwrap();
+        let part =
+            SynthPart::parse("weight=3,at=sequential,streams=4,run=1MiB,start=1GiB").unwrap();
         assert_eq!((part.weight, part.streams, part.run), (3, 4, Some(1 << 20)));
         assert_eq!(
-            Part::parse("unit=8KiB").unwrap().inside,
+            SynthPart::parse("unit=8KiB").unwrap().inside,
             8192,
             "the unit as it is given"
         );
@@ -257,7 +255,7 @@ mod tests {
             ("size=2MiB,space=1MiB", "larger than the space"),
             ("weight=0", "weight: "),
         ] {
-            let error = Part::parse(text).unwrap_err();
+            let error = SynthPart::parse(text).unwrap_err();
             assert!(error.contains(part), "`{text}`: {error}");
         }
     }

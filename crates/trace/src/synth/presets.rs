@@ -1,8 +1,8 @@
 //! Workloads with a name.
 
-use destage_types::{Nanos, Picos};
+use destage_types::{Nanos, Picos, nearest};
 
-use super::part::Part;
+use super::part::SynthPart;
 use super::workload::{Arrival, Synth};
 
 /// A named workload.
@@ -137,7 +137,7 @@ impl SynthPreset {
     /// # Panics
     /// Never: a test reads every preset.
     pub fn synth(&self, seed: u64) -> Synth {
-        let part = |text: &&str| Part::parse(text).expect("a test reads every preset");
+        let part = |text: &&str| SynthPart::parse(text).expect("a test reads every preset");
         let gap = Picos::parse(self.gap).map_or(Nanos(1), |gap| gap.times(1));
         Synth {
             name: self.name.to_owned(),
@@ -158,9 +158,8 @@ pub fn preset(name: &str) -> Result<&'static SynthPreset, String> {
     if let Some(preset) = PRESETS.iter().find(|p| p.name == name) {
         return Ok(preset);
     }
-    let distance = |p: &&SynthPreset| strsim::damerau_levenshtein(name, p.name);
-    let nearest = PRESETS.iter().min_by_key(distance).map_or("", |p| p.name);
     let known: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
+    let nearest = nearest(name, known.iter().copied()).unwrap_or_default();
     Err(format!(
         "unknown workload `{name}`; did you mean `{nearest}`? known: {}",
         known.join(", ")

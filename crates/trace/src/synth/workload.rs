@@ -2,10 +2,10 @@
 
 use destage_types::{HostRequest, Nanos, Op, Picos, RequestBatch, SECTOR_BYTES};
 
-use super::part::{At, Part};
+use super::part::{At, SynthPart};
 use super::random::Random;
-use super::zipf::{Zipf, scatter};
-use crate::{Container, Trace, TraceMeta};
+use super::zipf::{ZipfRanks, scatter};
+use crate::Trace;
 
 /// When requests arrive; the mean time between two is `gap` in any case.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -55,7 +55,7 @@ pub struct Synth {
     /// Name of the trace.
     pub name: String,
     /// Its parts, at least one.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SynthPart>,
     /// Number of requests, at least 1.
     pub requests: u64,
     /// When they arrive.
@@ -68,8 +68,8 @@ pub struct Synth {
 
 /// A part while it is drawn from.
 struct Source<'a> {
-    part: &'a Part,
-    zipf: Option<Zipf>,
+    part: &'a SynthPart,
+    zipf: Option<ZipfRanks>,
     /// Next byte of each sequential run, and what is left of the run.
     runs: Vec<(u64, u64)>,
     threshold: u64,
@@ -135,20 +135,7 @@ impl Synth {
             };
             requests.push(sources[source].request(Nanos(now), &mut random));
         }
-        let meta = TraceMeta {
-            name: self.name.clone(),
-            format: "generated",
-            container: Container::Plain,
-            timed: true,
-            requests: self.requests,
-            sha256: None,
-            arrival_corrections: 0,
-            unaligned_requests: 0,
-            skipped_lines: 0,
-            skipped_samples: Vec::new(),
-            volumes: crate::volume::streams_of(&requests),
-        };
-        Trace { requests, meta }
+        Trace::generated(&self.name, requests)
     }
 
     /// Time from request `i - 1` to request `i`.
@@ -169,9 +156,9 @@ impl Synth {
 }
 
 impl<'a> Source<'a> {
-    fn new(part: &'a Part) -> Source<'a> {
+    fn new(part: &'a SynthPart) -> Source<'a> {
         let zipf = match part.at {
-            At::Zipf(theta) => Some(Zipf::new(part.units() as u32, theta)),
+            At::Zipf(theta) => Some(ZipfRanks::new(part.units() as u32, theta)),
             _ => None,
         };
         let runs = match part.at {
@@ -249,7 +236,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Part {
+impl SynthPart {
     /// First byte and length of the space of one of the streams, in whole units.
     fn space_of(&self, stream: u64) -> (u64, u64) {
         let units = self.units() / self.streams;
@@ -274,7 +261,7 @@ mod tests {
     fn synth(parts: &[&str]) -> Synth {
         Synth {
             name: "test".to_owned(),
-            parts: parts.iter().map(|p| Part::parse(p).unwrap()).collect(),
+            parts: parts.iter().map(|p| SynthPart::parse(p).unwrap()).collect(),
             requests: 20_000,
             arrival: Arrival::Poisson,
             gap: Nanos(100_000),

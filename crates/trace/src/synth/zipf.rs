@@ -4,14 +4,14 @@ use super::random::Random;
 
 /// The alias method (Walker 1974, Vose 1991): rank r has weight (r + 1)^-theta, up to the 2^-32
 /// of the stored thresholds.
-pub(super) struct Zipf {
+pub(super) struct ZipfRanks {
     /// Threshold in 2^-32 and alias of each column.
     columns: Vec<(u32, u32)>,
 }
 
-impl Zipf {
+impl ZipfRanks {
     /// Over `n` ranks, 1 to 2^32 - 1.
-    pub fn new(n: u32, theta: f64) -> Zipf {
+    pub fn new(n: u32, theta: f64) -> ZipfRanks {
         let weights: Vec<f64> = (1..=n).map(|k| libm::pow(f64::from(k), -theta)).collect();
         let scale = f64::from(n) / weights.iter().sum::<f64>();
         let mut share: Vec<f64> = weights.iter().map(|w| w * scale).collect();
@@ -28,7 +28,7 @@ impl Zipf {
                 small.push(many);
             }
         }
-        Zipf { columns }
+        ZipfRanks { columns }
     }
 
     /// Draws a rank, 0 being the most frequent one.
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn draws_follow_the_weights() {
         let (n, draws) = (100, 400_000);
-        let zipf = Zipf::new(n, 0.9);
+        let zipf = ZipfRanks::new(n, 0.9);
         let mut random = Random::new(1);
         let mut seen = vec![0u32; n as usize];
         for _ in 0..draws {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_theta_of_zero_is_uniform() {
-        let zipf = Zipf::new(10, 0.0);
+        let zipf = ZipfRanks::new(10, 0.0);
         let mut random = Random::new(5);
         let mut seen = [0u32; 10];
         (0..100_000).for_each(|_| seen[zipf.draw(&mut random) as usize] += 1);

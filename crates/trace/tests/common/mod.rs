@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use destage_trace::{LoadOptions, Source, Trace, TraceError, Volumes, load};
-use destage_types::Op;
+use destage_types::{Op, RequestBatch};
 
 /// Loads bytes as `format` (empty: detected), bad lines being errors.
 pub fn read(format: &str, text: impl AsRef<[u8]>) -> Result<Trace, TraceError> {
@@ -79,6 +79,14 @@ pub fn msr_lines(n: u64) -> String {
         .collect()
 }
 
+/// Headers of the own CSV, without and with the optional columns.
+pub const HEADER: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
+pub const GROUPS: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n";
+
+pub fn arrivals(batch: &RequestBatch) -> Vec<u64> {
+    batch.records().iter().map(|r| r.arrival.0).collect()
+}
+
 /// Arrival in ns, kind, first sector, sectors, stream.
 pub type Row = (u64, Op, u64, u32, u32);
 
@@ -101,13 +109,25 @@ pub fn detected(format: &str, text: &str) -> Trace {
     trace
 }
 
-/// Each bad line behind `good`, which may have several lines: what the message says, and that
+/// The lines of a table `left => right`.
+pub fn cases(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    let rows = table
+        .lines()
+        .map(str::trim_start)
+        .filter(|row| !row.is_empty());
+    rows.map(|row| {
+        let (left, right) = row.split_once(" =>").expect("left => right");
+        (left, right.trim_start())
+    })
+}
+
+/// Each bad line of a table behind `good`, which may have several lines: what the message says, and that
 /// skipping leaves the good lines alone.
 #[track_caller]
-pub fn check_errors(format: &str, good: &str, cases: &[(&str, &str)]) {
+pub fn check_errors(format: &str, good: &str, table: &str) {
     let lines = good.lines().count();
     let requests = read(format, good).unwrap().meta.requests;
-    for &(line, expected) in cases {
+    for (line, expected) in cases(table) {
         for end in ["", "\n", "\r\n"] {
             let message = refused(format, format!("{good}{line}{end}"));
             let expected = format!("trace.csv: line {}, {expected}", lines + 1);

@@ -1,352 +1,262 @@
 use super::*;
-use crate::cqct::{Cqct, Estimate, FreePages, PageLatency, Residual};
-use crate::policy::{CflruEps, EcrEps, Fifo, Lru};
-use crate::testing::{ALL, Mix, Rig, Spy, boxed, env, pages, random_run, stat};
+use crate::cqct::{Cqct, Estimate, FreePages, PageLatency, Residual, Transfer};
+use crate::policy::lru::Lru;
+use crate::testing::{ALL, Mix, Spy, TestCache, boxed, env, expr, random_run};
+use crate::{DeviceView, InService};
 use destage_types::Nanos;
 
-fn oracle() -> EcrOptions {
-    EcrOptions {
-        cqct: Cqct {
-            estimate: Estimate::Oracle,
-            ..Cqct::default()
-        },
-        ..EcrOptions::default()
-    }
+type Cache<S = Boxed> = TestCache<Pages<Ecr<S>>>;
+
+/// `ecr` with the exact drain times.
+fn oracle(capacity: u32, chips: u32, requests: &str) -> Cache {
+    let mut cache = Cache::with("ecr(lru,cqct=oracle)", &env(capacity, 8, chips));
+    cache.run(requests);
+    cache.take();
+    cache
 }
 
-fn rig(capacity: u32, chips: u32, options: EcrOptions) -> Rig<Ecr<Lru>> {
-    let e = env(capacity, 8, chips);
-    Rig::new(Ecr::lru(options, &e), &e)
-}
-
-fn list<S: Scheme>(r: &Rig<Ecr<S>>, list: usize) -> Vec<u64> {
-    let slots = r.scheme.pages.newest_first(list);
-    slots.map(|s| r.frames.lpn(s).0).collect()
+/// Pages in the list of a chip, or, behind them, in that of clean pages.
+fn list<S: Build>(cache: &Cache<S>, list: usize) -> Vec<u64> {
+    cache.lpns(cache.scheme.policy().pages.newest_first(list))
 }
 
 #[test]
 fn clean_pages_leave_first_then_the_chip_that_drains_first() {
-    let mut r = rig(4, 2, oracle());
-    r.timed = Some((25, 200));
-    for (at, page) in [(0, 0), (10, 2), (20, 1)] {
-        r.at(at);
-        r.write(pages(page, page));
-    }
-    r.at(30);
-    r.read(pages(3, 3));
-    assert_eq!(
-        (list(&r, 2), list(&r, 0), list(&r, 1)),
-        (vec![3], vec![2, 0], vec![1])
-    );
-    for (at, page, event) in [
-        (40, 4, "drop{3}"),
-        (50, 6, "flush{0}@chip0 wait 0"),
-        (60, 8, "flush{1}@chip1 wait 0"),
-        (70, 5, "flush{2}@chip0 wait 180"),
+    let mut cache = oracle(4, 2, "W0 W2 W1 R3");
+    assert_eq!(cache.state(), "clean[3] c0[2* 0*] c1[1*] CQCT=[0, 0]");
+    // The read of page 3 ends at 55; a program takes 200.
+    for (at, page, drains, event) in [
+        (40, 4, [0, 15], "drop{3}"),
+        (50, 6, [0, 5], "flush{0}"),
+        (60, 8, [190, 0], "flush{1}"),
+        (70, 5, [180, 190], "flush{2}"),
     ] {
-        r.at(at);
-        r.write(pages(page, page));
-        assert_eq!(r.take(), event);
+        for (state, drain) in cache.chips.states.iter_mut().zip(drains) {
+            state.drain = Nanos(drain);
+        }
+        cache.at(at).write(page);
+        assert_eq!(cache.said(), event);
     }
 }
 
 #[test]
 fn ecr3_a_chip_without_dirty_pages_is_not_chosen() {
-    let mut r = rig(2, 2, oracle());
-    r.write(pages(0, 0));
-    r.write(pages(2, 2));
-    r.chips.load[0].drain = Nanos(500);
-    r.write(pages(4, 4));
-    assert_eq!(r.take(), "flush{0}");
+    let mut cache = oracle(2, 2, "W0 W2");
+    cache.chips.states[0].drain = Nanos(500);
+    cache.write(4);
+    assert_eq!(cache.said(), "flush{0}");
 }
 
 #[test]
 fn ecr4_ties_go_to_the_oldest_page_or_the_lowest_chip() {
-    for (tie, event) in [(Tie::Oldest, "flush{1}"), (Tie::LowestIndex, "flush{0}")] {
-        let mut r = rig(3, 2, EcrOptions { tie, ..oracle() });
-        for page in [1, 0, 3] {
-            r.write(pages(page, page));
-        }
-        r.write(pages(5, 5));
-        assert_eq!(r.take(), event);
-        assert_eq!(stat(&r.scheme, "zero_cqct_decisions"), 1);
-        r.chips.load[1].drain = Nanos(1);
-        r.write(pages(2, 2));
-        assert_eq!(stat(&r.scheme, "zero_cqct_decisions"), 1);
+    for (tie, event) in [("oldest", "flush{1}"), ("lowest-index", "flush{0}")] {
+        let text = format!("ecr(lru,cqct=oracle,tie={tie})");
+        let mut cache = Cache::<Boxed>::with(&text, &env(3, 8, 2));
+        cache.run("W1 W0 W3 W5");
+        assert_eq!((cache.said().as_str(), cache.stat("zero_cqct_decisions")), (event, 1));
+        cache.chips.states[1].drain = Nanos(1);
+        cache.write(2);
+        assert_eq!(cache.stat("zero_cqct_decisions"), 1);
     }
 }
 
 #[test]
 fn ecr2_and_ecr5_options_reach_the_decision() {
     // Chip 0 has a program almost done, chip 1 a fresh read.
-    let decide = |cqct: Cqct| {
-        let mut r = rig(2, 2, EcrOptions { cqct, ..oracle() });
-        r.chips.costs.program = Nanos(200);
-        r.chips.costs.read = Nanos(25);
-        r.chips.costs.pages_per_block = 64;
-        r.chips.next_program = Some(Nanos(10));
-        r.chips.load[0].queue.writes = 1;
-        r.chips.load[0].residual = Some(Nanos(3));
-        r.chips.load[1].queue.reads = 1;
-        r.chips.load[1].residual = Some(Nanos(24));
-        r.chips.load[1].in_service_read = true;
-        for load in &mut r.chips.load {
-            load.queue.free_pages = 1000;
-            load.queue.frontier_free_pages = 60;
+    for (option, event, why) in [
+        ("", "flush{1}", "200 against 25"),
+        (",residual=remaining", "flush{0}", "3 against 24"),
+        (",page-latency=per-page", "flush{0}", "10 against 25"),
+    ] {
+        let mut cache = Cache::<Boxed>::with(&format!("ecr(lru{option})"), &env(2, 8, 2));
+        cache.chips.costs.program = Nanos(200);
+        cache.chips.costs.read = Nanos(25);
+        cache.chips.costs.pages_per_block = 64;
+        cache.chips.next_program = Some(Nanos(10));
+        for (state, op, residual) in [(0, Op::Write, 3), (1, Op::Read, 24)] {
+            let state = &mut cache.chips.states[state];
+            state.queue.reads = u64::from(op == Op::Read);
+            state.queue.writes = u64::from(op == Op::Write);
+            state.queue.free_pages = 1000;
+            state.queue.frontier_free_pages = 60;
+            let residual = Nanos(residual);
+            state.in_service = Some(InService { op, residual });
         }
-        r.write(pages(0, 1));
-        r.write(pages(2, 2));
-        r.take()
-    };
-    assert_eq!(decide(Cqct::default()), "flush{1}", "200 against 25");
-    let remaining = Cqct {
-        residual: Residual::Remaining,
-        ..Cqct::default()
-    };
-    assert_eq!(decide(remaining), "flush{0}", "3 against 24");
-    let per_page = Cqct {
-        page_latency: PageLatency::PerPage,
-        ..Cqct::default()
-    };
-    assert_eq!(decide(per_page), "flush{0}", "10 against 25");
-}
-
-#[test]
-fn hits_move_pages_within_and_between_lists() {
-    let mut r = rig(8, 2, oracle());
-    r.write(pages(0, 0));
-    r.write(pages(2, 2));
-    r.read(pages(4, 4));
-    r.read(pages(6, 6));
-    r.read(pages(0, 0));
-    r.read(pages(4, 4));
-    assert_eq!((list(&r, 0), list(&r, 2)), (vec![0, 2], vec![4, 6]));
-    r.write(pages(6, 6));
-    assert_eq!((list(&r, 0), list(&r, 2)), (vec![6, 0, 2], vec![4]));
-    r.trim(Lpn(0), r.frames.full_mask());
-    assert_eq!(list(&r, 0), [6, 2]);
-}
-
-#[test]
-fn flushed_pages_join_the_clean_ones_by_last_touch() {
-    let mut r = rig(8, 2, oracle());
-    for (op, page) in [(1, 0), (0, 1), (1, 3), (0, 5), (1, 2), (0, 1)] {
-        let _ = if op == 1 {
-            r.write(pages(page, page))
-        } else {
-            r.read(pages(page, page))
-        };
+        assert!(!cache.chips.is_idle(destage_types::ChipId(0)));
+        cache.run("W0-1 W2");
+        assert_eq!(cache.said(), event, "{why}");
     }
-    r.flush();
-    assert_eq!(list(&r, 2), [1, 2, 5, 3, 0]);
-    assert_eq!((list(&r, 0).len(), list(&r, 1).len()), (0, 0));
+}
+
+#[test]
+fn pages_move_within_and_between_lists() {
+    let mut cache = oracle(8, 2, "W0 W2 R4 R6 R0 R4");
+    assert_eq!(cache.state(), "clean[4 6] c0[0* 2*] c1[] CQCT=[0, 0]");
+    cache.write(6);
+    assert_eq!(cache.state(), "clean[4] c0[6* 0* 2*] c1[] CQCT=[0, 0]");
+    cache.trim(0);
+    assert_eq!(list(&cache, 0), [6, 2]);
+    // Flushed pages join the clean ones by last touch.
+    let flushed = oracle(8, 2, "W0 R1 W3 R5 W2 R1 F");
+    assert_eq!(flushed.state(), "clean[1 2 5 3 0] c0[] c1[] CQCT=[0, 0]");
 }
 
 #[test]
 fn a_renamed_page_follows_its_address() {
-    let mut r = rig(8, 2, oracle());
-    for page in [0, 1, 2, 3] {
-        r.write(pages(page, page));
-    }
-    r.read(pages(9, 9));
-    r.rename(Lpn(0), Lpn(10));
-    assert_eq!(list(&r, 0), [2, 10], "same chip: same place");
-    r.rename(Lpn(10), Lpn(11));
-    assert_eq!((list(&r, 0), list(&r, 1)), (vec![2], vec![11, 3, 1]));
-    r.rename(Lpn(9), Lpn(20));
-    assert_eq!(list(&r, 2), [20], "clean pages belong to no chip");
-    assert!(!r.rename(Lpn(300), Lpn(301)));
+    let mut cache = oracle(8, 2, "W0 W1 W2 W3 R9");
+    cache.rename(0, 10);
+    assert_eq!(list(&cache, 0), [2, 10], "same chip: same place");
+    cache.rename(10, 11);
+    assert_eq!((list(&cache, 0), list(&cache, 1)), (vec![2], vec![11, 3, 1]));
+    cache.rename(9, 20);
+    assert_eq!(list(&cache, 2), [20], "clean pages belong to no chip");
+    assert!(!cache.rename(300, 301));
 }
 
-fn spies(capacity: u32, chips: u32) -> Rig<Ecr<Spy>> {
-    let e = env(capacity, 8, chips);
-    Rig::new(Ecr::new(oracle(), &e, || Spy::new(capacity as usize)), &e)
+/// With a policy of its own for each chip that tells how it is called.
+fn spies(capacity: u32) -> Cache<Pages<Spy>> {
+    Cache::with("ecr(fifo,cqct=oracle)", &env(capacity, 8, 2))
 }
 
 #[test]
 fn the_policy_of_a_chip_sees_its_dirty_pages_only() {
-    let mut r = spies(3, 2);
-    r.read(pages(0, 0));
-    r.write(pages(0, 0));
-    r.read(pages(0, 0));
-    r.write(pages(1, 1));
-    r.flush();
-    r.write(pages(3, 3));
-    let calls = |r: &mut Rig<Ecr<Spy>>, chip: usize| r.scheme.inner[chip].take();
-    assert_eq!(
-        calls(&mut r, 0),
-        "expect 0 W, insert 0 W, touch 0 R, gone 0"
-    );
-    assert_eq!(
-        calls(&mut r, 1),
-        "expect 1 W, insert 1 W, gone 1, expect 3 W, insert 3 W"
-    );
-    assert_eq!((list(&r, 2), list(&r, 1)), (vec![1, 0], vec![3]));
-    r.rename(Lpn(3), Lpn(4));
-    assert_eq!(calls(&mut r, 1), "gone 4");
-    assert_eq!(calls(&mut r, 0), "forget 4, expect 4 W, insert 4 W");
-    r.rename(Lpn(70), Lpn(72));
-    assert_eq!(calls(&mut r, 0), "forget 72, rename 70 72");
-    assert!(!r.rename(Lpn(70), Lpn(73)), "a ghost stays with its chip");
-    assert_eq!(calls(&mut r, 0) + &calls(&mut r, 1), "forget 73");
-    for page in [5, 6, 7] {
-        r.write(pages(page, page));
+    let mut cache = spies(3);
+    cache.run("R0 W0 R0 W1 F W3");
+    fn calls(cache: &Cache<Pages<Spy>>, chip: usize) -> String {
+        cache.scheme.policy().inner[chip].policy().take()
     }
-    assert_eq!(r.take(), "drop{0} drop{1} flush{4}");
-    assert!(calls(&mut r, 0).ends_with("evicted 4"));
+    assert_eq!(calls(&cache, 0), "miss 0 W, insert 0 W, hit 0 R, gone 0");
+    assert_eq!(calls(&cache, 1), "miss 1 W, insert 1 W, gone 1, miss 3 W, insert 3 W");
+    assert_eq!((list(&cache, 2), list(&cache, 1)), (vec![1, 0], vec![3]));
+    cache.rename(3, 4);
+    assert_eq!(calls(&cache, 1), "gone 4");
+    assert_eq!(calls(&cache, 0), "forget 4, miss 4 W, insert 4 W");
+    cache.rename(70, 72);
+    assert_eq!(calls(&cache, 0), "forget 72, rename ghost 70 72");
+    assert!(!cache.rename(70, 73), "a ghost stays with its chip");
+    assert_eq!(calls(&cache, 0) + &calls(&cache, 1), "forget 73");
+    cache.take();
+    cache.run("W5 W6 W7");
+    assert_eq!(cache.take(), "drop{0} drop{1} flush{4}");
+    assert!(calls(&cache, 0).ends_with("evicted 4"));
+}
+
+/// `ecr` with one LRU for each chip instead of its own lists.
+fn one_lru_a_chip(text: &str, env: &Env) -> TestCache<Pages<Ecr<Pages<Lru>>>> {
+    let layer = expr(text);
+    let policies = (0..env.layout.chips()).map(|_| Build::build(layer_below(&layer), env));
+    let choice = ChipChoice::of(&layer, env);
+    TestCache::of(Pages::of(Ecr::new(choice, policies.collect(), env)), env)
 }
 
 #[test]
 fn without_a_device_every_law_holds() {
-    let still = Mix {
-        device: false,
-        ..ALL
-    };
-    let e = env(9, 8, 3);
-    let idle = EcrOptions::default();
-    let mut e_none = e.clone();
-    e_none.layout = destage_types::StaticLayout::flat(3, 3);
+    let still = Mix { device: false, ..ALL };
+    // A rename to another chip is a touch for ECR, so it is left out of some comparisons.
+    let plain = Mix { special: false, ..still };
+    let env = env(9, 8, 3);
     for seed in 0..4 {
-        let run = |s: crate::Boxed| random_run(s, &e_none, seed, 2500, still);
-        let zero = |o: EcrOptions| EcrOptions {
-            cqct: Cqct {
-                estimate: Estimate::Oracle,
-                ..o.cqct
-            },
-            ..o
-        };
-        // A rename to another chip is a touch for ECR, so it is left out of the comparison.
-        let plain = Mix {
-            special: false,
-            ..still
-        };
-        let cflru = random_run(boxed(CflruEps::new(9)), &e, seed, 2500, plain);
-        let ecr = random_run(
-            boxed(Ecr::<Lru>::lru(zero(idle), &e)),
-            &e,
-            seed,
-            2500,
-            plain,
-        );
-        assert_eq!(ecr, cflru, "ecr(lru) = cflru-eps");
-        let per_chip = Ecr::new(zero(idle), &e, || Lru::new(9));
-        assert_eq!(random_run(boxed(per_chip), &e, seed, 2500, plain), cflru);
-        let lru = random_run(boxed(Lru::new(9)), &e, seed, 2500, plain);
-        let eps = random_run(boxed(EcrEps::new(zero(idle), &e)), &e, seed, 2500, plain);
-        assert_eq!(eps, lru, "ecr-eps = lru");
-        let (fast, slow) = (
-            run(boxed(Ecr::<Lru>::lru(idle, &e))),
-            run(boxed(Ecr::new(idle, &e, || Lru::new(9)))),
-        );
-        assert_eq!(fast, slow, "one list a chip = one LRU a chip");
+        let run = |text, mix| random_run(text, &env, seed, 2500, mix);
+        let per_chip = |text, mix| one_lru_a_chip(text, &env).random(seed, 2500, mix, |_| {});
+        let cflru = run("cflru-eps", plain);
+        assert_eq!(run("ecr(lru,cqct=oracle)", plain), cflru, "ecr(lru) = cflru-eps");
+        assert_eq!(per_chip("ecr(lru,cqct=oracle)", plain), cflru);
+        assert_eq!(run("ecr-eps(cqct=oracle)", plain), run("lru", plain), "ecr-eps = lru");
+        let fast = run("ecr(lru)", still);
+        assert_eq!(fast, per_chip("ecr(lru)", still), "one list a chip = one LRU a chip");
     }
 }
 
 #[test]
 fn if_no_page_is_ever_clean_it_is_lru() {
-    let e = env(7, 8, 1);
-    let ops: Vec<u64> = (0..600u64).map(|i| i * i % 23).collect();
-    let run = |scheme: crate::Boxed| {
-        let mut r = Rig::new(scheme, &e);
-        let results: Vec<String> = ops.iter().map(|&p| r.write(pages(p, p))).collect();
-        (results, r.take())
+    let writes: Vec<String> = (0..600u64).map(|i| format!("W{}", i * i % 23)).collect();
+    let run = |text| {
+        let mut cache = boxed(text, 7);
+        (cache.run(&writes.join(" ")), cache.take())
     };
-    let ecr = run(boxed(Ecr::<Lru>::lru(EcrOptions::default(), &e)));
-    assert_eq!(ecr, run(boxed(Lru::new(7))));
+    assert_eq!(run("ecr"), run("lru"));
 }
 
 #[test]
 fn invariants_hold_with_random_queues() {
     for i in 0..24u32 {
-        let e = env(1 + i % 11, 8, 1 + i % 4);
-        let options = EcrOptions {
-            tie: if i % 2 == 0 {
-                Tie::Oldest
-            } else {
-                Tie::LowestIndex
-            },
-            ..EcrOptions::default()
-        };
-        let capacity = e.capacity as usize;
-        let seed = u64::from(i);
-        let fast = random_run(Ecr::<Lru>::lru(options, &e), &e, seed, 1200, ALL);
-        let slow = Ecr::new(options, &e, || Lru::new(capacity));
-        assert_eq!(random_run(slow, &e, seed, 1200, ALL), fast);
-        random_run(
-            Ecr::new(options, &e, || Fifo::new(capacity)),
-            &e,
-            seed,
-            1200,
-            ALL,
-        );
-        random_run(EcrEps::new(options, &e), &e, seed, 1200, ALL);
-        random_run(CflruEps::new(capacity), &e, seed, 1200, ALL);
+        let env = env(1 + i % 11, 8, 1 + i % 4);
+        let (seed, tie) = (u64::from(i), ["oldest", "lowest-index"][i as usize % 2]);
+        let run = |text: &str| random_run(text, &env, seed, 1200, ALL);
+        let text = format!("ecr(lru,tie={tie})");
+        let per_chip = one_lru_a_chip(&text, &env).random(seed, 1200, ALL, |_| {});
+        assert_eq!(per_chip, run(&text));
+        run(&format!("ecr(fifo,tie={tie})"));
+        run(&format!("ecr-eps(tie={tie})"));
+        run("cflru-eps");
     }
 }
 
 #[test]
 fn metadata() {
-    let mut r = rig(8, 2, oracle());
-    r.write(pages(0, 2));
-    r.read(pages(3, 3));
-    assert_eq!(r.scheme.metadata_bytes(), 4 * 13 + 3 * 8);
-    let mut r = spies(8, 2);
-    r.write(pages(0, 2));
-    r.read(pages(3, 3));
-    assert_eq!(r.scheme.metadata_bytes(), 13 + 3 * 8 + 3 * (12 + 1));
+    let mut cache = oracle(8, 2, "W0-2 R3");
+    assert_eq!(cache.scheme.metadata_bytes(), 4 * 13 + 3 * 8);
+    cache.run("T0");
+    assert_eq!(cache.scheme.metadata_bytes(), 3 * 13 + 3 * 8);
+    let mut cache = spies(8);
+    cache.run("W0-2 R3");
+    assert_eq!(cache.scheme.metadata_bytes(), 13 + 3 * 8 + 3 * (12 + 1));
 }
 
 #[test]
 fn options_are_read_from_expressions() {
-    let read = |text: &str| EcrOptions::from_expr(&Expr::parse(text).unwrap());
-    assert_eq!(read("ecr"), EcrOptions::default());
-    assert_eq!(read("ecr-eps"), EcrOptions::default());
-    let all = "ecr(lru,xfer=excluded,residual=remaining,cqct=oracle,l-sp=150us,tie=lowest-index,nfp=mapping,\
-               page-latency=per-page,inner-capacity=share,node-bytes=16)";
-    let want = EcrOptions {
+    let env = env(10, 8, 4);
+    let default = ChipChoice {
+        cqct: Cqct::DEFAULT,
+        tie: Tie::Oldest,
+        node_bytes: 13,
+    };
+    assert_eq!(ChipChoice::of(&expr("ecr"), &env), default);
+    assert_eq!(ChipChoice::of(&expr("ecr-eps"), &env), default);
+    let all = "ecr(lru,xfer=excluded,residual=remaining,cqct=oracle,l-sp=150us,tie=lowest-index,\
+               nfp=mapping,page-latency=per-page,inner-capacity=share,node-bytes=16)";
+    let want = ChipChoice {
         cqct: Cqct {
-            transfer: false,
+            xfer: Transfer::Excluded,
             residual: Residual::Remaining,
-            estimate: Estimate::Oracle,
-            summary: Nanos(150_000),
+            cqct: Estimate::Oracle,
+            l_sp: Nanos(150_000),
             page_latency: PageLatency::PerPage,
-            free: FreePages::Mapping,
+            nfp: FreePages::Mapping,
         },
         tie: Tie::LowestIndex,
         node_bytes: 16,
     };
-    assert_eq!(read(all), want);
-    let share = InnerCapacity::from_expr(&Expr::parse(all).unwrap());
-    assert_eq!(share, InnerCapacity::Share);
-    assert_eq!(
-        InnerCapacity::from_expr(&Expr::parse("ecr").unwrap()),
-        InnerCapacity::Total
-    );
-    assert_eq!(
-        (share.nominal(&env(10, 8, 4)), share.nominal(&env(2, 8, 4))),
-        (2, 1)
-    );
-    assert_eq!(InnerCapacity::Total.nominal(&env(10, 8, 4)), 10);
+    assert_eq!(ChipChoice::of(&expr(all), &env), want);
+    for (text, wanted) in [(all, InnerCapacity::Share), ("ecr", InnerCapacity::Total)] {
+        assert_eq!(InnerParams::of(&expr(text), &env).inner_capacity, wanted);
+    }
 }
 
-#[cfg(feature = "conformance")]
+#[test]
+fn policies_of_chips_are_meant_for_the_cache_or_their_share_of_it() {
+    for (share, capacity, of_chip) in [("total", 10, 10), ("share", 10, 2), ("share", 2, 1)] {
+        let text = format!("ecr(fifo,inner-capacity={share})");
+        let built = Ecr::<Pages<Spy>>::build(&expr(&text), &env(capacity, 8, 4));
+        let capacities: Vec<u32> = built.inner.iter().map(|c| c.policy().capacity).collect();
+        assert_eq!(capacities, [of_chip; 4]);
+    }
+}
+
 #[test]
 fn states_as_the_worked_examples_print_them() {
-    let mut r = rig(4, 2, oracle());
-    r.write(pages(0, 1));
-    r.read(pages(3, 3));
-    r.chips.load[1].drain = Nanos(25);
-    assert_eq!(r.state(), "clean[3] c0[0*] c1[1*] CQCT=[0, 25]");
-    let mut r = spies(4, 2);
-    r.write(pages(0, 1));
-    assert_eq!(r.state(), "clean[] c0[0*] c1[1*] CQCT=[0, 0]");
-    let e = env(4, 8, 2);
-    let mut r = Rig::new(EcrEps::new(oracle(), &e), &e);
-    r.write(pages(0, 1));
-    r.read(pages(2, 2));
-    assert_eq!(r.state(), "clean[] c0[2 0*] c1[1*] CQCT=[0, 0]");
-    let mut r = Rig::new(CflruEps::new(4), &e);
-    r.write(pages(0, 1));
-    r.read(pages(2, 2));
-    assert_eq!(r.state(), "clean[2] c0[0*] c1[1*] CQCT=[0, 0]");
+    let mut cache = oracle(4, 2, "W0-1 R3");
+    cache.chips.states[1].drain = Nanos(25);
+    assert_eq!(cache.state(), "clean[3] c0[0*] c1[1*] CQCT=[0, 25]");
+    let mut cache = spies(4);
+    cache.run("W0-1");
+    assert_eq!(cache.state(), "clean[] c0[0*] c1[1*] CQCT=[0, 0]");
+    for (text, state) in [
+        ("ecr-eps(cqct=oracle)", "clean[] c0[2 0*] c1[1*] CQCT=[0, 0]"),
+        ("cflru-eps", "clean[2] c0[0*] c1[1*] CQCT=[0, 0]"),
+    ] {
+        let mut cache = TestCache::<Boxed>::with(text, &env(4, 8, 2));
+        cache.run("W0-1 R2");
+        assert_eq!(cache.state(), state);
+    }
 }

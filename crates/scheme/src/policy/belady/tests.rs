@@ -1,8 +1,9 @@
 //! Random runs against the rules word for word, optimality, ties, gaps in the heap.
 
 use super::*;
-use crate::policy::testing::Core;
+use crate::Scheme;
 use crate::policy::{FutureBuilder, NextOf};
+use crate::testing::{TestCache, env};
 use destage_types::Op;
 
 /// Steps of a run: an operation and its page.
@@ -27,7 +28,7 @@ fn random_run(pages: u64, trims: u64, seed: u64) -> Run {
     (0..3000).map(step).collect()
 }
 
-fn future(run: &Run, next_of: NextOf) -> Arc<Future> {
+fn future(run: &Run, next_of: NextOf) -> Future {
     let mut builder = FutureBuilder::new(next_of);
     for &(op, lpn) in run {
         match op {
@@ -35,7 +36,28 @@ fn future(run: &Run, next_of: NextOf) -> Arc<Future> {
             op => builder.access(Lpn(lpn), op),
         }
     }
-    Arc::new(builder.finish().unwrap())
+    builder.finish().unwrap()
+}
+
+/// A cache of the run that `future` describes, under `text`.
+fn cache(text: &str, capacity: u32, future: Future) -> TestCache<crate::Boxed> {
+    let env = Env {
+        future: Some(Arc::new(future)),
+        ..env(capacity, 8, 1)
+    };
+    let mut cache = TestCache::with(text, &env);
+    cache.read_alloc = true;
+    cache
+}
+
+/// One step; says whether the page hit.
+fn serve(cache: &mut TestCache<crate::Boxed>, (op, lpn): (Op, u64)) -> bool {
+    match op {
+        Op::Trim => cache.trim(lpn),
+        Op::Read => return cache.read(lpn) == "H",
+        _ => return cache.write(lpn) == "H",
+    }
+    false
 }
 
 /// Cached pages with their next uses, by the rules of ProCache section 3 word for word.
@@ -79,8 +101,7 @@ fn random_runs_agree_with_the_rules_word_for_word() {
         ] {
             let run = random_run(pages, trims, 77);
             let future = future(&run, next_of);
-            let scheme = Belady::new(capacity as usize, future.clone(), bypass);
-            let mut core = Core::new(capacity, scheme);
+            let mut cache = cache(&format!("belady(bypass={bypass})"), capacity, future.clone());
             let mut model = Model {
                 pages: Vec::new(),
                 capacity: capacity as usize,
@@ -88,71 +109,56 @@ fn random_runs_agree_with_the_rules_word_for_word() {
             };
             let mut seq = 0;
             for &(op, lpn) in &run {
+                let before = cache.evicted.len();
+                let hit = serve(&mut cache, (op, lpn));
                 if op == Op::Trim {
-                    core.trim(lpn);
                     model.pages.retain(|p| p.0 != lpn);
                     continue;
                 }
                 seq += 1;
-                let before = core.evicted.len();
-                let hit = core.access(op, lpn);
-                let left = core.evicted.get(before).copied();
+                let left = cache.evicted.get(before).copied();
                 assert_eq!((hit, left), model.access(lpn, future.next_use(seq)));
             }
         }
     }
 }
 
-fn hits<S: Scheme>(core: &mut Core<S>, run: &Run) -> usize {
-    run.iter().filter(|s| core.access(s.0, s.1)).count()
-}
-
 #[test]
 fn nobody_beats_it() {
     for capacity in [1, 3, 10, 30] {
         let run = random_run(50, 0, 5);
-        let c = capacity as usize;
-        let best = Belady::new(c, future(&run, NextOf::Any), true);
-        let best = hits(&mut Core::new(capacity, best), &run);
-        let inserting = Belady::new(c, future(&run, NextOf::Any), false);
-        assert!(best >= hits(&mut Core::new(capacity, inserting), &run));
-        assert!(best >= hits(&mut Core::new(capacity, crate::policy::Lru::new(c)), &run));
-        assert!(best >= hits(&mut Core::new(capacity, crate::policy::Arc::new(c)), &run));
-        assert!(best >= hits(&mut Core::new(capacity, crate::policy::Lfu::new(c)), &run));
+        let hits = |text: &str| {
+            let mut cache = cache(text, capacity, future(&run, NextOf::Any));
+            run.iter().filter(|&&step| serve(&mut cache, step)).count()
+        };
+        let best = hits("belady");
+        for text in ["belady(bypass=false)", "lru", "arc", "lfu"] {
+            assert!(best >= hits(text), "{text}");
+        }
     }
 }
 
 #[test]
 fn equal_next_uses_leave_by_lpn_and_a_rename_changes_that() {
     let future = Future::given([None, None, None, None, Some(9), None]);
-    let mut core = Core::new(3, Belady::new(3, Arc::new(future), true));
-    for lpn in [5, 2, 8, 1] {
-        core.write(lpn);
-    }
-    assert_eq!(core.evicted, [2], "never is not behind never");
-    assert!(core.rename(1, 7));
-    core.write(6);
-    assert_eq!(core.evicted, [2, 5]);
-    core.write(3);
-    assert_eq!(core.evicted, [2, 5, 7]);
-    assert!(!core.rename(99, 98), "nothing is remembered");
+    let mut cache = cache("belady", 3, future);
+    cache.run("W5 W2 W8 W1");
+    assert_eq!(cache.evicted, [2], "never is not behind never");
+    assert!(cache.rename(1, 7));
+    cache.run("W6 W3");
+    assert_eq!(cache.evicted, [2, 5, 7]);
+    assert!(!cache.rename(99, 98), "nothing is remembered");
 }
 
 #[test]
 fn what_leaves_without_a_replacement_closes_the_gap() {
     let future = Future::given((1..=8).map(|n| Some(100 - n)));
-    let mut core = Core::new(4, Belady::new(4, Arc::new(future), false));
-    for lpn in 1..=4 {
-        core.write(lpn);
-    }
-    core.make_room();
-    core.make_room();
-    assert_eq!(
-        (core.evicted.as_slice(), core.scheme.size()),
-        (&[1, 2][..], 2)
-    );
-    core.trim(4);
-    core.write(5);
-    core.make_room();
-    assert_eq!(core.evicted, [1, 2, 3]);
+    let mut cache = cache("belady(bypass=false)", 4, future);
+    cache.run("W1 W2 W3 W4");
+    cache.make_room();
+    cache.make_room();
+    assert_eq!((&cache.evicted, cache.scheme.size()), (&vec![1, 2], 2));
+    cache.run("T4 W5");
+    cache.make_room();
+    assert_eq!(cache.evicted, [1, 2, 3]);
 }

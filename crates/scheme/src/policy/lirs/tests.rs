@@ -1,7 +1,10 @@
 //! The lists by time against a stack in a vector, and the cases the paper leaves open.
 
 use super::*;
-use crate::policy::testing::{Core, Done, storm};
+use crate::Scheme;
+use crate::testing::{Done, TestCache, env};
+
+type Cache = TestCache<Pages<Lirs>>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
@@ -101,69 +104,63 @@ impl Model {
     }
 }
 
-fn stack_of(core: &Core<Lirs>) -> &Stack {
-    match &core.scheme.body {
-        Body::Stack(stack) => stack,
-        Body::TwoQueue(_) => panic!("not the variant under test"),
-    }
-}
-
 /// S and Q of the scheme in the form of the model.
-fn lists(core: &Core<Lirs>) -> (Vec<(u64, Kind)>, Vec<u64>) {
-    let stack = stack_of(core);
+fn lists(cache: &Cache) -> (Vec<(u64, Kind)>, Vec<u64>) {
+    let Body::Stack(stack) = &cache.scheme.policy().body else {
+        panic!("not the variant under test");
+    };
     let kind = |letter| match letter {
         'L' => Kind::Lir,
         'H' => Kind::Hir,
         _ => Kind::Gone,
     };
-    let pages = stack.pages_of_stack(&core.view()).into_iter();
-    let queue = stack.slots_of_queue();
-    (
-        pages.map(|(lpn, _, c)| (lpn.0, kind(c))).collect(),
-        queue.map(|slot| core.frames.lpn(slot).0).collect(),
-    )
+    let pages = stack.pages_of_stack(&cache.view()).into_iter();
+    let pages = pages.map(|(lpn, _, c)| (lpn.0, kind(c))).collect();
+    (pages, cache.lpns(stack.slots_of_queue()))
 }
 
-fn follow(capacity: u32, options: LirsOptions, pages: u64, passed_over: bool, keep: bool) {
-    let c = capacity as usize;
-    let mut core = Core::new(capacity, Lirs::with_slots(c, c, options, keep));
+fn follow(capacity: u32, hir: usize, max_gone: Option<usize>, passed_over: bool, keep: bool) {
+    let env = Env {
+        ghosts_in_slots: keep,
+        ..env(capacity, 8, 1)
+    };
+    let most = max_gone.map_or("inf".to_owned(), |n| n.to_string());
+    let mut cache = Cache::with(&format!("lirs(hir={hir},max-nonres={most})"), &env);
     let mut model = Model {
-        lir: c - options.hir,
-        max_gone: options.max_nonres.unwrap_or(usize::MAX),
+        lir: capacity as usize - hir,
+        max_gone: max_gone.unwrap_or(usize::MAX),
         ..Model::default()
     };
-    let mut left = 0;
-    storm(&mut core, (15_000, pages, 23), passed_over, |core, done| {
-        for &lpn in &core.evicted[left..] {
+    let (mut left, pages) = (0, 4 * u64::from(capacity));
+    cache.storm((15_000, pages, 23), passed_over, |cache, done| {
+        for &lpn in &cache.evicted[left..] {
             model.evict(lpn);
         }
-        left = core.evicted.len();
+        left = cache.evicted.len();
         match done {
             Done::Access(lpn, hit) => model.access(lpn, hit),
-            Done::Trim(lpn) => match core.frames.slot_of(Lpn(lpn)) {
-                None if model.kind(lpn) == Some(Kind::Gone) => model.stack.retain(|e| e.0 != lpn),
-                None if model.kind(lpn).is_some() || model.queue.contains(&lpn) => model.gone(lpn),
-                _ => {}
-            },
+            Done::Trim(lpn) if model.kind(lpn) == Some(Kind::Gone) => {
+                model.stack.retain(|e| e.0 != lpn);
+            }
+            Done::Trim(lpn) if model.kind(lpn).is_some() || model.queue.contains(&lpn) => {
+                model.gone(lpn);
+            }
             Done::Rename(from, to, _) => model.rename(from, to),
-            Done::Flush => {}
+            Done::Trim(_) | Done::Flush => {}
         }
-        let (stack, queue) = lists(core);
+        let (stack, queue) = lists(cache);
         assert_eq!((&stack, &queue), (&model.stack, &model.queue), "{done:?}");
         let count = |kind| stack.iter().filter(|e| e.1 == kind).count();
         assert!(count(Kind::Lir) <= model.lir && count(Kind::Gone) <= model.max_gone);
-        assert_eq!(count(Kind::Lir) + queue.len(), core.frames.used());
-        let nodes = core.frames.used() + count(Kind::Gone);
-        assert_eq!(core.scheme.metadata_bytes(), nodes as u64 * 24);
-        let slots = (0..core.frames.slots() as u32).map(Slot);
-        let kept = slots.filter(|&slot| core.scheme.holds_ghost(slot)).count();
-        let keeps = core.scheme.max_ghosts() > 0;
+        assert_eq!(count(Kind::Lir) + queue.len(), cache.frames.used());
+        let nodes = cache.frames.used() + count(Kind::Gone);
+        assert_eq!(cache.scheme.metadata_bytes(), nodes as u64 * 24);
+        let slots = (0..cache.frames.slots() as u32).map(Slot);
+        let kept = slots.filter(|&slot| cache.scheme.holds_ghost(slot)).count();
+        let keeps = cache.scheme.max_ghosts() > 0;
         assert_eq!(kept, if keeps { count(Kind::Gone) } else { 0 });
     });
-    assert_eq!(
-        core.scheme.max_ghosts() > 0,
-        keep && options.max_nonres.is_some()
-    );
+    assert_eq!(cache.scheme.max_ghosts() > 0, keep && max_gone.is_some());
 }
 
 #[test]
@@ -176,140 +173,89 @@ fn random_runs_agree_with_a_stack_in_a_vector() {
         (30, 2, None),
         (30, 2, Some(60)),
     ] {
-        let options = LirsOptions {
-            hir,
-            max_nonres,
-            ..LirsOptions::for_capacity(capacity)
-        };
-        for passed_over in [false, true] {
-            for keep in [false, true] {
-                let pages = 4 * capacity as u64;
-                follow(capacity as u32, options, pages, passed_over, keep);
-            }
+        for (passed_over, keep) in [(false, false), (false, true), (true, false), (true, true)] {
+            follow(capacity, hir, max_nonres, passed_over, keep);
         }
     }
 }
 
-fn small(options: LirsOptions) -> Core<Lirs> {
-    Core::new(5, Lirs::new(5, LirsOptions { hir: 2, ..options }))
+/// Five frames, two of them for HIR pages.
+fn small(options: &str, requests: &str) -> Cache {
+    let mut cache = Cache::new(&format!("lirs(hir=2{options})"), 5);
+    cache.run(requests);
+    cache
 }
 
 #[test]
 fn defaults_are_those_of_the_authors_simulator() {
-    let hir = |c| LirsOptions::for_capacity(c).hir;
-    assert_eq!((hir(5), hir(299), hir(1000)), (2, 2, 10));
-    assert_eq!(LirsOptions::for_capacity(7).max_nonres, Some(14));
+    let of = |capacity| {
+        let params = LirsParams::of(&Expr::parse("lirs").unwrap(), &Env::cache_only(capacity));
+        (params.hir, params.max_nonres)
+    };
+    assert_eq!([of(5).0, of(299).0, of(1000).0], [2, 2, 10]);
+    assert_eq!(of(7).1, Some(14));
 }
 
 #[test]
-fn a_lir_page_that_moves_elsewhere_leaves_room_for_the_next() {
-    let mut core = small(LirsOptions::for_capacity(5));
-    for n in [1, 2, 3, 4, 5] {
-        core.write(n);
+fn what_the_paper_leaves_open() {
+    for (options, requests, state, why) in [
+        ("", "W1 W2 W3 W4 W5 R6", "S[6H 5*H 4N 3*L 2*L 1*L] Q[6 5*]", "all three kinds"),
+        (
+            "",
+            "W1 W2 W3 W4 W5 T2 W5",
+            "S[5*L 4*H 3*L 1*L] Q[4*]",
+            "a LIR page left room, so nobody makes way",
+        ),
+        (
+            ",max-nonres=1",
+            "W1 W2 W3 W4 W5 W6 W4",
+            "S[4*H 6*H 5N 3*L 2*L 1*L] Q[4* 6*]",
+            "5 is remembered first, and there is room for one, although 4 is wanted next",
+        ),
+    ] {
+        assert_eq!(small(options, requests).state(), state, "{why}");
     }
-    core.trim(2);
-    core.write(5);
-    let (stack, queue) = lists(&core);
-    let lir: Vec<u64> = stack
-        .iter()
-        .filter(|e| e.1 == Kind::Lir)
-        .map(|e| e.0)
-        .collect();
-    assert_eq!((lir, queue), (vec![5, 3, 1], vec![4]), "nobody makes way");
 }
 
 #[test]
 fn without_a_queue_the_bottom_of_the_stack_leaves_for_good() {
-    let mut core = small(LirsOptions::for_capacity(5));
-    for n in [1, 2, 3, 4, 5] {
-        core.write(n);
-    }
-    core.trim(4);
-    core.trim(5);
-    assert_eq!(core.order(), [1, 2, 3]);
-    core.make_room();
-    let (stack, _) = lists(&core);
-    assert_eq!((core.evicted[0], stack.len()), (1, 2));
-}
-
-#[test]
-fn the_oldest_memory_goes_even_if_it_is_wanted_next() {
-    let options = LirsOptions {
-        max_nonres: Some(1),
-        ..LirsOptions::for_capacity(5)
-    };
-    let mut core = small(options);
-    for n in [1, 2, 3, 4, 5, 6] {
-        core.write(n);
-    }
-    assert_eq!(core.evicted, [4]);
-    core.write(4); // 5 is remembered first, and there is room for one
-    let (stack, _) = lists(&core);
-    assert_eq!(stack[0], (4, Kind::Hir));
+    let mut cache = small("", "W1 W2 W3 W4 W5 T4 T5");
+    assert_eq!(cache.order(), [1, 2, 3]);
+    cache.make_room();
+    assert_eq!((cache.evicted[0], cache.state().as_str()), (1, "S[3*L 2*L] Q[]"));
 }
 
 #[test]
 fn repeats_are_ignored_on_demand_and_follow_a_rename() {
-    for skip_repeat in [false, true] {
-        let mut core = small(LirsOptions {
-            skip_repeat,
-            ..LirsOptions::for_capacity(5)
-        });
-        for n in [1, 2, 3, 4] {
-            core.write(n);
-        }
-        assert!(core.rename(4, 40));
-        assert!(core.write(40));
-        let kind = lists(&core).0[0];
-        assert_eq!(kind, (40, if skip_repeat { Kind::Hir } else { Kind::Lir }));
-        core.write(1);
-        core.write(40);
-        assert_eq!(lists(&core).0[0], (40, Kind::Lir), "no repeat any more");
+    for (skip, kind) in [(false, Kind::Lir), (true, Kind::Hir)] {
+        let mut cache = small(&format!(",skip-repeat={skip}"), "W1 W2 W3 W4");
+        assert!(cache.rename(4, 40));
+        assert_eq!(cache.write(40), "H");
+        assert_eq!(lists(&cache).0[0], (40, kind));
+        cache.run("W1 W40");
+        assert_eq!(lists(&cache).0[0], (40, Kind::Lir), "no repeat any more");
     }
 }
 
 #[test]
 fn two_queues_remember_at_most_the_capacity() {
-    let options = LirsOptions {
-        hir: 3,
-        variant: LirsVariant::TwoQueue,
-        ..LirsOptions::for_capacity(8)
-    };
-    let mut core = Core::new(8, Lirs::new(8, options));
-    storm(&mut core, (20_000, 40, 31), true, |core, done| {
-        let Body::TwoQueue(queues) = &core.scheme.body else {
+    let mut cache = Cache::new("lirs(hir=3,variant=two-queue)", 8);
+    cache.storm((20_000, 40, 31), true, |cache, done| {
+        let Body::TwoQueue(queues) = &cache.scheme.policy().body else {
             panic!("not the variant under test");
         };
-        assert!(queues.ghosts() <= 8, "{done:?}");
-        let nodes = core.frames.used() + queues.ghosts();
-        assert_eq!(core.scheme.metadata_bytes(), nodes as u64 * 24);
-        assert!(core.frames.used() - queues.cold() <= 5, "{done:?}");
+        assert!(queues.remembered() <= 8, "{done:?}");
+        let nodes = cache.frames.used() + queues.remembered();
+        assert_eq!(cache.scheme.metadata_bytes(), nodes as u64 * 24);
+        assert!(cache.frames.used() - queues.cold() <= 5, "{done:?}");
     });
 }
 
 #[test]
 fn two_queues_take_from_the_hot_one_when_the_cold_one_is_empty() {
-    let mut core = small(LirsOptions {
-        variant: LirsVariant::TwoQueue,
-        ..LirsOptions::for_capacity(5)
-    });
-    for n in [1, 2, 1, 2] {
-        core.write(n);
-    }
-    core.make_room();
-    assert_eq!(core.evicted, [1]);
-    core.write(1);
-    core.write(7);
-    assert_eq!(core.order(), [7, 2, 1], "an evicted page comes back hot");
-}
-
-#[cfg(feature = "conformance")]
-#[test]
-fn states_print_all_three_kinds() {
-    let mut core = small(LirsOptions::for_capacity(5));
-    for n in [1, 2, 3, 4, 5] {
-        core.write(n);
-    }
-    core.read(6);
-    assert_eq!(core.state(), "S[6H 5*H 4N 3*L 2*L 1*L] Q[6 5*]");
+    let mut cache = small(",variant=two-queue", "W1 W2 W1 W2");
+    cache.make_room();
+    assert_eq!(cache.evicted, [1]);
+    cache.run("W1 W7");
+    assert_eq!(cache.order(), [7, 2, 1], "an evicted page comes back hot");
 }

@@ -1,0 +1,202 @@
+//! One F2FS volume: where every block of every file is, and which pages are on their way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use destage_types::Tag;
+
+use super::event::{EventHeader, PageEvent};
+use super::out::PairPlace;
+use super::report::OldAddresses;
+use super::{ImportError, Place, seed};
+
+/// "No block" in events of F2FS: a hole, and one that is reserved but not written.
+const HOLE: u64 = 0;
+const RESERVED: u64 = 0xffff_ffff;
+/// Sectors of a block.
+pub(super) const SECTORS: u64 = 8;
+
+pub(super) fn is_block(address: u64) -> bool {
+    address != HOLE && address != RESERVED
+}
+
+/// A page on its way to the block layer.
+#[derive(Clone, Copy)]
+pub(super) struct Sent {
+    pub old: Option<u64>,
+    pub tag: Tag,
+}
+
+/// What a block of a file system belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Owner {
+    /// Inode and block of the file.
+    File(u64, u64),
+    Node(u64),
+}
+
+/// Where a contradiction is an error; nowhere if contradictions are counted only.
+type Strict<'a> = Option<Place<'a>>;
+
+#[derive(Default)]
+pub(super) struct F2fsVolume {
+    pub sent: BTreeMap<u64, Sent>,
+    /// Where each block was written last.
+    at: BTreeMap<Owner, u64>,
+    /// Blocks written without an old one: new, or by atomic writes that are not committed.
+    uncommitted: BTreeMap<Owner, u64>,
+    /// Written blocks of files without a pair, for commits.
+    pub unpaired: BTreeMap<u64, PairPlace>,
+    /// Tasks that clean.
+    pub cleaning: BTreeSet<u32>,
+    /// Does the O_DIRECT operation of a task write?
+    pub direct: BTreeMap<u32, bool>,
+    pub checks: [OldAddresses; 3],
+}
+
+impl F2fsVolume {
+    /// A volume with the extents of some inodes.
+    pub fn with_files(seeds: &[(u64, Vec<seed::Run>)]) -> F2fsVolume {
+        let mut volume = F2fsVolume::default();
+        for (ino, runs) in seeds {
+            for &(file, device, blocks) in runs {
+                let pairs = (0..blocks).map(|i| (Owner::File(*ino, file + i), device + i));
+                volume.at.extend(pairs);
+            }
+        }
+        volume
+    }
+
+    /// A page is written.
+    pub fn page(
+        &mut self,
+        header: &EventHeader<'_>,
+        page: PageEvent,
+        strict: Strict<'_>,
+    ) -> Result<(), ImportError> {
+        let cleans =
+            self.cleaning.contains(&header.pid) || header.comm.trim_start().starts_with("f2fs_gc");
+        let tag = match page.tag {
+            Tag::Data | Tag::Node if cleans => Tag::Gc,
+            tag => tag,
+        };
+        let owner = match page.tag {
+            Tag::Data => Some(Owner::File(page.ino, page.index)),
+            Tag::Node => Some(Owner::Node(page.index)),
+            _ => None,
+        };
+        let mut old = is_block(page.old).then_some(page.old);
+        if let Some(owner) = owner {
+            let atomic = page.tag == Tag::Data && page.old == RESERVED;
+            if atomic {
+                // The first write of a block looks the same; both are known from here on.
+                self.uncommitted.insert(owner, page.new);
+                old = None;
+            } else if self.uncommitted.get(&owner) == Some(&page.old) {
+                self.checks[0].agreed += 1;
+                self.uncommitted.insert(owner, page.new);
+            } else {
+                let which = usize::from(page.tag == Tag::Node);
+                self.moved(which, owner, (page.old, page.new), strict)?;
+            }
+        }
+        self.sent.insert(page.new, Sent { old, tag });
+        Ok(())
+    }
+
+    /// A run of blocks is mapped for O_DIRECT: does the task write, and how many old addresses are
+    /// not known then?
+    pub fn map(
+        &mut self,
+        pid: u32,
+        (ino, offset): (u64, u64),
+        (start, len): (u64, u64),
+    ) -> (bool, u64) {
+        let writes = self.direct.get(&pid) != Some(&false);
+        let mut unknown = 0;
+        for i in 0..len {
+            let (owner, new) = (Owner::File(ino, offset + i), start + i);
+            if !writes {
+                self.at.entry(owner).or_insert(new);
+                continue;
+            }
+            let old = self.at.insert(owner, new);
+            unknown += u64::from(old.is_none());
+            let tag = Tag::Data;
+            self.sent.insert(new, Sent { old, tag });
+        }
+        (writes, unknown)
+    }
+
+    /// An atomic write of a block is committed. The pair to fill in, if it was written before.
+    pub fn commit(
+        &mut self,
+        owner: Owner,
+        (old, new): (u64, u64),
+        strict: Strict<'_>,
+    ) -> Result<Option<PairPlace>, ImportError> {
+        self.uncommitted.remove(&owner);
+        self.moved(2, owner, (old, new), strict)?;
+        if !is_block(old) {
+            return Ok(None);
+        }
+        let written = self.unpaired.remove(&new);
+        if written.is_none()
+            && let Some(sent) = self.sent.get_mut(&new)
+        {
+            sent.old = Some(old);
+        }
+        Ok(written)
+    }
+
+    /// A bio must start where one of the pages goes.
+    pub fn bio(&self, sector: u64, place: Place<'_>) -> Result<(), ImportError> {
+        if self.sent.contains_key(&(sector / SECTORS)) {
+            return Ok(());
+        }
+        for wide in [1, 2, 3, 4].map(|shift| SECTORS << shift) {
+            if sector.is_multiple_of(wide) && self.sent.contains_key(&(sector / wide)) {
+                return Err(ImportError::BlockSize {
+                    file: place.file.to_owned(),
+                    line: place.line,
+                    bytes: wide * 512,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A block goes from `said`, as an event names it, to `new`: compares that with what was known.
+    fn moved(
+        &mut self,
+        which: usize,
+        owner: Owner,
+        (said, new): (u64, u64),
+        strict: Strict<'_>,
+    ) -> Result<(), ImportError> {
+        let checks = &mut self.checks[which];
+        let known = match self.at.insert(owner, new) {
+            None => {
+                checks.unknown += 1;
+                return Ok(());
+            }
+            Some(known) if known == said => {
+                checks.agreed += 1;
+                return Ok(());
+            }
+            Some(known) => known,
+        };
+        checks.contradicted += 1;
+        let Some(place) = strict else { return Ok(()) };
+        let what = match owner {
+            Owner::File(ino, index) => format!("block {index} of inode {ino}"),
+            Owner::Node(nid) => format!("node {nid}"),
+        };
+        Err(ImportError::Contradiction {
+            file: place.file.to_owned(),
+            line: place.line,
+            what,
+            said,
+            known,
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! Host file systems: what a file system makes of the requests of a trace.
+//!
+//! The address of a request in the trace stands for the place in a file, which never changes; the
+//! file system decides where on the device it is. In place that is the same address. A
+//! log-structured file system appends every update to a log and tells the device the old address
+//! (CAC section 4.1); its rules are those of the paper's premise, and by named options those of
+//! F2FS (Lee et al., FAST'15, and its defaults in Linux 6.1).
+//!
+//! Both work in whole blocks of 4 KiB, as file systems do. The
+//! [origin](destage_types::RequestOrigin) of a request of a log-structured file system says whether
+//! it is one of its cleaning.
+
+mod checkpoint;
+mod config;
+mod lfs;
+mod options;
+mod volume;
+
+use destage_types::request::NO_PREV;
+use destage_types::{Extent, HostRequest, Op, RequestBatch, RequestRef};
+
+pub use config::{Clean, HostFs, InPlace, LfsConfig, Nodes, Pick, Trim};
+use destage_trace::RequestCollector;
+use destage_trace::Stored;
+use destage_trace::TagSet;
+use destage_trace::Trace;
+use destage_trace::TraceError;
+use destage_trace::Workload;
+use lfs::LogFs;
+
+/// Why a file system cannot be modelled over a trace.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the messages say what the fields are
+pub enum HostFsError {
+    /// The trace cannot be read again.
+    #[error("{0}")]
+    Read(#[from] TraceError),
+    /// The trace is one of a file system already.
+    #[error(
+        "its writes name old addresses: they come from a file system already, which needs no \
+             model"
+    )]
+    HasPairs,
+    /// The trace has more blocks than the volume.
+    #[error(
+        "a volume of {blocks} blocks of 4 KiB is smaller than what the trace and the fill \
+             level put on it, {needed} blocks; say volume=SIZE"
+    )]
+    TooSmall { blocks: u64, needed: u64 },
+    /// Cleaning would never get ahead.
+    #[error(
+        "{needed} used blocks are more than cleaning can serve: of {blocks} blocks at most \
+             {most} may be used with {reserve} free units and the open ones; lower fill=, or a \
+             larger volume="
+    )]
+    TooFull {
+        blocks: u64,
+        needed: u64,
+        most: u64,
+        reserve: u64,
+    },
+    /// Nothing is left to write to.
+    #[error("request {request} of the trace found the volume full: cleaning frees nothing")]
+    Full { request: u64 },
+    /// The volume would have more blocks than a model can have.
+    #[error("the trace needs a volume of {blocks} blocks of 4 KiB; the most is 2147483648")]
+    TooLarge { blocks: u64 },
+}
+
+/// Sectors of a block.
+const SECTORS: u64 = 8;
+
+/// The blocks that an extent touches.
+fn touched(extent: Extent) -> std::ops::Range<u64> {
+    extent.start_sector / SECTORS..extent.end().div_ceil(SECTORS)
+}
+
+/// The blocks that a request touches, in its order; those it covers wholly for TRIM.
+fn blocks(request: RequestRef<'_>) -> impl Iterator<Item = u64> + '_ {
+    let whole = request.head.op == Op::Trim;
+    request.extents().flat_map(move |e| match whole {
+        true => e.start_sector.div_ceil(SECTORS)..e.end() / SECTORS,
+        false => touched(e),
+    })
+}
+
+/// What `fs` makes of `trace`. The name of the result says which file system it is.
+///
+/// # Errors
+/// See [`HostFsError`].
+pub fn apply(trace: Workload<'_>, fs: &HostFs) -> Result<Trace, HostFsError> {
+    match apply_bounded(trace, fs, None, u64::MAX)? {
+        Stored::Memory(trace) => Ok(trace),
+        Stored::Spooled { .. } => unreachable!("nothing is more than all memory"),
+    }
+}
+
+/// The same, only of the kinds `tags`, in at most `memory` bytes or else in a temporary file.
+/// What is updated in place has no kinds to choose from.
+///
+/// # Errors
+/// See [`HostFsError`]; the temporary file cannot be written.
+pub fn apply_bounded(
+    trace: Workload<'_>,
+    fs: &HostFs,
+    tags: Option<TagSet>,
+    memory: u64,
+) -> Result<Stored, HostFsError> {
+    let tags = tags.filter(|_| *fs != HostFs::InPlace);
+    let mut out = RequestCollector::new(memory, tags);
+    let name = match fs {
+        HostFs::InPlace => {
+            in_place(trace, &mut out)?;
+            "inplace"
+        }
+        HostFs::Lfs(config) => {
+            LogFs::run(config, trace, &mut out)?;
+            "lfs"
+        }
+    };
+    let mut meta = trace.meta.clone();
+    meta.name = format!("{}+{name}", meta.name);
+    meta.modelled = *fs != HostFs::InPlace;
+    Ok(out.finish(meta)?)
+}
+
+/// Requests in whole blocks at the addresses of the trace.
+fn in_place(trace: Workload<'_>, out: &mut RequestCollector) -> Result<(), HostFsError> {
+    let mut rows = Vec::new();
+    trace.try_each(|_, request| {
+        no_pairs(request)?;
+        rows.clear();
+        rows.extend(blocks(request).map(|block| (block, None)));
+        if request.head.op == Op::Flush || !rows.is_empty() {
+            push(&mut out.made, *request.head, &rows);
+        }
+        Ok(out.part()?)
+    })
+}
+
+/// The request of a trace that no file system has seen.
+fn no_pairs(request: RequestRef<'_>) -> Result<(), HostFsError> {
+    match request.prev.iter().all(|&old| old == NO_PREV) {
+        true => Ok(()),
+        false => Err(HostFsError::HasPairs),
+    }
+}
+
+/// Appends a request like `head` for blocks of the device, each with its old block. Blocks that
+/// follow each other become one extent.
+fn push(out: &mut RequestBatch, mut head: HostRequest, rows: &[(u64, Option<u64>)]) {
+    let mut extents: Vec<Extent> = Vec::new();
+    for &(block, _) in rows {
+        let start = block * SECTORS;
+        match extents.last_mut().filter(|e| e.end() == start) {
+            Some(last) => last.sectors += SECTORS as u32,
+            None => extents.push(Extent::new(start, SECTORS as u32)),
+        }
+    }
+    let named = rows.iter().any(|row| row.1.is_some());
+    let prev: Vec<u64> = rows
+        .iter()
+        .filter(|_| named)
+        .map(|row| row.1.map_or(NO_PREV, |b| b * SECTORS))
+        .collect();
+    let first = extents.first();
+    (head.start_sector, head.sectors) = first.map_or((0, 0), |e| (e.start_sector, e.sectors));
+    // The record may be one of another batch, whose side tables are not those of this one.
+    let mut request = HostRequest::new(head.arrival, head.op, head.start_sector, head.sectors);
+    (request.stream, request.atomic) = (head.stream, head.atomic);
+    (request.tag, request.origin) = (head.tag, head.origin);
+    out.push_with(request, extents.get(1..).unwrap_or(&[]), &prev);
+}

@@ -1,0 +1,119 @@
+//! How a trace file is compressed, told by its first bytes.
+
+use std::fmt;
+use std::io::{self, BufReader, Read};
+
+use flate2::bufread::GzDecoder;
+use liblzma::bufread::XzDecoder;
+use liblzma::stream::Stream;
+
+use crate::bytes::members::Members;
+use crate::bytes::source::Raw;
+
+/// Compression of a trace file. Several frames, members or streams in a row are read as one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Container {
+    /// Not compressed.
+    Plain,
+    /// Zstandard, RFC 8878.
+    Zstd,
+    /// gzip, RFC 1952.
+    Gzip,
+    /// xz (LZMA2).
+    Xz,
+}
+
+impl fmt::Display for Container {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Container::Plain => "plain",
+            Container::Zstd => "zstd",
+            Container::Gzip => "gzip",
+            Container::Xz => "xz",
+        })
+    }
+}
+
+/// Window of a zstd frame, as a power of two: 128 MiB, all that `zstd` writes without `--long`.
+const ZSTD_WINDOW_LOG: u32 = 27;
+/// Memory an xz stream may ask for; `xz -9` needs 65 MiB.
+const XZ_MEMORY: u64 = 256 << 20;
+/// Buffer between the file and a decompressor.
+const BUFFER: usize = 256 << 10;
+/// Length of the longest magic.
+const MAGIC: usize = 6;
+
+const GZIP: &[u8] = b"\x1f\x8b";
+const XZ: &[u8] = b"\xfd7zXZ\0";
+
+/// Magics of what is not read, to say so instead of "no format fits".
+const REFUSED: [(&[u8], &str); 4] = [
+    (b"BZh", "bzip2"),
+    (b"PK\x03\x04", "zip"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
+];
+
+/// Is it that magic, or its beginning and all there is of the file? One byte says too little.
+fn is(head: &[u8], magic: &[u8]) -> bool {
+    head.starts_with(magic) || head.len() > 1 && magic.starts_with(head)
+}
+
+fn detect(head: &[u8]) -> Result<Container, &'static str> {
+    if let Some((_, name)) = REFUSED.iter().find(|(magic, _)| head.starts_with(magic)) {
+        return Err(name);
+    }
+    // A parallel zstd writer may start with a skippable frame (0x184D2A50 to 0x184D2A5F).
+    let skippable = head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == *b"\x2a\x4d\x18";
+    Ok(match head {
+        _ if skippable || is(head, b"\x28\xb5\x2f\xfd") => Container::Zstd,
+        _ if is(head, GZIP) => Container::Gzip,
+        _ if is(head, XZ) => Container::Xz,
+        _ => Container::Plain,
+    })
+}
+
+/// What a raw stream holds: the kind, and the decompressed bytes; or the name of a kind that is
+/// not read.
+pub(crate) type Opened = Result<(Container, Box<dyn Read + Send>), &'static str>;
+
+pub(crate) fn open(mut raw: Raw) -> io::Result<Opened> {
+    let mut head = Vec::with_capacity(MAGIC);
+    raw.by_ref().take(MAGIC as u64).read_to_end(&mut head)?;
+    let container = match detect(&head) {
+        Ok(container) => container,
+        Err(name) => return Ok(Err(name)),
+    };
+    let all = io::Cursor::new(head).chain(raw);
+    let buffered = |all| BufReader::with_capacity(BUFFER, all);
+    let plain: Box<dyn Read + Send> = match container {
+        Container::Plain => Box::new(all),
+        Container::Gzip => {
+            let start = |all| Ok(GzDecoder::new(all));
+            Box::new(Members::new(
+                buffered(all),
+                GZIP[0],
+                start,
+                GzDecoder::into_inner,
+            )?)
+        }
+        Container::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered(all))?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+            Box::new(decoder)
+        }
+        Container::Xz => {
+            let start = |all| {
+                let stream = Stream::new_stream_decoder(XZ_MEMORY, 0)?;
+                Ok(XzDecoder::new_stream(all, stream))
+            };
+            Box::new(Members::new(
+                buffered(all),
+                XZ[0],
+                start,
+                XzDecoder::into_inner,
+            )?)
+        }
+    };
+    Ok(Ok((container, plain)))
+}

@@ -1,0 +1,141 @@
+//! The buffer between the decompressed bytes and a reader.
+
+use std::io::{self, Read};
+
+use crate::bytes::container::{self, Container};
+use crate::bytes::source::Raw;
+use crate::error::TraceError;
+
+/// Bytes behind the data that may be read (not used): lets number parsing load whole words.
+pub(crate) const PAD: usize = 16;
+/// First size of the buffer; it grows only for longer lines.
+const START: usize = 256 << 10;
+/// The longest line. A write of 1 GiB with one old address per block needs 4 MiB.
+pub(crate) const MAX_LINE: usize = 16 << 20;
+/// Byte-order mark, which may stand in front of a text.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+/// The first bytes that detection may look at.
+const MAX_SAMPLE: usize = 4 << 20;
+
+/// Decompressed bytes of a trace with a window that a reader looks at.
+pub struct Input {
+    reader: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    eof: bool,
+    file: String,
+    container: Container,
+}
+
+impl Input {
+    pub(crate) fn open(raw: Raw, file: String) -> Result<Input, TraceError> {
+        let opened = match container::open(raw) {
+            Ok(opened) => opened,
+            Err(source) => return Err(TraceError::Io { file, source }),
+        };
+        let (container, reader) = match opened {
+            Ok(pair) => pair,
+            Err(container) => return Err(TraceError::Container { file, container }),
+        };
+        let mut input = Input {
+            reader,
+            buffer: vec![0; START + PAD],
+            start: 0,
+            end: 0,
+            eof: false,
+            file,
+            container,
+        };
+        while input.end < BOM.len() && input.fill()? {}
+        Ok(input)
+    }
+
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    pub(crate) fn container(&self) -> Container {
+        self.container
+    }
+
+    /// Bytes that are buffered and not consumed.
+    #[inline]
+    pub(crate) fn window(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// The window and the [`PAD`] bytes behind it; the pad holds no digit.
+    #[inline]
+    pub(crate) fn padded(&self) -> &[u8] {
+        &self.buffer[self.start..self.end + PAD]
+    }
+
+    #[inline]
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        self.start += bytes;
+        debug_assert!(self.start <= self.end);
+    }
+
+    /// Adds bytes to the window, growing the buffer if it is full of them. False at the end.
+    pub(crate) fn fill(&mut self) -> Result<bool, TraceError> {
+        if self.eof {
+            return Ok(false);
+        }
+        let room = self.buffer.len() - PAD;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.start > 0 && self.end == room {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        } else if self.end == room {
+            self.buffer.resize(2 * room + PAD, 0);
+        }
+        let room = self.buffer.len() - PAD;
+        let n = loop {
+            match self.reader.read(&mut self.buffer[self.end..room]) {
+                Ok(n) => break n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(self.refused(source)),
+            }
+        };
+        self.end += n;
+        self.buffer[self.end..self.end + PAD].fill(0);
+        self.eof = n == 0;
+        Ok(n > 0)
+    }
+
+    fn refused(&mut self, source: io::Error) -> TraceError {
+        self.eof = true;
+        let file = self.file.clone();
+        // Errors of the system carry its number; all others come from a decompressor.
+        if source.raw_os_error().is_some() || self.container == Container::Plain {
+            TraceError::Io { file, source }
+        } else {
+            let container = self.container;
+            TraceError::Damaged {
+                file,
+                container,
+                source,
+            }
+        }
+    }
+
+    /// Buffers the first `lines` lines, or as much as fits, and returns the window.
+    pub(crate) fn sample(&mut self, lines: usize) -> Result<&[u8], TraceError> {
+        let (mut seen, mut newlines) = (0, 0);
+        loop {
+            newlines += memchr::memchr_iter(b'\n', &self.window()[seen..]).count();
+            seen = self.window().len();
+            if newlines >= lines || seen >= MAX_SAMPLE || !self.fill()? {
+                return Ok(self.window());
+            }
+        }
+    }
+
+    /// Is everything in the window?
+    pub(crate) fn at_end(&self) -> bool {
+        self.eof
+    }
+}

@@ -1,0 +1,188 @@
+//! Where the bytes of a trace come from.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::TraceError;
+use crate::bytes::container;
+use crate::bytes::hash::HashThread;
+
+/// A trace as stored: a file, standard input or any stream of bytes.
+pub enum Source {
+    /// A file, or anything that can be opened like one.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+    /// Bytes from elsewhere, under the name given.
+    Stream(String, Box<dyn Read + Send>),
+}
+
+impl Source {
+    /// The source that a command-line argument means: `-` is standard input.
+    pub fn from_arg(arg: impl AsRef<Path>) -> Source {
+        let path = arg.as_ref();
+        if path.as_os_str() == "-" {
+            Source::Stdin
+        } else {
+            Source::Path(path.to_owned())
+        }
+    }
+
+    /// Bytes in memory under a file name of choice.
+    pub fn bytes(name: &str, bytes: impl AsRef<[u8]> + Send + 'static) -> Source {
+        Source::Stream(name.to_owned(), Box::new(io::Cursor::new(bytes)))
+    }
+
+    /// The name messages use.
+    pub fn file(&self) -> String {
+        match self {
+            Source::Path(path) => path.display().to_string(),
+            Source::Stdin => "stdin".to_owned(),
+            Source::Stream(name, _) => name.clone(),
+        }
+    }
+
+    /// The name results use: the file name without directories and extensions.
+    pub(crate) fn trace_name(&self) -> String {
+        match self {
+            Source::Path(path) => stem(path),
+            Source::Stdin => "stdin".to_owned(),
+            Source::Stream(name, _) => stem(Path::new(name)),
+        }
+    }
+
+    /// The bytes behind the compression, whichever it is.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or is compressed in a way that is not read.
+    pub fn decompressed(self) -> Result<Box<dyn Read + Send>, TraceError> {
+        let file = self.file();
+        match container::open(self.start(false)?) {
+            Ok(Ok((_, reader))) => Ok(reader),
+            Ok(Err(container)) => Err(TraceError::Container { file, container }),
+            Err(source) => Err(TraceError::Io { file, source }),
+        }
+    }
+
+    pub(crate) fn start(self, hash: bool) -> Result<Raw, TraceError> {
+        let file = self.file();
+        let refused = |source| TraceError::Io {
+            file: file.clone(),
+            source,
+        };
+        let mut total = None;
+        let reader: Box<dyn Read + Send> = match self {
+            Source::Path(path) => {
+                let file = File::open(path).map_err(refused)?;
+                let meta = file.metadata().map_err(refused)?;
+                total = meta.is_file().then_some(meta.len());
+                Box::new(file)
+            }
+            Source::Stdin => Box::new(io::stdin()),
+            Source::Stream(_, reader) => reader,
+        };
+        let hash = hash.then(HashThread::start).transpose().map_err(refused)?;
+        Ok(Raw(Arc::new(Mutex::new(RawState {
+            reader,
+            hash,
+            total,
+            read: 0,
+        }))))
+    }
+}
+
+/// Strips every extension: a dot, a letter, and at most seven more letters or digits. A dot
+/// that is part of a name (`v1.2-cut.csv`) stays.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let mut name = name.to_string_lossy().into_owned();
+    while let Some(dot) = name.rfind('.') {
+        let ext = &name.as_bytes()[dot + 1..];
+        let is_extension = ext.len() <= 8
+            && ext.first().is_some_and(u8::is_ascii_alphabetic)
+            && ext.iter().all(u8::is_ascii_alphanumeric);
+        if dot == 0 || !is_extension {
+            break;
+        }
+        name.truncate(dot);
+    }
+    name
+}
+
+struct RawState {
+    reader: Box<dyn Read + Send>,
+    hash: Option<HashThread>,
+    read: u64,
+    total: Option<u64>,
+}
+
+impl RawState {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(buffer)?;
+        self.read += n as u64;
+        if let Some(hash) = &mut self.hash {
+            hash.update(&buffer[..n]);
+        }
+        Ok(n)
+    }
+}
+
+/// The bytes as stored. Shared, because the hash needs what the decompressor left unread.
+#[derive(Clone)]
+pub(crate) struct Raw(Arc<Mutex<RawState>>);
+
+impl Raw {
+    fn lock(&self) -> MutexGuard<'_, RawState> {
+        self.0
+            .lock()
+            .expect("no thread panics while it holds the source")
+    }
+
+    /// Bytes read so far, and how many there are if that is known.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        let state = self.lock();
+        (state.read, state.total)
+    }
+
+    /// The hash of all bytes, read to the end for it; `None` if none was asked for.
+    pub fn finish(&self) -> io::Result<Option<String>> {
+        let mut state = self.lock();
+        if state.hash.is_none() {
+            return Ok(None);
+        }
+        let mut rest = vec![0; 256 << 10];
+        loop {
+            match state.read(&mut rest) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(state.hash.take().map(HashThread::finish))
+    }
+}
+
+impl Read for Raw {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.lock().read(buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lose_their_extensions() {
+        let name = |path: &str| Source::from_arg(path).trace_name();
+        assert_eq!(name("dir.d/hm_0.csv"), "hm_0");
+        assert_eq!(name("cloudphysics-114k.msr.csv.zst"), "cloudphysics-114k");
+        assert_eq!(name("v1.2-cut.csv.gz"), "v1.2-cut");
+        assert_eq!(name(".hidden"), ".hidden");
+        assert_eq!(name("plain"), "plain");
+        assert_eq!(name("-"), "stdin");
+    }
+}

@@ -1,0 +1,50 @@
+//! Block lists: the traces of cache studies that know addresses only.
+
+use destage_types::Op;
+
+use super::table::columns;
+use super::{FormatInfo, Separator};
+use crate::error::FieldFault;
+use crate::extent;
+use crate::text::fields::RawLine;
+use crate::text::line::{LineFormat, LineReader, RequestSink};
+use crate::text::numbers::{looks_like_integer, parse_u64};
+
+pub(super) const INFO: FormatInfo = FormatInfo {
+    name: "block-list",
+    aliases: &[],
+    about: "One number per line: one read of the 4 KiB block with that number.",
+    source: "the traces of LIRS and ARC studies",
+    separator: Separator::None,
+    columns: columns! {
+        "block": Own, "number of a 4 KiB block, 0 to 68719476735";
+    },
+    timed: false,
+    volumes: false,
+    example: b"# a loop\n12\n13\n14\n12\n",
+    example_requests: 4,
+    detect: |sample| sample.most(|line| looks_like_integer(line.trim_ascii_start())),
+    open: |input, options| Box::new(LineReader::new(&INFO, BlockList, input, options)),
+};
+
+struct BlockList;
+
+impl LineFormat for BlockList {
+    const TICK_NS: u64 = 1;
+
+    #[inline]
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        let mut fields = line.fields();
+        let block = match fields.u64().and_then(|block| fields.end().map(|()| block)) {
+            Ok(block) => block,
+            // Columns of numbers are often padded on the left; all else gets its message here.
+            Err(_) => {
+                let text = line.bytes().trim_ascii_start();
+                parse_u64(text).map_err(|why| FieldFault::at(0, why))?
+            }
+        };
+        let extent = extent::block(block).map_err(|why| FieldFault::at(0, why))?;
+        sink.push_untimed(Op::Read, extent);
+        Ok(())
+    }
+}

@@ -1,0 +1,304 @@
+//! The program's own CSV: the only text format that can say all that a request may hold.
+
+mod group;
+
+use destage_types::request::NO_PREV;
+use destage_types::{Extent, HostRequest, Nanos, Op, Tag};
+
+use super::table::{NO_KIND, TraceColumn, columns};
+use super::{FormatInfo, Separator};
+use crate::error::FieldFault;
+use crate::extent::{self, MAX_BYTES};
+use crate::text::fields::{Fields, RawLine};
+use crate::text::line::{LineFormat, LineReader, RequestSink};
+use crate::text::numbers::parse_u64;
+use group::{GroupRow, Pending, Seen};
+
+const TIME: u16 = 0;
+const OP: u16 = 1;
+const START: u16 = 2;
+const SECTORS: u16 = 3;
+const PREV: u16 = 5;
+const ATOMIC: u16 = 6;
+/// Columns that every file has; `tag` and `group` may follow in either order.
+const FIXED: usize = 7;
+/// Index of the optional columns in [`COLUMNS`].
+const TAG: usize = 7;
+const GROUP: usize = 8;
+
+/// The columns in the order in which they are written.
+pub(crate) const COLUMNS: &[TraceColumn] = columns! {
+    "arrival_ns": Own, "time in ns";
+    "op": Own, "R (read), W (write), T (trim) or F (flush)";
+    "start_sector": Own, "sector of 512 B, the extent ending at or below 256 TiB; 0 for F";
+    "sectors": Own, "1 to 4294967295; 0 for F";
+    "stream": Own, "number of the source, 0 to 4294967295, or empty for 0";
+    "prev": Own, "for W: the start sector of the old copy of each 4 KiB block that the extent \
+          touches, joined by `;`, -1 = none; for all: empty or -1 = no old copy";
+    "atomic": Own, "0, 1, or empty for 0";
+    "tag": Own, "optional column: empty, data, node, meta or gc";
+    "group": Own, "optional column: consecutive lines with the same text are one request of \
+          several extents and agree in all but extent and prev; empty = none";
+};
+
+pub(super) const INFO: FormatInfo = FormatInfo {
+    name: "destage",
+    aliases: &[],
+    about: "Own CSV with a header: everything a request may hold, old addresses included.",
+    source: "this program; `prev` and `atomic` are CAC section 4",
+    separator: Separator::Comma,
+    columns: COLUMNS,
+    timed: true,
+    volumes: false,
+    example: b"arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n\
+              0,W,0,16,0,800;-1,0,data,\n\
+              2500,W,800,8,0,0,1,node,1\n\
+              2500,W,4096,8,0,-1,1,node,1\n\
+              9000,T,0,16,0,,0,,\n\
+              9100,F,0,0,0,,0,,\n",
+    example_requests: 4,
+    detect: |sample| sample.first().split(|&byte| byte == b',').next() == Some(b"arrival_ns"),
+    open: |input, options| Box::new(LineReader::new(&INFO, Destage::default(), input, options)),
+};
+
+/// Text of a tag in the `tag` column.
+pub(crate) fn tag_name(tag: Tag) -> &'static str {
+    match tag {
+        Tag::None => "",
+        Tag::Data => "data",
+        Tag::Node => "node",
+        Tag::Meta => "meta",
+        Tag::Gc => "gc",
+    }
+}
+
+fn tag_of(text: &[u8]) -> Option<Tag> {
+    let all = [Tag::None, Tag::Data, Tag::Node, Tag::Meta, Tag::Gc];
+    all.into_iter()
+        .find(|&tag| tag_name(tag).as_bytes() == text)
+}
+
+#[derive(Default)]
+struct Destage {
+    header_seen: bool,
+    /// Indices in [`COLUMNS`] of the columns behind the fixed ones.
+    optional: Vec<usize>,
+    pending: Pending,
+    seen: Seen,
+    /// Old addresses of the line being read; empty if it names none.
+    prev: Vec<u64>,
+}
+
+impl Destage {
+    fn header(&mut self, line: RawLine<'_>) -> Result<(), FieldFault> {
+        const NAME: &str = "is not the name of this column";
+        self.optional.clear();
+        let mut count = 0;
+        for (i, name) in line.bytes().split(|&byte| byte == b',').enumerate() {
+            let column = u16::try_from(i).unwrap_or(FieldFault::LINE);
+            let name = name.trim_ascii();
+            let index = match i {
+                0..FIXED => i,
+                _ if name == b"tag" => TAG,
+                _ => GROUP,
+            };
+            if name != COLUMNS[index].name.as_bytes() || self.optional.contains(&index) {
+                return Err(FieldFault::at(column, NAME));
+            }
+            if i >= FIXED {
+                self.optional.push(index);
+            }
+            count += 1;
+        }
+        if count < FIXED {
+            return Err(FieldFault::at(FieldFault::LINE, "is no complete header"));
+        }
+        self.header_seen = true;
+        Ok(())
+    }
+
+    /// Reads the old addresses of one extent into `self.prev`.
+    fn read_prev(&mut self, text: &[u8], op: Op, extent: Option<Extent>) -> Result<(), FieldFault> {
+        self.prev.clear();
+        if text.is_empty() || text == b"-1" {
+            return Ok(());
+        }
+        let Some(extent) = extent.filter(|_| op == Op::Write) else {
+            return Err(FieldFault::at(
+                PREV,
+                "is given, but only writes replace data",
+            ));
+        };
+        for entry in text.split(|&byte| byte == b';') {
+            if entry == b"-1" {
+                self.prev.push(NO_PREV);
+                continue;
+            }
+            let sector = parse_u64(entry);
+            let sector = sector.map_err(|_| FieldFault::at(PREV, "holds no sector number"))?;
+            if sector > MAX_BYTES / 512 - 8 {
+                return Err(FieldFault::at(PREV, "names a sector behind 256 TiB"));
+            }
+            self.prev.push(sector);
+        }
+        if self.prev.len() as u64 != extent::blocks(extent) {
+            let why = "has not one entry per 4 KiB block of the extent";
+            return Err(FieldFault::at(PREV, why));
+        }
+        if self.prev.iter().all(|&sector| sector == NO_PREV) {
+            self.prev.clear();
+        }
+        Ok(())
+    }
+
+    /// Reads the columns behind the fixed ones: the tag, the group and the group's position.
+    fn optional<'a>(&self, fields: &mut Fields<'a>) -> Result<(Tag, &'a [u8], u16), FieldFault> {
+        let (mut tag, mut group, mut at) = (Tag::None, &b""[..], FieldFault::LINE);
+        for &index in &self.optional {
+            let column = fields.column();
+            let text = fields.text()?;
+            if index == TAG {
+                tag = tag_of(text).ok_or(FieldFault::at(column, "is no tag"))?;
+            } else {
+                (group, at) = (text, column);
+            }
+        }
+        Ok((tag, group, at))
+    }
+
+    fn push_pending(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        let Some(row) = self.pending.row.take() else {
+            return Ok(());
+        };
+        self.seen.insert(&self.pending.group);
+        push(row, &self.pending.extents, &self.pending.prev, sink)
+    }
+
+    /// What to do with a line once all of its columns are known to be good.
+    fn accept(
+        &mut self,
+        row: GroupRow,
+        extent: Option<Extent>,
+        (group, column): (&[u8], u16),
+        sink: &mut RequestSink<'_>,
+    ) -> Result<(), FieldFault> {
+        let grouped = |why| FieldFault::at(column, why);
+        if !group.is_empty() && self.pending.is_open(group) {
+            return self
+                .pending
+                .extend(row, extent, &self.prev)
+                .map_err(grouped);
+        }
+        if !group.is_empty() && extent.is_none() {
+            return Err(grouped("is given, but a flush has no extent to group"));
+        }
+        if self.seen.contains(group) {
+            return Err(grouped(
+                "was used before: lines of a group must be consecutive",
+            ));
+        }
+        if group.is_empty() && self.pending.row.is_none() {
+            return push(row, extent.as_slice(), &self.prev, sink);
+        }
+        // Held back even without a group if a request is waiting: one request per line keeps
+        // `limit` exact.
+        self.push_pending(sink)?;
+        self.pending.start(row, extent, group, &self.prev);
+        Ok(())
+    }
+}
+
+fn push(
+    row: GroupRow,
+    extents: &[Extent],
+    prev: &[u64],
+    sink: &mut RequestSink<'_>,
+) -> Result<(), FieldFault> {
+    let (start, sectors) = extents
+        .first()
+        .map_or((0, 0), |e| (e.start_sector, e.sectors));
+    let mut request = HostRequest::new(Nanos::ZERO, row.op, start, sectors);
+    request.stream = row.stream;
+    request.atomic = row.atomic;
+    request.tag = row.tag;
+    let more = extents.get(1..).unwrap_or(&[]);
+    if more.is_empty() && prev.is_empty() {
+        return sink
+            .push(row.ticks, request)
+            .map_err(|why| FieldFault::at(TIME, why));
+    }
+    sink.push_with(row.ticks, request, more, prev)
+        .map_err(|why| FieldFault::at(TIME, why))
+}
+
+fn read_op(text: &[u8]) -> Result<Op, FieldFault> {
+    match text {
+        b"R" | b"r" => Ok(Op::Read),
+        b"W" | b"w" => Ok(Op::Write),
+        b"T" | b"t" => Ok(Op::Trim),
+        b"F" | b"f" => Ok(Op::Flush),
+        _ => Err(FieldFault::at(OP, NO_KIND)),
+    }
+}
+
+/// The extent of a line; none for FLUSH, which must have 0,0.
+fn read_extent(op: Op, fields: &mut Fields<'_>) -> Result<Option<Extent>, FieldFault> {
+    let (start, sectors) = (fields.u64()?, fields.u64()?);
+    if op != Op::Flush {
+        let extent = extent::from_sectors(start, sectors).map_err(|f| f.at(START, SECTORS))?;
+        return Ok(Some(extent));
+    }
+    const ADDRESS: &str = "is given, but a flush has no address";
+    match (start, sectors) {
+        (0, 0) => Ok(None),
+        (0, _) => Err(FieldFault::at(SECTORS, ADDRESS)),
+        _ => Err(FieldFault::at(START, ADDRESS)),
+    }
+}
+
+fn read_atomic(text: &[u8]) -> Result<bool, FieldFault> {
+    match text {
+        b"" | b"0" => Ok(false),
+        b"1" => Ok(true),
+        _ => Err(FieldFault::at(ATOMIC, "is neither 0 nor 1")),
+    }
+}
+
+impl LineFormat for Destage {
+    const TICK_NS: u64 = 1;
+
+    #[inline]
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        if !self.header_seen {
+            return self.header(line);
+        }
+        let mut fields = line.fields();
+        let ticks = fields.u64()?;
+        let op = read_op(fields.text()?)?;
+        let extent = read_extent(op, &mut fields)?;
+        let stream = fields.u32_or_empty()?;
+        self.read_prev(fields.text()?, op, extent)?;
+        let atomic = read_atomic(fields.text()?)?;
+        let (tag, group, column) = self.optional(&mut fields)?;
+        fields.end()?;
+        let row = GroupRow {
+            ticks,
+            op,
+            stream,
+            atomic,
+            tag,
+        };
+        self.accept(row, extent, (group, column), sink)
+    }
+
+    fn column(&self, position: usize) -> usize {
+        match position.checked_sub(FIXED) {
+            None => position,
+            Some(i) => self.optional.get(i).copied().unwrap_or(usize::MAX),
+        }
+    }
+
+    fn finish(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        self.push_pending(sink)
+    }
+}

@@ -1,0 +1,197 @@
+//! The I/O logs of fio, versions 2 and 3.
+
+use std::collections::BTreeMap;
+
+use destage_types::{HostRequest, Nanos, Op};
+
+use super::table::columns;
+use super::{FormatInfo, Separator};
+use crate::error::FieldFault;
+use crate::extent;
+use crate::text::fields::{RawLine, Words};
+use crate::text::line::{LineFormat, LineReader, RequestSink};
+use crate::volume::VolumeName;
+
+const MAX_FILES: usize = 1 << 20;
+const MAX_NAME: usize = 4_096;
+
+pub(super) const INFO: FormatInfo = FormatInfo {
+    name: "fio",
+    aliases: &["iolog"],
+    about: "fio I/O log, version 2 or 3: offsets and lengths in bytes, rounded outward to whole \
+            sectors; each file is a volume; sync and datasync are a FLUSH. Version 2 has no times \
+            but its wait lines: a request arrives 1 us after the one before, or later at the sum \
+            of the waits.",
+    source: "fio manual, \"Trace file format\"; version 3 counts us as fio writes them",
+    separator: Separator::Blank,
+    columns: columns! {
+        "timestamp": Own, "version 3 only: a whole number of us";
+        "filename": Own, "a name without blanks, at most 4096 bytes and 1048576 different ones";
+        "action": Own, "read, write, trim, sync or datasync; add, open and close are no requests; \
+              version 2 only: wait";
+        "offset": Own, "bytes, the request ending at or below 256 TiB; us for wait";
+        "length": Own, "bytes, 1 to 2199023255040, at most 4294967295 sectors";
+    },
+    timed: true,
+    volumes: true,
+    example: b"fio version 3 iolog\n0 /dev/sdb add\n1 /dev/sdb open\n\
+               15 /dev/sdb write 0 16384\n20 /dev/sdb trim 65536 4096\n\
+               21 /dev/sdb sync 0 0\n30 /dev/sdb close\n",
+    example_requests: 3,
+    detect: |sample| version(sample.first()).is_some(),
+    open: |input, options| Box::new(LineReader::new(&INFO, Fio::default(), input, options)),
+};
+
+fn version(line: &[u8]) -> Option<u8> {
+    match line {
+        b"fio version 2 iolog" => Some(2),
+        b"fio version 3 iolog" => Some(3),
+        _ => None,
+    }
+}
+
+#[derive(Default)]
+struct Fio {
+    /// 0 until the first line is read.
+    version: u8,
+    files: BTreeMap<Box<[u8]>, u32>,
+    names: Vec<Box<[u8]>>,
+    /// Version 2: sum of the waits, and the earliest time of the next request, in us.
+    waited: u64,
+    next: u64,
+    has_waits: bool,
+}
+
+impl Fio {
+    fn stream(&mut self, name: &[u8], column: u16) -> Result<u32, FieldFault> {
+        if let Some(&stream) = self.files.get(name) {
+            return Ok(stream);
+        }
+        if name.len() > MAX_NAME {
+            return Err(FieldFault::at(column, "has more than 4096 bytes"));
+        }
+        if self.names.len() == MAX_FILES {
+            return Err(FieldFault::at(column, "is one name too many"));
+        }
+        let stream = self.names.len() as u32;
+        self.files.insert(name.into(), stream);
+        self.names.push(name.into());
+        Ok(stream)
+    }
+
+    fn wait(&mut self, words: &mut Words<'_>, action: u16) -> Result<(), FieldFault> {
+        if self.version == 3 {
+            return Err(FieldFault::at(action, "is not allowed in version 3"));
+        }
+        let column = words.column();
+        let time = words.u64()?;
+        if words.next_text().is_some() {
+            words.end()?;
+        }
+        let sum = self.waited.checked_add(time);
+        self.waited = sum.ok_or(FieldFault::at(
+            column,
+            "makes the sum of the waits too large",
+        ))?;
+        self.has_waits = true;
+        Ok(())
+    }
+
+    /// When a request of this line arrives, in us.
+    fn time(&self, stated: Option<u64>) -> u64 {
+        stated.unwrap_or(self.waited.max(self.next))
+    }
+
+    fn push(
+        &mut self,
+        stated: Option<u64>,
+        mut request: HostRequest,
+        stream: u32,
+        sink: &mut RequestSink<'_>,
+    ) -> Result<(), FieldFault> {
+        request.stream = stream;
+        let time = self.time(stated);
+        let late = |why| {
+            FieldFault::at(
+                if stated.is_some() {
+                    0
+                } else {
+                    FieldFault::LINE
+                },
+                why,
+            )
+        };
+        sink.push(time, request).map_err(late)?;
+        self.next = time.saturating_add(1);
+        Ok(())
+    }
+}
+
+impl LineFormat for Fio {
+    const TICK_NS: u64 = 1_000;
+
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        if self.version == 0 {
+            let known = version(line.bytes());
+            let unknown = FieldFault::at(
+                FieldFault::LINE,
+                "is not `fio version 2 iolog` or version 3",
+            );
+            self.version = known.ok_or(unknown)?;
+            return Ok(());
+        }
+        let mut words = line.words();
+        let stated = match self.version {
+            3 => Some(words.u64()?),
+            _ => None,
+        };
+        let file = words.column();
+        let name = words.text()?;
+        let action = words.column();
+        let op = match words.text()? {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"sync" | b"datasync" => Op::Flush,
+            b"wait" => return self.wait(&mut words, action),
+            b"add" | b"open" | b"close" => {
+                words.end()?;
+                return self.stream(name, file).map(|_| ());
+            }
+            _ => return Err(FieldFault::at(action, "is no action")),
+        };
+        if op == Op::Flush {
+            if words.end().is_err() {
+                words.u64()?;
+                words.u64()?;
+                words.end()?;
+            }
+            let stream = self.stream(name, file)?;
+            let flush = HostRequest::new(Nanos::ZERO, op, 0, 0);
+            return self.push(stated, flush, stream, sink);
+        }
+        let (offset, length) = (words.u64()?, words.u64()?);
+        words.end()?;
+        let placed = extent::from_bytes(offset, length);
+        let (extent, rounded) = placed.map_err(|fault| fault.at(action + 1, action + 2))?;
+        let stream = self.stream(name, file)?;
+        let request = HostRequest::new(Nanos::ZERO, op, extent.start_sector, extent.sectors);
+        self.push(stated, request, stream, sink)?;
+        sink.count_unaligned(rounded);
+        Ok(())
+    }
+
+    fn column(&self, position: usize) -> usize {
+        // Version 2 lacks the first column.
+        position + usize::from(self.version == 2)
+    }
+
+    fn timed(&self) -> bool {
+        self.version != 2 || self.has_waits
+    }
+
+    fn volume(&self, stream: u32) -> Option<VolumeName> {
+        let name = self.names.get(stream as usize)?;
+        Some(VolumeName::new(String::from_utf8_lossy(name).into_owned()))
+    }
+}

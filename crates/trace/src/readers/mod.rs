@@ -1,0 +1,331 @@
+//! The trace formats: one file each, and the registry that names them.
+//!
+//! A new text format is a file here with a `FormatInfo` whose columns say what they hold
+//! ([`table`]), or with a `LineFormat` that reads lines in a way of its own, plus its line in
+//! [`FORMATS`]. Names, help, documentation rows, detection, fuzzing and the tests that hold for
+//! every format follow from that entry.
+
+mod alibaba;
+mod ascii;
+mod blkparse;
+mod block_list;
+mod destage;
+pub(crate) mod destage_bin;
+mod diskmon;
+mod file_ops;
+mod fio;
+mod fs_capture;
+mod msr;
+mod oracle_general;
+pub(crate) mod record;
+mod spc;
+mod systor17;
+mod table;
+mod tencent;
+mod vscsi;
+
+use destage_types::{RequestBatch, nearest};
+
+use crate::bytes::input::{BOM, Input};
+use crate::error::{BadLine, TraceError, shown};
+use crate::tags::TagSet;
+use crate::volume::VolumeName;
+
+pub use blkparse::BlkEvent;
+pub(crate) use destage::{COLUMNS as CSV_COLUMNS, tag_name};
+pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
+pub use table::TraceColumn;
+
+/// All formats that are read, in the order of the documentation.
+pub const FORMATS: &[&FormatInfo] = &[
+    &destage::INFO,
+    &destage_bin::INFO,
+    &msr::INFO,
+    &spc::INFO,
+    &systor17::INFO,
+    &alibaba::INFO,
+    &tencent::INFO,
+    &ascii::DISKSIM,
+    &ascii::SSDSIM,
+    &ascii::REPLAYER,
+    &blkparse::INFO,
+    &fio::INFO,
+    &fs_capture::INFO,
+    &file_ops::INFO,
+    &vscsi::INFO,
+    &diskmon::INFO,
+    &oracle_general::INFO,
+    &block_list::INFO,
+];
+
+/// Lines that detection looks at.
+const SAMPLE_LINES: usize = 1_000;
+
+/// What stands between the columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Separator {
+    /// One comma.
+    Comma,
+    /// Any number of blanks and tabs.
+    Blank,
+    /// Nothing: the line is one field.
+    None,
+    /// Nothing: fields of fixed width in binary records.
+    Record,
+}
+
+impl Separator {
+    /// The fields of a line.
+    pub(crate) fn split<'a>(self, line: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        line.split(move |&byte| match self {
+            Separator::Comma => byte == b',',
+            Separator::Blank => is_blank(byte),
+            Separator::None | Separator::Record => false,
+        })
+        .filter(move |field| self != Separator::Blank || !field.is_empty())
+    }
+}
+
+/// Is the byte a blank or a tab?
+#[inline(always)]
+pub(crate) fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+/// Everything the rest of the program knows about one trace format.
+pub struct FormatInfo {
+    /// Name on the command line and in results.
+    pub name: &'static str,
+    /// Other names that mean the same.
+    pub aliases: &'static [&'static str],
+    /// One sentence on what the format is.
+    pub about: &'static str,
+    /// Where the format is defined or its traces come from.
+    pub source: &'static str,
+    /// What stands between the columns.
+    pub separator: Separator,
+    /// The columns in order.
+    pub columns: &'static [TraceColumn],
+    /// Do the columns hold arrival times? If not, request i arrives at i us.
+    pub timed: bool,
+    /// Does the stream of a request tell its volume, each with addresses of its own? If not, all
+    /// streams share the addresses of one device.
+    pub volumes: bool,
+    /// A short trace of the format, all good and fitting no other format.
+    pub example: &'static [u8],
+    /// Number of requests in `example`.
+    pub example_requests: u64,
+    /// Do the first lines look like this format?
+    pub(crate) detect: fn(&Sample<'_>) -> bool,
+    /// A reader for what detection accepted or the user named.
+    pub(crate) open: fn(Input, ReadOptions) -> Box<dyn TraceReader>,
+}
+
+impl FormatInfo {
+    /// The row of the format in a Markdown table: name, description, columns, source.
+    pub fn doc_row(&self) -> String {
+        let columns: Vec<String> = self
+            .columns
+            .iter()
+            .map(|c| format!("`{}`: {}", c.name, c.allowed))
+            .collect();
+        let (name, about, columns) = (self.name, self.about, columns.join("<br>"));
+        format!("| `{name}` | {about} | {columns} | {} |", self.source)
+    }
+
+    /// What a line consists of, for messages.
+    pub(crate) fn line_shape(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|c| c.name).collect();
+        let unit = match self.separator {
+            Separator::Record => "record",
+            _ => "line",
+        };
+        format!("a `{}` {unit}: {}", self.name, names.join(","))
+    }
+}
+
+/// What a reader must know beyond its input.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct ReadOptions {
+    /// Count bad lines instead of stopping at the first one.
+    pub skip_bad_lines: bool,
+    /// The event of `blkparse` that counts as a request.
+    pub event: BlkEvent,
+    /// Only requests of these kinds are wanted.
+    pub tags: Option<TagSet>,
+}
+
+/// What a reader counts.
+#[derive(Clone, Default, Debug)]
+pub struct ReadCounts {
+    /// Lines read, comments and empty ones included.
+    pub lines: u64,
+    /// Requests decoded.
+    pub requests: u64,
+    /// Requests whose time was before that of the request before, and was raised to it.
+    pub arrival_corrections: u64,
+    /// Requests whose bytes were rounded outward to whole sectors.
+    pub unaligned_requests: u64,
+    /// Bad lines that were skipped.
+    pub skipped_lines: u64,
+    /// The first of them.
+    pub skipped_samples: Vec<BadLine>,
+}
+
+/// Messages of skipped lines that are kept.
+const KEPT: usize = 5;
+
+impl ReadCounts {
+    /// Counts a bad line or record, whose number is that of the last one read.
+    ///
+    /// # Errors
+    /// The line, unless such lines are skipped.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn bad(
+        &mut self,
+        skip: bool,
+        describe: impl FnOnce(u64) -> BadLine,
+    ) -> Result<(), TraceError> {
+        if !skip {
+            return Err(TraceError::Line(Box::new(describe(self.lines))));
+        }
+        self.skipped_lines += 1;
+        if self.skipped_samples.len() < KEPT {
+            self.skipped_samples.push(describe(self.lines));
+        }
+        Ok(())
+    }
+}
+
+/// Decodes one trace.
+pub trait TraceReader: Send {
+    /// Appends up to `max` requests to `out`, which the caller owns, and returns their number;
+    /// fewer than `max` only at the end of the trace.
+    ///
+    /// # Errors
+    /// A bad line (unless they are skipped), a damaged file, or an error of the system. The
+    /// requests before it have been appended; the reader is at its end then.
+    fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError>;
+
+    /// What has been counted so far.
+    fn counts(&self) -> &ReadCounts;
+
+    /// Has the trace told its times so far? Asked only if the format may have them.
+    fn timed(&self) -> bool {
+        true
+    }
+
+    /// What the trace calls a stream, if that is not its number.
+    fn volume(&self, _stream: u32) -> Option<VolumeName> {
+        None
+    }
+}
+
+/// The start of a trace, for detection.
+pub(crate) struct Sample<'a> {
+    /// The first bytes as they stand.
+    bytes: &'a [u8],
+    /// The first lines without comments, empty lines, line ends and trailing blanks.
+    lines: Vec<&'a [u8]>,
+    /// How many lines they are of.
+    read: usize,
+}
+
+impl<'a> Sample<'a> {
+    /// `complete`: no byte follows, so that the last line is whole.
+    fn new(window: &'a [u8], complete: bool) -> Sample<'a> {
+        let text = window.strip_prefix(BOM).unwrap_or(window);
+        let whole = match memchr::memrchr(b'\n', text) {
+            Some(end) if !complete => &text[..end],
+            _ => text,
+        };
+        let mut read = 0;
+        let lines = whole
+            .split(|&byte| byte == b'\n')
+            .take(SAMPLE_LINES)
+            .inspect(|_| read += 1)
+            .map(|line| line.trim_ascii_end())
+            .filter(|line| !line.is_empty() && line[0] != b'#')
+            .collect();
+        Sample {
+            bytes: window,
+            lines,
+            read,
+        }
+    }
+
+    /// The first line that is no comment.
+    pub fn first(&self) -> &'a [u8] {
+        self.lines.first().copied().unwrap_or(b"")
+    }
+
+    /// Does `fits` hold for more than half of the lines? A few bad lines then still leave the
+    /// format known, so that the error names them instead of saying that nothing fits.
+    pub fn most(&self, fits: impl Fn(&[u8]) -> bool) -> bool {
+        2 * self.lines.iter().filter(|line| fits(line)).count() > self.lines.len()
+    }
+
+    /// The first whole records of `size` bytes.
+    pub fn records(&self, size: usize) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.bytes.chunks_exact(size).take(SAMPLE_LINES)
+    }
+}
+
+fn known() -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+    names.join(", ")
+}
+
+/// The format with this name or alias.
+///
+/// # Errors
+/// [`TraceError::UnknownFormat`] with the nearest known name.
+pub fn by_name(name: &str) -> Result<&'static FormatInfo, TraceError> {
+    let named = |f: &&&FormatInfo| f.name == name || f.aliases.contains(&name);
+    if let Some(format) = FORMATS.iter().find(named) {
+        return Ok(format);
+    }
+    let names = FORMATS
+        .iter()
+        .flat_map(|f| std::iter::once(&f.name).chain(f.aliases));
+    Err(TraceError::UnknownFormat {
+        name: name.to_owned(),
+        nearest: nearest(name, names.copied()).unwrap_or_default(),
+        known: known(),
+    })
+}
+
+/// The one format of `formats` that the start of the input fits.
+pub(crate) fn detect(
+    formats: &[&'static FormatInfo],
+    input: &mut Input,
+) -> Result<&'static FormatInfo, TraceError> {
+    input.sample(SAMPLE_LINES)?;
+    let sample = Sample::new(input.window(), input.at_end());
+    let file = || input.file().to_owned();
+    let fits: Vec<_> = formats.iter().filter(|f| (f.detect)(&sample)).collect();
+    match fits[..] {
+        [format] => Ok(format),
+        [] if sample.lines.is_empty() && input.at_end() => Err(TraceError::Empty {
+            file: file(),
+            reason: "it holds no line but comments",
+        }),
+        [] if sample.lines.is_empty() => Err(TraceError::OnlyComments {
+            file: file(),
+            lines: sample.read,
+        }),
+        [] => Err(TraceError::Undetected {
+            file: file(),
+            first: shown(sample.first()),
+            known: known(),
+        }),
+        _ => Err(TraceError::Ambiguous {
+            file: file(),
+            formats: fits.iter().map(|f| f.name).collect(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

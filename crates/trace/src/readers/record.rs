@@ -1,0 +1,178 @@
+//! The frame of binary formats that are nothing but records of one size.
+
+use destage_types::{HostRequest, RequestBatch};
+
+use crate::bytes::input::Input;
+use crate::error::{BadLine, FieldFault, TraceError};
+use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
+use crate::sink::{ArrivalClock, RequestSink};
+
+/// Bytes that a format may look at before the first record.
+const HEAD: usize = 4_096;
+
+/// What is special about one format of records.
+pub(crate) trait RecordFormat: Send {
+    /// Nanoseconds of one unit of the arrival field.
+    const TICK_NS: u64;
+
+    /// Looks at the first bytes, for formats in several versions.
+    ///
+    /// # Errors
+    /// Why they are not of the format.
+    fn start(&mut self, _head: &[u8]) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    /// Bytes of a record.
+    fn size(&self) -> usize;
+
+    /// Reads one record and pushes at most one request. A record that fails must push nothing.
+    fn record(&mut self, bytes: &[u8], sink: &mut RequestSink<'_>) -> Result<(), FieldFault>;
+
+    /// The field of a column, for messages.
+    fn field(&self, bytes: &[u8], column: usize) -> String;
+}
+
+/// Reads any [`RecordFormat`].
+pub(crate) struct RecordReader<F> {
+    info: &'static FormatInfo,
+    format: F,
+    input: Input,
+    options: ReadOptions,
+    clock: ArrivalClock,
+    counts: ReadCounts,
+    started: bool,
+    ended: bool,
+}
+
+impl<F: RecordFormat> RecordReader<F> {
+    pub fn new(info: &'static FormatInfo, format: F, input: Input, options: ReadOptions) -> Self {
+        RecordReader {
+            info,
+            format,
+            input,
+            options,
+            clock: ArrivalClock::new(F::TICK_NS),
+            counts: ReadCounts::default(),
+            started: false,
+            ended: false,
+        }
+    }
+
+    fn start(&mut self) -> Result<(), TraceError> {
+        self.started = true;
+        while self.input.window().len() < HEAD && self.input.fill()? {}
+        let window = self.input.window();
+        let head = &window[..window.len().min(HEAD)];
+        self.format.start(head).map_err(|reason| {
+            let (file, reason) = (self.input.file().to_owned(), reason.to_owned());
+            TraceError::Malformed {
+                file,
+                format: self.info.name,
+                reason,
+            }
+        })
+    }
+
+    fn read(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
+        if !self.started {
+            self.start()?;
+        }
+        let size = self.format.size();
+        while out.len() < goal {
+            let len = self.input.window().len();
+            if len < size {
+                if self.input.fill()? {
+                    continue;
+                }
+                self.ended = true;
+                if len > 0 {
+                    self.counts.lines += 1;
+                    self.input.consume(len);
+                    let whole = "the record is cut off";
+                    self.bad(
+                        FieldFault::at(FieldFault::LINE, whole),
+                        format!("{len} bytes"),
+                    )?;
+                }
+                return Ok(());
+            }
+            if let Some(fault) = self.buffered(out, goal, size) {
+                let bytes = &self.input.window()[..size];
+                let value = match fault.column {
+                    FieldFault::LINE => format!("{size} bytes"),
+                    column => self.format.field(bytes, usize::from(column)),
+                };
+                self.bad(fault, value)?;
+                self.input.consume(size);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the whole records of the window up to the first bad one.
+    fn buffered(&mut self, out: &mut RequestBatch, goal: usize, size: usize) -> Option<FieldFault> {
+        let mut extra: Option<HostRequest> = None;
+        let mut sink = RequestSink {
+            out,
+            clock: &mut self.clock,
+            counts: &mut self.counts,
+            goal,
+            extra: &mut extra,
+        };
+        let (mut read, mut bad) = (0, None);
+        for bytes in self.input.window().chunks_exact(size) {
+            if sink.out.len() >= goal {
+                break;
+            }
+            sink.counts.lines += 1;
+            if let Err(fault) = self.format.record(bytes, &mut sink) {
+                bad = Some(fault);
+                break;
+            }
+            read += size;
+        }
+        self.input.consume(read);
+        bad
+    }
+
+    fn bad(&mut self, fault: FieldFault, value: String) -> Result<(), TraceError> {
+        let column = self.info.columns.get(usize::from(fault.column));
+        self.counts
+            .bad(self.options.skip_bad_lines, |line| BadLine {
+                file: self.input.file().to_owned(),
+                unit: "record",
+                line,
+                column: column.map(|c| (usize::from(fault.column) + 1, c.name)),
+                value,
+                reason: fault.why,
+                allowed: column.map_or_else(|| self.info.line_shape(), |c| c.allowed.to_owned()),
+            })
+    }
+}
+
+impl<F: RecordFormat> TraceReader for RecordReader<F> {
+    fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
+        let before = out.len();
+        if !self.ended {
+            let result = self.read(out, before.saturating_add(max));
+            self.ended |= result.is_err();
+            result?;
+        }
+        Ok(out.len() - before)
+    }
+
+    fn counts(&self) -> &ReadCounts {
+        &self.counts
+    }
+}
+
+/// The little-endian number of `N` bytes at `at`.
+///
+/// # Panics
+/// If the record is shorter than that.
+pub(crate) fn le<const N: usize>(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word[..N].copy_from_slice(&bytes[at..at + N]);
+    u64::from_le_bytes(word)
+}

@@ -1,0 +1,143 @@
+//! Requests that are made one after the other and kept: in memory, or in a temporary file once
+//! they are too many.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use destage_types::{Nanos, RequestBatch};
+use tempfile::TempPath;
+
+use crate::error::TraceError;
+use crate::load::{Trace, TraceMeta};
+use crate::spool::{Spool, Stored};
+use crate::tags::TagSet;
+use crate::writers::BinWriter;
+
+/// A temporary `destage-bin` file that is being written.
+pub(crate) struct SpoolFile {
+    writer: BinWriter<BufWriter<File>>,
+    path: TempPath,
+    /// Arrival of the last request.
+    pub last: Nanos,
+}
+
+impl SpoolFile {
+    /// Makes one in the system's folder for temporary files.
+    pub fn create() -> Result<SpoolFile, TraceError> {
+        let folder = std::env::temp_dir();
+        let file = tempfile::Builder::new()
+            .prefix("destage-")
+            .suffix(".bin")
+            .tempfile_in(&folder);
+        let (file, path) = file.map_err(|e| unwritten(&folder, e))?.into_parts();
+        let writer = BinWriter::new(BufWriter::new(file)).map_err(|e| unwritten(&path, e))?;
+        let last = Nanos::ZERO;
+        Ok(SpoolFile { writer, path, last })
+    }
+
+    /// Appends requests.
+    pub fn write(&mut self, requests: &RequestBatch) -> Result<(), TraceError> {
+        for request in requests.iter() {
+            self.last = request.head.arrival;
+            let written = self.writer.write(request);
+            written.map_err(|e| unwritten(&self.path, e))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file; `timed`: do the requests have times of their own?
+    pub fn finish(self, timed: bool) -> Result<TempPath, TraceError> {
+        let finished = self.writer.finish(&[], timed);
+        finished.map_err(|e| unwritten(&self.path, e))?;
+        Ok(self.path)
+    }
+}
+
+fn unwritten(path: &Path, error: io::Error) -> TraceError {
+    TraceError::Spool {
+        file: path.display().to_string(),
+        source: error,
+    }
+}
+
+/// Bytes of requests that a producer makes before they are kept.
+const PART: u64 = 1 << 20;
+
+/// Keeps what a producer makes.
+pub struct RequestCollector {
+    /// What was made last: the producer appends to it.
+    pub made: RequestBatch,
+    kept: RequestBatch,
+    file: Option<SpoolFile>,
+    memory: u64,
+    tags: Option<TagSet>,
+    /// Arrival of the first request kept.
+    first: Option<Nanos>,
+    requests: u64,
+}
+
+impl RequestCollector {
+    /// Of at most `memory` bytes before a file is made; only of the kinds `tags`.
+    pub fn new(memory: u64, tags: Option<TagSet>) -> RequestCollector {
+        RequestCollector {
+            made: RequestBatch::new(),
+            kept: RequestBatch::new(),
+            file: None,
+            memory,
+            tags,
+            first: None,
+            requests: 0,
+        }
+    }
+
+    /// Keeps what was made, if that is worth it.
+    ///
+    /// # Errors
+    /// The temporary file cannot be written.
+    pub fn part(&mut self) -> Result<(), TraceError> {
+        match self.made.memory() < PART.min(self.memory) {
+            true => Ok(()),
+            false => self.keep(),
+        }
+    }
+
+    fn keep(&mut self) -> Result<(), TraceError> {
+        let before = self.kept.len();
+        match self.tags {
+            Some(tags) => tags.copy(&self.made, &mut self.first, &mut self.kept),
+            None => {
+                for request in self.made.iter() {
+                    self.kept
+                        .push_with(*request.head, request.more, request.prev);
+                }
+            }
+        }
+        self.requests += (self.kept.len() - before) as u64;
+        self.made.clear();
+        if self.file.is_none() && self.kept.memory() > self.memory {
+            self.file = Some(SpoolFile::create()?);
+        }
+        if let Some(file) = &mut self.file {
+            file.write(&self.kept)?;
+            self.kept = RequestBatch::new();
+        }
+        Ok(())
+    }
+
+    /// All that was made, as it is described by `meta`.
+    ///
+    /// # Errors
+    /// The temporary file cannot be written.
+    pub fn finish(mut self, mut meta: TraceMeta) -> Result<Stored, TraceError> {
+        self.keep()?;
+        meta.requests = self.requests;
+        let Some(file) = self.file else {
+            let requests = self.kept;
+            return Ok(Stored::Memory(Trace { requests, meta }));
+        };
+        let last = file.last;
+        let spool = Spool::made(file.finish(true)?, self.requests, last);
+        Ok(Stored::Spooled { meta, spool })
+    }
+}

@@ -1,0 +1,382 @@
+//! Traces too large for memory: decoded once into a temporary `destage-bin` file.
+
+pub(crate) mod collect;
+pub(crate) mod packing;
+pub(crate) mod workload;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+
+use destage_types::{Nanos, RequestBatch};
+use tempfile::TempPath;
+
+use crate::bytes::source::Source;
+use crate::error::TraceError;
+use crate::load::{LoadOptions, Trace, TraceMeta};
+use crate::reader::{Reader, open};
+use crate::sink::UNTIMED_NS;
+use crate::spool::collect::SpoolFile;
+use crate::spool::packing::AddressPacking;
+use crate::spool::workload::{RequestSlice, Workload};
+use crate::volume::{Picker, Volume, VolumeTable, split};
+
+/// A trace that was read whole: decoded in memory, or decoded into a temporary file.
+#[derive(Debug)]
+pub enum Stored {
+    /// In memory.
+    Memory(Trace),
+    /// In a temporary file, which is removed with this value.
+    Spooled {
+        /// Where the requests come from.
+        meta: TraceMeta,
+        /// The file.
+        spool: Spool,
+    },
+}
+
+/// A temporary file of requests.
+#[derive(Debug)]
+pub struct Spool {
+    file: Arc<TempPath>,
+    requests: u64,
+    last: Nanos,
+    timed: bool,
+    /// Where the volumes go, if the file has them at their own addresses.
+    places: Option<VolumeTable>,
+    /// The only stream that is read.
+    only: Option<u32>,
+    packing: Option<AddressPacking>,
+}
+
+/// Reads a trace into memory, 32 B per request, or, once it takes more than `memory` bytes there,
+/// into a file in the system's folder for temporary files. Calls `progress` after each batch.
+///
+/// # Errors
+/// Those of [`load`](fn@crate::load), and the temporary file cannot be written.
+pub fn load_bounded(
+    source: Source,
+    options: &LoadOptions,
+    memory: u64,
+    mut progress: impl FnMut(&Reader),
+) -> Result<Stored, TraceError> {
+    let mut reader = open(source, options)?;
+    reader.place_later();
+    let mut requests = RequestBatch::new();
+    while requests.memory() <= memory {
+        if reader.next_batch(&mut requests)? == 0 {
+            reader.place_all(&mut requests)?;
+            let meta = reader.finish()?;
+            return Ok(Stored::Memory(Trace { requests, meta }));
+        }
+        progress(&reader);
+    }
+    let mut file = SpoolFile::create()?;
+    loop {
+        file.write(&requests)?;
+        // The memory of the first part is worth giving back.
+        requests = RequestBatch::new();
+        if reader.next_batch(&mut requests)? == 0 {
+            break;
+        }
+        progress(&reader);
+    }
+    let places = reader.take_places()?;
+    let meta = reader.finish()?;
+    let last = file.last;
+    let spool = Spool {
+        timed: meta.timed,
+        places,
+        ..Spool::made(file.finish(meta.timed)?, meta.requests, last)
+    };
+    Ok(Stored::Spooled { meta, spool })
+}
+
+impl Stored {
+    /// Where the requests come from.
+    pub fn meta(&self) -> &TraceMeta {
+        match self {
+            Stored::Memory(trace) => &trace.meta,
+            Stored::Spooled { meta, .. } => meta,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn meta_mut(&mut self) -> &mut TraceMeta {
+        match self {
+            Stored::Memory(trace) => &mut trace.meta,
+            Stored::Spooled { meta, .. } => meta,
+        }
+    }
+
+    /// The trace as runs see it.
+    pub fn workload(&self) -> Workload<'_> {
+        match self {
+            Stored::Memory(trace) => trace.into(),
+            Stored::Spooled { meta, spool } => Workload::spooled(meta, spool),
+        }
+    }
+
+    /// Moves the parts of the address space that the trace touches together, and says what that
+    /// did.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn pack(&mut self) -> Result<AddressPacking, TraceError> {
+        let packing = AddressPacking::of(&self.workload())?;
+        match self {
+            Stored::Memory(trace) => packing.apply(&mut trace.requests),
+            Stored::Spooled { spool, .. } => spool.packing = Some(packing.clone()),
+        }
+        Ok(packing)
+    }
+
+    /// One trace per volume, as [`split`] makes them.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn split(self) -> Result<Vec<Stored>, TraceError> {
+        let (meta, spool) = match self {
+            Stored::Memory(trace) => {
+                return Ok(split(&trace).into_iter().map(Stored::Memory).collect());
+            }
+            Stored::Spooled { meta, spool } => (meta, spool),
+        };
+        let mut ends: BTreeMap<u32, (Nanos, Nanos)> = BTreeMap::new();
+        Workload::spooled(&meta, &spool).try_each(|_, request| {
+            let at = request.head.arrival;
+            ends.entry(request.head.stream).or_insert((at, at)).1 = at;
+            Ok::<(), TraceError>(())
+        })?;
+        let part = |volume: &Volume| {
+            let (first, last) = ends[&volume.stream];
+            let requests = volume.requests;
+            let volume = Volume {
+                start_sector: 0,
+                ..volume.clone()
+            };
+            Stored::Spooled {
+                meta: TraceMeta {
+                    name: format!("{}:{}", meta.name, volume.name),
+                    requests,
+                    volumes: vec![volume.clone()],
+                    ..meta.clone()
+                },
+                spool: Spool {
+                    file: Arc::clone(&spool.file),
+                    requests,
+                    last: match spool.timed {
+                        true => Nanos(last.0 - first.0),
+                        false => Nanos((requests - 1) * UNTIMED_NS),
+                    },
+                    timed: spool.timed,
+                    places: None,
+                    only: Some(volume.stream),
+                    packing: None,
+                },
+            }
+        };
+        Ok(meta.volumes.iter().map(part).collect())
+    }
+}
+
+impl Spool {
+    /// A file of so many timed requests, the last of which arrives at `last`.
+    pub(crate) fn made(file: TempPath, requests: u64, last: Nanos) -> Spool {
+        Spool {
+            file: Arc::new(file),
+            requests,
+            last,
+            timed: true,
+            places: None,
+            only: None,
+            packing: None,
+        }
+    }
+
+    /// Number of requests.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Arrival of the last request.
+    pub(crate) fn last(&self) -> Nanos {
+        self.last
+    }
+
+    /// Bytes of the file.
+    pub fn bytes(&self) -> u64 {
+        self.file.metadata().map_or(0, |m| m.len())
+    }
+
+    pub(crate) fn pass(&self) -> Result<SpoolPass<'_>, TraceError> {
+        let options = LoadOptions {
+            format: Some("destage-bin".to_owned()),
+            hash: false,
+            ..LoadOptions::default()
+        };
+        let path: &Path = &self.file;
+        let refused = |source| TraceError::Io {
+            file: path.display().to_string(),
+            source,
+        };
+        let file = File::open(path).map_err(refused)?;
+        let name = path.display().to_string();
+        let source = Source::Stream(name, Box::new(BufReader::new(file)));
+        Ok(SpoolPass {
+            spool: self,
+            reader: open(source, &options)?,
+            picker: Picker::default(),
+            batch: RequestBatch::new(),
+            scratch: RequestBatch::new(),
+            next: 0,
+        })
+    }
+}
+
+/// One way through the requests of a [`Spool`].
+pub(crate) struct SpoolPass<'a> {
+    spool: &'a Spool,
+    reader: Reader,
+    picker: Picker,
+    batch: RequestBatch,
+    scratch: RequestBatch,
+    next: usize,
+}
+
+impl SpoolPass<'_> {
+    pub fn next(&mut self, max: u64) -> Result<Option<RequestSlice<'_>>, TraceError> {
+        while self.next == self.batch.len() {
+            self.batch.clear();
+            self.next = 0;
+            if !self.fill()? {
+                return Ok(None);
+            }
+        }
+        let rest = self.batch.len() - self.next;
+        let n = usize::try_from(max).map_or(rest, |max| max.min(rest));
+        let records = &self.batch.records()[self.next..self.next + n];
+        self.next += n;
+        let batch = &self.batch;
+        Ok((n > 0).then_some(RequestSlice { batch, records }))
+    }
+
+    /// Reads the next requests; false at the end.
+    fn fill(&mut self) -> Result<bool, TraceError> {
+        let Some(stream) = self.spool.only else {
+            let read = self.reader.next_batch(&mut self.batch)?;
+            self.place()?;
+            return Ok(read > 0);
+        };
+        self.scratch.clear();
+        if self.reader.next_batch(&mut self.scratch)? == 0 {
+            return Ok(false);
+        }
+        for i in 0..self.scratch.len() {
+            if self.scratch.records()[i].stream == stream {
+                let place = (self.spool.timed, 0);
+                self.picker.keep(&self.scratch, i, place, &mut self.batch);
+            }
+        }
+        self.place()?;
+        Ok(true)
+    }
+
+    fn place(&mut self) -> Result<(), TraceError> {
+        if let Some(places) = &self.spool.places {
+            let placed = places.apply(self.batch.records_mut());
+            placed.map_err(|reason| TraceError::Stack {
+                file: self.spool.file.display().to_string(),
+                reason,
+            })?;
+        }
+        if let Some(packing) = &self.spool.packing {
+            packing.apply(&mut self.batch);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::load;
+
+    const MSR: &str = "0,hm,0,Write,4096,8192,7\n10,hm,1,Read,0,4096,7\n30,hm,0,Write,8192,4096,7\n\
+                       40,hm,1,Write,1048576000,4096,7\n45,hm,1,Write,4096,4096,7\n";
+
+    fn both(options: &LoadOptions) -> [Stored; 2] {
+        let source = || Source::bytes("hm.csv", MSR);
+        let trace = load(source(), options).unwrap();
+        let spooled = load_bounded(source(), options, 0, |_| {}).unwrap();
+        assert!(matches!(spooled, Stored::Spooled { .. }));
+        [Stored::Memory(trace), spooled]
+    }
+
+    fn requests(stored: &Stored) -> Vec<String> {
+        let mut all = Vec::new();
+        let workload = stored.workload();
+        let kept = workload.try_each(|number, r| {
+            let h = r.head;
+            all.push(format!(
+                "{number} {} {:?} {}+{} {}",
+                h.arrival, h.op, h.start_sector, h.sectors, h.stream
+            ));
+            Ok::<(), TraceError>(())
+        });
+        kept.unwrap();
+        assert_eq!(workload.len(), all.len() as u64);
+        all
+    }
+
+    #[test]
+    fn a_spooled_trace_is_the_trace() {
+        for volumes in ["stack", "overlay", "only=hm_1"] {
+            let options = LoadOptions {
+                volumes: volumes.parse().unwrap(),
+                ..LoadOptions::default()
+            };
+            let [memory, spooled] = both(&options);
+            assert_eq!(memory.meta(), spooled.meta(), "{volumes}");
+            assert_eq!(requests(&memory), requests(&spooled), "{volumes}");
+            assert_eq!(memory.workload().span(), spooled.workload().span());
+            assert_eq!(spooled.workload().memory(), 0);
+        }
+    }
+
+    #[test]
+    fn volumes_of_a_spooled_trace_are_those_of_the_trace() {
+        let [memory, spooled] = both(&LoadOptions::default()).map(|s| s.split().unwrap());
+        assert_eq!(memory.len(), 2);
+        for (memory, spooled) in memory.iter().zip(&spooled) {
+            assert_eq!(memory.meta(), spooled.meta());
+            assert_eq!(requests(memory), requests(spooled));
+            assert_eq!(memory.workload().span(), spooled.workload().span());
+        }
+    }
+
+    #[test]
+    fn packed_addresses_are_the_same_in_memory_and_in_the_file() {
+        let [mut memory, mut spooled] = both(&LoadOptions::default());
+        let packing = memory.pack().unwrap();
+        assert_eq!(packing, spooled.pack().unwrap());
+        // hm_0 within its first MiB, hm_1 within its first and its 1001st.
+        assert_eq!(packing.end_sector(), 3 * 2048);
+        assert_eq!(requests(&memory), requests(&spooled));
+        assert_eq!(requests(&memory)[3], "3 4000 Write 4096+8 1");
+    }
+
+    #[test]
+    fn the_file_is_gone_afterwards() {
+        let [_, spooled] = both(&LoadOptions::default());
+        let Stored::Spooled { spool, .. } = &spooled else {
+            panic!("spooled")
+        };
+        let path = spool.file.to_path_buf();
+        assert!(path.exists() && spool.bytes() > 0);
+        drop(spooled);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,303 @@
+//! The frame that all line-oriented formats share: finding lines, comments, bad lines, arrivals.
+
+use destage_types::{HostRequest, RequestBatch};
+
+use crate::bytes::input::{BOM, Input, MAX_LINE};
+use crate::error::{BadLine, FieldFault, TraceError, shown};
+use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
+use crate::sink::ArrivalClock;
+pub(crate) use crate::sink::RequestSink;
+use crate::text::fields::RawLine;
+use crate::volume::VolumeName;
+
+/// What is special about one line-oriented format.
+pub(crate) trait LineFormat: Send {
+    /// Nanoseconds of one unit of the arrival column; 1 for formats without one.
+    const TICK_NS: u64;
+
+    /// Reads one line and pushes at most one request, or a second one by [`RequestSink::push_second`].
+    /// A line that fails must push nothing.
+    fn line(&mut self, line: RawLine<'_>, sink: &mut RequestSink<'_>) -> Result<(), FieldFault>;
+
+    /// Reads a usual line at the start of `bytes`, which may end inside it, as [`LineFormat::line`]
+    /// would, and gives the bytes it takes with its end. `None`, with nothing pushed, for a line
+    /// that is not usual: it is read by [`LineFormat::line`].
+    #[inline(always)]
+    fn quick(&mut self, _bytes: &[u8], _sink: &mut RequestSink<'_>) -> Option<usize> {
+        None
+    }
+
+    /// Index in [`FormatInfo::columns`] of the field at `position`, where a header may omit
+    /// columns.
+    fn column(&self, position: usize) -> usize {
+        position
+    }
+
+    /// Did the trace tell its times so far? Asked only if the format may.
+    fn timed(&self) -> bool {
+        true
+    }
+
+    /// What the trace calls a stream, if that is not its number.
+    fn volume(&self, _stream: u32) -> Option<VolumeName> {
+        None
+    }
+
+    /// Pushes the request that was held back for further lines, if there is one.
+    fn finish(&mut self, _sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        Ok(())
+    }
+}
+
+/// Reads any [`LineFormat`].
+pub(crate) struct LineReader<F> {
+    info: &'static FormatInfo,
+    format: F,
+    input: Input,
+    options: ReadOptions,
+    clock: ArrivalClock,
+    counts: ReadCounts,
+    extra: Option<HostRequest>,
+    /// Bytes of the window known to hold no line end.
+    scanned: usize,
+    /// Inside a line that is too long, up to its end.
+    discarding: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Lines may follow.
+    Lines,
+    /// All lines are read; the format may hold a request back.
+    Last,
+    /// Nothing follows, or an error came up.
+    End,
+}
+
+impl<F: LineFormat> LineReader<F> {
+    pub fn new(
+        info: &'static FormatInfo,
+        format: F,
+        mut input: Input,
+        options: ReadOptions,
+    ) -> Self {
+        if input.window().starts_with(BOM) {
+            input.consume(BOM.len()); // It is no part of the first line.
+        }
+        LineReader {
+            info,
+            format,
+            input,
+            options,
+            clock: ArrivalClock::new(F::TICK_NS),
+            counts: ReadCounts::default(),
+            extra: None,
+            scanned: 0,
+            discarding: false,
+            state: State::Lines,
+        }
+    }
+
+    /// Parses the complete lines of the window until `out` holds `goal` requests.
+    fn buffered_lines(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
+        if self.discarding && !self.discard_line() {
+            return Ok(());
+        }
+        while out.len() < goal {
+            let (padded, len) = (self.input.padded(), self.input.window().len());
+            let mut sink = RequestSink {
+                out,
+                clock: &mut self.clock,
+                counts: &mut self.counts,
+                goal,
+                extra: &mut self.extra,
+            };
+            let (mut start, mut scanned) = (0, self.scanned);
+            let mut bad = None;
+            while sink.out.len() < goal {
+                if scanned == 0
+                    && let Some(bytes) = self.format.quick(&padded[start..len], &mut sink)
+                {
+                    sink.counts.lines += 1;
+                    start += bytes;
+                    continue;
+                }
+                let Some(n) = memchr::memchr(b'\n', &padded[start + scanned..len]) else {
+                    scanned = len - start;
+                    break;
+                };
+                let line = &padded[start..];
+                let end = scanned + n;
+                scanned = 0;
+                sink.counts.lines += 1;
+                if let Err(fault) = parse(&mut self.format, line, end, &mut sink) {
+                    bad = Some((fault, end));
+                    break;
+                }
+                start += end + 1;
+            }
+            self.scanned = scanned;
+            self.input.consume(start);
+            let Some((fault, end)) = bad else { break };
+            self.bad_line(fault, end)?;
+            self.input.consume(end + 1);
+        }
+        Ok(())
+    }
+
+    /// Drops the rest of a line that is too long. False if its end is not in the window.
+    #[cold]
+    fn discard_line(&mut self) -> bool {
+        let window = self.input.window();
+        let end = memchr::memchr(b'\n', window);
+        let len = end.map_or(window.len(), |n| n + 1);
+        self.input.consume(len);
+        self.scanned = 0;
+        self.discarding = end.is_none();
+        end.is_some()
+    }
+
+    #[cold]
+    fn bad_line(&mut self, fault: FieldFault, len: usize) -> Result<(), TraceError> {
+        let text = self.input.window()[..len].trim_ascii_end();
+        let known = self.format.column(usize::from(fault.column));
+        self.counts.bad(self.options.skip_bad_lines, |number| {
+            describe(self.info, self.input.file(), number, fault, known, text)
+        })
+    }
+
+    /// The window holds no line end: gets more bytes, or deals with the end of the trace.
+    fn refill(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
+        let len = self.input.window().len();
+        if len > MAX_LINE {
+            self.counts.lines += 1;
+            self.discarding = true;
+            return self.bad_line(
+                FieldFault::at(FieldFault::LINE, "is a line of over 16 MiB"),
+                len,
+            );
+        }
+        if self.input.fill()? {
+            return Ok(());
+        }
+        self.state = State::Last;
+        let len = self.input.window().len();
+        if len > 0 {
+            self.counts.lines += 1;
+            let mut sink = RequestSink {
+                out,
+                clock: &mut self.clock,
+                counts: &mut self.counts,
+                goal,
+                extra: &mut self.extra,
+            };
+            if let Err(fault) = parse(&mut self.format, self.input.padded(), len, &mut sink) {
+                self.bad_line(fault, len)?;
+            }
+            self.input.consume(len);
+        }
+        Ok(())
+    }
+
+    fn last_request(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
+        let mut sink = RequestSink {
+            goal: out.len() + 1,
+            out,
+            clock: &mut self.clock,
+            counts: &mut self.counts,
+            extra: &mut self.extra,
+        };
+        match self.format.finish(&mut sink) {
+            Ok(()) => Ok(()),
+            Err(fault) => self.bad_line(fault, 0),
+        }
+    }
+}
+
+/// Parses the first `len` bytes of `padded`, unless they are a comment or blank.
+#[inline(always)]
+fn parse<F: LineFormat>(
+    format: &mut F,
+    padded: &[u8],
+    len: usize,
+    sink: &mut RequestSink<'_>,
+) -> Result<(), FieldFault> {
+    let mut end = len;
+    while end > 0 && matches!(padded[end - 1], b'\r' | b' ' | b'\t') {
+        end -= 1;
+    }
+    if end == 0 || padded[0] == b'#' {
+        return Ok(());
+    }
+    format.line(RawLine::new(padded, end), sink)
+}
+
+impl<F: LineFormat> TraceReader for LineReader<F> {
+    fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
+        let before = out.len();
+        let goal = before.saturating_add(max);
+        if out.len() < goal
+            && let Some(extra) = self.extra.take()
+        {
+            self.counts.requests += 1;
+            out.push(extra);
+        }
+        while out.len() < goal && self.state == State::Lines {
+            let step = self.buffered_lines(out, goal);
+            let step = step.and_then(|()| match out.len() < goal {
+                true => self.refill(out, goal),
+                false => Ok(()),
+            });
+            if let Err(error) = step {
+                self.state = State::End;
+                return Err(error);
+            }
+        }
+        if self.state == State::Last && out.len() < goal {
+            self.state = State::End;
+            self.last_request(out)?;
+        }
+        Ok(out.len() - before)
+    }
+
+    fn counts(&self) -> &ReadCounts {
+        &self.counts
+    }
+
+    fn timed(&self) -> bool {
+        self.format.timed()
+    }
+
+    fn volume(&self, stream: u32) -> Option<VolumeName> {
+        self.format.volume(stream)
+    }
+}
+
+/// The message about a line. Splits it again, so that good lines need not remember anything.
+/// `known`: index of the field's column in the description of the format.
+fn describe(
+    info: &FormatInfo,
+    file: &str,
+    line: u64,
+    fault: FieldFault,
+    known: usize,
+    text: &[u8],
+) -> BadLine {
+    let position = usize::from(fault.column);
+    let whole = fault.column == FieldFault::LINE;
+    let column = info.columns.get(known).filter(|_| !whole);
+    let value = match whole {
+        true => text,
+        false => info.separator.split(text).nth(position).unwrap_or(b""),
+    };
+    BadLine {
+        file: file.to_owned(),
+        unit: "line",
+        line,
+        column: (!whole).then(|| (position + 1, column.map_or("", |c| c.name))),
+        value: shown(value),
+        reason: fault.why,
+        allowed: column.map_or_else(|| info.line_shape(), |c| c.allowed.to_owned()),
+    }
+}

@@ -1,0 +1,6 @@
+//! Lines of text, and the fields and numbers in them.
+
+pub(crate) mod fields;
+pub(crate) mod line;
+pub(crate) mod numbers;
+pub(crate) mod quick;

@@ -1,0 +1,186 @@
+//! Numbers in text: whole ones eight digits at once, and fixed-point ones.
+
+pub(crate) const EMPTY: &str = "is empty";
+const NEGATIVE: &str = "is negative";
+const OVERFLOW: &str = "does not fit 64 bits";
+pub(crate) const NO_NUMBER: &str = "is not a whole number";
+pub(crate) const NO_DECIMAL: &str = "is not a decimal number";
+
+/// A whole number of any length, with the reason if it is none.
+pub(crate) fn parse_u64(text: &[u8]) -> Result<u64, &'static str> {
+    let digits = match text {
+        [] => return Err(EMPTY),
+        [b'-', rest @ ..] if !rest.is_empty() && rest.iter().all(u8::is_ascii_digit) => {
+            return Err(NEGATIVE);
+        }
+        _ if !text.iter().all(u8::is_ascii_digit) => return Err(NO_NUMBER),
+        _ => text,
+    };
+    digits
+        .iter()
+        .try_fold(0u64, |n, d| {
+            n.checked_mul(10)?.checked_add(u64::from(d - b'0'))
+        })
+        .ok_or(OVERFLOW)
+}
+
+/// Is the field an optional sign and digits? For telling formats apart, not for parsing.
+pub(crate) fn looks_like_integer(field: &[u8]) -> bool {
+    let digits = field.strip_prefix(b"-").unwrap_or(field);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// 10^`places` times a number such as `12` or `0.125`; digits behind those places are dropped,
+/// a sign and an exponent are refused.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_decimal(text: &[u8], places: u32) -> Result<u64, &'static str> {
+    let dot = memchr::memchr(b'.', text);
+    let (whole, fraction) = text.split_at(dot.unwrap_or(text.len()));
+    let fraction = fraction.get(1..).unwrap_or(b"");
+    if !text.is_empty() && !looks_like_integer(whole) {
+        return Err(NO_DECIMAL);
+    }
+    let value = parse_u64(whole)?;
+    let digits = fraction.iter().all(u8::is_ascii_digit);
+    if !digits || dot.is_some() && fraction.is_empty() {
+        return Err(NO_DECIMAL);
+    }
+    let places = places as usize;
+    let kept = fraction.iter().map(|d| u64::from(d - b'0'));
+    let scaled = kept.chain(std::iter::repeat(0)).take(places);
+    let mut value = Some(value);
+    for digit in scaled {
+        value = value.and_then(|n| n.checked_mul(10)?.checked_add(digit));
+    }
+    value.ok_or("is too large")
+}
+
+/// Is the field an optional sign, digits, and perhaps a dot and digits? For telling formats
+/// apart, not for parsing.
+pub(crate) fn looks_like_decimal(field: &[u8]) -> bool {
+    let number = field.strip_prefix(b"-").unwrap_or(field);
+    let dots = number.iter().filter(|&&b| b == b'.').count();
+    let digits = number.iter().filter(|b| b.is_ascii_digit()).count();
+    dots <= 1 && digits > 0 && dots + digits == number.len() && number[0] != b'.'
+}
+
+#[inline(always)]
+pub(crate) fn load(bytes: &[u8], at: usize) -> Option<u64> {
+    let word = bytes.get(at..)?.first_chunk::<8>()?;
+    Some(u64::from_le_bytes(*word))
+}
+
+/// A word with the values of its digits, and the top bit of a byte set from the first byte on
+/// that is no digit; a carry reaches only bytes behind that one.
+#[inline(always)]
+pub(crate) fn nibbles(word: u64) -> (u64, u64) {
+    let nibbles = word ^ 0x3030_3030_3030_3030;
+    let stops = (nibbles.wrapping_add(0x7676_7676_7676_7676) | nibbles) & 0x8080_8080_8080_8080;
+    (nibbles, stops)
+}
+
+/// Value and number of the digits from `at` on. The value is right for at most 19 digits.
+#[inline(always)]
+pub(crate) fn leading_digits(bytes: &[u8], at: usize) -> (u64, usize) {
+    const POW10: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+    let (mut value, mut digits) = (0u64, 0);
+    while let Some(word) = load(bytes, at + digits) {
+        let (nibbles, stops) = nibbles(word);
+        if stops == 0 {
+            value = value
+                .wrapping_mul(100_000_000)
+                .wrapping_add(eight_digits(nibbles));
+            digits += 8;
+            continue;
+        }
+        // 8 x the number of digits, and those shifted to the end of eight; in two steps, as
+        // there may be none.
+        let bits = stops.trailing_zeros() & 56;
+        let low = eight_digits((nibbles << (56 - bits)) << 8);
+        if digits == 0 {
+            return (low, (bits / 8) as usize);
+        }
+        let n = (bits / 8) as usize;
+        return (
+            value.wrapping_mul(POW10[n & 7]).wrapping_add(low),
+            digits + n,
+        );
+    }
+    (value, digits)
+}
+
+/// The number that eight digits form, the most significant in the lowest byte: pairs, then
+/// fours, then all eight, each step one multiplication.
+#[inline(always)]
+pub(crate) const fn eight_digits(nibbles: u64) -> u64 {
+    let pairs = nibbles.wrapping_mul(10 * 256 + 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100 * 65536 + 1) >> 16 & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(10_000 * (1 << 32) + 1) >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn whole(text: &str) -> Result<u64, &'static str> {
+        parse_u64(text.as_bytes())
+    }
+
+    #[test]
+    fn numbers_at_the_edges() {
+        assert_eq!(whole("0"), Ok(0));
+        assert_eq!(whole("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(whole("18446744073709551616"), Err(OVERFLOW));
+        assert_eq!(whole("99999999999999999999999999"), Err(OVERFLOW));
+        assert_eq!(whole("000000000000000000000000000042"), Ok(42));
+        assert_eq!(whole(""), Err(EMPTY));
+        assert_eq!(whole("-"), Err(NO_NUMBER));
+        assert_eq!(whole("-1"), Err(NEGATIVE));
+        assert_eq!(whole("+1"), Err(NO_NUMBER));
+        assert_eq!(whole("1.5"), Err(NO_NUMBER));
+        assert_eq!(whole("12a"), Err(NO_NUMBER));
+        assert_eq!(whole(" 1"), Err(NO_NUMBER));
+        assert_eq!(whole("1\0"), Err(NO_NUMBER));
+        assert_eq!(whole("1\u{661}"), Err(NO_NUMBER));
+    }
+
+    #[test]
+    fn decimals_at_the_edges() {
+        let ms = |text: &str| parse_decimal(text.as_bytes(), 6);
+        assert_eq!(ms("0"), Ok(0));
+        assert_eq!(ms("1.5"), Ok(1_500_000));
+        assert_eq!(ms("0.0000019"), Ok(1));
+        assert_eq!(ms("18446744073709.551615"), Ok(u64::MAX));
+        assert_eq!(ms("18446744073709.551616"), Err("is too large"));
+        assert_eq!(ms("-1.5"), Err("is negative"));
+        for bad in ["1.", ".5", "1.5.0", "1e3", "1.-5", "+1.0", " 1.0", "1,5"] {
+            assert!(ms(bad).is_err(), "{bad}");
+        }
+        assert!(ms("").is_err() && ms("-").is_err() && ms(".").is_err());
+        assert!(looks_like_decimal(b"-1.25") && looks_like_decimal(b"7"));
+        assert!(!looks_like_decimal(b"") && !looks_like_decimal(b".5"));
+        assert!(!looks_like_decimal(b"1.2.3") && !looks_like_decimal(b"-"));
+    }
+
+    proptest! {
+        #[test]
+        fn nanoseconds_are_read_as_written(seconds in 0u64..18_000_000_000, nanos in 0u64..1_000_000_000) {
+            let text = format!("{seconds}.{nanos:09}");
+            let expected = seconds * 1_000_000_000 + nanos;
+            prop_assert_eq!(parse_decimal(text.as_bytes(), 9), Ok(expected));
+        }
+
+        #[test]
+        fn leading_digits_are_those_in_front(number: u64, zeros in 0usize..12, rest in "[-,x]?") {
+            let text = format!("{}{number}{rest}\n1234567", "0".repeat(zeros));
+            let digits = zeros + number.to_string().len();
+            prop_assert_eq!(leading_digits(text.as_bytes(), 0).1, digits);
+            if digits < 20 {
+                prop_assert_eq!(leading_digits(text.as_bytes(), 0).0, number);
+            }
+        }
+    }
+}

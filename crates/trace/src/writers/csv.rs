@@ -1,0 +1,171 @@
+//! Writes the program's own CSV (format `destage`), which keeps everything a request holds.
+
+use std::io::{self, Write};
+
+use destage_types::request::NO_PREV;
+use destage_types::{Extent, Op, RequestBatch, RequestRef, Tag};
+
+use super::text::{invalid, number};
+use crate::extent::blocks;
+use crate::readers::{CSV_COLUMNS, tag_name};
+
+/// Bytes collected before they are written.
+const FLUSH_AT: usize = 64 << 10;
+
+/// Which optional columns a file has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CsvColumns {
+    /// Origin in the file system.
+    pub tag: bool,
+    /// Joins the lines of a request of several extents.
+    pub group: bool,
+}
+
+impl CsvColumns {
+    /// The columns that the requests of a batch need.
+    pub fn needed_by(batch: &RequestBatch) -> CsvColumns {
+        batch
+            .iter()
+            .fold(CsvColumns::default(), |columns, request| CsvColumns {
+                tag: columns.tag || request.head.tag != Tag::None,
+                group: columns.group || !request.more.is_empty(),
+            })
+    }
+}
+
+/// Writes requests one after the other; memory does not grow with their number.
+pub struct CsvWriter<W: Write> {
+    out: W,
+    columns: CsvColumns,
+    buffer: Vec<u8>,
+    groups: u64,
+}
+
+impl<W: Write> CsvWriter<W> {
+    /// Starts a file with its header.
+    pub fn new(out: W, columns: CsvColumns) -> CsvWriter<W> {
+        let mut names: Vec<&str> = CSV_COLUMNS[..7].iter().map(|c| c.name).collect();
+        names.extend(columns.tag.then_some("tag"));
+        names.extend(columns.group.then_some("group"));
+        let buffer = (names.join(",") + "\n").into_bytes();
+        CsvWriter {
+            out,
+            columns,
+            buffer,
+            groups: 0,
+        }
+    }
+
+    /// Writes one request: one line per extent, one line for FLUSH.
+    ///
+    /// # Errors
+    /// The request needs a column that the file lacks, `prev` does not match its extents, or
+    /// writing fails.
+    pub fn write(&mut self, request: RequestRef<'_>) -> io::Result<()> {
+        if !request.more.is_empty() && !self.columns.group {
+            return Err(invalid(
+                "a request of several extents needs the column `group`",
+            ));
+        }
+        if request.head.tag != Tag::None && !self.columns.tag {
+            return Err(invalid("a request with a tag needs the column `tag`"));
+        }
+        let total: u64 = request.extents().map(blocks).sum();
+        if !request.prev.is_empty() && request.prev.len() as u64 != total {
+            return Err(invalid(
+                "`prev` needs one entry per 4 KiB block of the request",
+            ));
+        }
+        let mut prev = request.prev;
+        if request.head.op == Op::Flush {
+            self.line(request, None, &[]);
+        }
+        for extent in request.extents() {
+            // No entry at all leaves every part empty.
+            let n = prev
+                .len()
+                .min(usize::try_from(blocks(extent)).unwrap_or(usize::MAX));
+            let (now, later) = prev.split_at(n);
+            prev = later;
+            self.line(request, Some(extent), now);
+        }
+        self.groups += u64::from(!request.more.is_empty());
+        if self.buffer.len() >= FLUSH_AT {
+            self.out.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, request: RequestRef<'_>, extent: Option<Extent>, prev: &[u64]) {
+        let head = request.head;
+        self.number(head.arrival.0);
+        self.buffer.extend_from_slice(match head.op {
+            Op::Read => b",R,",
+            Op::Write => b",W,",
+            Op::Trim => b",T,",
+            Op::Flush => b",F,",
+        });
+        let (start, sectors) = extent.map_or((0, 0), |e| (e.start_sector, e.sectors));
+        self.number(start);
+        self.buffer.push(b',');
+        self.number(u64::from(sectors));
+        self.buffer.push(b',');
+        self.number(u64::from(head.stream));
+        self.buffer.push(b',');
+        if prev.iter().any(|&sector| sector != NO_PREV) {
+            self.prev(prev);
+        }
+        self.buffer
+            .extend_from_slice(if head.atomic { b",1" } else { b",0" });
+        if self.columns.tag {
+            self.buffer.push(b',');
+            self.buffer.extend_from_slice(tag_name(head.tag).as_bytes());
+        }
+        if self.columns.group {
+            self.buffer.push(b',');
+            if !request.more.is_empty() {
+                self.number(self.groups);
+            }
+        }
+        self.buffer.push(b'\n');
+    }
+
+    fn prev(&mut self, prev: &[u64]) {
+        for (i, &sector) in prev.iter().enumerate() {
+            if i > 0 {
+                self.buffer.push(b';');
+            }
+            match sector {
+                NO_PREV => self.buffer.extend_from_slice(b"-1"),
+                sector => self.number(sector),
+            }
+        }
+    }
+
+    fn number(&mut self, n: u64) {
+        number(n, &mut self.buffer);
+    }
+
+    /// Writes what is still buffered and gives the output back.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.write_all(&self.buffer)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+/// Writes a whole batch with the columns it needs.
+///
+/// # Errors
+/// Those of [`CsvWriter::write`].
+pub fn write_csv<W: Write>(batch: &RequestBatch, out: W) -> io::Result<W> {
+    let mut writer = CsvWriter::new(out, CsvColumns::needed_by(batch));
+    for request in batch.iter() {
+        writer.write(request)?;
+    }
+    writer.finish()
+}

@@ -1,0 +1,38 @@
+//! Writes the ASCII of SSDsim and MQSim (format `ssdsim`).
+
+use std::io::{self, Write};
+
+use destage_types::{Op, RequestBatch};
+
+use super::text::{Ability, WriteSummary, numbers, write};
+use crate::volume::Volume;
+
+const ABILITY: Ability = Ability {
+    format: "ssdsim",
+    ops: &[Op::Read, Op::Write],
+    tick_ns: 1,
+};
+
+/// Writes `ns device sector sectors op` with op 1 = read, 0 = write; the device is the stream.
+/// Addresses are those of the volume that `volumes` gives the stream, else those of the request.
+///
+/// A trace whose every sector and size is a multiple of 512 would be taken for the replayer's
+/// format: name the format when it is read.
+///
+/// # Errors
+/// The format has no TRIM, FLUSH, several extents, old addresses, atomic writes or tags; or
+/// writing fails.
+pub fn write_ssdsim<W: Write>(
+    requests: &RequestBatch,
+    volumes: &[Volume],
+    out: &mut W,
+) -> io::Result<WriteSummary> {
+    write(requests, volumes, (&ABILITY, b""), out, |r, buffer| {
+        let op = u64::from(r.op == Op::Read);
+        let stream = u64::from(r.stream);
+        let columns = [r.ticks, stream, r.start_sector, r.sectors, op];
+        numbers(&columns, b' ', buffer);
+        buffer.push(b'\n');
+        Ok(())
+    })
+}
