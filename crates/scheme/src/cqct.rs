@@ -211,9 +211,7 @@ impl Cqct {
         for first in (0..chips).step_by(64) {
             let count = (chips - first).min(64);
             let idle = match self.cqct {
-                Estimate::Equation => v
-                    .device
-                    .equation_1_is_zero(ChipId(first as u32), count as u32),
+                Estimate::Equation => v.device.equation_1_is_zero(ChipId(first as u32), count as u32),
                 Estimate::Oracle => 0,
             };
             for i in 0..count {
@@ -269,9 +267,8 @@ fn with_residual(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chips;
-    use crate::{DeviceView, Frames, NoDevice};
-    use destage_types::{PageSize, StaticLayout};
+    use crate::testing::{ChipState, Chips, boxed};
+    use crate::{DeviceView, NoDevice};
 
     const US: u64 = 1000;
 
@@ -285,78 +282,71 @@ mod tests {
         }
     }
 
-    fn load(nr: u64, nw: u64, nfp: u64, nfpb: u64) -> ChipLoad {
-        ChipLoad {
-            queue: ChipQueue {
-                reads: nr,
-                writes: nw,
-                free_pages: nfp,
-                frontier_free_pages: nfpb,
-                gc_threshold_pages: 400,
-                gc_remaining: None,
-            },
-            ..ChipLoad::default()
+    fn queue(nr: u64, nw: u64, nfp: u64, nfpb: u64) -> Equation1 {
+        Equation1 {
+            reads: nr,
+            writes: nw,
+            free_pages: nfp,
+            frontier_free_pages: nfpb,
+            gc_threshold_pages: 400,
+            gc_remaining: None,
         }
-    }
-
-    fn parts(load: &ChipLoad, victim_valid_pages: u64, l: &Latencies) -> Parts {
-        equation(&load.queue, victim_valid_pages, l)
     }
 
     /// Equations 1-4 against values that were computed apart.
     #[test]
     fn check_values_of_the_equations() {
         let rows = [
-            (load(2, 3, 500, 20), 10, false, 3750, 0, 650),
-            (load(0, 0, 500, 20), 10, false, 3750, 0, 0),
-            (load(1, 19, 500, 20), 10, false, 3750, 1, 3975),
-            (load(1, 5, 405, 20), 10, true, 3750, 0, 4775),
-            (load(0, 10, 380, 8), 60, true, 15000, 2, 17300),
-            (load(3, 130, 900, 1), 10, false, 3750, 3, 26525),
-            (load(0, 0, 500, 1), 10, false, 3750, 1, 150),
+            (queue(2, 3, 500, 20), 10, false, 3750, 0, 650),
+            (queue(0, 0, 500, 20), 10, false, 3750, 0, 0),
+            (queue(1, 19, 500, 20), 10, false, 3750, 1, 3975),
+            (queue(1, 5, 405, 20), 10, true, 3750, 0, 4775),
+            (queue(0, 10, 380, 8), 60, true, 15000, 2, 17300),
+            (queue(3, 130, 900, 1), 10, false, 3750, 3, 26525),
+            (queue(0, 0, 500, 1), 10, false, 3750, 1, 150),
         ];
-        for (i, (load, valid, gc, gc_us, summaries, total_us)) in rows.into_iter().enumerate() {
+        for (i, (queue, valid, gc, gc_us, summaries, total_us)) in rows.into_iter().enumerate() {
             let want = Parts {
                 gc,
                 gc_time: Nanos(gc_us * US),
                 summaries,
                 total: Nanos(total_us * US),
             };
-            assert_eq!(parts(&load, valid, &paper()), want, "row {}", i + 1);
+            assert_eq!(equation(&queue, valid, &paper()), want, "row {}", i + 1);
         }
     }
 
     #[test]
     fn a_full_frontier_and_blocks_of_one_page_do_not_divide_by_zero() {
-        assert_eq!(parts(&load(0, 0, 500, 0), 0, &paper()).summaries, 1);
+        assert_eq!(equation(&queue(0, 0, 500, 0), 0, &paper()).summaries, 1);
         let one = Latencies {
             pages_per_block: 1,
             ..paper()
         };
-        assert_eq!(parts(&load(0, 3, 500, 1), 0, &one).summaries, 4);
+        assert_eq!(equation(&queue(0, 3, 500, 1), 0, &one).summaries, 4);
     }
 
     #[test]
     fn a_running_collection_takes_the_place_of_a_predicted_one() {
-        let mut busy = load(1, 5, 405, 20);
-        busy.queue.gc_remaining = Some(Nanos(7 * US));
+        let mut busy = queue(1, 5, 405, 20);
+        busy.gc_remaining = Some(Nanos(7 * US));
         assert_eq!(
-            parts(&busy, 10, &paper()).total,
+            equation(&busy, 10, &paper()).total,
             Nanos((4775 - 3750 + 7) * US)
         );
-        busy.queue.free_pages = 500;
-        assert_eq!(parts(&busy, 10, &paper()).total, Nanos(1032 * US));
+        busy.free_pages = 500;
+        assert_eq!(equation(&busy, 10, &paper()).total, Nanos(1032 * US));
     }
 
     fn of(options: Cqct, device: &dyn DeviceView) -> u64 {
-        let (frames, layout) = (Frames::new(1, 0, PageSize::KIB4), StaticLayout::flat(1, 1));
-        let v = View {
-            frames: &frames,
-            layout: &layout,
-            device,
-            now: Nanos(0),
-        };
-        options.of(ChipId(0), &v).0
+        let cache = boxed("lru", 1);
+        let v = View { device, ..cache.view() };
+        options.of_chip(ChipId(0), &v).0
+    }
+
+    fn in_service(op: Op, residual: u64) -> Option<InService> {
+        let residual = Nanos(residual);
+        Some(InService { op, residual })
     }
 
     fn device() -> Chips {
@@ -369,33 +359,40 @@ mod tests {
             pages_per_block: 64,
         };
         device.next_program = Some(Nanos(900));
-        device.load[0] = load(2, 3, 5000, 60);
         device.victim_valid_pages[0] = 10;
-        device.load[0].drain = Nanos(77);
-        device.load[0].residual = Some(Nanos(11));
+        device.states[0] = ChipState {
+            queue: queue(2, 3, 5000, 60),
+            in_service: in_service(Op::Write, 11),
+            drain: Nanos(77),
+        };
         device
     }
 
     #[test]
     fn options_of_cqct() {
-        let (device, all) = (device(), Cqct::default());
-        assert_eq!(of(all, &device), 2 * 125 + 3 * 300);
+        let (device, all) = (device(), Cqct::DEFAULT);
         let bare = Cqct {
-            transfer: false,
+            xfer: Transfer::Excluded,
             ..all
         };
-        assert_eq!(of(bare, &device), 2 * 25 + 3 * 200);
         let oracle = Cqct {
-            estimate: Estimate::Oracle,
+            cqct: Estimate::Oracle,
             ..all
         };
-        assert_eq!(of(oracle, &device), 77);
         let per_page = Cqct {
             page_latency: PageLatency::PerPage,
             ..bare
         };
-        assert_eq!(of(per_page, &device), 2 * 25 + 3 * 900);
+        for (options, time) in [
+            (all, 2 * 125 + 3 * 300),
+            (bare, 2 * 25 + 3 * 200),
+            (oracle, 77),
+            (per_page, 2 * 25 + 3 * 900),
+        ] {
+            assert_eq!(of(options, &device), time);
+        }
         assert_eq!(DEFAULT_SUMMARY, Nanos(213_200));
+        assert_eq!((of(all, &NoDevice), of(oracle, &NoDevice)), (0, 0), "without a device");
     }
 
     /// Row 4 of the check values with the five queued programs in the mapping: N_fp is 405 then.
@@ -405,10 +402,10 @@ mod tests {
         device.costs.transfer = Nanos(0);
         let costs = |free: u64, reading| {
             let mut device = device.clone();
-            device.load[0] = load(1, 5, free, 20);
+            device.states[0].queue = queue(1, 5, free, 20);
             let options = Cqct {
-                free: reading,
-                ..Cqct::default()
+                nfp: reading,
+                ..Cqct::DEFAULT
             };
             of(options, &device)
         };
@@ -424,30 +421,30 @@ mod tests {
         let mut device = device();
         let remaining = Cqct {
             residual: Residual::Remaining,
-            ..Cqct::default()
+            ..Cqct::DEFAULT
         };
         assert_eq!(of(remaining, &device), 2 * 125 + 2 * 300 + 11);
-        device.load[0].in_service_read = true;
+        device.states[0].in_service = in_service(Op::Read, 11);
         assert_eq!(of(remaining, &device), 125 + 11 + 3 * 300);
-        device.load[0].residual = Some(Nanos(0));
+        device.states[0].in_service = in_service(Op::Read, 0);
         assert_eq!(
             of(remaining, &device),
             125 + 3 * 300,
             "only the bus is waited for"
         );
-        device.load[0].queue.gc_remaining = Some(Nanos(40));
+        device.states[0].queue.gc_remaining = Some(Nanos(40));
         assert_eq!(of(remaining, &device), 2 * 125 + 3 * 300 + 40);
-        device.load[0] = load(0, 0, 5000, 60);
+        device.states[0].queue = queue(0, 0, 5000, 60);
         assert_eq!(of(remaining, &device), 0);
     }
 
     #[test]
     fn summary_pages_count_with_their_own_time() {
         let mut device = device();
-        device.load[0].queue.frontier_free_pages = 1;
+        device.states[0].queue.frontier_free_pages = 1;
         let options = Cqct {
-            summary: Nanos(7),
-            ..Cqct::default()
+            l_sp: Nanos(7),
+            ..Cqct::DEFAULT
         };
         assert_eq!(of(options, &device), 2 * 125 + 3 * 300 + 7);
     }
@@ -455,29 +452,19 @@ mod tests {
     #[test]
     fn a_summary_page_takes_no_longer_than_a_page() {
         let mut device = device();
-        device.load[0].queue.frontier_free_pages = 1;
-        let with = |summary, transfer| Cqct {
-            summary: Nanos(summary),
-            transfer,
-            ..Cqct::default()
+        device.states[0].queue.frontier_free_pages = 1;
+        let with = |summary, xfer| Cqct {
+            l_sp: Nanos(summary),
+            xfer,
+            ..Cqct::DEFAULT
         };
-        assert_eq!(of(with(299, true), &device), 2 * 125 + 3 * 300 + 299);
-        assert_eq!(of(with(301, true), &device), 2 * 125 + 3 * 300 + 300);
-        assert_eq!(of(with(301, false), &device), 2 * 25 + 3 * 200 + 200);
+        assert_eq!(of(with(299, Transfer::Included), &device), 2 * 125 + 3 * 300 + 299);
+        assert_eq!(of(with(301, Transfer::Included), &device), 2 * 125 + 3 * 300 + 300);
+        assert_eq!(of(with(301, Transfer::Excluded), &device), 2 * 25 + 3 * 200 + 200);
         device.costs = FlashCosts {
             pages_per_block: 64,
             ..FlashCosts::default()
         };
-        assert_eq!(of(Cqct::default(), &device), 0, "no time, no cost");
-    }
-
-    #[test]
-    fn without_a_device_it_is_zero() {
-        assert_eq!(of(Cqct::default(), &NoDevice), 0);
-        let oracle = Cqct {
-            estimate: Estimate::Oracle,
-            ..Cqct::default()
-        };
-        assert_eq!(of(oracle, &NoDevice), 0);
+        assert_eq!(of(Cqct::DEFAULT, &device), 0, "no time, no cost");
     }
 }

@@ -192,7 +192,9 @@ impl Visit for Execution<'_> {
         let (capacity, page, layout) = (self.plan.capacity.frames, self.spec.page, self.layout());
         let Some(device) = &self.spec.device else {
             let frames = (capacity, self.plan.slots);
-            return self.drive(Cache::new(scheme, CacheOnly, frames, page, layout, options));
+            return self.drive(Cache::new(
+                scheme, CacheOnly, frames, page, layout, options,
+            ));
         };
         let background = self.spec.has_background();
         let mut engine = prepare(

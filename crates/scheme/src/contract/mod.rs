@@ -33,7 +33,6 @@ mod scheme;
 mod values;
 mod view;
 
-pub use crate::layer::LargeWrites;
 pub use env::Env;
 pub use group::{GroupPolicy, Groups};
 pub use policy::{PAGE_NODE_BYTES, Pages, Policy};
@@ -42,4 +41,5 @@ pub use values::{
     Access, Admission, After, Placement, RemoveReason, RenamePlan, Request, Unit, Update, Victim,
     WriteBack,
 };
+pub use crate::layer::LargeWrites;
 pub use view::{DeviceView, Equation1, FlashCosts, InService, NoDevice, View};

@@ -8,7 +8,6 @@ use destage_types::Nanos;
 use super::parse::RawValue;
 use super::refusal::shorten;
 use crate::info::{Kind, ParamInfo, Range, Size};
-use crate::registry::nearest_of;
 
 /// A value of the type its parameter asks for.
 #[derive(Clone, PartialEq, Debug)]
@@ -85,7 +84,7 @@ pub(super) fn resolve(param: &ParamInfo, raw: &RawValue) -> Result<Value, String
     let typed = match (param.kind, raw) {
         (Kind::Word(choices), RawValue::Word(word)) => {
             choose(choices, word).map(Value::Word).ok_or_else(|| {
-                let nearest = nearest_of(word, choices.iter().copied());
+                let nearest = destage_types::nearest(word, choices.iter().copied());
                 format!("nearest is {}", nearest.expect("choices are not empty"))
             })
         }

@@ -245,7 +245,7 @@ mod tests {
         ] {
             assert_eq!((cache.run(requests).as_str(), cache.state().as_str()), (result, state), "{why}");
         }
-        assert_eq!((count(&cache, 3), cache.scheme.metadata_bytes()), (1, 3 + 12));
+        assert_eq!((count(&cache, 3), cache.metadata_bytes()), (1, 3 + 12));
     }
 
     #[test]

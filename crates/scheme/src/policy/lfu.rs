@@ -241,7 +241,7 @@ mod tests {
         let free = |cache: &Cache| cache.scheme.policy().free.len();
         assert_eq!(free(&cache), 0, "three counts, three buckets");
         cache.write(2);
-        assert_eq!((free(&cache), cache.scheme.metadata_bytes()), (1, 48));
+        assert_eq!((free(&cache), cache.metadata_bytes()), (1, 48));
     }
 
     #[test]

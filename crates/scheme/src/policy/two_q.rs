@@ -236,10 +236,7 @@ mod tests {
             cache.storm((20_000, pages, 5), false, |cache, done| {
                 let (policy, v) = (cache.scheme.policy(), cache.view());
                 assert!(policy.lists.len(A1_OUT) <= kout, "{done:?}");
-                let mut known = policy
-                    .lists
-                    .from_head(A1_OUT)
-                    .map(|n| policy.ghosts.page(n, &v));
+                let mut known = policy.lists.from_head(A1_OUT).map(|n| policy.ghosts.page(n, &v));
                 assert!(known.all(|lpn| v.slot_of(lpn).is_none()), "{done:?}");
             });
             cache.scheme.policy().lists.validate().unwrap();
@@ -249,6 +246,6 @@ mod tests {
     #[test]
     fn a_page_is_charged_12_bytes_and_a_ghost_8() {
         let cache = cache(2, 1, 2, "W1 W2 W3");
-        assert_eq!(cache.scheme.metadata_bytes(), 2 * 12 + 8);
+        assert_eq!(cache.metadata_bytes(), 2 * 12 + 8);
     }
 }

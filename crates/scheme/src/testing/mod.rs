@@ -100,11 +100,7 @@ pub(crate) fn evictions(text: &str, capacity: u32, requests: &str) -> String {
 }
 
 fn words(pages: &[u64]) -> String {
-    pages
-        .iter()
-        .map(u64::to_string)
-        .collect::<Vec<_>>()
-        .join(" ")
+    pages.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
 }
 
 /// The scheme's view of this moment. A macro, because only some fields may be borrowed.
@@ -225,11 +221,7 @@ impl<S: Scheme> TestCache<S> {
             for (i, a) in accesses.iter().enumerate() {
                 let previous = previous.get(i).copied().flatten().map(Lpn);
                 let current = a.lpn;
-                let update = Update {
-                    current,
-                    previous,
-                    atomic,
-                };
+                let update = Update { current, previous, atomic };
                 let plan = self.scheme.rename_plan(&update, &view!(self));
                 self.apply(&plan, current);
             }
@@ -391,8 +383,7 @@ impl<S: Scheme> TestCache<S> {
     }
 
     fn discard(&mut self, slot: Slot) {
-        self.scheme
-            .on_remove(slot, RemoveReason::Discarded, &view!(self));
+        self.scheme.on_remove(slot, RemoveReason::Discarded, &view!(self));
         self.frames.remove(slot);
     }
 
@@ -410,32 +401,21 @@ impl<S: Scheme> TestCache<S> {
         if let Victim::Page(slot) = self.scheme.victim(a, &view!(self), &mut unit) {
             unit.slots.push(slot);
         }
-        assert!(
-            !unit.slots.is_empty(),
-            "a scheme that holds pages names a victim"
-        );
+        assert!(!unit.slots.is_empty(), "a scheme that holds pages names a victim");
         // `gcar` names another one while a chip collects.
         if let Some(first) = order.first().filter(|_| !self.chips.gc.contains(&true)) {
-            assert_eq!(
-                unit.slots,
-                [*first],
-                "the victim is the first of the next victims"
-            );
+            assert_eq!(unit.slots, [*first], "the victim is the first of the next victims");
             unit.slots[0] = *order.get(self.pick).unwrap_or(first);
         }
         unit.slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
         for (word, dirty) in [("flush", true), ("drop", false)] {
-            let of = unit
-                .slots
-                .iter()
-                .filter(|&&s| self.frames.is_dirty(s) == dirty);
+            let of = unit.slots.iter().filter(|&&s| self.frames.is_dirty(s) == dirty);
             let pages: Vec<Lpn> = of.map(|&s| self.frames.lpn(s)).collect();
             self.report(word, &pages);
         }
         for &slot in &unit.slots {
             self.evicted.push(self.frames.lpn(slot).0);
-            self.scheme
-                .on_remove(slot, RemoveReason::Evicted, &view!(self));
+            self.scheme.on_remove(slot, RemoveReason::Evicted, &view!(self));
             self.frames.vacate(slot, self.scheme.holds_ghost(slot));
         }
         self.unit = unit;
@@ -541,9 +521,7 @@ impl<S: Scheme> TestCache<S> {
         let (mut unit, v) = (Unit::default(), view!(self));
         let is_busy = |slot| busy.contains(&v.frames.lpn(slot).0);
         let channel = ChannelId(channel);
-        let answer = self
-            .scheme
-            .write_back(channel, outstanding, &is_busy, &v, &mut unit);
+        let answer = self.scheme.write_back(channel, outstanding, &is_busy, &v, &mut unit);
         let named = matches!(answer, WriteBack::Unit(_));
         assert_eq!(named, !unit.slots.is_empty(), "a write-back names a page");
         (self.lpns(unit.slots), answer)
@@ -552,11 +530,9 @@ impl<S: Scheme> TestCache<S> {
     /// Lets one write-back on `channel` begin and end.
     pub fn idle(&mut self, channel: u32) {
         if let (pages, WriteBack::Unit(after)) = self.write_back(channel, 0, &[]) {
-            for slot in pages.into_iter().map(|lpn| self.slot(lpn).unwrap()) {
-                assert!(
-                    self.frames.is_dirty(slot),
-                    "a clean page needs no write-back"
-                );
+            for lpn in pages {
+                let slot = self.slot(lpn).unwrap();
+                assert!(self.frames.is_dirty(slot), "a clean page needs no write-back");
                 if after == After::Remove {
                     self.discard(slot);
                     continue;
@@ -574,10 +550,7 @@ impl<S: Scheme> TestCache<S> {
         let mut order = self.next_victims();
         if !order.is_empty() {
             order.sort_unstable();
-            assert!(
-                order.into_iter().eq(self.frames.used_slots()),
-                "each page leaves once"
-            );
+            assert!(order.into_iter().eq(self.frames.used_slots()), "each page leaves once");
         }
     }
 
@@ -649,11 +622,14 @@ impl<S: Scheme> TestCache<S> {
         notes.into_iter().map(|n| n.1).collect::<Vec<_>>().join(" ")
     }
 
+    pub fn metadata_bytes(&self) -> u64 {
+        self.scheme.metadata_bytes()
+    }
+
     /// The counter `name` of the scheme.
     pub fn stat(&self, name: &str) -> u64 {
         let mut value = None;
-        self.scheme
-            .stats(&mut |n, x| value = if n == name { Some(x) } else { value });
+        self.scheme.stats(&mut |n, x| value = if n == name { Some(x) } else { value });
         value.expect("the scheme has this counter")
     }
 }
@@ -665,9 +641,6 @@ fn masks(e: Extent, page: PageSize) -> impl Iterator<Item = (Lpn, SectorMask)> {
         let start = page.first_sector(lpn);
         let from = e.start_sector.max(start);
         let to = e.end().min(start + u64::from(page.sectors()));
-        (
-            lpn,
-            SectorMask::span((from - start) as u32, (to - from) as u32),
-        )
+        (lpn, SectorMask::span((from - start) as u32, (to - from) as u32))
     })
 }

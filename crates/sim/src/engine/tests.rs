@@ -55,14 +55,7 @@ fn responses(
         wrap: None,
     };
     let lru = Lru::new(capacity as usize);
-    let mut walk = Cache::new(
-        lru,
-        engine,
-        (capacity, capacity),
-        PageSize::KIB4,
-        layout,
-        walk_options,
-    );
+    let mut walk = Cache::new(lru, engine, (capacity, capacity), PageSize::KIB4, layout, walk_options);
     let mut batch = RequestBatch::new();
     for &(op, page, pages, at) in requests {
         batch.push(HostRequest::new(Nanos(at), op, page * 8, pages * 8));

@@ -26,11 +26,7 @@ impl DeviceView for Engine {
     fn in_service(&self, chip: ChipId) -> Option<InService> {
         let (kind, class) = self.nand.in_service(chip)?;
         (class == Class::Host).then(|| InService {
-            op: if kind == Kind::Read {
-                Op::Read
-            } else {
-                Op::Write
-            },
+            op: if kind == Kind::Read { Op::Read } else { Op::Write },
             residual: self.nand.residual(chip),
         })
     }
