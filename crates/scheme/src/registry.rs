@@ -86,14 +86,7 @@ pub fn alias(name: &str) -> Option<&'static [&'static str]> {
 pub fn nearest(name: &str) -> &'static str {
     let names = SCHEMES.iter().map(|info| info.name);
     let known = names.chain(ALIASES.iter().map(|a| a.0));
-    nearest_of(name, known).expect("there are schemes")
-}
-
-/// The word of `known` with the fewest edits from `word`; the first among equals. Only the first
-/// characters of a long word are compared, so that the work is bounded.
-pub(crate) fn nearest_of<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let word: String = word.chars().take(64).collect();
-    known.min_by_key(|k| strsim::osa_distance(&word, k))
+    destage_types::nearest(name, known).expect("there are schemes")
 }
 
 /// A scheme that can be built from its layer of an expression.

@@ -1,8 +1,11 @@
 //! What somebody may have meant by a word that is not known.
 
+/// Characters of a word that are compared, so that the work is bounded.
+const COMPARED: usize = 64;
+
 /// The known word that is the fewest typing errors away, whatever the case; the first of several.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase();
+    let word: String = word.to_lowercase().chars().take(COMPARED).collect();
     let distance = |known: &&str| strsim::damerau_levenshtein(&word, known);
     known.into_iter().min_by_key(distance)
 }

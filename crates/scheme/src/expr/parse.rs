@@ -14,7 +14,6 @@
 
 use super::number;
 use super::refusal::shorten;
-use crate::registry::nearest_of;
 
 /// One scheme of the tree, as written.
 #[derive(Default, Debug)]
@@ -248,7 +247,7 @@ impl<'a> Cursor<'a> {
         if let Some(known) = UNITS.iter().find(|u| u.0 == lower) {
             return Ok(Some(known.1));
         }
-        let nearest = nearest_of(&lower, UNITS.iter().map(|u| u.0));
+        let nearest = destage_types::nearest(&lower, UNITS.iter().map(|u| u.0));
         Err(format!(
             "at position {position}: expected a unit (k, m, g, kib, mib, gib, us, ms, ns, p), \
              found `{}`, nearest is `{}`",

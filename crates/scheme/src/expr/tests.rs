@@ -219,7 +219,7 @@ fn getters_give_the_given_value_or_the_default() {
     assert_eq!(prober.word("rip-cmp"), "ge");
     assert!(!prober.flag("ldr-skip-partial"));
     assert!(prober.is_given("rip") && !prober.is_given("ldr"));
-    let lirs = awb.leaf();
+    let lirs = awb.policy();
     assert_eq!(lirs.uint_opt("hir"), Some(4));
     assert_eq!(lirs.uint_opt("max-nonres"), None);
     assert_eq!(lirs.frames("max-nonres", 100), Some(200));
@@ -269,7 +269,7 @@ fn the_chain_is_visible_from_outside_in() {
     assert_eq!(expr.shape(), "cac(awb(prober(lirs)))");
     assert_eq!(ok("lru").shape(), "lru");
     assert!(expr.contains("prober") && !expr.contains("lru"));
-    assert_eq!(expr.leaf().scheme().name, "lirs");
+    assert_eq!(expr.policy().scheme().name, "lirs");
     assert_eq!(expr.unavailable(), None);
     for info in SCHEMES.iter().copied().filter(|info| !info.is_available()) {
         if info.role == Role::PagePolicy && !info.own_background {
@@ -325,7 +325,7 @@ fn every_scheme_stands_alone_and_every_parameter_can_be_given() {
     for info in SCHEMES {
         let bare = ok(info.name);
         fuzz::read_all(&bare);
-        for p in info.params {
+        for p in info.params() {
             let value = match p.kind {
                 Kind::Integer { min, .. } => min.max(1).to_string(),
                 Kind::IntegerOrTime { .. } => "3us".to_owned(),
@@ -343,7 +343,7 @@ fn every_scheme_stands_alone_and_every_parameter_can_be_given() {
             }
             let inner = match info.name {
                 "awb" => "prober(lru),",
-                _ if info.role.is_wrapper() => "lru,",
+                _ if info.role.is_layer() => "lru,",
                 _ => "",
             };
             let text = format!("{}({inner}{}={value})", info.name, p.key);

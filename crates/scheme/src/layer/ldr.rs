@@ -192,6 +192,12 @@ impl Ldr {
         }
     }
 
+    /// Serial number of the last write of the page in `slot`; only for a background layer.
+    #[cfg(test)]
+    pub(super) fn age(&self, slot: Slot) -> Option<u64> {
+        Some(self.by_age.as_ref()?.asn[slot.index()])
+    }
+
     /// Pages from the one pushed last to the one pushed first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = Slot> + '_ {
         self.list.from_head()

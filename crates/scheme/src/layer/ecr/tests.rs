@@ -195,12 +195,12 @@ fn invariants_hold_with_random_queues() {
 #[test]
 fn metadata() {
     let mut cache = oracle(8, 2, "W0-2 R3");
-    assert_eq!(cache.scheme.metadata_bytes(), 4 * 13 + 3 * 8);
+    assert_eq!(cache.metadata_bytes(), 4 * 13 + 3 * 8);
     cache.run("T0");
-    assert_eq!(cache.scheme.metadata_bytes(), 3 * 13 + 3 * 8);
+    assert_eq!(cache.metadata_bytes(), 3 * 13 + 3 * 8);
     let mut cache = spies(8);
     cache.run("W0-2 R3");
-    assert_eq!(cache.scheme.metadata_bytes(), 13 + 3 * 8 + 3 * (12 + 1));
+    assert_eq!(cache.metadata_bytes(), 13 + 3 * 8 + 3 * (12 + 1));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 mod options;
 
 use super::*;
-use crate::testing::{ALL, Mix, Spy, TestCache, boxed, env, expr, random_run, sectors};
+use crate::testing::{ALL, Mix, Spy, TestCache, env, expr, sectors};
 use crate::Pages;
 use destage_types::ChannelId;
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ fn pages_of_a_stream_move_when_it_becomes_large() {
     let admitted = "miss 1 W, insert 1 W, hit 1 W";
     assert_eq!(calls(&cache), admitted, "PR-5: regular data are admitted, then hit");
     let bytes = 5 * PAGE_NODE_BYTES + cache.scheme.queue.len() as u64 * LWRS_NODE_BYTES;
-    assert_eq!(cache.scheme.metadata_bytes(), bytes);
+    assert_eq!(cache.metadata_bytes(), bytes);
 }
 
 #[test]

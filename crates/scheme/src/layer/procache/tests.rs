@@ -1,7 +1,7 @@
 //! Every option and decision of ProCache.
 
 use super::*;
-use crate::testing::{ALL, Mix, TestCache, env, expr, random_run, sectors};
+use crate::testing::{ALL, Mix, TestCache, env, expr, sectors};
 
 type Cache = TestCache<ProCache<Boxed>>;
 

@@ -154,7 +154,7 @@ fn follow(capacity: u32, hir: usize, max_gone: Option<usize>, passed_over: bool,
         assert!(count(Kind::Lir) <= model.lir && count(Kind::Gone) <= model.max_gone);
         assert_eq!(count(Kind::Lir) + queue.len(), cache.frames.used());
         let nodes = cache.frames.used() + count(Kind::Gone);
-        assert_eq!(cache.scheme.metadata_bytes(), nodes as u64 * 24);
+        assert_eq!(cache.metadata_bytes(), nodes as u64 * 24);
         let slots = (0..cache.frames.slots() as u32).map(Slot);
         let kept = slots.filter(|&slot| cache.scheme.holds_ghost(slot)).count();
         let keeps = cache.scheme.max_ghosts() > 0;
@@ -246,7 +246,7 @@ fn two_queues_remember_at_most_the_capacity() {
         };
         assert!(queues.remembered() <= 8, "{done:?}");
         let nodes = cache.frames.used() + queues.remembered();
-        assert_eq!(cache.scheme.metadata_bytes(), nodes as u64 * 24);
+        assert_eq!(cache.metadata_bytes(), nodes as u64 * 24);
         assert!(cache.frames.used() - queues.cold() <= 5, "{done:?}");
     });
 }

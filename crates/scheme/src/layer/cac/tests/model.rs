@@ -1,8 +1,8 @@
 //! Random updates against the pseudo-code over a plain map.
 
-use super::{art, plain};
-use crate::mini::pages;
+use super::{Cache, art};
 use crate::rng::SplitMix64;
+use crate::testing::Span;
 use destage_types::Op;
 use std::collections::BTreeMap;
 
@@ -78,7 +78,8 @@ impl Model {
 #[test]
 fn random_updates_agree_with_a_plain_map() {
     for capacity in [1usize, 3, 8, 20] {
-        let mut m = plain(capacity as u32);
+        let mut m: Cache = Cache::new("cac(lru)", capacity as u32);
+        let page = m.frames.page();
         let mut model = Model::default();
         let mut rng = SplitMix64::new(capacity as u64);
         let mut next = move |n: u64| rng.next_u64() % n;
@@ -87,23 +88,23 @@ fn random_updates_agree_with_a_plain_map() {
             let (first, n) = (next(addresses), 1 + next(4));
             match next(12) {
                 0 => {
-                    m.trim(first, first);
+                    m.trim(first);
                     model.lru.retain(|&l| l != first);
                     model.forget(first);
                 }
-                1 => m.flush(),
+                1 => m.flush(|_| true),
                 _ => {
                     let atomic = next(2) == 0;
                     let pre: Vec<_> = (0..n)
                         .map(|_| (next(4) > 0).then(|| next(addresses)))
                         .collect();
                     let more = next(addresses);
-                    let extents = [pages(first, first + n - 1), pages(more, more)];
+                    let extents = [(first..=first + n - 1).extent(page), more.extent(page)];
                     let blocks: Vec<(u64, Option<u64>)> = (first..first + n)
                         .zip(pre.iter().copied())
                         .chain([(more, None)])
                         .collect();
-                    m.serve(Op::Write, &extents, step, &pre, atomic);
+                    m.at(step).update(Op::Write, &extents, &pre, atomic);
                     model.write(capacity, &blocks, atomic);
                     let flushes = model.said.join(" ");
                     // The model does not know what is clean.

@@ -46,7 +46,7 @@ fn upgrade_division_and_frequencies() {
     let three = "IRL b1(5,4,1,0;a1;t1) ; SRL b2(11,10;a2;t2) ; DRL b3(3,2;a1;t6;s)";
     assert_eq!(cache.state(), three);
     assert_eq!(cache.scheme.list_pages(), Some([4, 2, 2]));
-    assert_eq!(cache.scheme.metadata_bytes(), 3 * 32);
+    assert_eq!(cache.metadata_bytes(), 3 * 32);
     serve(&mut cache, "@8 W20");
     assert_eq!(cache.said(), "flush{0,1,4,5}", "1/28 < 1/4 and 2/12");
     serve(&mut cache, "@10 W2 @14 W30-31 @15 R11 @20 W40 @24 W41");
