@@ -10,9 +10,8 @@ use destage_conformance::suites::{Case, random, schemes, selected, ways};
 use destage_conformance::timed::{device, trace_of};
 use destage_device::nand::Kind;
 use destage_scheme::info::Role;
-use destage_scheme::policy::Lru;
-use destage_scheme::registry::{STATIC, Visit};
-use destage_scheme::{Expr, Scheme, notes};
+use destage_scheme::registry::{Build, STATIC, Visit};
+use destage_scheme::{Boxed, Env, Expr, Scheme, notes};
 use destage_sim::device::prepare;
 use destage_sim::engine::Engine;
 use destage_sim::{Cache, CacheOnly, CacheOptions, Flash, ReadFill};
@@ -36,7 +35,7 @@ impl Visit for Passes<'_> {
         };
         let options = config.options(expr);
         let (page, layout) = (config.page, config.layout);
-        let mut walk = Cache::new(scheme, CacheOnly, frames, page, layout, options);
+        let mut walk = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
         let pass = self.batch.len() / passes(expr) as usize;
         let last = self.batch.len() - pass;
         let mut serve = |from: usize, to: usize| {
@@ -152,8 +151,9 @@ fn collections_allocate_nothing_in_a_later_pass() {
             wrap: None,
         };
         let layout = config.layout();
-        let lru = Lru::new(24);
-        let mut walk = Cache::new(lru, engine, 24, PageSize::KIB4, layout, options);
+        let lru = Expr::parse("lru").expect("a scheme");
+        let lru = Boxed::build(&lru, &Env::cache_only(24));
+        let mut walk = Cache::new(lru, engine, (24, 24), PageSize::KIB4, layout, options);
         let mut serve = |passes: std::ops::Range<u64>| {
             for n in passes {
                 for (i, request) in batch.iter().enumerate() {

@@ -119,7 +119,7 @@ fn every_option_is_declared_as_specified() {
     for (name, wanted) in wanted {
         let info = find(name).unwrap_or_else(|| panic!("no scheme is called {name}"));
         let text = |p: &ParamInfo| format!("{} | {} | {}", p.key, p.default.text(), p.range());
-        let mut declared: Vec<String> = info.params.iter().map(text).collect();
+        let mut declared: Vec<String> = info.params().map(text).collect();
         if declared.is_empty() {
             declared.push(String::new());
         }
@@ -131,7 +131,7 @@ fn every_option_is_declared_as_specified() {
 fn settings() -> impl Iterator<Item = (&'static SchemeInfo, &'static ParamInfo, String)> {
     let infos = schemes().into_iter().map(|expr| expr.scheme());
     infos.flat_map(|info| {
-        let each = info.params.iter();
+        let each = info.params();
         each.flat_map(move |param| values(param).into_iter().map(move |v| (info, param, v)))
     })
 }
@@ -336,7 +336,7 @@ fn dead_values(info: &SchemeInfo, param: &ParamInfo) -> Vec<String> {
 fn every_option_value_makes_a_difference() {
     let schemes: Vec<Expr> = schemes();
     let options = schemes.iter().map(Expr::scheme);
-    let options = options.flat_map(|info| info.params.iter().map(move |param| (info, param)));
+    let options = options.flat_map(|info| info.params().map(move |param| (info, param)));
     let options: Vec<(&SchemeInfo, &ParamInfo)> = options.collect();
     let dead = on_all_processors(&options, |(info, param)| dead_values(info, param));
     assert_eq!(dead.concat(), [""; 0], "no effect seen");

@@ -35,7 +35,7 @@ impl Visit for Both<'_> {
         };
         let options = self.config.options(self.expr);
         let (page, layout) = (self.config.page, self.config.layout);
-        let mut walk = Cache::new(scheme, CacheOnly, frames, page, layout, options);
+        let mut walk = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
         if self.watched {
             walk.observe(Box::new(Nobody));
         }
