@@ -49,7 +49,10 @@ const STEPS: &[Step] = &[
     step("readers", "test --workspace @trace @fsmodel"),
     step("expressions", "test --workspace @scheme"),
     step("simulator", "test --workspace @sim"),
-    step("models", "test --workspace --test reference_*"),
+    step(
+        "models",
+        "test --workspace --test reference_readings --test streams",
+    ),
     step(
         "worked examples",
         "test --workspace --test vectors --test timed --test traces_against_models",
@@ -57,7 +60,7 @@ const STEPS: &[Step] = &[
     step(
         "conformance",
         "test --workspace --test suite --test options --test allocations \
-         --test architecture --test decisions",
+         --test architecture --test decisions --test proof",
     ),
     step(
         "laws",

@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod instructions;
 mod records;
+mod test;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
@@ -26,6 +27,11 @@ enum Command {
         /// Go on after a step that failed.
         #[arg(long)]
         keep_going: bool,
+    },
+    /// The tests of one scheme: its own, and what the suites have with it in it. Takes seconds.
+    Test {
+        /// Its name, as `destage schemes` lists it.
+        scheme: String,
     },
     /// Write the documents that are made from registries and types.
     Docs {
@@ -53,6 +59,7 @@ fn main() -> ExitCode {
         Command::Records(options) => records::run(&options),
         Command::Instructions { accept } => instructions::run(accept),
         Command::Docs { check } => docs(check),
+        Command::Test { scheme } => test::run(&scheme),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -63,16 +70,25 @@ fn main() -> ExitCode {
     }
 }
 
-/// The text comes from the program itself, so that checking needs no other tool.
+/// The text comes from the program itself, so that checking needs no other tool. What is shown of
+/// each scheme is computed first; a test checks that.
 fn docs(check: bool) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let run = ["run", "-q", "-p", "destage-cli", "--example", "docs", "--"];
-    let mut command = std::process::Command::new(cargo);
-    command.args(run);
-    if check {
-        command.arg("--check");
+    let example = |package, name| ["run", "-q", "-p", package, "--example", name, "--"];
+    if !check {
+        let run = cargo(&example("destage-conformance", "proven"), &[])?;
+        ensure!(run, "what is shown of the schemes cannot be computed");
     }
-    let status = command.status().context("cannot start cargo")?;
-    ensure!(status.success(), "the documents are not as they should be");
+    let more: &[&str] = if check { &["--check"] } else { &[] };
+    let run = [&example("destage-cli", "docs"), more].concat();
+    ensure!(cargo(&run, &[])?, "the documents are not as they should be");
     Ok(())
+}
+
+/// Runs cargo with these arguments and variables; did it succeed?
+fn cargo(arguments: &[&str], env: &[(&str, &str)]) -> Result<bool> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = std::process::Command::new(cargo);
+    command.args(arguments).envs(env.iter().copied());
+    let status = command.status().context("cannot start cargo")?;
+    Ok(status.success())
 }

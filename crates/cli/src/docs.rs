@@ -55,8 +55,9 @@ A scheme expression nests wrappers around one leaf: `cac(awb(prober(lirs)))`,
 | N no cache | every access goes to flash |
 
 The column `shown` says what has been shown about an implementation: `vectors`, every worked
-example is reproduced; `model`, random runs agree with a slow model written apart; `golden`, exact
-counts on a real trace.
+example is reproduced; `model`, random runs agree with a slow model written apart; `golden`, the
+miss counts on public traces are those of independent tools; `experimental`, none of these yet, only
+the contract and the laws that hold for every scheme.
 
 ";
     text += describe::MARKDOWN_HEAD;

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output::{print, table};
 use destage_scheme::SchemeInfo;
 use destage_scheme::describe::{self, SchemeRecord};
+use destage_scheme::info::proof_of;
 use destage_scheme::registry::{self, SCHEMES};
 
 /// Lists the schemes, or explains one.
@@ -39,11 +40,15 @@ fn list() -> String {
     let mut table = table::plain(&["scheme", "role", "available", "shown", "what it does"], 9);
     for info in SCHEMES {
         let available = info.is_available();
+        let shown = match available {
+            true => proof_of(info.name).text(),
+            false => "-".to_owned(),
+        };
         table.add_row([
             info.name.to_owned(),
             format!("{} {}", info.role.letter(), info.role.name()),
             (if available { "yes" } else { "not yet" }).to_owned(),
-            info.proof.text(),
+            shown,
             info.summary.to_owned(),
         ]);
     }
@@ -52,8 +57,8 @@ fn list() -> String {
     text += &format!(
         "\n{count} of {} schemes are available. Wrappers nest in the order M > B > A > K > V \
          around one leaf,\nsuch as cac(prober(lru)). `shown`: worked examples (vectors), a slow \
-         model on random runs (model),\nexact counts on a real trace (golden). \
-         `destage schemes NAME` explains one.\n",
+         model on random runs (model),\nmiss counts of independent tools (golden), or none of \
+         these yet (experimental).\n`destage schemes NAME` explains one.\n",
         SCHEMES.len()
     );
     text

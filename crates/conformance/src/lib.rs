@@ -2,6 +2,8 @@
 
 #[cfg(feature = "conformance")]
 pub mod drive;
+#[cfg(feature = "conformance")]
+pub mod proof;
 pub mod reference;
 #[cfg(feature = "conformance")]
 pub mod suites;

@@ -5,14 +5,13 @@
 
 use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
-use destage_conformance::reference::{SlowRequest, look_ahead, to_batch};
-use destage_conformance::suites::{Case, compositions, random};
+use destage_conformance::reference::{SlowRequest, to_batch};
+use destage_conformance::suites::{Case, random, schemes, selected, ways};
 use destage_conformance::timed::{device, trace_of};
 use destage_device::nand::Kind;
 use destage_scheme::info::Role;
-use destage_scheme::policy::Lru;
-use destage_scheme::registry::{STATIC, Visit};
-use destage_scheme::{Expr, Scheme, notes};
+use destage_scheme::registry::{Build, STATIC, Visit};
+use destage_scheme::{Boxed, Env, Expr, Scheme, notes};
 use destage_sim::device::prepare;
 use destage_sim::engine::Engine;
 use destage_sim::{Cache, CacheOnly, CacheOptions, Flash, ReadFill};
@@ -36,7 +35,7 @@ impl Visit for Passes<'_> {
         };
         let options = config.options(expr);
         let (page, layout) = (config.page, config.layout);
-        let mut walk = Cache::new(scheme, CacheOnly, frames, page, layout, options);
+        let mut walk = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
         let pass = self.batch.len() / passes(expr) as usize;
         let last = self.batch.len() - pass;
         let mut serve = |from: usize, to: usize| {
@@ -68,12 +67,8 @@ fn repeated(case: &Case) -> Vec<SlowRequest> {
             ..r.clone()
         })
     };
-    let mut requests: Vec<SlowRequest> = (0..passes(&case.expr)).flat_map(pass).collect();
-    if case.expr.scheme().role == Role::Offline {
-        let writes_only = case.expr.word("next-of") == "write";
-        look_ahead(&mut requests, case.config.page.sectors(), writes_only);
-    }
-    requests
+    let requests: Vec<SlowRequest> = (0..passes(&case.expr)).flat_map(pass).collect();
+    case.with(&requests).prepared()
 }
 
 /// Allocations in the last pass of the case.
@@ -97,32 +92,21 @@ fn is_bounded(expr: &Expr) -> bool {
     !expr.chain().any(unbounded)
 }
 
+/// Every composition once, and the schemes alone and static compositions more often and longer.
 #[test]
-fn static_compositions_allocate_nothing_in_the_second_pass() {
-    let mut rng = SplitMix64::new(3);
-    for shape in STATIC {
-        let shape = Expr::parse(shape).expect("a registered composition is legal");
-        for seed in 0..8 {
-            let expr = match seed {
-                0 | 1 => shape.clone(),
-                _ => random(&shape, &mut rng),
-            };
-            let case = Case::random(&expr, seed, 2000);
-            if is_bounded(&expr) {
-                assert_eq!(allocations(&case, false), 0, "{expr}, seed {seed}");
-            }
-        }
-    }
-}
-
-#[test]
-fn boxed_compositions_allocate_nothing_in_the_second_pass() {
+fn compositions_allocate_nothing_in_the_second_pass() {
     let mut rng = SplitMix64::new(5);
-    for (i, shape) in compositions().iter().enumerate() {
-        let expr = random(shape, &mut rng);
-        let case = Case::random(&expr, 100 + i as u64, 600);
-        if is_bounded(&expr) {
-            assert_eq!(allocations(&case, true), 0, "{expr}");
+    let alone = schemes();
+    for (i, shape) in selected().iter().enumerate() {
+        let fixed = STATIC.contains(&shape.shape().as_str());
+        let long = fixed || alone.contains(shape);
+        for seed in 0..if long { 6 } else { 1 } {
+            let expr = random(shape, &mut rng);
+            let length = if long { 2000 } else { 600 };
+            let case = Case::random(&expr, 100 + i as u64 + 1000 * seed, length);
+            for &boxed in if is_bounded(&expr) { ways() } else { &[] } {
+                assert_eq!(allocations(&case, boxed), 0, "{expr}, seed {seed}, {boxed}");
+            }
         }
     }
 }
@@ -167,8 +151,9 @@ fn collections_allocate_nothing_in_a_later_pass() {
             wrap: None,
         };
         let layout = config.layout();
-        let lru = Lru::new(24);
-        let mut walk = Cache::new(lru, engine, 24, PageSize::KIB4, layout, options);
+        let lru = Expr::parse("lru").expect("a scheme");
+        let lru = Boxed::build(&lru, &Env::cache_only(24));
+        let mut walk = Cache::new(lru, engine, (24, 24), PageSize::KIB4, layout, options);
         let mut serve = |passes: std::ops::Range<u64>| {
             for n in passes {
                 for (i, request) in batch.iter().enumerate() {

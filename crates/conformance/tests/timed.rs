@@ -1,44 +1,9 @@
-//! Examples with time: the worked ones, cell by cell, and some followed by hand here.
+//! Examples with time, followed by hand; those of the specification are in `vectors`.
 
-use destage_conformance::drive::Config;
 use destage_conformance::reference::SlowRequest;
+use destage_conformance::suites::ways;
 use destage_conformance::timed::{Outcome, TimedRun, compare, device};
-use destage_conformance::vectors::Vectors;
 use destage_types::Op;
-
-/// Examples with a device and the number of their rows.
-const EXAMPLES: [(&str, usize); 6] = [
-    ("tim", 6),
-    ("ecr", 12),
-    ("ecreps", 12),
-    ("eager", 7),
-    ("awb", 16),
-    ("awbinflight", 15),
-];
-
-#[test]
-fn examples_of_the_specification() {
-    let Some(vectors) = Vectors::load() else {
-        return;
-    };
-    for (name, wanted) in EXAMPLES {
-        for boxed in [false, true] {
-            let mut rows = 0;
-            for table in vectors.tables(name) {
-                assert!(table.is_timed(), "{name}");
-                let config = Config {
-                    boxed,
-                    ..table.timed_config()
-                };
-                rows += table.rows().len();
-                let drive = config.drive(&table.expr(), &table.requests());
-                table.run_timed(drive);
-            }
-            assert_eq!(rows, wanted, "{name}");
-        }
-        println!("{name}: {wanted} rows, static and boxed");
-    }
-}
 
 /// `chips` channels of one chip and one plane, pages of 2 KiB, free transfers, DRAM in 2 ns.
 fn chips(chips: u32, read: u64, program: u64) -> destage_device::config::DeviceConfig {
@@ -69,16 +34,17 @@ fn requests(list: &[(Op, u64, u32, u64)]) -> Vec<SlowRequest> {
     list.iter().map(request).collect()
 }
 
-/// The real outcome, static and boxed alike, and as the slow models have it.
+/// The outcome as the slow models have it, and the real one, however the scheme is built.
 fn run(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
-    let real = run.real(requests);
-    let boxed = TimedRun {
-        boxed: true,
-        ..run.clone()
-    };
-    compare(&real, &boxed.real(requests), "static and boxed");
-    compare(&real, &run.slow(requests), "real and slow");
-    real
+    let slow = run.slow(requests);
+    for &boxed in ways() {
+        let run = TimedRun {
+            boxed,
+            ..run.clone()
+        };
+        compare(&run.real(requests), &slow, "real and slow");
+    }
+    slow
 }
 
 fn responses(outcome: &Outcome) -> Vec<u64> {

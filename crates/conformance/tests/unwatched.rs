@@ -2,8 +2,8 @@
 
 use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
-use destage_conformance::reference::{look_ahead, to_batch};
-use destage_conformance::suites::{Case, compositions, random};
+use destage_conformance::reference::to_batch;
+use destage_conformance::suites::{Case, random, selected};
 use destage_scheme::info::Role;
 use destage_scheme::registry::Visit;
 use destage_scheme::{Expr, Scheme, notes};
@@ -35,7 +35,7 @@ impl Visit for Both<'_> {
         };
         let options = self.config.options(self.expr);
         let (page, layout) = (self.config.page, self.config.layout);
-        let mut walk = Cache::new(scheme, CacheOnly, frames, page, layout, options);
+        let mut walk = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
         if self.watched {
             walk.observe(Box::new(Nobody));
         }
@@ -47,11 +47,7 @@ impl Visit for Both<'_> {
 }
 
 fn run(case: &Case, watched: bool) -> (Counts, Vec<(u64, u64)>) {
-    let mut requests = case.requests.clone();
-    if case.expr.scheme().role == Role::Offline {
-        let writes_only = case.expr.word("next-of") == "write";
-        look_ahead(&mut requests, case.config.page.sectors(), writes_only);
-    }
+    let requests = case.prepared();
     let batch = to_batch(&requests);
     let env = case.config.env(&case.expr);
     let both = Both {
@@ -67,7 +63,7 @@ fn run(case: &Case, watched: bool) -> (Counts, Vec<(u64, u64)>) {
 fn watching_changes_nothing() {
     notes::mute(true);
     let mut rng = SplitMix64::new(17);
-    for (i, shape) in compositions().iter().enumerate() {
+    for (i, shape) in selected().iter().enumerate() {
         for seed in 0..6 {
             let expr = random(shape, &mut rng);
             let case = Case::random(&expr, seed + 100 * i as u64, 500);

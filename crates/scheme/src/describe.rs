@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::info::{DefaultValue, Kind, MinCapacity, ParamInfo, SchemeInfo};
+use crate::info::{DefaultValue, Kind, MinCapacity, ParamInfo, SchemeInfo, proof_of};
 use crate::registry::ALIASES;
 
 /// A scheme as `schemes --json` shows it.
@@ -82,6 +82,7 @@ pub struct ParamRecord {
 
 /// The record of one scheme.
 pub fn record(info: &SchemeInfo) -> SchemeRecord {
+    let proof = proof_of(info.name);
     SchemeRecord {
         name: info.name,
         aliases: aliases(info),
@@ -99,9 +100,9 @@ pub fn record(info: &SchemeInfo) -> SchemeRecord {
         min_capacity: min_capacity(info),
         available: info.is_available(),
         proof: ProofRecord {
-            vectors: info.proof.vectors,
-            model: info.proof.model,
-            golden: info.proof.golden,
+            vectors: proof.vectors,
+            model: proof.model,
+            golden: proof.golden,
         },
         params: info.params().map(param_record).collect(),
     }
@@ -198,7 +199,7 @@ pub fn markdown_row(info: &SchemeInfo) -> String {
 
 fn level(info: &SchemeInfo) -> String {
     match info.is_available() {
-        true => info.proof.text(),
+        true => proof_of(info.name).text(),
         false => "not available yet".to_owned(),
     }
 }

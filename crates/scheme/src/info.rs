@@ -108,7 +108,7 @@ pub struct Proof {
     pub vectors: bool,
     /// Random runs agree with a slow model written apart from the implementation.
     pub model: bool,
-    /// Exact counts on a real trace agree with independent tools or a recorded run.
+    /// Miss counts on public traces are those of independent tools.
     pub golden: bool,
 }
 
@@ -120,14 +120,8 @@ impl Proof {
         golden: false,
     };
 
-    /// Everything an available scheme has to show.
-    pub const FULL: Proof = Proof {
-        vectors: true,
-        model: true,
-        golden: true,
-    };
-
-    /// The level as words: `vectors, model, golden`, or `none`.
+    /// The level as words: `vectors, model, golden`, or `experimental` if nothing is shown beyond
+    /// what every scheme must do.
     pub fn text(self) -> String {
         let parts = [
             (self.vectors, "vectors"),
@@ -136,9 +130,22 @@ impl Proof {
         ];
         let shown: Vec<&str> = parts.iter().filter(|p| p.0).map(|p| p.1).collect();
         match shown.is_empty() {
-            true => "none".to_owned(),
+            true => "experimental".to_owned(),
             false => shown.join(", "),
         }
+    }
+}
+
+/// What has been shown about the implementation of scheme `name`: its row of `proven.txt`, which
+/// `cargo xtask docs` writes from what ran and a conformance test computes again.
+pub fn proof_of(name: &str) -> Proof {
+    let mut rows = include_str!("proven.txt").lines();
+    let row = rows.find_map(|row| row.strip_prefix(name)?.strip_prefix(": "));
+    let shown = |word| row.is_some_and(|row| row.split(", ").any(|w| w == word));
+    Proof {
+        vectors: shown("vectors"),
+        model: shown("model"),
+        golden: shown("golden"),
     }
 }
 
@@ -212,8 +219,6 @@ pub struct SchemeInfo {
     pub vectors: &'static [&'static str],
     /// How it is built, if there is an implementation.
     pub build: Option<Build>,
-    /// What has been shown about it.
-    pub proof: Proof,
 }
 
 impl SchemeInfo {
@@ -247,7 +252,6 @@ impl SchemeInfo {
         without_device: None,
         vectors: &[],
         build: None,
-        proof: Proof::NONE,
     };
 
     /// All parameters.

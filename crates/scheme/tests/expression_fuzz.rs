@@ -48,9 +48,9 @@ fn chain(random: &mut Random) -> String {
         if !text.is_empty() {
             arguments.push(text);
         }
-        let params: Vec<_> = info.params().collect();
-        if !params.is_empty() && random.below(2) == 0 {
-            let key = params[random.below(params.len())].key;
+        let keys: Vec<&str> = info.params().map(|p| p.key).collect();
+        if !keys.is_empty() && random.below(2) == 0 {
+            let key = random.pick(&keys);
             arguments.push(format!("{key}={}", random.pick(VALUES)));
         }
         if !arguments.is_empty() {

@@ -274,14 +274,14 @@ impl Drive {
     }
 
     /// The counters under the names of the slow models.
-    pub fn counts(&self) -> reference::Counts {
+    pub fn counts(&self) -> reference::SlowCounts {
         counts(&self.core.counts())
     }
 }
 
 /// The counters of the core as those of the slow models.
-pub fn counts(c: &Counts) -> reference::Counts {
-    reference::Counts {
+pub fn counts(c: &Counts) -> reference::SlowCounts {
+    reference::SlowCounts {
         requests: c.requests,
         read_requests: c.read_requests,
         write_requests: c.write_requests,

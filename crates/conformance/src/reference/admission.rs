@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::expr::Expr;
-use super::request::Access;
+use super::expr::SlowExpr;
+use super::request::SlowAccess;
 use super::rng::SplitMix64;
 use super::store::Store;
 
@@ -31,7 +31,7 @@ pub trait Admission {
     }
 
     /// Judges the pages in `accesses`, which belong to a request of `bytes`.
-    fn judge(&mut self, accesses: &[Access], bytes: u64, store: &Store) -> Verdict;
+    fn judge(&mut self, accesses: &[SlowAccess], bytes: u64, store: &Store) -> Verdict;
 
     /// Time has passed before pages are judged; do counters decay?
     fn before(&mut self, _store: &Store) -> bool {
@@ -69,7 +69,7 @@ impl ProCache {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, page: u64, seed: u64, script: &[f64]) -> Result<ProCache, String> {
+    pub fn new(expr: &SlowExpr, page: u64, seed: u64, script: &[f64]) -> Result<ProCache, String> {
         let own = ["p", "c", "cmp", "pv", "size-unit", "hit-rule", "read-touch"];
         expr.keys(&[own.as_slice(), &["seed", "p-schedule"]].concat())?;
         let schedule = expr.word("p-schedule", &["constant", "none", "occupancy"])?;
@@ -113,7 +113,7 @@ impl Admission for ProCache {
         self.read_touch
     }
 
-    fn judge(&mut self, accesses: &[Access], bytes: u64, store: &Store) -> Verdict {
+    fn judge(&mut self, accesses: &[SlowAccess], bytes: u64, store: &Store) -> Verdict {
         let cached = accesses.iter().filter(|a| store.has(a.lpn)).count();
         let hit = match self.rule {
             "any" => cached > 0,

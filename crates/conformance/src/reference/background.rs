@@ -4,7 +4,7 @@
 //! ever idle.
 
 use super::cache::SlowCache;
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::Group;
 
 /// A write-back that is queued or in flight.
@@ -47,7 +47,7 @@ impl WriteBack {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<WriteBack, String> {
+    pub fn new(expr: &SlowExpr) -> Result<WriteBack, String> {
         expr.keys(&["scope", "depth", "partial", "after", "cancel-on"])?;
         let prober = expr.has("prober");
         let scopes = match prober {
@@ -69,7 +69,7 @@ impl WriteBack {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn eager(expr: &Expr, capacity: usize) -> Result<WriteBack, String> {
+    pub fn eager(expr: &SlowExpr, capacity: usize) -> Result<WriteBack, String> {
         expr.keys(&["w"])?;
         let window = expr.number("w", (capacity / 8).max(1) as u64, 1)? as usize;
         Ok(WriteBack {

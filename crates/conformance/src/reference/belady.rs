@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::SlowScheme;
 use super::store::Store;
 
@@ -18,7 +18,7 @@ impl Belady {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<Belady, String> {
+    pub fn new(expr: &SlowExpr) -> Result<Belady, String> {
         expr.keys(&["bypass", "next-of"])?;
         Ok(Belady {
             next: BTreeMap::new(),
@@ -63,9 +63,6 @@ impl SlowScheme for Belady {
     }
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
         self.farthest().into_iter().collect()
-    }
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.next.remove(&lpn);
     }
     fn remove(&mut self, lpn: u64) {
         self.next.remove(&lpn);

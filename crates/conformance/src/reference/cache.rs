@@ -7,18 +7,18 @@ use destage_types::Op;
 use super::admission::{Admission, ProCache};
 use super::background::{DeviceCounts, WriteBack};
 use super::counters::{MultiHash, RefCount};
-use super::counts::Counts;
+use super::counts::SlowCounts;
 use super::cqct::Cost;
-use super::expr::Expr;
-use super::flash::{Flash, Still};
+use super::expr::SlowExpr;
+use super::flash::{SlowFlash, Still};
 use super::mapping::Art;
-use super::request::{Access, SlowRequest};
+use super::request::{SlowAccess, SlowRequest};
 use super::scheme::{Served, SlowScheme, build};
-use super::store::{Frame, Store};
+use super::store::Store;
 
 /// What a read miss brings in (D2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum ReadFill {
+pub enum SlowReadFill {
     /// The whole page.
     #[default]
     Page,
@@ -31,12 +31,12 @@ pub struct SlowConfig {
     capacity: usize,
     spp: u32,
     read_alloc: Option<bool>,
-    fill: ReadFill,
+    fill: SlowReadFill,
     rmw: bool,
     seed: u64,
     draws: Vec<f64>,
     hashes: Vec<[u64; 2]>,
-    flash: Box<dyn Flash>,
+    flash: Box<dyn SlowFlash>,
 }
 
 impl SlowConfig {
@@ -46,7 +46,7 @@ impl SlowConfig {
             capacity,
             spp,
             read_alloc: None,
-            fill: ReadFill::Page,
+            fill: SlowReadFill::Page,
             rmw: true,
             seed: 1,
             draws: Vec::new(),
@@ -62,7 +62,7 @@ impl SlowConfig {
     }
 
     /// What a read miss brings in.
-    pub fn read_fill(mut self, fill: ReadFill) -> SlowConfig {
+    pub fn read_fill(mut self, fill: SlowReadFill) -> SlowConfig {
         self.fill = fill;
         self
     }
@@ -92,7 +92,7 @@ impl SlowConfig {
     }
 
     /// The chips under the cache.
-    pub fn flash(mut self, flash: impl Flash + 'static) -> SlowConfig {
+    pub fn flash(mut self, flash: impl SlowFlash + 'static) -> SlowConfig {
         self.flash = Box::new(flash);
         self
     }
@@ -135,7 +135,7 @@ pub struct SlowCache {
     /// Frames and clocks.
     pub store: Store,
     /// Counters since the start.
-    pub counts: Counts,
+    pub counts: SlowCounts,
     /// Counters of a device.
     pub device_counts: DeviceCounts,
     pub(super) background: Option<WriteBack>,
@@ -143,7 +143,7 @@ pub struct SlowCache {
     pub(super) art: Option<Art>,
     pub(super) admission: Option<Box<dyn Admission>>,
     pub(super) read_alloc: bool,
-    pub(super) fill: ReadFill,
+    pub(super) fill: SlowReadFill,
     pub(super) rmw: bool,
     pub(super) row: Row,
     pub(super) log: Vec<String>,
@@ -169,7 +169,7 @@ const WRITE_BUFFERS: [&str; 14] = [
     "twolevel",
 ];
 
-fn is_write_buffer(expr: &Expr) -> bool {
+fn is_write_buffer(expr: &SlowExpr) -> bool {
     let own = WRITE_BUFFERS.contains(&expr.name.as_str()) || expr.name == "belady";
     own || expr.inner.as_deref().is_some_and(is_write_buffer)
 }
@@ -180,7 +180,7 @@ impl SlowCache {
     /// # Errors
     /// The expression is not understood, or there is no model of a scheme in it.
     pub fn new(expression: &str, mut config: SlowConfig) -> Result<SlowCache, String> {
-        let whole = Expr::parse(expression)?;
+        let whole = SlowExpr::parse(expression)?;
         let page = u64::from(config.spp) * 512;
         let (mut art, mut background) = (None, None);
         let mut admission: Option<Box<dyn Admission>> = None;
@@ -207,12 +207,8 @@ impl SlowCache {
             }
             expr = expr.wrapped()?;
         }
-        let mut layer = Some(expr);
-        while let (Some(e), Some(device)) = (layer, config.flash.device()) {
-            if ["ecr", "ecr-eps"].contains(&e.name.as_str()) {
-                device.cost = Cost::new(e)?;
-            }
-            layer = e.inner.as_deref();
+        if let Some(device) = config.flash.device() {
+            device.cost = Cost::of(expr)?;
         }
         let scheme = match expr.name.as_str() {
             "none" => None,
@@ -232,7 +228,7 @@ impl SlowCache {
                 next: None,
                 flash: config.flash,
             },
-            counts: Counts::default(),
+            counts: SlowCounts::default(),
             device_counts: DeviceCounts::default(),
             background,
             scheme,
@@ -245,22 +241,6 @@ impl SlowCache {
             log: Vec::new(),
             renamed: Vec::new(),
         })
-    }
-
-    /// Puts whole dirty pages with their next uses into the cache (the start of belady examples).
-    pub fn preload(&mut self, pages: &[(u64, u64)]) {
-        let full = self.store.full();
-        for &(lpn, next) in pages {
-            let frame = Frame {
-                valid: full,
-                dirty: full,
-            };
-            self.store.frames.insert(lpn, frame);
-            self.store.next = Some(next);
-            let scheme = self.scheme.as_mut().expect("preload needs a cache");
-            scheme.admit(lpn, &self.store);
-            scheme.words();
-        }
     }
 
     /// Pages the scheme believes resident, ascending.
@@ -350,7 +330,7 @@ impl SlowCache {
     }
 
     /// Tells the scheme of the whole request before its pages are served.
-    pub(super) fn classify(&mut self, request: &SlowRequest, accesses: &[Access]) {
+    pub(super) fn classify(&mut self, request: &SlowRequest, accesses: &[SlowAccess]) {
         if self.scheme.is_none() {
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{SlowScheme, replace, tail_first, take_out};
 use super::store::Store;
 
@@ -18,7 +18,7 @@ impl Gcar {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, inner: Box<dyn SlowScheme>) -> Result<Gcar, String> {
+    pub fn new(expr: &SlowExpr, inner: Box<dyn SlowScheme>) -> Result<Gcar, String> {
         expr.keys(&["protect", "depth"])?;
         Ok(Gcar {
             inner,
@@ -98,7 +98,7 @@ impl Ecr {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, inner: Vec<Box<dyn SlowScheme>>) -> Result<Ecr, String> {
+    pub fn new(expr: &SlowExpr, inner: Vec<Box<dyn SlowScheme>>) -> Result<Ecr, String> {
         expr.keys(&ECR_KEYS)?;
         Ok(Ecr {
             inner,
@@ -157,10 +157,6 @@ impl SlowScheme for Ecr {
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
         Vec::new() // none: the next victim depends on the queues (X15)
-    }
-
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
     }
 
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
@@ -256,7 +252,7 @@ impl ChipLru {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<ChipLru, String> {
+    pub fn new(expr: &SlowExpr) -> Result<ChipLru, String> {
         expr.keys(&ECR_KEYS)?;
         Ok(ChipLru {
             recency: Vec::new(),
@@ -286,9 +282,6 @@ impl SlowScheme for ChipLru {
             order.sort_by_key(|&x| store.dirty(x));
         }
         order
-    }
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        take_out(&mut self.recency, lpn);
     }
     fn remove(&mut self, lpn: u64) {
         take_out(&mut self.recency, lpn);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::admission::{Admission, Verdict};
-use super::expr::Expr;
-use super::request::Access;
+use super::expr::SlowExpr;
+use super::request::SlowAccess;
 use super::store::Store;
 
 fn verdict(hot: bool, cached: bool) -> Verdict {
@@ -34,21 +34,19 @@ impl RefCount {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<RefCount, String> {
+    pub fn new(expr: &SlowExpr) -> Result<RefCount, String> {
         expr.keys(&["threshold", "decay-period", "unit", "hit-first"])?;
-        let given = expr.params.get("decay-period").cloned().unwrap_or_default();
-        let units = [("ns", 1), ("us", 1000), ("ms", 1_000_000)];
-        let time = units.iter().find_map(|(unit, ns)| {
-            let digits: u64 = given.strip_suffix(unit)?.parse().ok()?;
-            Some(digits * ns)
-        });
+        let by_time = expr
+            .params
+            .get("decay-period")
+            .is_some_and(|v| v.ends_with('s'));
         Ok(RefCount {
             threshold: expr.number("threshold", 4, 1)?,
-            period: match time {
-                Some(time) => time,
-                None => expr.number("decay-period", 5120, 1)?,
+            period: match by_time {
+                true => expr.time("decay-period", 0)?,
+                false => expr.number("decay-period", 5120, 1)?,
             },
-            by_time: time.is_some(),
+            by_time,
             per_sector: expr.word("unit", &["page", "sector"])? == "sector",
             hit_first: expr.flag("hit-first", false)?,
             counters: BTreeMap::new(),
@@ -75,7 +73,7 @@ impl Admission for RefCount {
         due > 0
     }
 
-    fn judge(&mut self, pages: &[Access], _bytes: u64, store: &Store) -> Verdict {
+    fn judge(&mut self, pages: &[SlowAccess], _bytes: u64, store: &Store) -> Verdict {
         let page = pages[0];
         let cached = store.has(page.lpn);
         self.writes += 1;
@@ -141,7 +139,7 @@ impl MultiHash {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, given: &[[u64; 2]]) -> Result<MultiHash, String> {
+    pub fn new(expr: &SlowExpr, given: &[[u64; 2]]) -> Result<MultiHash, String> {
         let keys = ["m", "k", "d", "h", "threshold", "r", "decay-period"];
         expr.keys(&keys)?;
         let (m, d) = (expr.number("m", 4096, 1)?, expr.number("d", 4, 1)?);
@@ -171,7 +169,7 @@ impl MultiHash {
 }
 
 impl Admission for MultiHash {
-    fn judge(&mut self, pages: &[Access], _bytes: u64, store: &Store) -> Verdict {
+    fn judge(&mut self, pages: &[SlowAccess], _bytes: u64, store: &Store) -> Verdict {
         let places = self.places(pages[0].lpn);
         let hot = places.iter().all(|&at| self.table[at] >= self.threshold);
         for at in places {

@@ -12,8 +12,8 @@ impl PartialEq for Sum {
 
 /// Counters since the start of the run.
 #[derive(Clone, PartialEq, Debug, Default)]
-#[allow(missing_docs)] // the names are those of the result record
-pub struct Counts {
+#[allow(missing_docs)] // the names are those of the result record (spec 90)
+pub struct SlowCounts {
     pub requests: u64,
     pub read_requests: u64,
     pub write_requests: u64,
@@ -49,7 +49,7 @@ pub struct Counts {
     pub arrival_corrections: u64,
 }
 
-impl Counts {
+impl SlowCounts {
     /// A data request was served: `hits` has one entry per page, `sector_hits` of `sectors` were
     /// in the cache (D12).
     pub fn served(&mut self, write: bool, hits: &[bool], sectors: u64, sector_hits: u64) {

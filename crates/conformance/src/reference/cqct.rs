@@ -1,8 +1,8 @@
-//! Equations 1 to 4 of ECR (section 3.1), written out.
+//! The cost of a chip in the equations 1 to 4 of ECR, section 3.1, written out.
 
 use destage_device::nand::Kind;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 
 /// Keys of the cost equation.
 #[derive(Clone, Copy, Debug)]
@@ -54,14 +54,26 @@ impl Cost {
     ///
     /// # Errors
     /// A value that is none.
-    pub fn new(expr: &Expr) -> Result<Cost, String> {
+    pub fn new(expr: &SlowExpr) -> Result<Cost, String> {
         Ok(Cost {
             with_transfer: expr.word("xfer", &["included", "excluded"])? == "included",
             remaining: expr.word("residual", &["full", "remaining"])? == "remaining",
             oracle: expr.word("cqct", &["equation", "oracle"])? == "oracle",
             unprogrammed: expr.word("nfp", &["unprogrammed", "mapping"])? == "unprogrammed",
-            ..Cost::default()
+            summary: expr.time("l-sp", 213_200)?,
         })
+    }
+
+    /// The keys of the layer of `expr` that weighs chips; the defaults if none does.
+    ///
+    /// # Errors
+    /// A value that is none.
+    pub fn of(expr: &SlowExpr) -> Result<Cost, String> {
+        match &expr.inner {
+            _ if ["ecr", "ecr-eps"].contains(&expr.name.as_str()) => Cost::new(expr),
+            Some(inner) => Cost::of(inner),
+            None => Ok(Cost::default()),
+        }
     }
 
     /// CQCT.

@@ -20,7 +20,7 @@ use destage_device::nand::{
 use destage_types::{ChannelId, ChipId, Nanos, Op, Picos};
 
 use super::cqct::{Cost, Queue};
-use super::flash::{Cause, Flash, Write};
+use super::flash::{SlowCause, SlowFlash, Write};
 use super::nand::Reference;
 use super::pagemap::{SlowMap, Work, Written};
 pub use region::SlowCacheAccess;
@@ -31,7 +31,7 @@ enum Purpose {
     /// Data for a request, or old data before a program.
     Read,
     /// Data of the host on their way to flash.
-    Program(Cause),
+    Program(SlowCause),
     /// A background write-back.
     WriteBack,
     /// Old data before a write-back.
@@ -334,13 +334,13 @@ impl SlowDevice {
     }
 
     /// What the open request waits for of a program; nothing under `issue`.
-    fn wait_rule(&self, cause: Cause) -> EvictWait {
+    fn wait_rule(&self, cause: SlowCause) -> EvictWait {
         let reading = self.requests.last().is_some_and(|r| r.op == Op::Read);
         match (cause, self.config.evict_wait) {
-            (Cause::Flush, _) => EvictWait::ProgramDone,
-            (Cause::Own, EvictWait::Issue) => EvictWait::ProgramDone,
-            (Cause::Own, rule) => rule,
-            (Cause::Eviction | Cause::Padding, rule) => match self.config.evict_wait_read {
+            (SlowCause::Flush, _) => EvictWait::ProgramDone,
+            (SlowCause::Own, EvictWait::Issue) => EvictWait::ProgramDone,
+            (SlowCause::Own, rule) => rule,
+            (SlowCause::Eviction | SlowCause::Padding, rule) => match self.config.evict_wait_read {
                 EvictWaitRead::Issue if reading => EvictWait::Issue,
                 _ => rule,
             },
@@ -348,7 +348,7 @@ impl SlowDevice {
     }
 
     /// The open request waits for a program of that cause as it has to.
-    fn wait_for_program(&mut self, token: u32, cause: Cause) {
+    fn wait_for_program(&mut self, token: u32, cause: SlowCause) {
         match self.wait_rule(cause) {
             EvictWait::ProgramDone => self.wait(Wait::End(token)),
             EvictWait::TransferDone => self.wait(Wait::Transfer(token)),
@@ -407,13 +407,13 @@ impl SlowDevice {
     /// Sum and number of the waiting times of programs caused by evictions.
     pub fn evict_wait(&self) -> (u64, u64) {
         let caused = self.entries.all.iter();
-        let caused = caused.filter(|e| e.purpose == Purpose::Program(Cause::Eviction));
+        let caused = caused.filter(|e| e.purpose == Purpose::Program(SlowCause::Eviction));
         let waits = caused.filter_map(|e| e.times.map(|t| t.start.0 - e.enqueued));
         waits.fold((0, self.adopted), |(sum, n), wait| (sum + wait, n + 1))
     }
 }
 
-impl Flash for SlowDevice {
+impl SlowFlash for SlowDevice {
     fn chips(&self) -> usize {
         self.map.chips()
     }

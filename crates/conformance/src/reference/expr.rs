@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 /// One layer of an expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Expr {
+pub struct SlowExpr {
     /// Scheme name, lower case, `-` for `_`.
     pub name: String,
     /// The wrapped scheme.
-    pub inner: Option<Box<Expr>>,
+    pub inner: Option<Box<SlowExpr>>,
     /// Parameters without a layer prefix.
     pub params: BTreeMap<String, String>,
 }
@@ -27,12 +27,12 @@ const WRAPPERS: [&str; 8] = [
     "gcar",
 ];
 
-impl Expr {
+impl SlowExpr {
     /// Reads an expression.
     ///
     /// # Errors
     /// The text does not match the grammar.
-    pub fn parse(text: &str) -> Result<Expr, String> {
+    pub fn parse(text: &str) -> Result<SlowExpr, String> {
         let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let text = text.to_ascii_lowercase().replace('_', "-");
         let text = match text.as_str() {
@@ -44,10 +44,10 @@ impl Expr {
             "gcar-cflru" => "gcar(cflru)",
             other => other,
         };
-        Expr::scheme(text)
+        SlowExpr::scheme(text)
     }
 
-    fn scheme(text: &str) -> Result<Expr, String> {
+    fn scheme(text: &str) -> Result<SlowExpr, String> {
         let (name, args) = match text.split_once('(') {
             None => (text, ""),
             Some((name, rest)) => {
@@ -55,7 +55,7 @@ impl Expr {
                 (name, args.ok_or(format!("`{text}`: `)` expected"))?)
             }
         };
-        let mut expr = Expr {
+        let mut expr = SlowExpr {
             name: name.to_owned(),
             inner: None,
             params: BTreeMap::new(),
@@ -69,11 +69,11 @@ impl Expr {
             } else if expr.inner.is_some() {
                 return Err(format!("`{text}`: two schemes inside `{name}`"));
             } else {
-                expr.inner = Some(Box::new(Expr::scheme(arg)?));
+                expr.inner = Some(Box::new(SlowExpr::scheme(arg)?));
             }
         }
         if expr.inner.is_none() && (WRAPPERS.contains(&name) || name == "ecr") {
-            expr.inner = Some(Box::new(Expr::scheme("lru")?));
+            expr.inner = Some(Box::new(SlowExpr::scheme("lru")?));
         }
         Ok(expr)
     }
@@ -82,7 +82,7 @@ impl Expr {
     ///
     /// # Errors
     /// There is none.
-    pub fn wrapped(&self) -> Result<&Expr, String> {
+    pub fn wrapped(&self) -> Result<&SlowExpr, String> {
         let inner = self.inner.as_deref();
         inner.ok_or(format!("`{}` wraps nothing", self.name))
     }
@@ -177,6 +177,27 @@ impl Expr {
         number
             .map(|n| n * factor)
             .map_err(|e| format!("`{key}={value}`: {e}"))
+    }
+}
+
+impl SlowExpr {
+    /// A time in nanoseconds, given in `ns`, `us` or `ms`.
+    ///
+    /// # Errors
+    /// Another unit, or no number in front of it.
+    pub fn time(&self, key: &str, default: u64) -> Result<u64, String> {
+        let Some(value) = self.params.get(key) else {
+            return Ok(default);
+        };
+        let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6)];
+        let parts = units
+            .iter()
+            .find_map(|(unit, ns)| Some((value.strip_suffix(unit)?, ns)));
+        let (digits, ns) = parts.ok_or(format!("`{key}={value}`: not a time"))?;
+        let number: f64 = digits
+            .parse()
+            .map_err(|e| format!("`{key}={value}`: {e}"))?;
+        Ok((number * ns).round() as u64)
     }
 }
 

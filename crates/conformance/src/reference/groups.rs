@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{Group, Served, SlowScheme};
 use super::store::Store;
 
@@ -68,7 +68,7 @@ impl Bplru {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<Bplru, String> {
+    pub fn new(expr: &SlowExpr) -> Result<Bplru, String> {
         let keys = ["block-pages", "padding", "compensation", "protect-current"];
         expr.keys(&[keys.as_slice(), &["read-touch", "placement"]].concat())?;
         let placement = expr.word("placement", &["single_block", "stripe"])?;
@@ -134,10 +134,6 @@ impl SlowScheme for Bplru {
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
         Vec::new() // a group leaf: nothing may filter its victims (X3)
-    }
-
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
     }
 
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
@@ -232,7 +228,7 @@ impl Vbbms {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, capacity: usize) -> Result<Vbbms, String> {
+    pub fn new(expr: &SlowExpr, capacity: usize) -> Result<Vbbms, String> {
         expr.keys(&["seq-min-pages", "classify", "migrate"])?;
         Ok(Vbbms {
             regions: [Vec::new(), Vec::new()],
@@ -308,10 +304,6 @@ impl SlowScheme for Vbbms {
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
         Vec::new() // a group leaf: nothing may filter its victims (X3)
-    }
-
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
     }
 
     fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {

@@ -1,6 +1,6 @@
 //! LIRS (Jiang and Zhang, SIGMETRICS 2002) and the two-queue reading of Prober 3.3.
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{SlowScheme, plain, replace, tail_first, take_out};
 use super::store::Store;
 
@@ -12,7 +12,7 @@ enum Kind {
 }
 
 /// Pages of the LIR part and of the HIR part: `hir` defaults to `max(2, C/100)`.
-fn split(expr: &Expr, capacity: usize) -> Result<usize, String> {
+fn split(expr: &SlowExpr, capacity: usize) -> Result<usize, String> {
     expr.keys(&["hir", "max-nonres", "skip-repeat", "variant"])?;
     let hir = expr.number("hir", (capacity as u64 / 100).max(2), 1)? as usize;
     Ok(capacity.saturating_sub(hir))
@@ -33,7 +33,7 @@ impl Lirs {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, capacity: usize) -> Result<Lirs, String> {
+    pub fn new(expr: &SlowExpr, capacity: usize) -> Result<Lirs, String> {
         let unbounded = expr.params.get("max-nonres").is_some_and(|v| v == "inf");
         Ok(Lirs {
             stack: Vec::new(),
@@ -198,7 +198,7 @@ impl TwoQueue {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, capacity: usize) -> Result<TwoQueue, String> {
+    pub fn new(expr: &SlowExpr, capacity: usize) -> Result<TwoQueue, String> {
         Ok(TwoQueue {
             hot: Vec::new(),
             cold: Vec::new(),

@@ -2,60 +2,61 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{SlowScheme, replace, tail_first, take_out};
 use super::store::Store;
 
-/// Insertion order; hits do not move.
-#[derive(Default)]
-pub struct Fifo {
+/// One list: FIFO, where hits do not move, LRU, where they go to the head, and CFLRU, which is LRU
+/// but for clean pages of the last `window` places, which go first.
+pub struct PageList {
     list: Vec<u64>,
+    hits_move: bool,
+    window: Option<usize>,
 }
 
-impl SlowScheme for Fifo {
-    fn touch(&mut self, _lpn: u64, _write: bool, _store: &Store) {}
-    fn admit(&mut self, lpn: u64, _store: &Store) {
-        self.list.insert(0, lpn);
+impl PageList {
+    /// Parameter `x` of `cflru`: the window is `max(1, C/x)` pages, default 3.
+    ///
+    /// # Errors
+    /// An unknown parameter or a bad value.
+    pub fn new(expr: &SlowExpr, capacity: usize) -> Result<PageList, String> {
+        let window = match expr.name.as_str() {
+            "cflru" => {
+                expr.keys(&["x"])?;
+                let x = expr.number("x", 3, 1)? as usize;
+                Some((capacity / x.max(1)).max(1))
+            }
+            _ => expr.keys(&[]).map(|()| None)?,
+        };
+        Ok(PageList {
+            list: Vec::new(),
+            hits_move: expr.name != "fifo",
+            window,
+        })
     }
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        tail_first(&self.list)
-    }
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        take_out(&mut self.list, lpn);
-    }
-    fn remove(&mut self, lpn: u64) {
-        take_out(&mut self.list, lpn);
-    }
-    fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
-        replace(&mut self.list, from, to)
-    }
-    fn pages(&self) -> Vec<u64> {
-        self.list.clone()
-    }
-    fn state(&self, store: &Store) -> String {
-        store.list(&self.list)
+
+    /// Index of the first page of the clean-first region.
+    fn border(&self) -> usize {
+        self.list.len().saturating_sub(self.window.unwrap_or(0))
     }
 }
 
-/// Hits go to the head.
-#[derive(Default)]
-pub struct Lru {
-    list: Vec<u64>,
-}
-
-impl SlowScheme for Lru {
+impl SlowScheme for PageList {
     fn touch(&mut self, lpn: u64, _write: bool, _store: &Store) {
-        take_out(&mut self.list, lpn);
-        self.list.insert(0, lpn);
+        if self.hits_move {
+            take_out(&mut self.list, lpn);
+            self.list.insert(0, lpn);
+        }
     }
     fn admit(&mut self, lpn: u64, _store: &Store) {
         self.list.insert(0, lpn);
     }
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        tail_first(&self.list)
-    }
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        take_out(&mut self.list, lpn);
+    fn candidates(&self, _incoming: Option<u64>, store: &Store) -> Vec<u64> {
+        let region = tail_first(&self.list[self.border()..]);
+        let clean: Vec<u64> = region.into_iter().filter(|&x| !store.dirty(x)).collect();
+        let rest = tail_first(&self.list);
+        let rest = rest.into_iter().filter(|x| !clean.contains(x));
+        clean.iter().copied().chain(rest).collect()
     }
     fn remove(&mut self, lpn: u64) {
         take_out(&mut self.list, lpn);
@@ -67,7 +68,11 @@ impl SlowScheme for Lru {
         self.list.clone()
     }
     fn state(&self, store: &Store) -> String {
-        store.list(&self.list)
+        let (young, region) = self.list.split_at(self.border());
+        match self.window {
+            Some(_) => format!("{} | {}", store.list(young), store.list(region)),
+            None => store.list(young),
+        }
     }
 }
 
@@ -93,9 +98,6 @@ impl SlowScheme for Lfu {
         order.sort_by_key(|x| self.count[x]); // stable: recency breaks ties
         order
     }
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
-    }
     fn remove(&mut self, lpn: u64) {
         take_out(&mut self.recency, lpn);
         self.count.remove(&lpn);
@@ -113,64 +115,5 @@ impl SlowScheme for Lfu {
         let item = |x: &u64| format!("{}:{}", store.star(*x), self.count[x]);
         let items: Vec<String> = self.recency.iter().map(item).collect();
         format!("[{}]", items.join(" "))
-    }
-}
-
-/// Clean pages of the last `w` places go first.
-pub struct Cflru {
-    list: Vec<u64>,
-    window: usize,
-}
-
-impl Cflru {
-    /// `x`: the window is `max(1, C/x)` pages, default 3.
-    ///
-    /// # Errors
-    /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, capacity: usize) -> Result<Cflru, String> {
-        expr.keys(&["x"])?;
-        let x = expr.number("x", 3, 1)? as usize;
-        Ok(Cflru {
-            list: Vec::new(),
-            window: (capacity / x.max(1)).max(1),
-        })
-    }
-
-    /// Index of the first page of the clean-first region.
-    fn border(&self) -> usize {
-        self.list.len().saturating_sub(self.window)
-    }
-}
-
-impl SlowScheme for Cflru {
-    fn touch(&mut self, lpn: u64, _write: bool, _store: &Store) {
-        take_out(&mut self.list, lpn);
-        self.list.insert(0, lpn);
-    }
-    fn admit(&mut self, lpn: u64, _store: &Store) {
-        self.list.insert(0, lpn);
-    }
-    fn candidates(&self, _incoming: Option<u64>, store: &Store) -> Vec<u64> {
-        let region = tail_first(&self.list[self.border()..]);
-        let clean: Vec<u64> = region.into_iter().filter(|&x| !store.dirty(x)).collect();
-        let rest = tail_first(&self.list);
-        let rest = rest.into_iter().filter(|x| !clean.contains(x));
-        clean.iter().copied().chain(rest).collect()
-    }
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        take_out(&mut self.list, lpn);
-    }
-    fn remove(&mut self, lpn: u64) {
-        take_out(&mut self.list, lpn);
-    }
-    fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
-        replace(&mut self.list, from, to)
-    }
-    fn pages(&self) -> Vec<u64> {
-        self.list.clone()
-    }
-    fn state(&self, store: &Store) -> String {
-        let (young, region) = self.list.split_at(self.border());
-        format!("{} | {}", store.list(young), store.list(region))
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::cache::SlowCache;
-use super::expr::Expr;
-use super::request::{Access, SlowRequest};
+use super::expr::SlowExpr;
+use super::request::{SlowAccess, SlowRequest};
 
 /// `cur -> (pre, atomic)` for cached blocks, and the options of `cac`.
 pub struct Art {
@@ -23,7 +23,7 @@ impl Art {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<Art, String> {
+    pub fn new(expr: &SlowExpr) -> Result<Art, String> {
         expr.keys(&["ghosts", "drop-stale", "unmap-pre"])?;
         Ok(Art {
             map: BTreeMap::new(),
@@ -55,7 +55,7 @@ impl SlowCache {
     pub(super) fn rename_request(
         &mut self,
         request: &SlowRequest,
-        pages: &[Access],
+        pages: &[SlowAccess],
     ) -> Vec<(u64, u64)> {
         let Some(mut art) = self.art.take() else {
             return Vec::new();

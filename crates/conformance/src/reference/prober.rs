@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{Served, SlowScheme, replace, take_out};
 use super::store::Store;
 
@@ -46,7 +46,7 @@ impl Prober {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, page: u64, base: Box<dyn SlowScheme>) -> Result<Prober, String> {
+    pub fn new(expr: &SlowExpr, page: u64, base: Box<dyn SlowScheme>) -> Result<Prober, String> {
         let own = ["ssp", "rip", "rip-cmp", "asn-counts", "ldr", "ldr-evict"];
         let more = ["ldr-read-hit", "ldr-skip-partial", "cac-updates"];
         expr.keys(&[own.as_slice(), more.as_slice()].concat())?;
@@ -192,10 +192,6 @@ impl SlowScheme for Prober {
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
         Vec::new() // never asked: nothing but the cache stands above a classifier
-    }
-
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
     }
 
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {

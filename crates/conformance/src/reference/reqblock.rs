@@ -1,6 +1,6 @@
 //! Req-block (Lin et al., ICPP 2022, Algorithm 1 corrected as RB-0 says).
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{Group, SlowScheme, replace, take_out};
 use super::store::Store;
 
@@ -50,7 +50,7 @@ impl ReqBlock {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr) -> Result<ReqBlock, String> {
+    pub fn new(expr: &SlowExpr) -> Result<ReqBlock, String> {
         let own = [
             "delta",
             "size-basis",
@@ -206,10 +206,6 @@ impl SlowScheme for ReqBlock {
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
         Vec::new() // a group leaf: nothing may filter its victims (X3)
-    }
-
-    fn take(&mut self, lpn: u64, _store: &Store) {
-        self.remove(lpn);
     }
 
     fn victim(&mut self, _incoming: Option<u64>, store: &Store) -> Vec<u64> {

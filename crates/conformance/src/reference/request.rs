@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestRef, SectorMask};
+use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, RequestRef};
 
 /// One host request.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,11 +24,16 @@ pub struct SlowRequest {
 
 /// What a request does to one page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Access {
+pub struct SlowAccess {
     /// Logical page.
     pub lpn: u64,
     /// Sectors of the page that are meant.
     pub mask: u128,
+}
+
+/// The sectors `from..to` of a page, one bit each.
+pub fn sectors_of(from: u64, to: u64) -> u128 {
+    (from..to).map(|sector| 1 << sector).sum()
 }
 
 impl SlowRequest {
@@ -66,7 +71,7 @@ impl SlowRequest {
     }
 
     /// The page accesses of the request: ascending inside an extent, extents in order.
-    pub fn accesses(&self, spp: u32) -> Vec<Access> {
+    pub fn accesses(&self, spp: u32) -> Vec<SlowAccess> {
         let mut out = Vec::new();
         for &(start, sectors) in &self.extents {
             let end = start + u64::from(sectors); // first sector behind the extent
@@ -74,8 +79,8 @@ impl SlowRequest {
             for lpn in start / size..=(end - 1) / size {
                 let from = start.max(lpn * size) - lpn * size;
                 let to = end.min((lpn + 1) * size) - lpn * size;
-                let mask = SectorMask::span(from as u32, (to - from) as u32).0;
-                out.push(Access { lpn, mask });
+                let mask = sectors_of(from, to);
+                out.push(SlowAccess { lpn, mask });
             }
         }
         out
@@ -130,7 +135,7 @@ pub fn to_batch(requests: &[SlowRequest]) -> RequestBatch {
 ///
 /// With `writes_only` (`next_of=write`) only writes count as a next use.
 pub fn look_ahead(requests: &mut [SlowRequest], spp: u32, writes_only: bool) {
-    let full = SectorMask::full(spp).0;
+    let full = sectors_of(0, spp.into());
     let data = |r: &SlowRequest| matches!(r.op, Op::Read | Op::Write);
     let mut time: u64 = (requests.iter())
         .filter(|r| data(r))

@@ -1,15 +1,15 @@
 //! The walk of one request through the slow cache (D1 to D12).
 
 use super::admission::Verdict;
-use super::cache::{Evicted, ReadFill, SlowCache};
-use super::flash::{Cause, Write};
-use super::request::{Access, SlowRequest};
+use super::cache::{Evicted, SlowCache, SlowReadFill};
+use super::flash::{SlowCause, Write};
+use super::request::{SlowAccess, SlowRequest};
 use super::store::Frame;
 
 impl SlowCache {
     // ---- reads (D1, D2) ----
 
-    pub(super) fn read(&mut self, request: &SlowRequest, accesses: &[Access]) {
+    pub(super) fn read(&mut self, request: &SlowRequest, accesses: &[SlowAccess]) {
         self.counts.read_requests += 1;
         self.classify(request, accesses);
         let mut sector_hits = 0;
@@ -38,9 +38,9 @@ impl SlowCache {
         self.finish(request, sector_hits);
     }
 
-    fn read_miss(&mut self, access: Access, frame: Option<Frame>) {
+    fn read_miss(&mut self, access: SlowAccess, frame: Option<Frame>) {
         // Without allocation, or with `requested`, nothing moves but what is asked for and absent.
-        let whole = self.read_alloc && self.fill == ReadFill::Page && self.scheme.is_some();
+        let whole = self.read_alloc && self.fill == SlowReadFill::Page && self.scheme.is_some();
         let wanted = match whole {
             true => self.store.full(),
             false => access.mask & !frame.unwrap_or_default().valid,
@@ -50,8 +50,8 @@ impl SlowCache {
             return self.log.push(format!("read{{{}}}", access.lpn));
         }
         let filled = match self.fill {
-            ReadFill::Page => self.store.full(),
-            ReadFill::Requested => access.mask,
+            SlowReadFill::Page => self.store.full(),
+            SlowReadFill::Requested => access.mask,
         };
         if let Some(mut frame) = frame {
             let have = (frame.valid & access.mask).count_ones();
@@ -80,7 +80,7 @@ impl SlowCache {
 
     // ---- writes (D3, D4) ----
 
-    pub(super) fn write(&mut self, request: &SlowRequest, accesses: &[Access]) {
+    pub(super) fn write(&mut self, request: &SlowRequest, accesses: &[SlowAccess]) {
         self.counts.write_requests += 1;
         let pairs = self.rename_request(request, accesses);
         self.classify(request, accesses);
@@ -135,13 +135,13 @@ impl SlowCache {
     }
 
     /// Does the scheme send every page of the request to flash?
-    fn goes_past(&self, accesses: &[Access]) -> bool {
+    fn goes_past(&self, accesses: &[SlowAccess]) -> bool {
         let scheme = self.scheme.as_ref();
         scheme.is_some_and(|s| accesses.iter().all(|a| s.sends_past(a.lpn)))
     }
 
     /// Carries out the verdict of the admission layer; how many sectors were cached.
-    fn obey(&mut self, verdict: Verdict, pages: &[Access]) -> u64 {
+    fn obey(&mut self, verdict: Verdict, pages: &[SlowAccess]) -> u64 {
         match verdict {
             Verdict::Update(word) => {
                 if !word.is_empty() {
@@ -164,12 +164,12 @@ impl SlowCache {
     }
 
     /// An ordinary write of one page; how many of its sectors were cached.
-    fn write_page(&mut self, access: Access) -> u64 {
+    fn write_page(&mut self, access: SlowAccess) -> u64 {
         if self.scheme.is_none() {
             self.log.push(format!("flush{{{}}}", access.lpn));
             self.store.page_seq += 1;
             self.row.hits.push(false);
-            self.program(access.lpn, access.mask, Cause::Own, None);
+            self.program(access.lpn, access.mask, SlowCause::Own, None);
             return 0;
         }
         let (scheme, store) = self.scheme();
@@ -186,7 +186,7 @@ impl SlowCache {
     }
 
     /// New data enter the cache: merged into a resident page, or as a new page.
-    fn place(&mut self, access: Access) {
+    fn place(&mut self, access: SlowAccess) {
         if self.store.has(access.lpn) {
             self.accessed(access.lpn, true);
         }
@@ -204,7 +204,7 @@ impl SlowCache {
 
     /// ProCache: overlap is dropped first, then room is made, then all pages are admitted. What
     /// comes in, for every victim, is the first page, if it is not cached.
-    fn admit_whole(&mut self, pages: &[Access]) {
+    fn admit_whole(&mut self, pages: &[SlowAccess]) {
         self.invalidate(pages);
         loop {
             let mut entering = pages.to_vec();
@@ -230,15 +230,15 @@ impl SlowCache {
     }
 
     /// Data go straight to flash: a miss.
-    fn bypass(&mut self, access: Access) {
+    fn bypass(&mut self, access: SlowAccess) {
         self.store.page_seq += 1;
         self.row.hits.push(false);
         self.counts.bypassed_pages += 1;
-        self.program(access.lpn, access.mask, Cause::Own, None);
+        self.program(access.lpn, access.mask, SlowCause::Own, None);
     }
 
     /// Covered sectors of cached pages become invalid without a flush: newer data exist.
-    fn invalidate(&mut self, pages: &[Access]) {
+    fn invalidate(&mut self, pages: &[SlowAccess]) {
         let mut gone = Vec::new();
         for &access in pages {
             if self.cut(access) {
@@ -254,7 +254,7 @@ impl SlowCache {
     }
 
     /// Sectors leave a cached page; true if the page left with them.
-    fn cut(&mut self, access: Access) -> bool {
+    fn cut(&mut self, access: SlowAccess) -> bool {
         if self.store.has(access.lpn) {
             self.accessed(access.lpn, true);
         }
@@ -338,8 +338,8 @@ impl SlowCache {
                 continue;
             }
             let cause = match flush.contains(&lpn) {
-                true => Cause::Eviction,
-                false => Cause::Padding,
+                true => SlowCause::Eviction,
+                false => SlowCause::Padding,
             };
             if let Some(wait) = self.program(lpn, valid, cause, place) {
                 waits += &format!("@chip{} wait {wait}", self.store.chip(lpn));
@@ -400,7 +400,7 @@ impl SlowCache {
         self.row.programs.push(lpn);
         self.store.flash.write(&Write {
             lpn,
-            cause: Cause::Padding,
+            cause: SlowCause::Padding,
             unit,
             read_first,
             cached: false,
@@ -408,7 +408,13 @@ impl SlowCache {
     }
 
     /// Programs a page of which `held` sectors are at hand; the rest is read first.
-    fn program(&mut self, lpn: u64, held: u128, cause: Cause, unit: Option<u64>) -> Option<u64> {
+    fn program(
+        &mut self,
+        lpn: u64,
+        held: u128,
+        cause: SlowCause,
+        unit: Option<u64>,
+    ) -> Option<u64> {
         let partial = self.rmw && held != self.store.full();
         let read_first = partial && self.store.flash.mapped(lpn);
         if read_first {
@@ -422,13 +428,13 @@ impl SlowCache {
             cause,
             unit,
             read_first,
-            cached: cause != Cause::Own,
+            cached: cause != SlowCause::Own,
         })
     }
 
     // ---- TRIM (D8) and FLUSH (D9) ----
 
-    pub(super) fn trim(&mut self, accesses: &[Access]) {
+    pub(super) fn trim(&mut self, accesses: &[SlowAccess]) {
         self.counts.trim_requests += 1;
         for &access in accesses {
             let covered = access.mask == self.store.full();
@@ -456,7 +462,7 @@ impl SlowCache {
             .collect();
         for lpn in &dirty {
             if self.release(*lpn).is_none() {
-                self.program(*lpn, frames[lpn].valid, Cause::Flush, None);
+                self.program(*lpn, frames[lpn].valid, SlowCause::Flush, None);
             }
         }
         for lpn in &dirty {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::scheme::{SlowScheme, plain, replace, tail_first, take_out};
 use super::store::Store;
 
@@ -97,7 +97,7 @@ impl TwoQ {
     ///
     /// # Errors
     /// An unknown parameter or a bad value.
-    pub fn new(expr: &Expr, capacity: usize) -> Result<TwoQ, String> {
+    pub fn new(expr: &SlowExpr, capacity: usize) -> Result<TwoQ, String> {
         expr.keys(&["kin", "kout"])?;
         let size = |key, share: usize| expr.number(key, share.max(1) as u64, 1);
         Ok(TwoQ {

@@ -3,10 +3,10 @@
 use super::arc::Arc;
 use super::belady::Belady;
 use super::chips::{ChipLru, Ecr, Gcar};
-use super::expr::Expr;
+use super::expr::SlowExpr;
 use super::groups::{Bplru, Vbbms};
 use super::lirs::{Lirs, TwoQueue};
-use super::lists::{Cflru, Fifo, Lfu, Lru};
+use super::lists::{Lfu, PageList};
 use super::prober::Prober;
 use super::reqblock::ReqBlock;
 use super::rings::{Clock, TwoQ};
@@ -62,7 +62,9 @@ pub trait SlowScheme {
     fn candidates(&self, incoming: Option<u64>, store: &Store) -> Vec<u64>;
 
     /// Page `lpn` leaves as the victim, wherever it stands in the candidate order.
-    fn take(&mut self, lpn: u64, store: &Store);
+    fn take(&mut self, lpn: u64, _store: &Store) {
+        self.remove(lpn);
+    }
 
     /// Chooses one victim unit, takes it out and names its pages.
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
@@ -140,19 +142,17 @@ pub trait SlowScheme {
 /// # Errors
 /// An unknown scheme, an unknown parameter or a bad value.
 pub fn build(
-    expr: &Expr,
+    expr: &SlowExpr,
     capacity: usize,
     chips: usize,
     page: u64,
 ) -> Result<Box<dyn SlowScheme>, String> {
     let inner = |c: usize| expr.wrapped().and_then(|e| build(e, c, chips, page));
     Ok(match expr.name.as_str() {
-        "fifo" => expr.keys(&[]).map(|()| Box::new(Fifo::default()))?,
-        "lru" => expr.keys(&[]).map(|()| Box::new(Lru::default()))?,
+        "fifo" | "lru" | "cflru" => Box::new(PageList::new(expr, capacity)?),
         "lfu" => expr.keys(&[]).map(|()| Box::new(Lfu::default()))?,
         "clock" => expr.keys(&[]).map(|()| Box::new(Clock::default()))?,
         "2q" => Box::new(TwoQ::new(expr, capacity)?),
-        "cflru" => Box::new(Cflru::new(expr, capacity)?),
         "arc" => expr
             .keys(&["ghost-bytes"])
             .map(|()| Box::new(Arc::new(capacity)))?,

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use destage_types::SectorMask;
-
-use super::flash::Flash;
+use super::flash::SlowFlash;
+use super::request::sectors_of;
 
 /// A cached page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,13 +37,13 @@ pub struct Store {
     /// Next use of the page being accessed; only belady looks.
     pub next: Option<u64>,
     /// The chips.
-    pub flash: Box<dyn Flash>,
+    pub flash: Box<dyn SlowFlash>,
 }
 
 impl Store {
     /// Mask of a whole page.
     pub fn full(&self) -> u128 {
-        SectorMask::full(self.spp).0
+        sectors_of(0, self.spp.into())
     }
 
     /// Is the page resident?

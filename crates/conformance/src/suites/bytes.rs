@@ -5,9 +5,7 @@ use super::{Case, compositions, random};
 use crate::drive::TestDevice;
 use crate::reference::SlowRequest;
 use crate::reference::rng::SplitMix64;
-use destage_scheme::Expr;
 use destage_types::{Nanos, Op};
-use std::sync::OnceLock;
 
 /// Bytes that describe one request.
 const REQUEST_BYTES: usize = 6;
@@ -17,11 +15,6 @@ const MOST_REQUESTS: usize = 400;
 
 /// Pages of the address space.
 const PAGES: u64 = 96;
-
-fn shapes() -> &'static [Expr] {
-    static SHAPES: OnceLock<Vec<Expr>> = OnceLock::new();
-    SHAPES.get_or_init(compositions)
-}
 
 fn number<const N: usize>(data: &[u8]) -> (u64, &[u8]) {
     let (head, rest) = data.split_at(N.min(data.len()));
@@ -70,7 +63,8 @@ fn case(data: &[u8]) -> Case {
     let (shape, data) = number::<2>(data);
     let (seed, data) = number::<4>(data);
     let (pages, data) = number::<1>(data);
-    let shape = &shapes()[shape as usize % shapes().len()];
+    let shapes = compositions();
+    let shape = &shapes[shape as usize % shapes.len()];
     let expr = random(shape, &mut SplitMix64::new(seed));
     let mut case = Case::random(&expr, seed, 0);
     case.config.capacity += pages as u32 % 16;

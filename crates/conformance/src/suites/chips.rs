@@ -1,9 +1,12 @@
 //! Chips in random states, for the real schemes and for the slow models.
 
 use crate::drive::{ChipState, Chips};
-use crate::reference::Flash;
+use crate::reference::SlowFlash;
+use crate::reference::cqct::{Cost, Queue};
+use crate::reference::expr::SlowExpr;
 use crate::reference::rng::SplitMix64;
-use destage_scheme::{Equation1, Expr, FlashCosts, InService};
+use destage_device::nand::Kind;
+use destage_scheme::{Equation1, FlashCosts, InService};
 use destage_types::{Nanos, Op};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -100,74 +103,21 @@ impl Script {
 /// The same chips under a slow model.
 pub struct SlowChips {
     script: Rc<RefCell<Script>>,
-    transfer: bool,
-    remaining: bool,
-    oracle: bool,
-    mapping: bool,
-    summary: i128,
+    cost: Cost,
 }
 
 impl SlowChips {
-    /// The options of the cost estimate are those of the layer of `expr` that has them.
-    pub fn new(script: Rc<RefCell<Script>>, expr: &Expr) -> SlowChips {
-        let layer = expr.chain().find(|l| l.scheme().param("cqct").is_some());
-        let word = |key: &str, value: &str| layer.is_some_and(|l| l.word(key) == value);
-        SlowChips {
-            script,
-            transfer: word("xfer", "included"),
-            remaining: word("residual", "remaining"),
-            oracle: word("cqct", "oracle"),
-            mapping: word("nfp", "mapping"),
-            summary: layer.map_or(0, |l| i128::from(l.time("l-sp").0)),
-        }
-    }
-
-    /// Equations 1-4 of ECR (section 3.1), literally.
-    fn equation(&self, c: &ChipState, victim_valid_pages: u64) -> i128 {
-        let n = i128::from;
-        let transfer = if self.transfer {
-            n(COSTS.transfer.0)
-        } else {
-            0
-        };
-        let (l_r, l_w) = (n(COSTS.read.0) + transfer, n(COSTS.program.0) + transfer);
-        let q = &c.queue;
-        let (n_r, n_w, n_vp) = (n(q.reads), n(q.writes), n(victim_valid_pages));
-        let n_p = n(COSTS.pages_per_block);
-        let n_fp = match self.mapping {
-            true => n(q.free_pages),
-            false => n(q.free_pages + q.writes),
-        };
-        let s = if n_fp - n_w > n(q.gc_threshold_pages) {
-            0
-        } else {
-            1
-        };
-        let t_gc = n(COSTS.erase.0) + n_vp * (l_r + l_w);
-        let n_fpb = n(q.frontier_free_pages);
-        let n_sp = match n_w + s * n_vp < n_fpb - 1 {
-            true => 0,
-            false => 1 + (n_w + s * n_vp - (n_fpb - 1)) / (n_p - 1),
-        };
-        let gc = q.gc_remaining.map_or(s * t_gc, |left| n(left.0));
-        let l_sp = self.summary.min(l_w);
-        let cqct = l_r * n_r + l_w * n_w + gc + l_sp * n_sp;
-        // An operation of a GC job in service stands in the job's remaining time already.
-        let Some(InService { op, residual }) = c.in_service else {
-            return cqct;
-        };
-        let (queued, whole) = match op {
-            Op::Read => (n_r, l_r),
-            _ => (n_w, l_w),
-        };
-        match self.remaining && queued > 0 && q.gc_remaining.is_none() {
-            true => cqct - whole + n(residual.0),
-            false => cqct,
-        }
+    /// The options of the cost estimate are those of the layer of the expression that has them.
+    ///
+    /// # Errors
+    /// The models do not understand the expression.
+    pub fn new(script: Rc<RefCell<Script>>, expr: &str) -> Result<SlowChips, String> {
+        let cost = Cost::of(&SlowExpr::parse(expr)?)?;
+        Ok(SlowChips { script, cost })
     }
 }
 
-impl Flash for SlowChips {
+impl SlowFlash for SlowChips {
     fn chips(&self) -> usize {
         self.script.borrow().loads.len()
     }
@@ -175,10 +125,28 @@ impl Flash for SlowChips {
     fn cqct(&self, chip: usize) -> u64 {
         let script = self.script.borrow();
         let load = &script.loads[chip];
-        match self.oracle {
-            true => load.drain.0,
-            false => self.equation(load, script.victim_valid_pages[chip]) as u64,
-        }
+        let queue = &load.queue;
+        let kind = |op| match op {
+            Op::Read => Kind::Read,
+            _ => Kind::Program,
+        };
+        self.cost.weigh(&Queue {
+            drain: load.drain.0,
+            reads: queue.reads,
+            writes: queue.writes,
+            in_service: load.in_service.map(|s| kind(s.op)),
+            residual: load.in_service.map_or(0, |s| s.residual.0),
+            t_read: COSTS.read.0,
+            t_program: COSTS.program.0,
+            t_erase: COSTS.erase.0,
+            transfer: COSTS.transfer.0,
+            pages_per_block: COSTS.pages_per_block,
+            free: queue.free_pages,
+            threshold: queue.gc_threshold_pages,
+            frontier_free: queue.frontier_free_pages,
+            victim_valid: script.victim_valid_pages[chip],
+            gc_remaining: queue.gc_remaining.map(|left| left.0),
+        })
     }
 
     fn in_gc(&self, chip: usize) -> bool {

@@ -6,9 +6,10 @@ mod settings;
 mod shrink;
 
 use crate::drive::{Config, Drive, TestDevice};
+use crate::reference::invariants::Watched;
 use crate::reference::rng::SplitMix64;
 use crate::reference::{
-    Profile, ReadFill as SlowFill, Row, SlowCache, SlowConfig, SlowRequest, look_ahead, swarm,
+    Profile, Row, SlowCache, SlowConfig, SlowCounts, SlowReadFill, SlowRequest, look_ahead, swarm,
 };
 use destage_scheme::Expr;
 use destage_scheme::info::{Role, charged_frames};
@@ -19,7 +20,10 @@ use std::rc::Rc;
 
 pub use bytes::operations;
 pub use chips::{COSTS, Script, SlowChips};
-pub use settings::{compositions, contexts, random, values, with};
+pub use settings::{
+    compositions, contexts, is_selected, on_all_processors, random, schemes, selected, small,
+    values, ways, with,
+};
 pub use shrink::{message_of, print, shrink};
 
 /// One run: expression, configuration, requests and the states of the chips.
@@ -127,7 +131,7 @@ impl Case {
     }
 
     /// The requests as the scheme sees them: an offline one knows what comes.
-    fn prepared(&self) -> Vec<SlowRequest> {
+    pub fn prepared(&self) -> Vec<SlowRequest> {
         let mut requests = self.requests.clone();
         if self.expr.scheme().role == Role::Offline {
             let writes_only = self.expr.word("next-of") == "write";
@@ -182,26 +186,29 @@ impl Case {
         Script::new(self.config.layout.chips(), self.chips_seed)
     }
 
-    /// The slow model of the case with its chips; an error if there is none.
+    /// The slow model of the case with its chips; an error if there is none. It has the text of the
+    /// expression and what the run says, and works out the rest itself.
     fn slow(&self) -> Result<(SlowCache, Rc<RefCell<Script>>), String> {
-        let (expr, config) = (&self.expr, &self.config);
+        let config = &self.config;
+        let expr = self.expr.to_string();
         let script = Rc::new(RefCell::new(self.script()));
         let fill = match config.read_fill {
-            ReadFill::Page => SlowFill::Page,
-            ReadFill::Requested => SlowFill::Requested,
+            ReadFill::Page => SlowReadFill::Page,
+            ReadFill::Requested => SlowReadFill::Requested,
         };
-        let capacity = match expr.scheme().role {
-            Role::None => 0,
+        let capacity = match expr.as_str() {
+            "none" => 0,
             _ => config.capacity as usize,
         };
-        let alloc = config.resolved_read_alloc(expr);
-        let slow = SlowConfig::new(capacity, config.page.sectors())
-            .read_alloc(alloc)
+        let mut slow = SlowConfig::new(capacity, config.page.sectors())
             .read_fill(fill)
             .rmw(config.rmw)
             .seed(config.seed)
-            .flash(SlowChips::new(script.clone(), expr));
-        Ok((SlowCache::new(&expr.to_string(), slow)?, script))
+            .flash(SlowChips::new(script.clone(), &expr)?);
+        if let Some(on) = config.read_alloc {
+            slow = slow.read_alloc(on);
+        }
+        Ok((SlowCache::new(&expr, slow)?, script))
     }
 
     /// Is there a slow model of every layer and setting?
@@ -209,13 +216,14 @@ impl Case {
         self.slow().is_ok()
     }
 
-    /// Runs the case beside its slow model, step by step.
+    /// Runs the case beside its slow model, step by step, and gives the counters.
     ///
     /// # Errors
     /// The first difference.
-    pub fn compare(&self) -> Result<(), String> {
+    pub fn compare(&self) -> Result<SlowCounts, String> {
         let requests = self.prepared();
-        let (mut slow, script) = self.slow()?;
+        let (slow, script) = self.slow()?;
+        let mut slow = Watched::new(slow);
         let mut drive = self.config.drive(&self.expr, &requests);
         for (i, request) in requests.iter().enumerate() {
             script.borrow_mut().step();
@@ -226,13 +234,14 @@ impl Case {
                 return Err(format!("request {i} {request:?}: {difference}"));
             }
         }
-        let (wanted, got) = (&slow.counts, drive.counts());
-        let wanted = crate::reference::Counts {
+        slow.check_counts(&requests);
+        let (wanted, got) = (&slow.cache.counts, drive.counts());
+        let wanted = SlowCounts {
             arrival_corrections: 0,
             ..wanted.clone()
         };
         match wanted == got {
-            true => Ok(()),
+            true => Ok(got),
             false => Err(format!("counts\n  model {wanted:?}\n  core  {got:?}")),
         }
     }
@@ -273,7 +282,7 @@ impl Case {
     ///
     /// # Panics
     /// If so.
-    pub fn must(&self, check: impl Fn(&Case) -> Result<(), String>) {
+    pub fn must<T>(&self, check: impl Fn(&Case) -> Result<T, String>) {
         let fails = |requests: &[SlowRequest]| message_of(|| check(&self.with(requests)));
         if fails(&self.requests).is_none() {
             return;

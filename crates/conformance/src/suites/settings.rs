@@ -2,9 +2,14 @@
 
 use crate::drive::Config;
 use crate::reference::rng::SplitMix64;
-use destage_scheme::registry::SCHEMES;
 use destage_scheme::info::{Kind, Range, Role};
-use destage_scheme::{Expr, ParamInfo, SchemeInfo};
+use destage_scheme::registry::STATIC;
+use destage_scheme::registry::{SCHEMES, find};
+use destage_scheme::{DefaultValue, Expr, ParamInfo, SchemeInfo};
+use std::panic::resume_unwind;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 /// An expression from its layers, outermost first: name and `key=value` items of each.
 fn compose(layers: &[(&str, Vec<String>)]) -> String {
@@ -20,8 +25,74 @@ fn compose(layers: &[(&str, Vec<String>)]) -> String {
     text
 }
 
+/// Is this composition under test? All are, or with `DESTAGE_SCHEME` those that contain the scheme
+/// of that name.
+///
+/// # Panics
+/// No scheme has the name.
+pub fn is_selected(expr: &Expr) -> bool {
+    static WANTED: OnceLock<Option<String>> = OnceLock::new();
+    let wanted = WANTED.get_or_init(|| {
+        let name = std::env::var("DESTAGE_SCHEME").ok()?;
+        assert!(find(&name).is_some(), "DESTAGE_SCHEME: no scheme `{name}`");
+        Some(name)
+    });
+    wanted.as_ref().is_none_or(|name| expr.contains(name))
+}
+
+/// The compositions under test.
+pub fn selected() -> Vec<Expr> {
+    let all = compositions().iter();
+    all.filter(|expr| is_selected(expr)).cloned().collect()
+}
+
+/// The schemes under test by their names alone; what wraps stands over its default, LRU.
+pub fn schemes() -> Vec<Expr> {
+    let all = SCHEMES.iter().map(|info| Expr::parse(info.name));
+    let mut found: Vec<Expr> = all.map(|e| e.expect("a name is an expression")).collect();
+    found.retain(|expr| expr.unavailable().is_none() && is_selected(expr));
+    found
+}
+
+/// Does `work` for every item, on all processors; the results in the order of the items.
+///
+/// # Panics
+/// `work` does.
+pub fn on_all_processors<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let claimed = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let mine = claimed.map_while(|i| Some((i, work(items.get(i)?))));
+        mine.collect::<Vec<_>>()
+    };
+    let mut done: Vec<(usize, R)> = thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let results = workers
+            .into_iter()
+            .map(|w| w.join().unwrap_or_else(|p| resume_unwind(p)));
+        results.flatten().collect()
+    });
+    done.sort_by_key(|(i, _)| *i);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// How schemes are built: one by one behind dynamic calls, and as static types where this build has
+/// any.
+pub fn ways() -> &'static [bool] {
+    match STATIC.is_empty() {
+        true => &[true],
+        false => &[false, true],
+    }
+}
+
 /// Every legal composition of built schemes, without parameters.
-pub fn compositions() -> Vec<Expr> {
+pub fn compositions() -> &'static [Expr] {
+    static ALL: OnceLock<Vec<Expr>> = OnceLock::new();
+    ALL.get_or_init(compose_all)
+}
+
+fn compose_all() -> Vec<Expr> {
     let is_layer = |info: &&&SchemeInfo| info.role.is_layer();
     let mut found: Vec<Expr> = (SCHEMES.iter().filter(|i| !is_layer(i)))
         .filter_map(|leaf| Expr::parse(leaf.name).ok())
@@ -93,13 +164,27 @@ pub fn with(shape: &Expr, settings: impl Fn(&SchemeInfo) -> Vec<String>) -> Opti
 /// Compositions in which the options of a scheme can act: the scheme by its name, every pair with
 /// it, and every three layers with it over LRU.
 pub fn contexts(info: &SchemeInfo) -> Vec<Expr> {
-    let mut found = compositions();
-    found.retain(|expr| {
+    let acts = |expr: &&Expr| {
         let (layers, leaf) = (expr.chain().count(), expr.policy().scheme().name);
         expr.contains(info.name) && (layers < 3 || layers == 3 && leaf == "lru")
-    });
+    };
+    let mut found: Vec<Expr> = compositions().iter().filter(acts).cloned().collect();
     found.sort_by_key(|expr| expr.chain().count());
     found
+}
+
+/// Is the default of a count beyond what the short streams of the suites can reach?
+fn is_out_of_reach(param: &ParamInfo) -> bool {
+    matches!(param.default, DefaultValue::Uint(n) if n > 1000)
+}
+
+/// The composition with small values in place of defaults that short streams never reach.
+pub fn small(shape: &Expr) -> Expr {
+    let settings = |info: &SchemeInfo| {
+        let far = info.params().filter(|p| is_out_of_reach(p));
+        far.map(|p| format!("{}=7", p.key)).collect()
+    };
+    with(shape, settings).unwrap_or_else(|| shape.clone())
 }
 
 /// The composition with random parameters.
@@ -111,7 +196,7 @@ pub fn random(shape: &Expr, rng: &mut SplitMix64) -> Expr {
             let mut items = Vec::new();
             for param in info.params() {
                 let values = values(param);
-                if rng.chance(percent) {
+                if rng.chance(percent) || is_out_of_reach(param) {
                     let value = &values[rng.below(values.len() as u64) as usize];
                     items.push(format!("{}={value}", param.key));
                 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `f`; a panic becomes its message.
-pub fn message_of(f: impl FnOnce() -> Result<(), String>) -> Option<String> {
+pub fn message_of<T>(f: impl FnOnce() -> Result<T, String>) -> Option<String> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(outcome) => outcome.err(),
         Err(panic) => {

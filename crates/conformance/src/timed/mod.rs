@@ -10,7 +10,7 @@ pub use requests::{address_map, device, timed_swarm, trace_of};
 use std::collections::BTreeMap;
 
 use crate::reference::{
-    Counts, SlowCache, SlowCacheAccess, SlowConfig, SlowDevice, SlowProgram, SlowRequest,
+    SlowCache, SlowCacheAccess, SlowConfig, SlowCounts, SlowDevice, SlowProgram, SlowRequest,
 };
 use destage_device::config::DeviceConfig;
 use destage_device::nand::{Kind, Nand};
@@ -56,7 +56,7 @@ pub struct Outcome {
     /// Every access of a cache in flash, sorted.
     pub cache_accesses: Vec<SlowCacheAccess>,
     /// Counters without a device.
-    pub counts: Counts,
+    pub counts: SlowCounts,
     /// Counters of a device: background writes, cancels, stale ones, evictions in flight, unmapped
     /// reads, summary programs, wrapped requests, erases, reads and programs of a cache in flash.
     pub device_counts: [u64; 10],
@@ -171,8 +171,8 @@ impl TimedRun {
         }
         let mut config = SlowConfig::new(self.frames() as usize, page.sectors()).flash(device);
         config = config.rmw(self.rmw).read_fill(match self.read_fill {
-            ReadFill::Page => crate::reference::ReadFill::Page,
-            ReadFill::Requested => crate::reference::ReadFill::Requested,
+            ReadFill::Page => crate::reference::SlowReadFill::Page,
+            ReadFill::Requested => crate::reference::SlowReadFill::Requested,
         });
         if let Some(on) = self.read_alloc {
             config = config.read_alloc(on);
@@ -209,7 +209,7 @@ impl TimedRun {
             requests,
             programs,
             cache_accesses,
-            counts: Counts {
+            counts: SlowCounts {
                 flash_writes_host: counts.flash_writes_host + write_backs,
                 arrival_corrections: 0,
                 ..counts
@@ -251,7 +251,14 @@ impl Visit for Real<'_> {
             wrap: run.wrap.then(|| address_space(&run.device)),
         };
         let (page, layout) = (run.device.geometry.page, run.device.layout());
-        let mut walk = Cache::new(scheme, engine, (run.frames(), run.frames()), page, layout, options);
+        let mut walk = Cache::new(
+            scheme,
+            engine,
+            (run.frames(), run.frames()),
+            page,
+            layout,
+            options,
+        );
         if background {
             walk.enable_background();
         }

@@ -1,18 +1,54 @@
 //! The worked examples (`vectors.json`).
 //!
-//! They stand in the folder that `DESTAGE_SPEC` names and are never copied
-//! into the project.
+//! They stand beside the specification, whose folder `DESTAGE_SPEC` names, and are never copied
+//! into the project. Some examples of the project itself stand in `own.txt`.
 
+mod golden;
+mod model;
+mod own;
 mod timed;
 
+pub use golden::Golden;
+pub use model::Model;
+
 use crate::drive::{Config, Drive, Queues, TestDevice};
-use crate::reference::{Counts, Row, SlowRequest};
+use crate::reference::{Row, SlowCounts, SlowRequest, look_ahead};
+use crate::suites::ways;
 use destage_scheme::Expr;
+use destage_scheme::info::Role;
 use destage_types::{Nanos, Op, PageSize, StaticLayout};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// All worked examples.
+/// What can serve the rows of a table: the real core or a slow model.
+pub trait Server {
+    /// Serves one request.
+    fn step(&mut self, request: &SlowRequest) -> Row;
+
+    /// These chips collect garbage now, no others.
+    fn collect(&mut self, chips: &[usize]);
+
+    /// Counters so far.
+    fn counts(&self) -> SlowCounts;
+}
+
+impl Server for Drive {
+    fn step(&mut self, request: &SlowRequest) -> Row {
+        Drive::step(self, request)
+    }
+
+    fn collect(&mut self, chips: &[usize]) {
+        let gc = &mut self.chips().gc;
+        gc.fill(false);
+        chips.iter().for_each(|&chip| gc[chip] = true);
+    }
+
+    fn counts(&self) -> SlowCounts {
+        Drive::counts(self)
+    }
+}
+
+/// All worked examples of the specification.
 pub struct Vectors(Map<String, Value>);
 
 /// One table of a worked example with its complete setup.
@@ -123,10 +159,13 @@ impl Table {
 
     /// Can the chips be imitated by plain FIFO queues, without background work?
     pub fn has_plain_queues(&self) -> bool {
-        let (expr, rows) = (self.expr(), &self.rows);
-        let background = ["awb", "eager", "co-active"];
-        let response = rows.iter().any(|r| r.get("response").is_some());
-        !response && !background.iter().any(|layer| expr.contains(layer))
+        let response = self.rows.iter().any(|r| r.get("response").is_some());
+        let background = |layer: &Expr| {
+            let info = layer.scheme();
+            info.role == Role::Background || info.own_background
+        };
+        let works = self.is_timed() && self.expr().chain().any(background);
+        !response && !works
     }
 
     /// The configuration of the run.
@@ -186,6 +225,10 @@ impl Table {
             request.arrival = now;
             requests.push(request);
         }
+        let told = |row: &Value| row["req"].get("next").is_some();
+        if self.expr().scheme().role == Role::Offline && !self.rows.iter().any(told) {
+            look_ahead(&mut requests, spp as u32, false);
+        }
         requests
     }
 
@@ -206,30 +249,51 @@ impl Table {
     ///
     /// # Panics
     /// A cell differs.
-    pub fn run(&self, mut drive: Drive) {
+    pub fn run(&self, mut server: impl Server) {
         let requests = self.requests();
         let (initial, requests) = requests.split_at(self.initial().len());
         for request in initial {
-            drive.step(request);
+            server.step(request);
         }
         for (row, request) in self.rows.iter().zip(requests) {
-            if let Some(chips) = row["req"]["gc_chips"].as_array() {
-                let gc = &mut drive.chips().gc;
-                gc.fill(false);
-                chips.iter().for_each(|c| gc[number(c) as usize] = true);
-            } else if self.setup("device")["gc"] == "per row" {
-                drive.chips().gc.fill(false);
+            if self.setup("device")["gc"] == "per row" {
+                let chips = row["req"]["gc_chips"].as_array().into_iter().flatten();
+                let chips: Vec<usize> = chips.map(|c| number(c) as usize).collect();
+                server.collect(&chips);
             }
-            let got = drive.step(request);
+            let got = server.step(request);
             self.compare(row, &got);
         }
-        let counts = drive.counts();
+        let counts = server.counts();
         for (key, wanted) in &self.expect {
             let wanted: Vec<u64> = match wanted.as_array() {
                 Some(pair) => pair.iter().map(number).collect(),
                 None => vec![number(wanted)],
             };
             assert_eq!(wanted, counted(&counts, key), "{}: {key}", self.name);
+        }
+    }
+
+    /// Runs the table in every way it can be run: through the real core, on imitated queues and on
+    /// the engine, and through the slow model if the scheme has one.
+    ///
+    /// # Panics
+    /// A cell differs, or the scheme is not built.
+    pub fn check(&self) {
+        let expr = self.expr();
+        for &boxed in ways() {
+            let start = |config: Config| Config { boxed, ..config }.drive(&expr, &self.requests());
+            if self.is_timed() {
+                self.run_timed(start(self.timed_config()));
+            }
+            if self.has_plain_queues() {
+                self.run(start(self.config()));
+            }
+        }
+        if self.has_plain_queues()
+            && let Ok(model) = self.model()
+        {
+            self.run(model);
         }
     }
 
@@ -243,7 +307,12 @@ impl Table {
             let Some(wanted) = row.get(column).and_then(Value::as_str) else {
                 continue;
             };
-            assert_eq!(got, wanted, "{at}: column `{column}`");
+            // Own examples leave the times of the chips out.
+            let shown = match wanted.contains(" CQCT=") {
+                true => got.as_str(),
+                false => got.split(" CQCT=").next().unwrap_or(got),
+            };
+            assert_eq!(shown, wanted, "{at}: column `{column}`");
         }
     }
 }
@@ -267,11 +336,15 @@ fn request(req: &Value, spp: u64) -> SlowRequest {
         "R" => Op::Read,
         "W" => Op::Write,
         "T" => Op::Trim,
-        "F" => return SlowRequest::new(Op::Flush, 0, 0),
+        "F" => Op::Flush,
         other => panic!("operation `{other}`"),
     };
-    let (first, last) = (number(&req["first"]), number(&req["last"]));
+    let (first, last) = match op {
+        Op::Flush => (0, 0),
+        _ => (number(&req["first"]), number(&req["last"])),
+    };
     let mut request = match req["unit"].as_str() {
+        _ if op == Op::Flush => SlowRequest::new(op, 0, 0),
         Some("sector") => SlowRequest::new(op, first, (last - first + 1) as u32),
         _ => SlowRequest::pages(op, spp as u32, first, last),
     };
@@ -283,7 +356,7 @@ fn request(req: &Value, spp: u64) -> SlowRequest {
 }
 
 /// A figure below a table: a count, or numerator and denominator.
-fn counted(c: &Counts, key: &str) -> Vec<u64> {
+fn counted(c: &SlowCounts, key: &str) -> Vec<u64> {
     match key {
         "page_hit_ratio" => vec![c.page_hits, c.page_accesses],
         "read_page_hit_ratio" => vec![c.read_page_hits, c.read_pages],

@@ -18,7 +18,7 @@ use super::layer_below;
 use super::ldr::{LargeWrite, LargeWrites};
 use super::sweep::Sweep;
 use crate::expr::{Broken, Composition};
-use crate::info::{DefaultValue, OF_INNER, ParamInfo, Proof, Role, SchemeInfo, Source, Words};
+use crate::info::{DefaultValue, OF_INNER, ParamInfo, Role, SchemeInfo, Source, Words};
 use crate::registry::{Build, boxed};
 use crate::{
     After, Boxed, Code, Env, Expr, Layer, Placement, Scheme, Unit, View, WriteBack, params, words,
@@ -45,7 +45,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     without_device: Some(|_| "awb never writes back".to_owned()),
     vectors: &["awb", "awbinflight"],
     build: Some(boxed::<Awb<Boxed>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

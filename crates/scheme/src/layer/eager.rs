@@ -17,7 +17,7 @@
 use super::awb::take_unit;
 use super::layer_below;
 use super::sweep::Sweep;
-use crate::info::{OF_INNER, ParamInfo, Proof, Role, SchemeInfo, Source};
+use crate::info::{OF_INNER, ParamInfo, Role, SchemeInfo, Source};
 use crate::registry::{Build, boxed};
 use crate::{After, Boxed, Env, Expr, Layer, Scheme, Unit, View, WriteBack, params};
 use destage_types::{ChannelId, Slot};
@@ -40,7 +40,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     without_device: Some(|_| "eager never writes back".to_owned()),
     vectors: &["eager"],
     build: Some(boxed::<Eager<Boxed>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

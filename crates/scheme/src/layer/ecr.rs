@@ -22,7 +22,7 @@ pub use choice::{ChipChoice, Tie};
 use super::layer_below;
 use super::recency::{NO_PAGE, Recency};
 use crate::info::{
-    MetadataBound, MetadataContext, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source, Words,
+    MetadataBound, MetadataContext, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words,
     inner,
 };
 use crate::registry::{Build, boxed};
@@ -88,7 +88,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     }),
     vectors: &["ecr", "ecreq"],
     build: Some(boxed::<Pages<Ecr<Boxed>>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -5,7 +5,7 @@
 //! Cost: the candidates that are skipped; nothing while no chip is in GC.
 
 use super::layer_below;
-use crate::info::{DefaultValue, OF_INNER, ParamInfo, Proof, Role, SchemeInfo, Source, Words};
+use crate::info::{DefaultValue, OF_INNER, ParamInfo, Role, SchemeInfo, Source, Words};
 use crate::registry::{Build, boxed};
 use crate::{Access, Boxed, Env, Expr, Layer, Scheme, Unit, Victim, View, params, words};
 use destage_types::Slot;
@@ -30,7 +30,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     without_device: Some(|inner| format!("gcar({inner}) acts as {inner}")),
     vectors: &["gcarlru", "gcarcflru"],
     build: Some(boxed::<Gcar<Boxed>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -7,7 +7,7 @@
 //! period of about as many writes.
 
 use super::filter::{Filter, Identifier};
-use crate::info::{DefaultValue, ParamInfo, Proof, Range, Role, SchemeInfo, Source, inner};
+use crate::info::{DefaultValue, ParamInfo, Range, Role, SchemeInfo, Source, inner};
 use crate::registry::boxed;
 use crate::rng::mix64;
 use crate::{Access, Boxed, Env, Expr, params};
@@ -33,7 +33,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     cross_check: Some(hot_is_reachable),
     vectors: &["multihash"],
     build: Some(boxed::<MultiHash<Boxed>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -21,7 +21,7 @@ mod tests;
 use super::layer_below;
 use super::ldr::{LargeWrites, Ldr};
 use super::lwrs::{LWRS_NODE_BYTES, Lwrs};
-use crate::info::{MetadataBound, MetadataContext, Proof, Role, SchemeInfo, Source, inner};
+use crate::info::{MetadataBound, MetadataContext, Role, SchemeInfo, Source, inner};
 use crate::registry::{Build, boxed};
 use crate::{
     Access, Admission, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES, RemoveReason, Request,
@@ -62,7 +62,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     refuse_run: large_is_above_a_page,
     vectors: &["lwrs", "proberlru", "proberlirs", "proberarc"],
     build: Some(boxed::<Prober<Boxed>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

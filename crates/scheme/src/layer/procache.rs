@@ -9,7 +9,7 @@
 
 use super::layer_below;
 use crate::info::{
-    MetadataContext, ParamInfo, ParamValue, Proof, Range, Role, SchemeInfo, Size, Source, Words,
+    MetadataContext, ParamInfo, ParamValue, Range, Role, SchemeInfo, Size, Source, Words,
     inner,
 };
 use crate::registry::{Build, boxed};
@@ -48,7 +48,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     },
     vectors: &["procache", "procachegt", "procachev"],
     build: Some(boxed::<ProCache<Boxed>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -13,7 +13,7 @@
 
 use super::filter::{Filter, Identifier};
 use super::procache::PAPER;
-use crate::info::{Kind, ParamInfo, ParamValue, Proof, Role, SchemeInfo, Source, Words, inner};
+use crate::info::{Kind, ParamInfo, ParamValue, Role, SchemeInfo, Source, Words, inner};
 use crate::registry::boxed;
 use crate::store::PageIndex;
 use crate::{Access, Boxed, Env, Expr, params, words};
@@ -42,7 +42,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     },
     vectors: &["refcount"],
     build: Some(boxed::<RefCount<Boxed>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -11,7 +11,7 @@
 //! are dropped after `on_insert` instead of before REPLACE, with the same result; so TRIM, several
 //! evictions for one insertion, and another victim than the first one leave the bounds intact.
 
-use crate::info::{MetadataBound, ParamInfo, Proof, SchemeInfo, Source};
+use crate::info::{MetadataBound, ParamInfo, SchemeInfo, Source};
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::{
@@ -47,7 +47,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     },
     vectors: &["arc"],
     build: Some(boxed::<Pages<Arc>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

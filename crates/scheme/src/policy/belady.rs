@@ -14,7 +14,7 @@
 mod tests;
 
 use crate::policy::future::{Future, NEVER, NextOf};
-use crate::info::{ParamInfo, Proof, Role, SchemeInfo, Source, Words};
+use crate::info::{ParamInfo, Role, SchemeInfo, Source, Words};
 use crate::registry::boxed;
 use crate::{
     Access, Column, Env, Expr, Frames, Notes, Pages, Policy, RemoveReason, View, params,
@@ -39,7 +39,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     write_buffer: true,
     vectors: &["belady1", "belady2"],
     build: Some(boxed::<Pages<Belady>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

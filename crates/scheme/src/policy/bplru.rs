@@ -19,7 +19,7 @@
 
 use crate::expr::Broken;
 use crate::info::{
-    DefaultValue, MetadataBound, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source, Words,
+    DefaultValue, MetadataBound, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words,
 };
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
@@ -53,7 +53,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     refuse_run: padding_of_stripes,
     vectors: &["bplru", "bplrupad"],
     build: Some(boxed::<Groups<Bplru>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -7,7 +7,7 @@
 //!
 //! Departures: none. The list of clean pages replaces the paper's scan of the region.
 
-use crate::info::{ParamInfo, Proof, SchemeInfo, Source};
+use crate::info::{ParamInfo, SchemeInfo, Source};
 use crate::lists::List;
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View, params};
@@ -31,7 +31,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     clean_aware: true,
     vectors: &["cflru"],
     build: Some(boxed::<Pages<Cflru>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -6,7 +6,7 @@
 //! State: Clean-LRU and a list of dirty pages, newest first; 12 B a page. Ties: not possible.
 //! Cost: O(1). No order of victims is offered: `ecr` and `gcar` refuse this policy.
 
-use crate::info::{Proof, SchemeInfo, Source};
+use crate::info::{SchemeInfo, Source};
 use crate::layer::{Recency, ecr};
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
@@ -24,7 +24,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     chip_lists: true,
     vectors: &["ecreps"],
     build: Some(boxed::<Pages<CflruEps>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -9,7 +9,7 @@
 //! that comes in after a TRIM. If another page than the next victim leaves (`gcar`), bits and hand
 //! are as if the hand had stopped at that page.
 
-use crate::info::{Proof, SchemeInfo, Source};
+use crate::info::{SchemeInfo, Source};
 use crate::lists::List;
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
@@ -24,7 +24,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     order: Some("ring from the hand: pages with bit 0, then pages with bit 1"),
     vectors: &["clock"],
     build: Some(boxed::<Pages<Clock>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

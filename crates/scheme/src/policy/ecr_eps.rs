@@ -5,7 +5,7 @@
 //! State: one list a chip, newest first; 13 B a page, 8 B a list. Ties: as ECR.
 //! Cost: O(n_chips) an eviction, O(1) otherwise. With all CQCT 0 it is LRU.
 
-use crate::info::{MetadataBound, Proof, SchemeInfo, Source};
+use crate::info::{MetadataBound, SchemeInfo, Source};
 use crate::layer::ecr::{self, ChipChoice, HEAD_BYTES};
 use crate::layer::Recency;
 use crate::registry::boxed;
@@ -31,7 +31,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     without_device: Some(|_| "ecr-eps acts as lru".to_owned()),
     vectors: &["ecreps"],
     build: Some(boxed::<Pages<EcrEps>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

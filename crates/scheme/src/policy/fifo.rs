@@ -2,7 +2,7 @@
 //!
 //! State: one list, newest first; 12 B per page. Ties: not possible. Cost: O(1).
 
-use crate::info::{Proof, SchemeInfo, Source};
+use crate::info::{SchemeInfo, Source};
 use crate::lists::List;
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
@@ -17,7 +17,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     order: Some("tail to head"),
     vectors: &["fifo"],
     build: Some(boxed::<Pages<Fifo>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

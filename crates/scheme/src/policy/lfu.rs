@@ -8,7 +8,7 @@
 //!
 //! Departures: none.
 
-use crate::info::{MetadataBound, Proof, SchemeInfo, Source};
+use crate::info::{MetadataBound, SchemeInfo, Source};
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
@@ -27,7 +27,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     metadata: |_, _| Some(MetadataBound::nodes(NODE_BYTES)),
     vectors: &["lfu"],
     build: Some(boxed::<Pages<Lfu>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

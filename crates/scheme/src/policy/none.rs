@@ -2,7 +2,7 @@
 //!
 //! The cache does so by itself when it has zero pages; this policy holds nothing.
 
-use crate::info::{MetadataBound, MinCapacity, Proof, Role, SchemeInfo, Source};
+use crate::info::{MetadataBound, MinCapacity, Role, SchemeInfo, Source};
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
@@ -23,7 +23,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     metadata: |_, _| Some(MetadataBound::default()),
     vectors: &["none"],
     build: Some(boxed::<Pages<NoCache>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -7,7 +7,7 @@
 //! While room is made for a page that is in A1out, the bound of A1out does not count it: `on_miss`
 //! takes it out first.
 
-use crate::info::{MetadataBound, ParamInfo, Proof, SchemeInfo, Source};
+use crate::info::{MetadataBound, ParamInfo, SchemeInfo, Source};
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::{
@@ -36,7 +36,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     },
     vectors: &["twoq"],
     build: Some(boxed::<Pages<TwoQ>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

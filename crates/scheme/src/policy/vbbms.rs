@@ -15,7 +15,7 @@
 //! - The group for background work is the tail of the random region if that region is full or
 //!   neither is, else of the sequential one; of the other region if that one is empty.
 
-use crate::info::{MetadataBound, MinCapacity, ParamInfo, Proof, Role, SchemeInfo, Source, Words};
+use crate::info::{MetadataBound, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words};
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::{
@@ -44,7 +44,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
     vectors: &["vbbms"],
     build: Some(boxed::<Groups<Vbbms>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -60,7 +60,7 @@ impl SlowDevice {
     pub(super) fn host_writes_cache(&mut self, lpn: u64) {
         if self.config.cache_region.is_some() {
             let token = self.program_cached(Purpose::CacheWrite, lpn, None);
-            self.wait_for_program(token, Cause::Own);
+            self.wait_for_program(token, SlowCause::Own);
         }
     }
 
@@ -69,7 +69,7 @@ impl SlowDevice {
             let fetch = self.last_fetch.filter(|_| read);
             let after = fetch.map(|fetch| self.number(fetch));
             let token = self.program_cached(Purpose::CacheFill, lpn, after);
-            self.wait_for_program(token, Cause::Eviction);
+            self.wait_for_program(token, SlowCause::Eviction);
         }
     }
 

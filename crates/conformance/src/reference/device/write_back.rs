@@ -107,7 +107,7 @@ impl SlowDevice {
     /// A write-back in flight counts as caused by the open request.
     pub fn adopt(&mut self, token: u32) {
         self.adopted += 1;
-        if self.wait_rule(Cause::Eviction) != EvictWait::Issue {
+        if self.wait_rule(SlowCause::Eviction) != EvictWait::Issue {
             self.wait(Wait::End(token));
         }
     }

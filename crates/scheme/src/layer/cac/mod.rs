@@ -16,7 +16,7 @@ mod tests;
 
 use super::layer_below;
 use crate::expr::{Broken, RunContext};
-use crate::info::{ParamInfo, Proof, Role, SchemeInfo, Source, inner};
+use crate::info::{ParamInfo, Role, SchemeInfo, Source, inner};
 use crate::registry::{Build, boxed};
 use crate::{
     Boxed, Code, Env, Expr, Layer, RemoveReason, RenamePlan, Request, Scheme, Update, View, params,
@@ -56,7 +56,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
         "cacmulti",
     ],
     build: Some(boxed::<Cac<Boxed>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -21,7 +21,7 @@ mod stack;
 mod tests;
 mod two_queue;
 
-use crate::info::{MetadataBound, MinCapacity, ParamInfo, Proof, SchemeInfo, Source, Words};
+use crate::info::{MetadataBound, MinCapacity, ParamInfo, SchemeInfo, Source, Words};
 use crate::registry::boxed;
 use crate::store::Upcoming;
 use crate::{Access, Env, Expr, Ghosts, Pages, Policy, RemoveReason, View, params, words};
@@ -57,7 +57,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     },
     vectors: &["lirs", "lirs2q"],
     build: Some(boxed::<Pages<Lirs>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -15,7 +15,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-use crate::info::{MetadataBound, Proof, Role, SchemeInfo, Source};
+use crate::info::{MetadataBound, Role, SchemeInfo, Source};
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, Unit, Upcoming, View};
 use blocks::{Blocks, DRL, IRL, Identity, SRL};
@@ -47,7 +47,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
     vectors: &["reqblock1", "reqblock2", "reqblock3", "reqblock4"],
     build: Some(boxed::<Groups<ReqBlock>>),
-    proof: Proof::FULL,
     ..SchemeInfo::BASE
 };
 

@@ -1,0 +1,13 @@
+//! What `destage schemes` says is shown of a scheme is what runs here.
+
+use destage_conformance::proof::proven;
+
+#[test]
+fn the_recorded_proofs_are_those_that_run() {
+    let recorded = include_str!("../../scheme/src/proven.txt");
+    assert_eq!(
+        proven(),
+        recorded,
+        "run `cargo xtask docs`, with DESTAGE_SPEC and DESTAGE_GOLDEN set if you have them"
+    );
+}
