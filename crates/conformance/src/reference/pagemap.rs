@@ -5,7 +5,7 @@ mod collect;
 
 use std::collections::BTreeMap;
 
-use destage_device::config::{DeviceConfig, Unit, WearLevelling};
+use destage_device::config::{DeviceConfig, FlashUnit, WearLevelling};
 use destage_types::rng::SplitMix64;
 use destage_types::{Axis, QueuePer};
 
@@ -92,11 +92,11 @@ const fn index_of(axis: Axis) -> usize {
 /// Digits of a plane: channel, chip, die, plane.
 type Place = [u64; 4];
 
-const fn digits(unit: Unit) -> usize {
+const fn digits(unit: FlashUnit) -> usize {
     match unit {
-        Unit::Chip => 2,
-        Unit::Die => 3,
-        Unit::Plane => 4,
+        FlashUnit::Chip => 2,
+        FlashUnit::Die => 3,
+        FlashUnit::Plane => 4,
     }
 }
 
@@ -207,16 +207,16 @@ impl SlowMap {
         if self.dies() == 1 { 0 } else { place[2] as u32 }
     }
 
-    fn unit_at(&self, unit: Unit, place: Place) -> u64 {
+    fn unit_at(&self, unit: FlashUnit, place: Place) -> u64 {
         self.number(&place[..digits(unit)])
     }
 
-    fn unit_of(&self, unit: Unit, plane: u64) -> u64 {
+    fn unit_of(&self, unit: FlashUnit, plane: u64) -> u64 {
         self.unit_at(unit, self.place_of_plane(plane))
     }
 
     /// Planes of a unit, ascending.
-    fn planes_of(&self, unit: Unit, number: u64) -> Vec<u64> {
+    fn planes_of(&self, unit: FlashUnit, number: u64) -> Vec<u64> {
         let planes = 0..self.planes();
         planes
             .filter(|&plane| self.unit_of(unit, plane) == number)
@@ -257,7 +257,7 @@ impl SlowMap {
 
     /// Number of the die of a plane.
     pub fn die_number(&self, plane: u64) -> u64 {
-        self.unit_of(Unit::Die, plane)
+        self.unit_of(FlashUnit::Die, plane)
     }
 
     /// The page holds no data any more.

@@ -80,7 +80,7 @@ pub use page_map::PageMap;
 pub use query::Wear;
 pub use victim::GcPolicy;
 
-use crate::config::Unit;
+use crate::config::FlashUnit;
 use destage_types::{ChannelId, ChipId, Lpn, PlaneId, Ppn};
 use thiserror::Error;
 
@@ -120,7 +120,7 @@ pub struct DeviceFull {
     /// The page that was to be written.
     pub lpn: Lpn,
     /// Size of a unit with one write frontier.
-    pub unit: Unit,
+    pub unit: FlashUnit,
     /// The plane that allocation or the caller chose.
     pub plane: PlaneId,
     /// Its queue unit.

@@ -63,9 +63,9 @@ impl Model {
         );
         let chip = (at.channel, at.chip) == (to.channel, to.chip);
         assert!(match self.config.frontier {
-            Unit::Plane => at == to,
-            Unit::Die => chip && at.die == to.die,
-            Unit::Chip => chip,
+            FlashUnit::Plane => at == to,
+            FlashUnit::Die => chip && at.die == to.die,
+            FlashUnit::Chip => chip,
         });
         assert_eq!(placed.place.chip, layout.chip_of(to));
         assert_eq!(placed.place.channel, layout.channel(placed.place.chip));

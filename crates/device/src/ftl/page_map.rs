@@ -21,7 +21,7 @@ use super::units::{PlaneRow, Units};
 use super::victim::Chooser;
 use super::wear::Coldest;
 use super::{Collected, DeviceFull, Place, Placed};
-use crate::config::{DeviceConfig, Unit, WearLevelling};
+use crate::config::{DeviceConfig, FlashUnit, WearLevelling};
 use destage_types::{ChipId, Lpn, PlaneId, Ppn, StaticLayout};
 
 /// Also the number of the last page of a device of 2^32 pages, see [`PageMap::lookup`].
@@ -55,7 +55,7 @@ pub struct PageMap {
     pub(super) tightest: Vec<u32>,
     pub(super) room: Room,
     pub(super) layout: StaticLayout,
-    pub(super) frontier: Unit,
+    pub(super) frontier: FlashUnit,
     pub(super) logical: u64,
     pub(super) pages: u64,
     pub(super) pages_per_block: Divisor,

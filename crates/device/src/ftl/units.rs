@@ -1,6 +1,6 @@
 //! Which plane belongs to which unit: write frontier, GC unit, cell, chip.
 
-use crate::config::{DeviceConfig, Unit};
+use crate::config::{DeviceConfig, FlashUnit};
 use destage_types::{ChannelId, ChipId, PlaneAddress, PlaneId, StaticLayout};
 
 /// What a plane belongs to.
@@ -161,13 +161,13 @@ impl Units {
 }
 
 /// Number of the unit of size `kind` that holds the plane at `at`: channel fastest.
-fn unit_of(config: &DeviceConfig, kind: Unit, at: PlaneAddress) -> u32 {
+fn unit_of(config: &DeviceConfig, kind: FlashUnit, at: PlaneAddress) -> u32 {
     let g = &config.geometry;
     let chip = at.channel + g.channels * at.chip;
     let die = chip + g.channels * g.chips_per_channel * at.die;
     match kind {
-        Unit::Chip => chip,
-        Unit::Die => die,
-        Unit::Plane => die + g.channels * g.chips_per_channel * g.dies_per_chip * at.plane,
+        FlashUnit::Chip => chip,
+        FlashUnit::Die => die,
+        FlashUnit::Plane => die + g.channels * g.chips_per_channel * g.dies_per_chip * at.plane,
     }
 }

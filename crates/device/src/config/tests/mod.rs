@@ -1,5 +1,8 @@
 use super::*;
-use std::io;
+use destage_types::{Axis, ByteSize, Picos};
+use std::io::{self, Read};
+
+mod roundtrip;
 
 fn sets(list: &[&str]) -> Vec<String> {
     list.iter().map(|&s| s.to_owned()).collect()
@@ -11,7 +14,9 @@ fn preset(name: &str) -> EffectiveDevice {
 
 fn faults(preset: &str, list: &[&str]) -> Vec<String> {
     match EffectiveDevice::from_preset(preset, &sets(list)) {
-        Err(ConfigError::Faults { faults, .. }) => faults.iter().map(Fault::to_string).collect(),
+        Err(ConfigError::Faults { faults, .. }) => {
+            faults.iter().map(DeviceFault::to_string).collect()
+        }
         other => panic!("faults expected, not {other:?}"),
     }
 }
@@ -51,42 +56,36 @@ fn presets_have_the_sizes_of_the_tables() {
 fn presets_name_every_key_and_its_source() {
     for preset in presets() {
         let table: toml::Table = preset.text.parse().unwrap();
-        let device = self::preset(preset.name);
-        for (key, _) in device.config().entries() {
-            let given = table.contains_key(key);
-            assert!(
-                given || keys::COMMAND_KEYS.contains(&key),
-                "{}: {key}",
-                preset.name
-            );
+        let config = self::preset(preset.name).into_config();
+        for key in keys() {
+            let given = table.contains_key(key.name);
+            // A preset is a layer of its own: it has no base, and leaves out what falls back.
+            let left_out = key.name == "base" || key.fallback.is_some();
+            assert!(given || left_out, "{}: {}", preset.name, key.name);
+            let source = preset.source(key.name);
+            assert_eq!(source.is_some_and(|s| !s.is_empty()), given, "{}", key.name);
+            let shown = key.show(&config).is_some();
             assert_eq!(
-                preset.source(key).is_some_and(|s| !s.is_empty()),
-                given,
-                "{key}"
+                shown,
+                key.name != "base" && (given || key.fallback != Some("None"))
             );
         }
-        let region = usize::from(device.config().cache_region.is_some());
-        assert_eq!(
-            table.len() - region,
-            keys::KEYS.len() - 2 - keys::COMMAND_KEYS.len()
-        );
+        assert!(table.keys().all(|key| keys().iter().any(|k| k.name == key)));
     }
 }
 
 #[test]
-fn entries_follow_the_keys() {
-    let keys: Vec<&str> = preset("procache-emu")
-        .config()
-        .entries()
-        .iter()
-        .map(|e| e.0)
-        .collect();
-    let known: Vec<&str> = keys::KEYS
-        .iter()
-        .copied()
-        .filter(|&k| k != "base")
-        .collect();
-    assert_eq!(keys, known);
+fn every_key_is_told_apart_and_explained() {
+    for (i, key) in keys().iter().enumerate() {
+        assert!(key.meaning.len() > 10, "{}", key.name);
+        assert!(
+            keys()[..i].iter().all(|k| k.name != key.name),
+            "{}",
+            key.name
+        );
+        let fallback = key.fallback.filter(|&name| name != "None");
+        assert!(fallback.is_none_or(|name| keys().iter().any(|k| k.name == name)));
+    }
 }
 
 #[test]
@@ -100,7 +99,7 @@ fn values_of_two_presets() {
     assert_eq!(ecr.page_transfer(), Nanos(105_600), "8 x 528 B x 25 ns");
     assert_eq!(
         (ecr.frontier, ecr.gc_unit, ecr.queue_per),
-        (Unit::Chip, Unit::Chip, QueuePer::Chip)
+        (FlashUnit::Chip, FlashUnit::Chip, QueuePer::Chip)
     );
     assert!(ecr.summary_page);
     assert_eq!(ecr.data_pages_per_block(), 63);
@@ -403,7 +402,8 @@ fn thresholds_that_are_never_met_are_named() {
 
 #[test]
 fn names_and_files() {
-    let no_file = |_: &str| -> io::Result<String> { Err(io::Error::other("no such file")) };
+    let no_file = |_: &str| -> io::Result<io::Empty> { Err(io::Error::other("no such file")) };
+    let file = |text: &'static str| move |_: &str| Ok(text.as_bytes());
     let error = EffectiveDevice::load("ecr64g", &[], no_file)
         .unwrap_err()
         .to_string();
@@ -412,13 +412,13 @@ fn names_and_files() {
         .unwrap_err()
         .to_string();
     assert_eq!(error, "device file `x.toml` cannot be read: no such file");
-    let bad = |_: &str| Ok("op = 0.1\nt_read = 75us\n".to_owned());
+    let bad = file("op = 0.1\nt_read = 75us\n");
     let error = EffectiveDevice::load("x.toml", &[], bad).unwrap_err();
     assert!(
         matches!(error, ConfigError::Syntax { line: 2, .. }),
         "{error}"
     );
-    let base = |_: &str| Ok("base = \"cac\"\nt_read = 75".to_owned());
+    let base = file("base = \"cac\"\nt_read = 75");
     let error = EffectiveDevice::load("dir/x", &[], base)
         .unwrap_err()
         .to_string();
@@ -426,7 +426,7 @@ fn names_and_files() {
         error.contains("2 faults") && error.contains("did you mean `cac-128g`"),
         "{error}"
     );
-    let good = |path: &str| Ok(format!("name = \"{path}\"\nmulti_plane = \"off\""));
+    let good = file("name = \"a.toml\"\nmulti_plane = \"off\"");
     assert_eq!(
         EffectiveDevice::load("a.toml", &[], good)
             .unwrap()
@@ -434,6 +434,26 @@ fn names_and_files() {
             .name,
         "a.toml"
     );
+}
+
+/// `/dev/zero` has no end: no more than the largest file is asked of it.
+#[test]
+fn files_without_end_are_refused() {
+    for byte in [0, b' ', 0xff] {
+        let endless = |_: &str| Ok(io::repeat(byte).take(1 << 40));
+        let error = EffectiveDevice::load("/dev/zero", &[], endless).unwrap_err();
+        let text = error.to_string();
+        match byte {
+            0xff => assert!(text.contains("cannot be read"), "{text}"),
+            _ => assert_eq!(
+                text,
+                "device file `/dev/zero` is larger than 1MiB, the largest that is read"
+            ),
+        }
+    }
+    let spaces = " ".repeat(MAX_FILE_BYTES as usize);
+    let largest = |_: &str| Ok(spaces.as_bytes());
+    assert!(EffectiveDevice::load("x.toml", &[], largest).is_ok());
 }
 
 #[test]
