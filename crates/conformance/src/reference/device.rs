@@ -162,6 +162,9 @@ pub struct SlowDevice {
     planes_of_write_backs: BTreeMap<usize, Option<u64>>,
 }
 
+/// Devices of this model never run full.
+const ROOM: &str = "the device has room";
+
 fn time(key: Picos) -> Nanos {
     Nanos(key.0.div_ceil(1000))
 }
@@ -218,7 +221,7 @@ impl SlowDevice {
     pub fn precondition(&mut self, pages: impl IntoIterator<Item = u64>) {
         for lpn in pages {
             if !self.map.is_mapped(lpn) {
-                self.map.write(lpn, None);
+                self.map.write(lpn, None).0.expect(ROOM);
             }
         }
     }
@@ -254,6 +257,7 @@ impl SlowDevice {
             self.last_program.remove(&lpn);
             let plane = self.planes_of_write_backs.remove(&(token as usize));
             let (written, before) = self.map.write(lpn, plane.flatten());
+            let written = written.expect(ROOM);
             work.hurried.extend(before.hurried);
             work.blocks.extend(before.blocks);
             if written.summary {
@@ -441,7 +445,7 @@ impl Flash for SlowDevice {
             transfer: page.0,
             pages_per_block: c.geometry.pages_per_block.into(),
             free: self.map.free_pages(chip),
-            threshold: c.gc_threshold_pages_per_chip(),
+            threshold: self.map.threshold_of_chip(),
             frontier_free: self.map.frontier_free_pages(chip),
             victim_valid: self.map.victim_valid_pages(chip),
             gc_remaining: self.gc_remaining(id),
@@ -494,7 +498,7 @@ impl Flash for SlowDevice {
     }
 
     fn pages(&self) -> u64 {
-        self.config.logical_pages()
+        self.map.logical_pages()
     }
 
     fn read(&mut self, lpn: u64) {
@@ -539,6 +543,7 @@ impl Flash for SlowDevice {
             None => None,
         };
         let (written, work) = self.map.write(lpn, plane);
+        let written = written.expect(ROOM);
         self.collect(work);
         let chip = ChipId(written.chip as u32);
         let command = Command::program(chip, self.page_transfer(), 0).die(written.die);

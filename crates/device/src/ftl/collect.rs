@@ -186,8 +186,7 @@ impl PageMap {
     }
 
     /// GC units that have been at their threshold so far, and all of them.
-    #[cfg(test)]
-    pub(super) fn gc_units_reached(&self) -> (u32, u32) {
+    pub fn gc_units_reached(&self) -> (u32, u32) {
         (self.gc.reached_count, self.units.gc_units())
     }
 

@@ -66,12 +66,6 @@ mod victim;
 mod wear;
 
 #[cfg(test)]
-mod gc_model;
-#[cfg(test)]
-mod model;
-#[cfg(test)]
-mod precondition_tests;
-#[cfg(test)]
 mod tests;
 
 pub use blocks::BlockState;

@@ -313,22 +313,6 @@ impl PageMap {
         (self.lookup(lpn) == Some(ppn.0)).then_some(lpn)
     }
 
-    /// Erases a full block without valid pages: number `block` of `plane`.
-    ///
-    /// # Panics
-    /// If the block is not full, holds valid pages, is being collected or does not exist.
-    pub fn erase(&mut self, plane: PlaneId, block: u32) {
-        let (block, row) = (self.block_number(plane, block), *self.units.row(plane));
-        if self.gc.on && self.blocks.is_full(block) && self.blocks.valid(block) == 0 {
-            assert!(
-                self.gc.awaiting.iter().all(|c| c.number != block),
-                "a collected block is erased by its collector"
-            );
-            self.buckets.remove(row.cell, block, 0, &mut self.blocks);
-        }
-        self.release(block, plane);
-    }
-
     /// A block without valid pages, in no list, is free again.
     pub(super) fn release(&mut self, block: u32, plane: PlaneId) {
         let erases = self.blocks.erase(block);

@@ -73,15 +73,6 @@ impl PageMap {
         (self.chip_free_pages(chip) > self.threshold_per_chip)
             & (self.chip_frontier_free_pages(chip) > 1)
     }
-
-    /// Is what was found earlier still so?
-    #[cfg(test)]
-    pub(super) fn check_room(&self) {
-        for chip in (0..self.chip_free.len() as u32).map(ChipId) {
-            let room = self.chips_with_room(chip, 1) == 1;
-            assert_eq!(room, self.has_room_on(chip), "{chip:?}");
-        }
-    }
 }
 
 #[cfg(test)]

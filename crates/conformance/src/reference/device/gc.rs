@@ -72,7 +72,9 @@ impl SlowDevice {
         let mut commands = Vec::new();
         for step in &collection.steps {
             match step {
-                Step::Copy { same_plane: true } if self.config.copyback => {
+                Step::Copy {
+                    same_plane: true, ..
+                } if self.config.copyback => {
                     commands.push(Command::copyback(chip, NOBODY));
                 }
                 Step::Copy { .. } => {
@@ -120,7 +122,7 @@ impl SlowDevice {
 
     /// Collects what a chip can while it has nothing else to do.
     pub(super) fn collect_in_background(&mut self, chip: usize) {
-        if !self.config.collects_in_background() {
+        if !self.map.collects_in_background() {
             return;
         }
         while let Some(collections) = self.map.collect_in_background(chip) {

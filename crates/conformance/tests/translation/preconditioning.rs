@@ -1,9 +1,9 @@
 //! Overwriting until garbage collection runs everywhere, on devices of every kind.
 
-use super::PageMap;
-use super::gc_model::{SHAPES, any_device, device};
-use crate::config::{DeviceConfig, Overwrite, Ratio};
-use destage_types::Lpn;
+use super::devices::{SHAPES, any_collecting_device, device};
+use destage_conformance::reference::pagemap::SlowMap;
+use destage_device::config::{DeviceConfig, Overwrite, Ratio};
+use destage_device::ftl::PageMap;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ proptest! {
 
     /// It ends, whatever the threshold, and every unit that is written to has collected.
     #[test]
-    fn overwriting_until_gc_ends(config in any_device(), fill in prop_oneof![
+    fn overwriting_until_gc_ends(config in any_collecting_device(), fill in prop_oneof![
         Just(0.0), Just(0.01), Just(0.3), Just(1.0)
     ]) {
         let (map, _) = until_gc(&config, fill);
@@ -48,8 +48,8 @@ proptest! {
             filled => filled,
         };
         let (reached, units) = map.gc_units_reached();
-        let plane = |lpn| map.units.row(map.static_plane(Lpn(lpn)));
-        let written_to: BTreeSet<u32> = (0..range).map(|lpn| plane(lpn).gc).collect();
+        let slow = SlowMap::new(&config, 1);
+        let written_to: BTreeSet<u64> = (0..range).map(|lpn| slow.static_gc_unit(lpn)).collect();
         prop_assert!(reached as usize >= written_to.len() && reached <= units);
         prop_assert!(map.valid_pages() <= range);
     }
