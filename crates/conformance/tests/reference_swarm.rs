@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use destage_conformance::reference::{
-    Flash, Profile, ReadFill, Row, SlowCache, SlowConfig, SlowRequest, Still, look_ahead, swarm,
-    to_batch,
+    Profile, ReadFill, Row, SlowCache, SlowConfig, SlowFlash, SlowRequest, Still, look_ahead,
+    swarm, to_batch,
 };
 use destage_types::Op;
 

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use destage_conformance::reference::{Counts, Flash, SlowCache, SlowConfig, SlowRequest};
+use destage_conformance::reference::{Counts, SlowCache, SlowConfig, SlowFlash, SlowRequest};
 use destage_conformance::vectors::hashes;
 use destage_types::Op;
 use serde_json::Value;
@@ -43,7 +43,7 @@ impl Drain {
     }
 }
 
-impl Flash for Drain {
+impl SlowFlash for Drain {
     fn chips(&self) -> usize {
         self.free.len()
     }

@@ -7,7 +7,7 @@ mod devices;
 #[path = "translation/preconditioning.rs"]
 mod preconditioning;
 
-use destage_conformance::reference::pagemap::{BlockId, Collection, SlowMap, Spot, Step};
+use destage_conformance::reference::pagemap::{BlockId, Collection, SlowMap, SlowStep, Spot};
 use destage_device::config::DeviceConfig;
 use destage_device::ftl::{Collected, GcStep, GcWork, PageMap};
 use destage_types::rng::SplitMix64;
@@ -61,9 +61,9 @@ impl Both {
         let before = self.slow.is_mapped(lpn).then(|| self.slow.spot(lpn));
         let found = self.map.host_write(Lpn(lpn), to, &mut self.work);
         let (expected, work) = self.slow.write(lpn, plane);
-        let hurried = self.work.hurried.iter().map(|c| self.block(c.number));
-        assert_eq!(hurried.collect::<Vec<_>>(), work.hurried);
-        self.erasing.retain(|block| !work.hurried.contains(block));
+        let expedited = self.work.expedited.iter().map(|c| self.block(c.number));
+        assert_eq!(expedited.collect::<Vec<_>>(), work.expedited);
+        self.erasing.retain(|block| !work.expedited.contains(block));
         self.compare(&work.blocks);
         let Some(expected) = expected else {
             let full = found.expect_err("the model found no room");
@@ -112,9 +112,9 @@ impl Both {
                         to,
                         same_plane,
                     },
-                    Step::Copy { .. },
+                    SlowStep::Copy { .. },
                 ) => {
-                    let found = Step::Copy {
+                    let found = SlowStep::Copy {
                         lpn: lpn.0,
                         from: self.spot(from),
                         to: self.spot(to),
@@ -123,7 +123,7 @@ impl Both {
                     assert_eq!(found, *expected);
                     copies += 1;
                 }
-                (GcStep::Summary { at }, Step::Summary) => {
+                (GcStep::Summary { at }, SlowStep::Summary) => {
                     assert_eq!(self.spot(at).page as u64, self.pages_per_block - 1);
                 }
                 other => panic!("{other:?}"),
@@ -145,7 +145,7 @@ impl Both {
             .collect_in_background(ChipId(chip as u32), &mut self.work);
         let expected = self.slow.collect_in_background(chip);
         assert_eq!(found, expected.is_some());
-        assert!(self.work.hurried.is_empty());
+        assert!(self.work.expedited.is_empty());
         let expected = expected.unwrap_or_default();
         self.compare(&expected);
         self.erasing.extend(expected.iter().map(|c| c.block));
@@ -221,7 +221,7 @@ impl Both {
             room |= u64::from(free > slow.threshold_of_chip() && left > 1) << chip;
         }
         assert_eq!(map.chip_gc_threshold_pages(), slow.threshold_of_chip());
-        assert_eq!(map.chips_with_room(ChipId(0), chips as u32), room);
+        assert_eq!(map.chips_with_free_space(ChipId(0), chips as u32), room);
         let free = (0..chips).map(|chip| slow.free_pages(chip)).sum::<u64>();
         assert_eq!(map.free_pages(), free);
     }

@@ -10,7 +10,7 @@ use super::counters::{MultiHash, RefCount};
 use super::counts::Counts;
 use super::cqct::Cost;
 use super::expr::Expr;
-use super::flash::{Flash, Still};
+use super::flash::{SlowFlash, Still};
 use super::mapping::Art;
 use super::request::{Access, SlowRequest};
 use super::scheme::{Served, SlowScheme, build};
@@ -36,7 +36,7 @@ pub struct SlowConfig {
     seed: u64,
     draws: Vec<f64>,
     hashes: Vec<[u64; 2]>,
-    flash: Box<dyn Flash>,
+    flash: Box<dyn SlowFlash>,
 }
 
 impl SlowConfig {
@@ -92,7 +92,7 @@ impl SlowConfig {
     }
 
     /// The chips under the cache.
-    pub fn flash(mut self, flash: impl Flash + 'static) -> SlowConfig {
+    pub fn flash(mut self, flash: impl SlowFlash + 'static) -> SlowConfig {
         self.flash = Box::new(flash);
         self
     }

@@ -15,14 +15,15 @@ use destage_device::config::{
     Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder,
 };
 use destage_device::nand::{
-    Class, Command, Config, Discipline, Kind, OpState, OpTimes, Sink, Timing,
+    ArrayConfig, Class, Discipline, FlashCommand, NO_TOKEN, Notice, OpKind, OpState, OpTimes,
+    Timing,
 };
 use destage_types::{ChannelId, ChipId, Nanos, Op, Picos};
 
 use super::cqct::{Cost, Queue};
-use super::flash::{Cause, Flash, Write};
+use super::flash::{SlowCause, SlowFlash, SlowWrite};
 use super::nand::Reference;
-use super::pagemap::{SlowMap, Work, Written};
+use super::pagemap::{SlowMap, Work, WrittenPage};
 pub use region::SlowCacheAccess;
 
 /// What an operation does for whom.
@@ -31,7 +32,7 @@ enum Purpose {
     /// Data for a request, or old data before a program.
     Read,
     /// Data of the host on their way to flash.
-    Program(Cause),
+    Program(SlowCause),
     /// A background write-back.
     WriteBack,
     /// Old data before a write-back.
@@ -100,32 +101,31 @@ struct Entries {
     erased: Vec<usize>,
 }
 
-impl Sink for Entries {
-    fn timed(&mut self, token: u32, times: OpTimes) {
-        if token == gc::NOBODY {
-            return;
+impl Entries {
+    fn note(&mut self, notice: Notice) {
+        match notice {
+            Notice::Timed { token, times } => self.timed(token, times),
+            Notice::Ended { token, .. } => {
+                let entry = &mut self.all[token as usize];
+                entry.ended = true;
+                if let Purpose::Erase(at) = entry.purpose {
+                    self.erased.push(at);
+                }
+            }
+            Notice::Idle { .. } => {}
         }
+    }
+
+    fn timed(&mut self, token: u32, times: OpTimes) {
         let entry = &mut self.all[token as usize];
         entry.times = Some(times);
         if entry.purpose == Purpose::WriteBack {
             self.started.push(token);
         }
-        let (with, others) = std::mem::take(&mut self.joined)
-            .into_iter()
-            .partition(|&(head, _)| head == token);
-        self.joined = others;
-        let with: Vec<(u32, u32)> = with;
-        for (_, page) in with {
+        for &(_, page) in self.joined.iter().filter(|&&(head, _)| head == token) {
             self.all[page as usize].times = Some(times);
         }
-    }
-
-    fn ended(&mut self, token: u32, _at: Nanos) {
-        let entry = &mut self.all[token as usize];
-        entry.ended = true;
-        if let Purpose::Erase(at) = entry.purpose {
-            self.erased.push(at);
-        }
+        self.joined.retain(|&(head, _)| head != token);
     }
 }
 
@@ -134,11 +134,11 @@ pub struct SlowDevice {
     config: DeviceConfig,
     array: Reference,
     map: SlowMap,
-    gc: gc::Collector,
+    gc: gc::SlowCollector,
     entries: Entries,
     requests: Vec<Request>,
     /// Operations of the open request.
-    shared: Vec<planes::Shared>,
+    shared: Vec<planes::SharedOperation>,
     /// The demand program that the mapping of a page points to.
     last_program: BTreeMap<u64, u64>,
     /// The program of a cache in flash that holds the data of a page.
@@ -184,7 +184,7 @@ impl SlowDevice {
             t_ready: time(c.t_ready),
         };
         let map = SlowMap::new(c, 1);
-        let array = Config {
+        let array = ArrayConfig {
             channels: c.geometry.channels,
             chips_per_channel: map.chips() as u32 / c.geometry.channels,
             dies: map.dies(),
@@ -199,7 +199,7 @@ impl SlowDevice {
             config: c.clone(),
             array: Reference::new(&array),
             map,
-            gc: gc::Collector::default(),
+            gc: gc::SlowCollector::default(),
             entries: Entries::default(),
             requests: Vec::new(),
             shared: Vec::new(),
@@ -238,17 +238,25 @@ impl SlowDevice {
     pub fn advance_to(&mut self, until: u64) {
         while let Some(at) = self.next_instant(until) {
             self.now = at;
-            self.array.advance(Nanos(at), &mut self.entries);
+            self.array.advance(Nanos(at));
             self.note_starts();
             self.collect_after_erases();
         }
         self.now = until;
-        self.array.advance(Nanos(until), &mut self.entries);
+        self.array.advance(Nanos(until));
         self.array.forget_gone();
+    }
+
+    /// Keeps what the array has done.
+    fn take_notices(&mut self) {
+        for notice in std::mem::take(&mut self.array.notices) {
+            self.entries.note(notice);
+        }
     }
 
     /// The mapping changes when a write-back starts.
     fn note_starts(&mut self) {
+        self.take_notices();
         let (mut work, mut summaries) = (Work::default(), Vec::new());
         for token in std::mem::take(&mut self.entries.started) {
             self.write_backs += 1;
@@ -258,7 +266,7 @@ impl SlowDevice {
             let plane = self.planes_of_write_backs.remove(&(token as usize));
             let (written, before) = self.map.write(lpn, plane.flatten());
             let written = written.expect(ROOM);
-            work.hurried.extend(before.hurried);
+            work.expedited.extend(before.expedited);
             work.blocks.extend(before.blocks);
             if written.summary {
                 summaries.push(written);
@@ -276,15 +284,13 @@ impl SlowDevice {
         &mut self,
         purpose: Purpose,
         lpn: u64,
-        command: Command,
+        command: FlashCommand,
         after: [Option<u64>; 2],
         before: Option<u32>,
     ) -> u32 {
         let token = self.enter(purpose, lpn, command.class, before);
-        let command = Command { token, ..command };
-        let number = self
-            .array
-            .submit_after(Nanos(self.now), command, after, &mut self.entries);
+        let command = FlashCommand { token, ..command };
+        let number = self.array.submit_after(Nanos(self.now), command, after);
         self.entries.all[token as usize].number = number;
         self.note_starts();
         token
@@ -318,16 +324,16 @@ impl SlowDevice {
 
     fn host_read(&mut self, lpn: u64, sectors: u32, behind: Option<u64>) -> u32 {
         let (chip, die) = self.map.place(lpn);
-        let command = Command::read(ChipId(chip as u32), self.transfer(sectors), 0).die(die);
+        let command = FlashCommand::read(ChipId(chip as u32), self.transfer(sectors), 0).die(die);
         // Whatever the discipline: after a pending program of the page.
         let after = self.last_program.get(&lpn).copied();
         self.submit_page(Purpose::Read, lpn, command, [after, behind], None)
     }
 
-    fn summary(&mut self, written: &Written) {
+    fn summary(&mut self, written: &WrittenPage) {
         self.summaries += 1;
         let chip = ChipId(written.chip as u32);
-        let command = Command::program(chip, self.transfer(1), 0).die(written.die);
+        let command = FlashCommand::program(chip, self.transfer(1), 0).die(written.die);
         let after = [self.last_job(written), None];
         self.submit(Purpose::Summary, u64::MAX, command, after, None);
     }
@@ -338,13 +344,13 @@ impl SlowDevice {
     }
 
     /// What the open request waits for of a program; nothing under `issue`.
-    fn wait_rule(&self, cause: Cause) -> EvictWait {
+    fn wait_rule(&self, cause: SlowCause) -> EvictWait {
         let reading = self.requests.last().is_some_and(|r| r.op == Op::Read);
         match (cause, self.config.evict_wait) {
-            (Cause::Flush, _) => EvictWait::ProgramDone,
-            (Cause::Own, EvictWait::Issue) => EvictWait::ProgramDone,
-            (Cause::Own, rule) => rule,
-            (Cause::Eviction | Cause::Padding, rule) => match self.config.evict_wait_read {
+            (SlowCause::Flush, _) => EvictWait::ProgramDone,
+            (SlowCause::Own, EvictWait::Issue) => EvictWait::ProgramDone,
+            (SlowCause::Own, rule) => rule,
+            (SlowCause::Eviction | SlowCause::Padding, rule) => match self.config.evict_wait_read {
                 EvictWaitRead::Issue if reading => EvictWait::Issue,
                 _ => rule,
             },
@@ -352,7 +358,7 @@ impl SlowDevice {
     }
 
     /// The open request waits for a program of that cause as it has to.
-    fn wait_for_program(&mut self, token: u32, cause: Cause) {
+    fn wait_for_program(&mut self, token: u32, cause: SlowCause) {
         match self.wait_rule(cause) {
             EvictWait::ProgramDone => self.wait(Wait::End(token)),
             EvictWait::TransferDone => self.wait(Wait::Transfer(token)),
@@ -411,13 +417,13 @@ impl SlowDevice {
     /// Sum and number of the waiting times of programs caused by evictions.
     pub fn evict_wait(&self) -> (u64, u64) {
         let caused = self.entries.all.iter();
-        let caused = caused.filter(|e| e.purpose == Purpose::Program(Cause::Eviction));
+        let caused = caused.filter(|e| e.purpose == Purpose::Program(SlowCause::Eviction));
         let waits = caused.filter_map(|e| e.times.map(|t| t.start.0 - e.enqueued));
         waits.fold((0, self.adopted), |(sum, n), wait| (sum + wait, n + 1))
     }
 }
 
-impl Flash for SlowDevice {
+impl SlowFlash for SlowDevice {
     fn chips(&self) -> usize {
         self.map.chips()
     }
@@ -432,8 +438,8 @@ impl Flash for SlowDevice {
         let c = &self.config;
         self.cost.weigh(&Queue {
             drain: self.array.drain_time(id, Class::Gc).0,
-            reads: self.array.host_count(id, Kind::Read).into(),
-            writes: self.array.host_count(id, Kind::Program).into(),
+            reads: self.array.host_count(id, OpKind::Read).into(),
+            writes: self.array.host_count(id, OpKind::Program).into(),
             in_service: match self.array.in_service(id) {
                 Some((kind, Class::Host)) => Some(kind),
                 _ => None,
@@ -488,7 +494,7 @@ impl Flash for SlowDevice {
         let request = self.requests.last_mut().expect("a request is open");
         request.pages = pages;
         if self.joins_planes() {
-            self.array.resume(Nanos(self.now), &mut self.entries);
+            self.array.resume(Nanos(self.now));
             self.note_starts();
         }
     }
@@ -523,7 +529,7 @@ impl Flash for SlowDevice {
         self.miss_enters_cache(lpn, read);
     }
 
-    fn write(&mut self, write: &Write) -> Option<u64> {
+    fn write(&mut self, write: &SlowWrite) -> Option<u64> {
         let lpn = write.lpn;
         let sectors = self.config.geometry.page.sectors();
         let mut before = None;
@@ -546,7 +552,7 @@ impl Flash for SlowDevice {
         let written = written.expect(ROOM);
         self.collect(work);
         let chip = ChipId(written.chip as u32);
-        let command = Command::program(chip, self.page_transfer(), 0).die(written.die);
+        let command = FlashCommand::program(chip, self.page_transfer(), 0).die(written.die);
         let read = before.map(|read| self.number(read));
         let after = [self.last_job(&written), read];
         let purpose = Purpose::Program(write.cause);

@@ -9,7 +9,7 @@ use super::device::SlowDevice;
 
 /// Why a page is programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cause {
+pub enum SlowCause {
     /// It was dirty and was evicted.
     Eviction,
     /// It was not dirty and completes an evicted block.
@@ -22,11 +22,11 @@ pub enum Cause {
 
 /// One program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Write {
+pub struct SlowWrite {
     /// The page.
     pub lpn: u64,
     /// Why.
-    pub cause: Cause,
+    pub cause: SlowCause,
     /// Unit whose pages go to one plane (D6, `single_block`).
     pub unit: Option<u64>,
     /// The old page is read before.
@@ -36,7 +36,7 @@ pub struct Write {
 }
 
 /// The flash below the model: chip states for `ecr` and `gcar`, and a place to note operations.
-pub trait Flash {
+pub trait SlowFlash {
     /// Number of chips; a page belongs to chip `lpn mod chips` (ECR-6).
     fn chips(&self) -> usize;
     /// Chip that static allocation gives a page.
@@ -78,7 +78,7 @@ pub trait Flash {
     /// A page that was just read, if flash had it, enters the cache.
     fn cache_fill(&mut self, _lpn: u64, _read: bool) {}
     /// A page is programmed; as `program` where nothing but the page matters.
-    fn write(&mut self, write: &Write) -> Option<u64> {
+    fn write(&mut self, write: &SlowWrite) -> Option<u64> {
         if write.read_first {
             self.read(write.lpn);
         }
@@ -121,7 +121,7 @@ impl Default for Still {
     }
 }
 
-impl Flash for Still {
+impl SlowFlash for Still {
     fn chips(&self) -> usize {
         self.cqct.len()
     }
@@ -134,7 +134,7 @@ impl Flash for Still {
 }
 
 /// Lets a test keep a handle on the flash it gave away.
-impl<F: Flash> Flash for Rc<RefCell<F>> {
+impl<F: SlowFlash> SlowFlash for Rc<RefCell<F>> {
     fn chips(&self) -> usize {
         self.borrow().chips()
     }

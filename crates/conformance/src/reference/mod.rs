@@ -43,7 +43,7 @@ pub use background::DeviceCounts;
 pub use cache::{Evicted, ReadFill, Row, SlowCache, SlowConfig};
 pub use counts::{Counts, Sum};
 pub use device::{SlowCacheAccess, SlowDevice, SlowProgram};
-pub use flash::{Cause, Flash, Still, Write};
+pub use flash::{SlowCause, SlowFlash, SlowWrite, Still};
 pub use request::{Access, SlowRequest, look_ahead, to_batch};
 pub use scheme::SlowScheme;
 pub use store::{Frame, Store};

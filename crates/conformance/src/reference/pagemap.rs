@@ -11,7 +11,7 @@ use destage_device::config::{
 use destage_types::rng::SplitMix64;
 use destage_types::{Axis, QueuePer};
 
-pub use collect::{Collection, Step, Work};
+pub use collect::{Collection, SlowStep, Work};
 
 /// Plane and number of a block in it.
 pub type BlockId = (u64, u64);
@@ -31,7 +31,7 @@ struct Block {
 
 /// Where a program goes.
 #[derive(Clone, Copy, Debug)]
-pub struct Written {
+pub struct WrittenPage {
     /// The page.
     pub spot: Spot,
     /// Queue unit.
@@ -185,7 +185,7 @@ impl SlowMap {
         self.threshold_of(self.planes_in(self.config.gc_unit))
     }
 
-    /// Threshold of a chip (N_mfp of spec 40): that of all its GC units, or its own if it is a part
+    /// Threshold of a chip (N_mfp of ECR Eq. 2): that of all its GC units, or its own if it is a part
     /// of one.
     pub fn threshold_of_chip(&self) -> u64 {
         let (chip, unit) = (
@@ -453,21 +453,21 @@ impl SlowMap {
 
     /// Writes a page to a plane or to its own, and collects before if that is due. Nothing is written
     /// where no room can be made.
-    pub fn write(&mut self, lpn: u64, plane: Option<u64>) -> (Option<Written>, Work) {
+    pub fn write(&mut self, lpn: u64, plane: Option<u64>) -> (Option<WrittenPage>, Work) {
         let own = self.number(&self.static_place(lpn));
         let (plane, work) = self.make_room(plane.unwrap_or(own), plane.is_some());
         let written = plane.map(|plane| self.put(lpn, plane));
         (written, work)
     }
 
-    fn put(&mut self, lpn: u64, plane: u64) -> Written {
+    fn put(&mut self, lpn: u64, plane: u64) -> WrittenPage {
         let frontier = self.unit_of(self.config.frontier, plane);
         if let Some((old, _)) = self.at.remove(&lpn) {
             self.lost_one(old);
         }
         let (block, summary) = self.append(frontier, lpn);
         let (chip, die) = self.die_of_plane(block.0);
-        Written {
+        WrittenPage {
             spot: self.spot(lpn),
             chip,
             die,

@@ -2,7 +2,7 @@
 
 use super::admission::Verdict;
 use super::cache::{Evicted, ReadFill, SlowCache};
-use super::flash::{Cause, Write};
+use super::flash::{SlowCause, SlowWrite};
 use super::request::{Access, SlowRequest};
 use super::store::Frame;
 
@@ -169,7 +169,7 @@ impl SlowCache {
             self.log.push(format!("flush{{{}}}", access.lpn));
             self.store.page_seq += 1;
             self.row.hits.push(false);
-            self.program(access.lpn, access.mask, Cause::Own, None);
+            self.program(access.lpn, access.mask, SlowCause::Own, None);
             return 0;
         }
         let (scheme, store) = self.scheme();
@@ -234,7 +234,7 @@ impl SlowCache {
         self.store.page_seq += 1;
         self.row.hits.push(false);
         self.counts.bypassed_pages += 1;
-        self.program(access.lpn, access.mask, Cause::Own, None);
+        self.program(access.lpn, access.mask, SlowCause::Own, None);
     }
 
     /// Covered sectors of cached pages become invalid without a flush: newer data exist.
@@ -338,8 +338,8 @@ impl SlowCache {
                 continue;
             }
             let cause = match flush.contains(&lpn) {
-                true => Cause::Eviction,
-                false => Cause::Padding,
+                true => SlowCause::Eviction,
+                false => SlowCause::Padding,
             };
             if let Some(wait) = self.program(lpn, valid, cause, place) {
                 waits += &format!("@chip{} wait {wait}", self.store.chip(lpn));
@@ -398,9 +398,9 @@ impl SlowCache {
         }
         self.counts.flash_writes_host += 1;
         self.row.programs.push(lpn);
-        self.store.flash.write(&Write {
+        self.store.flash.write(&SlowWrite {
             lpn,
-            cause: Cause::Padding,
+            cause: SlowCause::Padding,
             unit,
             read_first,
             cached: false,
@@ -408,7 +408,13 @@ impl SlowCache {
     }
 
     /// Programs a page of which `held` sectors are at hand; the rest is read first.
-    fn program(&mut self, lpn: u64, held: u128, cause: Cause, unit: Option<u64>) -> Option<u64> {
+    fn program(
+        &mut self,
+        lpn: u64,
+        held: u128,
+        cause: SlowCause,
+        unit: Option<u64>,
+    ) -> Option<u64> {
         let partial = self.rmw && held != self.store.full();
         let read_first = partial && self.store.flash.mapped(lpn);
         if read_first {
@@ -417,12 +423,12 @@ impl SlowCache {
         }
         self.counts.flash_writes_host += 1;
         self.row.programs.push(lpn);
-        self.store.flash.write(&Write {
+        self.store.flash.write(&SlowWrite {
             lpn,
             cause,
             unit,
             read_first,
-            cached: cause != Cause::Own,
+            cached: cause != SlowCause::Own,
         })
     }
 
@@ -456,7 +462,7 @@ impl SlowCache {
             .collect();
         for lpn in &dirty {
             if self.release(*lpn).is_none() {
-                self.program(*lpn, frames[lpn].valid, Cause::Flush, None);
+                self.program(*lpn, frames[lpn].valid, SlowCause::Flush, None);
             }
         }
         for lpn in &dirty {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use destage_types::SectorMask;
 
-use super::flash::Flash;
+use super::flash::SlowFlash;
 
 /// A cached page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,7 +38,7 @@ pub struct Store {
     /// Next use of the page being accessed; only belady looks.
     pub next: Option<u64>,
     /// The chips.
-    pub flash: Box<dyn Flash>,
+    pub flash: Box<dyn SlowFlash>,
 }
 
 impl Store {

@@ -1,7 +1,7 @@
 //! Chips in random states, for the real schemes and for the slow models.
 
 use crate::drive::{ChipState, Chips};
-use crate::reference::Flash;
+use crate::reference::SlowFlash;
 use crate::reference::rng::SplitMix64;
 use destage_scheme::{Equation1, Expr, FlashCosts, InService};
 use destage_types::{Nanos, Op};
@@ -167,7 +167,7 @@ impl SlowChips {
     }
 }
 
-impl Flash for SlowChips {
+impl SlowFlash for SlowChips {
     fn chips(&self) -> usize {
         self.script.borrow().loads.len()
     }

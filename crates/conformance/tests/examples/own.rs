@@ -2,7 +2,7 @@
 
 use destage_conformance::drive::{Chips, Config, is_built};
 use destage_conformance::reference::{
-    Flash, SlowCache, SlowConfig, SlowRequest, Still, look_ahead,
+    SlowCache, SlowConfig, SlowFlash, SlowRequest, Still, look_ahead,
 };
 use destage_conformance::suites::print;
 use destage_scheme::Expr;

@@ -147,7 +147,7 @@ fn a_chip_has_room_again_after_an_erase() {
     let one = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 \
                blocks_per_plane=4 pages_per_block=4 op=0.5 gc_threshold=0.6";
     let mut map = PageMap::new(&device(one), 1);
-    let room = |map: &PageMap| map.chips_with_room(ChipId(0), 1) == 1;
+    let room = |map: &PageMap| map.chips_with_free_space(ChipId(0), 1) == 1;
     assert_eq!(map.chip_gc_threshold_pages(), 5);
     let mut left = Vec::new();
     for _ in 0..12 {
@@ -303,8 +303,8 @@ fn looking_ahead_takes_any_number_and_no_memory() {
     let mut map = PageMap::new(&tiny(""), 1);
     map.write(Lpn(3)).unwrap();
     let before = map.memory_bytes();
-    map.look_ahead(&mut [3, 4, 143, u64::MAX]);
-    map.look_ahead(&mut []);
+    map.prefetch(&mut [3, 4, 143, u64::MAX]);
+    map.prefetch(&mut []);
     assert_eq!(map.memory_bytes(), before);
 }
 

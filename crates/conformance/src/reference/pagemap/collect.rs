@@ -4,7 +4,7 @@ use super::*;
 
 /// One page that a collection programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum SlowStep {
     /// Valid data move.
     Copy {
         /// The logical page.
@@ -30,14 +30,14 @@ pub struct Collection {
     /// Die of the queue unit.
     pub die: u32,
     /// What is programmed before its erase.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SlowStep>,
 }
 
 /// What has to be done before a write.
 #[derive(Clone, Default, Debug)]
 pub struct Work {
     /// Background erases that are needed now.
-    pub hurried: Vec<BlockId>,
+    pub expedited: Vec<BlockId>,
     /// Blocks to collect, in order.
     pub blocks: Vec<Collection>,
 }
@@ -100,7 +100,7 @@ impl SlowMap {
             if let Some(at) = self.awaiting.iter().position(of) {
                 let block = self.awaiting.remove(at);
                 self.erase(block);
-                work.hurried.push(block);
+                work.expedited.push(block);
                 continue;
             }
             let planes = self.planes_of(self.config.frontier, frontier);
@@ -208,14 +208,14 @@ impl SlowMap {
             let from = self.spot(lpn);
             let (_, summary) = self.append(frontier, lpn);
             let to = self.spot(lpn);
-            steps.push(Step::Copy {
+            steps.push(SlowStep::Copy {
                 lpn,
                 from,
                 to,
                 same_plane: to.plane == from.plane,
             });
             if summary {
-                steps.push(Step::Summary);
+                steps.push(SlowStep::Summary);
             }
         }
         let (chip, die) = self.die_of_plane(block.0);

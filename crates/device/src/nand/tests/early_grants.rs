@@ -19,8 +19,8 @@ fn random_timing(rng: &mut SplitMix64) -> Timing {
     }
 }
 
-fn random_config(rng: &mut SplitMix64) -> Config {
-    Config {
+fn random_config(rng: &mut SplitMix64) -> ArrayConfig {
+    ArrayConfig {
         channels: 1 + rng.below(3) as u32,
         chips_per_channel: 1 + rng.below(3) as u32,
         dies: 1 + rng.below(2) as u32,
@@ -40,9 +40,9 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(config: &Config) -> Pair {
+    fn new(config: &ArrayConfig) -> Pair {
         let mut benches = [Bench::with(config), Bench::with(config)];
-        benches[1].nand.grant_ahead();
+        benches[1].nand.grant_early();
         Pair {
             benches,
             ids: Vec::new(),
@@ -50,15 +50,15 @@ impl Pair {
         }
     }
 
-    fn command(&self, rng: &mut SplitMix64, config: &Config, rare: bool) -> Command {
+    fn command(&self, rng: &mut SplitMix64, config: &ArrayConfig, rare: bool) -> FlashCommand {
         let chips = u64::from(config.channels * config.chips_per_channel);
         let (chip, token) = (ChipId(rng.below(chips) as u32), self.next);
         let transfer = Nanos(1 + rng.below(10));
         let mut command = match rng.below(if rare { 10 } else { 8 }) {
-            0..3 => Command::read(chip, transfer, token),
-            3..8 => Command::program(chip, transfer, token),
-            8 => Command::new(Kind::Erase, chip, Nanos::ZERO, token),
-            _ => Command::new(Kind::Copyback, chip, Nanos::ZERO, token),
+            0..3 => FlashCommand::read(chip, transfer, token),
+            3..8 => FlashCommand::program(chip, transfer, token),
+            8 => FlashCommand::new(OpKind::Erase, chip, Nanos::ZERO, token),
+            _ => FlashCommand::new(OpKind::Copyback, chip, Nanos::ZERO, token),
         };
         command = command
             .die(rng.below(u64::from(config.dies)) as u32)
@@ -68,13 +68,13 @@ impl Pair {
                 command = command.class(Class::Background);
             }
             command.notify_end |= rng.below(5) == 0;
-            command.in_order = command.kind == Kind::Read && rng.below(6) == 0;
+            command.in_order = command.kind == OpKind::Read && rng.below(6) == 0;
         }
         command
     }
 
     /// Submits the same to both; it waits for two others at times.
-    fn submit(&mut self, rng: &mut SplitMix64, at: u64, mut command: Command, rare: bool) {
+    fn submit(&mut self, rng: &mut SplitMix64, at: u64, mut command: FlashCommand, rare: bool) {
         let known = self.ids.len() as u64;
         let mut other = |often: u64| {
             let waits = rare && known > 0 && rng.below(often) == 0;
@@ -94,7 +94,7 @@ impl Pair {
     }
 
     /// Some copies and an erase, as one job on one chip.
-    fn submit_job(&mut self, rng: &mut SplitMix64, at: u64, config: &Config) {
+    fn submit_job(&mut self, rng: &mut SplitMix64, at: u64, config: &ArrayConfig) {
         let first = self.command(rng, config, false);
         let kinds = [
             JobKind::Foreground(Preempt::Never),
@@ -104,20 +104,20 @@ impl Pair {
         let kind = kinds[rng.below(3) as usize];
         let mut commands = Vec::new();
         for _ in 0..rng.below(4) {
-            commands.push(Command::read(
+            commands.push(FlashCommand::read(
                 first.chip,
                 Nanos(1 + rng.below(10)),
                 self.next,
             ));
-            commands.push(Command::program(
+            commands.push(FlashCommand::program(
                 first.chip,
                 Nanos(1 + rng.below(10)),
                 self.next + 1,
             ));
             self.next += 2;
         }
-        commands.push(Command::new(
-            Kind::Erase,
+        commands.push(FlashCommand::new(
+            OpKind::Erase,
             first.chip,
             Nanos::ZERO,
             self.next,
@@ -203,11 +203,8 @@ fn programs_that_are_told_at_once_run_as_if_they_were_queued() {
             let [one, other] = &mut pair.benches;
             one.submit(now, command);
             other.until(now);
-            let started = (command.kind == Kind::Program).then(|| {
-                other
-                    .nand
-                    .program_at_once(Nanos(now), &command, &mut other.log)
-            });
+            let started = (command.kind == OpKind::Program)
+                .then(|| other.nand.program_at_once(Nanos(now), &command));
             match started.flatten() {
                 Some(times) => {
                     other.log.times.push((command.token, times));
@@ -225,7 +222,7 @@ fn programs_that_are_told_at_once_run_as_if_they_were_queued() {
 #[test]
 fn a_job_ends_it() {
     let mut bench = Bench::new(1, 2, plain());
-    bench.nand.grant_ahead();
+    bench.nand.grant_early();
     bench.program(0, 0, 50, 0);
     bench.program(0, 1, 50, 1);
     assert_eq!(
@@ -234,7 +231,7 @@ fn a_job_ends_it() {
         "the second one has the bus after the first"
     );
     assert_eq!(bench.log.span(1), (80, 1160));
-    let erase = Command::new(Kind::Erase, ChipId(0), Nanos::ZERO, 2);
+    let erase = FlashCommand::new(OpKind::Erase, ChipId(0), Nanos::ZERO, 2);
     bench.job(0, JobKind::Foreground(Preempt::Never), &[erase]);
     bench.until(2000);
     bench.read(2000, 1, 50, 3);
@@ -248,9 +245,9 @@ fn a_job_ends_it() {
 #[test]
 #[should_panic(expected = "plain queues only")]
 fn reads_that_go_first_take_the_places_of_others() {
-    let config = Config {
+    let config = ArrayConfig {
         discipline: Discipline::ReadFirst,
         ..one_chip()
     };
-    Nand::new(&config).grant_ahead();
+    Nand::new(&config).grant_early();
 }

@@ -1,13 +1,13 @@
-//! A set of channels that is emptied in ascending order.
+//! A set of small numbers that is emptied in ascending order.
 
 /// One bit for every number below a bound.
 #[derive(Clone, Debug)]
-pub(super) struct Marks(Vec<u64>);
+pub(super) struct BitSet(Vec<u64>);
 
-impl Marks {
+impl BitSet {
     /// No number of `0..bound`.
-    pub fn new(bound: u32) -> Marks {
-        Marks(vec![0; bound.div_ceil(u64::BITS) as usize])
+    pub fn new(bound: u32) -> BitSet {
+        BitSet(vec![0; bound.div_ceil(u64::BITS) as usize])
     }
 
     /// Adds `number`, which may be in the set.
@@ -40,17 +40,17 @@ mod tests {
 
     #[test]
     fn numbers_come_out_once_and_in_order() {
-        let mut marks = Marks::new(130);
+        let mut set = BitSet::new(130);
         for number in [129, 0, 64, 5, 63, 64] {
-            marks.add(number);
+            set.add(number);
         }
         let mut seen = Vec::new();
-        for word in 0..marks.words() {
-            while let Some(number) = marks.take_from(word) {
+        for word in 0..set.words() {
+            while let Some(number) = set.take_from(word) {
                 seen.push(number);
             }
         }
         assert_eq!(seen, [0, 5, 63, 64, 129]);
-        assert!((0..3).all(|word| marks.take_from(word).is_none()));
+        assert!((0..3).all(|word| set.take_from(word).is_none()));
     }
 }

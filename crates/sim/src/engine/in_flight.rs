@@ -1,20 +1,18 @@
-//! The engine's books: which operation belongs to which request, and when a request is complete.
+//! Requests in flight: which operation belongs to which request, and when a request is complete.
 
 mod timed;
 
-use super::EngineOptions;
-use super::latency::{LatencyStats, Mean};
-use super::newest::Newest;
-use super::region::CacheAccess;
+use super::cache_region::CacheAccess;
+use super::latency::{LatencyStats, MeanTime};
+use super::pending_writes::PendingWrites;
 use super::slab::Slab;
 use destage_device::config::{Dram, EvictWait};
-use destage_device::ftl::{DeviceFull, GcWork, PageMap, Place};
-use destage_device::nand::{OpId, OpTimes};
-use destage_types::{Lpn, Nanos, Op};
+use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
+use destage_types::{Lpn, Nanos, Op, PlaneId};
 
 /// What an operation is to the request it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
+pub(super) enum OpRole {
     /// Data the request reads.
     Read,
     /// Old data read before a program; the program waits for it, the request for the program.
@@ -31,7 +29,7 @@ pub(super) enum Role {
     Background,
     /// Old data read before a background write-back, in the background too.
     BackgroundRead,
-    /// A summary page; nobody waits for it.
+    /// A summary page; no request waits for it.
     Summary,
     /// The erase that ends a background GC job; the page number is that of the block.
     Erase,
@@ -47,22 +45,16 @@ pub(super) enum Role {
     BackgroundCacheRead,
 }
 
-/// No token.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// Token of the operations of GC jobs that nobody asks for.
-pub(super) const GC_TOKEN: u32 = NONE;
-
-impl Role {
+impl OpRole {
     /// Does the operation belong to no request?
     fn is_background(self) -> bool {
         matches!(
             self,
-            Role::Background
-                | Role::BackgroundRead
-                | Role::Summary
-                | Role::Erase
-                | Role::BackgroundCacheRead
+            OpRole::Background
+                | OpRole::BackgroundRead
+                | OpRole::Summary
+                | OpRole::Erase
+                | OpRole::BackgroundCacheRead
         )
     }
 }
@@ -89,19 +81,19 @@ impl Counted {
 
 /// An operation that is not timed yet, or a background one that has not ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OpRecord {
-    pub role: Role,
+pub(super) struct InFlightOp {
+    pub role: OpRole,
     pub lpn: Lpn,
     /// Name in the array, once submitted.
     pub id: Option<OpId>,
     /// Background: it has started, and ends then.
     pub started: Option<Nanos>,
-    /// Background: token of the read before it, which may have one before it in turn, or [`NONE`].
+    /// Background: token of the read before it, which may have one before it in turn, or [`NO_TOKEN`].
     pub before: u32,
     /// The page after this one in a multi-plane operation, whose name in the array is the token of
     /// its first page.
     next: u32,
-    /// Background: number of the plane it was queued for, or [`NONE`]: that of its address.
+    /// Background: number of the plane it was queued for, or [`NO_TOKEN`]: that of its address.
     pub plane: u32,
     request: u32,
     index: u64,
@@ -112,30 +104,33 @@ pub(super) struct OpRecord {
     measured: bool,
 }
 
-impl OpRecord {
+impl InFlightOp {
     /// Host data on its way to flash, to the region of a cache not included.
     pub fn is_program(&self) -> bool {
         matches!(
             self.role,
-            Role::Own | Role::Caused | Role::Padding | Role::Flush
+            OpRole::Own | OpRole::Caused | OpRole::Padding | OpRole::Flush
         )
     }
 
     /// Must a FLUSH that comes later wait for it?
     fn is_flushed(&self) -> bool {
-        self.is_program() || self.role == Role::CacheWrite
+        self.is_program() || self.role == OpRole::CacheWrite
     }
 
     /// Is it a read before a background write-back of `lpn`? A token that is used again is of
     /// something else.
     pub fn is_read_before(&self, lpn: Lpn) -> bool {
-        matches!(self.role, Role::BackgroundRead | Role::BackgroundCacheRead) && self.lpn == lpn
+        matches!(
+            self.role,
+            OpRole::BackgroundRead | OpRole::BackgroundCacheRead
+        ) && self.lpn == lpn
     }
 }
 
 /// A request that is not complete.
 #[derive(Clone, Copy, Debug)]
-struct Pending {
+struct OpenRequest {
     index: u64,
     op: Op,
     arrival: Nanos,
@@ -190,12 +185,20 @@ pub struct ProgramTimes {
     pub times: OpTimes,
 }
 
-/// Everything the engine knows that is not in the array itself.
-pub(super) struct Book {
-    pub options: EngineOptions,
-    pub map: PageMap,
-    pub ops: Slab<OpRecord>,
-    requests: Slab<Pending>,
+/// How requests are completed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CompletionRules {
+    pub t_dram: Nanos,
+    pub dram: Dram,
+    pub evict_wait: EvictWait,
+    pub read_waits_for_evictions: bool,
+}
+
+/// Requests and operations in flight, and what is measured of those that were.
+pub(super) struct InFlight {
+    rules: CompletionRules,
+    pub ops: Slab<InFlightOp>,
+    requests: Slab<OpenRequest>,
     current: u32,
     flushes: Vec<WaitingFlush>,
     serial: u64,
@@ -208,37 +211,31 @@ pub(super) struct Book {
     measured_from: u64,
     /// Reads, writes, other requests.
     pub latency: [LatencyStats; 3],
-    pub evict_wait: Mean,
-    pub evict_turnaround: Mean,
-    /// Background operations that ended since the walk looked.
+    pub evict_wait: MeanTime,
+    pub evict_turnaround: MeanTime,
+    /// Background write-backs that ended since the cache looked.
     pub ended: Vec<u32>,
-    /// Background programs that started since the walk looked.
+    /// Background write-backs that started since the cache looked.
     pub started: Vec<(Lpn, Nanos)>,
-    /// Completions, if somebody wants them.
+    /// Background erases that ended since garbage collection looked.
+    pub erased: Vec<u32>,
+    /// Completed requests, if they are kept.
     pub completions: Option<Vec<Completion>>,
-    /// Times of programs, if somebody wants them.
+    /// Times of programs, if they are kept.
     pub programs: Option<Vec<ProgramTimes>>,
     /// The same of accesses of a cache in flash.
     pub cache_accesses: Option<Vec<CacheAccess>>,
-    pub full: Option<Box<DeviceFull>>,
     /// Waiting programs by page, where reads could overtake them.
-    pub newest: Option<Newest>,
+    pub pending_writes: Option<PendingWrites>,
     /// Waiting programs of a cache in flash by page.
-    pub newest_cached: Option<Newest>,
-    /// Summary pages that are due because a background program took the last data page.
-    pub summaries: Vec<Place>,
-    /// Garbage collection that background programs called for when they started.
-    pub gc_work: GcWork,
-    /// Background erases that ended since the engine looked.
-    pub erased: Vec<u32>,
+    pub pending_cache_writes: Option<PendingWrites>,
 }
 
-impl Book {
-    pub fn new(options: EngineOptions, map: PageMap) -> Book {
-        let stats = || LatencyStats::new(options.t_dram);
-        Book {
-            options,
-            map,
+impl InFlight {
+    pub fn new(rules: CompletionRules) -> InFlight {
+        let stats = || LatencyStats::new(rules.t_dram);
+        InFlight {
+            rules,
             ops: Slab::new(),
             requests: Slab::new(),
             current: u32::MAX,
@@ -249,19 +246,16 @@ impl Book {
             measured: false,
             measured_from: 0,
             latency: [stats(), stats(), stats()],
-            evict_wait: Mean::default(),
-            evict_turnaround: Mean::default(),
+            evict_wait: MeanTime::default(),
+            evict_turnaround: MeanTime::default(),
             ended: Vec::new(),
             started: Vec::new(),
+            erased: Vec::new(),
             completions: None,
             programs: None,
             cache_accesses: None,
-            full: None,
-            newest: None,
-            newest_cached: None,
-            summaries: Vec::new(),
-            gc_work: GcWork::default(),
-            erased: Vec::new(),
+            pending_writes: None,
+            pending_cache_writes: None,
         }
     }
 
@@ -270,11 +264,11 @@ impl Book {
         self.measured = true;
         self.measured_from = self.serial;
         self.latency.iter_mut().for_each(LatencyStats::clear);
-        (self.evict_wait, self.evict_turnaround) = (Mean::default(), Mean::default());
+        (self.evict_wait, self.evict_turnaround) = (MeanTime::default(), MeanTime::default());
     }
 
     /// Did the operation come in the measured part?
-    pub fn is_counted(&self, op: &OpRecord) -> bool {
+    pub fn is_counted(&self, op: &InFlightOp) -> bool {
         op.serial >= self.measured_from
     }
 
@@ -285,11 +279,11 @@ impl Book {
 
     /// A request arrives; DRAM serves it in any case.
     pub fn begin(&mut self, index: u64, op: Op, now: Nanos) {
-        self.current = self.requests.add(Pending {
+        self.current = self.requests.add(OpenRequest {
             index,
             op,
             arrival: now,
-            done: now + self.options.t_dram,
+            done: now + self.rules.t_dram,
             waiting: 1,
             measured: self.measured,
             pages: 0,
@@ -319,8 +313,8 @@ impl Book {
     pub fn end(&mut self, pages: u32, hits: u32) {
         let row = self.current;
         let request = &mut self.requests[row];
-        if self.options.dram == Dram::PerPage {
-            let service = Nanos(self.options.t_dram.0 * u64::from(pages.max(1)));
+        if self.rules.dram == Dram::PerPage {
+            let service = Nanos(self.rules.t_dram.0 * u64::from(pages.max(1)));
             request.done = request.done.max(request.arrival + service);
         }
         (request.pages, request.hits) = (pages, hits);
@@ -328,20 +322,20 @@ impl Book {
         self.count_end(row, Nanos::ZERO);
     }
 
-    /// Enters an operation of the current request, or a background one, and gives its token.
-    pub fn enter(&mut self, role: Role, lpn: Lpn, now: Nanos) -> u32 {
+    /// Adds an operation of the current request, or a background one, and gives its token.
+    pub fn add_op(&mut self, role: OpRole, lpn: Lpn, now: Nanos) -> u32 {
         let serial = self.serial;
         self.serial += 1;
         let (request, id, started, enqueued) = (self.current, None, None, now);
         let counted = self.counted(role);
-        let mut record = OpRecord {
+        let mut record = InFlightOp {
             role,
             lpn,
             id,
             started,
-            before: NONE,
-            next: NONE,
-            plane: NONE,
+            before: NO_TOKEN,
+            next: NO_TOKEN,
+            plane: NO_TOKEN,
             request,
             index: u64::MAX,
             counted,
@@ -357,29 +351,29 @@ impl Book {
         }
         let wanted = record.is_program();
         let token = self.ops.add(record);
-        if let Some(newest) = self.newest.as_mut().filter(|_| wanted) {
-            newest.set(lpn, token);
+        if let Some(pending) = self.pending_writes.as_mut().filter(|_| wanted) {
+            pending.set(lpn, token);
         }
         token
     }
 
-    fn counted(&self, role: Role) -> Counted {
+    fn counted(&self, role: OpRole) -> Counted {
         let by_key = |issue: Counted, wait: EvictWait| match wait {
             EvictWait::ProgramDone => Counted::End,
             EvictWait::TransferDone => Counted::Transfer,
             EvictWait::Issue => issue,
         };
         match role {
-            Role::Read | Role::Flush | Role::CacheRead => Counted::End,
-            Role::Before
-            | Role::Background
-            | Role::BackgroundRead
-            | Role::Summary
-            | Role::Erase
-            | Role::CacheBefore
-            | Role::BackgroundCacheRead => Counted::AtOnce,
-            Role::Own | Role::CacheWrite => by_key(Counted::End, self.options.evict_wait),
-            Role::Caused | Role::Padding | Role::CacheFill => {
+            OpRole::Read | OpRole::Flush | OpRole::CacheRead => Counted::End,
+            OpRole::Before
+            | OpRole::Background
+            | OpRole::BackgroundRead
+            | OpRole::Summary
+            | OpRole::Erase
+            | OpRole::CacheBefore
+            | OpRole::BackgroundCacheRead => Counted::AtOnce,
+            OpRole::Own | OpRole::CacheWrite => by_key(Counted::End, self.rules.evict_wait),
+            OpRole::Caused | OpRole::Padding | OpRole::CacheFill => {
                 by_key(Counted::AtOnce, self.caused_wait())
             }
         }
@@ -388,10 +382,10 @@ impl Book {
     /// What the current request waits for of a program it caused.
     fn caused_wait(&self) -> EvictWait {
         let read = self.requests[self.current].op == Op::Read;
-        if read && !self.options.read_waits_for_evictions {
+        if read && !self.rules.read_waits_for_evictions {
             EvictWait::Issue
         } else {
-            self.options.evict_wait
+            self.rules.evict_wait
         }
     }
 
@@ -417,21 +411,21 @@ impl Book {
         }
     }
 
-    /// Page `token` is part of the operation of `before`, right after that.
-    pub fn follow(&mut self, before: u32, token: u32) {
+    /// Page `token` is part of the multi-plane operation of `before`, right after that.
+    pub fn join(&mut self, before: u32, token: u32) {
         self.ops[before].next = token;
     }
 
     /// The program that writes the newest data of `lpn`, if its times are not known yet.
     pub fn pending_program(&self, lpn: Lpn) -> Option<OpId> {
-        let token = self.newest.as_ref()?.get(lpn)?;
+        let token = self.pending_writes.as_ref()?.get(lpn)?;
         self.ops[token].id
     }
 
     /// The program that writes the newest data of `lpn` to a cache in flash, if its times are not
     /// known yet.
     pub fn pending_cache_program(&self, lpn: Lpn) -> Option<OpId> {
-        let token = self.newest_cached.as_ref()?.get(lpn)?;
+        let token = self.pending_cache_writes.as_ref()?.get(lpn)?;
         self.ops[token].id
     }
 
@@ -465,7 +459,7 @@ impl Book {
     }
 }
 
-/// Position in [`Book::latency`].
+/// Position in [`InFlight::latency`].
 #[inline]
 fn class_of(op: Op) -> usize {
     match op {

@@ -2,7 +2,7 @@
 
 use destage_types::{ChipId, Nanos};
 
-use super::{Class, Command, Discipline, Kind, OpId, Timing};
+use super::{Class, Discipline, FlashCommand, OpId, OpKind, Timing};
 
 pub(super) const NONE: u32 = u32::MAX;
 /// Lists of a lane, in the order in which its candidate is looked for. `HELD` has at most one
@@ -30,31 +30,31 @@ fn home(class: Class, reads_first: bool) -> u8 {
     }
 }
 
-/// What all operations have in common: durations by [`Kind`], looked up without a branch.
+/// What all operations have in common: durations by [`OpKind`], looked up without a branch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shared {
+pub(super) struct Durations {
     /// Command on the bus.
     command: [u64; 4],
     /// Whole time in the array.
     array: [u64; 4],
-    /// What of it [`Command::array`] does not replace.
+    /// What of it [`FlashCommand::array`] does not replace.
     beside: [u64; 4],
     pub read_first: bool,
 }
 
-impl Shared {
-    pub fn new(timing: &Timing, discipline: Discipline) -> Shared {
+impl Durations {
+    pub fn new(timing: &Timing, discipline: Discipline) -> Durations {
         let of = |kind, array| {
-            let command = Command {
+            let command = FlashCommand {
                 array,
-                ..Command::new(kind, ChipId(0), Nanos::ZERO, 0)
+                ..FlashCommand::new(kind, ChipId(0), Nanos::ZERO, 0)
             };
             (timing.first_bus(&command).0, timing.array(&command).0)
         };
-        Shared {
-            command: Kind::ALL.map(|kind| of(kind, None).0),
-            array: Kind::ALL.map(|kind| of(kind, None).1),
-            beside: Kind::ALL.map(|kind| of(kind, Some(Nanos::ZERO)).1),
+        Durations {
+            command: OpKind::ALL.map(|kind| of(kind, None).0),
+            array: OpKind::ALL.map(|kind| of(kind, None).1),
+            beside: OpKind::ALL.map(|kind| of(kind, Some(Nanos::ZERO)).1),
             read_first: discipline == Discipline::ReadFirst,
         }
     }
@@ -66,14 +66,14 @@ impl Shared {
 
     /// Command phase of an operation on one plane.
     #[inline]
-    pub fn command_of(&self, kind: Kind) -> u64 {
+    pub fn command_of(&self, kind: OpKind) -> u64 {
         self.command[kind as usize]
     }
 
     /// [`Timing::first_bus`].
     #[inline]
-    pub fn first_bus(&self, command: &Command) -> u64 {
-        let data = if command.kind == Kind::Program {
+    pub fn first_bus(&self, command: &FlashCommand) -> u64 {
+        let data = if command.kind == OpKind::Program {
             command.transfer.0
         } else {
             0
@@ -83,7 +83,7 @@ impl Shared {
 
     /// [`Timing::array`].
     #[inline]
-    pub fn array(&self, command: &Command) -> u64 {
+    pub fn array(&self, command: &FlashCommand) -> u64 {
         let kind = command.kind as usize;
         match command.array {
             None => self.array[kind],
@@ -94,7 +94,7 @@ impl Shared {
 
 /// What of an operation its lane needs when it starts.
 #[derive(Clone, Copy)]
-pub(super) struct Start {
+pub(super) struct OpStart {
     pub number: u64,
     pub first_bus: u64,
     pub array: u64,
@@ -102,7 +102,7 @@ pub(super) struct Start {
     pub token: u32,
     pub bytes: u32,
     pub dependents: u32,
-    pub kind: Kind,
+    pub kind: OpKind,
     pub class: Class,
     pub notify: bool,
     pub ends_job: bool,
@@ -110,7 +110,7 @@ pub(super) struct Start {
 
 /// A waiting operation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct WaitingOp {
     pub number: u64,
     /// Since when it may start, as far as it is concerned.
     pub ready: u64,
@@ -132,7 +132,7 @@ pub(super) struct Entry {
     pub after: Option<OpId>,
     /// Looked at when `after` has ended.
     pub and_after: Option<OpId>,
-    pub kind: Kind,
+    pub kind: OpKind,
     pub class: Class,
     /// List it belongs to when it may start.
     pub home: u8,
@@ -155,7 +155,7 @@ pub(super) struct Entry {
     pub behind: u32,
 }
 
-impl Entry {
+impl WaitingOp {
     /// All phases, one right after the other.
     #[inline]
     pub fn duration(&self) -> u64 {
@@ -165,12 +165,12 @@ impl Entry {
     /// Does it need the bus to start?
     #[inline]
     pub fn on_bus(&self) -> bool {
-        self.first_bus != 0 || self.kind != Kind::Copyback
+        self.first_bus != 0 || self.kind != OpKind::Copyback
     }
 
     #[inline]
-    pub fn start(&self) -> Start {
-        Start {
+    pub fn start(&self) -> OpStart {
+        OpStart {
             number: self.number,
             first_bus: self.first_bus,
             array: self.array,
@@ -191,11 +191,17 @@ impl Entry {
 
     /// The entry of `command` on its own, in no list.
     #[inline]
-    pub fn new(number: u64, lane: u32, now: u64, command: &Command, shared: &Shared) -> Entry {
+    pub fn new(
+        number: u64,
+        lane: u32,
+        now: u64,
+        command: &FlashCommand,
+        shared: &Durations,
+    ) -> WaitingOp {
         let (kind, class) = (command.kind, command.class);
-        let read = kind == Kind::Read;
+        let read = kind == OpKind::Read;
         let in_order = read & command.in_order;
-        Entry {
+        WaitingOp {
             number,
             ready: now,
             first_bus: shared.first_bus(command),
@@ -218,7 +224,7 @@ impl Entry {
             holds: kind.programs() & !class.is_background(),
             notify: command.notify_end | (class == Class::Background),
             ends_job: false,
-            plain: (command.planes == 1) & (kind != Kind::Copyback),
+            plain: (command.planes == 1) & (kind != OpKind::Copyback),
             list: 0,
             next: NONE,
             prev: NONE,

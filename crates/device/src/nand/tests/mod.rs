@@ -1,6 +1,6 @@
 //! Exact times of small cases, most of them reckoned by hand or by formula.
 
-mod ahead;
+mod early_grants;
 mod jobs;
 mod operations;
 mod peers;
@@ -16,19 +16,16 @@ struct Log {
     idle: Vec<(u32, u64)>,
 }
 
-impl Sink for Log {
-    fn timed(&mut self, token: u32, times: OpTimes) {
-        self.times.push((token, times));
-    }
-    fn ended(&mut self, token: u32, at: Nanos) {
-        self.ended.push((token, at.0));
-    }
-    fn idle(&mut self, channel: ChannelId, at: Nanos) {
-        self.idle.push((channel.0, at.0));
-    }
-}
-
 impl Log {
+    fn take(&mut self, nand: &mut Nand) {
+        for notice in nand.drain_notices() {
+            match notice {
+                Notice::Timed { token, times } => self.times.push((token, times)),
+                Notice::Ended { token, at } => self.ended.push((token, at.0)),
+                Notice::Idle { channel, at } => self.idle.push((channel.0, at.0)),
+            }
+        }
+    }
     fn of(&self, token: u32) -> OpTimes {
         let found = self.times.iter().find(|t| t.0 == token);
         found.expect("the operation has run").1
@@ -60,8 +57,8 @@ fn plain() -> Timing {
 }
 
 /// One chip of one die, FIFO.
-fn one_chip() -> Config {
-    Config {
+fn one_chip() -> ArrayConfig {
+    ArrayConfig {
         channels: 1,
         chips_per_channel: 1,
         dies: 1,
@@ -78,7 +75,7 @@ struct Bench {
 
 impl Bench {
     fn new(channels: u32, chips_per_channel: u32, timing: Timing) -> Bench {
-        Bench::with(&Config {
+        Bench::with(&ArrayConfig {
             channels,
             chips_per_channel,
             dies: 1,
@@ -88,61 +85,63 @@ impl Bench {
         })
     }
 
-    fn with(config: &Config) -> Bench {
+    fn with(config: &ArrayConfig) -> Bench {
         Bench {
             nand: Nand::new(config),
             log: Log::default(),
         }
     }
 
-    fn submit(&mut self, at: u64, command: Command) -> OpId {
-        self.nand.advance(Nanos(at), &mut self.log);
-        self.nand.submit(Nanos(at), command, &mut self.log)
+    /// Lets time pass up to `at`, then does something with the array, and logs what comes of both.
+    fn at<T>(&mut self, at: u64, f: impl FnOnce(&mut Nand) -> T) -> T {
+        self.nand.advance(Nanos(at));
+        let result = f(&mut self.nand);
+        self.log.take(&mut self.nand);
+        result
+    }
+
+    fn submit(&mut self, at: u64, command: FlashCommand) -> OpId {
+        self.at(at, |nand| nand.submit(Nanos(at), command))
     }
 
     fn read(&mut self, at: u64, chip: u32, transfer: u64, token: u32) -> OpId {
-        self.submit(at, Command::read(ChipId(chip), Nanos(transfer), token))
+        self.submit(at, FlashCommand::read(ChipId(chip), Nanos(transfer), token))
     }
 
     fn program(&mut self, at: u64, chip: u32, transfer: u64, token: u32) -> OpId {
-        self.submit(at, Command::program(ChipId(chip), Nanos(transfer), token))
+        self.submit(
+            at,
+            FlashCommand::program(ChipId(chip), Nanos(transfer), token),
+        )
     }
 
-    fn job(&mut self, at: u64, kind: JobKind, commands: &[Command]) -> JobId {
-        self.nand.advance(Nanos(at), &mut self.log);
-        self.nand
-            .submit_job(Nanos(at), kind, commands, &mut self.log)
+    fn job(&mut self, at: u64, kind: JobKind, commands: &[FlashCommand]) -> JobId {
+        self.at(at, |nand| nand.submit_job(Nanos(at), kind, commands))
     }
 
     fn cancel_job(&mut self, at: u64, job: JobId) -> bool {
-        self.nand.advance(Nanos(at), &mut self.log);
-        self.nand.cancel_job(Nanos(at), job, &mut self.log)
+        self.at(at, |nand| nand.cancel_job(Nanos(at), job))
     }
 
     fn cancel(&mut self, at: u64, id: OpId) -> bool {
-        self.nand.advance(Nanos(at), &mut self.log);
-        self.nand.cancel(Nanos(at), id, &mut self.log)
+        self.at(at, |nand| nand.cancel(Nanos(at), id))
     }
 
     fn until(&mut self, at: u64) {
-        self.nand.advance(Nanos(at), &mut self.log);
+        self.at(at, |_| ());
     }
 
     fn finish(&mut self) {
-        let end = self.nand.now();
-        while self
-            .nand
-            .step(Nanos::NEVER, &mut self.log)
-            .is_some_and(|at| at >= end)
-        {}
+        while self.nand.step(Nanos::NEVER).is_some() {}
+        self.log.take(&mut self.nand);
     }
 
     /// `pages` operations over all chips in turn, all at 0: one host request, striped.
-    fn stripe(mut self, kind: Kind, pages: u32, transfer: u64) -> Log {
+    fn stripe(mut self, kind: OpKind, pages: u32, transfer: u64) -> Log {
         let chips = self.nand.chips();
         for page in 0..pages {
             let chip = ChipId(page % chips);
-            self.submit(0, Command::new(kind, chip, Nanos(transfer), page));
+            self.submit(0, FlashCommand::new(kind, chip, Nanos(transfer), page));
         }
         self.finish();
         self.log
@@ -186,7 +185,7 @@ fn read_data_waits_for_the_bus_and_holds_the_die() {
 fn operations_that_take_no_time() {
     let mut bench = Bench::new(1, 2, Timing::default());
     for token in 0..6 {
-        bench.submit(7, Command::read(ChipId(token % 2), Nanos(0), token));
+        bench.submit(7, FlashCommand::read(ChipId(token % 2), Nanos(0), token));
         assert_eq!(
             bench.log.span(token),
             (7, 7),
@@ -195,7 +194,10 @@ fn operations_that_take_no_time() {
     }
     let mut bench = Bench::new(1, 2, Timing::default());
     let first = bench.read(0, 0, 4, 0);
-    bench.submit(0, Command::program(ChipId(1), Nanos(0), 1).after(first));
+    bench.submit(
+        0,
+        FlashCommand::program(ChipId(1), Nanos(0), 1).after(first),
+    );
     bench.read(0, 0, 0, 2);
     bench.finish();
     let spans = [0, 1, 2].map(|token| bench.log.span(token));
@@ -204,7 +206,7 @@ fn operations_that_take_no_time() {
 
 #[test]
 fn idle_channels_are_reported_at_the_instant() {
-    let config = Config {
+    let config = ArrayConfig {
         channels: 2,
         chips_per_channel: 2,
         dies: 1,
@@ -222,7 +224,7 @@ fn idle_channels_are_reported_at_the_instant() {
     bench.until(1030);
     assert_eq!(bench.log.idle, [(0, 1030)]);
     // Background work keeps a channel from being idle only while it uses the bus.
-    let command = Command::program(ChipId(1), Nanos(70), 2).class(Class::Background);
+    let command = FlashCommand::program(ChipId(1), Nanos(70), 2).class(Class::Background);
     bench.submit(2000, command);
     assert!(!bench.nand.is_channel_idle(ChannelId(1)));
     bench.until(2100);
@@ -241,7 +243,7 @@ fn unseen_ends_raise_no_event() {
     assert_eq!(bench.nand.host_writes(ChipId(0)), 1);
     bench.until(1030);
     assert_eq!(bench.nand.host_writes(ChipId(0)), 0);
-    let noticed = Command::program(ChipId(0), Nanos(0), 1).notify_end();
+    let noticed = FlashCommand::program(ChipId(0), Nanos(0), 1).notify_end();
     bench.submit(1030, noticed);
     assert_eq!(bench.nand.next_event_time(), Nanos(2060));
     bench.finish();
@@ -252,9 +254,9 @@ fn unseen_ends_raise_no_event() {
 fn drain_time_is_exact_on_a_channel_of_its_own() {
     let mut bench = Bench::new(4, 1, plain());
     for token in 0..9 {
-        let kind = [Kind::Read, Kind::Program, Kind::Erase][token as usize % 3];
+        let kind = [OpKind::Read, OpKind::Program, OpKind::Erase][token as usize % 3];
         let class = Class::ALL[token as usize / 3];
-        let command = Command::new(kind, ChipId(2), Nanos(15), token);
+        let command = FlashCommand::new(kind, ChipId(2), Nanos(15), token);
         bench.submit(u64::from(token) * 7, command.class(class));
     }
     let drain = bench.nand.drain_time(ChipId(2), Class::Background);
@@ -319,7 +321,7 @@ fn drain_times_of_the_ecr_example() {
 fn large_arrays() {
     for (channels, per) in [(300, 1), (1, 300), (64, 128)] {
         let bench = Bench::new(channels, per, plain());
-        let log = bench.stripe(Kind::Program, 2 * channels * per, 50);
+        let log = bench.stripe(OpKind::Program, 2 * channels * per, 50);
         // Two rounds: either the bus never rests, or the die of the only chip does not.
         let (bus, array) = (30 + 50, 1000);
         let end = match per {
@@ -347,7 +349,7 @@ fn a_second_pass_needs_no_more_room() {
 #[test]
 #[should_panic(expected = "advance to the time of submission first")]
 fn events_cannot_be_jumped_over() {
-    let mut nand = Nand::new(&Config {
+    let mut nand = Nand::new(&ArrayConfig {
         channels: 1,
         chips_per_channel: 1,
         dies: 1,
@@ -355,9 +357,8 @@ fn events_cannot_be_jumped_over() {
         discipline: Discipline::Fifo,
         watch_idle: false,
     });
-    let mut log = Log::default();
-    nand.submit(Nanos(0), Command::read(ChipId(0), Nanos(5), 0), &mut log);
-    nand.submit(Nanos(900), Command::read(ChipId(0), Nanos(5), 1), &mut log);
+    nand.submit(Nanos(0), FlashCommand::read(ChipId(0), Nanos(5), 0));
+    nand.submit(Nanos(900), FlashCommand::read(ChipId(0), Nanos(5), 1));
 }
 
 #[test]
@@ -365,7 +366,7 @@ fn events_cannot_be_jumped_over() {
 fn time_cannot_run_backwards() {
     let mut bench = Bench::new(1, 1, plain());
     bench.until(10);
-    bench.nand.advance(Nanos(9), &mut bench.log);
+    bench.nand.advance(Nanos(9));
 }
 
 #[test]

@@ -14,15 +14,14 @@
 //! write-backs are operations of their own: the last can be taken back one by one.
 
 use super::Engine;
-use super::book::NONE;
 use destage_device::config::DeviceConfig;
-use destage_device::ftl::Place;
-use destage_device::nand::{Command, Kind, OpId};
+use destage_device::ftl::PhysicalPage;
+use destage_device::nand::{FlashCommand, NO_TOKEN, OpId, OpKind};
 use destage_types::PlaneId;
 
 /// What the pages of one operation have in common beside kind and die.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Key {
+struct JoinKey {
     after: Option<OpId>,
     and_after: Option<OpId>,
     /// The last foreground collection of the die: places from before and after it do not mix.
@@ -33,26 +32,26 @@ struct Key {
 
 /// An operation of the batch.
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct SharedOp {
     id: OpId,
-    key: Key,
+    key: JoinKey,
     /// Token of its last page.
     tail: u32,
     /// The next one of its kind and die.
     next: u32,
 }
 
-/// A group that was set in some batch; of an earlier one it says nothing.
+/// An operation of some batch; one of an earlier batch says nothing.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct InBatch {
     batch: u64,
     group: u32,
 }
 
-impl Mark {
-    const NEVER: Mark = Mark {
+impl InBatch {
+    const NEVER: InBatch = InBatch {
         batch: 0,
-        group: NONE,
+        group: NO_TOKEN,
     };
 
     fn in_batch(self, batch: u64) -> Option<u32> {
@@ -62,30 +61,30 @@ impl Mark {
 
 /// Operations of the batch, by the order in which they came.
 #[derive(Clone, Debug)]
-pub(super) struct Groups {
+pub(super) struct MultiPlaneBatch {
     /// Pages of a plane if planes must be aligned; else 1, and every page has the same offset.
     pages_per_plane: u64,
     /// Dies of the device: plane `p` is on die `p` modulo them.
     dies: u32,
     batch: u64,
-    list: Vec<Group>,
+    list: Vec<SharedOp>,
     /// First and last group by kind and die.
-    first: [Vec<Mark>; 2],
-    last: [Vec<Mark>; 2],
+    first: [Vec<InBatch>; 2],
+    last: [Vec<InBatch>; 2],
     /// Last group with a page of the plane, by kind and plane.
-    of_plane: [Vec<Mark>; 2],
+    of_plane: [Vec<InBatch>; 2],
 }
 
-impl Groups {
+impl MultiPlaneBatch {
     /// `None` unless the device has multi-plane commands and planes for them.
-    pub fn new(config: &DeviceConfig) -> Option<Groups> {
+    pub fn new(config: &DeviceConfig) -> Option<MultiPlaneBatch> {
         let g = &config.geometry;
         if !config.multi_plane || g.planes_per_die == 1 {
             return None;
         }
         let (planes, dies) = (g.planes(), g.planes() / g.planes_per_die);
-        let marks = |n: u32| [(); 2].map(|()| vec![Mark::NEVER; n as usize]);
-        Some(Groups {
+        let marks = |n: u32| [(); 2].map(|()| vec![InBatch::NEVER; n as usize]);
+        Some(MultiPlaneBatch {
             pages_per_plane: match config.plane_aligned {
                 true => u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block),
                 false => 1,
@@ -110,28 +109,28 @@ impl Groups {
     }
 
     /// The operation that a page in `plane` joins.
-    fn find(&self, kind: usize, plane: PlaneId, key: &Key) -> Option<u32> {
+    fn find(&self, kind: usize, plane: PlaneId, key: &JoinKey) -> Option<u32> {
         let mut at = match self.of_plane[kind][plane.index()].in_batch(self.batch) {
             Some(group) => self.list[group as usize].next,
             None => self.first[kind][self.die(plane)].in_batch(self.batch)?,
         };
-        while at != NONE && self.list[at as usize].key != *key {
+        while at != NO_TOKEN && self.list[at as usize].key != *key {
             at = self.list[at as usize].next;
         }
-        (at != NONE).then_some(at)
+        (at != NO_TOKEN).then_some(at)
     }
 
     /// Operation `id` with a page in `plane`, whose token is `token`, is the newest of its die.
-    fn open(&mut self, kind: usize, plane: PlaneId, key: Key, id: OpId, token: u32) {
+    fn open(&mut self, kind: usize, plane: PlaneId, key: JoinKey, id: OpId, token: u32) {
         let (die, batch, group) = (self.die(plane), self.batch, self.list.len() as u32);
-        let (tail, next) = (token, NONE);
-        self.list.push(Group {
+        let (tail, next) = (token, NO_TOKEN);
+        self.list.push(SharedOp {
             id,
             key,
             tail,
             next,
         });
-        let mark = Mark { batch, group };
+        let mark = InBatch { batch, group };
         match self.last[kind][die].in_batch(batch) {
             Some(last) => self.list[last as usize].next = group,
             None => self.first[kind][die] = mark,
@@ -143,44 +142,38 @@ impl Groups {
     /// The page `token` in `plane` is in `group` now; gives the page before it there.
     fn add(&mut self, kind: usize, plane: PlaneId, group: u32, token: u32) -> u32 {
         let batch = self.batch;
-        self.of_plane[kind][plane.index()] = Mark { batch, group };
+        self.of_plane[kind][plane.index()] = InBatch { batch, group };
         std::mem::replace(&mut self.list[group as usize].tail, token)
     }
 }
 
 impl Engine {
     /// Submits a read or program that a request asked for, or lets it join another one.
-    #[inline(always)]
-    pub(super) fn submit_page(&mut self, command: Command, place: Place) -> OpId {
-        match self.groups {
-            None => self.nand.submit(self.now, command, &mut self.book),
-            Some(_) => self.submit_or_join(command, place),
-        }
-    }
-
     #[inline(never)]
-    fn submit_or_join(&mut self, command: Command, place: Place) -> OpId {
+    pub(super) fn submit_or_join(&mut self, command: FlashCommand, place: PhysicalPage) -> OpId {
         let job = self.job_of(place.chip, command.die);
-        let groups = self
-            .groups
-            .as_mut()
-            .expect("there are multi-plane commands");
-        let key = Key {
+        let batch = self.multi_plane.as_mut();
+        let batch = batch.expect("there are multi-plane commands");
+        let key = JoinKey {
             after: command.after,
             and_after: command.and_after,
             job,
-            offset: u64::from(place.ppn.0) % groups.pages_per_plane,
+            offset: u64::from(place.ppn.0) % batch.pages_per_plane,
         };
-        let (kind, token) = (usize::from(command.kind == Kind::Program), command.token);
-        if let Some(group) = groups.find(kind, place.plane, &key) {
-            let id = groups.list[group as usize].id;
-            let before = groups.add(kind, place.plane, group, token);
+        let (kind, token) = (usize::from(command.kind == OpKind::Program), command.token);
+        if let Some(group) = batch.find(kind, place.plane, &key) {
+            let id = batch.list[group as usize].id;
+            let before = batch.add(kind, place.plane, group, token);
             self.nand.join(id, command.transfer, command.bytes);
-            self.book.follow(before, token);
+            self.in_flight.join(before, token);
+            self.in_flight.note_id(token, id);
             return id;
         }
-        let id = self.nand.submit(self.now, command, &mut self.book);
-        groups.open(kind, place.plane, key, id, token);
+        let id = self.submit(command);
+        let batch = self.multi_plane.as_mut();
+        batch
+            .expect("there are multi-plane commands")
+            .open(kind, place.plane, key, id, token);
         id
     }
 }

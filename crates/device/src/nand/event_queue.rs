@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// A set of (time, resource) that is emptied in ascending order of both.
-pub trait Events {
+pub trait EventQueue {
     /// An empty set for resources `0..resources`.
     fn new(resources: usize) -> Self;
     /// Adds the event of `resource` at `time` ns. The resource must have none pending.
@@ -25,7 +25,7 @@ pub trait Events {
 /// processor can predict. What ends an event mostly sets another one, so the place of an event that
 /// was taken is kept for the next one.
 #[derive(Clone, Debug)]
-pub struct Heap {
+pub struct EventHeap {
     events: BinaryHeap<Reverse<u128>>,
     /// The first event was taken and is not there any more.
     taken: bool,
@@ -33,12 +33,12 @@ pub struct Heap {
     next: u64,
 }
 
-/// Bits of a resource in an event of [`Heap`].
+/// Bits of a resource in an event of [`EventHeap`].
 const RESOURCE_BITS: u32 = 64;
 
-impl Events for Heap {
-    fn new(resources: usize) -> Heap {
-        Heap {
+impl EventQueue for EventHeap {
+    fn new(resources: usize) -> EventHeap {
+        EventHeap {
             events: BinaryHeap::with_capacity(resources),
             taken: false,
             next: NEVER,
@@ -88,15 +88,15 @@ impl Events for Heap {
 /// Winner tree: one leaf per resource, every inner node holds the earlier time of its children.
 /// Kept to show that results do not depend on the container.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct EventTree {
     leaves: usize,
     times: Vec<u64>,
 }
 
-impl Events for Tree {
-    fn new(resources: usize) -> Tree {
+impl EventQueue for EventTree {
+    fn new(resources: usize) -> EventTree {
         let leaves = resources.next_power_of_two();
-        Tree {
+        EventTree {
             leaves,
             times: vec![NEVER; 2 * leaves],
         }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use destage_types::rng::SplitMix64;
 
-    fn empties_in_order<E: Events>() {
+    fn empties_in_order<E: EventQueue>() {
         let mut events = E::new(5);
         for (resource, time) in [(4, 7), (1, 7), (0, 9), (3, 2)] {
             events.set(resource, time);
@@ -160,12 +160,12 @@ mod tests {
 
     #[test]
     fn both_containers_empty_in_order() {
-        empties_in_order::<Heap>();
-        empties_in_order::<Tree>();
+        empties_in_order::<EventHeap>();
+        empties_in_order::<EventTree>();
     }
 
     /// Sets and takes at random, beside a list that is searched.
-    fn is_like_a_list<E: Events>() {
+    fn is_like_a_list<E: EventQueue>() {
         let mut rng = SplitMix64::new(7);
         let mut events = E::new(9);
         let mut list: Vec<(u64, usize)> = Vec::new();
@@ -194,13 +194,13 @@ mod tests {
 
     #[test]
     fn both_containers_are_like_a_list() {
-        is_like_a_list::<Heap>();
-        is_like_a_list::<Tree>();
+        is_like_a_list::<EventHeap>();
+        is_like_a_list::<EventTree>();
     }
 
     #[test]
     fn one_resource_is_enough() {
-        let mut tree = Tree::new(1);
+        let mut tree = EventTree::new(1);
         tree.set(0, 3);
         assert_eq!((tree.peek(), tree.pop_due(3)), (3, Some(0)));
         assert_eq!(tree.peek(), NEVER);

@@ -1,21 +1,21 @@
-//! Which chips have room for more than the next program.
+//! Free space: which chips have more free pages than the GC threshold and the next program take.
 
 use super::page_map::PageMap;
 use destage_types::ChipId;
 use std::cell::Cell;
 
-/// A bit for each of 64 chips: has it room, as it was found last, and does it count no more?
+/// Two bits for each of 64 chips: whether it has free space, and whether that has to be found anew.
 type Word = Cell<(u64, u64)>;
 
-/// Chips with room. A chip is looked at again when it is asked for and pages of it were programmed
-/// or erased since: schemes that ask at all ask for every chip at every eviction.
+/// Chips with free space, cached: a chip is computed again when it is asked for after pages of it were
+/// programmed or erased. Schemes that ask at all ask for every chip at every eviction.
 #[derive(Clone, Debug)]
-pub(super) struct Room(Vec<Word>);
+pub(super) struct FreeSpace(Vec<Word>);
 
-impl Room {
-    pub fn new(chips: u32) -> Room {
+impl FreeSpace {
+    pub fn new(chips: u32) -> FreeSpace {
         let words = chips.div_ceil(u64::BITS);
-        Room((0..words).map(|_| Cell::new((0, u64::MAX))).collect())
+        FreeSpace((0..words).map(|_| Cell::new((0, u64::MAX))).collect())
     }
 
     /// Pages of `chip` were programmed or erased. No frontier belongs to two chips.
@@ -52,12 +52,13 @@ impl PageMap {
     /// threshold and more than one in [`PageMap::chip_frontier_free_pages`]: the chip after `first`
     /// is bit 1.
     #[inline]
-    pub fn chips_with_room(&self, first: ChipId, count: u32) -> u64 {
+    pub fn chips_with_free_space(&self, first: ChipId, count: u32) -> u64 {
         assert!(count <= u64::BITS, "a chip has a bit");
         let (number, shift) = (first.index() / 64, first.0 % 64);
         let word = |number| {
             let chips = self.chip_free.len() as u32;
-            self.room.word(number, chips, |chip| self.has_room_on(chip))
+            self.free_space
+                .word(number, chips, |chip| self.has_free_space(chip))
         };
         let low = word(number) >> shift;
         let high = match shift {
@@ -69,7 +70,7 @@ impl PageMap {
     }
 
     #[inline]
-    fn has_room_on(&self, chip: ChipId) -> bool {
+    fn has_free_space(&self, chip: ChipId) -> bool {
         (self.chip_free_pages(chip) > self.threshold_per_chip)
             & (self.chip_frontier_free_pages(chip) > 1)
     }
@@ -82,9 +83,9 @@ mod tests {
 
     #[test]
     fn a_chip_is_looked_at_once_after_each_change() {
-        let mut room = Room::new(130);
+        let mut room = FreeSpace::new(130);
         let asked = RefCell::new(Vec::new());
-        let ask = |room: &Room, number| {
+        let ask = |room: &FreeSpace, number| {
             let bits = room.word(number, 130, |chip| {
                 asked.borrow_mut().push(chip.0);
                 chip.0 % 3 == 0

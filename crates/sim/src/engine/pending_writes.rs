@@ -1,4 +1,4 @@
-//! Which program that has not started writes the newest data of a page.
+//! Pending writes: which program that has not started writes the newest data of a page.
 //!
 //! Programs of older versions may wait in other queues; no read depends on those. Asked for by page
 //! and not by place: garbage collection moves data that are still to be written, and a place may
@@ -11,23 +11,23 @@ const NONE: u32 = u32::MAX;
 const CHAINS: usize = 1024;
 
 #[derive(Clone, Debug)]
-struct Row {
+struct PendingWrite {
     lpn: Lpn,
     next: u32,
 }
 
 /// Tokens of waiting programs, by page. One program per page at most.
 #[derive(Clone, Debug)]
-pub(super) struct Newest {
+pub(super) struct PendingWrites {
     /// A power of two of them, more than there were ever programs waiting at once.
     chains: Vec<u32>,
     /// By token.
-    rows: Vec<Row>,
+    rows: Vec<PendingWrite>,
 }
 
-impl Newest {
-    pub fn new() -> Newest {
-        Newest {
+impl PendingWrites {
+    pub fn new() -> PendingWrites {
+        PendingWrites {
             chains: vec![NONE; CHAINS],
             rows: Vec::new(),
         }
@@ -59,13 +59,13 @@ impl Newest {
         self.clear(lpn);
         let at = token as usize;
         if at >= self.rows.len() {
-            let row = Row { lpn, next: NONE };
+            let row = PendingWrite { lpn, next: NONE };
             self.rows.resize(at + 1, row);
             self.spread();
         }
         let chain = self.chain(lpn);
         let next = std::mem::replace(&mut self.chains[chain], token);
-        self.rows[at] = Row { lpn, next };
+        self.rows[at] = PendingWrite { lpn, next };
     }
 
     /// The newest data of `lpn` are not those of a waiting program.
@@ -111,23 +111,23 @@ mod tests {
     /// Against a map from pages to tokens, while more and more programs wait.
     #[test]
     fn finds_what_waits_however_many_wait() {
-        let (mut newest, mut model) = (Newest::new(), BTreeMap::new());
+        let (mut pending, mut model) = (PendingWrites::new(), BTreeMap::new());
         let mut random = SplitMix64::new(5);
         let mut draw = |n: u64| random.next_u64() % n;
         for token in 0..3 * CHAINS as u32 {
             let page = Lpn(draw(4 * CHAINS as u64));
-            newest.set(page, token);
+            pending.set(page, token);
             model.insert(page, token);
             let other = Lpn(draw(4 * CHAINS as u64));
             if draw(8) == 0 {
                 let token = model.remove(&other).unwrap_or(token);
-                newest.started(other, token);
+                pending.started(other, token);
             }
-            assert_eq!(newest.get(other), model.get(&other).copied());
+            assert_eq!(pending.get(other), model.get(&other).copied());
         }
-        assert_eq!(newest.chains.len(), 4 * CHAINS);
+        assert_eq!(pending.chains.len(), 4 * CHAINS);
         for page in (0..4 * CHAINS as u64).map(Lpn) {
-            assert_eq!(newest.get(page), model.get(&page).copied(), "{page}");
+            assert_eq!(pending.get(page), model.get(&page).copied(), "{page}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Erase blocks: how much of each is written and valid, and how worn it is.
 
-use super::table::FirstTouch;
+use super::first_touch::FirstTouch;
 
 /// No block.
 pub(super) const NONE: u32 = u32::MAX;
@@ -18,9 +18,9 @@ pub enum BlockState {
 
 /// One block in 16 bytes. A block is in one list at most: that of free blocks while it is free,
 /// that of its valid count while it is full. Where valid counts have no lists, a full block holds a
-/// number in the place of its neighbours ([`Block::changed`]).
+/// number in the place of its neighbours ([`BlockRow::changed`]).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct BlockRow {
     valid: u16,
     written: u16,
     erases: u32,
@@ -29,7 +29,7 @@ pub(super) struct Block {
     pub prev: u32,
 }
 
-impl Block {
+impl BlockRow {
     /// Pages with wanted data.
     #[inline]
     pub fn valid(&self) -> u32 {
@@ -49,14 +49,14 @@ impl Block {
         u64::from(self.next) << 32 | u64::from(self.prev)
     }
 
-    /// See [`Block::changed`]; numbers stay below 2^63, so that the block counts as listed.
+    /// See [`BlockRow::changed`]; numbers stay below 2^63, so that the block counts as listed.
     #[inline]
     pub fn set_changed(&mut self, number: u64) {
         (self.next, self.prev) = ((number >> 32) as u32, number as u32);
     }
 }
 
-const UNTOUCHED: Block = Block {
+const UNTOUCHED: BlockRow = BlockRow {
     valid: 0,
     written: 0,
     erases: 0,
@@ -66,27 +66,27 @@ const UNTOUCHED: Block = Block {
 
 /// All blocks of the device, numbered plane by plane.
 #[derive(Clone, Debug)]
-pub(super) struct Blocks {
-    table: FirstTouch<Block, 256>,
+pub(super) struct BlockTable {
+    table: FirstTouch<BlockRow, 256>,
     pages: u16,
 }
 
-impl Blocks {
+impl BlockTable {
     /// All blocks free. `pages` per block.
-    pub fn new(blocks: u64, pages: u16) -> Blocks {
-        Blocks {
+    pub fn new(blocks: u64, pages: u16) -> BlockTable {
+        BlockTable {
             table: FirstTouch::new(blocks, UNTOUCHED),
             pages,
         }
     }
 
     #[inline]
-    pub fn get(&self, block: u32) -> Block {
+    pub fn get(&self, block: u32) -> BlockRow {
         self.table.get(u64::from(block))
     }
 
     #[inline]
-    pub fn at(&mut self, block: u32) -> &mut Block {
+    pub fn at(&mut self, block: u32) -> &mut BlockRow {
         self.table.at(u64::from(block))
     }
 
@@ -108,9 +108,9 @@ impl Blocks {
         block.written == pages
     }
 
-    /// A page of `block` holds data that nobody wants any more. The block, and whether it is full.
+    /// A page of `block` becomes invalid. Gives the block, and whether it is full.
     #[inline]
-    pub fn invalidated(&mut self, block: u32) -> (&mut Block, bool) {
+    pub fn invalidated(&mut self, block: u32) -> (&mut BlockRow, bool) {
         let pages = self.pages;
         let block = self.at(block);
         block.valid -= 1;
@@ -169,7 +169,7 @@ impl Blocks {
         );
         let erased = self.at(block);
         let erases = erased.erases + 1;
-        *erased = Block {
+        *erased = BlockRow {
             erases,
             ..UNTOUCHED
         };

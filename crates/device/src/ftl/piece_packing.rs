@@ -24,28 +24,28 @@ const COUNT: u64 = MAPPED - 1;
 /// Zeros are a piece without entries. An entry more moves all that follow; the longest piece has
 /// some 8 KiB. Pieces do not shrink, so that what is taken out and comes back allocates nothing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packing {
+pub(super) struct PiecePacking {
     /// Bits of a value: 1 to 32.
     width: u32,
 }
 
-/// What [`Packing::put`] found.
+/// What [`PiecePacking::put`] found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Put {
     /// Another value in that place.
     Replaced(u32),
     /// No value there, and room for one.
     Added,
-    /// No value there and no room: nothing was changed, see [`Packing::words`].
+    /// No value there and no room: nothing was changed, see [`PiecePacking::words`].
     Full,
 }
 
-impl Packing {
+impl PiecePacking {
     /// For values below `values`, of which there are at most 2^32.
-    pub fn new(values: u64) -> Packing {
+    pub fn new(values: u64) -> PiecePacking {
         let width = u64::BITS - values.saturating_sub(1).leading_zeros();
         assert!(width <= u32::BITS, "values have 32 bits");
-        Packing {
+        PiecePacking {
             width: width.max(1),
         }
     }
@@ -267,7 +267,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     struct Checked {
-        packing: Packing,
+        packing: PiecePacking,
         piece: Vec<u64>,
         model: BTreeMap<usize, u32>,
     }
@@ -275,7 +275,7 @@ mod tests {
     impl Checked {
         fn new(values: u64) -> Checked {
             Checked {
-                packing: Packing::new(values),
+                packing: PiecePacking::new(values),
                 piece: vec![0],
                 model: BTreeMap::new(),
             }

@@ -1,22 +1,22 @@
-//! Operations of jobs before their turn.
+//! The queue of GC jobs: operations of jobs before their turn.
 //!
 //! A collection is hundreds of operations, nearly all of which are one of two: reads and programs
 //! of whole pages that take turns. So a job waits as what its turns are and how many, and an
 //! operation becomes an entry of the pool when the one before it starts.
 
-use super::Command;
-use super::entry::{Entry, NONE};
+use super::FlashCommand;
+use super::operation::{NONE, WaitingOp};
 
 /// Operations of a job that follow one another: one of two in turn.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    turns: [Entry; 2],
+struct JobStretch {
+    turns: [WaitingOp; 2],
     count: u32,
     /// Those that had their turn.
     done: u32,
     /// Number of the operation whose turn is next.
     number: u64,
-    /// Number of the last operation of the job that holds others back, see [`Entry::holds`].
+    /// Number of the last operation of the job that holds others back, see [`WaitingOp::holds`].
     last_program: u64,
     /// The run after this one; without one, what comes after is `last`.
     next: u32,
@@ -26,30 +26,30 @@ struct Run {
 
 /// The runs of all jobs. Memory grows with the most that wait at a time, and stays.
 #[derive(Clone, Debug)]
-pub(super) struct Runs {
-    list: Vec<Run>,
+pub(super) struct JobQueue {
+    list: Vec<JobStretch>,
     free: u32,
 }
 
 /// A job under construction.
-pub(super) struct Draft<'a> {
+pub(super) struct JobDraft<'a> {
     first: u32,
     current: u32,
     /// What the turns of the current run were made of, and whether the chip stays with the job
     /// before them.
-    turns: [(&'a Command, bool); 2],
+    turns: [(&'a FlashCommand, bool); 2],
 }
 
-impl Draft<'_> {
+impl JobDraft<'_> {
     /// The first run; none if nothing was added.
     pub fn first(&self) -> u32 {
         self.first
     }
 }
 
-impl Runs {
-    pub fn new() -> Runs {
-        Runs {
+impl JobQueue {
+    pub fn new() -> JobQueue {
+        JobQueue {
             list: Vec::new(),
             free: NONE,
         }
@@ -61,8 +61,8 @@ impl Runs {
     }
 
     /// A job without operations; `any` is one of them and means nothing.
-    pub fn draft<'a>(&self, any: &'a Command) -> Draft<'a> {
-        Draft {
+    pub fn draft<'a>(&self, any: &'a FlashCommand) -> JobDraft<'a> {
+        JobDraft {
             first: NONE,
             current: NONE,
             turns: [(any, false); 2],
@@ -74,10 +74,10 @@ impl Runs {
     #[inline]
     pub fn add<'a>(
         &mut self,
-        draft: &mut Draft<'a>,
+        draft: &mut JobDraft<'a>,
         number: u64,
-        what: (&'a Command, bool),
-        make: impl Fn() -> Entry,
+        what: (&'a FlashCommand, bool),
+        make: impl Fn() -> WaitingOp,
     ) -> u64 {
         if draft.current != NONE {
             let run = &mut self.list[draft.current as usize];
@@ -101,8 +101,8 @@ impl Runs {
         entry.duration()
     }
 
-    fn start(&mut self, entry: Entry, number: u64) -> u32 {
-        let run = Run {
+    fn start(&mut self, entry: WaitingOp, number: u64) -> u32 {
+        let run = JobStretch {
             turns: [entry; 2],
             count: 1,
             done: 0,
@@ -123,7 +123,7 @@ impl Runs {
 
     /// The job is complete: `last` in the pool follows its last run, `last_program` is the number
     /// of its last operation that holds others back.
-    pub fn close(&mut self, draft: &Draft<'_>, last: u32, last_program: u64) {
+    pub fn close(&mut self, draft: &JobDraft<'_>, last: u32, last_program: u64) {
         let mut at = draft.first;
         while at != NONE {
             let run = &mut self.list[at as usize];
@@ -134,7 +134,7 @@ impl Runs {
 
     /// The next operation of the run `at`, which knows what follows it.
     #[inline]
-    pub fn take(&mut self, at: u32) -> Entry {
+    pub fn take(&mut self, at: u32) -> WaitingOp {
         let run = &mut self.list[at as usize];
         let mut entry = run.turns[(run.done % 2) as usize];
         entry.number = run.number;
@@ -155,7 +155,7 @@ impl Runs {
 
     /// Calls `f` with the operations from the run `at` on that have not had their turn: one of them
     /// and how many are like it.
-    pub fn each_from(&self, mut at: u32, mut f: impl FnMut(&Entry, u64)) {
+    pub fn each_from(&self, mut at: u32, mut f: impl FnMut(&WaitingOp, u64)) {
         while at != NONE {
             let run = &self.list[at as usize];
             let left = u64::from(run.count - run.done);

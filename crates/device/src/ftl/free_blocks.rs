@@ -1,6 +1,6 @@
 //! Free blocks of every plane, and which of them is used next.
 
-use super::blocks::{Blocks, NONE};
+use super::block_table::{BlockTable, NONE};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -45,7 +45,7 @@ impl FreeBlocks {
     }
 
     /// Takes a free block of `plane`.
-    pub fn take(&mut self, plane: u32, blocks: &mut Blocks) -> Option<u32> {
+    pub fn take(&mut self, plane: u32, blocks: &mut BlockTable) -> Option<u32> {
         let own = &mut self.planes[plane as usize];
         if own.free == 0 {
             return None;
@@ -69,7 +69,7 @@ impl FreeBlocks {
     }
 
     /// Block `block` of `plane` was erased for the `erases`-th time.
-    pub fn give(&mut self, plane: u32, block: u32, erases: u32, blocks: &mut Blocks) {
+    pub fn give(&mut self, plane: u32, block: u32, erases: u32, blocks: &mut BlockTable) {
         let own = &mut self.planes[plane as usize];
         own.free += 1;
         if let Some(heap) = self.heaps.get_mut(plane as usize) {

@@ -1,10 +1,54 @@
-//! What the flash of a device says at the end of a run: wear and energy, as the record has them.
+//! What a device says at the end of a run, as the record has it: utilisation, wear and energy.
 
+use crate::counts::ratio;
+use crate::engine::BusyTimes;
 use crate::flash::FlashState;
 use destage_device::config::DeviceConfig;
-use destage_device::nand::{ChipStats, Kind};
+use destage_device::nand::{ChipStats, OpKind};
+use destage_types::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Shares of the time from the start of the measured part to the end of the last operation in
+/// which channels and dies were busy. An operation counts when its last phase starts, so one that
+/// was under way when the measured part began may count in it or before it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Utilisation {
+    /// Length of that time in ns.
+    pub elapsed_ns: u64,
+    /// Mean over the channels; null if no time passed.
+    pub channel_mean: Option<f64>,
+    /// The busiest channel.
+    pub channel_max: Option<f64>,
+    /// Mean over the dies.
+    pub die_mean: Option<f64>,
+    /// The busiest die.
+    pub die_max: Option<f64>,
+    /// Each channel: share of the time its bus carried commands or data.
+    pub channels: Vec<f64>,
+    /// Each die, chip by chip; a chip whose dies do not interleave is one.
+    pub dies: Vec<f64>,
+}
+
+impl Utilisation {
+    /// The shares of `busy`.
+    pub fn new(busy: &BusyTimes) -> Utilisation {
+        let share = |time: &Nanos| ratio(time.0 as f64, busy.elapsed.0 as f64);
+        let all = |times: &[Nanos]| times.iter().filter_map(share).collect::<Vec<f64>>();
+        let (channels, dies) = (all(&busy.channels), all(&busy.dies));
+        let mean = |shares: &[f64]| ratio(shares.iter().sum(), shares.len() as f64);
+        let most = |shares: &[f64]| shares.iter().copied().reduce(f64::max);
+        Utilisation {
+            elapsed_ns: busy.elapsed.0,
+            channel_mean: mean(&channels),
+            channel_max: most(&channels),
+            die_mean: mean(&dies),
+            die_max: most(&dies),
+            channels,
+            dies,
+        }
+    }
+}
 
 /// Erases of the blocks of a device since it was new, preconditioning included.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -72,11 +116,11 @@ impl EnergyNj {
             return None;
         }
         let of_chip = |chip: &ChipStats| {
-            let copies = chip.of(Kind::Copyback);
+            let copies = chip.of(OpKind::Copyback);
             let counts = [
-                chip.of(Kind::Read) + copies,
-                chip.of(Kind::Program) + copies,
-                chip.of(Kind::Erase),
+                chip.of(OpKind::Read) + copies,
+                chip.of(OpKind::Program) + copies,
+                chip.of(OpKind::Erase),
                 chip.bytes_read + chip.bytes_programmed,
             ];
             std::array::from_fn::<u128, 4, _>(|i| u128::from(counts[i]) * each[i])
@@ -92,5 +136,28 @@ impl EnergyNj {
             total: nj(chips.iter().flatten().sum()),
             chips: chips.iter().map(|chip| nj(chip.iter().sum())).collect(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_the_time() {
+        let busy = BusyTimes {
+            elapsed: Nanos(200),
+            channels: vec![Nanos(50), Nanos(100)],
+            dies: vec![Nanos(0), Nanos(200), Nanos(40)],
+        };
+        let u = Utilisation::new(&busy);
+        assert_eq!(
+            (&*u.channels, &*u.dies),
+            (&[0.25, 0.5][..], &[0.0, 1.0, 0.2][..])
+        );
+        assert_eq!((u.channel_mean, u.channel_max), (Some(0.375), Some(0.5)));
+        assert_eq!((u.die_max, u.elapsed_ns), (Some(1.0), 200));
+        let still = Utilisation::new(&BusyTimes::default());
+        assert_eq!((still.channel_mean, still.die_max), (None, None));
     }
 }

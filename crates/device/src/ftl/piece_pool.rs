@@ -13,7 +13,7 @@ const NOBODY: u32 = u32::MAX;
 /// one. When all runs grow alike an allocator is left with holes that fit none of them, which
 /// came to more than the runs.
 #[derive(Clone, Debug)]
-pub(super) struct Pool {
+pub(super) struct PiecePool {
     /// Number of the first word of each run, 0 without one.
     starts: Vec<u32>,
     segments: Vec<Segment>,
@@ -31,10 +31,10 @@ struct Segment {
     left: usize,
 }
 
-impl Pool {
+impl PiecePool {
     /// No words for any of `owners`.
-    pub fn new(owners: usize) -> Pool {
-        Pool {
+    pub fn new(owners: usize) -> PiecePool {
+        PiecePool {
             starts: vec![0; owners],
             segments: Vec::new(),
             current: 0,
@@ -166,7 +166,7 @@ mod tests {
     fn runs_keep_their_words_wherever_they_move() {
         let mut rng = SplitMix64::new(5);
         for tight in [false, true] {
-            let (mut pool, mut model) = (Pool::new(3000), vec![Vec::<u64>::new(); 3000]);
+            let (mut pool, mut model) = (PiecePool::new(3000), vec![Vec::<u64>::new(); 3000]);
             assert!(pool.run(7).is_none() && pool.bytes() == 0);
             for step in 0..60_000 {
                 let owner = rng.below(3000) as usize;

@@ -13,22 +13,22 @@
 //!   come the read of its old version, if it is partial, and the program. Before a background
 //!   write-back the read is in the background too, and taken back with it.
 //!
-//! Accesses follow one another as the walk comes upon them: the scheme is told of an access before
-//! it is queued, and what leaves the cache for a page is queued before the page itself. A read goes
+//! Accesses are queued in the order in which the cache serves the pages of a request: the scheme
+//! learns of an access before it is queued, and what leaves the cache for a page is queued before the page itself. A read goes
 //! after a program of its page that still waits, whatever the order of the queue. A renamed page
 //! counts as on the die of its new address.
 //!
 //! To schemes that look at queues, operations of the region are operations of the host like others.
 
 use super::Engine;
-use super::book::Role;
+use super::in_flight::OpRole;
 use destage_device::config::CacheRegion;
-use destage_device::nand::{Class, Command, Kind, OpId, OpTimes};
+use destage_device::nand::{Class, FlashCommand, OpId, OpKind, OpTimes};
 use destage_types::{Lpn, Nanos};
 
 /// What the engine knows of the region.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Region {
+pub(super) struct RegionAccess {
     t_read: Nanos,
     t_program: Nanos,
     /// Is a page read before it is programmed outside?
@@ -37,9 +37,9 @@ pub(super) struct Region {
     pub last_read: Option<OpId>,
 }
 
-impl Region {
-    pub fn new(region: &CacheRegion) -> Region {
-        Region {
+impl RegionAccess {
+    pub fn new(region: &CacheRegion) -> RegionAccess {
+        RegionAccess {
             t_read: region.t_read.times(1),
             t_program: region.t_program.times(1),
             evict_read: region.evict_read,
@@ -65,15 +65,15 @@ pub struct CacheAccess {
 
 impl Engine {
     /// The operation, without its dependencies.
-    fn region_command(&self, kind: Kind, lpn: Lpn, sectors: u32, token: u32) -> Command {
-        let region = self.region.as_ref().expect("the cache is in flash");
-        let plane = self.book.map.static_plane(lpn);
-        let (chip, _) = self.book.map.plane_chip(plane);
+    fn region_command(&self, kind: OpKind, lpn: Lpn, sectors: u32, token: u32) -> FlashCommand {
+        let region = self.cache_region.as_ref().expect("the cache is in flash");
+        let plane = self.map.static_plane(lpn);
+        let (chip, _) = self.map.plane_chip(plane);
         let array = match kind {
-            Kind::Read => region.t_read,
+            OpKind::Read => region.t_read,
             _ => region.t_program,
         };
-        let mut command = Command::new(kind, chip, self.transfer_of(sectors), token)
+        let mut command = FlashCommand::new(kind, chip, self.transfer_of(sectors), token)
             .die(self.die(plane))
             .bytes(self.bytes(sectors));
         command.array = Some(array);
@@ -82,24 +82,23 @@ impl Engine {
 
     /// Queues a read; `before` is one that waits for it, if that is a background one.
     #[inline(never)]
-    pub(super) fn read_cached(&mut self, role: Role, lpn: Lpn, sectors: u32) -> (u32, OpId) {
+    pub(super) fn read_cached(&mut self, role: OpRole, lpn: Lpn, sectors: u32) -> (u32, OpId) {
         self.traffic.cache_reads += 1;
-        let written_by = self.book.pending_cache_program(lpn);
-        let token = self.book.enter(role, lpn, self.now);
-        let mut command = self.region_command(Kind::Read, lpn, sectors, token);
+        let written_by = self.in_flight.pending_cache_program(lpn);
+        let token = self.in_flight.add_op(role, lpn, self.now);
+        let mut command = self.region_command(OpKind::Read, lpn, sectors, token);
         command.after = written_by;
-        if role == Role::BackgroundCacheRead {
+        if role == OpRole::BackgroundCacheRead {
             command.class = Class::Background;
         }
-        let id = self.nand.submit(self.now, command, &mut self.book);
-        self.book.note_id(token, id);
+        let id = self.submit(command);
         (token, id)
     }
 
     /// Reads a page that is to be programmed outside, if that takes a read.
     #[inline]
-    pub(super) fn read_for_program(&mut self, role: Role, lpn: Lpn) -> Option<(u32, OpId)> {
-        match &self.region {
+    pub(super) fn read_for_program(&mut self, role: OpRole, lpn: Lpn) -> Option<(u32, OpId)> {
+        match &self.cache_region {
             Some(region) if region.evict_read => {
                 Some(self.read_cached(role, lpn, self.page_sectors))
             }
@@ -109,21 +108,20 @@ impl Engine {
 
     /// Queues a program.
     #[inline(never)]
-    pub(super) fn program_cached(&mut self, role: Role, lpn: Lpn, after: Option<OpId>) {
+    pub(super) fn program_cached(&mut self, role: OpRole, lpn: Lpn, after: Option<OpId>) {
         self.traffic.cache_programs += 1;
-        let token = self.book.enter(role, lpn, self.now);
-        if let Some(newest) = &mut self.book.newest_cached {
-            newest.set(lpn, token);
+        let token = self.in_flight.add_op(role, lpn, self.now);
+        if let Some(pending) = &mut self.in_flight.pending_cache_writes {
+            pending.set(lpn, token);
         }
-        let mut command = self.region_command(Kind::Program, lpn, self.page_sectors, token);
+        let mut command = self.region_command(OpKind::Program, lpn, self.page_sectors, token);
         command.after = after;
-        let id = self.nand.submit(self.now, command, &mut self.book);
-        self.book.note_id(token, id);
+        self.submit(command);
     }
 
     /// Moves the accesses of the region that were timed since the last call to `out`.
     pub fn take_cache_accesses(&mut self, out: &mut Vec<CacheAccess>) {
-        if let Some(list) = &mut self.book.cache_accesses {
+        if let Some(list) = &mut self.in_flight.cache_accesses {
             out.append(list);
         }
     }
