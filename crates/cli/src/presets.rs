@@ -12,7 +12,7 @@ use destage_types::ByteSize;
 /// There is no such device, or a value of it is wrong.
 pub fn run(args: &PresetsArgs) -> Result<(), Failure> {
     let load = |name: &str| {
-        let device = EffectiveDevice::load(name, &args.set, |path| std::fs::read_to_string(path));
+        let device = EffectiveDevice::load(name, &args.set, |path| std::fs::File::open(path));
         device.map_err(|error| Failure::usage(error.to_string()))
     };
     if let Some(name) = &args.name {

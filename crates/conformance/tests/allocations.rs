@@ -8,7 +8,7 @@ use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{SlowRequest, to_batch};
 use destage_conformance::suites::{Case, random, schemes, selected, ways};
 use destage_conformance::timed::{device, trace_of};
-use destage_device::nand::Kind;
+use destage_device::nand::OpKind;
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Build, STATIC, Visit};
 use destage_scheme::{Boxed, Env, Expr, Scheme, notes};
@@ -167,7 +167,7 @@ fn collections_allocate_nothing_in_a_later_pass() {
         assert_eq!(count, 0, "{more}");
         let erases = walk.flash().traffic().erases;
         assert!(erases > 2000, "{more}: {erases}");
-        let joined = walk.flash().nand().stats().of_kind(Kind::Program) < programs(walk.flash());
+        let joined = walk.flash().nand().stats().of_kind(OpKind::Program) < programs(walk.flash());
         assert_eq!(joined, more.contains("multi_plane"), "{more}");
     }
 }
@@ -176,7 +176,7 @@ fn collections_allocate_nothing_in_a_later_pass() {
 fn programs(engine: &Engine) -> u64 {
     let chips = (0..engine.nand().chips()).map(ChipId);
     chips
-        .map(|chip| engine.nand().chip_stats(chip).of(Kind::Program))
+        .map(|chip| engine.nand().chip_stats(chip).of(OpKind::Program))
         .sum()
 }
 

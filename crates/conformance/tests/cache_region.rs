@@ -8,7 +8,7 @@ use std::sync::Arc;
 use destage_conformance::reference::{Profile, SlowRequest};
 use destage_conformance::timed::{Outcome, TimedRun, compare, device, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
-use destage_device::nand::Kind;
+use destage_device::nand::OpKind;
 use destage_scheme::Expr;
 use destage_sim::device::prepare;
 use destage_sim::record::ResultRecord;
@@ -356,8 +356,8 @@ fn busy_time_is_the_sum_of_the_operations() {
     for chip in (0..nand.chips()).map(ChipId) {
         let stats = nand.chip_stats(chip);
         busy += stats.busy - stats.stalled;
-        pages[0] += stats.of(Kind::Read);
-        pages[1] += stats.of(Kind::Program);
+        pages[0] += stats.of(OpKind::Read);
+        pages[1] += stats.of(OpKind::Program);
     }
     assert_eq!(
         pages,

@@ -424,7 +424,7 @@ fn a_run_that_nobody_sees_ends_in_the_same_record() {
         profile.prev = expr.starts_with("cac");
         let trace = trace_of(&timed_swarm(seed, profile, program));
         let mut engine = prepare(&device, &trace, false, false, seed).expect("room for all");
-        unseen += u32::from(engine.work_unseen());
+        unseen += u32::from(engine.skip_unobserved_events());
         let spec = RunSpec {
             device: Some(Arc::new(device)),
             page: PageSize::KIB4,

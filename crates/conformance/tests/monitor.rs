@@ -2,8 +2,8 @@
 //! to it if nothing else arrives (ECR section 3.1).
 
 use destage_conformance::timed::{device, trace_of};
-use destage_scheme::ChipLoad;
 use destage_scheme::cqct::{Latencies, equation};
+use destage_scheme::{Equation1, InService};
 use destage_sim::device::prepare;
 use destage_sim::engine::Engine;
 use destage_sim::{Cause, Flash, Program};
@@ -11,6 +11,22 @@ use destage_types::rng::SplitMix64;
 use destage_types::{ChipId, Lpn, Nanos, Op};
 
 const CHIPS: u32 = 4;
+
+/// What is known of the queue of a chip.
+struct ChipLoad {
+    queue: Equation1,
+    in_service: Option<InService>,
+    drain: Nanos,
+}
+
+fn load_of(engine: &Engine, chip: ChipId) -> ChipLoad {
+    let view = engine.view();
+    ChipLoad {
+        queue: view.equation_1(chip),
+        in_service: view.in_service(chip),
+        drain: view.drain_time(chip),
+    }
+}
 
 /// Four chips, full, some 500 logical pages; without commands, so that an operation takes its
 /// array time and its transfer and nothing else.
@@ -94,7 +110,7 @@ fn a_queue_is_empty_when_its_drain_time_is_over() {
         PLANES,
     ] {
         let seen = watch(CHIPS, more, |engine, chip, now, seen| {
-            let load = engine.view().load(chip);
+            let load = load_of(engine, chip);
             if load.drain == Nanos::ZERO {
                 assert_eq!((load.queue.reads, load.queue.writes), (0, 0));
                 assert!(!engine.view().in_gc(chip));
@@ -104,9 +120,9 @@ fn a_queue_is_empty_when_its_drain_time_is_over() {
             seen.collecting += u32::from(load.queue.gc_remaining.is_some());
             let end = now + load.drain;
             engine.step(end - Nanos(1));
-            assert_eq!(engine.view().load(chip).drain, Nanos(1), "{more}");
+            assert_eq!(load_of(engine, chip).drain, Nanos(1), "{more}");
             engine.step(end);
-            let after = engine.view().load(chip);
+            let after = load_of(engine, chip);
             assert_eq!(after.drain, Nanos::ZERO);
             assert_eq!((after.queue.reads, after.queue.writes), (0, 0));
             assert!(!engine.view().in_gc(chip), "{more}");
@@ -121,15 +137,14 @@ fn a_queue_is_empty_when_its_drain_time_is_over() {
 #[test]
 fn the_equation_of_a_queue_is_its_drain_time() {
     let seen = watch(CHIPS, "", |engine, chip, _, seen| {
-        let (mut load, l) = (engine.view().load(chip), latencies(engine));
-        // The shorter ways to ask say the same.
-        let queue = engine.view().queue(chip);
-        assert_eq!(queue, load.queue);
-        let idle = [
-            engine.view().idle(chip, 1) & 1,
-            engine.view().idle(ChipId(0), CHIPS) >> chip.0 & 1,
+        let (mut load, l) = (load_of(engine, chip), latencies(engine));
+        // The shorter way to ask says the same, and a chip with nothing to do has nothing queued.
+        let zero = [
+            engine.view().equation_1_is_zero(chip, 1) & 1,
+            engine.view().equation_1_is_zero(ChipId(0), CHIPS) >> chip.0 & 1,
         ];
-        assert_eq!(idle, [u64::from(queue.is_idle()); 2]);
+        assert_eq!(zero, [u64::from(load.queue.is_zero()); 2]);
+        assert_eq!(engine.view().is_idle(chip), load.drain == Nanos::ZERO);
         let valid = engine.view().victim_valid_pages(chip);
         let (whole, in_service, counted) = counted(&mut load, valid, &l);
         assert_eq!(counted, load.drain);
@@ -146,7 +161,7 @@ fn the_equation_of_a_queue_is_its_drain_time() {
 fn the_equation_leaves_out_transfers_of_further_planes() {
     let (mut less, mut transfers) = (0, 0);
     let seen = watch(CHIPS, PLANES, |engine, chip, _, seen| {
-        let (mut load, l) = (engine.view().load(chip), latencies(engine));
+        let (mut load, l) = (load_of(engine, chip), latencies(engine));
         let valid = engine.view().victim_valid_pages(chip);
         let (_, _, counted) = counted(&mut load, valid, &l);
         let left_out = load.drain - counted;
@@ -180,13 +195,13 @@ fn latencies(engine: &Engine) -> Latencies {
 fn counted(load: &mut ChipLoad, valid: u64, l: &Latencies) -> (Nanos, Nanos, Nanos) {
     load.queue.gc_remaining.get_or_insert(Nanos::ZERO);
     let whole = equation(&load.queue, valid, l).total;
-    let in_service = match load.in_service_read {
-        true => l.read,
-        false => l.program,
+    let in_service = match load.in_service {
+        Some(InService { op: Op::Read, .. }) => l.read,
+        _ => l.program,
     };
-    let counted = match load.residual {
+    let counted = match load.in_service {
         None => whole,
-        Some(residual) => whole - in_service + residual,
+        Some(InService { residual, .. }) => whole - in_service + residual,
     };
     (whole, in_service, counted)
 }
@@ -197,13 +212,13 @@ fn counted(load: &mut ChipLoad, valid: u64, l: &Latencies) -> (Nanos, Nanos, Nan
 fn chips_that_share_a_channel_take_longer_than_the_monitor_says() {
     let mut longer = 0;
     let seen = watch(1, "", |engine, chip, now, seen| {
-        let drain = engine.view().load(chip).drain;
+        let drain = load_of(engine, chip).drain;
         if drain > Nanos::ZERO {
             seen.queued += 1;
             engine.step(now + drain - Nanos(1));
-            assert!(engine.view().load(chip).drain > Nanos::ZERO);
+            assert!(load_of(engine, chip).drain > Nanos::ZERO);
             engine.step(now + drain);
-            longer += u32::from(engine.view().load(chip).drain > Nanos::ZERO);
+            longer += u32::from(load_of(engine, chip).drain > Nanos::ZERO);
         }
     });
     assert!(seen.queued > 500 && longer > 50, "{longer}");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use destage_conformance::reference::{Profile, SlowRequest};
 use destage_conformance::timed::{Outcome, TimedRun, compare, device, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
-use destage_device::nand::Kind;
+use destage_device::nand::OpKind;
 use destage_scheme::Expr;
 use destage_sim::device::prepare;
 use destage_sim::record::ResultRecord;
@@ -376,14 +376,14 @@ fn busy_time_is_the_sum_of_the_operations() {
     for chip in (0..nand.chips()).map(ChipId) {
         let stats = nand.chip_stats(chip);
         busy += stats.busy - stats.stalled;
-        pages += stats.of(Kind::Read) + stats.of(Kind::Program);
+        pages += stats.of(OpKind::Read) + stats.of(OpKind::Program);
         moved += stats.bytes_read + stats.bytes_programmed;
     }
-    let operations = started.of_kind(Kind::Program) * 1000 + started.of_kind(Kind::Read) * 100;
+    let operations = started.of_kind(OpKind::Program) * 1000 + started.of_kind(OpKind::Read) * 100;
     assert_eq!(busy, Nanos(operations + pages * (10 + 1024)));
     assert_eq!(nand.bus_time(ChannelId(0)), Nanos(pages * (10 + 1024)));
     assert_eq!(moved, pages * 4096);
-    let ways = started.of_kind(Kind::Program) + started.of_kind(Kind::Read);
+    let ways = started.of_kind(OpKind::Program) + started.of_kind(OpKind::Read);
     assert!(
         2 * pages > 3 * ways && pages > 8_000,
         "{pages} pages in {ways}"

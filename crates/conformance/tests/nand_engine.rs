@@ -3,8 +3,8 @@
 
 use destage_conformance::reference::nand::Reference;
 use destage_device::nand::{
-    Class, Command, Config, Discipline, Events, Heap, JobId, JobKind, Kind, Nand, OpId, OpState,
-    OpTimes, Preempt, Sink, Timing, Tree,
+    ArrayConfig, Class, Discipline, EventHeap, EventQueue, EventTree, FlashCommand, JobId, JobKind,
+    Nand, OpId, OpKind, OpState, Preempt, Timing,
 };
 use destage_types::{ChannelId, ChipId, Nanos};
 
@@ -29,28 +29,6 @@ impl Random {
 
     fn percent(&mut self, p: u64) -> bool {
         self.below(100) < p
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Notice {
-    Timed(u32, OpTimes),
-    Ended(u32, Nanos),
-    Idle(ChannelId, Nanos),
-}
-
-#[derive(Default)]
-struct Log(Vec<Notice>);
-
-impl Sink for Log {
-    fn timed(&mut self, token: u32, times: OpTimes) {
-        self.0.push(Notice::Timed(token, times));
-    }
-    fn ended(&mut self, token: u32, at: Nanos) {
-        self.0.push(Notice::Ended(token, at));
-    }
-    fn idle(&mut self, channel: ChannelId, at: Nanos) {
-        self.0.push(Notice::Idle(channel, at));
     }
 }
 
@@ -90,7 +68,7 @@ fn random_timing(random: &mut Random) -> Timing {
     }
 }
 
-fn random_config(random: &mut Random) -> Config {
+fn random_config(random: &mut Random) -> ArrayConfig {
     let (channels, chips_per_channel) = random.pick(&[
         (1, 1),
         (1, 4),
@@ -106,7 +84,7 @@ fn random_config(random: &mut Random) -> Config {
     if random.percent(50) {
         timing.t_cmd_copyback = Nanos(0);
     }
-    Config {
+    ArrayConfig {
         channels,
         chips_per_channel,
         dies: random.pick(&[1, 1, 1, 2, 3]),
@@ -116,25 +94,30 @@ fn random_config(random: &mut Random) -> Config {
     }
 }
 
-fn random_command(random: &mut Random, config: &Config, mix: &Mix, ids: &[OpId]) -> Command {
+fn random_command(
+    random: &mut Random,
+    config: &ArrayConfig,
+    mix: &Mix,
+    ids: &[OpId],
+) -> FlashCommand {
     let chips = u64::from(config.channels * config.chips_per_channel);
     // Large arrays are used in a corner, so that queues form there too.
     let chip =
         ChipId(random.below(chips.min(24)) as u32 * (chips.div_ceil(24)) as u32 % chips as u32);
     let kind = random.pick(&[
-        Kind::Read,
-        Kind::Read,
-        Kind::Program,
-        Kind::Program,
-        Kind::Erase,
-        Kind::Copyback,
+        OpKind::Read,
+        OpKind::Read,
+        OpKind::Program,
+        OpKind::Program,
+        OpKind::Erase,
+        OpKind::Copyback,
     ]);
     let kind = match kind {
-        Kind::Copyback if !mix.copybacks => Kind::Erase,
+        OpKind::Copyback if !mix.copybacks => OpKind::Erase,
         kind => kind,
     };
     let transfer = Nanos(random.pick(&[0, 1, 2, 3, 7]));
-    let mut command = Command::new(kind, chip, transfer, ids.len() as u32);
+    let mut command = FlashCommand::new(kind, chip, transfer, ids.len() as u32);
     command.die = random.below(config.dies.into()) as u32;
     if mix.planes && random.percent(40) {
         command.planes = 1 + random.below(4) as u8;
@@ -163,10 +146,10 @@ fn random_command(random: &mut Random, config: &Config, mix: &Mix, ids: &[OpId])
 /// and runs of anything.
 fn random_job(
     random: &mut Random,
-    config: &Config,
+    config: &ArrayConfig,
     mix: &Mix,
     ids: &[OpId],
-) -> (JobKind, Vec<Command>) {
+) -> (JobKind, Vec<FlashCommand>) {
     let kind = match random.below(3) {
         0 if mix.background_jobs => JobKind::Background,
         1 => JobKind::Foreground(Preempt::Page),
@@ -174,9 +157,9 @@ fn random_job(
     };
     let head = random_command(random, config, mix, ids);
     let mut commands = Vec::new();
-    let mut add = |random: &mut Random, kind: Option<Kind>| {
+    let mut add = |random: &mut Random, kind: Option<OpKind>| {
         let any = random_command(random, config, mix, &[]);
-        commands.push(Command {
+        commands.push(FlashCommand {
             chip: head.chip,
             die: head.die,
             kind: kind.unwrap_or(any.kind),
@@ -188,13 +171,13 @@ fn random_job(
         let copy = mix.copybacks && random.percent(50);
         for _ in 0..random.below(4) {
             if copy {
-                add(random, Some(Kind::Copyback));
+                add(random, Some(OpKind::Copyback));
             } else {
-                add(random, Some(Kind::Read));
-                add(random, Some(Kind::Program));
+                add(random, Some(OpKind::Read));
+                add(random, Some(OpKind::Program));
             }
         }
-        add(random, Some(Kind::Erase));
+        add(random, Some(OpKind::Erase));
     } else {
         for _ in 0..1 + random.below(6) {
             add(random, None);
@@ -204,11 +187,10 @@ fn random_job(
     (kind, commands)
 }
 
-struct Pair<E: Events> {
+struct Pair<E: EventQueue> {
     engine: Nand<E>,
     model: Reference,
-    config: Config,
-    log: (Log, Log),
+    config: ArrayConfig,
     ids: Vec<OpId>,
     jobs: Vec<JobId>,
     cancelled: u64,
@@ -250,13 +232,12 @@ impl Seen {
     }
 }
 
-impl<E: Events> Pair<E> {
-    fn new(config: Config) -> Pair<E> {
+impl<E: EventQueue> Pair<E> {
+    fn new(config: ArrayConfig) -> Pair<E> {
         Pair {
             engine: Nand::with_events(&config),
             model: Reference::new(&config),
             config,
-            log: Default::default(),
             ids: Vec::new(),
             jobs: Vec::new(),
             cancelled: 0,
@@ -266,19 +247,19 @@ impl<E: Events> Pair<E> {
 
     fn advance(&mut self, until: Nanos, stepwise: bool) {
         if stepwise {
-            while let Some(at) = self.engine.step(until, &mut self.log.0) {
-                self.model.advance(at, &mut self.log.1);
+            while let Some(at) = self.engine.step(until) {
+                self.model.advance(at);
                 self.compare();
             }
         }
-        self.engine.advance(until, &mut self.log.0);
-        self.model.advance(until, &mut self.log.1);
+        self.engine.advance(until);
+        self.model.advance(until);
         self.compare();
     }
 
-    fn submit(&mut self, now: Nanos, command: Command) {
-        let id = self.engine.submit(now, command, &mut self.log.0);
-        let number = self.model.submit(now, command, &mut self.log.1);
+    fn submit(&mut self, now: Nanos, command: FlashCommand) {
+        let id = self.engine.submit(now, command);
+        let number = self.model.submit(now, command);
         assert_eq!(id.number(), number);
         self.ids.push(id);
         self.compare();
@@ -291,8 +272,8 @@ impl<E: Events> Pair<E> {
     }
 
     fn resume(&mut self, now: Nanos) {
-        self.engine.resume(now, &mut self.log.0);
-        self.model.resume(now, &mut self.log.1);
+        self.engine.resume(now);
+        self.model.resume(now);
         self.compare();
     }
 
@@ -303,7 +284,7 @@ impl<E: Events> Pair<E> {
             return;
         }
         let command = self.model.command(id.number());
-        if matches!(command.kind, Kind::Read | Kind::Program) && command.planes < 9 {
+        if matches!(command.kind, OpKind::Read | OpKind::Program) && command.planes < 9 {
             self.engine.join(id, transfer, bytes);
             self.model.join(id.number(), transfer, bytes);
             self.seen.joins += 1;
@@ -311,12 +292,10 @@ impl<E: Events> Pair<E> {
         }
     }
 
-    fn submit_job(&mut self, now: Nanos, kind: JobKind, commands: &[Command]) {
-        let job = self.engine.submit_job(now, kind, commands, &mut self.log.0);
+    fn submit_job(&mut self, now: Nanos, kind: JobKind, commands: &[FlashCommand]) {
+        let job = self.engine.submit_job(now, kind, commands);
         let after = [commands[0].after, commands[0].and_after].map(|id| id.map(OpId::number));
-        let first = self
-            .model
-            .submit_job(now, kind, commands, after, &mut self.log.1);
+        let first = self.model.submit_job(now, kind, commands, after);
         assert_eq!(job.first().number(), first);
         assert_eq!(job.last().number(), first + commands.len() as u64 - 1);
         // Operations in the middle of a job have no name: the last one stands for them.
@@ -334,26 +313,25 @@ impl<E: Events> Pair<E> {
     }
 
     fn cancel_job(&mut self, now: Nanos, job: JobId) {
-        let done = self.engine.cancel_job(now, job, &mut self.log.0);
+        let done = self.engine.cancel_job(now, job);
         let numbers = job.first().number()..=job.last().number();
         self.cancelled += u64::from(done) * numbers.clone().count() as u64;
         self.seen.jobs_cancelled += u64::from(done);
-        assert_eq!(done, self.model.cancel_job(now, numbers, &mut self.log.1));
+        assert_eq!(done, self.model.cancel_job(now, numbers));
         self.compare();
     }
 
     fn cancel(&mut self, now: Nanos, id: OpId) {
-        let done = self.engine.cancel(now, id, &mut self.log.0);
-        assert_eq!(done, self.model.cancel(now, id.number(), &mut self.log.1));
+        let done = self.engine.cancel(now, id);
+        assert_eq!(done, self.model.cancel(now, id.number()));
         self.cancelled += u64::from(done);
         self.compare();
     }
 
     /// Notices so far, and the state of every unit and operation.
     fn compare(&mut self) {
-        assert_eq!(self.log.0.0, self.log.1.0);
-        self.log.0.0.clear();
-        self.log.1.0.clear();
+        let notices: Vec<_> = self.engine.drain_notices().collect();
+        assert_eq!(notices, std::mem::take(&mut self.model.notices));
         let (engine, model) = (&self.engine, &self.model);
         for chip in (0..engine.chips()).map(ChipId) {
             let state = (
@@ -370,8 +348,8 @@ impl<E: Events> Pair<E> {
                 }),
             );
             let expected = (
-                model.host_count(chip, Kind::Read),
-                model.host_count(chip, Kind::Program),
+                model.host_count(chip, OpKind::Read),
+                model.host_count(chip, OpKind::Program),
                 model.in_service(chip),
                 model.residual(chip),
                 Class::ALL.map(|class| {
@@ -425,7 +403,7 @@ impl<E: Events> Pair<E> {
         self.seen.operations = started;
         self.seen.cancelled = self.cancelled;
         let stats = self.engine.stats();
-        self.seen.copybacks = stats.of_kind(Kind::Copyback);
+        self.seen.copybacks = stats.of_kind(OpKind::Copyback);
         let chips = (0..self.engine.chips()).map(ChipId);
         let done = chips.map(|chip| self.engine.chip_stats(chip).done.iter().sum::<u64>());
         self.seen.more_planes = done.sum::<u64>() - started;
@@ -437,7 +415,7 @@ impl<E: Events> Pair<E> {
     }
 }
 
-fn run<E: Events>(seed: u64, config: Config, mix: Mix, operations: usize) -> Seen {
+fn run<E: EventQueue>(seed: u64, config: ArrayConfig, mix: Mix, operations: usize) -> Seen {
     let mut random = Random(seed);
     let mut pair = Pair::<E>::new(config);
     let mut now = 0;
@@ -498,7 +476,7 @@ fn run<E: Events>(seed: u64, config: Config, mix: Mix, operations: usize) -> See
     pair.seen
 }
 
-impl<E: Events> Pair<E> {
+impl<E: EventQueue> Pair<E> {
     fn class(&self, id: OpId) -> Class {
         self.model.command(id.number()).class
     }
@@ -535,9 +513,9 @@ fn swarm(seeds: std::ops::Range<u64>, operations: usize) -> Seen {
         let mix = Mix { gap, ..mix };
         let told = std::panic::catch_unwind(|| {
             if seed % 2 == 0 {
-                run::<Tree>(seed, config, mix, operations)
+                run::<EventTree>(seed, config, mix, operations)
             } else {
-                run::<Heap>(seed, config, mix, operations)
+                run::<EventHeap>(seed, config, mix, operations)
             }
         });
         match told {

@@ -4,7 +4,8 @@
 
 use cpu_time::ProcessTime;
 use destage_device::nand::{
-    Class, Command, Config, Discipline, Events, Heap, Nand, OpTimes, Sink, Timing, Transfer, Tree,
+    ArrayConfig, Class, Discipline, EventHeap, EventQueue, EventTree, FlashCommand, Nand, Notice,
+    Timing, Transfer,
 };
 use destage_types::{ChipId, Nanos, Picos};
 
@@ -12,19 +13,24 @@ const CHANNELS: u32 = 8;
 const DIES: u32 = 4;
 
 #[derive(Default)]
-struct Sum {
+struct NoticeSums {
     waits: u64,
     last_end: u64,
     ended: u64,
 }
 
-impl Sink for Sum {
-    fn timed(&mut self, _: u32, times: OpTimes) {
-        self.waits = self.waits.wrapping_add(times.start.0);
-        self.last_end = self.last_end.max(times.end.0);
-    }
-    fn ended(&mut self, _: u32, _: Nanos) {
-        self.ended += 1;
+impl NoticeSums {
+    fn take<E: EventQueue>(&mut self, nand: &mut Nand<E>) {
+        for notice in nand.drain_notices() {
+            match notice {
+                Notice::Timed { times, .. } => {
+                    self.waits = self.waits.wrapping_add(times.start.0);
+                    self.last_end = self.last_end.max(times.end.0);
+                }
+                Notice::Ended { .. } => self.ended += 1,
+                Notice::Idle { .. } => {}
+            }
+        }
     }
 }
 
@@ -36,7 +42,7 @@ fn next(state: &mut u64) -> u64 {
 }
 
 /// Arrival and command of every operation: 70 % programs, gaps uniform around `mean_gap`.
-fn workload(operations: usize, mean_gap: u64, notify: bool) -> Vec<(Nanos, Command)> {
+fn workload(operations: usize, mean_gap: u64, notify: bool) -> Vec<(Nanos, FlashCommand)> {
     let page = Transfer::new(Picos(3_000)).bytes(4096);
     let (mut state, mut now, mut sum) = (1, 0, 0);
     let mut work = Vec::with_capacity(operations);
@@ -45,9 +51,9 @@ fn workload(operations: usize, mean_gap: u64, notify: bool) -> Vec<(Nanos, Comma
         now += (z & 0xffff) * 2 * mean_gap / 0xffff;
         let chip = ChipId((z >> 16) as u32 % (CHANNELS * DIES));
         let mut command = if (z >> 48) % 10 < 7 {
-            Command::program(chip, page, token)
+            FlashCommand::program(chip, page, token)
         } else {
-            Command::read(chip, page, token)
+            FlashCommand::read(chip, page, token)
         };
         command.notify_end = notify;
         sum += now;
@@ -57,7 +63,7 @@ fn workload(operations: usize, mean_gap: u64, notify: bool) -> Vec<(Nanos, Comma
     work
 }
 
-fn measure<E: Events>(name: &str, mean_gap: u64, notify: bool, work: &[(Nanos, Command)]) {
+fn measure<E: EventQueue>(name: &str, mean_gap: u64, notify: bool, work: &[(Nanos, FlashCommand)]) {
     let timing = Timing {
         t_cmd_read: Nanos(290),
         t_cmd_program: Nanos(361),
@@ -68,7 +74,7 @@ fn measure<E: Events>(name: &str, mean_gap: u64, notify: bool, work: &[(Nanos, C
         t_erase: Nanos(3_800_000),
         t_ready: Nanos(20),
     };
-    let config = Config {
+    let config = ArrayConfig {
         channels: CHANNELS,
         chips_per_channel: DIES,
         dies: 1,
@@ -77,13 +83,16 @@ fn measure<E: Events>(name: &str, mean_gap: u64, notify: bool, work: &[(Nanos, C
         watch_idle: notify,
     };
     let mut nand = Nand::<E>::with_events(&config);
-    let mut sum = Sum::default();
+    let mut sum = NoticeSums::default();
     let start = ProcessTime::now();
     for &(at, command) in work {
-        nand.advance(at, &mut sum);
-        nand.submit(at, command, &mut sum);
+        nand.advance(at);
+        nand.submit(at, command);
+        sum.take(&mut nand);
     }
-    while nand.step(Nanos::NEVER, &mut sum).is_some() {}
+    while nand.step(Nanos::NEVER).is_some() {
+        sum.take(&mut nand);
+    }
     let cpu = start.elapsed().as_secs_f64();
     let busy: u64 = (0..CHANNELS * DIES)
         .map(|chip| nand.chip_stats(ChipId(chip)).busy.0)
@@ -109,8 +118,8 @@ fn main() {
     for mean_gap in [35_400, 20_250] {
         for notify in [false, true] {
             let work = workload(operations, mean_gap, notify);
-            measure::<Heap>("heap", mean_gap, notify, &work);
-            measure::<Tree>("tree", mean_gap, notify, &work);
+            measure::<EventHeap>("heap", mean_gap, notify, &work);
+            measure::<EventTree>("tree", mean_gap, notify, &work);
         }
     }
 }

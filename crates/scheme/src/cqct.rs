@@ -211,7 +211,9 @@ impl Cqct {
         for first in (0..chips).step_by(64) {
             let count = (chips - first).min(64);
             let idle = match self.cqct {
-                Estimate::Equation => v.device.equation_1_is_zero(ChipId(first as u32), count as u32),
+                Estimate::Equation => v
+                    .device
+                    .equation_1_is_zero(ChipId(first as u32), count as u32),
                 Estimate::Oracle => 0,
             };
             for i in 0..count {
@@ -340,7 +342,10 @@ mod tests {
 
     fn of(options: Cqct, device: &dyn DeviceView) -> u64 {
         let cache = boxed("lru", 1);
-        let v = View { device, ..cache.view() };
+        let v = View {
+            device,
+            ..cache.view()
+        };
         options.of_chip(ChipId(0), &v).0
     }
 
@@ -359,11 +364,12 @@ mod tests {
             pages_per_block: 64,
         };
         device.next_program = Some(Nanos(900));
-        device.victim_valid_pages[0] = 10;
         device.states[0] = ChipState {
             queue: queue(2, 3, 5000, 60),
             in_service: in_service(Op::Write, 11),
             drain: Nanos(77),
+            in_gc: false,
+            victim_valid_pages: 10,
         };
         device
     }
@@ -392,7 +398,11 @@ mod tests {
             assert_eq!(of(options, &device), time);
         }
         assert_eq!(DEFAULT_SUMMARY, Nanos(213_200));
-        assert_eq!((of(all, &NoDevice), of(oracle, &NoDevice)), (0, 0), "without a device");
+        assert_eq!(
+            (of(all, &NoDevice), of(oracle, &NoDevice)),
+            (0, 0),
+            "without a device"
+        );
     }
 
     /// Row 4 of the check values with the five queued programs in the mapping: N_fp is 405 then.
@@ -458,9 +468,18 @@ mod tests {
             xfer,
             ..Cqct::DEFAULT
         };
-        assert_eq!(of(with(299, Transfer::Included), &device), 2 * 125 + 3 * 300 + 299);
-        assert_eq!(of(with(301, Transfer::Included), &device), 2 * 125 + 3 * 300 + 300);
-        assert_eq!(of(with(301, Transfer::Excluded), &device), 2 * 25 + 3 * 200 + 200);
+        assert_eq!(
+            of(with(299, Transfer::Included), &device),
+            2 * 125 + 3 * 300 + 299
+        );
+        assert_eq!(
+            of(with(301, Transfer::Included), &device),
+            2 * 125 + 3 * 300 + 300
+        );
+        assert_eq!(
+            of(with(301, Transfer::Excluded), &device),
+            2 * 25 + 3 * 200 + 200
+        );
         device.costs = FlashCosts {
             pages_per_block: 64,
             ..FlashCosts::default()

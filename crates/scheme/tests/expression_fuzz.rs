@@ -4,8 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use destage_scheme::registry::{ALIASES, SCHEMES};
 use destage_scheme::expr::fuzz;
+use destage_scheme::registry::{ALIASES, SCHEMES};
 use destage_scheme::{Expr, SchemeInfo};
 use proptest::prelude::*;
 

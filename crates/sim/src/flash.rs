@@ -1,12 +1,10 @@
-//! What the request walk asks of the flash behind the cache.
+//! What the cache asks of the flash behind it.
 //!
 //! Two things answer: [`CacheOnly`], for which every page is mapped and nothing takes time, and the
-//! engine of a device. The walk is generic over them, so a cache-only run pays nothing for time.
+//! engine of a device. The cache is generic over them, so a cache-only run pays nothing for time.
 
-use crate::engine::Completion;
-use crate::load::BusyTimes;
-use crate::record::{Latencies, MeanNs};
-use crate::series::LatencySums;
+use crate::engine::latency::{Latencies, LatencySums, MeanNs};
+use crate::engine::{BusyTimes, Completion};
 use destage_device::ftl::{DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_scheme::{DeviceView, NoDevice};
@@ -65,9 +63,10 @@ pub trait Flash {
     /// Does flash hold data of the page?
     fn is_mapped(&self, lpn: Lpn) -> bool;
 
-    /// Reads what is known of pages for the sake of the processor's cache; the number means nothing
-    /// and must be used, and what `numbers` holds afterwards means nothing either.
-    fn look_ahead(&self, _numbers: &mut [u64]) -> u64 {
+    /// Reads the mapping of the pages `numbers`, so that it is in the processor's cache when they are
+    /// served. The result keeps the compiler from dropping the reads and has no meaning, like what
+    /// `numbers` holds afterwards.
+    fn prefetch(&self, _numbers: &mut [u64]) -> u64 {
         0
     }
 

@@ -1,19 +1,19 @@
-//! The simulator: cache, engine, statistics and runner.
+//! The simulator: cache, device engine, statistics and runner.
 //!
 //! Reading order: [`cache`] (one host request from arrival to the last eviction), [`flash`] (what it
-//! asks of the device), [`counts`].
+//! asks of the device), [`engine`] (how a device answers), [`counts`].
 
 pub mod cache;
 pub mod counts;
 pub mod curve;
 pub mod device;
+mod device_report;
 pub mod engine;
 mod error;
 mod final_flush;
 pub mod flash;
 mod footprint;
 mod future;
-pub mod load;
 pub mod log;
 mod metadata_budget;
 pub mod observe;
@@ -24,7 +24,6 @@ pub mod runner;
 pub mod sample;
 pub mod series;
 pub mod spec;
-pub mod wear;
 
 pub use cache::{Cache, CacheOptions, ReadFill};
 pub use counts::Counts;

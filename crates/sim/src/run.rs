@@ -192,9 +192,7 @@ impl Visit for Execution<'_> {
         let (capacity, page, layout) = (self.plan.capacity.frames, self.spec.page, self.layout());
         let Some(device) = &self.spec.device else {
             let frames = (capacity, self.plan.slots);
-            return self.drive(Cache::new(
-                scheme, CacheOnly, frames, page, layout, options,
-            ));
+            return self.drive(Cache::new(scheme, CacheOnly, frames, page, layout, options));
         };
         let background = self.spec.has_background();
         let mut engine = prepare(
@@ -205,7 +203,7 @@ impl Visit for Execution<'_> {
             self.spec.seed,
         )?;
         if self.looks_at_results_alone() {
-            engine.work_unseen();
+            engine.skip_unobserved_events();
         }
         let frames = (capacity, self.plan.slots);
         let mut cache = Cache::new(scheme, engine, frames, page, layout, options);

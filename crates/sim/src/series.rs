@@ -3,6 +3,7 @@
 
 use crate::cache::Cache;
 use crate::counts::{Counts, ratio};
+use crate::engine::latency::LatencySums;
 use crate::flash::{Flash, Traffic};
 use destage_scheme::Scheme;
 use destage_types::Nanos;
@@ -71,25 +72,6 @@ pub struct SeriesRow {
     /// Req-block: pages in DRL.
     pub drl: Option<u64>,
 }
-
-/// Number of completed requests and the sum of their response times in ns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LatencySum {
-    /// Requests.
-    pub count: u64,
-    /// Sum in ns.
-    pub sum: u128,
-}
-
-impl LatencySum {
-    fn mean_since(self, before: LatencySum) -> Option<f64> {
-        let sum = self.sum - before.sum;
-        ratio(sum as f64, (self.count - before.count) as f64)
-    }
-}
-
-/// Response times so far: of all requests, of reads, of writes.
-pub type LatencySums = [LatencySum; 3];
 
 /// Takes the rows of one run; the last call is with `None`.
 pub type SeriesSink = Box<dyn FnMut(Option<&SeriesRow>) -> io::Result<()> + Send>;

@@ -23,4 +23,4 @@ pub use ids::{ChannelId, ChipId, Lpn, Nanos, PlaneId, Ppn, Slot};
 pub use nearest::nearest;
 pub use request::{Extent, HostRequest, Op, RequestBatch, RequestOrigin, RequestRef, Tag};
 pub use sectors::{SECTOR_BYTES, SectorMask};
-pub use units::{ByteSize, Picos, UnitError};
+pub use units::{ByteSize, Energy, Picos, UnitError};

@@ -35,6 +35,26 @@ fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
+/// Why a decimal number in some unit is no whole number of the smallest unit.
+enum Inexact {
+    NoNumber,
+    TooFine,
+    TooLarge,
+}
+
+/// `digits`, which may have a fraction, times ten to the power of `exponent`.
+fn scaled(digits: &str, exponent: u32) -> Result<u64, Inexact> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > exponent as usize {
+        return Err(Inexact::TooFine);
+    }
+    let number = format!("{whole}{fraction}").parse::<u64>();
+    let number = number.map_err(|_| Inexact::NoNumber)?;
+    let factor = 10u64.pow(exponent - fraction.len() as u32);
+    number.checked_mul(factor).ok_or(Inexact::TooLarge)
+}
+
 /// A number of bytes. Binary units only: `4k` = `4KiB` = 4096.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ByteSize(pub u64);
@@ -119,18 +139,11 @@ impl Picos {
             _ if digits.is_empty() => return refuse(text, NO_TIME),
             _ => return refuse(text, format!("unknown unit of time; known: {TIME_UNITS}")),
         };
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        let fraction = fraction.trim_end_matches('0');
-        if fraction.len() > exponent as usize {
-            return refuse(text, "finer than one picosecond");
-        }
-        let scaled = 10u64.pow(exponent - fraction.len() as u32);
-        match format!("{whole}{fraction}").parse::<u64>() {
-            Ok(n) => match n.checked_mul(scaled) {
-                Some(ps) => Ok(Picos(ps)),
-                None => refuse(text, "more than 2^64 picoseconds"),
-            },
-            Err(_) => refuse(text, NO_TIME),
+        match scaled(digits, exponent) {
+            Ok(ps) => Ok(Picos(ps)),
+            Err(Inexact::NoNumber) => refuse(text, NO_TIME),
+            Err(Inexact::TooFine) => refuse(text, "finer than one picosecond"),
+            Err(Inexact::TooLarge) => refuse(text, "more than 2^64 picoseconds"),
         }
     }
 
@@ -157,6 +170,52 @@ impl fmt::Display for Picos {
             "" => write!(f, "{}ns", self.0 / 1000),
             rest => write!(f, "{}.{rest}ns", self.0 / 1000),
         }
+    }
+}
+
+/// Energy in picojoules, 0 to 1 J: sums over a run stay within 64 bits of nanojoules.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Energy(pub u64);
+
+/// Units of energy and the power of ten of a picojoule that each is, largest first.
+const ENERGY_UNITS: [(&str, u32); 4] = [("mJ", 9), ("uJ", 6), ("nJ", 3), ("pJ", 0)];
+
+impl Energy {
+    const MAX: Energy = Energy(1_000_000_000_000);
+
+    /// Reads `40uJ`, `1.5nJ` or `0`.
+    ///
+    /// # Errors
+    /// What is allowed: an energy has a known unit, is no finer than one picojoule and at most one
+    /// joule.
+    pub fn parse(text: &str) -> Result<Energy, String> {
+        let (digits, unit) = split(text);
+        if unit.is_empty() && digits == "0" {
+            return Ok(Energy(0));
+        }
+        let known = ENERGY_UNITS.iter().find(|(name, _)| *name == unit);
+        // `.5uJ` is no number here: a fraction needs a digit before it.
+        let known = known.filter(|_| !digits.starts_with('.'));
+        let energy = known.and_then(|&(_, exponent)| scaled(digits, exponent).ok());
+        let energy = energy.map(Energy).filter(|energy| *energy <= Energy::MAX);
+        energy.ok_or_else(|| {
+            format!(
+                "an energy is a number with a unit (pJ, nJ, uJ, mJ), `{text}` is not; at most \
+                 1000mJ in whole picojoules"
+            )
+        })
+    }
+}
+
+impl fmt::Display for Energy {
+    /// In the largest unit that gives a whole number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (unit, exponent) in ENERGY_UNITS {
+            if self.0 != 0 && self.0.is_multiple_of(10u64.pow(exponent)) {
+                return write!(f, "{}{unit}", self.0 / 10u64.pow(exponent));
+            }
+        }
+        write!(f, "0pJ")
     }
 }
 
@@ -220,5 +279,21 @@ mod tests {
                 .to_string()
                 .contains("unknown unit")
         );
+    }
+
+    #[test]
+    fn energies() {
+        for (text, pj, printed) in [
+            ("40uJ", 40_000_000, "40uJ"),
+            ("1.5nJ", 1500, "1500pJ"),
+            ("0", 0, "0pJ"),
+            ("0.25 mJ", 250_000_000, "250uJ"),
+        ] {
+            let energy = Energy::parse(text).unwrap();
+            assert_eq!((energy.0, energy.to_string().as_str()), (pj, printed));
+        }
+        for wrong in ["5", "uJ", "-1uJ", "0.5pJ", "2000mJ", "1e3nJ", "1.nJx"] {
+            assert!(Energy::parse(wrong).is_err(), "{wrong}");
+        }
     }
 }

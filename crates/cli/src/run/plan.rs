@@ -196,7 +196,7 @@ impl Plan {
 /// The device that is asked for, if there is to be one.
 fn device(args: &RunArgs, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
     let name = args.device.as_deref().filter(|name| *name != "none")?;
-    match EffectiveDevice::load(name, &args.set, |path| std::fs::read_to_string(path)) {
+    match EffectiveDevice::load(name, &args.set, |path| std::fs::File::open(path)) {
         Ok(device) => Some(device),
         Err(error) => {
             faults.push(format!("--device: {error}"));

@@ -43,8 +43,8 @@ impl<'a> Common<'a> {
         let (args, config) = (self.args, self.config.as_deref());
         let page = config.map_or(PageSize::KIB4, |c| c.geometry.page);
         let read_fill = config.map_or(ReadFill::Page, |c| match c.read_fill {
-            config::ReadFill::Page => ReadFill::Page,
-            config::ReadFill::Requested => ReadFill::Requested,
+            config::ReadTransfer::Page => ReadFill::Page,
+            config::ReadTransfer::Requested => ReadFill::Requested,
         });
         RunSpec {
             charge_metadata: args.charge_metadata,

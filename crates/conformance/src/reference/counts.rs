@@ -12,7 +12,7 @@ impl PartialEq for Sum {
 
 /// Counters since the start of the run.
 #[derive(Clone, PartialEq, Debug, Default)]
-#[allow(missing_docs)] // the names are those of the result record (spec 90)
+#[allow(missing_docs)] // the names are those of the result record
 pub struct SlowCounts {
     pub requests: u64,
     pub read_requests: u64,

@@ -1,6 +1,6 @@
 //! The cost of a chip in the equations 1 to 4 of ECR, section 3.1, written out.
 
-use destage_device::nand::Kind;
+use destage_device::nand::OpKind;
 
 use super::expr::SlowExpr;
 
@@ -35,7 +35,7 @@ pub struct Queue {
     pub reads: u64,
     pub writes: u64,
     /// Kind of the host operation in service.
-    pub in_service: Option<Kind>,
+    pub in_service: Option<OpKind>,
     pub residual: u64,
     pub t_read: u64,
     pub t_program: u64,
@@ -99,8 +99,8 @@ impl Cost {
             false => 1 + beyond as u64 / (q.pages_per_block - 1).max(1),
         };
         let queued = match (self.remaining && q.gc_remaining.is_none(), q.in_service) {
-            (true, Some(Kind::Read)) => l_r * (q.reads - 1) + q.residual + l_w * q.writes,
-            (true, Some(Kind::Program)) => l_r * q.reads + l_w * (q.writes - 1) + q.residual,
+            (true, Some(OpKind::Read)) => l_r * (q.reads - 1) + q.residual + l_w * q.writes,
+            (true, Some(OpKind::Program)) => l_r * q.reads + l_w * (q.writes - 1) + q.residual,
             _ => l_r * q.reads + l_w * q.writes,
         };
         queued + s_t_gc + self.summary.min(l_w) * n_sp

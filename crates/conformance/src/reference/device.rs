@@ -15,14 +15,15 @@ use destage_device::config::{
     Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder,
 };
 use destage_device::nand::{
-    Class, Command, Config, Discipline, Kind, OpState, OpTimes, Sink, Timing,
+    ArrayConfig, Class, Discipline, FlashCommand, NO_TOKEN, Notice, OpKind, OpState, OpTimes,
+    Timing,
 };
 use destage_types::{ChannelId, ChipId, Nanos, Op, Picos};
 
 use super::cqct::{Cost, Queue};
-use super::flash::{SlowCause, SlowFlash, Write};
+use super::flash::{SlowCause, SlowFlash, SlowWrite};
 use super::nand::Reference;
-use super::pagemap::{SlowMap, Work, Written};
+use super::pagemap::{SlowMap, Work, WrittenPage};
 pub use region::SlowCacheAccess;
 
 /// What an operation does for whom.
@@ -100,32 +101,31 @@ struct Entries {
     erased: Vec<usize>,
 }
 
-impl Sink for Entries {
-    fn timed(&mut self, token: u32, times: OpTimes) {
-        if token == gc::NOBODY {
-            return;
+impl Entries {
+    fn note(&mut self, notice: Notice) {
+        match notice {
+            Notice::Timed { token, times } => self.timed(token, times),
+            Notice::Ended { token, .. } => {
+                let entry = &mut self.all[token as usize];
+                entry.ended = true;
+                if let Purpose::Erase(at) = entry.purpose {
+                    self.erased.push(at);
+                }
+            }
+            Notice::Idle { .. } => {}
         }
+    }
+
+    fn timed(&mut self, token: u32, times: OpTimes) {
         let entry = &mut self.all[token as usize];
         entry.times = Some(times);
         if entry.purpose == Purpose::WriteBack {
             self.started.push(token);
         }
-        let (with, others) = std::mem::take(&mut self.joined)
-            .into_iter()
-            .partition(|&(head, _)| head == token);
-        self.joined = others;
-        let with: Vec<(u32, u32)> = with;
-        for (_, page) in with {
+        for &(_, page) in self.joined.iter().filter(|&&(head, _)| head == token) {
             self.all[page as usize].times = Some(times);
         }
-    }
-
-    fn ended(&mut self, token: u32, _at: Nanos) {
-        let entry = &mut self.all[token as usize];
-        entry.ended = true;
-        if let Purpose::Erase(at) = entry.purpose {
-            self.erased.push(at);
-        }
+        self.joined.retain(|&(head, _)| head != token);
     }
 }
 
@@ -134,11 +134,11 @@ pub struct SlowDevice {
     config: DeviceConfig,
     array: Reference,
     map: SlowMap,
-    gc: gc::Collector,
+    gc: gc::SlowCollector,
     entries: Entries,
     requests: Vec<Request>,
     /// Operations of the open request.
-    shared: Vec<planes::Shared>,
+    shared: Vec<planes::SharedOperation>,
     /// The demand program that the mapping of a page points to.
     last_program: BTreeMap<u64, u64>,
     /// The program of a cache in flash that holds the data of a page.
@@ -162,6 +162,9 @@ pub struct SlowDevice {
     planes_of_write_backs: BTreeMap<usize, Option<u64>>,
 }
 
+/// Devices of this model never run full.
+const ROOM: &str = "the device has room";
+
 fn time(key: Picos) -> Nanos {
     Nanos(key.0.div_ceil(1000))
 }
@@ -181,7 +184,7 @@ impl SlowDevice {
             t_ready: time(c.t_ready),
         };
         let map = SlowMap::new(c, 1);
-        let array = Config {
+        let array = ArrayConfig {
             channels: c.geometry.channels,
             chips_per_channel: map.chips() as u32 / c.geometry.channels,
             dies: map.dies(),
@@ -196,7 +199,7 @@ impl SlowDevice {
             config: c.clone(),
             array: Reference::new(&array),
             map,
-            gc: gc::Collector::default(),
+            gc: gc::SlowCollector::default(),
             entries: Entries::default(),
             requests: Vec::new(),
             shared: Vec::new(),
@@ -218,7 +221,7 @@ impl SlowDevice {
     pub fn precondition(&mut self, pages: impl IntoIterator<Item = u64>) {
         for lpn in pages {
             if !self.map.is_mapped(lpn) {
-                self.map.write(lpn, None);
+                self.map.write(lpn, None).0.expect(ROOM);
             }
         }
     }
@@ -235,17 +238,25 @@ impl SlowDevice {
     pub fn advance_to(&mut self, until: u64) {
         while let Some(at) = self.next_instant(until) {
             self.now = at;
-            self.array.advance(Nanos(at), &mut self.entries);
+            self.array.advance(Nanos(at));
             self.note_starts();
             self.collect_after_erases();
         }
         self.now = until;
-        self.array.advance(Nanos(until), &mut self.entries);
+        self.array.advance(Nanos(until));
         self.array.forget_gone();
+    }
+
+    /// Keeps what the array has done.
+    fn take_notices(&mut self) {
+        for notice in std::mem::take(&mut self.array.notices) {
+            self.entries.note(notice);
+        }
     }
 
     /// The mapping changes when a write-back starts.
     fn note_starts(&mut self) {
+        self.take_notices();
         let (mut work, mut summaries) = (Work::default(), Vec::new());
         for token in std::mem::take(&mut self.entries.started) {
             self.write_backs += 1;
@@ -254,7 +265,8 @@ impl SlowDevice {
             self.last_program.remove(&lpn);
             let plane = self.planes_of_write_backs.remove(&(token as usize));
             let (written, before) = self.map.write(lpn, plane.flatten());
-            work.hurried.extend(before.hurried);
+            let written = written.expect(ROOM);
+            work.expedited.extend(before.expedited);
             work.blocks.extend(before.blocks);
             if written.summary {
                 summaries.push(written);
@@ -272,15 +284,13 @@ impl SlowDevice {
         &mut self,
         purpose: Purpose,
         lpn: u64,
-        command: Command,
+        command: FlashCommand,
         after: [Option<u64>; 2],
         before: Option<u32>,
     ) -> u32 {
         let token = self.enter(purpose, lpn, command.class, before);
-        let command = Command { token, ..command };
-        let number = self
-            .array
-            .submit_after(Nanos(self.now), command, after, &mut self.entries);
+        let command = FlashCommand { token, ..command };
+        let number = self.array.submit_after(Nanos(self.now), command, after);
         self.entries.all[token as usize].number = number;
         self.note_starts();
         token
@@ -314,16 +324,16 @@ impl SlowDevice {
 
     fn host_read(&mut self, lpn: u64, sectors: u32, behind: Option<u64>) -> u32 {
         let (chip, die) = self.map.place(lpn);
-        let command = Command::read(ChipId(chip as u32), self.transfer(sectors), 0).die(die);
+        let command = FlashCommand::read(ChipId(chip as u32), self.transfer(sectors), 0).die(die);
         // Whatever the discipline: after a pending program of the page.
         let after = self.last_program.get(&lpn).copied();
         self.submit_page(Purpose::Read, lpn, command, [after, behind], None)
     }
 
-    fn summary(&mut self, written: &Written) {
+    fn summary(&mut self, written: &WrittenPage) {
         self.summaries += 1;
         let chip = ChipId(written.chip as u32);
-        let command = Command::program(chip, self.transfer(1), 0).die(written.die);
+        let command = FlashCommand::program(chip, self.transfer(1), 0).die(written.die);
         let after = [self.last_job(written), None];
         self.submit(Purpose::Summary, u64::MAX, command, after, None);
     }
@@ -428,8 +438,8 @@ impl SlowFlash for SlowDevice {
         let c = &self.config;
         self.cost.weigh(&Queue {
             drain: self.array.drain_time(id, Class::Gc).0,
-            reads: self.array.host_count(id, Kind::Read).into(),
-            writes: self.array.host_count(id, Kind::Program).into(),
+            reads: self.array.host_count(id, OpKind::Read).into(),
+            writes: self.array.host_count(id, OpKind::Program).into(),
             in_service: match self.array.in_service(id) {
                 Some((kind, Class::Host)) => Some(kind),
                 _ => None,
@@ -441,7 +451,7 @@ impl SlowFlash for SlowDevice {
             transfer: page.0,
             pages_per_block: c.geometry.pages_per_block.into(),
             free: self.map.free_pages(chip),
-            threshold: c.gc_threshold_pages_per_chip(),
+            threshold: self.map.threshold_of_chip(),
             frontier_free: self.map.frontier_free_pages(chip),
             victim_valid: self.map.victim_valid_pages(chip),
             gc_remaining: self.gc_remaining(id),
@@ -484,7 +494,7 @@ impl SlowFlash for SlowDevice {
         let request = self.requests.last_mut().expect("a request is open");
         request.pages = pages;
         if self.joins_planes() {
-            self.array.resume(Nanos(self.now), &mut self.entries);
+            self.array.resume(Nanos(self.now));
             self.note_starts();
         }
     }
@@ -494,7 +504,7 @@ impl SlowFlash for SlowDevice {
     }
 
     fn pages(&self) -> u64 {
-        self.config.logical_pages()
+        self.map.logical_pages()
     }
 
     fn read(&mut self, lpn: u64) {
@@ -519,7 +529,7 @@ impl SlowFlash for SlowDevice {
         self.miss_enters_cache(lpn, read);
     }
 
-    fn write(&mut self, write: &Write) -> Option<u64> {
+    fn write(&mut self, write: &SlowWrite) -> Option<u64> {
         let lpn = write.lpn;
         let sectors = self.config.geometry.page.sectors();
         let mut before = None;
@@ -539,9 +549,10 @@ impl SlowFlash for SlowDevice {
             None => None,
         };
         let (written, work) = self.map.write(lpn, plane);
+        let written = written.expect(ROOM);
         self.collect(work);
         let chip = ChipId(written.chip as u32);
-        let command = Command::program(chip, self.page_transfer(), 0).die(written.die);
+        let command = FlashCommand::program(chip, self.page_transfer(), 0).die(written.die);
         let read = before.map(|read| self.number(read));
         let after = [self.last_job(&written), read];
         let purpose = Purpose::Program(write.cause);

@@ -22,7 +22,7 @@ pub enum SlowCause {
 
 /// One program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Write {
+pub struct SlowWrite {
     /// The page.
     pub lpn: u64,
     /// Why.
@@ -37,7 +37,7 @@ pub struct Write {
 
 /// The flash below the model: chip states for `ecr` and `gcar`, and a place to note operations.
 pub trait SlowFlash {
-    /// Number of chips; a page belongs to chip `lpn mod chips` (spec 00 section 1).
+    /// Number of chips; a page belongs to chip `lpn mod chips` (ECR-6).
     fn chips(&self) -> usize;
     /// Chip that static allocation gives a page.
     fn chip(&self, lpn: u64) -> usize {
@@ -78,7 +78,7 @@ pub trait SlowFlash {
     /// A page that was just read, if flash had it, enters the cache.
     fn cache_fill(&mut self, _lpn: u64, _read: bool) {}
     /// A page is programmed; as `program` where nothing but the page matters.
-    fn write(&mut self, write: &Write) -> Option<u64> {
+    fn write(&mut self, write: &SlowWrite) -> Option<u64> {
         if write.read_first {
             self.read(write.lpn);
         }

@@ -44,7 +44,7 @@ pub use background::DeviceCounts;
 pub use cache::{Evicted, Row, SlowCache, SlowConfig, SlowReadFill};
 pub use counts::{SlowCounts, Sum};
 pub use device::{SlowCacheAccess, SlowDevice, SlowProgram};
-pub use flash::{SlowCause, SlowFlash, Still, Write};
+pub use flash::{SlowCause, SlowFlash, SlowWrite, Still};
 pub use request::{SlowAccess, SlowRequest, look_ahead, to_batch};
 pub use scheme::SlowScheme;
 pub use store::{Frame, Store};

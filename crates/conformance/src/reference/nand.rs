@@ -5,14 +5,14 @@ mod queries;
 mod settle;
 
 use destage_device::nand::{
-    Class, Command, Config, Discipline, JobKind, Kind, OpId, OpState, OpTimes, Preempt, Sink,
-    Timing,
+    ArrayConfig, Class, Discipline, FlashCommand, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpState,
+    OpTimes, Preempt, Timing,
 };
 use destage_types::{ChannelId, Nanos};
 
 /// Where an operation is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum At {
+enum Progress {
     /// Waits for another operation to end.
     Blocked,
     /// May start as far as it is concerned, since this time.
@@ -34,11 +34,11 @@ enum At {
 struct Operation {
     /// Operations submitted before this one.
     number: u64,
-    command: Command,
+    command: FlashCommand,
     /// Operations that must end first; the last one is that before it in its job.
     after: [Option<u64>; 3],
     job: Option<InJob>,
-    at: At,
+    at: Progress,
     start: u64,
     /// Of the last bus transfer, 0 before it is known.
     last_transfer: u64,
@@ -73,11 +73,13 @@ pub struct Reference {
     free_since: Vec<u64>,
     was_idle: Vec<bool>,
     bus_time: Vec<u64>,
+    /// What happened, in order.
+    pub notices: Vec<Notice>,
 }
 
 impl Reference {
     /// An array at rest at time 0.
-    pub fn new(config: &Config) -> Reference {
+    pub fn new(config: &ArrayConfig) -> Reference {
         Reference {
             channels: config.channels,
             chips: config.channels * config.chips_per_channel,
@@ -95,15 +97,16 @@ impl Reference {
             ],
             was_idle: vec![true; config.channels as usize],
             bus_time: vec![0; config.channels as usize],
+            notices: Vec::new(),
         }
     }
 
     /// Time of the next phase end; later than every event if there is none.
     pub fn next_event_time(&self) -> Nanos {
         let due = |op: &Operation| match op.at {
-            At::CommandThenArray { bus, .. } if bus > self.now => Some(bus),
-            At::CommandThenArray { array, .. } => Some(array),
-            At::DataOut(until) => Some(until),
+            Progress::CommandThenArray { bus, .. } if bus > self.now => Some(bus),
+            Progress::CommandThenArray { array, .. } => Some(array),
+            Progress::DataOut(until) => Some(until),
             _ => None,
         };
         Nanos(
@@ -116,50 +119,48 @@ impl Reference {
     }
 
     /// Settles every instant up to and including `until`.
-    pub fn advance<S: Sink>(&mut self, until: Nanos, sink: &mut S) {
+    pub fn advance(&mut self, until: Nanos) {
         loop {
             let next = self.next_event_time();
             if next > until || next == Nanos::NEVER {
                 break;
             }
             self.now = next.0;
-            self.settle(sink);
+            self.settle();
         }
         self.now = until.0;
     }
 
     /// Submits an operation at `now` and returns its number.
-    pub fn submit<S: Sink>(&mut self, now: Nanos, command: Command, sink: &mut S) -> u64 {
+    pub fn submit(&mut self, now: Nanos, command: FlashCommand) -> u64 {
         self.now = now.0;
         let after = [command.after, command.and_after].map(|id| id.map(OpId::number));
         let number = self.add(command, [after[0], after[1], None], None);
-        self.settle(sink);
+        self.settle();
         number
     }
 
     /// Submits an operation that waits for operations by number.
-    pub fn submit_after<S: Sink>(
+    pub fn submit_after(
         &mut self,
         now: Nanos,
-        command: Command,
+        command: FlashCommand,
         after: [Option<u64>; 2],
-        sink: &mut S,
     ) -> u64 {
         self.now = now.0;
         let number = self.add(command, [after[0], after[1], None], None);
-        self.settle(sink);
+        self.settle();
         number
     }
 
     /// Submits a job whose first operation waits for `after`; the number of that operation. The
     /// others follow in number.
-    pub fn submit_job<S: Sink>(
+    pub fn submit_job(
         &mut self,
         now: Nanos,
         kind: JobKind,
-        commands: &[Command],
+        commands: &[FlashCommand],
         after: [Option<u64>; 2],
-        sink: &mut S,
     ) -> u64 {
         self.now = now.0;
         let first = self.submitted;
@@ -175,7 +176,7 @@ impl Reference {
                 kept: match (before, kind) {
                     (None, _) => false,
                     (_, JobKind::Foreground(Preempt::Never)) => true,
-                    (before, _) => before == Some(Kind::Read),
+                    (before, _) => before == Some(OpKind::Read),
                 },
             };
             let after = match before {
@@ -184,11 +185,11 @@ impl Reference {
             };
             self.add(command.class(class), after, Some(job));
         }
-        self.settle(sink);
+        self.settle();
         first
     }
 
-    fn add(&mut self, command: Command, after: [Option<u64>; 3], job: Option<InJob>) -> u64 {
+    fn add(&mut self, command: FlashCommand, after: [Option<u64>; 3], job: Option<InJob>) -> u64 {
         let number = self.submitted;
         let waits = self.is_one_pending(after);
         self.submitted += 1;
@@ -198,9 +199,9 @@ impl Reference {
             after,
             job,
             at: if waits {
-                At::Blocked
+                Progress::Blocked
             } else {
-                At::Queued(self.now)
+                Progress::Queued(self.now)
             },
             start: 0,
             last_transfer: 0,
@@ -217,54 +218,49 @@ impl Reference {
     /// Forgets operations that are gone, for long runs; sums over operations count the others alone
     /// from then on.
     pub fn forget_gone(&mut self) {
-        let gone = |op: &Operation| matches!(op.at, At::Ended | At::Cancelled);
+        let gone = |op: &Operation| matches!(op.at, Progress::Ended | Progress::Cancelled);
         self.operations.retain(|op| !gone(op));
     }
 
     /// Takes back a waiting background operation.
-    pub fn cancel<S: Sink>(&mut self, now: Nanos, number: u64, sink: &mut S) -> bool {
+    pub fn cancel(&mut self, now: Nanos, number: u64) -> bool {
         self.now = now.0;
         let waiting = self.state(number) == OpState::Waiting;
         if waiting {
             let i = self.position(number).expect("a waiting operation is kept");
-            self.operations[i].at = At::Cancelled;
+            self.operations[i].at = Progress::Cancelled;
             self.release();
-            self.settle(sink);
+            self.settle();
         }
         waiting
     }
 
     /// Takes back a background job of which nothing has started: the operations numbered `job`.
-    pub fn cancel_job<S: Sink>(
-        &mut self,
-        now: Nanos,
-        job: std::ops::RangeInclusive<u64>,
-        sink: &mut S,
-    ) -> bool {
+    pub fn cancel_job(&mut self, now: Nanos, job: std::ops::RangeInclusive<u64>) -> bool {
         self.now = now.0;
         let waiting = self.state(*job.start()) == OpState::Waiting;
         if waiting {
             for number in job {
                 let i = self.position(number).expect("a waiting operation is kept");
-                self.operations[i].at = At::Cancelled;
+                self.operations[i].at = Progress::Cancelled;
             }
             self.release();
-            self.settle(sink);
+            self.settle();
         }
         waiting
     }
 }
 
 /// Length of the command phase, data in included, and of the array phase.
-fn phases(t: &Timing, c: &Command) -> (u64, u64) {
+fn phases(t: &Timing, c: &FlashCommand) -> (u64, u64) {
     let planes = u64::from(c.planes);
     let read = c.array.unwrap_or(t.t_read) + t.t_ready;
     let program = c.array.unwrap_or(t.t_program);
     match c.kind {
-        Kind::Read => (planes * t.t_cmd_read.0, read.0),
-        Kind::Program => (planes * t.t_cmd_program.0 + c.transfer.0, program.0),
-        Kind::Erase => (planes * t.t_cmd_erase.0, c.array.unwrap_or(t.t_erase).0),
-        Kind::Copyback => (
+        OpKind::Read => (planes * t.t_cmd_read.0, read.0),
+        OpKind::Program => (planes * t.t_cmd_program.0 + c.transfer.0, program.0),
+        OpKind::Erase => (planes * t.t_cmd_erase.0, c.array.unwrap_or(t.t_erase).0),
+        OpKind::Copyback => (
             planes * t.t_cmd_copyback.0,
             (t.t_read + t.t_ready + program).0,
         ),
@@ -272,9 +268,9 @@ fn phases(t: &Timing, c: &Command) -> (u64, u64) {
 }
 
 /// Length of the data-out phase.
-fn data_out(c: &Command) -> u64 {
+fn data_out(c: &FlashCommand) -> u64 {
     match c.kind {
-        Kind::Read => c.transfer.0,
+        OpKind::Read => c.transfer.0,
         _ => 0,
     }
 }
@@ -291,7 +287,7 @@ impl Operation {
     }
 
     fn waits(&self) -> bool {
-        matches!(self.at, At::Blocked | At::Queued(_))
+        matches!(self.at, Progress::Blocked | Progress::Queued(_))
     }
 
     /// Not gone.
@@ -300,14 +296,14 @@ impl Operation {
     }
 
     fn in_service(&self) -> bool {
-        !self.waits() && !matches!(self.at, At::Ended | At::Cancelled)
+        !self.waits() && !matches!(self.at, Progress::Ended | Progress::Cancelled)
     }
 
     /// Has its last phase started?
     fn end_known(&self) -> bool {
         match self.at {
-            At::DataOut(_) | At::Ended => true,
-            At::CommandThenArray { .. } => self.command.kind != Kind::Read,
+            Progress::DataOut(_) | Progress::Ended => true,
+            Progress::CommandThenArray { .. } => self.command.kind != OpKind::Read,
             _ => false,
         }
     }

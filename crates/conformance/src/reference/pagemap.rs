@@ -5,11 +5,13 @@ mod collect;
 
 use std::collections::BTreeMap;
 
-use destage_device::config::{DeviceConfig, Unit, WearLevelling};
+use destage_device::config::{
+    DeviceConfig, FlashUnit, GcMode, GcPolicy, Ratio, ThresholdBase, WearLevelling,
+};
 use destage_types::rng::SplitMix64;
 use destage_types::{Axis, QueuePer};
 
-pub use collect::{Collection, Step, Work};
+pub use collect::{Collection, SlowStep, Work};
 
 /// Plane and number of a block in it.
 pub type BlockId = (u64, u64);
@@ -29,7 +31,9 @@ struct Block {
 
 /// Where a program goes.
 #[derive(Clone, Copy, Debug)]
-pub struct Written {
+pub struct WrittenPage {
+    /// The page.
+    pub spot: Spot,
     /// Queue unit.
     pub chip: usize,
     /// Die of it.
@@ -89,14 +93,21 @@ const fn index_of(axis: Axis) -> usize {
     }
 }
 
+const BILLION: u128 = 1_000_000_000;
+
+/// A share in whole numbers.
+fn billionths(share: Ratio) -> u128 {
+    (share.as_f64() * BILLION as f64).round() as u128
+}
+
 /// Digits of a plane: channel, chip, die, plane.
 type Place = [u64; 4];
 
-const fn digits(unit: Unit) -> usize {
+const fn digits(unit: FlashUnit) -> usize {
     match unit {
-        Unit::Chip => 2,
-        Unit::Die => 3,
-        Unit::Plane => 4,
+        FlashUnit::Chip => 2,
+        FlashUnit::Die => 3,
+        FlashUnit::Plane => 4,
     }
 }
 
@@ -128,6 +139,62 @@ impl SlowMap {
             rng: SplitMix64::new(seed),
             last_chip: None,
             turns: BTreeMap::new(),
+        }
+    }
+
+    /// Pages the host can address: what the pages leave beside the over-provisioning.
+    pub fn logical_pages(&self) -> u64 {
+        let pages = u128::from(self.planes() * self.pages_per_plane());
+        (pages * (BILLION - billionths(self.config.op)) / BILLION) as u64
+    }
+
+    fn pages_per_plane(&self) -> u64 {
+        u64::from(self.config.geometry.blocks_per_plane) * self.pages_per_block
+    }
+
+    /// Is there garbage collection?
+    pub fn collects(&self) -> bool {
+        self.config.gc_policy != GcPolicy::None && self.config.gc_mode != GcMode::Off
+    }
+
+    /// Does it wait for chips with nothing to do?
+    pub fn collects_in_background(&self) -> bool {
+        self.collects() && self.config.gc_mode == GcMode::Background
+    }
+
+    /// Free pages of `planes` planes below which they are collected: a share of all their pages, or
+    /// of those that are not exported, rounded up.
+    fn threshold_of(&self, planes: u64) -> u64 {
+        let pages = u128::from(planes * self.pages_per_plane());
+        let share = billionths(self.config.gc_threshold);
+        let threshold = match self.config.gc_threshold_base {
+            ThresholdBase::Total => (pages * share).div_ceil(BILLION),
+            ThresholdBase::Spare => {
+                (pages * share * billionths(self.config.op)).div_ceil(BILLION * BILLION)
+            }
+        };
+        threshold as u64
+    }
+
+    fn planes_in(&self, unit: FlashUnit) -> u64 {
+        self.counts[digits(unit)..].iter().product()
+    }
+
+    /// Threshold of a GC unit.
+    fn threshold(&self) -> u64 {
+        self.threshold_of(self.planes_in(self.config.gc_unit))
+    }
+
+    /// Threshold of a chip (N_mfp of ECR Eq. 2): that of all its GC units, or its own if it is a part
+    /// of one.
+    pub fn threshold_of_chip(&self) -> u64 {
+        let (chip, unit) = (
+            self.planes() / self.chips() as u64,
+            self.planes_in(self.config.gc_unit),
+        );
+        match chip < unit {
+            true => self.threshold_of(chip),
+            false => self.threshold() * (chip / unit),
         }
     }
 
@@ -207,16 +274,16 @@ impl SlowMap {
         if self.dies() == 1 { 0 } else { place[2] as u32 }
     }
 
-    fn unit_at(&self, unit: Unit, place: Place) -> u64 {
+    fn unit_at(&self, unit: FlashUnit, place: Place) -> u64 {
         self.number(&place[..digits(unit)])
     }
 
-    fn unit_of(&self, unit: Unit, plane: u64) -> u64 {
+    fn unit_of(&self, unit: FlashUnit, plane: u64) -> u64 {
         self.unit_at(unit, self.place_of_plane(plane))
     }
 
     /// Planes of a unit, ascending.
-    fn planes_of(&self, unit: Unit, number: u64) -> Vec<u64> {
+    fn planes_of(&self, unit: FlashUnit, number: u64) -> Vec<u64> {
         let planes = 0..self.planes();
         planes
             .filter(|&plane| self.unit_of(unit, plane) == number)
@@ -239,6 +306,11 @@ impl SlowMap {
         self.die_at(self.static_place(lpn))
     }
 
+    /// GC unit that static allocation gives a page.
+    pub fn static_gc_unit(&self, lpn: u64) -> u64 {
+        self.unit_at(self.config.gc_unit, self.static_place(lpn))
+    }
+
     /// Does flash hold the page?
     pub fn is_mapped(&self, lpn: u64) -> bool {
         self.at.contains_key(&lpn)
@@ -255,9 +327,30 @@ impl SlowMap {
         Spot { plane, block, page }
     }
 
+    /// Valid pages, written pages and erases of a block.
+    pub fn block_counts(&self, id: BlockId) -> (u64, u64, u64) {
+        let Some(block) = self.blocks.get(&id) else {
+            return (0, 0, 0);
+        };
+        let valid = self.valid(id).len() as u64;
+        (valid, block.pages.len() as u64, block.erases)
+    }
+
+    /// The logical page whose data a page holds.
+    pub fn owner(&self, spot: Spot) -> Option<u64> {
+        let place = ((spot.plane, spot.block), spot.page);
+        let mut mapped = self.at.iter().filter(|(_, at)| **at == place);
+        mapped.next().map(|(&lpn, _)| lpn)
+    }
+
+    /// Mapped pages.
+    pub fn mapped_pages(&self) -> u64 {
+        self.at.len() as u64
+    }
+
     /// Number of the die of a plane.
     pub fn die_number(&self, plane: u64) -> u64 {
-        self.unit_of(Unit::Die, plane)
+        self.unit_of(FlashUnit::Die, plane)
     }
 
     /// The page holds no data any more.
@@ -292,7 +385,7 @@ impl SlowMap {
     }
 
     /// Free blocks of a plane.
-    fn free_blocks(&self, plane: u64) -> u64 {
+    pub fn free_blocks(&self, plane: u64) -> u64 {
         let own = self.blocks.range((plane, 0)..(plane + 1, 0));
         let used = own.filter(|(_, block)| !block.pages.is_empty()).count();
         u64::from(self.config.geometry.blocks_per_plane) - used as u64
@@ -358,20 +451,28 @@ impl SlowMap {
         (id, summary)
     }
 
-    /// Writes a page to a plane or to its own, and collects before if that is due.
-    pub fn write(&mut self, lpn: u64, plane: Option<u64>) -> (Written, Work) {
+    /// Writes a page to a plane or to its own, and collects before if that is due. Nothing is written
+    /// where no room can be made.
+    pub fn write(&mut self, lpn: u64, plane: Option<u64>) -> (Option<WrittenPage>, Work) {
         let own = self.number(&self.static_place(lpn));
-        let elsewhere = plane.is_some();
-        let plane = plane.unwrap_or(own);
-        let (plane, work) = self.make_room(plane, elsewhere);
+        let (plane, work) = self.make_room(plane.unwrap_or(own), plane.is_some());
+        let written = plane.map(|plane| self.put(lpn, plane));
+        (written, work)
+    }
+
+    fn put(&mut self, lpn: u64, plane: u64) -> WrittenPage {
         let frontier = self.unit_of(self.config.frontier, plane);
         if let Some((old, _)) = self.at.remove(&lpn) {
             self.lost_one(old);
         }
         let (block, summary) = self.append(frontier, lpn);
         let (chip, die) = self.die_of_plane(block.0);
-        let written = Written { chip, die, summary };
-        (written, work)
+        WrittenPage {
+            spot: self.spot(lpn),
+            chip,
+            die,
+            summary,
+        }
     }
 
     /// Frontiers of a chip, ascending, each with its planes.

@@ -2,7 +2,7 @@
 
 use super::admission::Verdict;
 use super::cache::{Evicted, SlowCache, SlowReadFill};
-use super::flash::{SlowCause, Write};
+use super::flash::{SlowCause, SlowWrite};
 use super::request::{SlowAccess, SlowRequest};
 use super::store::Frame;
 
@@ -398,7 +398,7 @@ impl SlowCache {
         }
         self.counts.flash_writes_host += 1;
         self.row.programs.push(lpn);
-        self.store.flash.write(&Write {
+        self.store.flash.write(&SlowWrite {
             lpn,
             cause: SlowCause::Padding,
             unit,
@@ -423,7 +423,7 @@ impl SlowCache {
         }
         self.counts.flash_writes_host += 1;
         self.row.programs.push(lpn);
-        self.store.flash.write(&Write {
+        self.store.flash.write(&SlowWrite {
             lpn,
             cause,
             unit,

@@ -5,7 +5,7 @@ use crate::reference::SlowFlash;
 use crate::reference::cqct::{Cost, Queue};
 use crate::reference::expr::SlowExpr;
 use crate::reference::rng::SplitMix64;
-use destage_device::nand::Kind;
+use destage_device::nand::OpKind;
 use destage_scheme::{Equation1, FlashCosts, InService};
 use destage_types::{Nanos, Op};
 use std::cell::RefCell;
@@ -127,8 +127,8 @@ impl SlowFlash for SlowChips {
         let load = &script.loads[chip];
         let queue = &load.queue;
         let kind = |op| match op {
-            Op::Read => Kind::Read,
-            _ => Kind::Program,
+            Op::Read => OpKind::Read,
+            _ => OpKind::Program,
         };
         self.cost.weigh(&Queue {
             drain: load.drain.0,

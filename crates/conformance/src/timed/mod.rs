@@ -13,7 +13,7 @@ use crate::reference::{
     SlowCache, SlowCacheAccess, SlowConfig, SlowCounts, SlowDevice, SlowProgram, SlowRequest,
 };
 use destage_device::config::DeviceConfig;
-use destage_device::nand::{Kind, Nand};
+use destage_device::nand::{Nand, OpKind};
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
@@ -287,7 +287,7 @@ impl Visit for Real<'_> {
         walk.flash_mut().take_cache_accesses(&mut cached);
         let mut cache_accesses: Vec<SlowCacheAccess> = cached.iter().map(access).collect();
         cache_accesses.sort_unstable();
-        let joined = [Kind::Read, Kind::Program].map(|kind| joined(walk.flash().nand(), kind));
+        let joined = [OpKind::Read, OpKind::Program].map(|kind| joined(walk.flash().nand(), kind));
         let frames = walk.frames();
         let space = run.device.logical_pages();
         let cached = (0..space).filter_map(|lpn| Some((lpn, frames.slot_of(Lpn(lpn))?)));
@@ -318,7 +318,7 @@ impl Visit for Real<'_> {
 }
 
 /// Pages beyond the first one of every operation.
-fn joined(nand: &Nand, kind: Kind) -> u64 {
+fn joined(nand: &Nand, kind: OpKind) -> u64 {
     let chips = (0..nand.chips()).map(ChipId);
     let pages: u64 = chips.map(|chip| nand.chip_stats(chip).of(kind)).sum();
     pages - nand.stats().of_kind(kind)

@@ -1,6 +1,6 @@
 //! The worked examples (`vectors.json`).
 //!
-//! They stand beside the specification, whose folder `DESTAGE_SPEC` names, and are never copied
+//! They stand in the folder that `DESTAGE_SPEC` names and are never copied
 //! into the project. Some examples of the project itself stand in `own.txt`.
 
 mod golden;

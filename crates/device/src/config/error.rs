@@ -1,7 +1,7 @@
 //! What can be wrong with a device: which key, which value, from where, and what is allowed.
 
-use super::layers::Origin;
-use destage_types::UnitError;
+use super::layers::{MAX_FILE_BYTES, Origin};
+use destage_types::{ByteSize, UnitError};
 use thiserror::Error;
 
 /// Why a device cannot be loaded.
@@ -29,6 +29,15 @@ pub enum ConfigError {
         /// What the operating system says.
         reason: String,
     },
+    /// The device file is too large to be one.
+    #[error(
+        "device file `{path}` is larger than {}, the largest that is read",
+        ByteSize(MAX_FILE_BYTES)
+    )]
+    TooLarge {
+        /// The path as given.
+        path: String,
+    },
     /// The device file is not TOML.
     #[error("device file `{path}`, line {line}, column {column}: {reason}")]
     Syntax {
@@ -47,7 +56,7 @@ pub enum ConfigError {
         /// Preset or path as given.
         device: String,
         /// Never empty.
-        faults: Vec<Fault>,
+        faults: Vec<DeviceFault>,
     },
 }
 
@@ -59,7 +68,7 @@ fn count(n: usize) -> String {
     }
 }
 
-fn list(faults: &[Fault]) -> String {
+fn list(faults: &[DeviceFault]) -> String {
     match faults {
         [one] => one.to_string(),
         many => many.iter().map(|fault| format!("\n  {fault}")).collect(),
@@ -69,7 +78,7 @@ fn list(faults: &[Fault]) -> String {
 /// One wrong value.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("`{key}` = {value} ({origin}): {reason}")]
-pub struct Fault {
+pub struct DeviceFault {
     /// The key; of a fault between several keys, the first of them.
     pub key: String,
     /// The value as TOML.
@@ -128,13 +137,4 @@ pub enum Reason {
     /// Not of the form `key=value`.
     #[error("a setting has the form `key=value`, such as `t_read=25us`")]
     NotASetting,
-}
-
-/// The known word nearest to `given`; of equally near ones the first.
-pub(super) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> &'a str {
-    let given = given.to_ascii_lowercase();
-    known
-        .into_iter()
-        .min_by_key(|word| strsim::damerau_levenshtein(&given, word))
-        .expect("every list of known words has one")
 }

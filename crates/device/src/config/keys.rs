@@ -1,70 +1,250 @@
-//! The keys of a device file, in the order in which presets have them.
+//! The keys of a device: one table that says all there is to say of each.
 
-/// Every key. Faults and settings are reported in this order.
-pub(super) const KEYS: &[&str] = &[
-    "name",
-    "base",
-    "channels",
-    "chips_per_channel",
-    "dies_per_chip",
-    "planes_per_die",
-    "blocks_per_plane",
-    "pages_per_block",
-    "page_bytes",
-    "op",
-    "t_read",
-    "t_program",
-    "t_erase",
-    "t_cmd",
-    "t_cmd_read",
-    "t_cmd_program",
-    "t_cmd_erase",
-    "t_ready",
-    "t_byte",
-    "sector_bytes",
-    "t_dram",
-    "dram",
-    "e_read",
-    "e_program",
-    "e_erase",
-    "e_byte",
-    "host_link",
-    "ftl",
-    "allocation",
-    "allocation_order",
-    "frontier",
-    "queue_per",
-    "queue",
-    "multi_plane",
-    "plane_aligned",
-    "copyback",
-    "die_interleave",
-    "gc_policy",
-    "gc_choices",
-    "gc_mode",
-    "gc_preempt",
-    "gc_threshold",
-    "gc_threshold_base",
-    "gc_unit",
-    "wear_levelling",
-    "wear_threshold",
-    "summary_page",
-    "precondition",
-    "cache",
-    "cache_region",
-    "evict_wait",
-    "evict_wait_read",
-    "read_fill",
-    "rmw",
-];
+use super::reader::{KeyReader, KeyValue, ValueType};
+use super::{
+    Allocation, CacheRegion, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPolicy,
+    GcPreempt, HostLink, Precondition, QueueOrder, Ratio, ReadTransfer, ThresholdBase,
+    WearLevelling, checks,
+};
+use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
-/// Position of a key, or the end for an unknown one.
-pub(super) fn position(key: &str) -> usize {
-    KEYS.iter().position(|&k| k == key).unwrap_or(KEYS.len())
+/// One key of a device file.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceKey {
+    /// What a file calls it.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// The key whose value it takes where it is not given. Keys without one are given by the
+    /// built-in preset.
+    pub fallback: Option<&'static str>,
+    value_type: fn() -> ValueType,
+    show: fn(&DeviceConfig) -> Option<String>,
 }
 
-/// The three command phases, which are `t_cmd` unless they are given.
-pub(super) const COMMAND_KEYS: [&str; 3] = ["t_cmd_read", "t_cmd_program", "t_cmd_erase"];
+impl DeviceKey {
+    /// The values it takes.
+    pub fn value_type(&self) -> ValueType {
+        (self.value_type)()
+    }
 
-/// Keys whose value is a table, fields of which can be set one by one.
-pub(super) const TABLE_KEYS: [&str; 2] = ["precondition", "cache_region"];
+    /// Its value in a device as TOML, if it has one.
+    pub fn show(&self, config: &DeviceConfig) -> Option<String> {
+        (self.show)(config)
+    }
+}
+
+/// All keys, in the order in which devices are printed and faults reported.
+pub fn keys() -> &'static [DeviceKey] {
+    KEYS
+}
+
+/// Position of a key, or the end for an unknown one.
+pub(super) fn position(name: &str) -> usize {
+    KEYS.iter()
+        .position(|key| key.name == name)
+        .unwrap_or(KEYS.len())
+}
+
+/// `None` of nothing and `Some` of an expression.
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
+    };
+}
+
+/// A row of [`KEYS`].
+macro_rules! key {
+    ($name:expr, [$($doc:literal)+], $type:ty, $allowed:expr, $fallback:expr, $show:expr) => {
+        DeviceKey {
+            name: $name,
+            meaning: concat!($($doc),+).trim_ascii(),
+            fallback: $fallback,
+            value_type: || <$type>::value_type($allowed),
+            show: $show,
+        }
+    };
+}
+
+/// Makes [`DeviceConfig`], [`KEYS`] and [`read`] of one row per key: its meaning, its name, the
+/// field where that has another name, its type, the allowed range, and the key whose value it takes
+/// where it is not given.
+macro_rules! device_keys {
+    (
+        $(#[doc = $name_doc:literal])+
+        name,
+        $(#[doc = $base_doc:literal])+
+        base,
+        geometry {
+            $(
+                $(#[doc = $level_doc:literal])+
+                $level:ident as $field:ident: $level_type:ty $([$counts:expr])?,
+            )+
+        }
+        $(
+            $(#[doc = $doc:literal])+
+            $key:ident: $type:ty $([$allowed:expr])? $(= $fallback:expr)?,
+        )+
+    ) => {
+        /// A device, every value valid. Times are kept in picoseconds and rounded up to nanoseconds
+        /// where they are used.
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        pub struct DeviceConfig {
+            $(#[doc = $name_doc])+
+            pub name: String,
+            /// Counts of every level, and the page size.
+            pub geometry: Geometry,
+            $(
+                $(#[doc = $doc])+
+                pub $key: $type,
+            )+
+        }
+
+        pub(super) static KEYS: &[DeviceKey] = &[
+            key!("name", [$($name_doc)+], String, None, None, |c| c.name.toml()),
+            key!("base", [$($base_doc)+], String, None, None, |_| None),
+            $(key!(
+                stringify!($level), [$($level_doc)+], $level_type, optional!($($counts)?), None,
+                |c| c.geometry.$field.toml()
+            ),)+
+            $(key!(
+                stringify!($key), [$($doc)+], $type, optional!($($allowed)?),
+                optional!($(stringify!($fallback))?), |c| c.$key.toml()
+            ),)+
+        ];
+
+        /// The device that the layers describe, to be thrown away after a fault, and whether its
+        /// geometry is possible. All values are read before they are compared, so that every wrong
+        /// one is reported.
+        pub(super) fn read(from: &mut KeyReader) -> (DeviceConfig, bool) {
+            let before = from.faults();
+            let geometry = Geometry {
+                $($field: from.key(stringify!($level), optional!($($counts)?), None),)+
+            };
+            let possible = from.faults() == before && checks::geometry(from, &geometry);
+            let geometry = if possible { geometry } else { checks::ONE_PAGE };
+            let name = from.key("name", None, None);
+            $(let $key: $type = from.key(
+                stringify!($key), optional!($($allowed)?), optional!($($fallback)?)
+            );)+
+            (DeviceConfig { name, geometry, $($key),+ }, possible)
+        }
+    };
+}
+
+device_keys! {
+    /// How results name the device.
+    name,
+    /// The preset below a device file: it gives what the file does not.
+    base,
+    geometry {
+        /// Channels, each with a bus of its own.
+        channels as channels: u32 [1..=checks::MAX_PLANES],
+        /// Chips (packages) on every channel.
+        chips_per_channel as chips_per_channel: u32 [1..=checks::MAX_PLANES],
+        /// Dies in every chip.
+        dies_per_chip as dies_per_chip: u32 [1..=checks::MAX_PLANES],
+        /// Planes of every die.
+        planes_per_die as planes_per_die: u32 [1..=checks::MAX_PLANES],
+        /// Blocks of every plane.
+        blocks_per_plane as blocks_per_plane: u32 [1..=checks::MAX_BLOCKS_PER_PLANE],
+        /// Pages of every block.
+        pages_per_block as pages_per_block: u32 [1..=checks::MAX_PAGES_PER_BLOCK],
+        /// Bytes of a page: the unit of mapping, of transfers and of the cache.
+        page_bytes as page: PageSize,
+    }
+    /// Over-provisioning: share of the raw pages that is not exported, `0..1`.
+    op: Ratio [Ratio::ZERO..=Ratio::ONE],
+    /// Array time of a read.
+    t_read: Picos,
+    /// Array time of a program.
+    t_program: Picos,
+    /// Array time of an erase.
+    t_erase: Picos,
+    /// Command and address phase on the channel.
+    t_cmd: Picos,
+    /// Command phase of a read.
+    t_cmd_read: Picos = t_cmd,
+    /// Command phase of a program.
+    t_cmd_program: Picos = t_cmd,
+    /// Command phase of an erase.
+    t_cmd_erase: Picos = t_cmd,
+    /// Added to every array read.
+    t_ready: Picos,
+    /// Bus time of one byte.
+    t_byte: Picos,
+    /// Bytes a sector moves on the bus, spare bytes included.
+    sector_bytes: u32 [512..=4096],
+    /// DRAM service.
+    t_dram: Picos,
+    /// How often `t_dram` is charged.
+    dram: Dram,
+    /// Energy of an array read.
+    e_read: Energy,
+    /// Energy of an array program.
+    e_program: Energy,
+    /// Energy of an erase.
+    e_erase: Energy,
+    /// Energy of one byte on a channel.
+    e_byte: Energy,
+    /// Bandwidth between host and device.
+    host_link: HostLink,
+    /// Translation layer.
+    ftl: Ftl,
+    /// Who chooses the plane of a page.
+    allocation: Allocation,
+    /// Axes over which consecutive pages are spread, first one first.
+    allocation_order: [Axis; 4],
+    /// FlashUnit with one write frontier.
+    frontier: FlashUnit,
+    /// FlashUnit with its own queue.
+    queue_per: QueuePer,
+    /// Order of host operations in a queue.
+    queue: QueueOrder,
+    /// Do pages of one request that lie on one die in different planes go into one multi-plane
+    /// read or program? Without effect with one plane per die.
+    multi_plane: bool,
+    /// Must they be the same page of the same block in their planes? Looked at with `multi_plane`.
+    plane_aligned: bool,
+    /// Does GC copy inside a plane without the bus?
+    copyback: bool,
+    /// Do the dies of a chip work at the same time where they share a queue?
+    die_interleave: bool,
+    /// How GC chooses its victim.
+    gc_policy: GcPolicy,
+    /// Blocks that the policy `d-choices` draws.
+    gc_choices: u32 [1..=1024],
+    /// When GC runs.
+    gc_mode: GcMode,
+    /// What may pass a foreground GC job.
+    gc_preempt: GcPreempt,
+    /// GC is scheduled when the free pages of a unit fall below this share of the base.
+    gc_threshold: Ratio [Ratio::ZERO..=Ratio::ONE],
+    /// What `gc_threshold` is a share of.
+    gc_threshold_base: ThresholdBase,
+    /// FlashUnit with one GC victim choice.
+    gc_unit: FlashUnit,
+    /// Choice of free blocks by wear.
+    wear_levelling: WearLevelling,
+    /// Spread of erases in a plane above which static wear levelling moves data.
+    wear_threshold: u32 [1..=1_000_000],
+    /// Is the last page of every block kept for a summary of the block (ECR section 3.1)?
+    summary_page: bool,
+    /// What flash holds before the run.
+    precondition: Precondition,
+    /// Cache size the device is meant for.
+    cache: ByteSize,
+    /// The part of the flash that holds the cache; `None`: it is in DRAM.
+    cache_region: Option<CacheRegion> = None,
+    /// When a program counts as done.
+    evict_wait: EvictWait,
+    /// Whether a read waits for the page that it displaced.
+    evict_wait_read: EvictWaitRead,
+    /// What a read miss transfers.
+    read_fill: ReadTransfer,
+    /// Does programming a page whose sectors are not all cached read the old page first?
+    rmw: bool,
+}

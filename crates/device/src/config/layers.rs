@@ -1,10 +1,12 @@
 //! Layers of values, where each effective value comes from, and loading.
 
-use super::error::{Fault, Reason, nearest};
-use super::keys::{COMMAND_KEYS, KEYS, TABLE_KEYS, position};
+use super::error::{DeviceFault, Reason};
+use super::keys::{self, DeviceConfig, KEYS, position};
 use super::presets::{self, DEFAULT_PRESET, Preset, preset_names};
-use super::{ConfigError, DeviceConfig, build};
-use std::{fmt, io};
+use super::reader::{KeyReader, ValueType};
+use super::{ConfigError, checks, nearest_known};
+use std::fmt;
+use std::io::{self, Read};
 use toml::{Table, Value};
 
 /// What a printed device says of the key that devices with a cache in DRAM leave out.
@@ -12,6 +14,9 @@ const NO_REGION: &str = "\
 # cache_region: none, the cache is in DRAM; into flash puts it a table such as
 # { size = \"1GiB\", t_read = \"20us\", t_program = \"200us\", evict_read = true }
 ";
+
+/// The largest device file that is read; those that come along have 6 KiB.
+pub const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The layer that gave a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,7 +44,7 @@ impl fmt::Display for Origin {
 
 /// One effective value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Setting {
+pub struct EffectiveValue {
     /// The key.
     pub key: &'static str,
     /// The value as TOML, with its unit.
@@ -52,25 +57,26 @@ pub struct Setting {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EffectiveDevice {
     config: DeviceConfig,
-    settings: Vec<Setting>,
+    settings: Vec<EffectiveValue>,
     notices: Vec<String>,
 }
 
-pub(super) struct Entry {
+/// The value of one key in the highest layer that gives it.
+pub(super) struct LayerValue {
     pub value: Value,
     pub origin: Origin,
 }
 
 /// The values of all keys after layering, and what was wrong on the way.
 pub(super) struct Layers {
-    pub entries: Vec<Option<Entry>>,
-    pub faults: Vec<Fault>,
+    pub values: Vec<Option<LayerValue>>,
+    pub faults: Vec<DeviceFault>,
 }
 
 impl Layers {
     fn new() -> Layers {
         let mut layers = Layers {
-            entries: KEYS.iter().map(|_| None).collect(),
+            values: KEYS.iter().map(|_| None).collect(),
             faults: Vec::new(),
         };
         let preset = presets::find(DEFAULT_PRESET).expect("the default preset is built in");
@@ -101,13 +107,13 @@ impl Layers {
             "base" if origin == Origin::Set => {
                 Reason::NotHere("only a device file has a base; name the preset as the device")
             }
-            _ => match self.entries.get_mut(position(key)) {
+            _ => match self.values.get_mut(position(key)) {
                 Some(entry) => {
-                    *entry = Some(Entry { value, origin });
+                    *entry = Some(LayerValue { value, origin });
                     return;
                 }
                 None => Reason::UnknownKey {
-                    nearest: nearest(key, KEYS.iter().copied()),
+                    nearest: nearest_known(key, KEYS.iter().map(|key| key.name)),
                 },
             },
         };
@@ -116,7 +122,7 @@ impl Layers {
 
     fn fault(&mut self, key: &str, value: &Value, origin: Origin, reason: Reason) {
         let (key, value) = (key.to_owned(), value.to_string());
-        self.faults.push(Fault {
+        self.faults.push(DeviceFault {
             key,
             value,
             origin,
@@ -132,7 +138,7 @@ impl Layers {
         let reason = match base.as_str().map(|name| (name, presets::find(name))) {
             Some((_, Some(preset))) => return self.named_preset(preset),
             Some((name, None)) => Reason::Word {
-                nearest: nearest(name, preset_names()),
+                nearest: nearest_known(name, preset_names()),
                 allowed: preset_names().collect::<Vec<_>>().join(", "),
             },
             None => Reason::Type {
@@ -161,14 +167,16 @@ impl Layers {
             return self.fault(text, &value, Origin::Set, Reason::NotASetting);
         };
         let (key, value) = (key.trim(), bare_value(value.trim()));
-        let field = key
-            .split_once('.')
-            .filter(|(key, _)| TABLE_KEYS.contains(key));
+        let is_table = |key: &str| {
+            let known = KEYS.iter().find(|known| known.name == key);
+            known.is_some_and(|key| matches!(key.value_type(), ValueType::Table(_)))
+        };
+        let field = key.split_once('.').filter(|(key, _)| is_table(key));
         let Some((key, field)) = field else {
             return self.put(key, value, Origin::Set);
         };
         // One field of the table: the others stay what the lower layers say.
-        let below = self.entries[position(key)].as_ref();
+        let below = self.values[position(key)].as_ref();
         let mut table = match below.map(|entry| &entry.value) {
             Some(Value::Table(table)) => table.clone(),
             Some(Value::String(word)) if word == "trace" => {
@@ -181,30 +189,22 @@ impl Layers {
     }
 
     fn finish(mut self, device: &str) -> Result<EffectiveDevice, ConfigError> {
-        let (config, notices) = build::build(&mut self);
-        self.faults.sort_by_key(|fault| {
-            position(
-                fault
-                    .key
-                    .split('.')
-                    .next()
-                    .expect("split gives one part at least"),
-            )
-        });
-        match (config, self.faults) {
-            (Some(config), faults) if faults.is_empty() => {
-                let settings = settings(&config, &self.entries);
-                Ok(EffectiveDevice {
-                    config,
-                    settings,
-                    notices,
-                })
-            }
-            (_, faults) => Err(ConfigError::Faults {
+        let mut reader = KeyReader::new(&mut self);
+        let (config, geometry) = keys::read(&mut reader);
+        checks::together(&mut reader, &config, geometry);
+        let top = |fault: &DeviceFault| position(fault.key.split('.').next().unwrap_or_default());
+        self.faults.sort_by_key(top);
+        if !self.faults.is_empty() {
+            return Err(ConfigError::Faults {
                 device: device.to_owned(),
-                faults,
-            }),
+                faults: self.faults,
+            });
         }
+        Ok(EffectiveDevice {
+            settings: effective(&config, &self.values),
+            notices: checks::notices(&config),
+            config,
+        })
     }
 }
 
@@ -229,24 +229,19 @@ fn syntax(path: &str, text: &str, error: &toml::de::Error) -> ConfigError {
     }
 }
 
-fn settings(config: &DeviceConfig, entries: &[Option<Entry>]) -> Vec<Setting> {
-    let origin = |key: &str| {
-        let given = entries[position(key)].as_ref();
-        let given = given.or_else(|| match COMMAND_KEYS.contains(&key) {
-            true => entries[position("t_cmd")].as_ref(),
-            false => None,
-        });
-        given
-            .expect("the default preset names every other key, and a region is given")
-            .origin
-            .clone()
-    };
-    let entries = config.entries().into_iter();
-    entries
-        .map(|(key, value)| Setting {
-            key,
-            value,
-            origin: origin(key),
+/// Every key that has a value in `config`, and the layer that gave it.
+fn effective(config: &DeviceConfig, given: &[Option<LayerValue>]) -> Vec<EffectiveValue> {
+    let layer = |name: &str| given.get(position(name)).and_then(Option::as_ref);
+    let shown = KEYS.iter().filter_map(|key| Some((key, key.show(config)?)));
+    shown
+        .map(|(key, value)| {
+            let from = layer(key.name).or_else(|| layer(key.fallback?));
+            let from = from.expect("a value is given for its key or for the one it falls back on");
+            EffectiveValue {
+                key: key.name,
+                value,
+                origin: from.origin.clone(),
+            }
         })
         .collect()
 }
@@ -260,7 +255,7 @@ impl EffectiveDevice {
         let Some(preset) = presets::find(name) else {
             return Err(ConfigError::UnknownPreset {
                 name: name.to_owned(),
-                nearest: nearest(name, preset_names()),
+                nearest: nearest_known(name, preset_names()),
                 known: preset_names().collect::<Vec<_>>().join(", "),
             });
         };
@@ -286,24 +281,35 @@ impl EffectiveDevice {
         layers.finish(path)
     }
 
-    /// What `--device` names: a path (it ends in `.toml` or has a separator), which `read` reads,
+    /// What `--device` names: a path (it ends in `.toml` or has a separator), which `open` opens,
     /// or a preset.
     ///
     /// # Errors
     /// As [`EffectiveDevice::from_preset`] and [`EffectiveDevice::from_text`]; a file that cannot
-    /// be read.
-    pub fn load(
+    /// be read, or is larger than [`MAX_FILE_BYTES`].
+    pub fn load<R: Read>(
         device: &str,
         sets: &[String],
-        read: impl FnOnce(&str) -> io::Result<String>,
+        open: impl FnOnce(&str) -> io::Result<R>,
     ) -> Result<EffectiveDevice, ConfigError> {
         if !device.ends_with(".toml") && !device.contains(['/', '\\']) {
             return EffectiveDevice::from_preset(device, sets);
         }
-        let text = read(device).map_err(|error| ConfigError::Unreadable {
+        let text = open(device).and_then(|file| {
+            let mut text = String::new();
+            // What is no regular file may have no end and does not say how long it is.
+            file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+            Ok(text)
+        });
+        let text = text.map_err(|error| ConfigError::Unreadable {
             path: device.to_owned(),
             reason: error.to_string(),
         })?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(ConfigError::TooLarge {
+                path: device.to_owned(),
+            });
+        }
         EffectiveDevice::from_text(device, &text, sets)
     }
 
@@ -318,7 +324,7 @@ impl EffectiveDevice {
     }
 
     /// Every key with its effective value and origin, in the order of the preset tables.
-    pub fn settings(&self) -> &[Setting] {
+    pub fn settings(&self) -> &[EffectiveValue] {
         &self.settings
     }
 
@@ -334,7 +340,7 @@ impl EffectiveDevice {
             .iter()
             .map(|notice| format!("# note: {notice}\n"))
             .collect();
-        for Setting { key, value, origin } in &self.settings {
+        for EffectiveValue { key, value, origin } in &self.settings {
             let preset = match origin {
                 Origin::BuiltIn => presets::find(DEFAULT_PRESET),
                 Origin::Preset(name) => presets::find(name),

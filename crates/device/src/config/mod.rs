@@ -4,136 +4,36 @@
 //! Layers, later ones win: built-in `default` preset < `base` preset < device file < `--set`.
 //! All faults are collected before loading fails. Nothing here reads files: the caller does.
 
-mod build;
-mod energy;
+mod checks;
 mod error;
 mod keys;
 mod layers;
 mod presets;
 mod ratio;
-mod reading;
-mod region;
-mod values;
-
-#[cfg(test)]
-mod roundtrip;
+mod reader;
+mod tables;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use crate::ftl::GcPolicy;
-pub use energy::Energy;
-pub use error::{ConfigError, Fault, Reason};
-pub use layers::{EffectiveDevice, Origin, Setting};
+pub use error::{ConfigError, DeviceFault, Reason};
+pub use keys::{DeviceConfig, DeviceKey, keys};
+pub use layers::{EffectiveDevice, EffectiveValue, MAX_FILE_BYTES, Origin};
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
-pub use region::CacheRegion;
+pub use reader::ValueType;
+pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
-    Allocation, Dram, EvictWait, EvictWaitRead, Ftl, GcMode, GcPreempt, HostLink, Overwrite,
-    Precondition, QueueOrder, ReadFill, ThresholdBase, Unit, WearLevelling,
+    Allocation, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPreempt, HostLink,
+    QueueOrder, ReadTransfer, ThresholdBase, WearLevelling,
 };
 
-use destage_types::{Axis, ByteSize, Geometry, Nanos, Picos, QueuePer, SECTOR_BYTES, StaticLayout};
-use values::Word;
+use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};
 
-/// A device, every value valid. Times are kept in picoseconds and rounded up to nanoseconds where
-/// they are used.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DeviceConfig {
-    /// How results name the device.
-    pub name: String,
-    /// Counts of every level, and the page size.
-    pub geometry: Geometry,
-    /// Share of the raw pages that is not exported, `0..1`.
-    pub op: Ratio,
-    /// Array time of a read.
-    pub t_read: Picos,
-    /// Array time of a program.
-    pub t_program: Picos,
-    /// Array time of an erase.
-    pub t_erase: Picos,
-    /// Command and address phase on the channel; default of the three below.
-    pub t_cmd: Picos,
-    /// Command phase of a read.
-    pub t_cmd_read: Picos,
-    /// Command phase of a program.
-    pub t_cmd_program: Picos,
-    /// Command phase of an erase.
-    pub t_cmd_erase: Picos,
-    /// Added to every array read.
-    pub t_ready: Picos,
-    /// Bus time of one byte.
-    pub t_byte: Picos,
-    /// Bytes a sector moves on the bus, spare bytes included.
-    pub sector_bytes: u32,
-    /// DRAM service.
-    pub t_dram: Picos,
-    /// How often `t_dram` is charged.
-    pub dram: Dram,
-    /// Energy of an array read.
-    pub e_read: Energy,
-    /// Energy of an array program.
-    pub e_program: Energy,
-    /// Energy of an erase.
-    pub e_erase: Energy,
-    /// Energy of one byte on a channel.
-    pub e_byte: Energy,
-    /// Bandwidth between host and device.
-    pub host_link: HostLink,
-    /// Translation layer.
-    pub ftl: Ftl,
-    /// Who chooses the plane of a page.
-    pub allocation: Allocation,
-    /// Axes over which consecutive pages are spread, first one first.
-    pub allocation_order: [Axis; 4],
-    /// Unit with one write frontier.
-    pub frontier: Unit,
-    /// Unit with its own queue.
-    pub queue_per: QueuePer,
-    /// Order of host operations in a queue.
-    pub queue: QueueOrder,
-    /// Do pages of one request that lie on one die in different planes go into one multi-plane
-    /// read or program? Without effect with one plane per die.
-    pub multi_plane: bool,
-    /// Must they be the same page of the same block in their planes? Looked at with `multi_plane`.
-    pub plane_aligned: bool,
-    /// Does GC copy inside a plane without the bus?
-    pub copyback: bool,
-    /// Do the dies of a chip work at the same time where they share a queue?
-    pub die_interleave: bool,
-    /// How GC chooses its victim.
-    pub gc_policy: GcPolicy,
-    /// Blocks that the policy `d-choices` draws.
-    pub gc_choices: u32,
-    /// When GC runs.
-    pub gc_mode: GcMode,
-    /// What may pass a foreground GC job.
-    pub gc_preempt: GcPreempt,
-    /// GC is scheduled when the free pages of a unit fall below this share of the base.
-    pub gc_threshold: Ratio,
-    /// What `gc_threshold` is a share of.
-    pub gc_threshold_base: ThresholdBase,
-    /// Unit with one GC victim choice.
-    pub gc_unit: Unit,
-    /// Choice of free blocks by wear.
-    pub wear_levelling: WearLevelling,
-    /// Spread of erases in a plane above which static wear levelling moves data.
-    pub wear_threshold: u32,
-    /// Is the last page of every block kept for a summary of the block (ECR section 3.1)?
-    pub summary_page: bool,
-    /// What flash holds before the run.
-    pub precondition: Precondition,
-    /// Cache size the device is meant for.
-    pub cache: ByteSize,
-    /// The part of the flash that holds the cache; `None`: it is in DRAM.
-    pub cache_region: Option<CacheRegion>,
-    /// When a program counts as done.
-    pub evict_wait: EvictWait,
-    /// Whether a read waits for the page that it displaced.
-    pub evict_wait_read: EvictWaitRead,
-    /// What a read miss transfers.
-    pub read_fill: ReadFill,
-    /// Does programming a page whose sectors are not all cached read the old page first?
-    pub rmw: bool,
+/// The known word nearest to one that is given.
+fn nearest_known(given: &str, known: impl IntoIterator<Item = &'static str>) -> &'static str {
+    nearest(given, known).expect("every list of known words has one")
 }
 
 impl DeviceConfig {
@@ -169,19 +69,19 @@ impl DeviceConfig {
     }
 
     /// Planes of one `unit`.
-    pub fn planes_per(&self, unit: Unit) -> u32 {
+    pub fn planes_per(&self, unit: FlashUnit) -> u32 {
         match unit {
-            Unit::Plane => 1,
-            Unit::Die => self.geometry.planes_per_die,
-            Unit::Chip => self.geometry.dies_per_chip * self.geometry.planes_per_die,
+            FlashUnit::Plane => 1,
+            FlashUnit::Die => self.geometry.planes_per_die,
+            FlashUnit::Chip => self.geometry.dies_per_chip * self.geometry.planes_per_die,
         }
     }
 
     /// Planes of one unit with its own queue.
     pub fn planes_per_queue(&self) -> u32 {
         self.planes_per(match self.queue_per {
-            QueuePer::Chip => Unit::Chip,
-            QueuePer::Die => Unit::Die,
+            QueuePer::Chip => FlashUnit::Chip,
+            QueuePer::Die => FlashUnit::Die,
         })
     }
 
@@ -250,81 +150,15 @@ impl DeviceConfig {
         self.transfer((self.geometry.page.bytes() / SECTOR_BYTES) as u32)
     }
 
-    /// Every key in the order of the preset tables with its value as TOML; the region of the cache
-    /// only if there is one.
-    pub fn entries(&self) -> Vec<(&'static str, String)> {
-        let region = self
-            .cache_region
-            .map(|region| (region::KEY, region.to_string()));
-        let mut all: Vec<_> = self.other_entries().into_iter().chain(region).collect();
-        all.sort_by_key(|(key, _)| keys::position(key));
-        all
-    }
-
-    fn other_entries(&self) -> Vec<(&'static str, String)> {
-        let g = &self.geometry;
-        let time = |t: Picos| format!("\"{t}\"");
-        let order: Vec<String> = self.allocation_order.map(Word::toml).into();
-        vec![
-            ("name", toml::Value::String(self.name.clone()).to_string()),
-            ("channels", g.channels.to_string()),
-            ("chips_per_channel", g.chips_per_channel.to_string()),
-            ("dies_per_chip", g.dies_per_chip.to_string()),
-            ("planes_per_die", g.planes_per_die.to_string()),
-            ("blocks_per_plane", g.blocks_per_plane.to_string()),
-            ("pages_per_block", g.pages_per_block.to_string()),
-            ("page_bytes", g.page.bytes().to_string()),
-            ("op", self.op.to_string()),
-            ("t_read", time(self.t_read)),
-            ("t_program", time(self.t_program)),
-            ("t_erase", time(self.t_erase)),
-            ("t_cmd", time(self.t_cmd)),
-            ("t_cmd_read", time(self.t_cmd_read)),
-            ("t_cmd_program", time(self.t_cmd_program)),
-            ("t_cmd_erase", time(self.t_cmd_erase)),
-            ("t_ready", time(self.t_ready)),
-            ("t_byte", time(self.t_byte)),
-            ("sector_bytes", self.sector_bytes.to_string()),
-            ("t_dram", time(self.t_dram)),
-            ("dram", self.dram.toml()),
-            ("e_read", self.e_read.toml()),
-            ("e_program", self.e_program.toml()),
-            ("e_erase", self.e_erase.toml()),
-            ("e_byte", self.e_byte.toml()),
-            ("host_link", self.host_link.toml()),
-            ("ftl", self.ftl.toml()),
-            ("allocation", self.allocation.toml()),
-            ("allocation_order", format!("[{}]", order.join(", "))),
-            ("frontier", self.frontier.toml()),
-            ("queue_per", self.queue_per.toml()),
-            ("queue", self.queue.toml()),
-            ("multi_plane", self.multi_plane.to_string()),
-            ("plane_aligned", self.plane_aligned.to_string()),
-            ("copyback", self.copyback.to_string()),
-            ("die_interleave", self.die_interleave.to_string()),
-            ("gc_policy", self.gc_policy.toml()),
-            ("gc_choices", self.gc_choices.to_string()),
-            ("gc_mode", self.gc_mode.toml()),
-            ("gc_preempt", self.gc_preempt.toml()),
-            ("gc_threshold", self.gc_threshold.to_string()),
-            ("gc_threshold_base", self.gc_threshold_base.toml()),
-            ("gc_unit", self.gc_unit.toml()),
-            ("wear_levelling", self.wear_levelling.toml()),
-            ("wear_threshold", self.wear_threshold.to_string()),
-            ("summary_page", self.summary_page.to_string()),
-            ("precondition", self.precondition.to_string()),
-            ("cache", format!("\"{}\"", self.cache)),
-            ("evict_wait", self.evict_wait.toml()),
-            ("evict_wait_read", self.evict_wait_read.toml()),
-            ("read_fill", self.read_fill.toml()),
-            ("rmw", self.rmw.to_string()),
-        ]
+    /// Every key that has a value, in the order of [`keys`], with it as TOML.
+    pub fn entries(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let value = |key: &DeviceKey| Some((key.name, key.show(self)?));
+        keys().iter().filter_map(value)
     }
 
     /// A device file that gives this device again.
     pub fn toml_text(&self) -> String {
         self.entries()
-            .iter()
             .map(|(key, value)| format!("{key} = {value}\n"))
             .collect()
     }

@@ -1,11 +1,10 @@
 //! Values that are words: one enum per key, its words, and words whose feature does not exist yet.
 
-use super::Ratio;
 use crate::ftl::GcPolicy;
 use destage_types::{Axis, QueuePer};
 use std::fmt;
 
-/// Stands among [`Word::LATER`] for all that starts like a number.
+/// Stands among [`Word::UNAVAILABLE`] for all that starts like a number.
 pub(super) const NUMBER: &str = "a number";
 
 /// A value written as one word of a fixed set.
@@ -13,22 +12,17 @@ pub(super) trait Word: Copy + PartialEq + 'static {
     /// Words and what they mean.
     const WORDS: &'static [(&'static str, Self)];
     /// Words that are understood but ask for something that is not available.
-    const LATER: &'static [&'static str] = &[];
+    const UNAVAILABLE: &'static [&'static str] = &[];
 
     /// The word of a value.
     fn word(self) -> &'static str {
         let found = Self::WORDS.iter().find(|(_, value)| *value == self);
         found.expect("every value has a word").0
     }
-
-    /// The word as TOML.
-    fn toml(self) -> String {
-        format!("\"{}\"", self.word())
-    }
 }
 
 macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident $(later [$($later:expr),+])? {
+    ($($(#[$doc:meta])* $name:ident $(unavailable [$($unavailable:expr),+])? {
         $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)?
     })+) => {$(
         $(#[$doc])*
@@ -39,7 +33,7 @@ macro_rules! words {
 
         impl Word for $name {
             const WORDS: &'static [(&'static str, Self)] = &[$(($word, $name::$variant)),+];
-            $(const LATER: &'static [&'static str] = &[$($later),+];)?
+            $(const UNAVAILABLE: &'static [&'static str] = &[$($unavailable),+];)?
         }
 
         impl fmt::Display for $name {
@@ -59,12 +53,12 @@ words! {
         PerPage = "per_page",
     }
     /// Bandwidth between host and device.
-    HostLink later ["limited", NUMBER] {
+    HostLink unavailable ["limited", NUMBER] {
         /// No limit.
         Unlimited = "unlimited",
     }
     /// Translation layer.
-    Ftl later ["block", "bast", "fast", "hybrid"] {
+    Ftl unavailable ["block", "bast", "fast", "hybrid"] {
         /// Page-level mapping.
         Page = "page",
     }
@@ -76,7 +70,7 @@ words! {
         Dynamic = "dynamic",
     }
     /// A part of the array that has one of something (write frontier, GC).
-    Unit {
+    FlashUnit {
         /// A plane.
         Plane = "plane",
         /// A die.
@@ -140,7 +134,7 @@ words! {
         Same = "same",
     }
     /// What a read miss transfers (D2).
-    ReadFill {
+    ReadTransfer {
         /// The whole page.
         Page = "page",
         /// The requested sectors.
@@ -170,53 +164,4 @@ impl Word for Axis {
         ("die", Axis::Die),
         ("plane", Axis::Plane),
     ];
-}
-
-/// Random overwrites before the run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Overwrite {
-    /// So many times the logical space.
-    Times(Ratio),
-    /// Until every GC unit has been at its threshold.
-    UntilGc,
-}
-
-/// What flash holds before the run; done without time or counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Precondition {
-    /// Pages that the trace reads before it writes them are mapped.
-    pub trace: bool,
-    /// Share of the logical space that is written sequentially, `0..=1`.
-    pub fill: Ratio,
-    /// Uniform random overwrites after that.
-    pub overwrite: Overwrite,
-}
-
-impl Precondition {
-    /// The pages the trace reads, and nothing else: the word `"trace"`.
-    pub const TRACE: Precondition = Precondition {
-        trace: true,
-        fill: Ratio::ZERO,
-        overwrite: Overwrite::Times(Ratio::ZERO),
-    };
-
-    /// Does it write pages more than once, which only GC makes room for?
-    pub fn needs_gc(&self) -> bool {
-        self.overwrite != Overwrite::Times(Ratio::ZERO)
-    }
-}
-
-impl fmt::Display for Precondition {
-    /// The TOML table.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{{ trace = {}, fill = {}, overwrite = ",
-            self.trace, self.fill
-        )?;
-        match self.overwrite {
-            Overwrite::Times(n) => write!(f, "{n} }}"),
-            Overwrite::UntilGc => write!(f, "\"until_gc\" }}"),
-        }
-    }
 }

@@ -4,8 +4,8 @@
 //! that every full block remembers when it came to its valid count, which says the same and costs
 //! one store per invalid page: a device that never runs out of free pages pays for no lists.
 
-use super::blocks::{Block, Blocks, NONE};
-use super::table::FirstTouch;
+use super::block_table::{BlockRow, BlockTable, NONE};
+use super::first_touch::FirstTouch;
 
 /// The full blocks of every cell (the smaller one of write frontier and GC unit) in one list per
 /// valid count. A list is in the order in which its blocks came to that count.
@@ -54,7 +54,7 @@ impl Buckets {
 
     /// Makes the lists of a cell, whose blocks are those of `planes`, and keeps them from now on.
     #[cold]
-    pub fn build(&mut self, cell: u32, planes: &[u32], per_plane: u32, blocks: &mut Blocks) {
+    pub fn build(&mut self, cell: u32, planes: &[u32], per_plane: u32, blocks: &mut BlockTable) {
         if std::mem::replace(&mut self.built[cell as usize], true) {
             return;
         }
@@ -74,7 +74,7 @@ impl Buckets {
 
     /// The full block `block` of a cell without lists has another valid count.
     #[inline]
-    pub fn note(&mut self, block: &mut Block) {
+    pub fn note(&mut self, block: &mut BlockRow) {
         self.changes += 1;
         block.set_changed(self.changes);
     }
@@ -99,7 +99,7 @@ impl Buckets {
     }
 
     /// `block` is full, with `valid` valid pages.
-    pub fn insert(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut Blocks) {
+    pub fn insert(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut BlockTable) {
         match self.is_built(cell) {
             true => self.link(cell, block, valid, blocks),
             false => self.note(blocks.at(block)),
@@ -107,7 +107,7 @@ impl Buckets {
     }
 
     #[inline]
-    fn link(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut Blocks) {
+    fn link(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut BlockTable) {
         let index = self.index(cell, valid);
         let head = self.heads.at(index);
         if *head == NONE {
@@ -126,7 +126,7 @@ impl Buckets {
     }
 
     #[inline]
-    fn unlink(&mut self, index: u64, block: u32, blocks: &mut Blocks) {
+    fn unlink(&mut self, index: u64, block: u32, blocks: &mut BlockTable) {
         let own = blocks.get(block);
         let head = self.heads.at(index);
         if own.next == block {
@@ -142,7 +142,7 @@ impl Buckets {
 
     /// A full block has one valid page less than `valid`.
     #[inline]
-    pub fn lower(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut Blocks) {
+    pub fn lower(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut BlockTable) {
         if !self.is_built(cell) {
             return self.note(blocks.at(block));
         }
@@ -151,7 +151,7 @@ impl Buckets {
     }
 
     /// Takes out a full block with `valid` valid pages.
-    pub fn remove(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut Blocks) {
+    pub fn remove(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut BlockTable) {
         if self.is_built(cell) {
             self.take_out(cell, block, valid, blocks);
         }
@@ -159,7 +159,7 @@ impl Buckets {
         (own.next, own.prev) = (NONE, NONE);
     }
 
-    fn take_out(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut Blocks) {
+    fn take_out(&mut self, cell: u32, block: u32, valid: u32, blocks: &mut BlockTable) {
         self.unlink(self.index(cell, valid), block, blocks);
         // The search costs as many steps as invalid pages have lowered the mark before.
         let mut lowest = self.lowest[cell as usize];
@@ -188,14 +188,14 @@ mod tests {
     /// moment on.
     struct Side {
         buckets: Buckets,
-        blocks: Blocks,
+        blocks: BlockTable,
     }
 
     impl Side {
         fn new() -> Side {
             Side {
                 buckets: Buckets::new(2, PAGES),
-                blocks: Blocks::new(4 * u64::from(PER_PLANE), PAGES as u16),
+                blocks: BlockTable::new(4 * u64::from(PER_PLANE), PAGES as u16),
             }
         }
 

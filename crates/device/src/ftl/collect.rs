@@ -1,7 +1,7 @@
 //! Garbage collection: when it is due, which block, what is moved. The rules stand in [`super`].
 
 use super::page_map::PageMap;
-use super::victim::{Candidates, Policy};
+use super::victim::Candidates;
 use super::{DeviceFull, Placed};
 use destage_types::{ChannelId, ChipId, Lpn, PlaneId, Ppn};
 
@@ -56,7 +56,7 @@ pub struct GcWork {
     pub steps: Vec<GcStep>,
     /// Blocks whose erase was left to the background and that are needed at once: the mapping
     /// takes them as erased from now on, and a program into one of them goes after its erase.
-    pub hurried: Vec<Collected>,
+    pub expedited: Vec<Collected>,
 }
 
 impl GcWork {
@@ -64,12 +64,12 @@ impl GcWork {
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.steps.clear();
-        self.hurried.clear();
+        self.expedited.clear();
     }
 
     /// Is there nothing to do?
     pub fn is_empty(&self) -> bool {
-        self.blocks.is_empty() && self.hurried.is_empty()
+        self.blocks.is_empty() && self.expedited.is_empty()
     }
 
     /// The steps before the erase of `block`.
@@ -84,7 +84,7 @@ impl PageMap {
     /// holds it already.
     ///
     /// # Errors
-    /// No room can be made; nothing was written, but `work` may hold work that was in vain.
+    /// No room can be made; nothing was written, but `work` may hold collections that did not suffice.
     ///
     /// # Panics
     /// If `lpn` lies beyond the logical pages or `plane` beyond the device.
@@ -105,7 +105,7 @@ impl PageMap {
         self.write_to_plane(lpn, to)
     }
 
-    /// Can a page be written at the frontier of `plane` without a thought of GC?
+    /// Can a page be written at the frontier of `plane` without a collection?
     #[inline(always)]
     fn has_room(&self, plane: PlaneId) -> bool {
         let row = self.units.row(plane);
@@ -148,7 +148,7 @@ impl PageMap {
             }
         }
         while self.frontiers.slots(unit) <= self.gc.reserve {
-            if self.hurry(unit, work) {
+            if self.expedite(unit, work) {
                 continue;
             }
             let Some(victim) = self.victim_of_frontier(unit) else {
@@ -186,8 +186,7 @@ impl PageMap {
     }
 
     /// GC units that have been at their threshold so far, and all of them.
-    #[cfg(test)]
-    pub(super) fn gc_units_reached(&self) -> (u32, u32) {
+    pub fn gc_units_reached(&self) -> (u32, u32) {
         (self.gc.reached_count, self.units.gc_units())
     }
 
@@ -211,20 +210,20 @@ impl PageMap {
     }
 
     /// Takes a block of `unit` whose erase has not ended as erased.
-    fn hurry(&mut self, unit: u32, work: &mut GcWork) -> bool {
+    fn expedite(&mut self, unit: u32, work: &mut GcWork) -> bool {
         let mut awaiting = self.gc.awaiting.iter();
         let Some(at) = awaiting.position(|c| self.units.row(c.plane).unit == unit) else {
             return false;
         };
         let collected = self.gc.awaiting.remove(at);
         self.release(collected.number, collected.plane);
-        work.hurried.push(collected);
+        work.expedited.push(collected);
         true
     }
 
     /// Collects one block of a GC unit of `chip` that is at its threshold, for the background. The
     /// block stays unusable until [`PageMap::erased`], or until a write needs it
-    /// ([`GcWork::hurried`]). Units with such a block wait. Says whether there was anything to do.
+    /// ([`GcWork::expedited`]). Units with such a block wait. Says whether there was anything to do.
     pub fn collect_in_background(&mut self, chip: ChipId, work: &mut GcWork) -> bool {
         let due = |&&gc: &&u32| {
             let row = |c: &Collected| self.units.row(c.plane).gc;
@@ -253,7 +252,7 @@ impl PageMap {
     }
 
     /// The erase of a block collected in the background has ended. Nothing happens if the block
-    /// was hurried.
+    /// was expedited.
     pub fn erased(&mut self, number: u32) {
         let mut awaiting = self.gc.awaiting.iter();
         if let Some(at) = awaiting.position(|c| c.number == number) {

@@ -1,7 +1,7 @@
 //! Write frontiers: where the next page of a plane, die or chip goes.
 
-use super::blocks::Blocks;
-use super::free::FreeBlocks;
+use super::block_table::BlockTable;
+use super::free_blocks::FreeBlocks;
 
 /// The open block of one unit, and the unit's free pages.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,12 @@ impl Frontiers {
 
     /// The next page of `unit`, `None` if all are written.
     #[inline]
-    pub fn take(&mut self, unit: u32, free: &mut FreeBlocks, blocks: &mut Blocks) -> Option<Taken> {
+    pub fn take(
+        &mut self,
+        unit: u32,
+        free: &mut FreeBlocks,
+        blocks: &mut BlockTable,
+    ) -> Option<Taken> {
         self.take_run(unit, 1, free, blocks)
     }
 
@@ -91,7 +96,7 @@ impl Frontiers {
         unit: u32,
         most: u32,
         free: &mut FreeBlocks,
-        blocks: &mut Blocks,
+        blocks: &mut BlockTable,
     ) -> Option<Taken> {
         let mut at = &mut self.units[unit as usize];
         if at.next == at.end {
@@ -121,7 +126,7 @@ impl Frontiers {
     }
 
     #[cold]
-    fn open(&mut self, unit: u32, free: &mut FreeBlocks, blocks: &mut Blocks) -> Option<()> {
+    fn open(&mut self, unit: u32, free: &mut FreeBlocks, blocks: &mut BlockTable) -> Option<()> {
         let (count, turn) = (self.planes_per_unit, self.next_turn(unit, free)?);
         let plane = self.planes[(unit * count + turn) as usize];
         let block = free.take(plane, blocks)?;

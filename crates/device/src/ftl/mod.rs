@@ -46,47 +46,41 @@
 //! do: the first of its GC units, ascending, that is at its threshold and has no block waiting for its
 //! erase is given one. The block is free when its erase has ended.
 
-mod blocks;
+mod block_table;
 mod buckets;
 mod collect;
 mod divisor;
-mod free;
+mod first_touch;
+mod free_blocks;
+mod free_space;
 mod frontier;
 mod moving;
-mod packed;
 mod page_map;
 mod page_table;
-mod pool;
+mod piece_packing;
+mod piece_pool;
 mod precondition;
 mod query;
-mod room;
-mod table;
 mod units;
 mod victim;
 mod wear;
 
 #[cfg(test)]
-mod gc_model;
-#[cfg(test)]
-mod model;
-#[cfg(test)]
-mod precondition_tests;
-#[cfg(test)]
 mod tests;
 
-pub use blocks::BlockState;
+pub use block_table::BlockState;
 pub use collect::{Collected, GcStep, GcWork};
 pub use page_map::PageMap;
 pub use query::Wear;
 pub use victim::GcPolicy;
 
-use crate::config::Unit;
+use crate::config::FlashUnit;
 use destage_types::{ChannelId, ChipId, Lpn, PlaneId, Ppn};
 use thiserror::Error;
 
 /// Where a physical page sits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct PhysicalPage {
     /// The physical page.
     pub ppn: Ppn,
     /// Its plane.
@@ -101,9 +95,9 @@ pub struct Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Placed {
     /// The page to program.
-    pub place: Place,
+    pub place: PhysicalPage,
     /// The summary page to program after it, when the write took the last data page of a block.
-    pub summary: Option<Place>,
+    pub summary: Option<PhysicalPage>,
     /// The physical page that held the old data and is invalid now.
     pub old: Option<Ppn>,
 }
@@ -120,7 +114,7 @@ pub struct DeviceFull {
     /// The page that was to be written.
     pub lpn: Lpn,
     /// Size of a unit with one write frontier.
-    pub unit: Unit,
+    pub unit: FlashUnit,
     /// The plane that allocation or the caller chose.
     pub plane: PlaneId,
     /// Its queue unit.

@@ -8,20 +8,20 @@
 //! per block, in chunks allocated on first touch.
 //! Cost: O(1) per operation; opening a block asks the planes of its unit once per block.
 
-use super::blocks::Blocks;
+use super::block_table::BlockTable;
 use super::buckets::Buckets;
 use super::divisor::Divisor;
-use super::free::FreeBlocks;
+use super::first_touch::FirstTouch;
+use super::free_blocks::FreeBlocks;
+use super::free_space::FreeSpace;
 use super::frontier::{Frontiers, Taken};
 use super::moving::Owned;
 use super::page_table::PageTable;
-use super::room::Room;
-use super::table::FirstTouch;
 use super::units::{PlaneRow, Units};
-use super::victim::Chooser;
+use super::victim::VictimChooser;
 use super::wear::Coldest;
-use super::{Collected, DeviceFull, Place, Placed};
-use crate::config::{DeviceConfig, Unit, WearLevelling};
+use super::{Collected, DeviceFull, PhysicalPage, Placed};
+use crate::config::{DeviceConfig, FlashUnit, WearLevelling};
 use destage_types::{ChipId, Lpn, PlaneId, Ppn, StaticLayout};
 
 /// Also the number of the last page of a device of 2^32 pages, see [`PageMap::lookup`].
@@ -37,7 +37,7 @@ const OPEN: u64 = 8 << 20;
 pub struct PageMap {
     pub(super) l2p: PageTable,
     pub(super) p2l: PageTable,
-    pub(super) blocks: Blocks,
+    pub(super) blocks: BlockTable,
     pub(super) free_blocks: FreeBlocks,
     pub(super) buckets: Buckets,
     pub(super) stamps: Option<FirstTouch<u64, 256>>,
@@ -45,7 +45,7 @@ pub struct PageMap {
     pub(super) wear_threshold: u32,
     pub(super) frontiers: Frontiers,
     pub(super) units: Units,
-    pub(super) chooser: Chooser,
+    pub(super) chooser: VictimChooser,
     pub(super) gc: GcState,
     /// Plane of `lpn mod planes`.
     pub(super) spread: Vec<u32>,
@@ -53,9 +53,9 @@ pub struct PageMap {
     pub(super) chip_free: Vec<u64>,
     /// Unit with the fewest free pages of every chip, the first of equals.
     pub(super) tightest: Vec<u32>,
-    pub(super) room: Room,
+    pub(super) free_space: FreeSpace,
     pub(super) layout: StaticLayout,
-    pub(super) frontier: Unit,
+    pub(super) frontier: FlashUnit,
     pub(super) logical: u64,
     pub(super) pages: u64,
     pub(super) pages_per_block: Divisor,
@@ -130,14 +130,14 @@ impl PageMap {
         PageMap {
             l2p: PageTable::new(logical, g.pages(), PageTable::spare_of(SCATTERED, logical)),
             p2l: PageTable::new(g.pages(), logical, OPEN),
-            blocks: Blocks::new(all_blocks, narrow),
+            blocks: BlockTable::new(all_blocks, narrow),
             free_blocks: FreeBlocks::new(g.planes(), blocks, levelling != WearLevelling::Off),
             buckets: Buckets::new(units.cells(), pages),
             stamps: config.gc_uses_age().then(|| FirstTouch::new(all_blocks, 0)),
             coldest: (levelling == WearLevelling::Static).then(|| Coldest::new(g.planes(), blocks)),
             wear_threshold: config.wear_threshold,
             frontiers: Frontiers::new(by_unit, planes_per_unit, blocks, pages, config.summary_page),
-            chooser: config.gc_policy.start(seed, config.gc_choices),
+            chooser: VictimChooser::new(config.gc_policy, seed, config.gc_choices),
             gc: GcState {
                 on: config.collects(),
                 background: config.collects_in_background(),
@@ -161,7 +161,7 @@ impl PageMap {
             spread_by: Divisor::new(g.planes()),
             chip_free: vec![g.pages() / u64::from(chips); chips as usize],
             tightest,
-            room: Room::new(chips),
+            free_space: FreeSpace::new(chips),
             layout,
             frontier: config.frontier,
             logical,
@@ -242,7 +242,7 @@ impl PageMap {
         self.gc.free[row.gc as usize] -= used;
         let tightest = &mut self.tightest[row.chip.index()];
         *tightest = self.frontiers.tighter(*tightest, row.unit);
-        self.room.changed(row.chip);
+        self.free_space.changed(row.chip);
         if full {
             self.filled(taken.block, row.cell);
         }
@@ -278,7 +278,7 @@ impl PageMap {
     /// # Panics
     /// If `lpn` lies beyond the logical pages.
     #[inline]
-    pub fn read(&self, lpn: Lpn) -> Option<Place> {
+    pub fn read(&self, lpn: Lpn) -> Option<PhysicalPage> {
         self.check(lpn);
         self.lookup(lpn).map(|ppn| self.place_of(Ppn(ppn)))
     }
@@ -313,22 +313,6 @@ impl PageMap {
         (self.lookup(lpn) == Some(ppn.0)).then_some(lpn)
     }
 
-    /// Erases a full block without valid pages: number `block` of `plane`.
-    ///
-    /// # Panics
-    /// If the block is not full, holds valid pages, is being collected or does not exist.
-    pub fn erase(&mut self, plane: PlaneId, block: u32) {
-        let (block, row) = (self.block_number(plane, block), *self.units.row(plane));
-        if self.gc.on && self.blocks.is_full(block) && self.blocks.valid(block) == 0 {
-            assert!(
-                self.gc.awaiting.iter().all(|c| c.number != block),
-                "a collected block is erased by its collector"
-            );
-            self.buckets.remove(row.cell, block, 0, &mut self.blocks);
-        }
-        self.release(block, plane);
-    }
-
     /// A block without valid pages, in no list, is free again.
     pub(super) fn release(&mut self, block: u32, plane: PlaneId) {
         let erases = self.blocks.erase(block);
@@ -349,7 +333,7 @@ impl PageMap {
             let tightest = units.min_by_key(|&&unit| self.frontiers.free(unit));
             self.tightest[chip.index()] = *tightest.expect("a chip has a unit at least");
         }
-        self.room.changed(chip);
+        self.free_space.changed(chip);
     }
 
     #[inline]
@@ -432,8 +416,8 @@ impl PageMap {
 
 /// Plane, chip and channel of a physical page in a known plane, which belongs to what `row` says.
 #[inline]
-pub(super) fn place(page: u64, plane: u32, row: PlaneRow) -> Place {
-    Place {
+pub(super) fn place(page: u64, plane: u32, row: PlaneRow) -> PhysicalPage {
+    PhysicalPage {
         ppn: Ppn(page as u32),
         plane: PlaneId(plane),
         chip: row.chip,

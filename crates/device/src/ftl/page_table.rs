@@ -1,7 +1,7 @@
 //! Page numbers by page number, in both directions of the mapping.
 
-use super::packed::{PLACES, Packing, Put};
-use super::pool::Pool;
+use super::piece_packing::{PLACES, PiecePacking, Put};
+use super::piece_pool::PiecePool;
 
 /// No page.
 pub(super) const NONE: u32 = u32::MAX;
@@ -17,21 +17,21 @@ const PACKED: u64 = 256;
 ///
 /// Numbers are kept in pieces of 2,048 that exist from their first touch, and a piece has one of
 /// two forms. A *dense* one is an array, found with one test and read with one load. A *packed*
-/// one ([`Packing`]) has the numbers that are not none, in 5 bytes or fewer each, and takes a
+/// one ([`PiecePacking`]) has the numbers that are not none, in 5 bytes or fewer each, and takes a
 /// search. A piece is dense from its first touch, or from when a packed one is to grow, if then
 /// the pieces of the table together take no more than 4 bytes for each number set, plus `spare`.
 /// So tables that are small or filled by neighbourhoods are dense all over, and single pages all
 /// over a large device do not take 8 KiB each.
 ///
 /// Memory: at most 4 bytes for each number set, plus `spare`, plus 256 bytes for each piece and
-/// 12 for its places in the lists of pieces, but for what the [`Pool`] cannot avoid (one segment,
+/// 12 for its places in the lists of pieces, but for what the [`PiecePool`] cannot avoid (one segment,
 /// and one in 64 bytes).
 #[derive(Clone, Debug)]
 pub(super) struct PageTable {
     dense: Vec<Option<Box<[u32; PLACES]>>>,
     /// Pieces that are not dense.
-    packed: Pool,
-    packing: Packing,
+    packed: PiecePool,
+    packing: PiecePacking,
     spare: u64,
     /// Bytes of the dense pieces.
     dense_bytes: u64,
@@ -45,8 +45,8 @@ impl PageTable {
         let pieces = usize::try_from(pieces).expect("tables fit the address space");
         PageTable {
             dense: vec![None; pieces],
-            packed: Pool::new(pieces),
-            packing: Packing::new(values),
+            packed: PiecePool::new(pieces),
+            packing: PiecePacking::new(values),
             spare,
             dense_bytes: 0,
         }

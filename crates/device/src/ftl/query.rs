@@ -1,7 +1,7 @@
 //! What a mapping says of itself.
 
-use super::Place;
-use super::blocks::BlockState;
+use super::PhysicalPage;
+use super::block_table::BlockState;
 use super::page_map::{NONE, PageMap, place};
 use super::units::PlaneRow;
 use destage_types::{ChannelId, ChipId, Lpn, PlaneAddress, PlaneId, Ppn, StaticLayout};
@@ -37,7 +37,7 @@ impl PageMap {
 
     /// Plane, chip and channel of a physical page.
     #[inline]
-    pub fn place_of(&self, ppn: Ppn) -> Place {
+    pub fn place_of(&self, ppn: Ppn) -> PhysicalPage {
         let block = self.pages_per_block.quotient(ppn.0);
         let plane = self.blocks_per_plane.quotient(block);
         place(u64::from(ppn.0), plane, *self.units.row(PlaneId(plane)))
@@ -49,7 +49,7 @@ impl PageMap {
     /// either.
     ///
     /// Two short loops: the shorter they are, the more lookups wait for memory at the same time.
-    pub fn look_ahead(&self, numbers: &mut [u64]) -> u64 {
+    pub fn prefetch(&self, numbers: &mut [u64]) -> u64 {
         for number in &mut *numbers {
             // Numbers beyond the device stand for the last one, and a block that is certainly known
             // for that of "no page": no branches.

@@ -1,36 +1,30 @@
-use super::model::{Model, TINY, device, orders};
 use super::*;
 use crate::config::{DeviceConfig, EffectiveDevice, Overwrite, Ratio};
 use destage_types::QueuePer;
 
-fn tiny(more: &str) -> DeviceConfig {
-    device(&format!("{TINY} {more}"))
+fn collecting(settings: &str) -> DeviceConfig {
+    let sets: Vec<String> = settings.split_whitespace().map(str::to_owned).collect();
+    let device = EffectiveDevice::from_preset("default", &sets);
+    device.expect("a legal device").into_config()
 }
 
-#[test]
-fn every_order_follows_the_static_layout_until_the_device_is_full() {
-    assert_eq!(orders().len(), 24);
-    for order in orders() {
-        for kind in [
-            "frontier=plane",
-            "frontier=die",
-            "queue_per=chip frontier=chip",
-        ] {
-            let mut model = Model::new(tiny(&format!("{kind} allocation_order={order}")));
-            for lpn in 0..model.map.logical_pages() {
-                assert!(model.write(lpn, None));
-            }
-            // The spare space goes to overwrites; then there is no room anywhere.
-            let mut lpn = 0;
-            while model.map.free_pages() > 0 {
-                model.write(lpn % model.map.logical_pages(), None);
-                lpn += 1;
-            }
-            model.check();
-            assert!(!model.write(5, None));
-            model.check();
-        }
-    }
+/// A device without GC.
+fn device(settings: &str) -> DeviceConfig {
+    collecting(&format!("gc_mode=off wear_levelling=off {settings}"))
+}
+
+/// 2 x 2 x 2 x 2 planes of 3 blocks of 4 pages: 192 pages.
+fn tiny(more: &str) -> DeviceConfig {
+    device(&format!(
+        "channels=2 chips_per_channel=2 dies_per_chip=2 planes_per_die=2 blocks_per_plane=3 \
+         pages_per_block=4 op=0.25 {more}"
+    ))
+}
+
+/// Erases a full block, which GC would do.
+fn erase(map: &mut PageMap, plane: PlaneId, block: u32) {
+    let number = map.block_number(plane, block);
+    map.release(number, plane);
 }
 
 #[test]
@@ -133,7 +127,7 @@ fn erased_blocks_come_back_in_the_order_of_their_erase() {
     let plane = PlaneId(0);
     (0..7).for_each(|_| assert!(map.write(Lpn(0)).is_ok()));
     for block in [2, 0, 1] {
-        map.erase(plane, block);
+        erase(&mut map, plane, block);
     }
     let mut order = Vec::new();
     for _ in 0..7 {
@@ -153,7 +147,7 @@ fn a_chip_has_room_again_after_an_erase() {
     let one = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 \
                blocks_per_plane=4 pages_per_block=4 op=0.5 gc_threshold=0.6";
     let mut map = PageMap::new(&device(one), 1);
-    let room = |map: &PageMap| map.chips_with_room(ChipId(0), 1) == 1;
+    let room = |map: &PageMap| map.chips_with_free_space(ChipId(0), 1) == 1;
     assert_eq!(map.chip_gc_threshold_pages(), 5);
     let mut left = Vec::new();
     for _ in 0..12 {
@@ -164,7 +158,7 @@ fn a_chip_has_room_again_after_an_erase() {
     let one_left = [2, 6];
     let expected = (0..12).map(|i| i < 10 && !one_left.contains(&i));
     assert_eq!(left, expected.collect::<Vec<_>>());
-    map.erase(PlaneId(0), 1);
+    erase(&mut map, PlaneId(0), 1);
     assert!(room(&map));
 }
 
@@ -173,7 +167,7 @@ fn a_chip_has_room_again_after_an_erase() {
 fn a_block_with_data_is_not_erased() {
     let mut map = PageMap::new(&tiny(""), 1);
     (0..4).for_each(|i| assert!(map.write(Lpn(i * 16)).is_ok()));
-    map.erase(PlaneId(0), 0);
+    erase(&mut map, PlaneId(0), 0);
 }
 
 #[test]
@@ -309,7 +303,65 @@ fn looking_ahead_takes_any_number_and_no_memory() {
     let mut map = PageMap::new(&tiny(""), 1);
     map.write(Lpn(3)).unwrap();
     let before = map.memory_bytes();
-    map.look_ahead(&mut [3, 4, 143, u64::MAX]);
-    map.look_ahead(&mut []);
+    map.prefetch(&mut [3, 4, 143, u64::MAX]);
+    map.prefetch(&mut []);
     assert_eq!(map.memory_bytes(), before);
+}
+
+#[test]
+fn a_device_without_anything_to_gain_refuses_the_write() {
+    let tight = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=2 \
+                 blocks_per_plane=4 pages_per_block=4 op=0.35";
+    let mut map = PageMap::new(&collecting(&format!("{tight} frontier=plane")), 1);
+    // 20 logical pages, 10 in each plane; plane 0 takes 12 beside its free block, however chosen.
+    let mut refused = None;
+    let mut work = GcWork::default();
+    for lpn in 0..20 {
+        work.clear();
+        let written = map.host_write(Lpn(lpn), Some(PlaneId(0)), &mut work);
+        let place = written
+            .expect("the next plane takes what the first cannot")
+            .place;
+        if place.plane != PlaneId(0) {
+            refused.get_or_insert(lpn);
+        }
+    }
+    assert_eq!(
+        refused,
+        Some(13),
+        "three blocks and the page that needs no copy"
+    );
+    let mut full = PageMap::new(&device(&format!("{tight} gc_mode=off")), 1);
+    let error = (0..33).find_map(|i| full.host_write(Lpn(i % 2 * 2), None, &mut work).err());
+    assert!(
+        error
+            .unwrap()
+            .to_string()
+            .starts_with("device full: no free page")
+    );
+}
+
+#[test]
+fn large_devices_start_at_once() {
+    let device = EffectiveDevice::from_preset("prober-512g", &[]).unwrap();
+    let map = PageMap::new(device.config(), 1);
+    assert!(map.memory_bytes() < 3 << 20, "{}", map.memory_bytes());
+}
+
+#[test]
+fn dynamic_allocation_takes_the_least_busy_chip_in_turn() {
+    let config = collecting(
+        "channels=2 chips_per_channel=2 dies_per_chip=1 planes_per_die=2 blocks_per_plane=4 \
+         pages_per_block=4 op=0.5 queue_per=chip",
+    );
+    let mut map = PageMap::new(&config, 1);
+    let mut chips = |loads: [u64; 4]| {
+        let plane = map.least_busy(|chip| loads[chip.index()]);
+        (map.plane_chip(plane).0.0, plane.0)
+    };
+    assert_eq!(chips([0, 0, 0, 0]), (0, 0));
+    assert_eq!(chips([0, 0, 0, 0]), (1, 1));
+    assert_eq!(chips([5, 5, 9, 9]), (0, 4), "after chip 1 come 2, 3, 0");
+    assert_eq!(chips([5, 5, 9, 9]), (1, 5));
+    assert_eq!(chips([1, 0, 0, 1]), (2, 2));
 }

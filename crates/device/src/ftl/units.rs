@@ -1,6 +1,6 @@
 //! Which plane belongs to which unit: write frontier, GC unit, cell, chip.
 
-use crate::config::{DeviceConfig, Unit};
+use crate::config::{DeviceConfig, FlashUnit};
 use destage_types::{ChannelId, ChipId, PlaneAddress, PlaneId, StaticLayout};
 
 /// What a plane belongs to.
@@ -18,12 +18,12 @@ pub(super) struct PlaneRow {
 
 /// Members of groups of equal size, group by group, ascending inside a group.
 #[derive(Clone, Debug)]
-struct Groups {
+struct UnitMembers {
     members: Vec<u32>,
     each: usize,
 }
 
-impl Groups {
+impl UnitMembers {
     fn of(&self, group: u32) -> &[u32] {
         &self.members[group as usize * self.each..][..self.each]
     }
@@ -33,14 +33,14 @@ impl Groups {
         rows: &[PlaneRow],
         group: impl Fn(usize) -> u32,
         member: impl Fn(usize) -> u32,
-    ) -> Groups {
+    ) -> UnitMembers {
         let mut pairs: Vec<(u32, u32)> = (0..rows.len()).map(|p| (group(p), member(p))).collect();
         pairs.sort_unstable();
         pairs.dedup();
         let groups = pairs.last().map_or(1, |last| last.0 as usize + 1);
         let each = pairs.len() / groups;
         let members = pairs.into_iter().map(|(_, member)| member).collect();
-        Groups { members, each }
+        UnitMembers { members, each }
     }
 }
 
@@ -48,13 +48,13 @@ impl Groups {
 #[derive(Clone, Debug)]
 pub(super) struct Units {
     rows: Vec<PlaneRow>,
-    frontier_planes: Groups,
-    frontier_cells: Groups,
-    gc_planes: Groups,
-    gc_cells: Groups,
-    cell_planes: Groups,
-    chip_frontiers: Groups,
-    chip_gcs: Groups,
+    frontier_planes: UnitMembers,
+    frontier_cells: UnitMembers,
+    gc_planes: UnitMembers,
+    gc_cells: UnitMembers,
+    cell_planes: UnitMembers,
+    chip_frontiers: UnitMembers,
+    chip_gcs: UnitMembers,
     cells: u32,
     gcs: u32,
 }
@@ -80,13 +80,13 @@ impl Units {
         let rows: Vec<PlaneRow> = (0..planes).map(row).collect();
         let r = &rows;
         Units {
-            frontier_planes: Groups::new(r, |p| r[p].unit, |p| p as u32),
-            frontier_cells: Groups::new(r, |p| r[p].unit, |p| r[p].cell),
-            gc_planes: Groups::new(r, |p| r[p].gc, |p| p as u32),
-            gc_cells: Groups::new(r, |p| r[p].gc, |p| r[p].cell),
-            cell_planes: Groups::new(r, |p| r[p].cell, |p| p as u32),
-            chip_frontiers: Groups::new(r, |p| r[p].chip.0, |p| r[p].unit),
-            chip_gcs: Groups::new(r, |p| r[p].chip.0, |p| r[p].gc),
+            frontier_planes: UnitMembers::new(r, |p| r[p].unit, |p| p as u32),
+            frontier_cells: UnitMembers::new(r, |p| r[p].unit, |p| r[p].cell),
+            gc_planes: UnitMembers::new(r, |p| r[p].gc, |p| p as u32),
+            gc_cells: UnitMembers::new(r, |p| r[p].gc, |p| r[p].cell),
+            cell_planes: UnitMembers::new(r, |p| r[p].cell, |p| p as u32),
+            chip_frontiers: UnitMembers::new(r, |p| r[p].chip.0, |p| r[p].unit),
+            chip_gcs: UnitMembers::new(r, |p| r[p].chip.0, |p| r[p].gc),
             cells: planes / config.planes_per(finer),
             gcs: planes / config.planes_per(config.gc_unit),
             rows,
@@ -161,13 +161,13 @@ impl Units {
 }
 
 /// Number of the unit of size `kind` that holds the plane at `at`: channel fastest.
-fn unit_of(config: &DeviceConfig, kind: Unit, at: PlaneAddress) -> u32 {
+fn unit_of(config: &DeviceConfig, kind: FlashUnit, at: PlaneAddress) -> u32 {
     let g = &config.geometry;
     let chip = at.channel + g.channels * at.chip;
     let die = chip + g.channels * g.chips_per_channel * at.die;
     match kind {
-        Unit::Chip => chip,
-        Unit::Die => die,
-        Unit::Plane => die + g.channels * g.chips_per_channel * g.dies_per_chip * at.plane,
+        FlashUnit::Chip => chip,
+        FlashUnit::Die => die,
+        FlashUnit::Plane => die + g.channels * g.chips_per_channel * g.dies_per_chip * at.plane,
     }
 }

@@ -1,6 +1,6 @@
 //! Static wear levelling: the least worn full block of a plane.
 
-use super::blocks::NONE;
+use super::block_table::NONE;
 
 /// A tree per plane over its blocks; every node knows the least worn full block below it.
 ///

@@ -7,7 +7,7 @@ use destage_types::{ChannelId, ChipId, Nanos};
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Kind {
+pub enum OpKind {
     /// Command, array read, data out.
     Read,
     /// Command and data in, array program.
@@ -18,14 +18,19 @@ pub enum Kind {
     Copyback,
 }
 
-impl Kind {
+impl OpKind {
     /// All kinds.
-    pub const ALL: [Kind; 4] = [Kind::Read, Kind::Program, Kind::Erase, Kind::Copyback];
+    pub const ALL: [OpKind; 4] = [
+        OpKind::Read,
+        OpKind::Program,
+        OpKind::Erase,
+        OpKind::Copyback,
+    ];
 
     /// Does it write pages?
     #[inline]
     pub const fn programs(self) -> bool {
-        matches!(self, Kind::Program | Kind::Copyback)
+        matches!(self, OpKind::Program | OpKind::Copyback)
     }
 }
 
@@ -66,7 +71,7 @@ pub enum Discipline {
     /// In order of submission.
     #[default]
     Fifo,
-    /// Reads ahead of programs and erases, except reads marked [`Command::in_order`].
+    /// Reads ahead of programs and erases, except reads marked [`FlashCommand::in_order`].
     ReadFirst,
 }
 
@@ -105,7 +110,7 @@ impl JobId {
         self.first
     }
 
-    /// The last operation, usually the erase. What waits for it ([`Command::after`]) waits for the
+    /// The last operation, usually the erase. What waits for it ([`FlashCommand::after`]) waits for the
     /// whole job.
     pub const fn last(self) -> OpId {
         self.last
@@ -131,7 +136,7 @@ pub enum JobKind {
     /// With [`Preempt::Never`] the job takes its turn by number among the host operations, ahead
     /// of everything submitted after it, but reads that go first pass it until it starts. With
     /// [`Preempt::Page`] host operations that may start go first before each of its pages; what
-    /// must not pass it is submitted with [`Command::after`] its last operation.
+    /// must not pass it is submitted with [`FlashCommand::after`] its last operation.
     Foreground(Preempt),
     /// Operations of [`Class::BackgroundGc`], with [`Preempt::Page`]: each page starts when nothing
     /// else on the chip may. A started operation is completed. A job of which nothing has started
@@ -148,8 +153,8 @@ impl JobKind {
     }
 
     /// Does the chip stay with the job after an operation of this kind?
-    pub(super) fn keeps_after(self, kind: Kind) -> bool {
-        self == JobKind::Foreground(Preempt::Never) || kind == Kind::Read
+    pub(super) fn keeps_after(self, kind: OpKind) -> bool {
+        self == JobKind::Foreground(Preempt::Never) || kind == OpKind::Read
     }
 }
 
@@ -166,16 +171,16 @@ pub enum OpState {
 
 /// One operation to submit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Command {
+pub struct FlashCommand {
     /// Where it runs.
     pub chip: ChipId,
-    /// Die of the chip, below [`super::Config::dies`]; 0 if dies do not interleave.
+    /// Die of the chip, below [`super::ArrayConfig::dies`]; 0 if dies do not interleave.
     pub die: u32,
     /// What it does.
-    pub kind: Kind,
+    pub kind: OpKind,
     /// Priority class. A job sets that of its operations.
     pub class: Class,
-    /// The caller's name for it, given back to the [`Sink`].
+    /// The caller's name for it, given back in a [`Notice`].
     pub token: u32,
     /// Planes it works on, at least 1: several make it a multi-plane operation, with one command
     /// for each and the array times of one.
@@ -190,18 +195,18 @@ pub struct Command {
     pub array: Option<Nanos>,
     /// Must end before this operation may start.
     pub after: Option<OpId>,
-    /// Must end too; looked at only beside `after`.
+    /// Must end too; without `after` it has no effect.
     pub and_after: Option<OpId>,
     /// A read that must not overtake programs submitted to its chip before it.
     pub in_order: bool,
-    /// Raise an event at its end and call [`Sink::ended`].
+    /// Raise an event at its end and give [`Notice::Ended`].
     pub notify_end: bool,
 }
 
-impl Command {
+impl FlashCommand {
     /// A host operation on one plane without marks.
-    pub const fn new(kind: Kind, chip: ChipId, transfer: Nanos, token: u32) -> Command {
-        Command {
+    pub const fn new(kind: OpKind, chip: ChipId, transfer: Nanos, token: u32) -> FlashCommand {
+        FlashCommand {
             chip,
             die: 0,
             kind,
@@ -219,45 +224,45 @@ impl Command {
     }
 
     /// A host read.
-    pub const fn read(chip: ChipId, transfer: Nanos, token: u32) -> Command {
-        Command::new(Kind::Read, chip, transfer, token)
+    pub const fn read(chip: ChipId, transfer: Nanos, token: u32) -> FlashCommand {
+        FlashCommand::new(OpKind::Read, chip, transfer, token)
     }
 
     /// A host program.
-    pub const fn program(chip: ChipId, transfer: Nanos, token: u32) -> Command {
-        Command::new(Kind::Program, chip, transfer, token)
+    pub const fn program(chip: ChipId, transfer: Nanos, token: u32) -> FlashCommand {
+        FlashCommand::new(OpKind::Program, chip, transfer, token)
     }
 
     /// An erase of GC class.
-    pub const fn erase(chip: ChipId, token: u32) -> Command {
-        Command::new(Kind::Erase, chip, Nanos::ZERO, token).class(Class::Gc)
+    pub const fn erase(chip: ChipId, token: u32) -> FlashCommand {
+        FlashCommand::new(OpKind::Erase, chip, Nanos::ZERO, token).class(Class::Gc)
     }
 
     /// A copyback of GC class. Source and target lie in one plane, which the caller sees to.
-    pub const fn copyback(chip: ChipId, token: u32) -> Command {
-        Command::new(Kind::Copyback, chip, Nanos::ZERO, token).class(Class::Gc)
+    pub const fn copyback(chip: ChipId, token: u32) -> FlashCommand {
+        FlashCommand::new(OpKind::Copyback, chip, Nanos::ZERO, token).class(Class::Gc)
     }
 
     /// The same in another class.
-    pub const fn class(mut self, class: Class) -> Command {
+    pub const fn class(mut self, class: Class) -> FlashCommand {
         self.class = class;
         self
     }
 
     /// The same on a die of the chip.
-    pub const fn die(mut self, die: u32) -> Command {
+    pub const fn die(mut self, die: u32) -> FlashCommand {
         self.die = die;
         self
     }
 
     /// The same on several planes at once; `transfer` is that of all of them.
-    pub const fn planes(mut self, planes: u8) -> Command {
+    pub const fn planes(mut self, planes: u8) -> FlashCommand {
         self.planes = planes;
         self
     }
 
     /// The same with a number of bytes to count.
-    pub const fn bytes(mut self, bytes: u32) -> Command {
+    pub const fn bytes(mut self, bytes: u32) -> FlashCommand {
         self.bytes = bytes;
         self
     }
@@ -266,7 +271,7 @@ impl Command {
     ///
     /// # Panics
     /// At the third call.
-    pub const fn after(mut self, other: OpId) -> Command {
+    pub const fn after(mut self, other: OpId) -> FlashCommand {
         if self.after.is_none() {
             self.after = Some(other);
         } else {
@@ -280,13 +285,13 @@ impl Command {
     }
 
     /// The same, behind all host and GC programs submitted to the chip before.
-    pub const fn in_order(mut self) -> Command {
+    pub const fn in_order(mut self) -> FlashCommand {
         self.in_order = true;
         self
     }
 
-    /// The same with a call of [`Sink::ended`].
-    pub const fn notify_end(mut self) -> Command {
+    /// The same with [`Notice::Ended`].
+    pub const fn notify_end(mut self) -> FlashCommand {
         self.notify_end = true;
         self
     }
@@ -303,20 +308,34 @@ pub struct OpTimes {
     pub end: Nanos,
 }
 
-/// Receives what the engine finds out, in an order that is part of the result.
-pub trait Sink {
-    /// The last phase of an operation starts now, so all its times are known. For all but reads
-    /// that is also the start of the operation.
-    fn timed(&mut self, token: u32, times: OpTimes);
-
-    /// An operation of [`Class::Background`] or with [`Command::notify_end`] ends at `at`.
-    fn ended(&mut self, token: u32, at: Nanos) {
-        let _ = (token, at);
-    }
-
+/// What the engine finds out. Notices are kept in the order in which that happens, which is a part
+/// of the result, until [`super::Nand::drain_notices`] takes them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// The last phase of an operation starts, so all its times are known. For all but reads that is
+    /// also the start of the operation. Operations with [`NO_TOKEN`] go unnoticed.
+    Timed {
+        /// Its name.
+        token: u32,
+        /// When it runs.
+        times: OpTimes,
+    },
+    /// An operation of [`Class::Background`] or with [`FlashCommand::notify_end`] has ended.
+    Ended {
+        /// Its name.
+        token: u32,
+        /// When.
+        at: Nanos,
+    },
     /// A channel that was not idle after the previous call or instant is idle once `at` is
-    /// settled. Only with [`super::Config::watch_idle`].
-    fn idle(&mut self, channel: ChannelId, at: Nanos) {
-        let _ = (channel, at);
-    }
+    /// settled. Only with [`super::ArrayConfig::watch_idle`].
+    Idle {
+        /// The channel.
+        channel: ChannelId,
+        /// Since when.
+        at: Nanos,
+    },
 }
+
+/// Token of operations without [`Notice::Timed`].
+pub const NO_TOKEN: u32 = u32::MAX;

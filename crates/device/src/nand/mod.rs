@@ -2,13 +2,13 @@
 //!
 //! The engine is a passive state machine. [`Nand::submit`] hands it an operation, [`Nand::step`]
 //! and [`Nand::advance`] let time pass, [`Nand::next_event_time`] says when something happens next;
-//! nothing else moves time. What it finds out goes to a [`Sink`].
+//! nothing else moves time. What it finds out it appends to a list of [`Notice`]s.
 //!
 //! # Resources and phases
 //! A channel is a bus that carries one transfer at a time. A chip (die or package, see
 //! [`destage_types::QueuePer`]) has one queue and runs one operation at a time, which holds it from
 //! the start of its first phase to the end of its last. Chip `i` hangs on channel
-//! `i mod channels`. With [`Config::dies`] above 1 the dies of a chip interleave: each runs one
+//! `i mod channels`. With [`ArrayConfig::dies`] above 1 the dies of a chip interleave: each runs one
 //! operation at a time, and all that is said of the queue of a chip holds for the operations of
 //! each die by themselves. What the chip tells ([`Nand::host_reads`], [`Nand::drain_time`], ...)
 //! covers all its dies.
@@ -20,7 +20,7 @@
 //! | erase | `t_cmd_erase` | `t_erase` | |
 //! | copyback | `t_cmd_copyback`, usually 0 | `t_read + t_ready + t_program` | |
 //!
-//! A multi-plane operation ([`Command::planes`]) is one operation: one command for every plane and
+//! A multi-plane operation ([`FlashCommand::planes`]) is one operation: one command for every plane and
 //! all transfers follow one another in one hold of the bus, and the array times are those of one
 //! page. All its pages are done at its end. A copyback without a command needs no bus. It is
 //! submitted as such, or grows while it waits ([`Nand::join`]); [`Nand::hold`] keeps everything
@@ -43,10 +43,10 @@
 //! whenever the chip is free its candidate is the eligible waiting operation that is first by:
 //! class ([`Class`]: host, GC, background, background GC), then under [`Discipline::ReadFirst`]
 //! unmarked host reads before other host work, then operation number. Not eligible are
-//! - an operation whose dependencies ([`Command::after`], two at most) have not ended. It keeps its
+//! - an operation whose dependencies ([`FlashCommand::after`], two at most) have not ended. It keeps its
 //!   place by number and enters at the instant the last of them ends, as a state change of that
 //!   instant;
-//! - a read marked [`Command::in_order`], and the first operation of a job, while a program or
+//! - a read marked [`FlashCommand::in_order`], and the first operation of a job, while a program or
 //!   copyback of host or GC class with a smaller number waits for the same chip, whether that is
 //!   itself eligible or not. This is how a read of a page whose program is pending goes after that
 //!   program, and how a collection reads only what has been written.
@@ -65,27 +65,28 @@
 //! - [`JobKind::Background`]: the same with class background GC, below all else. May be taken back
 //!   as a whole ([`Nand::cancel_job`]) before it starts.
 //!
-//! The program that triggers a collection is submitted behind it, [`Command::after`]
+//! The program that triggers a collection is submitted behind it, [`FlashCommand::after`]
 //! [`JobId::last`]. From submission to the end of its last operation the chip of a job is in GC
 //! state ([`Nand::in_gc`]); [`Nand::gc_remaining`] is what is left of it.
 
+mod bit_set;
 mod command;
+mod counters;
 mod engine;
-mod entry;
-mod events;
-mod issued;
-mod marks;
+mod event_queue;
+mod job_queue;
+mod operation;
 mod queue;
-mod runs;
 mod state;
 mod timing;
 
 pub use command::{
-    Class, Command, Discipline, JobId, JobKind, Kind, OpId, OpState, OpTimes, Preempt, Sink,
+    Class, Discipline, FlashCommand, JobId, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpState,
+    OpTimes, Preempt,
 };
-pub use engine::{Config, Nand};
-pub use events::{Events, Heap, Tree};
-pub use state::{ChipStats, Stats};
+pub use counters::{ArrayStats, ChipStats};
+pub use engine::{ArrayConfig, Nand};
+pub use event_queue::{EventHeap, EventQueue, EventTree};
 pub use timing::{Timing, Transfer};
 
 #[cfg(test)]

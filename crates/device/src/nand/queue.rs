@@ -1,21 +1,21 @@
 //! Waiting operations: a pool of entries and the lists of one lane.
 
-use super::entry::{BLOCKED, Entry, GC, HELD, LISTS, NONE};
-use super::{Class, Kind, OpId};
+use super::operation::{BLOCKED, GC, HELD, LISTS, NONE, WaitingOp};
+use super::{Class, OpId, OpKind};
 
 /// Number of a free pool entry; no operation reaches it.
 const FREE: u64 = u64::MAX;
 
 /// All waiting operations of the array. Grows with the longest backlog, never shrinks.
 #[derive(Clone, Debug)]
-pub(super) struct Pool {
-    entries: Vec<Entry>,
+pub(super) struct OpPool {
+    entries: Vec<WaitingOp>,
     free: u32,
 }
 
-impl Pool {
-    pub fn new() -> Pool {
-        Pool {
+impl OpPool {
+    pub fn new() -> OpPool {
+        OpPool {
             entries: Vec::new(),
             free: NONE,
         }
@@ -26,7 +26,7 @@ impl Pool {
     }
 
     #[inline]
-    pub fn add(&mut self, entry: Entry) -> u32 {
+    pub fn add(&mut self, entry: WaitingOp) -> u32 {
         if self.free == NONE {
             self.entries.push(entry);
             return (self.entries.len() - 1) as u32;
@@ -38,7 +38,7 @@ impl Pool {
     }
 
     #[inline]
-    pub fn take(&mut self, slot: u32) -> Entry {
+    pub fn take(&mut self, slot: u32) -> WaitingOp {
         let entry = self.entries[slot as usize];
         let freed = &mut self.entries[slot as usize];
         freed.number = FREE;
@@ -48,7 +48,7 @@ impl Pool {
     }
 
     /// All operations that wait here, in no order.
-    pub fn waiting(&self) -> impl Iterator<Item = &Entry> {
+    pub fn waiting(&self) -> impl Iterator<Item = &WaitingOp> {
         self.entries.iter().filter(|entry| entry.number != FREE)
     }
 
@@ -63,17 +63,17 @@ impl Pool {
     }
 }
 
-impl std::ops::Index<u32> for Pool {
-    type Output = Entry;
+impl std::ops::Index<u32> for OpPool {
+    type Output = WaitingOp;
     #[inline]
-    fn index(&self, slot: u32) -> &Entry {
+    fn index(&self, slot: u32) -> &WaitingOp {
         &self.entries[slot as usize]
     }
 }
 
-impl std::ops::IndexMut<u32> for Pool {
+impl std::ops::IndexMut<u32> for OpPool {
     #[inline]
-    fn index_mut(&mut self, slot: u32) -> &mut Entry {
+    fn index_mut(&mut self, slot: u32) -> &mut WaitingOp {
         &mut self.entries[slot as usize]
     }
 }
@@ -86,7 +86,7 @@ struct Ends {
 
 /// The waiting operations of one lane.
 #[derive(Clone, Debug)]
-pub(super) struct Queue {
+pub(super) struct LaneQueue {
     lists: [Ends; LISTS],
     /// Bit i: list i is not empty.
     filled: u8,
@@ -101,13 +101,13 @@ pub(super) struct Queue {
     pub host_writes: u32,
 }
 
-impl Queue {
-    pub fn new() -> Queue {
+impl LaneQueue {
+    pub fn new() -> LaneQueue {
         let empty = Ends {
             head: NONE,
             tail: NONE,
         };
-        Queue {
+        LaneQueue {
             lists: [empty; LISTS],
             filled: 0,
             marked: 0,
@@ -149,7 +149,7 @@ impl Queue {
 
     /// Adds an operation that was just submitted.
     #[inline]
-    pub fn join(&mut self, pool: &mut Pool, slot: u32, blocked: bool) {
+    pub fn join(&mut self, pool: &mut OpPool, slot: u32, blocked: bool) {
         let entry = &pool[slot];
         self.add_up(entry);
         let home = entry.home;
@@ -161,41 +161,41 @@ impl Queue {
 
     /// Counts an operation that waits.
     #[inline]
-    pub fn add_up(&mut self, entry: &Entry) {
+    pub fn add_up(&mut self, entry: &WaitingOp) {
         self.time[entry.class as usize] += entry.duration();
         if entry.class == Class::Host {
-            self.host_reads += u32::from(entry.kind == Kind::Read);
-            self.host_writes += u32::from(entry.kind == Kind::Program);
+            self.host_reads += u32::from(entry.kind == OpKind::Read);
+            self.host_writes += u32::from(entry.kind == OpKind::Program);
         }
     }
 
     /// Takes an operation out, because it starts or was cancelled.
     #[inline]
-    pub fn leave(&mut self, pool: &mut Pool, slot: u32) -> Entry {
+    pub fn leave(&mut self, pool: &mut OpPool, slot: u32) -> WaitingOp {
         self.unlink(pool, slot);
         self.drop_unlinked(pool, slot)
     }
 
-    /// [`Queue::leave`] of an operation that is in no list.
+    /// [`LaneQueue::leave`] of an operation that is in no list.
     #[inline]
-    pub fn drop_unlinked(&mut self, pool: &mut Pool, slot: u32) -> Entry {
+    pub fn drop_unlinked(&mut self, pool: &mut OpPool, slot: u32) -> WaitingOp {
         let entry = pool.take(slot);
         self.time[entry.class as usize] -= entry.duration();
         if entry.class == Class::Host {
-            self.host_reads -= u32::from(entry.kind == Kind::Read);
-            self.host_writes -= u32::from(entry.kind == Kind::Program);
+            self.host_reads -= u32::from(entry.kind == OpKind::Read);
+            self.host_writes -= u32::from(entry.kind == OpKind::Program);
         }
         entry
     }
 
     /// The operation before this one in its job starts.
-    pub fn follow(&mut self, pool: &mut Pool, slot: u32) {
+    pub fn follow(&mut self, pool: &mut OpPool, slot: u32) {
         let list = pool[slot].home;
         self.link(pool, slot, list);
     }
 
     /// The operation this one waited for has ended.
-    pub fn unblock(&mut self, pool: &mut Pool, slot: u32) {
+    pub fn unblock(&mut self, pool: &mut OpPool, slot: u32) {
         self.unlink(pool, slot);
         let list = pool[slot].home;
         self.link(pool, slot, list);
@@ -203,7 +203,7 @@ impl Queue {
 
     /// The operation that may start next, `NONE` if none may.
     #[inline]
-    pub fn candidate(&self, pool: &Pool) -> u32 {
+    pub fn candidate(&self, pool: &OpPool) -> u32 {
         if !self.has_ready() {
             return NONE;
         }
@@ -216,7 +216,7 @@ impl Queue {
     /// Programs of the host lists need no look: they are eligible and stand before what is marked,
     /// or are jobs that are held back by the same programs.
     #[cold]
-    fn first_eligible(&self, pool: &Pool) -> u32 {
+    fn first_eligible(&self, pool: &OpPool) -> u32 {
         let holds = |slot: &u32| pool[*slot].holds;
         let first = |list| self.walk(pool, list).find(holds);
         let first = [first(GC), first(BLOCKED)].into_iter().flatten();
@@ -227,14 +227,14 @@ impl Queue {
         found.unwrap_or(NONE)
     }
 
-    fn walk<'a>(&self, pool: &'a Pool, list: u8) -> impl Iterator<Item = u32> + 'a {
+    fn walk<'a>(&self, pool: &'a OpPool, list: u8) -> impl Iterator<Item = u32> + 'a {
         let some = |slot: u32| (slot != NONE).then_some(slot);
         std::iter::successors(some(self.lists[list as usize].head), move |&slot| {
             some(pool[slot].next)
         })
     }
 
-    fn count(&mut self, entry: &Entry, list: u8, step: u32) {
+    fn count(&mut self, entry: &WaitingOp, list: u8, step: u32) {
         if entry.in_order && list != BLOCKED {
             self.marked = self.marked.wrapping_add(step);
         }
@@ -245,7 +245,7 @@ impl Queue {
 
     /// Puts an entry at its place by number, nearly always the tail.
     #[inline]
-    fn link(&mut self, pool: &mut Pool, slot: u32, list: u8) {
+    fn link(&mut self, pool: &mut OpPool, slot: u32, list: u8) {
         if list == HELD {
             // The next operation of a job that keeps the lane: it is alone, and never counted.
             (self.lists[0].head, self.lists[0].tail) = (slot, slot);
@@ -282,8 +282,8 @@ impl Queue {
     /// Looks from the tail and, at the same time, from what it stood behind when it was submitted.
     /// If that has left the list, most of what stood before has too, so from the head.
     #[cold]
-    fn place(&self, pool: &Pool, list: u8, slot: u32) -> u32 {
-        let Entry {
+    fn place(&self, pool: &OpPool, list: u8, slot: u32) -> u32 {
+        let WaitingOp {
             number,
             behind,
             lane,
@@ -291,7 +291,7 @@ impl Queue {
         } = pool[slot];
         let Ends { mut head, mut tail } = self.lists[list as usize];
         let still =
-            |entry: &&Entry| (entry.list, entry.lane) == (list, lane) && entry.number < number;
+            |entry: &&WaitingOp| (entry.list, entry.lane) == (list, lane) && entry.number < number;
         if pool.entries.get(behind as usize).filter(still).is_some() {
             head = behind;
         }
@@ -307,7 +307,7 @@ impl Queue {
     }
 
     #[inline]
-    fn unlink(&mut self, pool: &mut Pool, slot: u32) {
+    fn unlink(&mut self, pool: &mut OpPool, slot: u32) {
         let (prev, next) = (pool[slot].prev, pool[slot].next);
         let list = pool[slot].list;
         if list == HELD {

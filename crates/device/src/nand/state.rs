@@ -2,95 +2,10 @@
 
 use destage_types::{ChannelId, ChipId, Nanos};
 
-use super::engine::{Channel, JobBook, Lane, Phase, job_index};
-use super::{Class, Events, Kind, Nand, OpId, OpState};
-
-/// Counters of an array.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Stats {
-    /// Started operations by [`Kind`] and [`Class`]; a multi-plane operation is one.
-    pub operations: [[u64; 4]; 4],
-    /// Background operations taken back before they started.
-    pub cancelled: u64,
-}
-
-impl Stats {
-    /// Started operations of one kind, all classes.
-    pub fn of_kind(&self, kind: Kind) -> u64 {
-        self.operations[kind as usize].iter().sum()
-    }
-
-    /// Started operations of one class, all kinds.
-    pub fn of_class(&self, class: Class) -> u64 {
-        self.operations.iter().map(|by| by[class as usize]).sum()
-    }
-}
-
-/// Counters of a chip or die, since the start.
-///
-/// Times grow when the last phase of an operation starts, by the whole operation, and so may run
-/// ahead of the clock by the rest of one operation ([`Nand::grant_ahead`]: when the bus is granted
-/// for it); the others when an operation starts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ChipStats {
-    /// Time held, from the start of a first phase to the end of a last one.
-    pub busy: Nanos,
-    /// Share of `busy` in which a read waited for the bus with its data ready.
-    pub stalled: Nanos,
-    /// Pages read, programmed and copied and blocks erased, by [`Kind`]. One for every plane of a
-    /// multi-plane operation, as energy is spent in each.
-    pub done: [u64; 4],
-    /// Bytes moved over the bus from the chip ([`super::Command::bytes`]).
-    pub bytes_read: u64,
-    /// Bytes moved over the bus to the chip.
-    pub bytes_programmed: u64,
-}
-
-impl ChipStats {
-    /// Pages (of an erase: blocks) of one kind.
-    pub const fn of(&self, kind: Kind) -> u64 {
-        self.done[kind as usize]
-    }
-
-    /// What was added since `earlier`.
-    pub fn since(&self, earlier: &ChipStats) -> ChipStats {
-        let mut done = self.done;
-        done.iter_mut().zip(earlier.done).for_each(|(n, e)| *n -= e);
-        ChipStats {
-            busy: self.busy - earlier.busy,
-            stalled: self.stalled - earlier.stalled,
-            done,
-            bytes_read: self.bytes_read - earlier.bytes_read,
-            bytes_programmed: self.bytes_programmed - earlier.bytes_programmed,
-        }
-    }
-
-    /// Adds what `lane` has done up to `now`.
-    fn add(&mut self, lane: &Lane, now: u64) {
-        self.busy += Nanos(lane.busy);
-        self.stalled += Nanos(lane.stalled);
-        lane.add_done(self);
-        if lane.is_ahead(now) {
-            self.done[lane.kind as usize] -= 1;
-            let bytes = u64::from(lane.moves);
-            match lane.kind {
-                Kind::Read => self.bytes_read -= bytes,
-                _ => self.bytes_programmed -= bytes,
-            }
-        }
-    }
-}
+use super::engine::{Channel, Lane, OpenJobs, Phase, job_index};
+use super::{Class, EventQueue, Nand, OpId, OpKind, OpState};
 
 impl Lane {
-    /// Adds what has started or has its bus ahead of time, times left out.
-    pub(super) fn add_done(&self, stats: &mut ChipStats) {
-        for (kind, n) in stats.done.iter_mut().enumerate() {
-            *n += self.started[kind].iter().sum::<u64>() + self.more_planes[kind];
-        }
-        stats.bytes_read += self.bytes[0];
-        stats.bytes_programmed += self.bytes[1];
-    }
-
     #[inline]
     pub(super) fn is_free(&self, now: u64) -> bool {
         // A free lane is not armed, and became free in the past.
@@ -99,12 +14,12 @@ impl Lane {
 
     /// Does its operation still wait for a bus that was granted ahead of time?
     #[inline]
-    fn is_ahead(&self, now: u64) -> bool {
+    pub(super) fn awaits_granted_bus(&self, now: u64) -> bool {
         self.start > now
     }
 
     fn residual(&self, now: u64) -> u64 {
-        if self.is_ahead(now) {
+        if self.awaits_granted_bus(now) {
             return 0;
         }
         match self.phase {
@@ -115,7 +30,7 @@ impl Lane {
                 let rest = self.until.saturating_sub(now);
                 // Its data may still wait for the bus.
                 match self.kind {
-                    Kind::Read => rest.min(self.last_bus),
+                    OpKind::Read => rest.min(self.last_bus),
                     _ => rest,
                 }
             }
@@ -123,8 +38,8 @@ impl Lane {
     }
 
     /// Time of the operation that still waits for a bus granted ahead of time.
-    fn ahead(&self, now: u64) -> u64 {
-        match (self.is_ahead(now), self.phase) {
+    fn granted_time(&self, now: u64) -> u64 {
+        match (self.awaits_granted_bus(now), self.phase) {
             (false, _) => 0,
             (true, Phase::Array) => self.until - self.start + self.last_bus,
             (true, _) => self.until - self.start,
@@ -150,7 +65,7 @@ impl Channel {
 }
 
 /// State at [`Nand::now`].
-impl<E: Events> Nand<E> {
+impl<E: EventQueue> Nand<E> {
     /// The clock: latest time given to the engine or settled by it.
     #[inline]
     pub fn now(&self) -> Nanos {
@@ -168,7 +83,7 @@ impl<E: Events> Nand<E> {
     }
 
     #[inline]
-    fn lanes_of(&self, chip: ChipId) -> impl Iterator<Item = &Lane> {
+    pub(super) fn lanes_of(&self, chip: ChipId) -> impl Iterator<Item = &Lane> {
         assert!(chip.0 < self.chips, "a chip that exists");
         let lanes = self.lanes[chip.index()..].iter();
         lanes.step_by(self.chips as usize)
@@ -193,7 +108,7 @@ impl<E: Events> Nand<E> {
     /// Host reads of a chip: waiting (also for another operation) and in service. N_r of ECR.
     #[inline]
     pub fn host_reads(&self, chip: ChipId) -> u32 {
-        let of = |lane: &Lane| lane.queue.host_reads + u32::from(self.serves(lane, Kind::Read));
+        let of = |lane: &Lane| lane.queue.host_reads + u32::from(self.serves(lane, OpKind::Read));
         self.lanes_of(chip).map(of).sum()
     }
 
@@ -201,7 +116,8 @@ impl<E: Events> Nand<E> {
     /// ECR. A multi-plane program is one.
     #[inline]
     pub fn host_writes(&self, chip: ChipId) -> u32 {
-        let of = |lane: &Lane| lane.queue.host_writes + u32::from(self.serves(lane, Kind::Program));
+        let of =
+            |lane: &Lane| lane.queue.host_writes + u32::from(self.serves(lane, OpKind::Program));
         self.lanes_of(chip).map(of).sum()
     }
 
@@ -239,17 +155,17 @@ impl<E: Events> Nand<E> {
     }
 
     #[inline]
-    fn serves(&self, lane: &Lane, kind: Kind) -> bool {
+    fn serves(&self, lane: &Lane, kind: OpKind) -> bool {
         lane.kind == kind && lane.class == Class::Host && !lane.is_free(self.clock)
     }
 
     /// Kind and class of the operation a chip runs. Of several on interleaving dies that with the
     /// longest [`Nand::residual`], the lowest die of equals.
-    pub fn in_service(&self, chip: ChipId) -> Option<(Kind, Class)> {
+    pub fn in_service(&self, chip: ChipId) -> Option<(OpKind, Class)> {
         let now = self.clock;
         let busy = self
             .lanes_of(chip)
-            .filter(|lane| !lane.is_free(now) && !lane.is_ahead(now));
+            .filter(|lane| !lane.is_free(now) && !lane.awaits_granted_bus(now));
         let mut found: Option<&Lane> = None;
         for lane in busy {
             let longer = |f: &Lane| lane.residual(self.clock) > f.residual(self.clock);
@@ -280,13 +196,13 @@ impl<E: Events> Nand<E> {
     /// longest.
     ///
     /// Counts the chip's own operations only. Waiting for a bus that other chips use, and for
-    /// operations elsewhere ([`super::Command::after`]), is not in it; without both, and with
+    /// operations elsewhere ([`super::FlashCommand::after`]), is not in it; without both, and with
     /// nothing else arriving, it is the exact drain time (the `cqct=oracle` of `ecr`).
     #[inline]
     pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
         let of = |lane: &Lane| {
             let waiting: u64 = lane.queue.time[..=lowest as usize].iter().sum();
-            lane.residual(self.clock) + lane.ahead(self.clock) + waiting
+            lane.residual(self.clock) + lane.granted_time(self.clock) + waiting
         };
         Nanos(self.lanes_of(chip).map(of).max().unwrap_or(0))
     }
@@ -333,42 +249,6 @@ impl<E: Events> Nand<E> {
         (at.background_waiting, at.background_started)
     }
 
-    /// Counters of the array.
-    pub fn stats(&self) -> Stats {
-        let mut stats = Stats {
-            cancelled: self.cancelled,
-            ..Stats::default()
-        };
-        let sums = stats.operations.as_flattened_mut();
-        for lane in &self.lanes {
-            for (sum, n) in sums.iter_mut().zip(lane.started.as_flattened()) {
-                *sum += n;
-            }
-        }
-        // Those that have their bus, but not yet.
-        for lane in self.lanes.iter().filter(|lane| lane.is_ahead(self.clock)) {
-            stats.operations[lane.kind as usize][lane.class as usize] -= 1;
-        }
-        stats
-    }
-
-    /// Counters of a chip, its interleaving dies together.
-    pub fn chip_stats(&self, chip: ChipId) -> ChipStats {
-        let mut sum = ChipStats::default();
-        let lanes = self.lanes_of(chip);
-        lanes.for_each(|lane| sum.add(lane, self.clock));
-        sum
-    }
-
-    /// Counters of one die of a chip.
-    pub fn die_stats(&self, chip: ChipId, die: u32) -> ChipStats {
-        assert!(die < self.dies, "a die that exists");
-        let mut sum = ChipStats::default();
-        let lane = self.lanes_of(chip).nth(die as usize);
-        lane.into_iter().for_each(|lane| sum.add(lane, self.clock));
-        sum
-    }
-
     /// Time the bus of a channel carried commands or data, the present transfer in full.
     pub fn bus_time(&self, channel: ChannelId) -> Nanos {
         Nanos(self.channels[channel.index()].busy)
@@ -377,12 +257,12 @@ impl<E: Events> Nand<E> {
     /// Room for waiting operations the engine has made so far: for the longest backlog seen, in
     /// which the operations of a job count less than those by themselves.
     pub fn backlog_capacity(&self) -> usize {
-        self.pool.len() + self.ahead.len()
+        self.pool.len() + self.job_queue.len()
     }
 }
 
 #[inline]
-fn is_busy(jobs: &JobBook, class: Class, now: u64) -> bool {
+fn is_busy(jobs: &OpenJobs, class: Class, now: u64) -> bool {
     match class {
         Class::Gc | Class::BackgroundGc => jobs.is_busy(job_index(class), now),
         Class::Host | Class::Background => false,

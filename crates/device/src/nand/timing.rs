@@ -2,7 +2,7 @@
 
 use destage_types::{Nanos, Picos, SECTOR_BYTES};
 
-use super::{Command, Kind};
+use super::{FlashCommand, OpKind};
 
 /// Times of the phases that do not depend on the amount of data. Keys of a device file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,24 +29,26 @@ pub struct Timing {
 impl Timing {
     /// Bus time of the first phase: a command for every plane, and the data of a program.
     #[inline]
-    pub fn first_bus(&self, command: &Command) -> Nanos {
+    pub fn first_bus(&self, command: &FlashCommand) -> Nanos {
         let planes = u64::from(command.planes);
         match command.kind {
-            Kind::Read => Nanos(planes * self.t_cmd_read.0),
-            Kind::Program => Nanos(planes * self.t_cmd_program.0) + command.transfer,
-            Kind::Erase => Nanos(planes * self.t_cmd_erase.0),
-            Kind::Copyback => Nanos(planes * self.t_cmd_copyback.0),
+            OpKind::Read => Nanos(planes * self.t_cmd_read.0),
+            OpKind::Program => Nanos(planes * self.t_cmd_program.0) + command.transfer,
+            OpKind::Erase => Nanos(planes * self.t_cmd_erase.0),
+            OpKind::Copyback => Nanos(planes * self.t_cmd_copyback.0),
         }
     }
 
     /// Time in the array, including `t_ready` of every array read.
     #[inline]
-    pub fn array(&self, command: &Command) -> Nanos {
+    pub fn array(&self, command: &FlashCommand) -> Nanos {
         match (command.kind, command.array) {
-            (Kind::Read, array) => array.unwrap_or(self.t_read) + self.t_ready,
-            (Kind::Program, array) => array.unwrap_or(self.t_program),
-            (Kind::Erase, array) => array.unwrap_or(self.t_erase),
-            (Kind::Copyback, array) => self.t_read + self.t_ready + array.unwrap_or(self.t_program),
+            (OpKind::Read, array) => array.unwrap_or(self.t_read) + self.t_ready,
+            (OpKind::Program, array) => array.unwrap_or(self.t_program),
+            (OpKind::Erase, array) => array.unwrap_or(self.t_erase),
+            (OpKind::Copyback, array) => {
+                self.t_read + self.t_ready + array.unwrap_or(self.t_program)
+            }
         }
     }
 

@@ -9,7 +9,11 @@ macro_rules! no_part_in_other_stages {
             false
         }
 
-        fn rename_plan(&mut self, _update: &$crate::Update, _v: &$crate::View) -> $crate::RenamePlan {
+        fn rename_plan(
+            &mut self,
+            _update: &$crate::Update,
+            _v: &$crate::View,
+        ) -> $crate::RenamePlan {
             $crate::RenamePlan::default()
         }
 

@@ -33,6 +33,7 @@ mod scheme;
 mod values;
 mod view;
 
+pub use crate::layer::LargeWrites;
 pub use env::Env;
 pub use group::{GroupPolicy, Groups};
 pub use policy::{PAGE_NODE_BYTES, Pages, Policy};
@@ -41,5 +42,4 @@ pub use values::{
     Access, Admission, After, Placement, RemoveReason, RenamePlan, Request, Unit, Update, Victim,
     WriteBack,
 };
-pub use crate::layer::LargeWrites;
 pub use view::{DeviceView, Equation1, FlashCosts, InService, NoDevice, View};

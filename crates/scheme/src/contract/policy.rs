@@ -235,7 +235,9 @@ impl<P: Policy> Scheme for Pages<P> {
 
     #[inline(always)]
     fn holds_ghost(&self, slot: Slot) -> bool {
-        self.policy.ghosts().is_some_and(|ghosts| ghosts.is_in_slot(slot))
+        self.policy
+            .ghosts()
+            .is_some_and(|ghosts| ghosts.is_in_slot(slot))
     }
 
     #[inline(always)]

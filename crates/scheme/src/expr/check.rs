@@ -3,8 +3,8 @@
 use super::parse::{RawLayer, RawParam};
 use super::refusal::shorten;
 use super::{Code, Expr, Given, value};
-use crate::registry::{alias, find, nearest};
 use crate::info::{Role, SchemeInfo};
+use crate::registry::{alias, find, nearest};
 
 /// A rule that is broken, and how.
 pub type Broken = (Code, String);
@@ -35,10 +35,7 @@ impl Composition<'_> {
 /// # Errors
 /// The first layer that is unknown (X14), has the wrong number of inner schemes (X11) or a
 /// parameter that is unknown or out of range (X10).
-pub(super) fn layers(
-    raw: &[RawLayer],
-    more: &[&'static SchemeInfo],
-) -> Result<Vec<Expr>, Broken> {
+pub(super) fn layers(raw: &[RawLayer], more: &[&'static SchemeInfo]) -> Result<Vec<Expr>, Broken> {
     let own = |name: &str| more.iter().copied().find(|info| info.name == name);
     let mut layers: Vec<Expr> = Vec::new();
     let mut next = Some(0);
@@ -265,7 +262,9 @@ fn orders(layers: &[Expr]) -> Result<(), Broken> {
         Err((Code::Candidates, why))
     };
     let ordered = policy.order.is_some() || policy.role == Role::GroupPolicy;
-    let by_chip = layers.iter().find(|layer| layer.info.role == Role::VictimFilter && layer.info.chip_lists);
+    let by_chip = layers
+        .iter()
+        .find(|layer| layer.info.role == Role::VictimFilter && layer.info.chip_lists);
     for (at, layer) in layers.iter().enumerate() {
         if layer.info.chip_lists && layer.info.role.is_layer() && policy.chip_lists {
             return no_order(policy.name);

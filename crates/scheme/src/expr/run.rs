@@ -131,7 +131,9 @@ fn clean_first(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
 
 fn capacity(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) -> Outcome {
     let mut frames = run.capacity_pages;
-    let chips = run.device.map_or(1, |device| u64::from(device.chips.max(1)));
+    let chips = run
+        .device
+        .map_or(1, |device| u64::from(device.chips.max(1)));
     for layer in expr.chain() {
         let info = layer.info;
         let least = match info.min_capacity {

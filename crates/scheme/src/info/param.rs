@@ -248,12 +248,7 @@ impl ParamInfo {
     }
 
     /// Frames, by default max(`min`, C * `times` / `per`); a given value is at least `min_given`.
-    pub const fn frames(
-        min_given: u64,
-        times: u64,
-        per: u64,
-        min: u64,
-    ) -> ParamInfo {
+    pub const fn frames(min_given: u64, times: u64, per: u64, min: u64) -> ParamInfo {
         let max = u32::MAX as u64;
         let kind = Kind::Integer {
             min: min_given,

@@ -179,7 +179,9 @@ impl<S: Scheme> Awb<S> {
         let growing = |page: LargeWrite| page.slot == slot && !page.outdated;
         self.params.partial == Partial::Wait
             && !v.frames.is_full(slot)
-            && self.ldr().is_some_and(|ldr| ldr.of_channel(channel, v).any(growing))
+            && self
+                .ldr()
+                .is_some_and(|ldr| ldr.of_channel(channel, v).any(growing))
     }
 }
 

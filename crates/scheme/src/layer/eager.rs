@@ -124,7 +124,10 @@ mod tests {
         assert_eq!(cache.write_back(0, 0, &[]), (vec![1], keep));
         assert_eq!(cache.write_back(0, 1, &[1]), (vec![2], keep));
         assert!(cache.write_back(0, 2, &[]).0.is_empty(), "enough is queued");
-        assert!(cache.write_back(0, 1, &[1, 2]).0.is_empty(), "3 is beyond the window");
+        assert!(
+            cache.write_back(0, 1, &[1, 2]).0.is_empty(),
+            "3 is beyond the window"
+        );
     }
 
     #[test]
@@ -144,13 +147,23 @@ mod tests {
         let mut pages = cache.write_back(0, 0, &[]).0;
         pages.sort_unstable();
         assert_eq!(pages, [1, 2]);
-        assert!(cache.write_back(0, 0, &[2]).0.is_empty(), "the whole group waits");
+        assert!(
+            cache.write_back(0, 0, &[2]).0.is_empty(),
+            "the whole group waits"
+        );
     }
 
     #[test]
     fn invariants_hold_while_pages_are_written_back() {
         let mix = Mix { idle: true, ..ALL };
-        for (seed, text) in ["eager(arc,w=3)", "eager(cflru)", "eager(bplru(block-pages=4))"].iter().enumerate() {
+        for (seed, text) in [
+            "eager(arc,w=3)",
+            "eager(cflru)",
+            "eager(bplru(block-pages=4))",
+        ]
+        .iter()
+        .enumerate()
+        {
             random_run(text, &env(7, 8, 3), seed as u64, 3000, mix);
         }
     }

@@ -22,8 +22,7 @@ pub use choice::{ChipChoice, Tie};
 use super::layer_below;
 use super::recency::{NO_PAGE, Recency};
 use crate::info::{
-    MetadataBound, MetadataContext, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words,
-    inner,
+    MetadataBound, MetadataContext, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words, inner,
 };
 use crate::registry::{Build, boxed};
 use crate::{
@@ -329,9 +328,11 @@ impl<S: Build> Policy for Ecr<S> {
     fn state(&self, v: &View, out: &mut String) {
         out.push_str("clean");
         crate::state::pages(out, v, self.pages.newest_first(self.chips));
-        print_chips(out, v, &self.choice.cqct, |chip, out| match self.inner.get(chip) {
-            None => crate::state::pages(out, v, self.pages.newest_first(chip)),
-            Some(policy) => policy.state(v, out),
+        print_chips(out, v, &self.choice.cqct, |chip, out| {
+            match self.inner.get(chip) {
+                None => crate::state::pages(out, v, self.pages.newest_first(chip)),
+                Some(policy) => policy.state(v, out),
+            }
         });
     }
 

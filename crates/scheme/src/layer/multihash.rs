@@ -296,7 +296,11 @@ mod tests {
         for _ in 0..8 {
             write(&mut counters, 5);
         }
-        assert_eq!(counters.table.get(0), 3, "k hashes of one counter count once");
+        assert_eq!(
+            counters.table.get(0),
+            3,
+            "k hashes of one counter count once"
+        );
         write(&mut counters, 5);
         assert_eq!(counters.table.get(0), 1);
         assert!(!write(&mut counters, 5) && write(&mut counters, 5));

@@ -9,8 +9,7 @@
 
 use super::layer_below;
 use crate::info::{
-    MetadataContext, ParamInfo, ParamValue, Range, Role, SchemeInfo, Size, Source, Words,
-    inner,
+    MetadataContext, ParamInfo, ParamValue, Range, Role, SchemeInfo, Size, Source, Words, inner,
 };
 use crate::registry::{Build, boxed};
 use crate::rng::{SplitMix64, threshold};

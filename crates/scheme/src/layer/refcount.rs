@@ -224,7 +224,11 @@ mod tests {
 
     /// Two pages; hot from the second write on, halved after six.
     fn cache(options: &str) -> Cache {
-        let decay = if options.contains("decay") { "" } else { ",decay-period=6" };
+        let decay = if options.contains("decay") {
+            ""
+        } else {
+            ",decay-period=6"
+        };
         Cache::new(&format!("refcount(lru,threshold=2{decay}{options})"), 2)
     }
 
@@ -239,11 +243,20 @@ mod tests {
         for (requests, result, state, why) in [
             ("W1 W1 W1 W2", "MMMM", "[1*] C{1:2 2:1}", ""),
             ("W1 W2", "HM", "[1*] C{1:1 2:1}", "halved"),
-            ("W2 W1", "MM", "[] C{1:2 2:2}", "the counter is asked although 1 is cached"),
+            (
+                "W2 W1",
+                "MM",
+                "[] C{1:2 2:2}",
+                "the counter is asked although 1 is cached",
+            ),
             ("W2 R2", "MH", "[2*] C{1:2 2:2}", ""),
             ("W3 W2", "MH", "[2*] C{1:2 2:2 3:1}", ""),
         ] {
-            assert_eq!((cache.run(requests).as_str(), cache.state().as_str()), (result, state), "{why}");
+            assert_eq!(
+                (cache.run(requests).as_str(), cache.state().as_str()),
+                (result, state),
+                "{why}"
+            );
         }
         assert_eq!((count(&cache, 3), cache.metadata_bytes()), (1, 3 + 12));
     }
@@ -263,7 +276,11 @@ mod tests {
         cache.at(99).write(1);
         assert_eq!(count(&cache, 1), 2);
         assert_eq!(cache.at(100).write(1), "M");
-        assert_eq!((count(&cache, 1), cache.cached().len()), (2, 0), "halved, then counted");
+        assert_eq!(
+            (count(&cache, 1), cache.cached().len()),
+            (2, 0),
+            "halved, then counted"
+        );
         cache.at(5000).write(2);
         assert_eq!(count(&cache, 1), 0, "many periods later nothing is left");
     }

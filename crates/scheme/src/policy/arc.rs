@@ -31,9 +31,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     },
     params: &[ArcParams::PARAMS],
     ties: "none: REPLACE is a total rule",
-    order: Some(
-        "the list REPLACE would take from, tail to head, then the other list tail to head",
-    ),
+    order: Some("the list REPLACE would take from, tail to head, then the other list tail to head"),
     // |T1| + |B1| <= C and pages and ghosts <= 2C at every insertion: C ghosts beside C pages, more
     // while pages are missing.
     metadata: |e, c| {
@@ -168,7 +166,8 @@ impl Policy for Arc {
     #[inline(always)]
     fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         let seen_again = self.from.take().is_some();
-        self.lists.push_head(if seen_again { T2 } else { T1 }, slot.0);
+        self.lists
+            .push_head(if seen_again { T2 } else { T1 }, slot.0);
         self.drop_ghosts();
     }
 
@@ -268,7 +267,10 @@ mod tests {
     /// Pages remembered in `list`.
     fn ghosts(cache: &Cache, list: usize) -> Vec<u64> {
         let (arc, v) = (cache.scheme.policy(), cache.view());
-        arc.lists.from_head(list).map(|n| arc.ghosts.page(n, &v).0).collect()
+        arc.lists
+            .from_head(list)
+            .map(|n| arc.ghosts.page(n, &v).0)
+            .collect()
     }
 
     #[test]
@@ -352,7 +354,9 @@ mod tests {
             let runs = [true, false].map(|keep| {
                 let (mut cache, mut states) = (in_slots(capacity, keep), Vec::new());
                 let pages = 4 * u64::from(capacity) + 2;
-                cache.storm((20_000, pages, 11), true, |cache, _| states.push(cache.state()));
+                cache.storm((20_000, pages, 11), true, |cache, _| {
+                    states.push(cache.state())
+                });
                 (states, cache.evicted)
             });
             assert!(runs[0] == runs[1]);
@@ -373,7 +377,10 @@ mod tests {
         assert_eq!(ghosts(&cache, B1), [4, 3]);
         assert!(cache.rename(4, 40) && !cache.rename(77, 78));
         assert_eq!(ghosts(&cache, B1), [40, 3]);
-        assert!(cache.rename(6, 3), "a resident takes the address; its ghost goes first");
+        assert!(
+            cache.rename(6, 3),
+            "a resident takes the address; its ghost goes first"
+        );
         assert!(cache.state().starts_with("T1[3* 5*]"));
         assert_eq!(ghosts(&cache, B1), [40]);
         assert_eq!(cache.write(40), "M");

@@ -13,12 +13,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::policy::future::{Future, NEVER, NextOf};
 use crate::info::{ParamInfo, Role, SchemeInfo, Source, Words};
+use crate::policy::future::{Future, NEVER, NextOf};
 use crate::registry::boxed;
-use crate::{
-    Access, Column, Env, Expr, Frames, Notes, Pages, Policy, RemoveReason, View, params,
-};
+use crate::{Access, Column, Env, Expr, Frames, Notes, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Lpn, Slot};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
@@ -236,7 +234,11 @@ impl Policy for Belady {
     /// The environment does not know the future.
     fn build(expr: &Expr, env: &Env) -> Belady {
         let future = env.future.clone().expect("an offline run knows its future");
-        Belady::new(env.slots as usize, future, BeladyParams::of(expr, env).bypass)
+        Belady::new(
+            env.slots as usize,
+            future,
+            BeladyParams::of(expr, env).bypass,
+        )
     }
 
     fn on_rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, v: &View) {

@@ -245,7 +245,10 @@ mod tests {
                     }
                     Done::Trim(lpn) => recency.retain(|&l| l != lpn),
                     Done::Rename(from, to, _) => {
-                        recency.iter_mut().filter(|l| **l == from).for_each(|l| *l = to);
+                        recency
+                            .iter_mut()
+                            .filter(|l| **l == from)
+                            .for_each(|l| *l = to);
                     }
                     Done::Flush => {}
                 }
@@ -266,7 +269,10 @@ mod tests {
     fn a_clean_page_outside_the_region_stays() {
         let mut cache = cache(4, 2);
         cache.run("W1 W2 W3 R4 W5 F5");
-        assert_eq!((&cache.evicted, cache.order()), (&vec![1], vec![2, 3, 4, 5]));
+        assert_eq!(
+            (&cache.evicted, cache.order()),
+            (&vec![1], vec![2, 3, 4, 5])
+        );
         cache.run("F3");
         assert_eq!(cache.order(), [3, 2, 4, 5]);
     }

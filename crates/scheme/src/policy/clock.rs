@@ -132,7 +132,10 @@ impl Policy for Clock {
     }
 
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        let of = |hit: bool| self.round().filter(move |page| self.hit[page.index()] == hit);
+        let of = |hit: bool| {
+            self.round()
+                .filter(move |page| self.hit[page.index()] == hit)
+        };
         of(false).chain(of(true))
     }
 
@@ -206,7 +209,10 @@ mod tests {
         assert_eq!(cache.order(), [4, 2, 3]);
         cache.pick = 1;
         cache.write(5);
-        assert_eq!((&cache.evicted, cache.order()), (&vec![1, 2], vec![3, 4, 5]));
+        assert_eq!(
+            (&cache.evicted, cache.order()),
+            (&vec![1, 2], vec![3, 4, 5])
+        );
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //! Cost: O(n_chips) an eviction, O(1) otherwise. With all CQCT 0 it is LRU.
 
 use crate::info::{MetadataBound, SchemeInfo, Source};
-use crate::layer::ecr::{self, ChipChoice, HEAD_BYTES};
 use crate::layer::Recency;
+use crate::layer::ecr::{self, ChipChoice, HEAD_BYTES};
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::{Lpn, Slot};
@@ -82,7 +82,9 @@ impl Policy for EcrEps {
     #[inline]
     fn victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
         let pages = &self.pages;
-        let (chip, all_zero) = self.choice.choose(self.chips, v, |chip| pages.oldest_touch(chip));
+        let (chip, all_zero) = self
+            .choice
+            .choose(self.chips, v, |chip| pages.oldest_touch(chip));
         self.zero_decisions += u64::from(all_zero);
         chip.and_then(|chip| pages.oldest(chip))
     }

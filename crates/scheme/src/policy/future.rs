@@ -3,8 +3,8 @@
 //! One pass over the page accesses of the run, before it. 4 B per access are kept; until then also
 //! a table of 4 B per page touched.
 
-use crate::words;
 use crate::store::{PREFETCH, PageIndex, Place};
+use crate::words;
 use destage_types::{Lpn, Op};
 use std::fmt;
 use std::hint::black_box;

@@ -236,7 +236,10 @@ mod tests {
             cache.storm((20_000, pages, 5), false, |cache, done| {
                 let (policy, v) = (cache.scheme.policy(), cache.view());
                 assert!(policy.lists.len(A1_OUT) <= kout, "{done:?}");
-                let mut known = policy.lists.from_head(A1_OUT).map(|n| policy.ghosts.page(n, &v));
+                let mut known = policy
+                    .lists
+                    .from_head(A1_OUT)
+                    .map(|n| policy.ghosts.page(n, &v));
                 assert!(known.all(|lpn| v.slot_of(lpn).is_none()), "{done:?}");
             });
             cache.scheme.policy().lists.validate().unwrap();

@@ -318,16 +318,25 @@ mod tests {
     #[test]
     fn the_worked_example() {
         let mut cache = cache(10, SIZE, "W0-1 W2 W7 W20-23 W0 W9");
-        assert_eq!(cache.state(), "RRSR: r3{9} r0{0,1,2} r2{7} ; SRSR: s5{20,21,22,23}");
+        assert_eq!(
+            cache.state(),
+            "RRSR: r3{9} r0{0,1,2} r2{7} ; SRSR: s5{20,21,22,23}"
+        );
         for (requests, result, said) in [
             ("W24-25", "MM", "flush{7}"),
             ("W40-43", "MMMM", "flush{20,21,22,23}"),
             ("W41", "H", "-"),
             ("W22", "M", "flush{0,1,2}"),
         ] {
-            assert_eq!((cache.run(requests), cache.said()), (result.to_owned(), said.to_owned()));
+            assert_eq!(
+                (cache.run(requests), cache.said()),
+                (result.to_owned(), said.to_owned())
+            );
         }
-        assert_eq!(cache.state(), "RRSR: r7{22} r8{24,25} r3{9} ; SRSR: s10{40,41,42,43}");
+        assert_eq!(
+            cache.state(),
+            "RRSR: r7{22} r8{24,25} r3{9} ; SRSR: s10{40,41,42,43}"
+        );
         assert_eq!(cache.metadata_bytes(), 4 * 24);
     }
 
@@ -356,7 +365,10 @@ mod tests {
             ("W60", [2, 2], "flush{10,11}"),
         ] {
             cache.run(requests);
-            assert_eq!((cache.scheme.policy().held, cache.said().as_str()), (held, said));
+            assert_eq!(
+                (cache.scheme.policy().held, cache.said().as_str()),
+                (held, said)
+            );
         }
     }
 
@@ -372,7 +384,10 @@ mod tests {
     fn random_runs_keep_blocks_and_pages_together() {
         for (seed, capacity, migrate) in [(1, 5, false), (2, 11, true), (3, 20, true)] {
             let mut cache = cache(capacity, &format!("migrate={migrate}"), "");
-            let mix = Mix { device: false, ..ALL };
+            let mix = Mix {
+                device: false,
+                ..ALL
+            };
             cache.random(seed, 20_000, mix, |cache| {
                 let s = cache.scheme.policy();
                 for region in [RANDOM, SEQUENTIAL] {

@@ -3,8 +3,8 @@
 //! The cache core (crate `sim`) owns and changes a [`Frames`]; schemes see it read-only through
 //! [`crate::View`].
 
-use super::prefetch::Upcoming;
 use super::page_index::{PageIndex, Place};
+use super::prefetch::Upcoming;
 use destage_types::{Lpn, PageSize, SectorMask, Slot};
 
 /// What a frame holds: an LPN in the lower bits, flags in the upper ones, so that one load finds
@@ -333,7 +333,13 @@ impl Frames {
     /// # Panics
     /// If no slot is free.
     #[inline(always)]
-    pub fn insert_at(&mut self, lpn: Lpn, entry: IndexEntry, mask: SectorMask, dirty: bool) -> Slot {
+    pub fn insert_at(
+        &mut self,
+        lpn: Lpn,
+        entry: IndexEntry,
+        mask: SectorMask,
+        dirty: bool,
+    ) -> Slot {
         debug_assert!(!mask.is_empty());
         let slot = self.insert_whole_at(lpn, entry, dirty);
         if mask != self.full {

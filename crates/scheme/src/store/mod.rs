@@ -1,7 +1,7 @@
 //! Where pages are: the frames of the cache, the index over them, ghosts, and tables by address.
 
-pub(crate) mod ghosts;
 pub mod frames;
+pub(crate) mod ghosts;
 pub(crate) mod lpn_hash;
 pub mod page_index;
 pub mod prefetch;

@@ -2,19 +2,17 @@
 //! chips whose states are set by hand.
 
 mod chips;
+mod drive;
 mod random;
 mod spy;
 
-pub(crate) use chips::{ChipState, Chips, SHAKEN_COSTS};
+pub(crate) use chips::{ChipState, Chips};
 pub(crate) use random::{ALL, Done, Mix, random_run};
 pub(crate) use spy::Spy;
 
 use crate::registry::Build;
-use crate::{
-    Access, Admission, After, Boxed, Env, Expr, Frames, RemoveReason, RenamePlan, Request, Scheme,
-    Trimmed, Unit, Update, Victim, View, WriteBack,
-};
-use destage_types::{ChannelId, Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
+use crate::{Boxed, Env, Expr, Frames, Scheme, Unit, View};
+use destage_types::{Extent, Lpn, Nanos, Op, PageSize, Slot, StaticLayout};
 use std::ops::RangeInclusive;
 
 /// One scheme with its frames, a clock and a device.
@@ -31,11 +29,8 @@ pub(crate) struct TestCache<S> {
     pub pick: usize,
     /// The last unit that left.
     pub unit: Unit,
-    /// Pages whose flash copies became invalid by a rename.
-    pub unmapped: Vec<u64>,
-    /// What happened, in the words of the worked examples.
+    /// What happened, in the words of the worked examples, and how much before the last operation.
     events: Vec<String>,
-    /// Events before the last operation.
     before: usize,
     requests: u64,
     accesses: u64,
@@ -96,11 +91,8 @@ pub(crate) fn boxed(text: &str, capacity: u32) -> TestCache<Boxed> {
 pub(crate) fn evictions(text: &str, capacity: u32, requests: &str) -> String {
     let mut cache = boxed(text, capacity);
     cache.run(requests);
-    words(&cache.evicted)
-}
-
-fn words(pages: &[u64]) -> String {
-    pages.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+    let pages: Vec<String> = cache.evicted.iter().map(u64::to_string).collect();
+    pages.join(" ")
 }
 
 impl<S: Build> TestCache<S> {
@@ -131,16 +123,11 @@ impl<S: Scheme> TestCache<S> {
             evicted: Vec::new(),
             pick: 0,
             unit: Unit::default(),
-            unmapped: Vec::new(),
             events: Vec::new(),
             before: 0,
             requests: 0,
             accesses: 0,
         }
-    }
-
-    pub fn view(&self) -> View<'_> {
-        view!(self)
     }
 
     /// What follows happens at `now`.
@@ -172,14 +159,38 @@ impl<S: Scheme> TestCache<S> {
 
     /// Writes; one letter a page.
     pub fn write(&mut self, span: impl Span) -> String {
-        let extent = span.extent(self.frames.page());
-        self.request(Op::Write, &[extent])
+        self.request(Op::Write, &[span.extent(self.frames.page())])
     }
 
     /// Reads; one letter a page.
     pub fn read(&mut self, span: impl Span) -> String {
-        let extent = span.extent(self.frames.page());
-        self.request(Op::Read, &[extent])
+        self.request(Op::Read, &[span.extent(self.frames.page())])
+    }
+
+    /// A request of any extents; one letter a page.
+    pub fn request(&mut self, op: Op, extents: &[Extent]) -> String {
+        self.serve(op, extents, &[], false)
+    }
+
+    /// Writes pages `first..` that replace those of `previous`.
+    pub fn replace(&mut self, first: u64, previous: &[Option<u64>], atomic: bool) -> String {
+        let pages = first..=first + previous.len() as u64 - 1;
+        self.serve(
+            Op::Write,
+            &[pages.extent(self.frames.page())],
+            previous,
+            atomic,
+        )
+    }
+
+    /// The scheme's view of this moment.
+    pub fn view(&self) -> View<'_> {
+        View {
+            frames: &self.frames,
+            layout: &self.layout,
+            device: &self.chips,
+            now: Nanos(self.now),
+        }
     }
 
     fn next_victims(&self) -> Vec<Slot> {
@@ -247,7 +258,8 @@ impl<S: Scheme> TestCache<S> {
     pub fn notes(&mut self) -> String {
         let mut notes = Vec::new();
         self.scheme.take_notes(&mut notes);
-        notes.into_iter().map(|n| n.1).collect::<Vec<_>>().join(" ")
+        let words: Vec<String> = notes.into_iter().map(|note| note.1).collect();
+        words.join(" ")
     }
 
     pub fn metadata_bytes(&self) -> u64 {
@@ -257,7 +269,8 @@ impl<S: Scheme> TestCache<S> {
     /// The counter `name` of the scheme.
     pub fn stat(&self, name: &str) -> u64 {
         let mut value = None;
-        self.scheme.stats(&mut |n, x| value = if n == name { Some(x) } else { value });
+        self.scheme
+            .stats(&mut |n, x| value = value.or((n == name).then_some(x)));
         value.expect("the scheme has this counter")
     }
 }

@@ -1,10 +1,10 @@
 //! Random operations, with a check after each.
 
-use super::{SHAKEN_COSTS, TestCache, sectors};
+use super::{TestCache, sectors};
 use crate::registry::Build;
 use crate::rng::SplitMix64;
-use crate::{Boxed, Env, Scheme};
-use destage_types::Op;
+use crate::{Boxed, Env, FlashCosts, Scheme};
+use destage_types::{Nanos, Op};
 
 /// What [`TestCache::storm`] did.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +99,13 @@ impl<S: Scheme> TestCache<S> {
         let mut rng = SplitMix64::new(seed);
         let per_page = u64::from(self.frames.page().sectors());
         let space = self.frames.capacity() as u64 * 3 + 4;
-        self.chips.costs = SHAKEN_COSTS;
+        self.chips.costs = FlashCosts {
+            read: Nanos(25),
+            program: Nanos(200),
+            erase: Nanos(1500),
+            transfer: Nanos(10),
+            pages_per_block: 8,
+        };
         let (mut log, mut next) = (vec![], 0);
         for step in 0..steps {
             self.at(step as u64);

@@ -62,7 +62,11 @@ impl Policy for Spy {
     }
 
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
-        let word = if reason == RemoveReason::Evicted { "evicted" } else { "gone" };
+        let word = if reason == RemoveReason::Evicted {
+            "evicted"
+        } else {
+            "gone"
+        };
         self.note(format!("{word} {}", v.frames.lpn(slot)));
         self.lru.on_remove(slot, reason, v);
     }

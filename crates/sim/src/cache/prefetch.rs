@@ -38,6 +38,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                     left > 0
                 });
         }
-        std::hint::black_box(self.flash.look_ahead(&mut numbers[..n]));
+        std::hint::black_box(self.flash.prefetch(&mut numbers[..n]));
     }
 }

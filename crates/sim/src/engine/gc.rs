@@ -11,11 +11,10 @@
 //! threshold, and again when such an erase ends.
 
 use super::Engine;
-use super::book::{GC_TOKEN, Role};
-use crate::flash::FlashState;
+use super::in_flight::OpRole;
 use destage_device::config::{DeviceConfig, GcPreempt};
 use destage_device::ftl::{Collected, GcStep, GcWork, Placed};
-use destage_device::nand::{ChipStats, Command, JobId, JobKind, OpId, OpState, Preempt};
+use destage_device::nand::{FlashCommand, JobId, JobKind, NO_TOKEN, OpId, OpState, Preempt};
 use destage_types::{ChipId, Lpn, PlaneId};
 
 /// A background job whose erase has not ended.
@@ -25,15 +24,15 @@ struct BackgroundJob {
     chip: ChipId,
     /// Of its erase.
     token: u32,
-    /// The mapping has taken its block as erased already, and may collect it again.
-    hurried: bool,
+    /// A write needed the block: the mapping uses it as erased before its erase has ended.
+    expedited: bool,
     id: JobId,
-    commands: Vec<Command>,
+    commands: Vec<FlashCommand>,
 }
 
 /// Garbage collection of one device on its way.
 #[derive(Clone, Debug)]
-pub(super) struct Collector {
+pub(super) struct GcJobs {
     /// Is it done in the background?
     pub background: bool,
     /// Dies of a queue unit that work at the same time.
@@ -41,21 +40,21 @@ pub(super) struct Collector {
     foreground: JobKind,
     copyback: bool,
     work: GcWork,
-    commands: Vec<Command>,
+    commands: Vec<FlashCommand>,
     /// The last foreground job of every die, die by die of a chip.
     last: Vec<Option<OpId>>,
     /// Has there been a foreground job?
     any_job: bool,
     pending: Vec<BackgroundJob>,
     /// Memory of lists that are not in use.
-    spare: Vec<Vec<Command>>,
+    spare: Vec<Vec<FlashCommand>>,
 }
 
-impl Collector {
-    pub fn new(config: &DeviceConfig) -> Collector {
+impl GcJobs {
+    pub fn new(config: &DeviceConfig) -> GcJobs {
         let dies = super::interleaved_dies(config);
         let chips = config.layout().chips();
-        Collector {
+        GcJobs {
             background: config.collects_in_background(),
             dies,
             foreground: JobKind::Foreground(match config.gc_preempt {
@@ -83,18 +82,18 @@ impl Collector {
 }
 
 impl Engine {
-    /// Makes room and maps `lpn`, to `plane` or where its address says; without room the run has a
-    /// fault. Jobs that make the room are submitted.
+    /// Maps `lpn` to a free page, in `plane` or where its address says, and submits the collections
+    /// that free it. `None` if the device is full, which ends the run.
     #[inline(always)]
     pub(super) fn place(&mut self, lpn: Lpn, plane: Option<PlaneId>) -> Option<Placed> {
-        let placed = self.book.map.host_write(lpn, plane, &mut self.gc.work);
+        let placed = self.map.host_write(lpn, plane, &mut self.gc.work);
         if !self.gc.work.is_empty() {
             self.submit_gc();
         }
         match placed {
             Ok(placed) => Some(placed),
             Err(full) => {
-                self.book.full.get_or_insert(full);
+                self.full.get_or_insert(full);
                 None
             }
         }
@@ -121,8 +120,8 @@ impl Engine {
 
     /// Jobs that background programs made necessary when they started.
     pub(super) fn submit_gc_of_started(&mut self) {
-        if !self.book.gc_work.is_empty() {
-            std::mem::swap(&mut self.book.gc_work, &mut self.gc.work);
+        if !self.due.gc.is_empty() {
+            std::mem::swap(&mut self.due.gc, &mut self.gc.work);
             self.submit_gc();
         }
     }
@@ -130,18 +129,16 @@ impl Engine {
     #[cold]
     fn submit_gc(&mut self) {
         let mut work = std::mem::take(&mut self.gc.work);
-        for block in &work.hurried {
-            self.hurry(block);
+        for block in &work.expedited {
+            self.expedite(block);
         }
         let mut commands = std::mem::take(&mut self.gc.commands);
         for block in &work.blocks {
             commands.clear();
             self.commands_of(block, work.steps_of(block), &mut commands);
-            commands.push(self.erase(block, GC_TOKEN));
+            commands.push(self.erase(block, NO_TOKEN));
             let kind = self.gc.foreground;
-            let job = self
-                .nand
-                .submit_job(self.now, kind, &commands, &mut self.book);
+            let job = self.submit_job(kind, &commands);
             self.gc.set_last(block.chip, commands[0].die, job.last());
         }
         self.gc.commands = commands;
@@ -149,13 +146,24 @@ impl Engine {
         self.gc.work = work;
     }
 
-    fn erase(&mut self, block: &Collected, token: u32) -> Command {
+    fn submit_job(&mut self, kind: JobKind, commands: &[FlashCommand]) -> JobId {
+        let job = self.nand.submit_job(self.now, kind, commands);
+        self.take_notices();
+        job
+    }
+
+    fn erase(&mut self, block: &Collected, token: u32) -> FlashCommand {
         self.traffic.erases += 1;
-        Command::erase(block.chip, token).die(self.die(block.plane))
+        FlashCommand::erase(block.chip, token).die(self.die(block.plane))
     }
 
     /// All operations of a job but its erase.
-    fn commands_of(&mut self, block: &Collected, steps: &[GcStep], commands: &mut Vec<Command>) {
+    fn commands_of(
+        &mut self,
+        block: &Collected,
+        steps: &[GcStep],
+        commands: &mut Vec<FlashCommand>,
+    ) {
         let die = self.die(block.plane);
         let (page, sectors) = (self.page_transfer, self.page_sectors);
         let bytes = self.bytes(sectors);
@@ -164,18 +172,18 @@ impl Engine {
                 GcStep::Copy {
                     same_plane: true, ..
                 } if self.gc.copyback => {
-                    commands.push(Command::copyback(block.chip, GC_TOKEN).die(die));
+                    commands.push(FlashCommand::copyback(block.chip, NO_TOKEN).die(die));
                     self.traffic.copybacks += 1;
                 }
                 GcStep::Copy { .. } => {
-                    let read = Command::read(block.chip, page, GC_TOKEN).die(die);
+                    let read = FlashCommand::read(block.chip, page, NO_TOKEN).die(die);
                     commands.push(read.bytes(bytes));
-                    let program = Command::program(block.chip, page, GC_TOKEN).die(die);
+                    let program = FlashCommand::program(block.chip, page, NO_TOKEN).die(die);
                     commands.push(program.bytes(bytes));
                 }
                 GcStep::Summary { .. } => {
                     let one = self.transfer.sectors(1);
-                    let program = Command::program(block.chip, one, GC_TOKEN).die(die);
+                    let program = FlashCommand::program(block.chip, one, NO_TOKEN).die(die);
                     commands.push(program.bytes(self.bytes(1)));
                     self.traffic.writes_meta += 1;
                 }
@@ -191,17 +199,18 @@ impl Engine {
 
     /// A block that waits for a background erase is needed now: its job becomes a foreground one
     /// if nothing of it has started, and programs for its die go after it.
-    fn hurry(&mut self, block: &Collected) {
+    fn expedite(&mut self, block: &Collected) {
         let mut pending = self.gc.pending.iter();
-        let at = pending.position(|job| job.block == block.number && !job.hurried);
+        let at = pending.position(|job| job.block == block.number && !job.expedited);
         let at = at.expect("a block waits for the end of its job");
-        self.gc.pending[at].hurried = true;
+        self.gc.pending[at].expedited = true;
         let mut id = self.gc.pending[at].id;
-        if self.nand.cancel_job(self.now, id, &mut self.book) {
-            let (kind, job) = (self.gc.foreground, &self.gc.pending[at]);
-            id = self
-                .nand
-                .submit_job(self.now, kind, &job.commands, &mut self.book);
+        let cancelled = self.nand.cancel_job(self.now, id);
+        self.take_notices();
+        if cancelled {
+            let commands = std::mem::take(&mut self.gc.pending[at].commands);
+            id = self.submit_job(self.gc.foreground, &commands);
+            self.gc.pending[at].commands = commands;
             self.gc.pending[at].id = id;
         }
         let die = self.gc.pending[at].commands[0].die;
@@ -218,7 +227,7 @@ impl Engine {
 
     fn collect_for(&mut self, chip: ChipId) {
         let mut work = std::mem::take(&mut self.gc.work);
-        while self.book.map.collect_in_background(chip, &mut work) {
+        while self.map.collect_in_background(chip, &mut work) {
             for block in &work.blocks {
                 self.submit_background(block, work.steps_of(block));
             }
@@ -232,16 +241,14 @@ impl Engine {
         commands.clear();
         self.commands_of(block, steps, &mut commands);
         let number = Lpn(u64::from(block.number));
-        let token = self.book.enter(Role::Erase, number, self.now);
+        let token = self.in_flight.add_op(OpRole::Erase, number, self.now);
         commands.push(self.erase(block, token).notify_end());
-        let id = self
-            .nand
-            .submit_job(self.now, JobKind::Background, &commands, &mut self.book);
+        let id = self.submit_job(JobKind::Background, &commands);
         self.gc.pending.push(BackgroundJob {
             block: block.number,
             chip: block.chip,
             token,
-            hurried: false,
+            expedited: false,
             id,
             commands,
         });
@@ -251,9 +258,9 @@ impl Engine {
     /// taken in the order of their blocks: policies that draw must not depend on how events are
     /// kept.
     pub(super) fn collect_after_erases(&mut self) {
-        while !self.book.erased.is_empty() {
-            let mut erased = std::mem::take(&mut self.book.erased);
-            erased.sort_unstable_by_key(|&token| self.book.ops[token].lpn);
+        while !self.in_flight.erased.is_empty() {
+            let mut erased = std::mem::take(&mut self.in_flight.erased);
+            erased.sort_unstable_by_key(|&token| self.in_flight.ops[token].lpn);
             for token in &mut erased {
                 let chip = self.end_job(*token);
                 *token = chip.0;
@@ -261,8 +268,8 @@ impl Engine {
             for chip in erased.drain(..).map(ChipId) {
                 self.collect_in_background(chip);
             }
-            erased.append(&mut self.book.erased);
-            self.book.erased = erased;
+            erased.append(&mut self.in_flight.erased);
+            self.in_flight.erased = erased;
         }
     }
 
@@ -272,26 +279,11 @@ impl Engine {
         let at = pending.position(|job| job.token == token);
         let at = at.expect("a job is pending until its erase ends");
         let job = self.gc.pending.swap_remove(at);
-        self.book.ops.remove(token);
-        if !job.hurried {
-            self.book.map.erased(job.block);
+        self.in_flight.ops.remove(token);
+        if !job.expedited {
+            self.map.erased(job.block);
         }
         self.gc.spare.push(job.commands);
         job.chip
-    }
-
-    /// Wear at this moment, and what the array was given to do since the measured part began.
-    pub(super) fn state_of_flash(&self) -> FlashState {
-        let start = ChipStats::default();
-        let before = self.before.iter().chain(std::iter::repeat(&start));
-        let issued = self.nand.issued();
-        FlashState {
-            wear: self.book.map.wear(),
-            chips: issued
-                .iter()
-                .zip(before)
-                .map(|(all, b)| all.since(b))
-                .collect(),
-        }
     }
 }

@@ -1,8 +1,66 @@
 //! Response times: mean, deviation and exact percentiles.
 
-use crate::record::{Latency, MeanNs};
-use crate::series::LatencySum;
+use crate::counts::ratio;
 use destage_types::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Mean of a time.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct MeanNs {
+    /// Mean in ns; null if nothing was measured.
+    pub mean: Option<f64>,
+}
+
+/// Response times of all requests, of reads and of writes.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Latencies {
+    /// All requests.
+    pub all: Latency,
+    /// Read requests.
+    pub read: Latency,
+    /// Write requests.
+    pub write: Latency,
+}
+
+/// Response times in ns; percentiles by nearest rank. Null if there was no request.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Latency {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Population standard deviation.
+    pub std: Option<f64>,
+    /// 50th percentile.
+    pub p50: Option<u64>,
+    /// 95th percentile.
+    pub p95: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// 99.9th percentile.
+    pub p999: Option<u64>,
+    /// Longest.
+    pub max: Option<u64>,
+}
+
+/// Number of completed requests and the sum of their response times in ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LatencySum {
+    /// Requests.
+    pub count: u64,
+    /// Sum in ns.
+    pub sum: u128,
+}
+
+impl LatencySum {
+    /// Mean response time since `before`.
+    pub(crate) fn mean_since(self, before: LatencySum) -> Option<f64> {
+        let sum = self.sum - before.sum;
+        ratio(sum as f64, (self.count - before.count) as f64)
+    }
+}
+
+/// Response times so far: of all requests, of reads, of writes.
+pub type LatencySums = [LatencySum; 3];
 
 /// Response times of one class of requests.
 ///
@@ -201,12 +259,12 @@ impl Together<'_> {
 
 /// Mean of a time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Mean {
+pub struct MeanTime {
     sum: u128,
     count: u64,
 }
 
-impl Mean {
+impl MeanTime {
     /// One more value.
     #[inline]
     pub fn add(&mut self, time: Nanos) {
@@ -301,6 +359,6 @@ mod tests {
     #[test]
     fn nothing_is_null() {
         assert_eq!(LatencyStats::new(Nanos(1)).summary(), Latency::default());
-        assert_eq!(Mean::default().summary().mean, None);
+        assert_eq!(MeanTime::default().summary().mean, None);
     }
 }

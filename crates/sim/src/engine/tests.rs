@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::cache::{Cache, CacheOptions, ReadFill};
+use crate::flash::Flash;
 use destage_device::config::EffectiveDevice;
-use destage_scheme::policy::Lru;
-use destage_types::{HostRequest, PageSize, RequestBatch};
+use destage_scheme::policy::lru::Lru;
+use destage_scheme::{Env, Expr, Pages, Policy};
+use destage_types::{HostRequest, Op, PageSize, RequestBatch};
 
 /// `chips` channels with one chip of one plane each, programs of 200 ns, reads of 25 ns, DRAM in
 /// 1 ns, free transfers.
@@ -47,15 +49,23 @@ fn responses(
     requests: &[(Op, u64, u32, u64)],
 ) -> Vec<u64> {
     engine.keep_completions();
-    let layout = *engine.book.map.layout();
+    let layout = *engine.map.layout();
     let walk_options = CacheOptions {
         read_alloc,
         read_fill: ReadFill::Page,
         rmw: true,
         wrap: None,
     };
-    let lru = Lru::new(capacity as usize);
-    let mut walk = Cache::new(lru, engine, (capacity, capacity), PageSize::KIB4, layout, walk_options);
+    let lru = Expr::parse("lru").unwrap();
+    let lru = Pages::of(Lru::build(&lru, &Env::cache_only(capacity)));
+    let mut walk = Cache::new(
+        lru,
+        engine,
+        (capacity, capacity),
+        PageSize::KIB4,
+        layout,
+        walk_options,
+    );
     let mut batch = RequestBatch::new();
     for &(op, page, pages, at) in requests {
         batch.push(HostRequest::new(Nanos(at), op, page * 8, pages * 8));

@@ -1,7 +1,7 @@
 //! The device as schemes see it.
 
 use super::Engine;
-use destage_device::nand::{Class, Kind};
+use destage_device::nand::{Class, OpKind};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, InService};
 use destage_types::{ChipId, Nanos, Op};
 
@@ -26,13 +26,17 @@ impl DeviceView for Engine {
     fn in_service(&self, chip: ChipId) -> Option<InService> {
         let (kind, class) = self.nand.in_service(chip)?;
         (class == Class::Host).then(|| InService {
-            op: if kind == Kind::Read { Op::Read } else { Op::Write },
+            op: if kind == OpKind::Read {
+                Op::Read
+            } else {
+                Op::Write
+            },
             residual: self.nand.residual(chip),
         })
     }
 
     fn equation_1(&self, chip: ChipId) -> Equation1 {
-        let map = &self.book.map;
+        let map = &self.map;
         Equation1 {
             reads: u64::from(self.nand.host_reads(chip)),
             writes: u64::from(self.nand.host_writes(chip)),
@@ -44,12 +48,12 @@ impl DeviceView for Engine {
     }
 
     fn victim_valid_pages(&self, chip: ChipId) -> u64 {
-        self.book.map.chip_victim_valid_pages(chip)
+        self.map.chip_victim_valid_pages(chip)
     }
 
     fn equation_1_is_zero(&self, first: ChipId, count: u32) -> u64 {
-        let room = self.book.map.chips_with_room(first, count);
-        let idle = room & !self.nand.with_host_work(first, count);
+        let free = self.map.chips_with_free_space(first, count);
+        let idle = free & !self.nand.with_host_work(first, count);
         if !self.any_in_gc() {
             return idle;
         }

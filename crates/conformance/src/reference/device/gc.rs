@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::reference::pagemap::{BlockId, Collection, Step};
+use crate::reference::pagemap::{BlockId, Collection, SlowStep};
 use destage_device::config::GcPreempt;
 use destage_device::nand::{JobKind, Preempt};
-
-/// Token of operations that nobody asks about.
-pub(super) const NOBODY: u32 = u32::MAX;
 
 /// A background collection.
 #[derive(Clone, Debug)]
@@ -18,13 +15,13 @@ struct Background {
     die: u32,
     first: u64,
     /// The mapping took the block as erased before its erase had ended; it may be in use again.
-    hurried: bool,
-    commands: Vec<Command>,
+    expedited: bool,
+    commands: Vec<FlashCommand>,
 }
 
 /// Jobs that were submitted.
 #[derive(Default, Debug)]
-pub(super) struct Collector {
+pub(super) struct SlowCollector {
     /// Last operation of the last foreground job of every die.
     last: BTreeMap<(usize, u32), u64>,
     background: Vec<Background>,
@@ -45,62 +42,67 @@ impl SlowDevice {
         })
     }
 
-    fn submit_job(&mut self, kind: JobKind, commands: &[Command]) -> u64 {
+    fn submit_job(&mut self, kind: JobKind, commands: &[FlashCommand]) -> u64 {
         let now = Nanos(self.now);
         let none = [None, None];
-        self.array
-            .submit_job(now, kind, commands, none, &mut self.entries)
+        let first = self.array.submit_job(now, kind, commands, none);
+        self.take_notices();
+        first
     }
 
     /// Submits what has to be done before a write.
     pub(super) fn collect(&mut self, work: Work) {
-        for block in work.hurried {
-            self.hurry(block);
+        for block in work.expedited {
+            self.expedite(block);
         }
         for collection in work.blocks {
-            let commands = self.commands(&collection, NOBODY);
+            let commands = self.commands(&collection, NO_TOKEN);
             let kind = self.foreground();
             let last = self.submit_job(kind, &commands) + commands.len() as u64 - 1;
             self.gc.last.insert((collection.chip, collection.die), last);
         }
     }
 
-    fn commands(&mut self, collection: &Collection, erase: u32) -> Vec<Command> {
+    fn commands(&mut self, collection: &Collection, erase: u32) -> Vec<FlashCommand> {
         self.gc.collections += 1;
         let chip = ChipId(collection.chip as u32);
         let (page, one) = (self.page_transfer(), self.transfer(1));
         let mut commands = Vec::new();
         for step in &collection.steps {
             match step {
-                Step::Copy { same_plane: true } if self.config.copyback => {
-                    commands.push(Command::copyback(chip, NOBODY));
+                SlowStep::Copy {
+                    same_plane: true, ..
+                } if self.config.copyback => {
+                    commands.push(FlashCommand::copyback(chip, NO_TOKEN));
                 }
-                Step::Copy { .. } => {
-                    commands.push(Command::read(chip, page, NOBODY));
-                    commands.push(Command::program(chip, page, NOBODY));
+                SlowStep::Copy { .. } => {
+                    commands.push(FlashCommand::read(chip, page, NO_TOKEN));
+                    commands.push(FlashCommand::program(chip, page, NO_TOKEN));
                 }
-                Step::Summary => {
+                SlowStep::Summary => {
                     self.summaries += 1;
-                    commands.push(Command::program(chip, one, NOBODY));
+                    commands.push(FlashCommand::program(chip, one, NO_TOKEN));
                 }
             }
         }
-        commands.push(Command::erase(chip, erase));
+        commands.push(FlashCommand::erase(chip, erase));
         let on_die = commands.into_iter().map(|c| c.die(collection.die));
         on_die.collect()
     }
 
     /// A background collection is needed now.
-    fn hurry(&mut self, block: BlockId) {
+    fn expedite(&mut self, block: BlockId) {
         let jobs = self.gc.background.iter();
         let at = jobs.rev().position(|job| job.block == block);
         let at = self.gc.background.len() - 1 - at.expect("it was submitted");
-        self.gc.background[at].hurried = true;
+        self.gc.background[at].expedited = true;
         let job = self.gc.background[at].clone();
         let length = job.commands.len() as u64;
         let numbers = job.first..=job.first + length - 1;
         let now = Nanos(self.now);
-        if self.array.cancel_job(now, numbers, &mut self.entries) {
+        let cancelled = self.array.cancel_job(now, numbers);
+        self.take_notices();
+        if cancelled {
             let kind = self.foreground();
             self.gc.background[at].first = self.submit_job(kind, &job.commands);
         }
@@ -109,7 +111,7 @@ impl SlowDevice {
     }
 
     /// The job that programs for a die go after.
-    pub(super) fn last_job(&self, written: &Written) -> Option<u64> {
+    pub(super) fn last_job(&self, written: &WrittenPage) -> Option<u64> {
         self.last_job_of(written.chip, written.die)
     }
 
@@ -120,7 +122,7 @@ impl SlowDevice {
 
     /// Collects what a chip can while it has nothing else to do.
     pub(super) fn collect_in_background(&mut self, chip: usize) {
-        if !self.config.collects_in_background() {
+        if !self.map.collects_in_background() {
             return;
         }
         while let Some(collections) = self.map.collect_in_background(chip) {
@@ -152,7 +154,7 @@ impl SlowDevice {
             chip: collection.chip,
             die: collection.die,
             first,
-            hurried: false,
+            expedited: false,
             commands,
         });
     }
@@ -163,7 +165,7 @@ impl SlowDevice {
         erased.sort_by_key(|&at| self.gc.background[at].block);
         for &at in &erased {
             let job = &self.gc.background[at];
-            if !job.hurried {
+            if !job.expedited {
                 self.map.erased(job.block);
             }
         }

@@ -5,10 +5,10 @@ use crate::reference::pagemap::Spot;
 
 /// An operation that the open request asked for.
 #[derive(Clone, Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedOperation {
     token: u32,
     number: u64,
-    kind: Kind,
+    kind: OpKind,
     /// What it waits for that has not begun, and the last collection of its die.
     waits: [Option<u64>; 3],
     spots: Vec<Spot>,
@@ -24,7 +24,7 @@ impl SlowDevice {
         &mut self,
         purpose: Purpose,
         lpn: u64,
-        command: Command,
+        command: FlashCommand,
         after: [Option<u64>; 2],
         before: Option<u32>,
     ) -> u32 {
@@ -36,10 +36,11 @@ impl SlowDevice {
         let waiting = |n: &u64| self.array.state(*n) == OpState::Waiting;
         let [one, two] = after.map(|n| n.filter(waiting));
         let waits = [one, two, self.last_job_of(chip, die)];
-        let same_kind = |s: &Shared| s.kind == command.kind;
-        let before_it = |s: &Shared| same_kind(s) && s.spots.iter().any(|x| x.plane == spot.plane);
+        let same_kind = |s: &SharedOperation| s.kind == command.kind;
+        let before_it =
+            |s: &SharedOperation| same_kind(s) && s.spots.iter().any(|x| x.plane == spot.plane);
         let from = self.shared.iter().rposition(before_it).map_or(0, |i| i + 1);
-        let fits = |s: &&mut Shared| {
+        let fits = |s: &&mut SharedOperation| {
             let first = s.spots[0];
             let aligned = (first.block, first.page) == (spot.block, spot.page);
             let same_die = self.map.die_number(first.plane) == self.map.die_number(spot.plane);
@@ -48,7 +49,7 @@ impl SlowDevice {
         };
         let Some(shared) = self.shared[from..].iter_mut().find(fits) else {
             let token = self.submit(purpose, lpn, command, after, before);
-            self.shared.push(Shared {
+            self.shared.push(SharedOperation {
                 token,
                 number: self.entries.all[token as usize].number,
                 kind: command.kind,
@@ -63,7 +64,7 @@ impl SlowDevice {
         let token = self.enter(purpose, lpn, command.class, before);
         self.entries.all[token as usize].number = number;
         self.entries.joined.push((head, token));
-        self.joined_pages[usize::from(command.kind == Kind::Program)] += 1;
+        self.joined_pages[usize::from(command.kind == OpKind::Program)] += 1;
         token
     }
 }

@@ -16,8 +16,14 @@ pub struct SlowCacheAccess {
 }
 
 impl SlowDevice {
-    fn access(&mut self, purpose: Purpose, lpn: u64, command: Command, after: Option<u64>) -> u32 {
-        let program = command.kind == Kind::Program;
+    fn access(
+        &mut self,
+        purpose: Purpose,
+        lpn: u64,
+        command: FlashCommand,
+        after: Option<u64>,
+    ) -> u32 {
+        let program = command.kind == OpKind::Program;
         self.cache_accesses[usize::from(program)] += 1;
         let region = self.config.cache_region.expect("the cache is in flash");
         let array = if program {
@@ -25,7 +31,7 @@ impl SlowDevice {
         } else {
             region.t_read
         };
-        let command = Command {
+        let command = FlashCommand {
             array: Some(time(array)),
             ..command.die(self.map.static_die(lpn))
         };
@@ -39,12 +45,12 @@ impl SlowDevice {
     fn read_cached(&mut self, lpn: u64, sectors: u32, class: Class) -> u32 {
         let (chip, transfer) = (self.chip_of_cached(lpn), self.transfer(sectors));
         let after = self.last_cache_program.get(&lpn).copied();
-        let command = Command::read(chip, transfer, 0).class(class);
+        let command = FlashCommand::read(chip, transfer, 0).class(class);
         self.access(Purpose::CacheRead, lpn, command, after)
     }
 
     fn program_cached(&mut self, purpose: Purpose, lpn: u64, after: Option<u64>) -> u32 {
-        let command = Command::program(self.chip_of_cached(lpn), self.page_transfer(), 0);
+        let command = FlashCommand::program(self.chip_of_cached(lpn), self.page_transfer(), 0);
         let token = self.access(purpose, lpn, command, after);
         self.last_cache_program.insert(lpn, self.number(token));
         token

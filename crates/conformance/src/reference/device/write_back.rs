@@ -38,11 +38,11 @@ impl SlowDevice {
         read_first: bool,
     ) -> u32 {
         let page = self.page_transfer();
-        let background = |command: Command| command.class(Class::Background);
+        let background = |command: FlashCommand| command.class(Class::Background);
         let mut before = self.read_what_leaves(lpn, Class::Background);
         if read_first {
             let (chip, die) = self.map.place(lpn);
-            let read = Command::read(ChipId(chip as u32), page, 0).die(die);
+            let read = FlashCommand::read(ChipId(chip as u32), page, 0).die(die);
             let behind = before.map(|read| self.number(read));
             let after = [self.last_program.get(&lpn).copied(), behind];
             let read = background(read);
@@ -65,7 +65,7 @@ impl SlowDevice {
             Some(plane) => self.map.die_of_plane(plane),
             None => (self.map.static_chip(lpn), self.map.static_die(lpn)),
         };
-        let program = Command::program(ChipId(chip as u32), page, 0).die(die);
+        let program = FlashCommand::program(ChipId(chip as u32), page, 0).die(die);
         let after = before.map(|read| self.number(read));
         let program = background(program);
         // It may start at once, and is mapped then.
@@ -89,12 +89,12 @@ impl SlowDevice {
     pub fn cancel(&mut self, token: u32) -> bool {
         let mut entry = self.entries.all[token as usize];
         let now = Nanos(self.now);
-        let gone = self.array.cancel(now, entry.number, &mut self.entries);
+        let gone = self.array.cancel(now, entry.number);
         assert!(gone, "only what has not started is cancelled");
         let mut old_read = false;
         while let Some(read) = entry.before {
             entry = self.entries.all[read as usize];
-            let gone = self.array.cancel(now, entry.number, &mut self.entries);
+            let gone = self.array.cancel(now, entry.number);
             if gone && entry.purpose == Purpose::CacheRead {
                 self.cache_accesses[0] -= 1;
             }

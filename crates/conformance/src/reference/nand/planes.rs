@@ -9,10 +9,10 @@ impl Reference {
     }
 
     /// What may start at `now` does.
-    pub fn resume<S: Sink>(&mut self, now: Nanos, sink: &mut S) {
+    pub fn resume(&mut self, now: Nanos) {
         self.now = now.0;
         self.held = false;
-        self.settle(sink);
+        self.settle();
     }
 
     /// A page on one more plane.

@@ -45,13 +45,13 @@ impl Reference {
     ///
     /// # Panics
     /// It is forgotten.
-    pub fn command(&self, number: u64) -> &Command {
+    pub fn command(&self, number: u64) -> &FlashCommand {
         let i = self.position(number).expect("the operation is kept");
         &self.operations[i].command
     }
 
     /// Host operations of one kind on a chip, waiting or in service.
-    pub fn host_count(&self, chip: ChipId, kind: Kind) -> u32 {
+    pub fn host_count(&self, chip: ChipId, kind: OpKind) -> u32 {
         let of_kind = |op: &&Operation| {
             op.command.class == Class::Host && op.command.kind == kind && op.is_pending()
         };
@@ -59,7 +59,7 @@ impl Reference {
     }
 
     /// Kind and class of the operation a chip runs, of several that with the longest rest.
-    pub fn in_service(&self, chip: ChipId) -> Option<(Kind, Class)> {
+    pub fn in_service(&self, chip: ChipId) -> Option<(OpKind, Class)> {
         let mut found: Option<&Operation> = None;
         for die in 0..self.dies {
             let Some(op) = self.on_die(chip, die).find(|op| op.in_service()) else {
@@ -75,9 +75,9 @@ impl Reference {
     /// Rest of an operation in service if its bus waits are over.
     fn rest(&self, op: &Operation) -> u64 {
         match op.at {
-            At::CommandThenArray { array, .. } => array - self.now + data_out(&op.command),
-            At::WaitsForBus(_) => data_out(&op.command),
-            At::DataOut(until) => until - self.now,
+            Progress::CommandThenArray { array, .. } => array - self.now + data_out(&op.command),
+            Progress::WaitsForBus(_) => data_out(&op.command),
+            Progress::DataOut(until) => until - self.now,
             _ => 0,
         }
     }
@@ -149,10 +149,10 @@ impl Reference {
                 stats.busy += Nanos(held);
                 stats.stalled += Nanos(held - first - array - data_out(c));
             }
-            if op.in_service() || op.at == At::Ended {
+            if op.in_service() || op.at == Progress::Ended {
                 stats.done[c.kind as usize] += u64::from(c.planes);
                 match c.kind {
-                    Kind::Read => stats.bytes_read += u64::from(c.bytes),
+                    OpKind::Read => stats.bytes_read += u64::from(c.bytes),
                     _ => stats.bytes_programmed += u64::from(c.bytes),
                 }
             }

@@ -3,14 +3,14 @@
 use super::*;
 
 impl Reference {
-    pub(super) fn settle<S: Sink>(&mut self, sink: &mut S) {
+    pub(super) fn settle(&mut self) {
         if self.held {
             return;
         }
         loop {
-            let changed = self.state_changes(sink);
-            let started = self.start_without_bus(sink);
-            let granted = self.grant_buses(sink);
+            let changed = self.state_changes();
+            let started = self.start_without_bus();
+            let granted = self.grant_buses();
             if !changed && !started && !granted {
                 break;
             }
@@ -19,19 +19,23 @@ impl Reference {
             let idle = self.is_channel_idle(ChannelId(channel));
             let was = std::mem::replace(&mut self.was_idle[channel as usize], idle);
             if self.watch_idle && idle && !was {
-                sink.idle(ChannelId(channel), Nanos(self.now));
+                self.notices.push(Notice::Idle {
+                    channel: ChannelId(channel),
+                    at: Nanos(self.now),
+                });
             }
         }
     }
 
     /// All state changes that are due when the round begins.
-    fn state_changes<S: Sink>(&mut self, sink: &mut S) -> bool {
+    fn state_changes(&mut self) -> bool {
         let mut due = Vec::new();
         for lane in 0..self.chips * self.dies {
             for (i, op) in self.operations.iter().enumerate() {
-                let array_done = matches!(op.at, At::CommandThenArray { array, .. }
+                let array_done = matches!(op.at, Progress::CommandThenArray { array, .. }
                     if array == self.now);
-                if self.lane(&op.command) == lane && (array_done || op.at == At::DataOut(self.now))
+                if self.lane(&op.command) == lane
+                    && (array_done || op.at == Progress::DataOut(self.now))
                 {
                     due.push(i);
                 }
@@ -39,17 +43,20 @@ impl Reference {
         }
         for &i in &due {
             let op = self.operations[i];
-            let array_done = matches!(op.at, At::CommandThenArray { .. });
-            if array_done && op.command.kind == Kind::Read {
-                self.operations[i].at = At::WaitsForBus(self.now);
+            let array_done = matches!(op.at, Progress::CommandThenArray { .. });
+            if array_done && op.command.kind == OpKind::Read {
+                self.operations[i].at = Progress::WaitsForBus(self.now);
                 continue;
             }
-            self.operations[i].at = At::Ended;
+            self.operations[i].at = Progress::Ended;
             let lane = self.lane(&op.command);
             let free_since = &mut self.free_since[lane as usize];
             *free_since = op.end.max(*free_since);
             if op.command.notify_end || op.command.class == Class::Background {
-                sink.ended(op.command.token, Nanos(self.now));
+                self.notices.push(Notice::Ended {
+                    token: op.command.token,
+                    at: Nanos(self.now),
+                });
             }
             self.release();
         }
@@ -60,18 +67,18 @@ impl Reference {
     pub(super) fn release(&mut self) {
         for i in 0..self.operations.len() {
             let op = &self.operations[i];
-            if op.at == At::Blocked && !self.is_one_pending(op.after) {
-                self.operations[i].at = At::Queued(self.now);
+            if op.at == Progress::Blocked && !self.is_one_pending(op.after) {
+                self.operations[i].at = Progress::Queued(self.now);
             }
         }
     }
 
     /// Every die whose turn is an operation that needs no bus starts it.
-    fn start_without_bus<S: Sink>(&mut self, sink: &mut S) -> bool {
+    fn start_without_bus(&mut self) -> bool {
         let mut started = false;
         for lane in 0..self.chips * self.dies {
             if let Some((_, i)) = self.next_phase(lane).filter(|n| !self.needs_bus(n.1)) {
-                self.grant(i, sink);
+                self.grant(i);
                 started = true;
             }
         }
@@ -79,12 +86,12 @@ impl Reference {
     }
 
     fn needs_bus(&self, i: usize) -> bool {
-        let copies = self.operations[i].command.kind == Kind::Copyback;
+        let copies = self.operations[i].command.kind == OpKind::Copyback;
         !copies || self.timing.t_cmd_copyback > Nanos::ZERO
     }
 
     /// One grant for every free bus that somebody waits for.
-    fn grant_buses<S: Sink>(&mut self, sink: &mut S) -> bool {
+    fn grant_buses(&mut self) -> bool {
         let mut granted = false;
         for channel in 0..self.channels {
             if !self.bus_is_free(channel) {
@@ -99,31 +106,31 @@ impl Reference {
                 }
             }
             if let Some((_, i)) = best {
-                self.grant(i, sink);
+                self.grant(i);
                 granted = true;
             }
         }
         granted
     }
 
-    fn grant<S: Sink>(&mut self, i: usize, sink: &mut S) {
+    fn grant(&mut self, i: usize) {
         let (timing, now) = (self.timing, self.now);
         let op = &mut self.operations[i];
         let c = op.command;
         let bus;
-        if let At::WaitsForBus(_) = op.at {
+        if let Progress::WaitsForBus(_) = op.at {
             bus = c.transfer.0;
-            op.at = At::DataOut(now + bus);
+            op.at = Progress::DataOut(now + bus);
             (op.last_transfer, op.end) = (now + bus, now + bus);
         } else {
             let (first, array) = phases(&timing, &c);
             bus = first;
             op.start = now;
-            op.at = At::CommandThenArray {
+            op.at = Progress::CommandThenArray {
                 bus: now + first,
                 array: now + first + array,
             };
-            if c.kind != Kind::Read {
+            if c.kind != OpKind::Read {
                 (op.last_transfer, op.end) = (now + first, now + first + array);
             }
         }
@@ -135,15 +142,20 @@ impl Reference {
                 last_transfer: Nanos(op.last_transfer),
                 end: Nanos(op.end),
             };
-            sink.timed(c.token, times);
+            if c.token != NO_TOKEN {
+                self.notices.push(Notice::Timed {
+                    token: c.token,
+                    times,
+                });
+            }
         }
     }
 
     pub(super) fn bus_is_free(&self, channel: u32) -> bool {
         !self.operations.iter().any(|op| {
             let on_bus = match op.at {
-                At::CommandThenArray { bus, .. } => bus > self.now,
-                At::DataOut(until) => until > self.now,
+                Progress::CommandThenArray { bus, .. } => bus > self.now,
+                Progress::DataOut(until) => until > self.now,
                 _ => false,
             };
             on_bus && op.command.chip.0 % self.channels == channel
@@ -151,7 +163,7 @@ impl Reference {
     }
 
     /// A die by its number: chips counted fastest.
-    fn lane(&self, command: &Command) -> u32 {
+    fn lane(&self, command: &FlashCommand) -> u32 {
         command.die * self.chips + command.chip.0
     }
 
@@ -164,12 +176,12 @@ impl Reference {
         };
         if let Some((i, op)) = mine().find(|(_, op)| op.in_service()) {
             return match op.at {
-                At::WaitsForBus(since) => Some((since, i)),
+                Progress::WaitsForBus(since) => Some((since, i)),
                 _ => None,
             };
         }
         let free_since = self.free_since[lane as usize];
-        let queued = || mine().filter(|(_, op)| matches!(op.at, At::Queued(_)));
+        let queued = || mine().filter(|(_, op)| matches!(op.at, Progress::Queued(_)));
         let kept = queued().find(|(_, op)| op.job.is_some_and(|job| job.kept));
         let (i, op) = kept.or_else(|| {
             queued()
@@ -177,13 +189,13 @@ impl Reference {
                 .min_by_key(|(i, op)| (op.rank(), !self.goes_ahead(&op.command), *i))
         })?;
         match op.at {
-            At::Queued(since) => Some((since.max(free_since), i)),
+            Progress::Queued(since) => Some((since.max(free_since), i)),
             _ => None,
         }
     }
 
-    fn goes_ahead(&self, command: &Command) -> bool {
-        let host_read = command.kind == Kind::Read && command.class == Class::Host;
+    fn goes_ahead(&self, command: &FlashCommand) -> bool {
+        let host_read = command.kind == OpKind::Read && command.class == Class::Host;
         self.read_first && host_read && !command.in_order
     }
 
@@ -191,11 +203,11 @@ impl Reference {
     /// program?
     fn must_wait(&self, i: usize) -> bool {
         let op = &self.operations[i];
-        let marked = op.command.kind == Kind::Read && op.command.in_order;
+        let marked = op.command.kind == OpKind::Read && op.command.in_order;
         (marked || op.job.is_some_and(|job| job.is_first))
             && self.operations[..i].iter().any(|before| {
                 self.lane(&before.command) == self.lane(&op.command)
-                    && matches!(before.command.kind, Kind::Program | Kind::Copyback)
+                    && matches!(before.command.kind, OpKind::Program | OpKind::Copyback)
                     && matches!(before.command.class, Class::Host | Class::Gc)
                     && before.waits()
             })

@@ -1,13 +1,18 @@
 //! Garbage collection: the rules of the translation layer, one question after the other.
 
 use super::*;
-use destage_device::ftl::GcPolicy;
 
 /// One page that a collection programs.
-#[derive(Clone, Copy, Debug)]
-pub enum Step {
-    /// Valid data move; inside one plane?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlowStep {
+    /// Valid data move.
     Copy {
+        /// The logical page.
+        lpn: u64,
+        /// Where its data were.
+        from: Spot,
+        /// Where they are now.
+        to: Spot,
         /// Could a copyback do it?
         same_plane: bool,
     },
@@ -25,14 +30,14 @@ pub struct Collection {
     /// Die of the queue unit.
     pub die: u32,
     /// What is programmed before its erase.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SlowStep>,
 }
 
 /// What has to be done before a write.
 #[derive(Clone, Default, Debug)]
 pub struct Work {
     /// Background erases that are needed now.
-    pub hurried: Vec<BlockId>,
+    pub expedited: Vec<BlockId>,
     /// Blocks to collect, in order.
     pub blocks: Vec<Collection>,
 }
@@ -62,10 +67,11 @@ impl SlowMap {
     }
 
     /// Makes room for a write at the frontier of `plane`; where it goes then.
-    pub(super) fn make_room(&mut self, plane: u64, elsewhere: bool) -> (u64, Work) {
+    pub(super) fn make_room(&mut self, plane: u64, elsewhere: bool) -> (Option<u64>, Work) {
         let mut work = Work::default();
-        if !self.config.collects() {
-            return (plane, work);
+        if !self.collects() {
+            let frontier = self.unit_of(self.config.frontier, plane);
+            return ((self.slots(frontier) > 0).then_some(plane), work);
         }
         self.displaced |= elsewhere;
         let planes = self.planes();
@@ -73,17 +79,17 @@ impl SlowMap {
         for step in 0..tries {
             let plane = (plane + step) % planes;
             if self.reclaim(plane, &mut work) {
-                return (plane, work);
+                return (Some(plane), work);
             }
         }
-        panic!("the device is full");
+        (None, work)
     }
 
     fn reclaim(&mut self, plane: u64, work: &mut Work) -> bool {
         let frontier = self.unit_of(self.config.frontier, plane);
         let gc = self.unit_of(self.config.gc_unit, self.next_plane(frontier));
-        let due = self.gc_free(gc) <= self.config.gc_threshold_pages();
-        if due && !self.config.collects_in_background() {
+        let due = self.gc_free(gc) <= self.threshold();
+        if due && !self.collects_in_background() {
             let planes = self.planes_of(self.config.gc_unit, gc);
             if let Some(victim) = self.victim(&planes) {
                 self.collect_now(victim, work);
@@ -94,7 +100,7 @@ impl SlowMap {
             if let Some(at) = self.awaiting.iter().position(of) {
                 let block = self.awaiting.remove(at);
                 self.erase(block);
-                work.hurried.push(block);
+                work.expedited.push(block);
                 continue;
             }
             let planes = self.planes_of(self.config.frontier, frontier);
@@ -199,11 +205,17 @@ impl SlowMap {
         let frontier = self.unit_of(self.config.frontier, block.0);
         let mut steps = Vec::new();
         for lpn in self.valid(block) {
-            let (to, summary) = self.append(frontier, lpn);
-            let same_plane = to.0 == block.0;
-            steps.push(Step::Copy { same_plane });
+            let from = self.spot(lpn);
+            let (_, summary) = self.append(frontier, lpn);
+            let to = self.spot(lpn);
+            steps.push(SlowStep::Copy {
+                lpn,
+                from,
+                to,
+                same_plane: to.plane == from.plane,
+            });
             if summary {
-                steps.push(Step::Summary);
+                steps.push(SlowStep::Summary);
             }
         }
         let (chip, die) = self.die_of_plane(block.0);
@@ -248,7 +260,7 @@ impl SlowMap {
     pub fn collect_in_background(&mut self, chip: usize) -> Option<Vec<Collection>> {
         let due = |&gc: &u64| {
             let waits = |b: &BlockId| self.unit_of(self.config.gc_unit, b.0) == gc;
-            self.gc_free(gc) <= self.config.gc_threshold_pages() && !self.awaiting.iter().any(waits)
+            self.gc_free(gc) <= self.threshold() && !self.awaiting.iter().any(waits)
         };
         let gc = self.gc_units(chip).into_iter().find(due)?;
         let victim = self.victim(&self.planes_of(self.config.gc_unit, gc))?;
@@ -267,7 +279,7 @@ impl SlowMap {
 
     /// N_vp of ECR: valid pages of the block that greedy GC would pick in the fullest GC unit.
     pub fn victim_valid_pages(&self, chip: usize) -> u64 {
-        if !self.config.collects() {
+        if !self.collects() {
             return 0;
         }
         let units = self.gc_units(chip);

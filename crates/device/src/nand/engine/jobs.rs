@@ -2,13 +2,13 @@
 
 use super::*;
 
-/// Position of a kind of job in [`JobBook`], by the class of its operations.
+/// Position of a kind of job in [`OpenJobs`], by the class of its operations.
 #[inline]
 pub(in crate::nand) fn job_index(class: Class) -> usize {
     usize::from(class == Class::BackgroundGc)
 }
 
-impl<E: Events> Nand<E> {
+impl<E: EventQueue> Nand<E> {
     /// Submits a job at `now`: operations for one die, in the order in which they run.
     ///
     /// Each one starts after the end of the one before; [`JobKind`] says when the first one may
@@ -16,23 +16,17 @@ impl<E: Events> Nand<E> {
     /// class that were submitted for the die before (they write the pages it collects), and after
     /// what its first operation waits for. The class of the commands is set by `kind`.
     ///
-    /// The program that triggers a collection is submitted next, [`Command::after`]
+    /// The program that triggers a collection is submitted next, [`FlashCommand::after`]
     /// [`JobId::last`]. With [`Preempt::Never`] the queue alone nearly says so too, but not while
     /// an earlier program that holds the job back waits for something elsewhere.
     ///
     /// # Panics
     /// If something is due at or before `now`; there are no commands, they are for different dies,
     /// or another than the first waits for something itself.
-    pub fn submit_job<S: Sink>(
-        &mut self,
-        now: Nanos,
-        kind: JobKind,
-        commands: &[Command],
-        sink: &mut S,
-    ) -> JobId {
+    pub fn submit_job(&mut self, now: Nanos, kind: JobKind, commands: &[FlashCommand]) -> JobId {
         let now = now.0;
         self.enter(now);
-        self.ahead_of_time = false;
+        self.early_grants = false;
         let (head, rest) = commands.split_first().expect("a job has operations");
         let mut first = self.job_entry(now, kind, head, None);
         let (number, lane) = (first.number, first.lane);
@@ -46,11 +40,11 @@ impl<E: Events> Nand<E> {
         self.jobs.open[job_index(kind.class())] += 1;
         let (after, and_after) = (head.after, head.and_after);
         let slot = match self.held {
-            true => self.take_in::<S, true>(first, after, and_after, now, sink),
-            false => self.take_in::<S, false>(first, after, and_after, now, sink),
+            true => self.take_in::<true>(first, after, and_after, now),
+            false => self.take_in::<false>(first, after, and_after, now),
         };
         self.note_change(ch);
-        self.settle_unheld(now, sink);
+        self.settle_unheld(now);
         let first = OpId::new(number, slot, lane);
         let last = match last {
             NONE => first,
@@ -61,12 +55,12 @@ impl<E: Events> Nand<E> {
 
     /// What [`Nand::begin`] has to do for an operation that is not plain.
     #[inline(never)]
-    pub(super) fn begin_special(&mut self, l: usize, entry: &Entry) {
+    pub(super) fn begin_special(&mut self, l: usize, entry: &WaitingOp) {
         let lane = &mut self.lanes[l];
         lane.more_planes[entry.kind as usize] += u64::from(entry.planes - 1);
         let mut next = entry.job_next;
         if entry.run != NONE {
-            next = self.pool.add(self.ahead.take(entry.run));
+            next = self.pool.add(self.job_queue.take(entry.run));
         }
         if next != NONE {
             lane.queue.follow(&mut self.pool, next);
@@ -79,14 +73,14 @@ impl<E: Events> Nand<E> {
         &mut self,
         now: u64,
         kind: JobKind,
-        first: &mut Entry,
-        commands: &[Command],
+        first: &mut WaitingOp,
+        commands: &[FlashCommand],
     ) -> u32 {
         let head = &commands[0];
         let Some((end, between)) = commands[1..].split_last() else {
             return NONE;
         };
-        let mut draft = self.ahead.draft(head);
+        let mut draft = self.job_queue.draft(head);
         let (mut before, mut time, mut last_program) = (head.kind, 0, 0);
         for command in between {
             check_member(command, head);
@@ -95,7 +89,7 @@ impl<E: Events> Nand<E> {
             let shared = &self.shared;
             let make = || job_entry(number, first.lane, now, kind, command, Some(before), shared);
             let what = (command, kind.keeps_after(before));
-            time += self.ahead.add(&mut draft, number, what, make);
+            time += self.job_queue.add(&mut draft, number, what, make);
             if command.kind.programs() && !kind.class().is_background() {
                 last_program = number;
             }
@@ -113,7 +107,7 @@ impl<E: Events> Nand<E> {
         queue.add_up(&last);
         queue.time[first.class as usize] += time;
         let slot = self.pool.add(last);
-        self.ahead.close(&draft, slot, last_program);
+        self.job_queue.close(&draft, slot, last_program);
         first.run = draft.first();
         if first.run == NONE {
             first.job_next = slot;
@@ -125,9 +119,9 @@ impl<E: Events> Nand<E> {
         &mut self,
         now: u64,
         kind: JobKind,
-        command: &Command,
-        before: Option<Kind>,
-    ) -> Entry {
+        command: &FlashCommand,
+        before: Option<OpKind>,
+    ) -> WaitingOp {
         assert!(command.chip.0 < self.chips, "a chip that exists");
         let lane = command.chip.0 + command.die * self.chips;
         let number = self.next_number;
@@ -140,7 +134,7 @@ impl<E: Events> Nand<E> {
     ///
     /// # Panics
     /// If something is due at or before `now`, or the job is waiting and not a background one.
-    pub fn cancel_job<S: Sink>(&mut self, now: Nanos, job: JobId, sink: &mut S) -> bool {
+    pub fn cancel_job(&mut self, now: Nanos, job: JobId) -> bool {
         let now = now.0;
         self.enter(now);
         if !self.pool.holds(job.first) {
@@ -168,7 +162,7 @@ impl<E: Events> Nand<E> {
         let mut last = entry.job_next;
         if entry.run != NONE {
             let (between, time);
-            (between, time, last) = self.ahead.drop_from(entry.run);
+            (between, time, last) = self.job_queue.drop_from(entry.run);
             operations += between;
             queue.time[entry.class as usize] -= time;
         }
@@ -178,7 +172,7 @@ impl<E: Events> Nand<E> {
             self.release_all(entry.dependents, now);
         }
         self.taken_back(l, Class::BackgroundGc, operations);
-        self.settle_unheld(now, sink);
+        self.settle_unheld(now);
         true
     }
 }
@@ -189,11 +183,11 @@ fn job_entry(
     lane: u32,
     now: u64,
     kind: JobKind,
-    command: &Command,
-    before: Option<Kind>,
-    shared: &Shared,
-) -> Entry {
-    let mut entry = Entry::new(number, lane, now, &command.class(kind.class()), shared);
+    command: &FlashCommand,
+    before: Option<OpKind>,
+    shared: &Durations,
+) -> WaitingOp {
+    let mut entry = WaitingOp::new(number, lane, now, &command.class(kind.class()), shared);
     match before {
         Some(before) if kind.keeps_after(before) => entry.home = HELD,
         None if kind == JobKind::Foreground(Preempt::Never) => entry.home = HOST,
@@ -205,7 +199,7 @@ fn job_entry(
 }
 
 #[inline]
-fn check_member(command: &Command, head: &Command) {
+fn check_member(command: &FlashCommand, head: &FlashCommand) {
     assert!(
         (command.chip, command.die) == (head.chip, head.die),
         "a job stays on its die"

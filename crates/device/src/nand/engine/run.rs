@@ -2,19 +2,19 @@
 
 use super::*;
 
-impl<E: Events> Nand<E> {
+impl<E: EventQueue> Nand<E> {
     /// Settles the instant `now`, at which something is due.
-    pub(super) fn settle<S: Sink>(&mut self, now: u64, sink: &mut S) {
+    pub(super) fn settle(&mut self, now: u64) {
         while let Some(resource) = self.events.pop_due(now) {
             let alone = self.events.peek() != now;
-            if !alone || !self.alone(resource, now, sink) {
-                self.change(resource, now, sink);
-                self.changes(now, sink);
-                self.grants(now, sink);
+            if !alone || !self.alone(resource, now) {
+                self.change(resource, now);
+                self.changes(now);
+                self.grants(now);
             }
         }
         if self.watch {
-            self.report_idle(now, sink);
+            self.report_idle(now);
         }
     }
 
@@ -22,7 +22,7 @@ impl<E: Events> Nand<E> {
     /// nothing has to be collected before the bus is granted. False if it is another round, of
     /// which nothing has happened then.
     #[inline(always)]
-    fn alone<S: Sink>(&mut self, resource: usize, now: u64, sink: &mut S) -> bool {
+    fn alone(&mut self, resource: usize, now: u64) -> bool {
         let lanes = self.lanes.len();
         if resource >= lanes {
             let ch = resource - lanes;
@@ -30,23 +30,24 @@ impl<E: Events> Nand<E> {
                 return false;
             }
             self.channels[ch].armed = false;
-            self.grant(ch, now, sink);
+            self.grant(ch, now);
             return true;
         }
         let lane = &mut self.lanes[resource];
         let ch = lane.channel as usize;
         let bus = &mut self.channels[ch];
         let at = bus.free_at.max(now);
-        let granted = at == now || self.ahead_of_time;
+        let granted = at == now || self.early_grants;
         if !granted || !bus.waiters.is_empty() || lane.dependents != NONE {
             return false;
         }
         if lane.phase == Phase::Array {
-            let bus = lane.last_bus;
+            let (bus, token) = (lane.last_bus, lane.token);
             lane.stalled += at - now;
             self.hold_bus(ch, at, bus);
             self.note_change(ch);
-            self.finish(resource, at + bus, at + bus, sink);
+            let times = self.finish(resource, at + bus, at + bus);
+            self.tell(token, times);
             return true;
         }
         let slot = lane.queue.candidate(&self.pool);
@@ -65,44 +66,47 @@ impl<E: Events> Nand<E> {
         lane.armed = false;
         bus.background_started -= u32::from(lane.class == Class::Background);
         if lane.notify {
-            sink.ended(lane.token, Nanos(now));
+            self.notices.push(Notice::Ended {
+                token: lane.token,
+                at: Nanos(now),
+            });
         }
         let entry = lane.queue.leave(&mut self.pool, slot);
         self.note_change(ch);
-        self.begin(resource, entry, at, sink);
+        self.begin(resource, entry, at);
         true
     }
 
     /// Settles `now` after work came in.
     #[inline]
-    pub(super) fn settle_rest<S: Sink>(&mut self, now: u64, sink: &mut S) {
-        self.grants(now, sink);
+    pub(super) fn settle_rest(&mut self, now: u64) {
+        self.grants(now);
         if self.events.peek() == now {
-            self.settle(now, sink);
+            self.settle(now);
         } else if self.watch {
-            self.report_idle(now, sink);
+            self.report_idle(now);
         }
     }
 
     /// [`Nand::settle_rest`], unless all work waits.
-    pub(super) fn settle_unheld<S: Sink>(&mut self, now: u64, sink: &mut S) {
+    pub(super) fn settle_unheld(&mut self, now: u64) {
         if !self.held {
-            self.settle_rest(now, sink);
+            self.settle_rest(now);
         }
     }
 
     #[inline]
-    fn changes<S: Sink>(&mut self, now: u64, sink: &mut S) {
+    fn changes(&mut self, now: u64) {
         while let Some(resource) = self.events.pop_due(now) {
-            self.change(resource, now, sink);
+            self.change(resource, now);
         }
     }
 
     #[inline]
-    fn change<S: Sink>(&mut self, resource: usize, now: u64, sink: &mut S) {
+    fn change(&mut self, resource: usize, now: u64) {
         let (lanes, channels) = (self.lanes.len(), self.channels.len());
         if resource < lanes {
-            self.lane_event(resource, now, sink);
+            self.lane_event(resource, now);
         } else if resource < lanes + channels {
             self.channels[resource - lanes].armed = false;
             self.touched.add(resource - lanes);
@@ -113,7 +117,7 @@ impl<E: Events> Nand<E> {
     }
 
     #[inline]
-    fn lane_event<S: Sink>(&mut self, l: usize, now: u64, sink: &mut S) {
+    fn lane_event(&mut self, l: usize, now: u64) {
         let lane = &mut self.lanes[l];
         if lane.phase == Phase::Array {
             lane.phase = Phase::WaitData;
@@ -133,7 +137,10 @@ impl<E: Events> Nand<E> {
             self.channels[lane.channel as usize].background_started -= 1;
         }
         if lane.notify {
-            sink.ended(lane.token, Nanos(now));
+            self.notices.push(Notice::Ended {
+                token: lane.token,
+                at: Nanos(now),
+            });
         }
         if dependents != NONE {
             self.release_all(dependents, now);
@@ -144,21 +151,21 @@ impl<E: Events> Nand<E> {
     }
 
     #[inline]
-    fn grants<S: Sink>(&mut self, now: u64, sink: &mut S) {
+    fn grants(&mut self, now: u64) {
         if !self.startable.is_empty() {
-            self.start_without_bus(now, sink);
+            self.start_without_bus(now);
         }
         // A grant touches no channel: what it causes at this instant belongs to the next round.
         for word in 0..self.touched.words() {
             while let Some(ch) = self.touched.take_from(word) {
-                self.grant(ch, now, sink);
+                self.grant(ch, now);
             }
         }
     }
 
     /// Lanes whose candidate needs no bus start it, in ascending order.
     #[cold]
-    fn start_without_bus<S: Sink>(&mut self, now: u64, sink: &mut S) {
+    fn start_without_bus(&mut self, now: u64) {
         self.startable.sort_unstable();
         for i in 0..self.startable.len() {
             let l = self.startable[i] as usize;
@@ -170,13 +177,13 @@ impl<E: Events> Nand<E> {
             let slot = std::mem::replace(&mut lane.candidate, NONE);
             let entry = lane.queue.leave(&mut self.pool, slot);
             self.note_change(self.lanes[l].channel as usize);
-            self.begin(l, entry, now, sink);
+            self.begin(l, entry, now);
         }
         self.startable.clear();
     }
 
     #[inline]
-    fn grant<S: Sink>(&mut self, ch: usize, now: u64, sink: &mut S) {
+    fn grant(&mut self, ch: usize, now: u64) {
         let channel = &self.channels[ch];
         if channel.waiters.is_empty() {
             return;
@@ -194,14 +201,15 @@ impl<E: Events> Nand<E> {
         self.note_change(ch);
         let lane = &mut self.lanes[l];
         if lane.phase == Phase::WaitData {
-            let bus = lane.last_bus;
+            let (bus, token) = (lane.last_bus, lane.token);
             lane.stalled += now - lane.until;
             self.hold_bus(ch, now, bus);
-            self.finish(l, now + bus, now + bus, sink);
+            let times = self.finish(l, now + bus, now + bus);
+            self.tell(token, times);
         } else {
             let slot = std::mem::replace(&mut lane.candidate, NONE);
             let entry = lane.queue.leave(&mut self.pool, slot);
-            self.begin(l, entry, now, sink);
+            self.begin(l, entry, now);
         }
         if !self.channels[ch].waiters.is_empty() {
             self.arm_bus(ch);
@@ -226,23 +234,25 @@ impl<E: Events> Nand<E> {
 
     /// Starts an operation that has left the queue: lane and, where it needs it, bus are free.
     #[inline]
-    pub(super) fn begin<S: Sink>(&mut self, l: usize, entry: Entry, now: u64, sink: &mut S) {
+    pub(super) fn begin(&mut self, l: usize, entry: WaitingOp, now: u64) {
         if !entry.plain {
             self.begin_special(l, &entry);
         }
         let on_bus = entry.plain || entry.on_bus();
-        self.run(l, entry.start(), on_bus, now, sink);
+        if let Some(times) = self.run(l, entry.start(), on_bus, now) {
+            self.tell(entry.token, times);
+        }
     }
 
+    /// The operation runs from `now` on. Gives its times if they are known by that.
     #[inline(always)]
-    pub(super) fn run<S: Sink>(
+    pub(super) fn run(
         &mut self,
         l: usize,
-        start: Start,
+        start: OpStart,
         on_bus: bool,
         now: u64,
-        sink: &mut S,
-    ) {
+    ) -> Option<OpTimes> {
         let lane = &mut self.lanes[l];
         lane.number = start.number;
         lane.start = now;
@@ -255,7 +265,7 @@ impl<E: Events> Nand<E> {
         lane.class = start.class;
         lane.started[start.kind as usize][start.class as usize] += 1;
         lane.moves = start.bytes;
-        lane.bytes[usize::from(start.kind != Kind::Read)] += u64::from(start.bytes);
+        lane.bytes[usize::from(start.kind != OpKind::Read)] += u64::from(start.bytes);
         let ch = lane.channel as usize;
         if start.class == Class::Background {
             self.channels[ch].background_waiting -= 1;
@@ -266,7 +276,7 @@ impl<E: Events> Nand<E> {
         if on_bus {
             self.hold_bus(ch, now, start.first_bus);
         }
-        if start.kind == Kind::Read {
+        if start.kind == OpKind::Read {
             let lane = &mut self.lanes[l];
             lane.phase = Phase::Array;
             lane.until = array_end;
@@ -275,18 +285,27 @@ impl<E: Events> Nand<E> {
             }
             self.events.set(l, array_end);
         } else {
-            self.finish(l, bus_end, array_end, sink);
+            return Some(self.finish(l, bus_end, array_end));
+        }
+        None
+    }
+
+    /// Notes when the operation called `token` runs.
+    #[inline]
+    pub(super) fn tell(&mut self, token: u32, times: OpTimes) {
+        if token != NO_TOKEN {
+            self.notices.push(Notice::Timed { token, times });
         }
     }
 
     /// The last phase of the operation on lane `l` starts; it ends at `end`.
     #[inline]
-    fn finish<S: Sink>(&mut self, l: usize, last_transfer: u64, end: u64, sink: &mut S) {
+    fn finish(&mut self, l: usize, last_transfer: u64, end: u64) -> OpTimes {
         let lane = &mut self.lanes[l];
         lane.phase = Phase::Last;
         lane.until = end;
         lane.busy += end - lane.start;
-        if lane.class == Class::Host && matches!(lane.kind, Kind::Read | Kind::Program) {
+        if lane.class == Class::Host && matches!(lane.kind, OpKind::Read | OpKind::Program) {
             self.host_until[l] = match lane.queue.has_host_work() {
                 true => NEVER,
                 false => end,
@@ -307,11 +326,11 @@ impl<E: Events> Nand<E> {
             last_transfer: Nanos(last_transfer),
             end: Nanos(end),
         };
-        sink.timed(lane.token, times);
         lane.armed = lane.notify || lane.dependents != NONE || lane.queue.has_ready();
         if lane.armed {
             self.events.set(l, end);
         }
+        times
     }
 
     /// Remembers that channel `ch` may have become idle or busy.
@@ -322,21 +341,24 @@ impl<E: Events> Nand<E> {
         }
     }
 
-    pub(super) fn report_idle<S: Sink>(&mut self, now: u64, sink: &mut S) {
+    pub(super) fn report_idle(&mut self, now: u64) {
         for word in 0..self.changed.words() {
             while let Some(ch) = self.changed.take_from(word) {
-                self.report_idle_channel(ch, now, sink);
+                self.report_idle_channel(ch, now);
             }
         }
     }
 
     #[inline]
-    fn report_idle_channel<S: Sink>(&mut self, ch: usize, now: u64, sink: &mut S) {
+    fn report_idle_channel(&mut self, ch: usize, now: u64) {
         let resource = self.lanes.len() + self.channels.len() + ch;
         let channel = &mut self.channels[ch];
         let idle = channel.is_idle(now);
         if idle && !channel.was_idle {
-            sink.idle(ChannelId(ch as u32), Nanos(now));
+            self.notices.push(Notice::Idle {
+                channel: ChannelId(ch as u32),
+                at: Nanos(now),
+            });
         }
         channel.was_idle = idle;
         // The event may come too early when more work arrives; then it is set once more.

@@ -2,53 +2,38 @@
 
 use super::*;
 
-/// Keeps the times of one operation.
-struct Told(Option<OpTimes>);
-
-impl Sink for Told {
-    #[inline]
-    fn timed(&mut self, _token: u32, times: OpTimes) {
-        self.0 = Some(times);
-    }
-}
-
-impl<E: Events> Nand<E> {
+impl<E: EventQueue> Nand<E> {
     /// The lane on which `command` may start at once, without an entry, and when: now, or once the bus
     /// is free. That is the common case: a read or program of the host on one plane that waits for
     /// nothing, and a chip and a bus for which nothing waits.
     #[inline(always)]
-    fn open_lane(&self, now: u64, command: &Command) -> Option<(u32, u64)> {
+    fn open_lane(&self, now: u64, command: &FlashCommand) -> Option<(u32, u64)> {
         assert!(command.chip.0 < self.chips, "a chip that exists");
         let number = command.chip.0 + command.die * self.chips;
         let lane = &self.lanes[number as usize];
-        let reads = command.kind == Kind::Read;
+        let reads = command.kind == OpKind::Read;
         // One branch: which of the conditions fails is random.
-        let usual = (reads | (command.kind == Kind::Program))
+        let usual = (reads | (command.kind == OpKind::Program))
             & (command.class == Class::Host)
             & command.after.is_none()
             & (command.planes == 1)
             & !command.in_order;
         let bus = &self.channels[lane.channel as usize];
-        let ahead = self.ahead_of_time & !lane.queue.has_blocked() & bus.waiters.is_empty();
-        let open = lane.is_free(now) & !lane.queue.has_ready() & ((bus.free_at <= now) | ahead);
+        let early = self.early_grants & !lane.queue.has_blocked() & bus.waiters.is_empty();
+        let open = lane.is_free(now) & !lane.queue.has_ready() & ((bus.free_at <= now) | early);
         (usual & open).then_some((number, bus.free_at.max(now)))
     }
 
     /// Submits a program at `now` if it may start at once, or its start is known already
-    /// ([`Nand::grant_ahead`]), and says when it runs, which [`Sink::timed`] is not told. Otherwise
+    /// ([`Nand::grant_early`]), and says when it runs, for which there is no [`Notice`]. Otherwise
     /// nothing happens: [`Nand::submit`] it.
     ///
     /// # Panics
     /// If something is due at or before `now`, or `command` is not a program of the host without
     /// notice of its end.
     #[inline]
-    pub fn program_at_once<S: Sink>(
-        &mut self,
-        now: Nanos,
-        command: &Command,
-        sink: &mut S,
-    ) -> Option<OpTimes> {
-        let plain = command.kind == Kind::Program && command.class == Class::Host;
+    pub fn program_at_once(&mut self, now: Nanos, command: &FlashCommand) -> Option<OpTimes> {
+        let plain = command.kind == OpKind::Program && command.class == Class::Host;
         assert!(plain && !command.notify_end, "a program of the host");
         if self.held {
             return None;
@@ -57,7 +42,7 @@ impl<E: Events> Nand<E> {
         self.enter(now);
         let (lane, at) = self.open_lane(now, command)?;
         let l = lane as usize;
-        let start = Start {
+        let start = OpStart {
             number: self.next_number,
             first_bus: self.shared.first_bus(command),
             array: self.shared.array(command),
@@ -65,7 +50,7 @@ impl<E: Events> Nand<E> {
             token: command.token,
             bytes: command.bytes,
             dependents: NONE,
-            kind: Kind::Program,
+            kind: OpKind::Program,
             class: Class::Host,
             notify: false,
             ends_job: false,
@@ -73,31 +58,25 @@ impl<E: Events> Nand<E> {
         self.next_number += 1;
         let ch = self.lanes[l].channel as usize;
         self.channels[ch].pending += 1;
-        let mut told = Told(None);
-        self.run(l, start, true, at, &mut told);
+        let times = self.run(l, start, true, at);
         if self.watch {
             self.note_change(ch);
-            self.report_idle(now, sink);
+            self.report_idle(now);
         }
-        told.0
+        times
     }
 
     /// Submits what may start at once, see [`Nand::open_lane`].
     #[inline(always)]
-    pub(super) fn start_at_once<S: Sink>(
-        &mut self,
-        now: u64,
-        command: &Command,
-        sink: &mut S,
-    ) -> Option<OpId> {
+    pub(super) fn start_at_once(&mut self, now: u64, command: &FlashCommand) -> Option<OpId> {
         let (lane, at) = self.open_lane(now, command)?;
-        let reads = command.kind == Kind::Read;
+        let reads = command.kind == OpKind::Read;
         let l = lane as usize;
         let ch = self.lanes[l].channel as usize;
         let number = self.next_number;
         self.next_number += 1;
         self.channels[ch].pending += 1;
-        let start = Start {
+        let start = OpStart {
             number,
             first_bus: self.shared.first_bus(command),
             array: self.shared.array(command),
@@ -110,22 +89,23 @@ impl<E: Events> Nand<E> {
             notify: command.notify_end,
             ends_job: false,
         };
-        self.run(l, start, true, at, sink);
+        if let Some(times) = self.run(l, start, true, at) {
+            self.tell(start.token, times);
+        }
         self.note_change(ch);
         if self.events.peek() == now {
-            self.settle(now, sink);
+            self.settle(now);
         } else if self.watch {
-            self.report_idle(now, sink);
+            self.report_idle(now);
         }
         Some(OpId::new(number, NONE, lane))
     }
 
     #[inline(never)]
-    pub(super) fn submit_entry<S: Sink, const HELD: bool>(
+    pub(super) fn submit_entry<const HELD: bool>(
         &mut self,
         now: u64,
-        command: &Command,
-        sink: &mut S,
+        command: &FlashCommand,
     ) -> OpId {
         let entry = self.entry(now, command);
         let (number, lane) = (entry.number, entry.lane);
@@ -134,10 +114,10 @@ impl<E: Events> Nand<E> {
             Class::Background => self.channels[ch].background_waiting += 1,
             _ => self.channels[ch].pending += 1,
         }
-        let slot = self.take_in::<S, HELD>(entry, command.after, command.and_after, now, sink);
+        let slot = self.take_in::<HELD>(entry, command.after, command.and_after, now);
         self.note_change(ch);
         if !HELD {
-            self.settle_rest(now, sink);
+            self.settle_rest(now);
         }
         OpId::new(number, slot, lane)
     }
@@ -145,13 +125,12 @@ impl<E: Events> Nand<E> {
     /// Starts an operation or puts it in its queue, where it stays for now if work is `HELD`; gives
     /// its place in the pool.
     #[inline]
-    pub(super) fn take_in<S: Sink, const HELD: bool>(
+    pub(super) fn take_in<const HELD: bool>(
         &mut self,
-        mut entry: Entry,
+        mut entry: WaitingOp,
         after: Option<OpId>,
         and_after: Option<OpId>,
         now: u64,
-        sink: &mut S,
     ) -> u32 {
         let l = entry.lane as usize;
         let mut parent = None;
@@ -170,7 +149,7 @@ impl<E: Events> Nand<E> {
             && (self.channels[lane.channel as usize].free_at <= now || !entry.on_bus())
             && !(entry.in_order && lane.queue.holds_marked())
         {
-            self.begin(l, entry, now, sink);
+            self.begin(l, entry, now);
             return NONE;
         }
         let slot = self.pool.add(entry);

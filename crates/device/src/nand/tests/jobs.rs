@@ -3,18 +3,24 @@
 use super::*;
 
 /// `pages` pages and the erase, each operation with a token from `token` on.
-fn collection(chip: u32, pages: u32, copyback: bool, transfer: u64, token: u32) -> Vec<Command> {
+fn collection(
+    chip: u32,
+    pages: u32,
+    copyback: bool,
+    transfer: u64,
+    token: u32,
+) -> Vec<FlashCommand> {
     let chip = ChipId(chip);
     let mut commands = Vec::new();
     for _ in 0..pages {
         if copyback {
-            commands.push(Command::copyback(chip, 0));
+            commands.push(FlashCommand::copyback(chip, 0));
         } else {
-            commands.push(Command::read(chip, Nanos(transfer), 0));
-            commands.push(Command::program(chip, Nanos(transfer), 0));
+            commands.push(FlashCommand::read(chip, Nanos(transfer), 0));
+            commands.push(FlashCommand::program(chip, Nanos(transfer), 0));
         }
     }
-    commands.push(Command::erase(chip, 0));
+    commands.push(FlashCommand::erase(chip, 0));
     for (i, command) in commands.iter_mut().enumerate() {
         command.token = token + i as u32;
     }
@@ -27,14 +33,14 @@ const PAGE: JobKind = JobKind::Foreground(Preempt::Page);
 /// Read 130, program 1040, erase 5010, copyback 1100.
 const X: u64 = 10;
 
-fn after(job: JobId, chip: u32, token: u32) -> Command {
-    Command::program(ChipId(chip), Nanos(X), token).after(job.last())
+fn after(job: JobId, chip: u32, token: u32) -> FlashCommand {
+    FlashCommand::program(ChipId(chip), Nanos(X), token).after(job.last())
 }
 
 #[test]
 fn nothing_starts_inside_a_job() {
     for discipline in [Discipline::Fifo, Discipline::ReadFirst] {
-        let mut bench = Bench::with(&Config {
+        let mut bench = Bench::with(&ArrayConfig {
             discipline,
             ..one_chip()
         });
@@ -60,7 +66,7 @@ fn nothing_starts_inside_a_job() {
         );
         assert_eq!(
             bench.nand.in_service(chip),
-            Some((Kind::Program, Class::Gc))
+            Some((OpKind::Program, Class::Gc))
         );
         bench.read(2000, 0, X, 3);
         bench.until(start + whole - 1);
@@ -89,7 +95,7 @@ fn nothing_starts_inside_a_job() {
 
 #[test]
 fn host_work_between_the_pages_of_a_job() {
-    let mut bench = Bench::with(&Config {
+    let mut bench = Bench::with(&ArrayConfig {
         discipline: Discipline::ReadFirst,
         ..one_chip()
     });
@@ -145,13 +151,13 @@ fn jobs_queue_up() {
         let starts = [10, 11, 20, 21, 1].map(|token| bench.log.span(token).0);
         assert_eq!(starts, [0, 1100, 6110, 7210, 12220]);
         assert_eq!(bench.nand.stats().of_class(Class::Gc), 4);
-        assert_eq!(bench.nand.chip_stats(chip).of(Kind::Copyback), 2);
+        assert_eq!(bench.nand.chip_stats(chip).of(OpKind::Copyback), 2);
     }
 }
 
 #[test]
 fn background_job_gives_way_between_pages() {
-    let mut bench = Bench::with(&Config {
+    let mut bench = Bench::with(&ArrayConfig {
         watch_idle: true,
         ..one_chip()
     });
@@ -163,7 +169,7 @@ fn background_job_gives_way_between_pages() {
     assert!(!bench.cancel_job(20, job), "started");
     bench.read(50, 0, X, 0);
     bench.program(2400, 0, X, 1);
-    let write_back = Command::program(chip, Nanos(X), 2).class(Class::Background);
+    let write_back = FlashCommand::program(chip, Nanos(X), 2).class(Class::Background);
     bench.submit(2400, write_back);
     bench.finish();
     assert_eq!(bench.log.span(11), (130, 1170), "a page is completed");
@@ -201,7 +207,7 @@ fn job_goes_behind_programs_that_wait_elsewhere() {
     for kind in [NEVER, PAGE] {
         let mut bench = Bench::new(2, 1, plain());
         let read = bench.read(0, 1, X, 0); // until 130
-        bench.submit(0, Command::program(ChipId(0), Nanos(X), 1).after(read));
+        bench.submit(0, FlashCommand::program(ChipId(0), Nanos(X), 1).after(read));
         let job = bench.job(1, kind, &collection(0, 1, true, X, 10));
         bench.program(2, 0, X, 2);
         bench.submit(3, after(job, 0, 3));
@@ -220,10 +226,10 @@ fn trigger_that_reads_first_waits_for_both() {
         let mut bench = Bench::new(2, 1, plain());
         if late {
             for erase in 0..2 {
-                let before = Command::erase(ChipId(1), 90 + erase).class(Class::Host);
+                let before = FlashCommand::erase(ChipId(1), 90 + erase).class(Class::Host);
                 bench.submit(
                     0,
-                    Command {
+                    FlashCommand {
                         array: Some(Nanos(4520)),
                         ..before
                     },
@@ -232,7 +238,7 @@ fn trigger_that_reads_first_waits_for_both() {
         }
         let job = bench.job(0, NEVER, &collection(0, 1, true, X, 10));
         let read = bench.read(0, 1, X, 0);
-        let program = Command::program(ChipId(0), Nanos(X), 1);
+        let program = FlashCommand::program(ChipId(0), Nanos(X), 1);
         bench.submit(0, program.after(read).after(job.last()));
         bench.finish();
         assert_eq!(bench.log.span(1).0, start);
@@ -245,7 +251,7 @@ fn marked_read_goes_behind_the_copies_of_a_job_only() {
     let chip = ChipId(0);
     bench.program(0, 0, X, 0); // until 1040
     bench.job(1, PAGE, &collection(0, 2, true, X, 10));
-    bench.submit(2, Command::read(chip, Nanos(X), 1).in_order());
+    bench.submit(2, FlashCommand::read(chip, Nanos(X), 1).in_order());
     bench.read(3, 0, X, 2);
     bench.finish();
     assert_eq!(bench.log.span(2), (1040, 1170));
@@ -256,12 +262,12 @@ fn marked_read_goes_behind_the_copies_of_a_job_only() {
 
 #[test]
 fn jobs_on_interleaving_dies() {
-    let mut bench = Bench::with(&Config {
+    let mut bench = Bench::with(&ArrayConfig {
         dies: 2,
         ..one_chip()
     });
     bench.job(0, NEVER, &collection(0, 1, true, X, 10));
-    let other: Vec<Command> = collection(0, 1, true, X, 20)
+    let other: Vec<FlashCommand> = collection(0, 1, true, X, 20)
         .into_iter()
         .map(|command| command.die(1))
         .collect();

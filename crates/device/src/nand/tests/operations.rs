@@ -11,14 +11,18 @@ fn every_operation_alone() {
     let chip = ChipId(0);
     // Command, end of the last transfer, end, bytes.
     let cases = [
-        (Command::read(chip, Nanos(40), 0), 167, 167),
-        (Command::program(chip, Nanos(40), 0), 70, 1070),
-        (Command::erase(chip, 0), 10, 5010),
-        (Command::copyback(chip, 0), 0, 1107),
-        (Command::read(chip, Nanos(120), 0).planes(3), 287, 287),
-        (Command::program(chip, Nanos(80), 0).planes(2), 140, 1140),
-        (Command::erase(chip, 0).planes(4), 40, 5040),
-        (Command::copyback(chip, 0).planes(2), 0, 1107),
+        (FlashCommand::read(chip, Nanos(40), 0), 167, 167),
+        (FlashCommand::program(chip, Nanos(40), 0), 70, 1070),
+        (FlashCommand::erase(chip, 0), 10, 5010),
+        (FlashCommand::copyback(chip, 0), 0, 1107),
+        (FlashCommand::read(chip, Nanos(120), 0).planes(3), 287, 287),
+        (
+            FlashCommand::program(chip, Nanos(80), 0).planes(2),
+            140,
+            1140,
+        ),
+        (FlashCommand::erase(chip, 0).planes(4), 40, 5040),
+        (FlashCommand::copyback(chip, 0).planes(2), 0, 1107),
     ];
     for (command, last_transfer, end) in cases {
         let mut bench = Bench::new(1, 1, timing);
@@ -32,7 +36,7 @@ fn every_operation_alone() {
         assert_eq!(stats.busy, Nanos(end));
         assert_eq!(stats.of(command.kind), u64::from(command.planes));
         let (read, programmed) = match command.kind {
-            Kind::Read => (9, 0),
+            OpKind::Read => (9, 0),
             _ => (0, 9),
         };
         assert_eq!(
@@ -41,11 +45,11 @@ fn every_operation_alone() {
         );
     }
     // Times of one operation instead of those of the array.
-    let pages = [(Kind::Read, 20 + 3 + 7), (Kind::Program, 30 + 3)];
+    let pages = [(OpKind::Read, 20 + 3 + 7), (OpKind::Program, 30 + 3)];
     let pages = pages.into_iter();
-    for (kind, end) in pages.chain([(Kind::Erase, 10 + 3), (Kind::Copyback, 107 + 3)]) {
+    for (kind, end) in pages.chain([(OpKind::Erase, 10 + 3), (OpKind::Copyback, 107 + 3)]) {
         let mut bench = Bench::new(1, 1, timing);
-        let mut command = Command::new(kind, chip, Nanos(0), 0);
+        let mut command = FlashCommand::new(kind, chip, Nanos(0), 0);
         command.array = Some(Nanos(3));
         bench.submit(0, command);
         bench.finish();
@@ -72,9 +76,9 @@ fn two_dies_on_one_channel() {
 #[test]
 fn multi_plane_operations_hold_the_bus_once() {
     let mut bench = Bench::new(1, 2, plain());
-    bench.submit(0, Command::program(ChipId(0), Nanos(140), 0).planes(2));
+    bench.submit(0, FlashCommand::program(ChipId(0), Nanos(140), 0).planes(2));
     bench.read(0, 1, 40, 1);
-    bench.submit(0, Command::read(ChipId(0), Nanos(80), 2).planes(2));
+    bench.submit(0, FlashCommand::read(ChipId(0), Nanos(80), 2).planes(2));
     bench.read(1290, 1, 5, 3);
     bench.finish();
     assert_eq!(bench.log.span(0), (0, 1200));
@@ -85,7 +89,7 @@ fn multi_plane_operations_hold_the_bus_once() {
     assert_eq!(bench.log.span(3), (1290, 1425));
     let stats = bench.nand.chip_stats(ChipId(0));
     assert_eq!(stats.done, [2, 2, 0, 0]);
-    assert_eq!(bench.nand.stats().of_kind(Kind::Program), 1);
+    assert_eq!(bench.nand.stats().of_kind(OpKind::Program), 1);
     assert_eq!(bench.nand.chip_stats(ChipId(1)).stalled, Nanos(10));
 }
 
@@ -107,7 +111,7 @@ fn pages_join_what_waits_and_nothing_starts_while_work_is_held() {
         bench.nand.host_reads(ChipId(1)),
     );
     assert_eq!(counted, (1, 1), "operations, not pages");
-    bench.nand.resume(Nanos(0), &mut bench.log);
+    bench.nand.resume(Nanos(0));
     assert_eq!(bench.nand.state(program), OpState::Started);
     bench.finish();
     assert_eq!(bench.log.span(0), (0, 1190));
@@ -134,8 +138,8 @@ fn copyback_needs_the_bus_for_its_command_only() {
         };
         let mut bench = Bench::new(1, 2, timing);
         bench.program(0, 0, 70, 0); // bus 0-100
-        bench.submit(10, Command::copyback(ChipId(1), 1));
-        bench.submit(10, Command::copyback(ChipId(1), 2));
+        bench.submit(10, FlashCommand::copyback(ChipId(1), 1));
+        bench.submit(10, FlashCommand::copyback(ChipId(1), 2));
         bench.program(1200, 0, 70, 3); // bus 1200-1300
         bench.finish();
         let start = if command == 0 { 10 } else { 100 };
@@ -150,10 +154,10 @@ fn copyback_needs_the_bus_for_its_command_only() {
 fn interleaving_dies_share_queue_and_bus() {
     let mut spans = Vec::new();
     for dies in [1, 2] {
-        let mut bench = Bench::with(&Config { dies, ..one_chip() });
+        let mut bench = Bench::with(&ArrayConfig { dies, ..one_chip() });
         let chip = ChipId(0);
         for token in 0..4 {
-            let command = Command::program(chip, Nanos(70), token);
+            let command = FlashCommand::program(chip, Nanos(70), token);
             bench.submit(0, command.die(token % dies));
         }
         bench.until(150);
@@ -175,17 +179,17 @@ fn interleaving_dies_share_queue_and_bus() {
 
 #[test]
 fn loads_of_interleaving_dies() {
-    let mut bench = Bench::with(&Config {
+    let mut bench = Bench::with(&ArrayConfig {
         dies: 2,
         ..one_chip()
     });
     let chip = ChipId(0);
-    bench.submit(0, Command::read(chip, Nanos(40), 0).die(1)); // until 160
+    bench.submit(0, FlashCommand::read(chip, Nanos(40), 0).die(1)); // until 160
     bench.program(20, 0, 0, 1); // until 1050
-    bench.submit(20, Command::read(chip, Nanos(0), 2).die(1));
+    bench.submit(20, FlashCommand::read(chip, Nanos(0), 2).die(1));
     bench.until(60);
     assert_eq!(bench.nand.residual(chip), Nanos(990));
-    let longest = Some((Kind::Program, Class::Host));
+    let longest = Some((OpKind::Program, Class::Host));
     assert_eq!(bench.nand.in_service(chip), longest);
     assert_eq!(bench.nand.drain_time(chip, Class::Host), Nanos(990));
     assert_eq!(bench.nand.host_reads(chip), 2);
@@ -205,7 +209,8 @@ fn waiting_for_all_work_in_flight() {
     let known = bench.log.times.len();
     assert_eq!(known, 4, "two wait for their chips");
     while bench.log.times.len() < 6 {
-        bench.nand.step(Nanos::NEVER, &mut bench.log).unwrap();
+        bench.nand.step(Nanos::NEVER).unwrap();
+        bench.log.take(&mut bench.nand);
     }
     assert_eq!(bench.nand.now(), Nanos(1101));
     bench.program(1101, 0, 70, 6);
@@ -237,7 +242,7 @@ fn mixed_run(seed: u64, k: u64) -> Bench {
         0 => Discipline::Fifo,
         _ => Discipline::ReadFirst,
     };
-    let mut bench = Bench::with(&Config {
+    let mut bench = Bench::with(&ArrayConfig {
         channels: 2,
         chips_per_channel: 2,
         dies: 1 + (seed % 3 / 2) as u32,
@@ -250,9 +255,9 @@ fn mixed_run(seed: u64, k: u64) -> Bench {
         at += random(&mut state) % 400;
         let chip = ChipId(random(&mut state) as u32 % 4);
         let die = (random(&mut state) % u64::from(bench.nand.dies())) as u32;
-        let kind = Kind::ALL[random(&mut state) as usize % 4];
+        let kind = OpKind::ALL[random(&mut state) as usize % 4];
         let transfer = Nanos(random(&mut state) % 90 * k);
-        let command = Command::new(kind, chip, transfer, token).die(die);
+        let command = FlashCommand::new(kind, chip, transfer, token).die(die);
         match (random(&mut state) % 8, before) {
             (0, _) => {
                 let kinds = [

@@ -35,9 +35,9 @@ fn ssdsim() -> Timing {
 #[test]
 fn reads_of_other_simulators() {
     for pages in [1, 2, 8] {
-        let log = Bench::new(8, 2, ssdsim()).stripe(Kind::Read, pages, X);
+        let log = Bench::new(8, 2, ssdsim()).stripe(OpKind::Read, pages, X);
         assert_eq!(log.last_end(), 87_309, "one page on each channel");
-        let log = Bench::new(8, 2, mqsim()).stripe(Kind::Read, pages, X);
+        let log = Bench::new(8, 2, mqsim()).stripe(OpKind::Read, pages, X);
         assert_eq!(log.last_end(), 87_598);
     }
     let partial = Transfer::new(Picos(3_000)).sectors(3);
@@ -47,7 +47,7 @@ fn reads_of_other_simulators() {
     assert_eq!(bench.log.last_end(), 79_629, "1.5 KiB");
     for (rounds, per_channel) in [(1, 2), (2, 2), (3, 2), (3, 1), (4, 4)] {
         let bench = Bench::new(8, per_channel, mqsim());
-        let log = bench.stripe(Kind::Read, 8 * per_channel * rounds, X);
+        let log = bench.stripe(OpKind::Read, 8 * per_channel * rounds, X);
         let round = 290 + T_READ + 20 + u64::from(per_channel) * X;
         assert_eq!(log.last_end(), u64::from(rounds) * round);
     }
@@ -63,23 +63,23 @@ fn writes_of_other_simulators() {
         (64, 2_311_545, 3_063_245),
     ];
     for (pages, transferred, programmed) in ends {
-        let log = Bench::new(8, 2, ssdsim()).stripe(Kind::Program, pages, X);
+        let log = Bench::new(8, 2, ssdsim()).stripe(OpKind::Program, pages, X);
         assert_eq!(log.last_transfer(), transferred, "{pages} pages");
-        let log = Bench::new(8, 2, mqsim()).stripe(Kind::Program, pages, X);
+        let log = Bench::new(8, 2, mqsim()).stripe(OpKind::Program, pages, X);
         assert_eq!(log.last_end(), programmed, "{pages} pages");
     }
 }
 
 #[test]
 fn two_operations_at_one_instant() {
-    let log = Bench::new(1, 2, mqsim()).stripe(Kind::Read, 2, X);
+    let log = Bench::new(1, 2, mqsim()).stripe(OpKind::Read, 2, X);
     assert_eq!(log.span(0), (0, 87_598));
     assert_eq!(
         log.span(1),
         (290, 87_598 + X),
         "other chip: one transfer later"
     );
-    let log = Bench::new(1, 1, mqsim()).stripe(Kind::Program, 2, X);
+    let log = Bench::new(1, 1, mqsim()).stripe(OpKind::Program, 2, X);
     let first = 361 + X + T_PROGRAM;
     assert_eq!(log.span(0), (0, first));
     assert_eq!(
@@ -110,13 +110,13 @@ fn collection_in_front_of_a_write() {
             for k in [0, 1, 5, 64] {
                 let mut bench = Bench::new(8, 2, timing);
                 let page = [
-                    Command::read(ChipId(3), Nanos(X), 0),
-                    Command::program(ChipId(3), Nanos(X), 0),
+                    FlashCommand::read(ChipId(3), Nanos(X), 0),
+                    FlashCommand::program(ChipId(3), Nanos(X), 0),
                 ];
                 let mut commands = page.repeat(k as usize);
-                commands.push(Command::erase(ChipId(3), 0));
+                commands.push(FlashCommand::erase(ChipId(3), 0));
                 let job = bench.job(0, kind, &commands);
-                let write = Command::program(ChipId(3), Nanos(X), 1);
+                let write = FlashCommand::program(ChipId(3), Nanos(X), 1);
                 bench.submit(0, write.after(job.last()));
                 bench.finish();
                 let before = match peer {

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn classes_go_in_order_and_a_started_operation_stays() {
     let mut bench = Bench::new(1, 1, plain());
-    let class = |class, token| Command::program(ChipId(0), Nanos(0), token).class(class);
+    let class = |class, token| FlashCommand::program(ChipId(0), Nanos(0), token).class(class);
     let first = bench.submit(0, class(Class::Background, 0));
     let second = bench.submit(0, class(Class::Background, 1));
     bench.submit(5, class(Class::Gc, 2));
@@ -28,12 +28,12 @@ fn classes_go_in_order_and_a_started_operation_stays() {
 fn a_background_operation_without_the_bus_has_not_started() {
     let mut bench = Bench::new(1, 2, plain());
     bench.program(0, 1, 70, 0); // bus 0-100
-    let waiting = Command::program(ChipId(0), Nanos(0), 1).class(Class::Background);
+    let waiting = FlashCommand::program(ChipId(0), Nanos(0), 1).class(Class::Background);
     bench.submit(10, waiting);
     bench.program(20, 0, 0, 2);
     let doomed = bench.submit(
         30,
-        Command {
+        FlashCommand {
             token: 3,
             ..waiting
         },
@@ -49,12 +49,12 @@ fn a_background_operation_without_the_bus_has_not_started() {
     assert_eq!(bench.log.of(1).start, Nanos(1130));
     assert_eq!(bench.nand.stats().cancelled, 1);
     assert_eq!(bench.nand.stats().of_class(Class::Background), 1);
-    assert_eq!(bench.nand.stats().of_kind(Kind::Program), 3);
+    assert_eq!(bench.nand.stats().of_kind(OpKind::Program), 3);
 }
 
 #[test]
 fn reads_first_but_not_past_their_own_program() {
-    let config = Config {
+    let config = ArrayConfig {
         channels: 1,
         chips_per_channel: 2,
         dies: 1,
@@ -66,7 +66,7 @@ fn reads_first_but_not_past_their_own_program() {
     let chip = ChipId(0);
     bench.program(0, 0, 0, 0); // until 1030
     bench.program(1, 0, 0, 1);
-    bench.submit(2, Command::read(chip, Nanos(10), 2).in_order());
+    bench.submit(2, FlashCommand::read(chip, Nanos(10), 2).in_order());
     bench.program(3, 0, 0, 3);
     bench.read(4, 0, 10, 4);
     bench.finish();
@@ -78,8 +78,8 @@ fn reads_first_but_not_past_their_own_program() {
     // A read-modify-write whose read is elsewhere: its program is not in the queue yet.
     let mut bench = Bench::with(&config);
     let old = bench.read(0, 1, 10, 0); // ends 130
-    bench.submit(0, Command::program(chip, Nanos(0), 1).after(old));
-    bench.submit(5, Command::read(chip, Nanos(10), 2).in_order());
+    bench.submit(0, FlashCommand::program(chip, Nanos(0), 1).after(old));
+    bench.submit(5, FlashCommand::read(chip, Nanos(10), 2).in_order());
     bench.read(6, 0, 10, 3);
     assert_eq!(
         bench.nand.host_writes(chip),
@@ -102,8 +102,8 @@ fn marked_read_waits_for_a_collected_page() {
     let mut bench = Bench::new(1, 1, plain());
     let chip = ChipId(0);
     bench.program(0, 0, 0, 0); // until 1030
-    bench.submit(1, Command::program(chip, Nanos(0), 1).class(Class::Gc));
-    bench.submit(2, Command::read(chip, Nanos(10), 2).in_order());
+    bench.submit(1, FlashCommand::program(chip, Nanos(0), 1).class(Class::Gc));
+    bench.submit(2, FlashCommand::read(chip, Nanos(10), 2).in_order());
     bench.read(3, 0, 10, 3);
     bench.finish();
     assert_eq!(bench.log.span(3).0, 1030);
@@ -115,7 +115,7 @@ fn marked_read_waits_for_a_collected_page() {
 fn dependent_enters_at_the_end_of_the_other_with_its_own_number() {
     let mut bench = Bench::new(2, 1, plain());
     let read = bench.read(0, 0, 30, 0); // ends 150
-    let program = Command::program(ChipId(1), Nanos(0), 1);
+    let program = FlashCommand::program(ChipId(1), Nanos(0), 1);
     let own = bench.submit(0, program.after(read));
     bench.program(140, 1, 0, 2); // chip 1 is free: not held up by the blocked one
     bench.program(141, 1, 0, 3);
@@ -145,11 +145,11 @@ fn dependent_enters_at_the_end_of_the_other_with_its_own_number() {
 fn cancelling_releases_what_depends_on_it() {
     let mut bench = Bench::new(2, 1, plain());
     bench.program(0, 0, 0, 0);
-    let read = Command::read(ChipId(0), Nanos(30), 1).class(Class::Background);
+    let read = FlashCommand::read(ChipId(0), Nanos(30), 1).class(Class::Background);
     let read = bench.submit(1, read);
-    let program = Command::program(ChipId(1), Nanos(0), 2).class(Class::Background);
+    let program = FlashCommand::program(ChipId(1), Nanos(0), 2).class(Class::Background);
     let first = bench.submit(1, program.after(read));
-    let second = Command {
+    let second = FlashCommand {
         token: 3,
         ..program
     };

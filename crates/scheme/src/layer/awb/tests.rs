@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::{ALL, Mix, TestCache, boxed, env, expr, random_run, sectors};
-use destage_types::Lpn;
 use crate::{Access, GroupPolicy, Groups, RemoveReason};
+use destage_types::Lpn;
 
 /// Pages of 4 sectors on `channels` channels, streams of more than 2 pages are large, rip 4.
 fn stack(options: &str, channels: u32) -> TestCache<Boxed> {
@@ -23,14 +23,26 @@ fn pages_of_large_writes_in_order_of_age() {
     let mut cache = stack("", 1);
     cache.write(100);
     let none = (vec![], WriteBack::Nowhere);
-    assert_eq!(cache.write_back(0, 0, &[]), none, "the base is none of its business");
+    assert_eq!(
+        cache.write_back(0, 0, &[]),
+        none,
+        "the base is none of its business"
+    );
     cache.run("W0 W1 W2");
     assert_eq!(cache.write_back(0, 0, &[]), (vec![0], REMOVE));
     assert_eq!(cache.write_back(0, 1, &[0]), (vec![1], REMOVE));
-    assert_eq!(cache.write_back(0, 2, &[0, 1]), nothing(), "PR-8: two outstanding");
+    assert_eq!(
+        cache.write_back(0, 2, &[0, 1]),
+        nothing(),
+        "PR-8: two outstanding"
+    );
     assert_eq!(cache.write_back(0, 1, &[0, 1, 2]), nothing());
     cache.run("F");
-    assert_eq!(cache.write_back(0, 0, &[]), nothing(), "clean pages need no write-back");
+    assert_eq!(
+        cache.write_back(0, 0, &[]),
+        nothing(),
+        "clean pages need no write-back"
+    );
 }
 
 #[test]
@@ -78,7 +90,10 @@ fn pr10_what_cancels() {
 fn pages_may_stay_clean() {
     let mut cache = stack(",after=keep-clean", 1);
     cache.write(0..=3);
-    assert_eq!(cache.write_back(0, 0, &[]).1, WriteBack::Unit(After::KeepClean));
+    assert_eq!(
+        cache.write_back(0, 0, &[]).1,
+        WriteBack::Unit(After::KeepClean)
+    );
 }
 
 #[test]
@@ -143,7 +158,8 @@ impl GroupPolicy for Pairs {
     fn next_unit(&self, v: &View, unit: &mut Unit) {
         let pair = |s: &Slot| v.frames.lpn(*s).0 / 2;
         unit.id = self.held.iter().map(pair).min().unwrap_or(0);
-        unit.slots.extend(self.held.iter().filter(|s| pair(s) == unit.id));
+        unit.slots
+            .extend(self.held.iter().filter(|s| pair(s) == unit.id));
         unit.placement = self.placement;
     }
 
@@ -166,17 +182,33 @@ fn a_group_is_written_back_whole_on_its_channel() {
         cache
     };
     let mut cache = pairs(Placement::Stripe);
-    assert_eq!(cache.write_back(0, 0, &[]).0, [3, 2], "page 2 is on channel 0");
+    assert_eq!(
+        cache.write_back(0, 0, &[]).0,
+        [3, 2],
+        "page 2 is on channel 0"
+    );
     assert_eq!(cache.write_back(1, 0, &[]), nothing());
     assert_eq!(cache.write_back(0, 0, &[3]), nothing(), "already under way");
     let clean = cache.slot(3).unwrap();
     cache.frames.clean(clean);
-    assert_eq!(cache.write_back(0, 0, &[]).0, [2], "a clean page needs no program");
+    assert_eq!(
+        cache.write_back(0, 0, &[]).0,
+        [2],
+        "a clean page needs no program"
+    );
     let mut cache = pairs(Placement::SingleBlock);
     assert_eq!(cache.write_back(0, 0, &[]), nothing());
-    assert_eq!(cache.write_back(1, 0, &[]).0, [3, 2], "unit 1 goes to plane 1");
+    assert_eq!(
+        cache.write_back(1, 0, &[]).0,
+        [3, 2],
+        "unit 1 goes to plane 1"
+    );
     cache.run("F");
-    assert_eq!(cache.write_back(1, 0, &[]), nothing(), "nothing of it is dirty");
+    assert_eq!(
+        cache.write_back(1, 0, &[]),
+        nothing(),
+        "nothing of it is dirty"
+    );
 }
 
 #[test]
@@ -191,7 +223,7 @@ fn invariants_hold_while_pages_are_written_back() {
     let mix = Mix { idle: true, ..ALL };
     for (i, text) in [
         "awb(prober(lru,ssp=2p))",
-        "awb(prober(arc,ssp=2p,rip=9),scope=ldr-then-base,after=keep-clean)",
+        "awb(prober(clock,ssp=2p,rip=9),scope=ldr-then-base,after=keep-clean)",
         "awb(lirs(hir=2),after=keep-clean)",
         "awb(bplru(block-pages=4))",
     ]

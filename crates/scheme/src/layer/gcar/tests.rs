@@ -12,14 +12,18 @@ fn full(options: &str) -> TestCache<Boxed> {
 #[test]
 fn gc1_pages_of_a_collecting_chip_stay_while_there_are_others() {
     let mut cache = full("");
-    cache.chips.gc = vec![true, false];
+    cache.chips.states[0].in_gc = true;
     cache.take();
     cache.run("W4 W6 W8");
     let events = "flush{1} flush{3} flush{0}";
     assert_eq!(cache.take(), events, "the last one has no alternative");
-    cache.chips.gc = vec![true, true];
+    cache.chips.states[1].in_gc = true;
     cache.write(10);
-    assert_eq!(cache.said(), "drop{2}", "all chips collect: the base decides");
+    assert_eq!(
+        cache.said(),
+        "drop{2}",
+        "all chips collect: the base decides"
+    );
 }
 
 #[test]
@@ -32,7 +36,7 @@ fn gc1_what_is_protected_and_how_far_the_search_goes() {
         (",depth=4", "W4", "flush{1}"),
     ] {
         let mut cache = full(options);
-        cache.chips.gc = vec![true, false];
+        cache.chips.states[0].in_gc = true;
         cache.run(requests);
         assert_eq!(cache.said(), victim, "{options}");
     }
@@ -40,7 +44,13 @@ fn gc1_what_is_protected_and_how_far_the_search_goes() {
 
 #[test]
 fn without_garbage_collection_it_is_the_base() {
-    let (env, calm) = (env(7, 8, 3), Mix { device: false, ..ALL });
+    let (env, calm) = (
+        env(7, 8, 3),
+        Mix {
+            device: false,
+            ..ALL
+        },
+    );
     let run = |text| random_run(text, &env, 5, 3000, calm);
     assert_eq!(run("gcar(lru)"), run("lru"));
 }

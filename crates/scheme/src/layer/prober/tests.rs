@@ -1,8 +1,8 @@
 mod options;
 
 use super::*;
-use crate::testing::{ALL, Mix, Spy, TestCache, env, expr, sectors};
 use crate::Pages;
+use crate::testing::{ALL, Mix, Spy, TestCache, env, expr, sectors};
 use destage_types::ChannelId;
 use std::collections::BTreeSet;
 
@@ -10,9 +10,20 @@ type Cache<S = Pages<Spy>> = TestCache<Prober<S>>;
 
 /// Pages of 4 sectors, streams of more than 2 pages are large, rip 8; the base tells how it is called.
 fn cache(capacity: u32, options: &str) -> Cache {
-    let rip = if options.contains("rip=") { "" } else { ",rip=8" };
-    let ssp = if options.contains("ssp=") { "" } else { ",ssp=2p" };
-    Cache::with(&format!("prober(lru{ssp}{rip}{options})"), &env(capacity, 4, 1))
+    let rip = if options.contains("rip=") {
+        ""
+    } else {
+        ",rip=8"
+    };
+    let ssp = if options.contains("ssp=") {
+        ""
+    } else {
+        ",ssp=2p"
+    };
+    Cache::with(
+        &format!("prober(lru{ssp}{rip}{options})"),
+        &env(capacity, 4, 1),
+    )
 }
 
 /// The same with more chips and a background layer outside.
@@ -43,7 +54,10 @@ fn pages_of_a_stream_move_when_it_becomes_large() {
     assert_eq!(ldr(&cache), [0, 1, 2]);
     let own = "gone 0, gone 1, forget 2";
     let called = calls(&cache);
-    assert!(called.ends_with(own), "no ghosts, and LWdata forget theirs: {called}");
+    assert!(
+        called.ends_with(own),
+        "no ghosts, and LWdata forget theirs: {called}"
+    );
     cache.run("W3");
     assert_eq!(ldr(&cache), [0, 1, 2, 3]);
     assert_eq!(calls(&cache), "forget 3", "no page migrates twice");
@@ -52,7 +66,11 @@ fn pages_of_a_stream_move_when_it_becomes_large() {
     cache.run("W1");
     assert_eq!(ldr(&cache), [0, 2, 3]);
     let admitted = "miss 1 W, insert 1 W, hit 1 W";
-    assert_eq!(calls(&cache), admitted, "PR-5: regular data are admitted, then hit");
+    assert_eq!(
+        calls(&cache),
+        admitted,
+        "PR-5: regular data are admitted, then hit"
+    );
     let bytes = 5 * PAGE_NODE_BYTES + cache.scheme.queue.len() as u64 * LWRS_NODE_BYTES;
     assert_eq!(cache.metadata_bytes(), bytes);
 }
@@ -87,7 +105,10 @@ fn trim_and_flush_do_not_age_the_queue() {
     cache.run(STREAM);
     let asn = cache.scheme.queue.asn();
     cache.run("F");
-    assert!(!calls(&cache).contains("clean"), "LDR pages are not the base's");
+    assert!(
+        !calls(&cache).contains("clean"),
+        "LDR pages are not the base's"
+    );
     cache.run("T1");
     assert_eq!((cache.scheme.queue.asn(), ldr(&cache)), (asn, vec![0, 2]));
     cache.run("W15");
@@ -130,7 +151,9 @@ fn a_renamed_ldr_page_keeps_its_place() {
 fn offered<S: Scheme>(cache: &Cache<S>, channel: u32) -> Vec<(u64, bool)> {
     let large = Scheme::large_writes(&cache.scheme).unwrap();
     let pages = large.of_channel(ChannelId(channel), &cache.view());
-    pages.map(|page| (cache.frames.lpn(page.slot).0, page.outdated)).collect()
+    pages
+        .map(|page| (cache.frames.lpn(page.slot).0, page.outdated))
+        .collect()
 }
 
 #[test]
@@ -153,7 +176,11 @@ fn a_request_of_several_extents_is_large_if_one_of_its_sets_is() {
     assert_eq!(cache.scheme.queue.asn(), 1, "one serial number a request");
     assert!(ldr(&cache).is_empty());
     write(&mut cache, 104..=107, 108..=115);
-    assert_eq!(ldr(&cache), [26, 27, 28], "both extents end up in one large set");
+    assert_eq!(
+        ldr(&cache),
+        [26, 27, 28],
+        "both extents end up in one large set"
+    );
     write(&mut cache, 204..=211, 400..=403);
     assert_eq!(ldr(&cache), [26, 27, 28, 50, 51, 52, 100]);
     assert_eq!(cache.stat("large_write_requests"), 2);
@@ -190,7 +217,15 @@ fn invariants_hold_under_every_option() {
         env.background = i % 3 == 0;
         let mut cache = Cache::<Boxed>::with(&text, &env);
         cache.read_alloc = true;
-        cache.random(i, 700, Mix { device: false, ..ALL }, check_orders_by_age);
+        cache.random(
+            i,
+            700,
+            Mix {
+                device: false,
+                ..ALL
+            },
+            check_orders_by_age,
+        );
     }
 }
 
@@ -202,10 +237,16 @@ fn check_orders_by_age(cache: &Cache<Boxed>) {
         return;
     };
     for channel in (0..v.layout.channels()).map(ChannelId) {
-        let slots: Vec<Slot> = large.of_channel(channel, &v).map(|page| page.slot).collect();
+        let slots: Vec<Slot> = large
+            .of_channel(channel, &v)
+            .map(|page| page.slot)
+            .collect();
         let key = |&s: &Slot| (cache.scheme.ldr.age(s), v.frames.lpn(s));
         assert!(slots.iter().map(key).is_sorted());
-        let here = held.iter().copied().filter(|&s| v.layout.channel(v.chip(s)) == channel);
+        let here = held
+            .iter()
+            .copied()
+            .filter(|&s| v.layout.channel(v.chip(s)) == channel);
         let offered: BTreeSet<Slot> = slots.iter().copied().collect();
         assert_eq!(offered, here.collect());
     }
@@ -238,7 +279,10 @@ fn the_base_adapts_to_large_data_only_if_it_gives_the_victim() {
     cache.run("W25 W50");
     calls(&cache);
     cache.write(0..=2);
-    assert_eq!(calls(&cache), "miss 0 W, evicted 25, forget 0, forget 1, forget 2");
+    assert_eq!(
+        calls(&cache),
+        "miss 0 W, evicted 25, forget 0, forget 1, forget 2"
+    );
     let said = "flush{25} flush{0} flush{1}";
     assert_eq!(cache.said(), said, "then LDR gives the victims");
 }

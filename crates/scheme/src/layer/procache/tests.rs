@@ -28,7 +28,11 @@ fn pc_1_a_request_of_exactly_c() {
     assert_eq!(cache.cached(), [0, 1], "gt: c itself is eligible");
     let mut cache = sure(8, ",cmp=ge");
     cache.run("W0-1 W4");
-    assert_eq!((cache.cached(), stats(&cache)), (vec![4], (0, 1, 0, 1)), "ge: c is cold");
+    assert_eq!(
+        (cache.cached(), stats(&cache)),
+        (vec![4], (0, 1, 0, 1)),
+        "ge: c is cold"
+    );
     // The size is in bytes, not pages: two halves of two pages.
     cache.write(sectors(84..=91));
     assert_eq!(cache.cached(), [4, 10, 11]);
@@ -46,7 +50,10 @@ fn overlap_goes_first_and_pages_enter_together() {
         ("W0-4", "MMMMM", "inval{1,2} bypass{0,1,2,3,4}", "[7* 6*]"),
     ] {
         assert_eq!(cache.run(requests), result);
-        assert_eq!((cache.said().as_str(), cache.state().as_str()), (said, state));
+        assert_eq!(
+            (cache.said().as_str(), cache.state().as_str()),
+            (said, state)
+        );
     }
     assert_eq!(stats(&cache), (1, 3, 0, 1));
 }
@@ -85,7 +92,10 @@ fn pc_2_all_any_or_page() {
 #[test]
 fn certain_admission_page_by_page_is_the_inner_scheme() {
     let env = env(16, 8, 1);
-    let mix = Mix { device: false, ..ALL };
+    let mix = Mix {
+        device: false,
+        ..ALL
+    };
     let run = |text: &str| {
         let mut cache = TestCache::<Boxed>::with(text, &env);
         cache.read_alloc = false;
@@ -168,7 +178,10 @@ fn one_draw_per_tested_request_and_seed() {
     let first = 0.566_561_575_172_280_9;
     cache.run("W0-7 W0"); // cold by size: no draw
     assert_eq!(stats(&cache), (0, 0, 1, 1), "first draw {first} >= 0.5");
-    assert_eq!(cache.notes(), format!("cold(size)->NAND cold(r={first:?})->NAND"));
+    assert_eq!(
+        cache.notes(),
+        format!("cold(size)->NAND cold(r={first:?})->NAND")
+    );
     let mut rng = SplitMix64::new(1);
     rng.next_53();
     assert_eq!(cache.scheme.uniform.next().bits, rng.next_53());
@@ -209,7 +222,10 @@ fn parameters_come_from_the_expression() {
     assert_eq!(of(text), all);
     assert_eq!(of("procache(hit-rule=page)").hit_rule, HitRule::Page);
     let built = ProCache::<Boxed>::build(&expr("procache(lru,p=0.25,c=4p)"), &env);
-    assert_eq!((built.thresholds, built.cutoff), (vec![1 << 51], Some(16 << 10)));
+    assert_eq!(
+        (built.thresholds, built.cutoff),
+        (vec![1 << 51], Some(16 << 10))
+    );
 }
 
 #[test]

@@ -101,7 +101,11 @@ fn random_runs_agree_with_the_rules_word_for_word() {
         ] {
             let run = random_run(pages, trims, 77);
             let future = future(&run, next_of);
-            let mut cache = cache(&format!("belady(bypass={bypass})"), capacity, future.clone());
+            let mut cache = cache(
+                &format!("belady(bypass={bypass})"),
+                capacity,
+                future.clone(),
+            );
             let mut model = Model {
                 pages: Vec::new(),
                 capacity: capacity as usize,

@@ -24,7 +24,10 @@ fn the_worked_example() {
     let mut cache = cache(8, "", "W0-1 W4 W8-11 W5");
     assert_eq!(order(&cache), [1, 0, 2], "block 2 was written in order");
     cache.write(12);
-    assert_eq!((cache.said().as_str(), cache.unit.id), ("flush{8,9,10,11}", 2));
+    assert_eq!(
+        (cache.said().as_str(), cache.unit.id),
+        ("flush{8,9,10,11}", 2)
+    );
     assert_eq!(cache.unit.placement, Placement::SingleBlock);
     assert_eq!(cache.run("W16 W1"), "MH");
     cache.run("W20-21 W24");
@@ -36,11 +39,17 @@ fn the_worked_example() {
 #[test]
 fn padding_reads_what_is_missing_and_takes_clean_pages_along() {
     let mut cache = cache(4, ",padding=true", "W1 F W2 W4-5 W8");
-    assert_eq!((&cache.unit.pad, cache.unit.whole), (&vec![Lpn(0), Lpn(3)], true));
+    assert_eq!(
+        (&cache.unit.pad, cache.unit.whole),
+        (&vec![Lpn(0), Lpn(3)], true)
+    );
     assert_eq!(cache.unit.slots.len(), 2);
     // A block without a dirty page is dropped.
     cache.run("F W12-13");
-    assert_eq!((cache.said().as_str(), cache.unit.whole), ("drop{4,5}", false));
+    assert_eq!(
+        (cache.said().as_str(), cache.unit.whole),
+        ("drop{4,5}", false)
+    );
     assert!(cache.unit.pad.is_empty());
 }
 
@@ -50,20 +59,31 @@ fn blocks_by_recency() {
         (
             ",compensation=half",
             &[
-                ("W0 W7 W5", vec![0, 1], "two page writes in a row, in any order"),
+                (
+                    "W0 W7 W5",
+                    vec![0, 1],
+                    "two page writes in a row, in any order",
+                ),
                 ("W2", vec![0, 1], "one page write"),
                 ("W6", vec![1, 0], "the row was broken"),
             ][..],
         ),
         (",compensation=off", &[("W0 W4-7", vec![1, 0], "BP-2")]),
         ("", &[("W0 W4 R0", vec![1, 0], "a read moves nothing")]),
-        (",read-touch=true", &[("W0 W4 R0", vec![0, 1], "unless told so")]),
+        (
+            ",read-touch=true",
+            &[("W0 W4 R0", vec![0, 1], "unless told so")],
+        ),
         (
             "",
             &[
                 ("W0-3 W4-7", vec![0, 1], "both were written in order"),
                 ("W5", vec![1, 0], "a rewritten block is used again"),
-                ("W8-9 T8 W10-11", vec![2, 1, 0], "a TRIM ends a sequential fill"),
+                (
+                    "W8-9 T8 W10-11",
+                    vec![2, 1, 0],
+                    "a TRIM ends a sequential fill",
+                ),
                 ("T9-11 W8-11", vec![1, 0, 2], "a new block begins anew"),
             ],
         ),
@@ -84,7 +104,11 @@ fn bp_3_the_block_being_written() {
     }
     let mut cache = Cache::new("bplru(block-pages=8,protect-current=true)", 4);
     cache.run("W0-3 W4");
-    assert_eq!(cache.said(), "flush{0,1,2,3}", "it leaves if it is the only one");
+    assert_eq!(
+        cache.said(),
+        "flush{0,1,2,3}",
+        "it leaves if it is the only one"
+    );
     assert_eq!(order(&cache), [0]);
 }
 
@@ -102,7 +126,10 @@ fn a_renamed_page_joins_the_other_block() {
 fn random_runs_keep_blocks_and_pages_together() {
     for (seed, capacity) in [(1, 4), (2, 7), (3, 20)] {
         let mut cache = cache(capacity, "", "");
-        let mix = Mix { device: false, ..ALL };
+        let mix = Mix {
+            device: false,
+            ..ALL
+        };
         cache.random(seed, 20_000, mix, |cache| {
             let s = cache.scheme.policy();
             let held = s.order.from_head(0).map(|n| s.pages.len(n as usize));

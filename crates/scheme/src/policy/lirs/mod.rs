@@ -173,7 +173,10 @@ impl Policy for Lirs {
             Body::Stack(stack) => (Some(stack.next_victims()), None),
             Body::TwoQueue(queues) => (None, Some(queues.next_victims())),
         };
-        stack.into_iter().flatten().chain(queues.into_iter().flatten())
+        stack
+            .into_iter()
+            .flatten()
+            .chain(queues.into_iter().flatten())
     }
 
     #[inline(always)]

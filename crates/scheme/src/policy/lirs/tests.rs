@@ -199,7 +199,12 @@ fn defaults_are_those_of_the_authors_simulator() {
 #[test]
 fn what_the_paper_leaves_open() {
     for (options, requests, state, why) in [
-        ("", "W1 W2 W3 W4 W5 R6", "S[6H 5*H 4N 3*L 2*L 1*L] Q[6 5*]", "all three kinds"),
+        (
+            "",
+            "W1 W2 W3 W4 W5 R6",
+            "S[6H 5*H 4N 3*L 2*L 1*L] Q[6 5*]",
+            "all three kinds",
+        ),
         (
             "",
             "W1 W2 W3 W4 W5 T2 W5",
@@ -222,7 +227,10 @@ fn without_a_queue_the_bottom_of_the_stack_leaves_for_good() {
     let mut cache = small("", "W1 W2 W3 W4 W5 T4 T5");
     assert_eq!(cache.order(), [1, 2, 3]);
     cache.make_room();
-    assert_eq!((cache.evicted[0], cache.state().as_str()), (1, "S[3*L 2*L] Q[]"));
+    assert_eq!(
+        (cache.evicted[0], cache.state().as_str()),
+        (1, "S[3*L 2*L] Q[]")
+    );
 }
 
 #[test]

@@ -18,7 +18,11 @@ fn art<S: Scheme>(cache: &Cache<S>) -> String {
 
 /// One block with its old address, as (result, events, table).
 fn one<S: Scheme>(cache: &mut Cache<S>, cur: u64, pre: u64, atomic: bool) -> [String; 3] {
-    [cache.replace(cur, &[Some(pre)], atomic), cache.said(), art(cache)]
+    [
+        cache.replace(cur, &[Some(pre)], atomic),
+        cache.said(),
+        art(cache),
+    ]
 }
 
 /// An update `(current, previous, atomic)` and what it gives.
@@ -29,20 +33,32 @@ fn after(options: &str, capacity: u32, requests: &str, steps: &[Step]) -> Cache 
     let mut cache = Cache::new(&format!("cac(lru{options})"), capacity);
     cache.run(requests);
     for &(current, previous, atomic, wanted) in steps {
-        assert_eq!(one(&mut cache, current, previous, atomic), wanted, "{previous}->{current}");
+        assert_eq!(
+            one(&mut cache, current, previous, atomic),
+            wanted,
+            "{previous}->{current}"
+        );
     }
     cache
 }
 
 #[test]
 fn an_update_takes_the_place_of_the_old_version() {
-    let mut cache = after("", 3, "W10-11", &[
-        (12, 10, false, ["H", "remap 10->12", "12:10"]),
-        (14, 9, false, ["M", "-", "12:10 14:9"]), // CAC-7: neither is cached
-        (15, 12, false, ["H", "remap 12->15", "14:9 15:12"]),
-    ]);
+    let mut cache = after(
+        "",
+        3,
+        "W10-11",
+        &[
+            (12, 10, false, ["H", "remap 10->12", "12:10"]),
+            (14, 9, false, ["M", "-", "12:10 14:9"]), // CAC-7: neither is cached
+            (15, 12, false, ["H", "remap 12->15", "14:9 15:12"]),
+        ],
+    );
     assert_eq!(cache.read(12), "M", "no translation of reads");
-    assert_eq!((cache.said().as_str(), art(&cache).as_str()), ("flush{11}", "14:9 15:12"));
+    assert_eq!(
+        (cache.said().as_str(), art(&cache).as_str()),
+        ("flush{11}", "14:9 15:12")
+    );
     cache.read(70);
     let state = "[70 12 15*] ; ART{15:12}";
     assert_eq!(cache.state(), state, "an entry leaves with its block");
@@ -77,13 +93,20 @@ fn cac_1_four_bytes_per_cached_block() {
 fn cac_2_ghosts_are_renamed_unless_told_not_to() {
     for (ghosts, said, state) in [
         // The ghost of 9 ends when 9 is inserted.
-        (true, "remap 1->9 flush{2}", "A1in[3*] A1out[2] Am[9*] ; ART{9:1}"),
+        (
+            true,
+            "remap 1->9 flush{2}",
+            "A1in[3*] A1out[2] Am[9*] ; ART{9:1}",
+        ),
         (false, "flush{2}", "A1in[9* 3*] A1out[2 1] Am[] ; ART{9:1}"),
     ] {
         let mut cache: Cache = Cache::new(&format!("cac(2q(kin=1,kout=2),ghosts={ghosts})"), 2);
         cache.run("W1-3"); // 1 is a ghost
         let [result, events, _] = one(&mut cache, 9, 1, false);
-        assert_eq!((result.as_str(), events.as_str(), cache.state().as_str()), ("M", said, state));
+        assert_eq!(
+            (result.as_str(), events.as_str(), cache.state().as_str()),
+            ("M", said, state)
+        );
     }
 }
 
@@ -97,7 +120,10 @@ fn cac_2_ghosts_of_the_target_go_first() {
     cache.run("W1-3");
     cache.scheme.inner.policy().take();
     one(&mut cache, 1, 3, false);
-    assert_eq!(cache.scheme.inner.policy().take(), "forget 1, rename 3 1, hit 1 W");
+    assert_eq!(
+        cache.scheme.inner.policy().take(),
+        "forget 1, rename 3 1, hit 1 W"
+    );
     // A write that names no old address leaves ghosts alone, so does one in place, and a cached
     // target has none.
     cache.run("W5 W2");
@@ -112,7 +138,10 @@ fn cac_3_an_address_in_use_again_clears_its_pairs() {
     // 60 is other data now: an update of 70 must not drop it.
     cache.write(60);
     assert_eq!(art(&cache), "");
-    assert_eq!(one(&mut cache, 80, 70, false), ["H", "remap 70->80", "80:70"]);
+    assert_eq!(
+        one(&mut cache, 80, 70, false),
+        ["H", "remap 70->80", "80:70"]
+    );
     assert_eq!(cache.cached(), [60, 80]);
     // Two entries may name one old address; both go.
     one(&mut cache, 81, 5, false);
@@ -125,11 +154,19 @@ fn cac_3_an_address_in_use_again_clears_its_pairs() {
 
 #[test]
 fn updates_of_cached_or_clean_pages() {
-    let mut cache = after("", 3, "W10", &[(11, 10, false, ["H", "remap 10->11", "11:10"])]);
+    let mut cache = after(
+        "",
+        3,
+        "W10",
+        &[(11, 10, false, ["H", "remap 10->11", "11:10"])],
+    );
     cache.write(12);
     let in_place = "an update in place is an ordinary write";
     assert_eq!(one(&mut cache, 11, 11, false), ["H", "-", ""], "{in_place}");
-    assert_eq!(one(&mut cache, 13, 11, false), ["H", "remap 11->13", "13:11"]);
+    assert_eq!(
+        one(&mut cache, 13, 11, false),
+        ["H", "remap 11->13", "13:11"]
+    );
     // A cached target replaces the old version.
     let replaced = (2, 1, false, ["H", "discard 1", "2:1"]);
     assert_eq!(after("", 4, "W1-2", &[replaced]).cached(), [2]);
@@ -140,11 +177,17 @@ fn updates_of_cached_or_clean_pages() {
 
 #[test]
 fn cac_6_the_flash_copy_stays_unless_told_otherwise() {
-    for (unmap_pre, unmapped) in [(false, vec![]), (true, vec![4])] {
-        let mut cache = after(&format!(",unmap-pre={unmap_pre}"), 3, "W4", &[]);
-        one(&mut cache, 5, 4, false);
-        one(&mut cache, 7, 6, false);
-        assert_eq!(cache.unmapped, unmapped, "only on a remap");
+    for (options, said) in [
+        ("", "remap 4->5"),
+        (",unmap-pre=true", "remap and unmap 4->5"),
+    ] {
+        let remapped = (5, 4, false, ["H", said, "5:4"]);
+        after(
+            options,
+            3,
+            "W4",
+            &[remapped, (7, 6, false, ["M", "-", "5:4 7:6"])],
+        );
     }
 }
 
@@ -154,9 +197,19 @@ fn cac_8_all_renames_come_before_the_request() {
     assert_eq!(cache.replace(20, &[Some(10), Some(11)], false), "HH");
     cache.read(12);
     assert_eq!(cache.replace(30, &[Some(12), None, Some(20)], false), "HMM");
-    assert_eq!(cache.said(), "remap 12->30 remap 20->32 flush{32} flush{21}");
-    assert_eq!(art(&cache), "30:12 32:20", "entries of what is cached at the end");
-    assert_eq!(cache.replace(40, &[Some(30), Some(31), Some(32)], false), "HHH");
+    assert_eq!(
+        cache.said(),
+        "remap 12->30 remap 20->32 flush{32} flush{21}"
+    );
+    assert_eq!(
+        art(&cache),
+        "30:12 32:20",
+        "entries of what is cached at the end"
+    );
+    assert_eq!(
+        cache.replace(40, &[Some(30), Some(31), Some(32)], false),
+        "HHH"
+    );
     assert_eq!(art(&cache), "40:30 41:31 42:32");
 }
 
@@ -166,7 +219,10 @@ fn cac_8_layers_below_see_whole_requests() {
     let mut cache: Cache = Cache::new("cac(procache(lru,p=1))", 4);
     cache.write(0..=1);
     assert_eq!(cache.replace(8, &[Some(0), Some(1)], false), "HH");
-    assert_eq!((cache.cached(), art(&cache).as_str()), (vec![8, 9], "8:0 9:1"));
+    assert_eq!(
+        (cache.cached(), art(&cache).as_str()),
+        (vec![8, 9], "8:0 9:1")
+    );
     let stats = ["updates", "admitted", "art_entries"].map(|name| cache.stat(name));
     assert_eq!(stats, [1, 1, 2]);
     // A bypassed request leaves no entry, and its renamed pages are superseded.
@@ -186,14 +242,17 @@ fn a_block_may_name_one_dropped_by_an_earlier_block_of_its_request() {
     let mut cache = after("", 8, "W1-2", &[]);
     let page = cache.frames.page();
     let shift = [3u64.extent(page), 2u64.extent(page)];
-    cache.update(Op::Write, &shift, &[Some(2), Some(1)], false);
+    cache.serve(Op::Write, &shift, &[Some(2), Some(1)], false);
     assert_eq!(cache.said(), "remap 2->3 remap 1->2");
     assert_eq!(art(&cache), "2:1 3:2");
     cache.run("R1 W9");
     // Block 9 drops 2, two versions back; block 10 then names 2, whose entry still counts.
     assert_eq!(cache.replace(9, &[Some(3), Some(2)], true), "HH");
     assert_eq!(cache.said(), "discard 2 remap 1->10");
-    assert_eq!((cache.cached(), art(&cache).as_str()), (vec![3, 9, 10], "9:3a 10:2a"));
+    assert_eq!(
+        (cache.cached(), art(&cache).as_str()),
+        (vec![3, 9, 10], "9:3a 10:2a")
+    );
     assert!(cache.scheme.dropped.is_empty() && cache.scheme.pending.is_empty());
 }
 

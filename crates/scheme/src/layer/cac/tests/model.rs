@@ -104,7 +104,7 @@ fn random_updates_agree_with_a_plain_map() {
                         .zip(pre.iter().copied())
                         .chain([(more, None)])
                         .collect();
-                    m.at(step).update(Op::Write, &extents, &pre, atomic);
+                    m.at(step).serve(Op::Write, &extents, &pre, atomic);
                     model.write(capacity, &blocks, atomic);
                     let flushes = model.said.join(" ");
                     // The model does not know what is clean.

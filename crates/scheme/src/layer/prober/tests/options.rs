@@ -38,7 +38,11 @@ fn pr4_tail_or_head_leaves_first() {
     }
     let mut cache = cache(16, ",ldr-evict=head");
     cache.run("W0 W25-26 W27 W1-2");
-    assert_eq!(cache.order(), [25, 26, 27, 0, 1, 2], "the page that was pushed first");
+    assert_eq!(
+        cache.order(),
+        [25, 26, 27, 0, 1, 2],
+        "the page that was pushed first"
+    );
 }
 
 #[test]
@@ -49,7 +53,11 @@ fn pr4_bypass_sends_large_writes_to_flash_and_drops_cached_copies() {
     assert_eq!(cache.said(), "bypass{1}");
     assert_eq!(ldr(&cache), [0, 2], "migration stays as it is");
     cache.run("W10 W9");
-    assert_eq!(cache.write(10..=12), "MMM", "the copy of page 10 is a miss too");
+    assert_eq!(
+        cache.write(10..=12),
+        "MMM",
+        "the copy of page 10 is a miss too"
+    );
     assert_eq!(cache.slot(10), None);
 }
 
@@ -73,7 +81,11 @@ fn pr6_demand_eviction_spares_half_filled_pages_if_asked() {
     for page in [0, 16, 32] {
         cache.write(sectors(page..=page + 2));
     }
-    assert_eq!(cache.said(), "flush{4}", "all of LDR is spared, the base is empty");
+    assert_eq!(
+        cache.said(),
+        "flush{4}",
+        "all of LDR is spared, the base is empty"
+    );
 }
 
 #[test]
@@ -110,9 +122,10 @@ fn pr12_exempt_pages_are_not_bypassed_and_ghosts_are_no_hits() {
     let mut cache = cache(16, ",cac-updates=exempt,ldr=bypass");
     cache.run("W100");
     cache.run(STREAM);
-    for (from, to, requests, result, said) in
-        [(100, 3, "W3-4", "HM", "bypass{4}"), (777, 5, "W5", "M", "bypass{5}")]
-    {
+    for (from, to, requests, result, said) in [
+        (100, 3, "W3-4", "HM", "bypass{4}"),
+        (777, 5, "W5", "M", "bypass{5}"),
+    ] {
         cache.rename(from, to);
         assert_eq!(cache.run(requests), result);
         assert_eq!(cache.said(), said);

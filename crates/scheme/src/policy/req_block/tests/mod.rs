@@ -42,7 +42,10 @@ fn lists(capacity: u32, options: &str, requests: &str) -> String {
 #[test]
 fn upgrade_division_and_frequencies() {
     let mut cache = cache(8, "delta=2");
-    assert_eq!(serve(&mut cache, "@1 W0-5 @2 W10-11 @4 W10 @6 W2-3"), "MMMMMMMMHHH");
+    assert_eq!(
+        serve(&mut cache, "@1 W0-5 @2 W10-11 @4 W10 @6 W2-3"),
+        "MMMMMMMMHHH"
+    );
     let three = "IRL b1(5,4,1,0;a1;t1) ; SRL b2(11,10;a2;t2) ; DRL b3(3,2;a1;t6;s)";
     assert_eq!(cache.state(), three);
     assert_eq!(cache.scheme.list_pages(), Some([4, 2, 2]));
@@ -60,7 +63,11 @@ fn a_split_victim_takes_its_origin_along() {
     serve(&mut cache, "@1 W100 @2 W0-5 @3 W0-2 @19 W9 @20 W20");
     assert_eq!(cache.said(), "flush{0,1,2,3,4,5}");
     assert_eq!(cache.stat("merged_victims"), 1);
-    assert_eq!(serve(&mut cache, "@21 R1"), "M", "a read miss changes nothing");
+    assert_eq!(
+        serve(&mut cache, "@21 R1"),
+        "M",
+        "a read miss changes nothing"
+    );
     let left = "IRL b5(20;a1;t20) b4(9;a1;t19) b1(100;a1;t1) ; SRL - ; DRL -";
     assert_eq!(cache.state(), left);
 }
@@ -69,7 +76,11 @@ fn a_split_victim_takes_its_origin_along() {
 fn rb_0_and_6_the_block_being_filled() {
     let mut cache = cache(4, "delta=2");
     assert_eq!(serve(&mut cache, "@1 W0-5"), "MMMMMM");
-    assert_eq!(cache.said(), "flush{0,1,2,3}", "age 0, but the only candidate");
+    assert_eq!(
+        cache.said(),
+        "flush{0,1,2,3}",
+        "age 0, but the only candidate"
+    );
     assert_eq!(cache.state(), "IRL b2(5,4;a1;t1) ; SRL - ; DRL -");
     serve(&mut cache, "@2 W4-5");
     assert_eq!(cache.state(), "IRL - ; SRL b2(5,4;a3;t1) ; DRL -");
@@ -87,21 +98,61 @@ fn readings_of_the_paper() {
     let splits = "@1 W0-9 @5 W0-3 @7 W0-2";
     let rest = "IRL b1(9,8,7,6,5,4;a1;t1) ; SRL b2(3,2;a2;t5;s) ; DRL";
     for (capacity, options, requests, state) in [
-        (8, "delta=2", sizes, "IRL - ; SRL b1(3,2;a2;t1) ; DRL b3(1;a1;t3;s) b2(0;a1;t2;s)"),
+        (
+            8,
+            "delta=2",
+            sizes,
+            "IRL - ; SRL b1(3,2;a2;t1) ; DRL b3(1;a1;t3;s) b2(0;a1;t2;s)",
+        ),
         (
             8,
             "delta=2,size-basis=original",
             sizes,
             "IRL b1(3;a1;t1) ; SRL - ; DRL b4(2;a1;t4;s) b3(1;a1;t3;s) b2(0;a1;t2;s)",
         ),
-        (8, "access-unit=page", "@1 W0-2 W0-2 R1-2", "IRL - ; SRL b1(2,1,0;a6;t1) ; DRL -"),
-        (8, "access-unit=request", "@1 W0-2 W0-2 R1-2", "IRL - ; SRL b1(2,1,0;a3;t1) ; DRL -"),
-        (4, "delta=1", clocks, "IRL b2(2;a1;t300) b1(1,0;a1;t100) ; SRL - ; DRL -"),
+        (
+            8,
+            "access-unit=page",
+            "@1 W0-2 W0-2 R1-2",
+            "IRL - ; SRL b1(2,1,0;a6;t1) ; DRL -",
+        ),
+        (
+            8,
+            "access-unit=request",
+            "@1 W0-2 W0-2 R1-2",
+            "IRL - ; SRL b1(2,1,0;a3;t1) ; DRL -",
+        ),
+        (
+            4,
+            "delta=1",
+            clocks,
+            "IRL b2(2;a1;t300) b1(1,0;a1;t100) ; SRL - ; DRL -",
+        ),
         // Pages 1 and 2, ten pages, page 13.
-        (4, "delta=1,time-basis=page-seq", clocks, "IRL b2(2;a1;t13) b1(1,0;a1;t1) ; SRL - ; DRL -"),
-        (4, "delta=1,time-basis=req-seq", clocks, "IRL b2(2;a1;t3) b1(1,0;a1;t1) ; SRL - ; DRL -"),
-        (16, "delta=2,split-access=one", splits, &format!("{rest} b3(1,0;a1;t7;s)")),
-        (16, "delta=2,split-access=inherit", splits, &format!("{rest} b3(1,0;a1;t7;s)")),
+        (
+            4,
+            "delta=1,time-basis=page-seq",
+            clocks,
+            "IRL b2(2;a1;t13) b1(1,0;a1;t1) ; SRL - ; DRL -",
+        ),
+        (
+            4,
+            "delta=1,time-basis=req-seq",
+            clocks,
+            "IRL b2(2;a1;t3) b1(1,0;a1;t1) ; SRL - ; DRL -",
+        ),
+        (
+            16,
+            "delta=2,split-access=one",
+            splits,
+            &format!("{rest} b3(1,0;a1;t7;s)"),
+        ),
+        (
+            16,
+            "delta=2,split-access=inherit",
+            splits,
+            &format!("{rest} b3(1,0;a1;t7;s)"),
+        ),
     ] {
         assert_eq!(lists(capacity, options, requests), state, "{options}");
     }
@@ -119,7 +170,10 @@ fn rb_1_original_can_empty_a_block() {
     for merge in ["first", "all"] {
         let mut cache = cache(4, &format!("delta=1,size-basis=original,merge={merge}"));
         serve(&mut cache, "@1 W0-1 @2 W0 @3 W1");
-        assert_eq!(cache.state(), "IRL - ; SRL - ; DRL b3(1;a1;t3;s) b2(0;a1;t2;s)");
+        assert_eq!(
+            cache.state(),
+            "IRL - ; SRL - ; DRL b3(1;a1;t3;s) b2(0;a1;t2;s)"
+        );
         // All four frames in blocks of one page, and one more division of the last kind.
         serve(&mut cache, "@4 W2-3 @5 W2-3");
         assert_eq!(cache.frames.used(), 4);
@@ -197,6 +251,8 @@ fn trim_flush_and_rename_leave_counts_alone() {
 fn several_extents_make_one_block() {
     let mut cache = cache(8, "delta=5");
     let page = cache.frames.page();
-    cache.at(4).request(Op::Write, &[(7..=8).extent(page), 1u64.extent(page)]);
+    cache
+        .at(4)
+        .request(Op::Write, &[(7..=8).extent(page), 1u64.extent(page)]);
     assert_eq!(cache.state(), "IRL b1(1,8,7;a1;t4) ; SRL - ; DRL -");
 }

@@ -7,7 +7,8 @@ use crate::testing::{ALL, Mix};
 /// All combinations of the options, and a cache that lives through many evictions.
 #[test]
 fn random_runs_keep_every_structure_consistent() {
-    let word = |key: &str, words: &[&str], n: u32| format!("{key}={}", words[n as usize % words.len()]);
+    let word =
+        |key: &str, words: &[&str], n: u32| format!("{key}={}", words[n as usize % words.len()]);
     for i in 0..96u32 {
         let options = [
             format!("delta={}", 1 + i % 4),
@@ -20,7 +21,10 @@ fn random_runs_keep_every_structure_consistent() {
             word("merge", Merge::WORDS, i / 7),
         ];
         let mut cache = cache(24, &options.join(","));
-        let mix = Mix { device: false, ..ALL };
+        let mix = Mix {
+            device: false,
+            ..ALL
+        };
         cache.random(u64::from(i), 400, mix, validate);
         let held = cache.scheme.list_pages().unwrap();
         assert_eq!(held.iter().sum::<u64>(), cache.frames.used() as u64);

@@ -1,0 +1,224 @@
+//! What values of a device go together, and what its user may not expect.
+
+use super::reader::KeyReader;
+use super::{Allocation, DeviceConfig, FlashUnit};
+use destage_types::{Geometry, PageSize, QueuePer};
+
+/// Most planes of a device: each has a write frontier, which exists from the start.
+pub(super) const MAX_PLANES: u32 = 1 << 16;
+/// Planes of an operation are counted in 8 bits.
+const MAX_PLANES_OF_COMMAND: u32 = 255;
+/// A physical page number has 32 bits.
+const MAX_PAGES: u64 = 1 << 32;
+/// Blocks are numbered in 32 bits, and one number says "none".
+const MAX_BLOCKS: u64 = (1 << 32) - 1;
+/// Pages are counted in 16 bits inside a block.
+pub(super) const MAX_PAGES_PER_BLOCK: u32 = 65535;
+/// Blocks of a plane: as many as give the largest device in one plane of blocks of 256 pages.
+pub(super) const MAX_BLOCKS_PER_PLANE: u32 = 1 << 24;
+
+/// Stands in for a geometry that is wrong, while the other keys are checked.
+pub(super) const ONE_PAGE: Geometry = Geometry {
+    channels: 1,
+    chips_per_channel: 1,
+    dies_per_chip: 1,
+    planes_per_die: 1,
+    blocks_per_plane: 1,
+    pages_per_block: 1,
+    page: PageSize::KIB4,
+};
+
+/// Do the counts multiply to a device that can be numbered?
+pub(super) fn geometry(read: &mut KeyReader, g: &Geometry) -> bool {
+    let before = read.faults();
+    let levels = [
+        g.channels,
+        g.chips_per_channel,
+        g.dies_per_chip,
+        g.planes_per_die,
+    ];
+    let product = |n: u64, &count: &u32| n.saturating_mul(u64::from(count));
+    let planes = levels.iter().fold(1, product);
+    let pages = u128::from(planes) * u128::from(g.blocks_per_plane) * u128::from(g.pages_per_block);
+    if planes > u64::from(MAX_PLANES) {
+        let why = format!(
+            "impossible geometry: channels x chips_per_channel x dies_per_chip x planes_per_die \
+             are {planes} planes, at most {MAX_PLANES} are allowed"
+        );
+        read.impossible("channels", why);
+    }
+    if pages > u128::from(MAX_PAGES) {
+        let why = format!(
+            "impossible geometry: the counts multiply to {pages} pages, at most 2^32 = \
+             {MAX_PAGES} are allowed (larger pages or fewer blocks)"
+        );
+        read.impossible("blocks_per_plane", why);
+    }
+    if planes.saturating_mul(u64::from(g.blocks_per_plane)) > MAX_BLOCKS {
+        let why = format!("impossible geometry: at most {MAX_BLOCKS} blocks are allowed");
+        read.impossible("blocks_per_plane", why);
+    }
+    read.faults() == before
+}
+
+/// Values that are right by themselves, compared with each other. A wrong geometry is not compared.
+pub(super) fn together(read: &mut KeyReader, config: &DeviceConfig, geometry: bool) {
+    if config.cache_region.is_some() && config.allocation != Allocation::Static {
+        let why = format!(
+            "impossible: a cached page is on the chip of its address, and allocation = \"{}\" \
+             gives addresses no chip (allocation = static, or cache_region = false)",
+            config.allocation
+        );
+        read.impossible("cache_region", why);
+    }
+    if geometry {
+        space(read, config);
+    }
+    units(read, config);
+    if read.faults() == 0 && config.collects() {
+        room_for_gc(read, config);
+    }
+}
+
+/// Does the geometry hold the logical space, summary pages included?
+fn space(read: &mut KeyReader, config: &DeviceConfig) {
+    let g = &config.geometry;
+    let logical = config.logical_pages();
+    if logical == 0 {
+        let why = format!(
+            "impossible: of {} pages none is left to the host",
+            g.pages()
+        );
+        return read.impossible("op", why);
+    }
+    if logical >= MAX_PAGES {
+        let why = format!("impossible: a device of {MAX_PAGES} pages needs spare pages");
+        return read.impossible("op", why);
+    }
+    if !config.summary_page {
+        return;
+    }
+    if g.pages_per_block == 1 {
+        let why = "impossible: a block of one page has no room beside its summary page";
+        return read.impossible("pages_per_block", why.to_owned());
+    }
+    let blocks = u64::from(g.planes()) * u64::from(g.blocks_per_plane);
+    let data = blocks * u64::from(config.data_pages_per_block());
+    if logical > data {
+        let why = format!(
+            "impossible: {logical} logical pages, but beside the summary pages only {data} pages \
+             take data; op must be {} at least",
+            1.0 / f64::from(g.pages_per_block)
+        );
+        read.impossible("op", why);
+    }
+}
+
+/// Do frontiers, queues, dies and planes go together?
+fn units(read: &mut KeyReader, config: &DeviceConfig) {
+    if config.frontier == FlashUnit::Chip && config.queue_per == QueuePer::Die {
+        let why = "impossible: one frontier for all dies of a chip, but queue_per = \"die\": a \
+                   page would not stay on the die that its address belongs to";
+        read.impossible("frontier", why.to_owned());
+    }
+    if config.die_interleave && config.frontier == FlashUnit::Chip {
+        let why = "impossible: dies that interleave cannot share the frontier of their chip";
+        read.impossible("die_interleave", why.to_owned());
+    }
+    if config.multi_plane && config.geometry.planes_per_die > MAX_PLANES_OF_COMMAND {
+        let why = format!(
+            "impossible: a multi-plane command for {} planes of a die, at most \
+             {MAX_PLANES_OF_COMMAND} are allowed (fewer planes_per_die, or multi_plane = off)",
+            config.geometry.planes_per_die
+        );
+        read.impossible("multi_plane", why);
+    }
+}
+
+/// Can GC always make room? The host leaves one free block per frontier to the copies, and every
+/// page but one must be able to be valid beside it.
+fn room_for_gc(read: &mut KeyReader, config: &DeviceConfig) {
+    let g = &config.geometry;
+    let planes = u64::from(config.planes_per(config.frontier));
+    let blocks = planes * u64::from(g.blocks_per_plane);
+    let data = u64::from(config.data_pages_per_block());
+    if blocks < 2 {
+        let why = format!(
+            "impossible: garbage collection moves data to another block, but a {} has {blocks} \
+             (more blocks, a larger `frontier`, or gc_mode = off)",
+            config.frontier
+        );
+        return read.impossible("blocks_per_plane", why);
+    }
+    let most = match data {
+        0 => return,
+        1 => blocks - 1,
+        _ => data * (blocks - 1) - 1,
+    };
+    // Static allocation spreads the logical pages evenly over planes.
+    let logical = config.logical_pages().div_ceil(u64::from(g.planes())) * planes;
+    if logical > most {
+        let raw = blocks * u64::from(g.pages_per_block);
+        let why = format!(
+            "impossible: over-provisioning leaves no space to garbage collection: a {} holds up to \
+             {logical} logical pages, with one block free it takes {most}; op must be about {:.4} \
+             at least (or gc_mode = off)",
+            config.frontier,
+            1.0 - most as f64 / raw as f64
+        );
+        read.impossible("op", why);
+    }
+}
+
+/// What a user of the device may not expect.
+pub(super) fn notices(config: &DeviceConfig) -> Vec<String> {
+    let mut notices = Vec::new();
+    if !config.collects() {
+        notices.push(format!(
+            "there is no garbage collection (gc_policy = {}, gc_mode = {}); a run that uses up the \
+             free pages of a {} ends with an error",
+            config.gc_policy, config.gc_mode, config.frontier
+        ));
+    }
+    let g = &config.geometry;
+    if config.plane_aligned && !config.multi_plane {
+        notices.push("plane_aligned has no effect: multi_plane is off".to_owned());
+    }
+    if config.multi_plane && g.planes_per_die == 1 {
+        notices.push("multi_plane has no effect: a die has one plane (planes_per_die)".to_owned());
+    } else if config.multi_plane && config.frontier != FlashUnit::Plane {
+        notices.push(format!(
+            "multi_plane joins reads, but hardly any programs: the frontier of a {} fills one block \
+             after the other, which is in one plane (frontier = plane)",
+            config.frontier
+        ));
+    }
+    let unit = u64::from(config.planes_per(config.gc_unit))
+        * u64::from(g.blocks_per_plane)
+        * u64::from(g.pages_per_block);
+    let filled = config.precondition.fill.of(config.logical_pages());
+    let valid =
+        filled.div_ceil(u64::from(g.planes())) * u64::from(config.planes_per(config.gc_unit));
+    if config.collects() && config.gc_threshold_pages() + valid >= unit {
+        notices.push(format!(
+            "gc_threshold = {} of {}: with the device filled to {} the threshold of {} free pages \
+             is never met, so every program that finds a block to collect collects one",
+            config.gc_threshold,
+            config.gc_threshold_base,
+            config.precondition.fill,
+            config.gc_threshold_pages()
+        ));
+    }
+    if config.collects() && config.gc_threshold_pages() < config.gc_least_free_pages() {
+        notices.push(format!(
+            "gc_threshold = {} of {} has no effect: the threshold of {} free pages is never met, as \
+             a {} keeps {} for the copies of garbage collection",
+            config.gc_threshold,
+            config.gc_threshold_base,
+            config.gc_threshold_pages(),
+            config.gc_unit,
+            config.gc_least_free_pages()
+        ));
+    }
+    notices
+}

@@ -1,0 +1,536 @@
+use super::*;
+use destage_types::{Axis, ByteSize, Picos};
+use std::io::{self, Read};
+
+mod roundtrip;
+
+fn sets(list: &[&str]) -> Vec<String> {
+    list.iter().map(|&s| s.to_owned()).collect()
+}
+
+fn preset(name: &str) -> EffectiveDevice {
+    EffectiveDevice::from_preset(name, &[]).unwrap()
+}
+
+fn faults(preset: &str, list: &[&str]) -> Vec<String> {
+    match EffectiveDevice::from_preset(preset, &sets(list)) {
+        Err(ConfigError::Faults { faults, .. }) => {
+            faults.iter().map(DeviceFault::to_string).collect()
+        }
+        other => panic!("faults expected, not {other:?}"),
+    }
+}
+
+fn only_fault(list: &[&str]) -> String {
+    let found = faults("default", list);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].clone()
+}
+
+#[test]
+fn presets_have_the_sizes_of_the_tables() {
+    let gib = |n: f64| (n * (1u64 << 30) as f64) as u64;
+    for (name, raw, logical) in [
+        ("default", 32.0, 29.76),
+        ("req-block-128g", 128.0, 115.2),
+        ("prober-512g", 1024.0, 716.8),
+        ("cac-128g", 128.0, 115.2),
+        ("ecr-64g", 64.0, 54.4),
+        ("procache-32g", 32.0, 29.76),
+        ("procache-emu", 32.0, 29.76),
+        ("procache-emu-uniform", 32.0, 29.76),
+        ("tlc-nvme-1t", 1134.0, 929.88),
+        ("qlc-nvme-2t", 2100.0, 1869.0),
+    ] {
+        let device = preset(name);
+        let config = device.config();
+        assert_eq!(config.name, name);
+        assert_eq!(config.geometry.raw_bytes(), gib(raw), "{name}");
+        let bytes = config.logical_pages() * config.geometry.page.bytes();
+        let whole = gib(logical) / config.geometry.page.bytes() * config.geometry.page.bytes();
+        assert_eq!(bytes, whole, "{name}");
+    }
+}
+
+#[test]
+fn presets_name_every_key_and_its_source() {
+    for preset in presets() {
+        let table: toml::Table = preset.text.parse().unwrap();
+        let config = self::preset(preset.name).into_config();
+        for key in keys() {
+            let given = table.contains_key(key.name);
+            // A preset is a layer of its own: it has no base, and leaves out what falls back.
+            let left_out = key.name == "base" || key.fallback.is_some();
+            assert!(given || left_out, "{}: {}", preset.name, key.name);
+            let source = preset.source(key.name);
+            assert_eq!(source.is_some_and(|s| !s.is_empty()), given, "{}", key.name);
+            let shown = key.show(&config).is_some();
+            assert_eq!(
+                shown,
+                key.name != "base" && (given || key.fallback != Some("None"))
+            );
+        }
+        assert!(table.keys().all(|key| keys().iter().any(|k| k.name == key)));
+    }
+}
+
+#[test]
+fn every_key_is_told_apart_and_explained() {
+    for (i, key) in keys().iter().enumerate() {
+        assert!(key.meaning.len() > 10, "{}", key.name);
+        assert!(
+            keys()[..i].iter().all(|k| k.name != key.name),
+            "{}",
+            key.name
+        );
+        let fallback = key.fallback.filter(|&name| name != "None");
+        assert!(fallback.is_none_or(|name| keys().iter().any(|k| k.name == name)));
+    }
+}
+
+#[test]
+fn values_of_two_presets() {
+    let device = preset("ecr-64g");
+    let ecr = device.config();
+    assert_eq!(
+        (ecr.t_read, ecr.t_program),
+        (Picos(25_000_000), Picos(200_000_000))
+    );
+    assert_eq!(ecr.page_transfer(), Nanos(105_600), "8 x 528 B x 25 ns");
+    assert_eq!(
+        (ecr.frontier, ecr.gc_unit, ecr.queue_per),
+        (FlashUnit::Chip, FlashUnit::Chip, QueuePer::Chip)
+    );
+    assert!(ecr.summary_page);
+    assert_eq!(ecr.data_pages_per_block(), 63);
+    // 5 % of 8 x 512 x 64 pages is 13107.2.
+    assert_eq!(ecr.gc_threshold_pages(), 13_108);
+    assert_eq!(ecr.gc_threshold_pages_per_chip(), 13_108);
+    assert_eq!(ecr.cache, ByteSize(32 << 20));
+    let device = preset("req-block-128g");
+    let rb = device.config();
+    assert_eq!(rb.page_transfer(), Nanos(40_960));
+    assert_eq!(
+        rb.t_cmd_erase,
+        Picos(70_000),
+        "t_cmd is the default of all three"
+    );
+    // 10 % of the spare tenth of a plane of 8192 x 64 pages: 5242.88, four planes per chip.
+    assert_eq!(rb.gc_threshold_pages(), 5_243);
+    assert_eq!(rb.gc_threshold_pages_per_chip(), 4 * 5_243);
+}
+
+#[test]
+fn presets_are_preconditioned_as_their_papers_ask() {
+    for (name, fill, until_gc) in [
+        ("ecr-64g", 1, true),
+        ("prober-512g", 1, true),
+        ("cac-128g", 0, false),
+    ] {
+        let device = preset(name);
+        let wanted = device.config().precondition;
+        assert_eq!(wanted.fill, Ratio::whole(fill), "{name}");
+        assert_eq!(wanted.overwrite == Overwrite::UntilGc, until_gc, "{name}");
+        assert!(device.notices().is_empty(), "{:?}", device.notices());
+    }
+    for off in ["gc_policy=none", "gc_mode=off"] {
+        let device = EffectiveDevice::from_preset("default", &sets(&[off])).unwrap();
+        assert!(!device.config().collects());
+        assert!(device.notices()[0].contains("no garbage collection"));
+    }
+    let never = ["gc_threshold_base=total", "precondition.fill=1"];
+    let device = EffectiveDevice::from_preset("req-block-128g", &sets(&never)).unwrap();
+    assert!(
+        device.notices()[0].contains("is never met"),
+        "{:?}",
+        device.notices()
+    );
+}
+
+#[test]
+fn gc_needs_room() {
+    let few = only_fault(&["blocks_per_plane=1"]);
+    assert!(few.contains("a plane has 1 (more blocks"), "{few}");
+    let tight = ["blocks_per_plane=4", "pages_per_block=4"];
+    let tight = only_fault(&tight);
+    assert!(
+        tight.contains("leaves no space to garbage collection"),
+        "{tight}"
+    );
+    assert!(
+        tight.contains("op must be about 0.3125 at least"),
+        "{tight}"
+    );
+    for off in ["gc_mode=off", "gc_policy=none", "frontier=die"] {
+        let blocks = if off == "frontier=die" {
+            "blocks_per_plane=16"
+        } else {
+            "blocks_per_plane=1"
+        };
+        assert!(
+            EffectiveDevice::from_preset("default", &sets(&[off, blocks])).is_ok(),
+            "{off}"
+        );
+    }
+}
+
+#[test]
+fn later_layers_win_and_values_keep_their_origin() {
+    let file = "base = \"cac-128g\"\nt_read = \"30us\"\nt_cmd = \"1us\"\nt_cmd_erase = \"2us\"\n";
+    let set = sets(&[
+        "t_program=1.5ms",
+        "precondition.fill=0.25",
+        "allocation_order=plane,die,chip,channel",
+    ]);
+    let device = EffectiveDevice::from_text("dir/mine.toml", file, &set).unwrap();
+    let config = device.config();
+    assert_eq!(config.name, "mine");
+    assert_eq!(config.geometry.channels, 8);
+    assert_eq!(config.t_read, Picos(30_000_000));
+    assert_eq!(
+        (config.t_cmd_read, config.t_cmd_erase),
+        (Picos(1_000_000), Picos(2_000_000))
+    );
+    assert!(config.precondition.trace, "the other fields stay");
+    assert_eq!(config.precondition.fill.to_string(), "0.25");
+    assert_eq!(config.allocation_order[0], Axis::Plane);
+    let origin = |key: &str| {
+        let found = device.settings().iter().find(|s| s.key == key).unwrap();
+        found.origin.to_string()
+    };
+    assert_eq!(origin("channels"), "preset cac-128g");
+    assert_eq!(origin("t_read"), "file dir/mine.toml");
+    assert_eq!(origin("t_cmd_read"), "file dir/mine.toml");
+    assert_eq!(origin("t_program"), "--set");
+    assert_eq!(origin("precondition"), "--set");
+    let plain = EffectiveDevice::from_text("a.toml", "op = 0.2", &[]).unwrap();
+    assert!(
+        plain
+            .settings()
+            .iter()
+            .any(|s| s.key == "t_read" && s.origin == Origin::BuiltIn)
+    );
+}
+
+#[test]
+fn all_faults_are_reported_in_order_of_keys() {
+    let found = faults(
+        "default",
+        &[
+            "rmw=maybe",
+            "t_raed=25us",
+            "t_read=75",
+            "channels=0",
+            "op=1.5",
+            "queue=lifo",
+            "oops",
+        ],
+    );
+    let text = found.join("\n");
+    let starts: Vec<&str> = found.iter().map(|f| f.split('`').nth(1).unwrap()).collect();
+    assert_eq!(
+        starts,
+        ["channels", "op", "t_read", "queue", "rmw", "t_raed", "oops"],
+        "{text}"
+    );
+    assert!(
+        found[0].contains("= 0 (--set): out of range; allowed: 1 to 65536"),
+        "{text}"
+    );
+    assert!(found[1].contains("allowed: 0 to 1"), "{text}");
+    assert!(
+        found[2].contains("a time needs a unit (ps, ns, us, ms, s)"),
+        "{text}"
+    );
+    assert!(
+        found[3].contains("did you mean `fifo`? allowed: fifo, read-first"),
+        "{text}"
+    );
+    assert!(found[4].contains("true or false"), "{text}");
+    assert!(
+        found[5].contains("unknown key; did you mean `t_read`?"),
+        "{text}"
+    );
+    assert!(found[6].contains("key=value"), "{text}");
+}
+
+#[test]
+fn single_faults() {
+    for (set, part) in [
+        ("channels=eight", "an integer, 1 to 65536, is expected"),
+        ("page_bytes=4k", "without unit, here 4096"),
+        ("page_bytes=3000", "a power of two, 512 to 65536"),
+        ("pages_per_block=70000", "1 to 65535"),
+        ("blocks_per_plane=1000000", "more"),
+        ("t_read=25 weeks", "unknown unit of time"),
+        ("t_read=2000s", "allowed: 0 to 1000s"),
+        ("t_read=true", "a time such as \"25us\""),
+        ("cache=16MB", "did you mean `16MiB`"),
+        ("cache=16", "a size needs a unit"),
+        ("op=1", "none is left to the host"),
+        ("op=ten", "a number such as 0.1"),
+        ("ftl=bast", "not available yet; available: page"),
+        ("ftl=1GB/s", "allowed: page"),
+        (
+            "host_link=600MiB/s",
+            "not available yet; available: unlimited",
+        ),
+        ("allocation=random", "allowed: static, dynamic"),
+        ("multi_plane=both", "true or false"),
+        ("plane_aligned=1", "true or false"),
+        ("copyback=maybe", "true or false"),
+        ("die_interleave=1", "true or false"),
+        ("gc_mode=backgruond", "did you mean `background`"),
+        ("gc_preempt=erase", "allowed: off, page"),
+        ("gc_choices=0", "allowed: 1 to 1024"),
+        (
+            "wear_levelling=statik",
+            "did you mean `static`? allowed: off, dynamic, static",
+        ),
+        ("wear_threshold=ten", "an integer, 1 to 1000000"),
+        (
+            "e_read=5W",
+            "an energy is a number with a unit (pJ, nJ, uJ, mJ)",
+        ),
+        ("e_byte=true", "an energy such as"),
+        ("gc_policy=greddy", "did you mean `greedy`"),
+        ("frontier=chip", "queue_per = \"die\""),
+        (
+            "allocation_order=[\"channel\",\"channel\",\"die\",\"plane\"]",
+            "in any order",
+        ),
+        ("precondition=dirty", "the word \"trace\" or a table"),
+        ("precondition={fill=1.5}", "allowed: 0 to 1"),
+        ("precondition={fil=1}", "did you mean `fill`"),
+        ("precondition={overwrite=-1}", "allowed: 0 to 1000"),
+        ("precondition={overwrite=\"twice\"}", "until_gc"),
+        ("raw=128GiB", "derived"),
+        ("base=ecr-64g", "only a device file has a base"),
+        ("name=", "not empty"),
+    ] {
+        let part = if part == "more" {
+            "2^32 = 4294967296"
+        } else {
+            part
+        };
+        let found = only_fault(&[set]);
+        assert!(found.contains(part), "{set}: {found}");
+    }
+    let many = only_fault(&[
+        "channels=65536",
+        "chips_per_channel=2",
+        "blocks_per_plane=1",
+        "pages_per_block=1",
+    ]);
+    assert!(many.contains("planes, at most 65536"), "{many}");
+    let summary = only_fault(&["summary_page=true", "op=0.001"]);
+    assert!(summary.contains("0.00390625 at least"), "{summary}");
+}
+
+#[test]
+fn the_largest_device_has_two_to_the_32_pages() {
+    let size = [
+        "channels=1",
+        "chips_per_channel=1",
+        "dies_per_chip=1",
+        "planes_per_die=1",
+        "blocks_per_plane=16777216",
+        "pages_per_block=256",
+    ];
+    let device = EffectiveDevice::from_preset("default", &sets(&size)).unwrap();
+    assert_eq!(device.config().geometry.pages(), 1 << 32);
+    assert!(device.config().gc_threshold_pages() > 0);
+    let full = [&size[..], &["op=0"]].concat();
+    assert!(only_fault(&full).contains("needs spare pages"));
+}
+
+#[test]
+fn multi_plane_commands_need_planes_and_their_frontiers() {
+    let notices = |more: &[&str]| {
+        let all = [&["multi_plane=on", "planes_per_die=4"], more].concat();
+        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
+        assert!(device.config().multi_plane);
+        device.notices().join("\n")
+    };
+    assert_eq!(notices(&["frontier=plane"]), "");
+    assert_eq!(notices(&["plane_aligned=on"]), "");
+    let alone = EffectiveDevice::from_preset("default", &sets(&["plane_aligned=on"])).unwrap();
+    assert!(
+        alone
+            .notices()
+            .join("\n")
+            .contains("plane_aligned has no effect")
+    );
+    assert!(notices(&["planes_per_die=1"]).contains("a die has one plane"));
+    assert!(notices(&["frontier=die"]).contains("the frontier of a die fills one block"));
+    let most = [
+        "planes_per_die=255",
+        "blocks_per_plane=64",
+        "gc_threshold=0.3",
+    ];
+    assert_eq!(notices(&most), "");
+    let many = only_fault(&["multi_plane=on", "planes_per_die=256"]);
+    assert!(many.contains("256 planes of a die, at most 255"), "{many}");
+}
+
+/// 64 blocks of 256 pages have 1,146 spare ones; a frontier keeps 255 for copies.
+#[test]
+fn thresholds_that_are_never_met_are_named() {
+    let notices = |more: &[&str]| {
+        let all = [&["blocks_per_plane=64", "op=0.07"], more].concat();
+        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
+        device.notices().join("\n")
+    };
+    let low = notices(&["gc_threshold=0.2"]);
+    assert!(
+        low.contains("0.2 of spare has no effect") && low.contains("a plane keeps 255"),
+        "{low}"
+    );
+    assert_eq!(notices(&["gc_threshold=0.23"]), "");
+    let two = ["planes_per_die=2", "gc_unit=die", "gc_threshold=0.2"];
+    assert!(notices(&two).contains("a die keeps 510"));
+    // A part of a frontier may run out.
+    let part = ["planes_per_die=2", "frontier=die", "gc_threshold=0.01"];
+    assert_eq!(notices(&part), "");
+    assert_eq!(
+        notices(&["gc_threshold=0.2", "gc_mode=off"])
+            .lines()
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn names_and_files() {
+    let no_file = |_: &str| -> io::Result<io::Empty> { Err(io::Error::other("no such file")) };
+    let file = |text: &'static str| move |_: &str| Ok(text.as_bytes());
+    let error = EffectiveDevice::load("ecr64g", &[], no_file)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("did you mean `ecr-64g`"), "{error}");
+    let error = EffectiveDevice::load("x.toml", &[], no_file)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "device file `x.toml` cannot be read: no such file");
+    let bad = file("op = 0.1\nt_read = 75us\n");
+    let error = EffectiveDevice::load("x.toml", &[], bad).unwrap_err();
+    assert!(
+        matches!(error, ConfigError::Syntax { line: 2, .. }),
+        "{error}"
+    );
+    let base = file("base = \"cac\"\nt_read = 75");
+    let error = EffectiveDevice::load("dir/x", &[], base)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("2 faults") && error.contains("did you mean `cac-128g`"),
+        "{error}"
+    );
+    let good = file("name = \"a.toml\"\nmulti_plane = \"off\"");
+    assert_eq!(
+        EffectiveDevice::load("a.toml", &[], good)
+            .unwrap()
+            .config()
+            .name,
+        "a.toml"
+    );
+}
+
+/// `/dev/zero` has no end: no more than the largest file is asked of it.
+#[test]
+fn files_without_end_are_refused() {
+    for byte in [0, b' ', 0xff] {
+        let endless = |_: &str| Ok(io::repeat(byte).take(1 << 40));
+        let error = EffectiveDevice::load("/dev/zero", &[], endless).unwrap_err();
+        let text = error.to_string();
+        match byte {
+            0xff => assert!(text.contains("cannot be read"), "{text}"),
+            _ => assert_eq!(
+                text,
+                "device file `/dev/zero` is larger than 1MiB, the largest that is read"
+            ),
+        }
+    }
+    let spaces = " ".repeat(MAX_FILE_BYTES as usize);
+    let largest = |_: &str| Ok(spaces.as_bytes());
+    assert!(EffectiveDevice::load("x.toml", &[], largest).is_ok());
+}
+
+#[test]
+fn printed_devices_are_device_files_with_sources() {
+    for name in preset_names() {
+        let device = preset(name);
+        let again = EffectiveDevice::from_text("again.toml", &device.toml_text(), &[]).unwrap();
+        assert_eq!(again.config(), device.config());
+    }
+    let text = preset("ecr-64g").toml_text();
+    assert!(
+        text.contains("# preset ecr-64g: Table 2 (64 chips)"),
+        "{text}"
+    );
+    assert!(text.starts_with("name = "), "{text}");
+}
+
+#[test]
+fn the_cache_may_be_in_a_region_of_flash() {
+    assert_eq!(preset("default").config().cache_region, None);
+    let emulator = preset("procache-emu");
+    let region = emulator.config().cache_region.unwrap();
+    assert_eq!(region.size, ByteSize(1 << 30));
+    let times = |c: &DeviceConfig| [c.t_read, c.t_program, c.t_erase].map(|t| t.0 / 1_000_000);
+    assert_eq!(times(emulator.config()), [66, 1_000, 5_000]);
+    assert_eq!(
+        [region.t_read, region.t_program].map(|t| t.0 / 1_000_000),
+        [20, 200]
+    );
+    assert!(region.evict_read && emulator.config().t_dram == Picos(0));
+    let uniform = preset("procache-emu-uniform");
+    assert_eq!(times(uniform.config()), [20, 200, 1_500]);
+    assert_eq!(uniform.config().cache_region, Some(region));
+    // One field, and none at all.
+    let set = |list: &[&str]| {
+        let device = EffectiveDevice::from_preset("procache-emu", &sets(list)).unwrap();
+        (device.toml_text(), device.into_config().cache_region)
+    };
+    let (_, slower) = set(&[
+        "cache_region.t_program=0.5ms",
+        "cache_region.evict_read=off",
+    ]);
+    let wanted = CacheRegion {
+        t_program: Picos(500_000_000),
+        evict_read: false,
+        ..region
+    };
+    assert_eq!(slower, Some(wanted));
+    for none in ["cache_region=off", "cache_region=false"] {
+        let (text, region) = set(&[none, "allocation=dynamic"]);
+        assert_eq!(region, None);
+        assert!(text.contains("# cache_region: none"), "{text}");
+    }
+}
+
+#[test]
+fn faults_of_a_region() {
+    let whole = "cache_region={size=\"1GiB\",t_read=\"1us\",t_program=\"2us\"}";
+    for (set, part) in [
+        ("cache_region=slc", "false or a table"),
+        (
+            "cache_region.size=1GiB",
+            "`cache_region.t_read` is not given",
+        ),
+        (
+            "cache_region={size=\"1GiB\",t_read=\"1us\"}",
+            "`cache_region.t_program` is not given",
+        ),
+        ("cache_region.siez=1GiB", "did you mean `size`"),
+        ("cache_region.size=1GB", "did you mean `1GiB`"),
+        ("cache_region.t_read=20", "a time needs a unit"),
+        ("cache_region.evict_read=maybe", "true or false"),
+    ] {
+        let found = faults("default", &[set]).join("\n");
+        assert!(found.contains(part), "{set}: {found}");
+    }
+    let found = faults("default", &[whole, "allocation=dynamic"]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("`cache_region`") && found[0].contains("gives addresses no chip"));
+}

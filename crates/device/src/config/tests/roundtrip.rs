@@ -1,0 +1,89 @@
+//! Whatever is set, the printed device is the device.
+
+use super::*;
+use proptest::prelude::*;
+
+/// A value of a key as `--set` takes it. Where the values of several keys have to go together, only
+/// those are drawn that go with any other.
+fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
+    let name = key.name;
+    let number = |range: std::ops::RangeInclusive<u32>| range.prop_map(|n| n.to_string()).boxed();
+    let share = |range: std::ops::Range<u32>| range.prop_map(|n| format!("0.{n:09}")).boxed();
+    let word = |words: &[&'static str]| {
+        let word = proptest::sample::select(words.to_vec());
+        word.prop_map(str::to_owned).boxed()
+    };
+    let value = match (name, key.value_type()) {
+        ("base", _) => return None,
+        ("name", _) => "[ -~]{1,12}"
+            .prop_filter("not blank", |s| !s.trim().is_empty())
+            .prop_map(|s| format!("x{s}"))
+            .boxed(),
+        ("channels", _) => number(1..=8),
+        ("chips_per_channel" | "dies_per_chip" | "planes_per_die", _) => number(1..=4),
+        ("blocks_per_plane", _) => number(40..=299),
+        ("pages_per_block", _) => number(16..=599),
+        ("op", _) => share(63_000_000..900_000_000),
+        ("frontier", _) => word(&["plane", "die"]),
+        ("precondition", _) => {
+            let table = (any::<bool>(), 0..=1000u32)
+                .prop_map(|(trace, fill)| format!("{{trace={trace},fill=0.{fill:04}}}"));
+            prop_oneof![Just("trace".to_owned()), table].boxed()
+        }
+        ("cache_region", _) => (1..5000u32, any::<bool>())
+            .prop_map(|(n, read)| {
+                format!(
+                    "{{size=\"{n}MiB\",t_read=\"{n}ns\",t_program=\"{n}ps\",evict_read={read}}}"
+                )
+            })
+            .boxed(),
+        (_, ValueType::Integer(range)) => number(range),
+        (_, ValueType::Ratio(_)) => share(0..999_999_999),
+        (_, ValueType::PageSize) => (0..8u32).prop_map(|n| (512 << n).to_string()).boxed(),
+        (_, ValueType::Time) => (0..10_000_000u64).prop_map(|n| format!("{n}ps")).boxed(),
+        (_, ValueType::Energy) => (0..2_000_000u32, proptest::sample::select(vec!["nJ", "pJ"]))
+            .prop_map(|(n, unit)| format!("{n}{unit}"))
+            .boxed(),
+        (_, ValueType::Size) => (1..5000u32).prop_map(|n| format!("{n}KiB")).boxed(),
+        (_, ValueType::Flag) => word(&["on", "off", "true", "false"]),
+        (_, ValueType::Words(mut words)) => {
+            words.extend(words.contains(&"off").then_some("false"));
+            word(&words)
+        }
+        (_, ValueType::Axes) => word(&["plane,die,chip,channel", "die,channel,plane,chip"]),
+        (_, other) => panic!("{name} takes {other:?}, of which nothing is drawn"),
+    };
+    Some(
+        value
+            .prop_map(move |value| format!("{name}={value}"))
+            .boxed(),
+    )
+}
+
+fn settings() -> impl Strategy<Value = Vec<String>> {
+    let one = proptest::strategy::Union::new(keys().iter().filter_map(setting));
+    proptest::collection::vec(one, 0..30)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn printed_values_parse_back(index in 0..presets().len(), mut list in settings()) {
+        // One frontier per chip does not go with a queue per die, whatever the preset says.
+        list.push("frontier=plane".to_owned());
+        // Nor a cache in flash with addresses that have no chip.
+        let name = preset_names().nth(index).unwrap();
+        let in_flash = preset(name).config().cache_region.is_some();
+        if in_flash || list.iter().any(|set| set.starts_with("cache_region")) {
+            list.push("allocation=static".to_owned());
+        }
+        let device = EffectiveDevice::from_preset(name, &list).unwrap();
+        let config = device.config();
+        let plain = EffectiveDevice::from_text("x.toml", &config.toml_text(), &[]).unwrap();
+        prop_assert_eq!(plain.config(), config);
+        let full = EffectiveDevice::from_text("x.toml", &device.toml_text(), &[]).unwrap();
+        prop_assert_eq!(full.config(), config);
+        prop_assert!(full.settings().iter().all(|s| s.origin == Origin::File("x.toml".into())));
+    }
+}

@@ -1,0 +1,96 @@
+//! Free blocks of every plane, and which of them is used next.
+
+use super::block_table::{BlockTable, NONE};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The free blocks of one plane: those never used, from `fresh` on, and those erased since.
+#[derive(Clone, Copy, Debug)]
+struct Plane {
+    fresh: u32,
+    /// Erased blocks in the order of their erase; unused with wear levelling.
+    head: u32,
+    tail: u32,
+    free: u32,
+}
+
+/// Which block is free, plane by plane.
+///
+/// Without wear levelling blocks are taken in turn: those never used in ascending order, then the
+/// one erased longest ago. With wear levelling the block with the fewest erases is taken, of
+/// equals the one with the smallest number.
+#[derive(Clone, Debug)]
+pub(super) struct FreeBlocks {
+    planes: Vec<Plane>,
+    /// Erased blocks as (erases, block) with wear levelling.
+    heaps: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
+    per_plane: u32,
+}
+
+impl FreeBlocks {
+    /// All blocks free.
+    pub fn new(planes: u32, per_plane: u32, levelling: bool) -> FreeBlocks {
+        let unused = Plane {
+            fresh: 0,
+            head: NONE,
+            tail: NONE,
+            free: per_plane,
+        };
+        let heaps = if levelling { planes } else { 0 };
+        FreeBlocks {
+            planes: vec![unused; planes as usize],
+            heaps: vec![BinaryHeap::new(); heaps as usize],
+            per_plane,
+        }
+    }
+
+    /// Takes a free block of `plane`.
+    pub fn take(&mut self, plane: u32, blocks: &mut BlockTable) -> Option<u32> {
+        let own = &mut self.planes[plane as usize];
+        if own.free == 0 {
+            return None;
+        }
+        own.free -= 1;
+        // A block that was never used has fewer erases than any erased one.
+        if own.fresh < self.per_plane {
+            own.fresh += 1;
+            return Some(plane * self.per_plane + own.fresh - 1);
+        }
+        if let Some(heap) = self.heaps.get_mut(plane as usize) {
+            let Reverse((_, block)) = heap.pop().expect("a plane counts its free blocks");
+            return Some(block);
+        }
+        let taken = own.head;
+        own.head = std::mem::replace(&mut blocks.at(taken).next, NONE);
+        if own.head == NONE {
+            own.tail = NONE;
+        }
+        Some(taken)
+    }
+
+    /// Block `block` of `plane` was erased for the `erases`-th time.
+    pub fn give(&mut self, plane: u32, block: u32, erases: u32, blocks: &mut BlockTable) {
+        let own = &mut self.planes[plane as usize];
+        own.free += 1;
+        if let Some(heap) = self.heaps.get_mut(plane as usize) {
+            return heap.push(Reverse((erases, block)));
+        }
+        match std::mem::replace(&mut own.tail, block) {
+            NONE => own.head = block,
+            last => blocks.at(last).next = block,
+        }
+    }
+
+    /// Blocks of `plane` that can be taken.
+    #[inline]
+    pub fn count(&self, plane: u32) -> u32 {
+        self.planes[plane as usize].free
+    }
+
+    /// Bytes taken so far.
+    pub fn bytes(&self) -> u64 {
+        let heaps: usize = self.heaps.iter().map(|h| h.capacity() * 8).sum();
+        let each = size_of::<BinaryHeap<Reverse<(u32, u32)>>>();
+        (self.planes.len() * size_of::<Plane>() + self.heaps.len() * each + heaps) as u64
+    }
+}

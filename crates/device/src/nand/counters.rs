@@ -1,0 +1,167 @@
+//! What the array has done and has been given to do.
+
+use destage_types::{ChipId, Nanos};
+
+use super::engine::Lane;
+use super::operation::{NONE, WaitingOp};
+use super::{Class, EventQueue, Nand, OpKind};
+
+/// Counters of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ArrayStats {
+    /// Started operations by [`OpKind`] and [`Class`]; a multi-plane operation is one.
+    pub operations: [[u64; 4]; 4],
+    /// Background operations taken back before they started.
+    pub cancelled: u64,
+}
+
+impl ArrayStats {
+    /// Started operations of one kind, all classes.
+    pub fn of_kind(&self, kind: OpKind) -> u64 {
+        self.operations[kind as usize].iter().sum()
+    }
+
+    /// Started operations of one class, all kinds.
+    pub fn of_class(&self, class: Class) -> u64 {
+        self.operations.iter().map(|by| by[class as usize]).sum()
+    }
+}
+
+/// Counters of a chip or die, since the start.
+///
+/// Times grow when the last phase of an operation starts, by the whole operation, and so may run
+/// ahead of the clock by the rest of one operation ([`Nand::grant_early`]: when the bus is granted
+/// for it); the others when an operation starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ChipStats {
+    /// Time held, from the start of a first phase to the end of a last one.
+    pub busy: Nanos,
+    /// Share of `busy` in which a read waited for the bus with its data ready.
+    pub stalled: Nanos,
+    /// Pages read, programmed and copied and blocks erased, by [`OpKind`]. One for every plane of a
+    /// multi-plane operation, as energy is spent in each.
+    pub done: [u64; 4],
+    /// Bytes moved over the bus from the chip ([`super::FlashCommand::bytes`]).
+    pub bytes_read: u64,
+    /// Bytes moved over the bus to the chip.
+    pub bytes_programmed: u64,
+}
+
+impl ChipStats {
+    /// Pages (of an erase: blocks) of one kind.
+    pub const fn of(&self, kind: OpKind) -> u64 {
+        self.done[kind as usize]
+    }
+
+    /// What was added since `earlier`.
+    pub fn since(&self, earlier: &ChipStats) -> ChipStats {
+        let mut done = self.done;
+        done.iter_mut().zip(earlier.done).for_each(|(n, e)| *n -= e);
+        ChipStats {
+            busy: self.busy - earlier.busy,
+            stalled: self.stalled - earlier.stalled,
+            done,
+            bytes_read: self.bytes_read - earlier.bytes_read,
+            bytes_programmed: self.bytes_programmed - earlier.bytes_programmed,
+        }
+    }
+
+    /// Adds what `lane` has done up to `now`.
+    fn add(&mut self, lane: &Lane, now: u64) {
+        self.busy += Nanos(lane.busy);
+        self.stalled += Nanos(lane.stalled);
+        lane.add_done(self);
+        if lane.awaits_granted_bus(now) {
+            self.done[lane.kind as usize] -= 1;
+            let bytes = u64::from(lane.moves);
+            match lane.kind {
+                OpKind::Read => self.bytes_read -= bytes,
+                _ => self.bytes_programmed -= bytes,
+            }
+        }
+    }
+}
+
+impl Lane {
+    /// Adds what has started or has its bus ahead of time, times left out.
+    pub(super) fn add_done(&self, stats: &mut ChipStats) {
+        for (kind, n) in stats.done.iter_mut().enumerate() {
+            *n += self.started[kind].iter().sum::<u64>() + self.more_planes[kind];
+        }
+        stats.bytes_read += self.bytes[0];
+        stats.bytes_programmed += self.bytes[1];
+    }
+}
+
+impl<E: EventQueue> Nand<E> {
+    /// Counters of the array.
+    pub fn stats(&self) -> ArrayStats {
+        let mut stats = ArrayStats {
+            cancelled: self.cancelled,
+            ..ArrayStats::default()
+        };
+        let sums = stats.operations.as_flattened_mut();
+        for lane in &self.lanes {
+            for (sum, n) in sums.iter_mut().zip(lane.started.as_flattened()) {
+                *sum += n;
+            }
+        }
+        // Those that have their bus, but not yet.
+        for lane in self
+            .lanes
+            .iter()
+            .filter(|lane| lane.awaits_granted_bus(self.clock))
+        {
+            stats.operations[lane.kind as usize][lane.class as usize] -= 1;
+        }
+        stats
+    }
+
+    /// Counters of a chip, its interleaving dies together.
+    pub fn chip_stats(&self, chip: ChipId) -> ChipStats {
+        let mut sum = ChipStats::default();
+        let lanes = self.lanes_of(chip);
+        lanes.for_each(|lane| sum.add(lane, self.clock));
+        sum
+    }
+
+    /// Counters of one die of a chip.
+    pub fn die_stats(&self, chip: ChipId, die: u32) -> ChipStats {
+        assert!(die < self.dies, "a die that exists");
+        let mut sum = ChipStats::default();
+        let lane = self.lanes_of(chip).nth(die as usize);
+        lane.into_iter().for_each(|lane| sum.add(lane, self.clock));
+        sum
+    }
+
+    /// Pages, blocks and bytes of all operations submitted since the start, by chip; those of
+    /// [`Class::Background`], which may be taken back, once they have started. Times are left out.
+    ///
+    /// Cost: proportional to the operations that wait.
+    pub fn issued(&self) -> Vec<ChipStats> {
+        let mut chips = vec![ChipStats::default(); self.chips as usize];
+        let of = |lane: usize| lane % self.chips as usize;
+        for (number, lane) in self.lanes.iter().enumerate() {
+            lane.add_done(&mut chips[of(number)]);
+        }
+        let waiting = self.pool.waiting();
+        for entry in waiting.filter(|entry| entry.class != Class::Background) {
+            let chip = &mut chips[of(entry.lane as usize)];
+            add(chip, entry, 1);
+            if entry.run != NONE {
+                self.job_queue
+                    .each_from(entry.run, |entry, count| add(chip, entry, count));
+            }
+        }
+        chips
+    }
+}
+
+fn add(chip: &mut ChipStats, entry: &WaitingOp, count: u64) {
+    chip.done[entry.kind as usize] += count * u64::from(entry.planes);
+    let bytes = count * u64::from(entry.bytes);
+    match entry.kind {
+        OpKind::Read => chip.bytes_read += bytes,
+        _ => chip.bytes_programmed += bytes,
+    }
+}

@@ -1,0 +1,156 @@
+//! What runs one operation at a time, and what moves one transfer at a time.
+
+use super::super::operation::NONE;
+use super::super::queue::LaneQueue;
+use super::super::{Class, OpKind};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::nand) enum Phase {
+    /// Runs nothing.
+    Free,
+    /// Last phase; ends at `until`. Without an event (`armed`) it ends unseen.
+    Last,
+    /// First bus phase or array of a read; ends at `until`.
+    Array,
+    /// A read that waits for the bus to move its data.
+    WaitData,
+}
+
+/// What runs one operation at a time: a chip, or a die of it if its dies interleave.
+#[derive(Clone, Debug)]
+pub(in crate::nand) struct Lane {
+    /// End of the phase it is in; when it became free.
+    pub until: u64,
+    /// Operation it runs or ran last.
+    pub number: u64,
+    pub start: u64,
+    pub last_bus: u64,
+    pub token: u32,
+    pub channel: u32,
+    /// Operations that wait for the one it runs.
+    pub dependents: u32,
+    /// Operation that may start next, once the bus is granted to it if it needs the bus.
+    pub candidate: u32,
+    /// Position among the waiters of the channel, `NONE` without one.
+    pub waiter: u32,
+    pub phase: Phase,
+    pub armed: bool,
+    pub notify: bool,
+    /// The operation is the last of a job.
+    pub ends_job: bool,
+    pub kind: OpKind,
+    pub class: Class,
+    /// Bytes that the operation moves.
+    pub moves: u32,
+    pub queue: LaneQueue,
+    pub jobs: OpenJobs,
+    pub busy: u64,
+    pub stalled: u64,
+    /// Started operations by [`OpKind`] and [`Class`].
+    pub started: [[u64; 4]; 4],
+    /// Planes of multi-plane operations beyond the first, by [`OpKind`].
+    pub more_planes: [u64; 4],
+    /// Bytes read and programmed.
+    pub bytes: [u64; 2],
+}
+
+/// Collections by kind of job: foreground, background.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::nand) struct OpenJobs {
+    /// Jobs whose last operation is not in its last phase.
+    pub open: [u32; 2],
+    /// Latest end of the others.
+    pub until: [u64; 2],
+}
+
+impl OpenJobs {
+    #[inline]
+    pub fn is_busy(&self, kind: usize, now: u64) -> bool {
+        self.open[kind] > 0 || self.until[kind] > now
+    }
+
+    pub fn close(&mut self, kind: usize, end: u64) {
+        self.open[kind] -= 1;
+        self.until[kind] = self.until[kind].max(end);
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::nand) struct Waiter {
+    pub ready: u64,
+    pub number: u64,
+    pub lane: u32,
+}
+
+impl Waiter {
+    /// The bus is granted to the lowest: (ready, number) as one number, compared without a branch.
+    #[inline]
+    pub fn key(&self) -> u128 {
+        u128::from(self.ready) << u64::BITS | u128::from(self.number)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(in crate::nand) struct Channel {
+    pub free_at: u64,
+    /// Host and GC operations whose last phase has not started.
+    pub pending: u32,
+    /// Latest end of a host or GC operation whose last phase has started.
+    pub host_end: u64,
+    pub background_waiting: u32,
+    pub background_started: u32,
+    pub busy: u64,
+    pub waiters: Vec<Waiter>,
+    pub armed: bool,
+    pub watch_armed: bool,
+    pub was_idle: bool,
+}
+
+impl Lane {
+    /// A lane at rest on a channel.
+    pub fn new(channel: u32) -> Lane {
+        Lane {
+            until: 0,
+            number: u64::MAX,
+            start: 0,
+            last_bus: 0,
+            token: 0,
+            channel,
+            dependents: NONE,
+            candidate: NONE,
+            waiter: NONE,
+            phase: Phase::Free,
+            armed: false,
+            notify: false,
+            ends_job: false,
+            kind: OpKind::Read,
+            class: Class::Host,
+            moves: 0,
+            queue: LaneQueue::new(),
+            jobs: OpenJobs::default(),
+            busy: 0,
+            stalled: 0,
+            started: [[0; 4]; 4],
+            more_planes: [0; 4],
+            bytes: [0; 2],
+        }
+    }
+}
+
+impl Channel {
+    /// A bus at rest for so many lanes.
+    pub fn new(lanes: usize) -> Channel {
+        Channel {
+            free_at: 0,
+            pending: 0,
+            host_end: 0,
+            background_waiting: 0,
+            background_started: 0,
+            busy: 0,
+            waiters: Vec::with_capacity(lanes),
+            armed: false,
+            watch_armed: false,
+            was_idle: true,
+        }
+    }
+}

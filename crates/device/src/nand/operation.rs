@@ -1,0 +1,234 @@
+//! One waiting operation.
+
+use destage_types::{ChipId, Nanos};
+
+use super::{Class, Discipline, FlashCommand, OpId, OpKind, Timing};
+
+pub(super) const NONE: u32 = u32::MAX;
+/// Lists of a lane, in the order in which its candidate is looked for. `HELD` has at most one
+/// entry: the next operation of the job that keeps the lane. The last list holds the operations
+/// that wait for another one to end. Later operations of a job are in no list; they come there when
+/// the one before them starts.
+pub(super) const HELD: u8 = 0;
+pub(super) const FIRST: u8 = 1;
+pub(super) const HOST: u8 = 2;
+pub(super) const GC: u8 = 3;
+pub(super) const BACKGROUND: u8 = 4;
+pub(super) const BACKGROUND_GC: u8 = 5;
+pub(super) const BLOCKED: u8 = 6;
+pub(super) const LISTS: usize = 7;
+
+/// The list of an operation that may start.
+#[inline]
+fn home(class: Class, reads_first: bool) -> u8 {
+    match class {
+        Class::Host if reads_first => FIRST,
+        Class::Host => HOST,
+        Class::Gc => GC,
+        Class::Background => BACKGROUND,
+        Class::BackgroundGc => BACKGROUND_GC,
+    }
+}
+
+/// What all operations have in common: durations by [`OpKind`], looked up without a branch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Durations {
+    /// Command on the bus.
+    command: [u64; 4],
+    /// Whole time in the array.
+    array: [u64; 4],
+    /// What of it [`FlashCommand::array`] does not replace.
+    beside: [u64; 4],
+    pub read_first: bool,
+}
+
+impl Durations {
+    pub fn new(timing: &Timing, discipline: Discipline) -> Durations {
+        let of = |kind, array| {
+            let command = FlashCommand {
+                array,
+                ..FlashCommand::new(kind, ChipId(0), Nanos::ZERO, 0)
+            };
+            (timing.first_bus(&command).0, timing.array(&command).0)
+        };
+        Durations {
+            command: OpKind::ALL.map(|kind| of(kind, None).0),
+            array: OpKind::ALL.map(|kind| of(kind, None).1),
+            beside: OpKind::ALL.map(|kind| of(kind, Some(Nanos::ZERO)).1),
+            read_first: discipline == Discipline::ReadFirst,
+        }
+    }
+
+    /// Is every operation for some time in the array?
+    pub fn takes_time(&self) -> bool {
+        self.array.iter().all(|&time| time > 0)
+    }
+
+    /// Command phase of an operation on one plane.
+    #[inline]
+    pub fn command_of(&self, kind: OpKind) -> u64 {
+        self.command[kind as usize]
+    }
+
+    /// [`Timing::first_bus`].
+    #[inline]
+    pub fn first_bus(&self, command: &FlashCommand) -> u64 {
+        let data = if command.kind == OpKind::Program {
+            command.transfer.0
+        } else {
+            0
+        };
+        u64::from(command.planes) * self.command[command.kind as usize] + data
+    }
+
+    /// [`Timing::array`].
+    #[inline]
+    pub fn array(&self, command: &FlashCommand) -> u64 {
+        let kind = command.kind as usize;
+        match command.array {
+            None => self.array[kind],
+            Some(array) => self.beside[kind] + array.0,
+        }
+    }
+}
+
+/// What of an operation its lane needs when it starts.
+#[derive(Clone, Copy)]
+pub(super) struct OpStart {
+    pub number: u64,
+    pub first_bus: u64,
+    pub array: u64,
+    pub last_bus: u64,
+    pub token: u32,
+    pub bytes: u32,
+    pub dependents: u32,
+    pub kind: OpKind,
+    pub class: Class,
+    pub notify: bool,
+    pub ends_job: bool,
+}
+
+/// A waiting operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitingOp {
+    pub number: u64,
+    /// Since when it may start, as far as it is concerned.
+    pub ready: u64,
+    pub first_bus: u64,
+    pub array: u64,
+    /// Bus time of the last phase of a read, else 0.
+    pub last_bus: u64,
+    pub token: u32,
+    pub lane: u32,
+    pub planes: u8,
+    pub bytes: u32,
+    /// The operation after this one in its job, if it is in the pool.
+    pub job_next: u32,
+    /// Else the run that the operation after this one is in.
+    pub run: u32,
+    /// Operations that wait for this one: head of a list linked by `sibling`.
+    pub dependents: u32,
+    pub sibling: u32,
+    pub after: Option<OpId>,
+    /// Looked at when `after` has ended.
+    pub and_after: Option<OpId>,
+    pub kind: OpKind,
+    pub class: Class,
+    /// List it belongs to when it may start.
+    pub home: u8,
+    /// Goes behind the programs of host and GC class submitted before: a marked read, or the first
+    /// operation of a job.
+    pub in_order: bool,
+    /// Operations marked in-order behind it wait until it has started: a program of host or GC
+    /// class, or an operation of a GC job before such a program.
+    pub holds: bool,
+    pub notify: bool,
+    /// It is the last of a job.
+    pub ends_job: bool,
+    /// On one plane, in no job, and with a bus phase: nothing rare about it.
+    pub plain: bool,
+    /// The list it is in, and its neighbours there.
+    pub list: u8,
+    pub next: u32,
+    pub prev: u32,
+    /// If it waits for another one: the tail of its home list when it was submitted.
+    pub behind: u32,
+}
+
+impl WaitingOp {
+    /// All phases, one right after the other.
+    #[inline]
+    pub fn duration(&self) -> u64 {
+        self.first_bus + self.array + self.last_bus
+    }
+
+    /// Does it need the bus to start?
+    #[inline]
+    pub fn on_bus(&self) -> bool {
+        self.first_bus != 0 || self.kind != OpKind::Copyback
+    }
+
+    #[inline]
+    pub fn start(&self) -> OpStart {
+        OpStart {
+            number: self.number,
+            first_bus: self.first_bus,
+            array: self.array,
+            last_bus: self.last_bus,
+            token: self.token,
+            bytes: self.bytes,
+            dependents: self.dependents,
+            kind: self.kind,
+            class: self.class,
+            notify: self.notify,
+            ends_job: self.ends_job,
+        }
+    }
+
+    pub fn in_job(&self) -> bool {
+        self.job_next != NONE || self.run != NONE || self.ends_job
+    }
+
+    /// The entry of `command` on its own, in no list.
+    #[inline]
+    pub fn new(
+        number: u64,
+        lane: u32,
+        now: u64,
+        command: &FlashCommand,
+        shared: &Durations,
+    ) -> WaitingOp {
+        let (kind, class) = (command.kind, command.class);
+        let read = kind == OpKind::Read;
+        let in_order = read & command.in_order;
+        WaitingOp {
+            number,
+            ready: now,
+            first_bus: shared.first_bus(command),
+            array: shared.array(command),
+            last_bus: if read { command.transfer.0 } else { 0 },
+            token: command.token,
+            lane,
+            planes: command.planes,
+            bytes: command.bytes,
+            job_next: NONE,
+            run: NONE,
+            dependents: NONE,
+            sibling: NONE,
+            after: None,
+            and_after: None,
+            kind,
+            class,
+            home: home(class, shared.read_first & read & !in_order),
+            in_order,
+            holds: kind.programs() & !class.is_background(),
+            notify: command.notify_end | (class == Class::Background),
+            ends_job: false,
+            plain: (command.planes == 1) & (kind != OpKind::Copyback),
+            list: 0,
+            next: NONE,
+            prev: NONE,
+            behind: NONE,
+        }
+    }
+}

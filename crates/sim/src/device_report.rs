@@ -1,0 +1,163 @@
+//! What a device says at the end of a run, as the record has it: utilisation, wear and energy.
+
+use crate::counts::ratio;
+use crate::engine::BusyTimes;
+use crate::flash::FlashState;
+use destage_device::config::DeviceConfig;
+use destage_device::nand::{ChipStats, OpKind};
+use destage_types::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Shares of the time from the start of the measured part to the end of the last operation in
+/// which channels and dies were busy. An operation counts when its last phase starts, so one that
+/// was under way when the measured part began may count in it or before it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Utilisation {
+    /// Length of that time in ns.
+    pub elapsed_ns: u64,
+    /// Mean over the channels; null if no time passed.
+    pub channel_mean: Option<f64>,
+    /// The busiest channel.
+    pub channel_max: Option<f64>,
+    /// Mean over the dies.
+    pub die_mean: Option<f64>,
+    /// The busiest die.
+    pub die_max: Option<f64>,
+    /// Each channel: share of the time its bus carried commands or data.
+    pub channels: Vec<f64>,
+    /// Each die, chip by chip; a chip whose dies do not interleave is one.
+    pub dies: Vec<f64>,
+}
+
+impl Utilisation {
+    /// The shares of `busy`.
+    pub fn new(busy: &BusyTimes) -> Utilisation {
+        let share = |time: &Nanos| ratio(time.0 as f64, busy.elapsed.0 as f64);
+        let all = |times: &[Nanos]| times.iter().filter_map(share).collect::<Vec<f64>>();
+        let (channels, dies) = (all(&busy.channels), all(&busy.dies));
+        let mean = |shares: &[f64]| ratio(shares.iter().sum(), shares.len() as f64);
+        let most = |shares: &[f64]| shares.iter().copied().reduce(f64::max);
+        Utilisation {
+            elapsed_ns: busy.elapsed.0,
+            channel_mean: mean(&channels),
+            channel_max: most(&channels),
+            die_mean: mean(&dies),
+            die_max: most(&dies),
+            channels,
+            dies,
+        }
+    }
+}
+
+/// Erases of the blocks of a device since it was new, preconditioning included.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct EraseCounts {
+    /// Fewest.
+    pub min: u64,
+    /// Most.
+    pub max: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Population standard deviation.
+    pub std: f64,
+    /// (erases, blocks erased so often), ascending.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+impl EraseCounts {
+    /// The distribution of `state`.
+    pub fn new(state: &FlashState) -> EraseCounts {
+        let rows = state.wear.blocks_by_erases.iter();
+        let histogram: Vec<(u64, u64)> = rows.map(|&(n, blocks)| (u64::from(n), blocks)).collect();
+        let blocks: u64 = histogram.iter().map(|row| row.1).sum();
+        let mean = histogram.iter().map(|&(n, b)| (n * b) as f64).sum::<f64>() / blocks as f64;
+        let square = |&(n, b): &(u64, u64)| (n as f64 - mean) * (n as f64 - mean) * b as f64;
+        let variance = histogram.iter().map(square).sum::<f64>() / blocks as f64;
+        EraseCounts {
+            min: histogram.first().map_or(0, |row| row.0),
+            max: histogram.last().map_or(0, |row| row.0),
+            mean,
+            std: variance.sqrt(),
+            histogram,
+        }
+    }
+}
+
+/// Energy of the measured part: of all operations that its counters count, also those that start
+/// after the last arrival.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct EnergyNj {
+    /// Array reads, those of copybacks included.
+    pub read: f64,
+    /// Array programs, those of copybacks included.
+    pub program: f64,
+    /// Erases.
+    pub erase: f64,
+    /// Data on the channels.
+    pub transfer: f64,
+    /// Everything.
+    pub total: f64,
+    /// Everything, by chip.
+    pub chips: Vec<f64>,
+}
+
+impl EnergyNj {
+    /// What the chips of `state` spent; `None` if the device knows no energies.
+    pub fn new(config: &DeviceConfig, state: &FlashState) -> Option<EnergyNj> {
+        let each = [
+            config.e_read,
+            config.e_program,
+            config.e_erase,
+            config.e_byte,
+        ]
+        .map(|e| u128::from(e.0));
+        if each == [0; 4] {
+            return None;
+        }
+        let of_chip = |chip: &ChipStats| {
+            let copies = chip.of(OpKind::Copyback);
+            let counts = [
+                chip.of(OpKind::Read) + copies,
+                chip.of(OpKind::Program) + copies,
+                chip.of(OpKind::Erase),
+                chip.bytes_read + chip.bytes_programmed,
+            ];
+            std::array::from_fn::<u128, 4, _>(|i| u128::from(counts[i]) * each[i])
+        };
+        let chips: Vec<[u128; 4]> = state.chips.iter().map(of_chip).collect();
+        let nj = |pj: u128| pj as f64 / 1000.0;
+        let part = |i: usize| nj(chips.iter().map(|chip| chip[i]).sum());
+        Some(EnergyNj {
+            read: part(0),
+            program: part(1),
+            erase: part(2),
+            transfer: part(3),
+            total: nj(chips.iter().flatten().sum()),
+            chips: chips.iter().map(|chip| nj(chip.iter().sum())).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_the_time() {
+        let busy = BusyTimes {
+            elapsed: Nanos(200),
+            channels: vec![Nanos(50), Nanos(100)],
+            dies: vec![Nanos(0), Nanos(200), Nanos(40)],
+        };
+        let u = Utilisation::new(&busy);
+        assert_eq!(
+            (&*u.channels, &*u.dies),
+            (&[0.25, 0.5][..], &[0.0, 1.0, 0.2][..])
+        );
+        assert_eq!((u.channel_mean, u.channel_max), (Some(0.375), Some(0.5)));
+        assert_eq!((u.die_max, u.elapsed_ns), (Some(1.0), 200));
+        let still = Utilisation::new(&BusyTimes::default());
+        assert_eq!((still.channel_mean, still.die_max), (None, None));
+    }
+}

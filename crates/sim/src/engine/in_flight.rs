@@ -1,0 +1,470 @@
+//! Requests in flight: which operation belongs to which request, and when a request is complete.
+
+mod timed;
+
+use super::cache_region::CacheAccess;
+use super::latency::{LatencyStats, MeanTime};
+use super::pending_writes::PendingWrites;
+use super::slab::Slab;
+use destage_device::config::{Dram, EvictWait};
+use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
+use destage_types::{Lpn, Nanos, Op, PlaneId};
+
+/// What an operation is to the request it belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OpRole {
+    /// Data the request reads.
+    Read,
+    /// Old data read before a program; the program waits for it, the request for the program.
+    Before,
+    /// A program of the request's own pages.
+    Own,
+    /// A program the request caused.
+    Caused,
+    /// A program of a page that was not dirty and completes a block the request evicts.
+    Padding,
+    /// A program of FLUSH.
+    Flush,
+    /// A background write-back.
+    Background,
+    /// Old data read before a background write-back, in the background too.
+    BackgroundRead,
+    /// A summary page; no request waits for it.
+    Summary,
+    /// The erase that ends a background GC job; the page number is that of the block.
+    Erase,
+    /// A cache in flash: data the request reads there.
+    CacheRead,
+    /// Data of a request that are written there.
+    CacheWrite,
+    /// Data that a read miss brings there.
+    CacheFill,
+    /// Data read there before they are programmed outside.
+    CacheBefore,
+    /// The same before a background write-back.
+    BackgroundCacheRead,
+}
+
+impl OpRole {
+    /// Does the operation belong to no request?
+    fn is_background(self) -> bool {
+        matches!(
+            self,
+            OpRole::Background
+                | OpRole::BackgroundRead
+                | OpRole::Summary
+                | OpRole::Erase
+                | OpRole::BackgroundCacheRead
+        )
+    }
+}
+
+/// When an operation counts as done for its request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Counted {
+    /// When it is queued: the request does not wait.
+    AtOnce,
+    /// At the end of its last bus transfer.
+    Transfer,
+    /// At its end.
+    End,
+}
+
+impl Counted {
+    /// When an operation that runs like this is done for its request. Which of the three it is, is
+    /// random for some schemes: there is no branch on it.
+    #[inline]
+    fn end(self, times: OpTimes) -> Nanos {
+        [Nanos::ZERO, times.last_transfer, times.end][self as usize]
+    }
+}
+
+/// An operation that is not timed yet, or a background one that has not ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InFlightOp {
+    pub role: OpRole,
+    pub lpn: Lpn,
+    /// Name in the array, once submitted.
+    pub id: Option<OpId>,
+    /// Background: it has started, and ends then.
+    pub started: Option<Nanos>,
+    /// Background: token of the read before it, which may have one before it in turn, or [`NO_TOKEN`].
+    pub before: u32,
+    /// The page after this one in a multi-plane operation, whose name in the array is the token of
+    /// its first page.
+    next: u32,
+    /// Background: number of the plane it was queued for, or [`NO_TOKEN`]: that of its address.
+    pub plane: u32,
+    request: u32,
+    index: u64,
+    counted: Counted,
+    enqueued: Nanos,
+    /// Order of entry, for FLUSH.
+    serial: u64,
+    measured: bool,
+}
+
+impl InFlightOp {
+    /// Host data on its way to flash, to the region of a cache not included.
+    pub fn is_program(&self) -> bool {
+        matches!(
+            self.role,
+            OpRole::Own | OpRole::Caused | OpRole::Padding | OpRole::Flush
+        )
+    }
+
+    /// Must a FLUSH that comes later wait for it?
+    fn is_flushed(&self) -> bool {
+        self.is_program() || self.role == OpRole::CacheWrite
+    }
+
+    /// Is it a read before a background write-back of `lpn`? A token that is used again is of
+    /// something else.
+    pub fn is_read_before(&self, lpn: Lpn) -> bool {
+        matches!(
+            self.role,
+            OpRole::BackgroundRead | OpRole::BackgroundCacheRead
+        ) && self.lpn == lpn
+    }
+}
+
+/// A request that is not complete.
+#[derive(Clone, Copy, Debug)]
+struct OpenRequest {
+    index: u64,
+    op: Op,
+    arrival: Nanos,
+    done: Nanos,
+    /// Operations whose end it waits for and does not know; one more until all are known.
+    waiting: u32,
+    measured: bool,
+    pages: u32,
+    hits: u32,
+}
+
+/// A FLUSH that waits for programs that were in flight when it arrived.
+#[derive(Clone, Copy, Debug)]
+struct WaitingFlush {
+    request: u32,
+    /// Programs that entered before this one count.
+    serial: u64,
+    programs: u32,
+}
+
+/// A completed request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// Number of the request in the trace, from 0.
+    pub index: u64,
+    /// Kind.
+    pub op: Op,
+    /// Arrival.
+    pub arrival: Nanos,
+    /// Completion; may lie after the clock: it is known when the last phase starts.
+    pub complete: Nanos,
+    /// Page accesses.
+    pub pages: u32,
+    /// Page hits.
+    pub hits: u32,
+    /// Does it belong to the measured part?
+    pub measured: bool,
+}
+
+/// When a program ran, for logs and tests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProgramTimes {
+    /// Number of the request that issued it.
+    pub request: u64,
+    /// The page.
+    pub lpn: Lpn,
+    /// Is it a background write-back?
+    pub background: bool,
+    /// When it was queued.
+    pub enqueued: Nanos,
+    /// When it runs.
+    pub times: OpTimes,
+}
+
+/// How requests are completed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CompletionRules {
+    pub t_dram: Nanos,
+    pub dram: Dram,
+    pub evict_wait: EvictWait,
+    pub read_waits_for_evictions: bool,
+}
+
+/// Requests and operations in flight, and what is measured of those that were.
+pub(super) struct InFlight {
+    rules: CompletionRules,
+    pub ops: Slab<InFlightOp>,
+    requests: Slab<OpenRequest>,
+    current: u32,
+    flushes: Vec<WaitingFlush>,
+    serial: u64,
+    /// Programs of host data whose times are not known yet, those of a cache in flash included.
+    untimed: u32,
+    /// Latest end of a program of host data, demand or background.
+    latest_end: Nanos,
+    measured: bool,
+    /// Serial number of the first operation of the measured part.
+    measured_from: u64,
+    /// Reads, writes, other requests.
+    pub latency: [LatencyStats; 3],
+    pub evict_wait: MeanTime,
+    pub evict_turnaround: MeanTime,
+    /// Background write-backs that ended since the cache looked.
+    pub ended: Vec<u32>,
+    /// Background write-backs that started since the cache looked.
+    pub started: Vec<(Lpn, Nanos)>,
+    /// Background erases that ended since garbage collection looked.
+    pub erased: Vec<u32>,
+    /// Completed requests, if they are kept.
+    pub completions: Option<Vec<Completion>>,
+    /// Times of programs, if they are kept.
+    pub programs: Option<Vec<ProgramTimes>>,
+    /// The same of accesses of a cache in flash.
+    pub cache_accesses: Option<Vec<CacheAccess>>,
+    /// Waiting programs by page, where reads could overtake them.
+    pub pending_writes: Option<PendingWrites>,
+    /// Waiting programs of a cache in flash by page.
+    pub pending_cache_writes: Option<PendingWrites>,
+}
+
+impl InFlight {
+    pub fn new(rules: CompletionRules) -> InFlight {
+        let stats = || LatencyStats::new(rules.t_dram);
+        InFlight {
+            rules,
+            ops: Slab::new(),
+            requests: Slab::new(),
+            current: u32::MAX,
+            flushes: Vec::new(),
+            serial: 0,
+            untimed: 0,
+            latest_end: Nanos::ZERO,
+            measured: false,
+            measured_from: 0,
+            latency: [stats(), stats(), stats()],
+            evict_wait: MeanTime::default(),
+            evict_turnaround: MeanTime::default(),
+            ended: Vec::new(),
+            started: Vec::new(),
+            erased: Vec::new(),
+            completions: None,
+            programs: None,
+            cache_accesses: None,
+            pending_writes: None,
+            pending_cache_writes: None,
+        }
+    }
+
+    /// The measured part begins with the next request.
+    pub fn start_measuring(&mut self) {
+        self.measured = true;
+        self.measured_from = self.serial;
+        self.latency.iter_mut().for_each(LatencyStats::clear);
+        (self.evict_wait, self.evict_turnaround) = (MeanTime::default(), MeanTime::default());
+    }
+
+    /// Did the operation come in the measured part?
+    pub fn is_counted(&self, op: &InFlightOp) -> bool {
+        op.serial >= self.measured_from
+    }
+
+    /// Sets whether times count from the next request on, and returns whether they did.
+    pub fn measure(&mut self, on: bool) -> bool {
+        std::mem::replace(&mut self.measured, on)
+    }
+
+    /// A request arrives; DRAM serves it in any case.
+    pub fn begin(&mut self, index: u64, op: Op, now: Nanos) {
+        self.current = self.requests.add(OpenRequest {
+            index,
+            op,
+            arrival: now,
+            done: now + self.rules.t_dram,
+            waiting: 1,
+            measured: self.measured,
+            pages: 0,
+            hits: 0,
+        });
+        if op == Op::Flush {
+            self.wait_for_programs();
+        }
+    }
+
+    /// FLUSH completes with all programs of host data in flight at its arrival.
+    fn wait_for_programs(&mut self) {
+        let (request, serial, programs) = (self.current, self.serial, self.untimed);
+        let flush = &mut self.requests[request];
+        flush.done = flush.done.max(self.latest_end);
+        flush.waiting += programs;
+        if programs > 0 {
+            self.flushes.push(WaitingFlush {
+                request,
+                serial,
+                programs,
+            });
+        }
+    }
+
+    /// All operations of the current request are known.
+    pub fn end(&mut self, pages: u32, hits: u32) {
+        let row = self.current;
+        let request = &mut self.requests[row];
+        if self.rules.dram == Dram::PerPage {
+            let service = Nanos(self.rules.t_dram.0 * u64::from(pages.max(1)));
+            request.done = request.done.max(request.arrival + service);
+        }
+        (request.pages, request.hits) = (pages, hits);
+        self.current = u32::MAX;
+        self.count_end(row, Nanos::ZERO);
+    }
+
+    /// Adds an operation of the current request, or a background one, and gives its token.
+    pub fn add_op(&mut self, role: OpRole, lpn: Lpn, now: Nanos) -> u32 {
+        let serial = self.serial;
+        self.serial += 1;
+        let (request, id, started, enqueued) = (self.current, None, None, now);
+        let counted = self.counted(role);
+        let mut record = InFlightOp {
+            role,
+            lpn,
+            id,
+            started,
+            before: NO_TOKEN,
+            next: NO_TOKEN,
+            plane: NO_TOKEN,
+            request,
+            index: u64::MAX,
+            counted,
+            enqueued,
+            serial,
+            measured: self.measured,
+        };
+        if !role.is_background() {
+            let pending = &mut self.requests[request];
+            pending.waiting += u32::from(counted != Counted::AtOnce);
+            (record.index, record.measured) = (pending.index, pending.measured);
+            self.untimed += u32::from(record.is_flushed());
+        }
+        let wanted = record.is_program();
+        let token = self.ops.add(record);
+        if let Some(pending) = self.pending_writes.as_mut().filter(|_| wanted) {
+            pending.set(lpn, token);
+        }
+        token
+    }
+
+    fn counted(&self, role: OpRole) -> Counted {
+        let by_key = |issue: Counted, wait: EvictWait| match wait {
+            EvictWait::ProgramDone => Counted::End,
+            EvictWait::TransferDone => Counted::Transfer,
+            EvictWait::Issue => issue,
+        };
+        match role {
+            OpRole::Read | OpRole::Flush | OpRole::CacheRead => Counted::End,
+            OpRole::Before
+            | OpRole::Background
+            | OpRole::BackgroundRead
+            | OpRole::Summary
+            | OpRole::Erase
+            | OpRole::CacheBefore
+            | OpRole::BackgroundCacheRead => Counted::AtOnce,
+            OpRole::Own | OpRole::CacheWrite => by_key(Counted::End, self.rules.evict_wait),
+            OpRole::Caused | OpRole::Padding | OpRole::CacheFill => {
+                by_key(Counted::AtOnce, self.caused_wait())
+            }
+        }
+    }
+
+    /// What the current request waits for of a program it caused.
+    fn caused_wait(&self) -> EvictWait {
+        let read = self.requests[self.current].op == Op::Read;
+        if read && !self.rules.read_waits_for_evictions {
+            EvictWait::Issue
+        } else {
+            self.rules.evict_wait
+        }
+    }
+
+    /// The current request evicts a page whose write-back is in flight: that program counts as
+    /// caused by it, with a waiting time of 0.
+    pub fn adopt(&mut self, token: u32) {
+        let end = self.ops[token]
+            .started
+            .expect("only a write-back in flight is adopted");
+        if self.measured {
+            self.evict_wait.add(Nanos::ZERO);
+        }
+        if self.caused_wait() != EvictWait::Issue {
+            let request = &mut self.requests[self.current];
+            request.done = request.done.max(end);
+        }
+    }
+
+    /// Operation `token` is called `id` in the array; it may be timed already.
+    pub fn note_id(&mut self, token: u32, id: OpId) {
+        if let Some(op) = self.ops.get_mut(token) {
+            op.id = Some(id);
+        }
+    }
+
+    /// Page `token` is part of the multi-plane operation of `before`, right after that.
+    pub fn join(&mut self, before: u32, token: u32) {
+        self.ops[before].next = token;
+    }
+
+    /// The program that writes the newest data of `lpn`, if its times are not known yet.
+    pub fn pending_program(&self, lpn: Lpn) -> Option<OpId> {
+        let token = self.pending_writes.as_ref()?.get(lpn)?;
+        self.ops[token].id
+    }
+
+    /// The program that writes the newest data of `lpn` to a cache in flash, if its times are not
+    /// known yet.
+    pub fn pending_cache_program(&self, lpn: Lpn) -> Option<OpId> {
+        let token = self.pending_cache_writes.as_ref()?.get(lpn)?;
+        self.ops[token].id
+    }
+
+    /// One of those that a request waits for is known: it ends at `end`.
+    fn count_end(&mut self, row: u32, end: Nanos) {
+        let request = &mut self.requests[row];
+        request.done = request.done.max(end);
+        request.waiting -= 1;
+        if request.waiting == 0 {
+            self.complete(row);
+        }
+    }
+
+    fn complete(&mut self, row: u32) {
+        let r = self.requests.remove(row);
+        if let Some(list) = &mut self.completions {
+            list.push(Completion {
+                index: r.index,
+                op: r.op,
+                arrival: r.arrival,
+                complete: r.done,
+                pages: r.pages,
+                hits: r.hits,
+                measured: r.measured,
+            });
+        }
+        if !r.measured {
+            return;
+        }
+        self.latency[class_of(r.op)].add(r.done - r.arrival);
+    }
+}
+
+/// Position in [`InFlight::latency`].
+#[inline]
+fn class_of(op: Op) -> usize {
+    match op {
+        Op::Read => 0,
+        Op::Write => 1,
+        Op::Trim | Op::Flush => 2,
+    }
+}

@@ -1,0 +1,198 @@
+//! What follows when the array tells the times of an operation or its end.
+
+use super::*;
+
+impl InFlight {
+    /// Must anything be done for programs beside keeping their times?
+    #[inline]
+    fn watches_programs(&self) -> bool {
+        self.pending_writes.is_some() | self.programs.is_some() | !self.flushes.is_empty()
+    }
+
+    #[inline(never)]
+    fn watched_program(&mut self, op: &InFlightOp, token: u32, times: OpTimes) {
+        self.log_program(op, times);
+        if let Some(pending) = &mut self.pending_writes {
+            pending.started(op.lpn, token);
+        }
+        self.tell_flushes(op, times.end);
+    }
+
+    /// A program of host data that FLUSH requests may wait for is timed.
+    fn tell_flushes(&mut self, op: &InFlightOp, end: Nanos) {
+        let mut i = 0;
+        while i < self.flushes.len() {
+            let flush = &mut self.flushes[i];
+            if op.serial >= flush.serial {
+                i += 1;
+                continue;
+            }
+            flush.programs -= 1;
+            let (row, left) = (flush.request, flush.programs);
+            if left == 0 {
+                self.flushes.remove(i);
+            } else {
+                i += 1;
+            }
+            self.count_end(row, end);
+        }
+    }
+
+    /// A background write-back starts: the page, and the plane it was queued for if that is not the
+    /// one of its address.
+    fn write_back_started(&mut self, token: u32, times: &OpTimes) -> (Lpn, Option<PlaneId>) {
+        let op = &mut self.ops[token];
+        op.started = Some(times.end);
+        let (lpn, plane) = (op.lpn, op.plane);
+        self.started.push((lpn, times.start));
+        self.latest_end = self.latest_end.max(times.end);
+        if let Some(pending) = &mut self.pending_writes {
+            pending.clear(lpn);
+        }
+        (lpn, (plane != NO_TOKEN).then_some(PlaneId(plane)))
+    }
+
+    /// A program of the current request of which was known when it will run as it was queued, at
+    /// `now`: what [`InFlight::add_op`] and [`InFlight::timed`] do together, with nothing kept in
+    /// between. A FLUSH before it does not wait for it, and the request does not end before it is
+    /// known in full.
+    #[inline]
+    pub fn program_at_once(&mut self, role: OpRole, lpn: Lpn, now: Nanos, times: OpTimes) {
+        self.serial += 1;
+        let counted = self.counted(role);
+        if let Some(pending) = &mut self.pending_writes {
+            pending.clear(lpn);
+        }
+        self.latest_end = self.latest_end.max(times.end);
+        let request = &mut self.requests[self.current];
+        request.done = request.done.max(counted.end(times));
+        let counts = role == OpRole::Caused && request.measured;
+        self.evict_wait.add_if(counts, times.start - now);
+        self.evict_turnaround.add_if(counts, times.end - now);
+        if let Some(list) = &mut self.programs {
+            list.push(ProgramTimes {
+                request: request.index,
+                lpn,
+                background: false,
+                enqueued: now,
+                times,
+            });
+        }
+    }
+
+    /// The times of an operation, and so of all its pages, are known. Gives what starts to be written
+    /// back if it is a background write-back.
+    #[inline]
+    pub fn timed(&mut self, token: u32, times: OpTimes) -> Option<(Lpn, Option<PlaneId>)> {
+        let mut page = token;
+        while page != NO_TOKEN {
+            let op = self.ops[page];
+            if op.role.is_background() && op.role != OpRole::Summary {
+                return self.background_timed(page, &op, times);
+            }
+            self.page_timed(page, &op, times);
+            page = op.next;
+        }
+        None
+    }
+
+    #[inline(never)]
+    fn background_timed(
+        &mut self,
+        token: u32,
+        op: &InFlightOp,
+        times: OpTimes,
+    ) -> Option<(Lpn, Option<PlaneId>)> {
+        match op.role {
+            OpRole::Background => {
+                self.log_program(op, times);
+                return Some(self.write_back_started(token, &times));
+            }
+            OpRole::BackgroundCacheRead => self.log_access(op, times),
+            _ => {}
+        }
+        None
+    }
+
+    /// The times of one page of an operation of a request are known.
+    #[inline]
+    fn page_timed(&mut self, token: u32, op: &InFlightOp, times: OpTimes) {
+        self.ops.remove(token);
+        // Whether the next one is a read or a program is random: what most of them have in common
+        // is done without asking.
+        let program = op.is_program();
+        let flushed = op.is_flushed();
+        self.untimed -= u32::from(flushed);
+        let end = if flushed { times.end } else { Nanos::ZERO };
+        self.latest_end = self.latest_end.max(end);
+        if program && self.watches_programs() {
+            self.watched_program(op, token, times);
+        } else if !program && op.role != OpRole::Read {
+            self.other_timed(op, token, times);
+        }
+        let counts = op.role == OpRole::Caused && op.measured;
+        self.evict_wait.add_if(counts, times.start - op.enqueued);
+        self.evict_turnaround
+            .add_if(counts, times.end - op.enqueued);
+        if op.counted != Counted::AtOnce {
+            self.count_end(op.request, op.counted.end(times));
+        }
+    }
+
+    /// Accesses of a cache in flash, and reads before programs.
+    #[inline(never)]
+    fn other_timed(&mut self, op: &InFlightOp, token: u32, times: OpTimes) {
+        match op.role {
+            OpRole::CacheRead | OpRole::CacheBefore => self.log_access(op, times),
+            OpRole::CacheWrite | OpRole::CacheFill => {
+                self.log_access(op, times);
+                if let Some(pending) = &mut self.pending_cache_writes {
+                    pending.started(op.lpn, token);
+                }
+                if op.is_flushed() {
+                    self.tell_flushes(op, times.end);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn log_access(&mut self, op: &InFlightOp, times: OpTimes) {
+        if let Some(list) = &mut self.cache_accesses {
+            let background = op.role == OpRole::BackgroundCacheRead;
+            list.push(CacheAccess {
+                request: (!background).then_some(op.index),
+                lpn: op.lpn,
+                program: matches!(op.role, OpRole::CacheWrite | OpRole::CacheFill),
+                enqueued: op.enqueued,
+                times,
+            });
+        }
+    }
+
+    fn log_program(&mut self, op: &InFlightOp, times: OpTimes) {
+        if let Some(list) = &mut self.programs {
+            let (request, lpn, enqueued) = (op.index, op.lpn, op.enqueued);
+            let background = op.role == OpRole::Background;
+            list.push(ProgramTimes {
+                request,
+                lpn,
+                background,
+                enqueued,
+                times,
+            });
+        }
+    }
+
+    /// A background operation has ended. Tokens of reads are free at once, those of programs when
+    /// the cache has seen them.
+    pub fn ended(&mut self, token: u32) {
+        match self.ops[token].role {
+            OpRole::BackgroundRead | OpRole::BackgroundCacheRead => {
+                self.ops.remove(token);
+            }
+            OpRole::Erase => self.erased.push(token),
+            _ => self.ended.push(token),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What is measured of a device beside the requests, and runs of which only that is asked.
+
+use super::Engine;
+use super::latency::{Latencies, LatencyStats, LatencySums};
+use crate::flash::{DeviceMeasures, FlashState, Traffic};
+use destage_device::nand::ChipStats;
+use destage_scheme::FlashCosts;
+use destage_types::{ChannelId, ChipId, Nanos};
+
+/// Time that the parts of a device were busy, from the start of the measured part to the end of
+/// the last operation.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BusyTimes {
+    /// Length of that time.
+    pub elapsed: Nanos,
+    /// Each channel: its bus carried commands or data.
+    pub channels: Vec<Nanos>,
+    /// Each die (chips whose dies do not interleave: each chip): held by an operation.
+    pub dies: Vec<Nanos>,
+}
+
+impl Engine {
+    /// Busy times since the device began to work; the end is that of the operations in service,
+    /// which is exact once nothing waits.
+    fn busy_so_far(&self) -> BusyTimes {
+        let chips = || (0..self.nand.chips()).map(ChipId);
+        let dies = chips().flat_map(|chip| (0..self.gc.dies).map(move |die| (chip, die)));
+        BusyTimes {
+            elapsed: self.nand.end_of_work(),
+            channels: (0..self.nand.channels())
+                .map(|channel| self.nand.bus_time(ChannelId(channel)))
+                .collect(),
+            dies: dies
+                .map(|(chip, die)| self.nand.die_stats(chip, die).busy)
+                .collect(),
+        }
+    }
+
+    /// The measured part begins now.
+    pub(super) fn start_measures(&mut self) {
+        self.traffic = Traffic::default();
+        self.before = self.nand.issued();
+        self.busy_before = BusyTimes {
+            elapsed: self.now,
+            ..self.busy_so_far()
+        };
+        self.in_flight.start_measuring();
+    }
+
+    /// Busy times of the measured part.
+    pub(super) fn busy_since_start(&self) -> BusyTimes {
+        let (all, before) = (self.busy_so_far(), &self.busy_before);
+        let since = |all: Vec<Nanos>, before: &[Nanos]| {
+            let before = before.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
+            all.into_iter().zip(before).map(|(a, b)| a - b).collect()
+        };
+        BusyTimes {
+            elapsed: all.elapsed.since(before.elapsed),
+            channels: since(all.channels, &before.channels),
+            dies: since(all.dies, &before.dies),
+        }
+    }
+
+    /// Wear at this moment, and what the array was given to do since the measured part began.
+    pub(super) fn state_of_flash(&self) -> FlashState {
+        let start = ChipStats::default();
+        let before = self.before.iter().chain(std::iter::repeat(&start));
+        let issued = self.nand.issued();
+        FlashState {
+            wear: self.map.wear(),
+            chips: issued
+                .iter()
+                .zip(before)
+                .map(|(all, b)| all.since(b))
+                .collect(),
+        }
+    }
+
+    /// Response times of the measured part.
+    pub(super) fn device_measures(&self) -> DeviceMeasures {
+        let in_flight = &self.in_flight;
+        let [read, write, _] = &in_flight.latency;
+        DeviceMeasures {
+            latency: Latencies {
+                all: LatencyStats::summary_of_all(&in_flight.latency),
+                read: read.summary(),
+                write: write.summary(),
+            },
+            evict_wait: in_flight.evict_wait.summary(),
+            evict_turnaround: in_flight.evict_turnaround.summary(),
+        }
+    }
+
+    /// Requests of the measured part so far, and the sums of their response times.
+    pub(super) fn response_sums(&self) -> LatencySums {
+        self.assert_observable();
+        let latency = self.in_flight.latency.each_ref();
+        let [read, write, mut all] = latency.map(LatencyStats::total);
+        all.count += read.count + write.count;
+        all.sum += read.sum + write.sum;
+        [all, read, write]
+    }
+
+    /// Promises that only the result of the run is asked for: not the state of channels, no results
+    /// before the end, and not when the end of a request became known. Buses may then be granted
+    /// early, which changes no time and saves events ([`destage_device::nand::Nand::grant_early`]).
+    /// Says whether the device can do so; it cannot if it depends on the state of channels itself,
+    /// or if an operation takes no time.
+    ///
+    /// # Panics
+    /// Later, if the promise is broken.
+    pub fn skip_unobserved_events(&mut self) -> bool {
+        let FlashCosts {
+            read,
+            program,
+            erase,
+            ..
+        } = self.costs;
+        let times = [read, program, erase, self.transfer.sectors(1)];
+        self.unobserved = !self.reads_first
+            && !self.dynamic
+            && self.multi_plane.is_none()
+            && self.cache_region.is_none()
+            && !self.watches_idle
+            && !self.gc.background
+            && times.iter().all(|&time| time > Nanos::ZERO);
+        if self.unobserved {
+            self.nand.grant_early();
+        }
+        self.unobserved
+    }
+
+    pub(super) fn assert_observable(&self) {
+        assert!(
+            !self.unobserved,
+            "the promise of Engine::skip_unobserved_events is broken"
+        );
+    }
+}

@@ -1,0 +1,350 @@
+//! A request's way: what the cache asks for, as operations of the array.
+
+use super::in_flight::{Completion, OpRole};
+use super::latency::LatencySums;
+use super::pending_writes::PendingWrites;
+use super::{BusyTimes, Engine};
+use crate::flash::{BackgroundProgram, Cause, DeviceMeasures, Flash, FlashState, Program, Traffic};
+use destage_device::ftl::{DeviceFull, PhysicalPage};
+use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
+use destage_scheme::DeviceView;
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, PlaneId};
+
+impl Flash for Engine {
+    const TIMED: bool = true;
+
+    fn view(&self) -> &dyn DeviceView {
+        self
+    }
+
+    fn is_mapped(&self, lpn: Lpn) -> bool {
+        self.map.is_mapped(lpn)
+    }
+
+    fn prefetch(&self, numbers: &mut [u64]) -> u64 {
+        self.map.prefetch(numbers)
+    }
+
+    fn pages(&self) -> u64 {
+        self.map.logical_pages()
+    }
+
+    fn begin(&mut self, index: u64, op: Op, now: Nanos) {
+        self.now = now;
+        if let Some(batch) = &mut self.multi_plane {
+            batch.start();
+            self.nand.hold();
+        }
+        self.in_flight.begin(index, op, now);
+    }
+
+    fn read(&mut self, lpn: Lpn, sectors: u32) {
+        let place = self.map.read(lpn);
+        let place = place.expect("the cache asks for mapped pages only");
+        let id = self.submit_read(OpRole::Read, lpn, place, sectors, None);
+        if let Some(region) = &mut self.cache_region {
+            region.last_read = Some(id);
+        }
+    }
+
+    #[inline]
+    fn cache_read(&mut self, lpn: Lpn, sectors: u32) {
+        if self.cache_region.is_some() {
+            self.read_cached(OpRole::CacheRead, lpn, sectors);
+        }
+    }
+
+    #[inline]
+    fn cache_write(&mut self, lpn: Lpn) {
+        if self.cache_region.is_some() {
+            self.program_cached(OpRole::CacheWrite, lpn, None);
+        }
+    }
+
+    #[inline]
+    fn cache_fill(&mut self, lpn: Lpn, read: bool) {
+        if let Some(region) = &self.cache_region {
+            let after = region.last_read.filter(|_| read);
+            self.program_cached(OpRole::CacheFill, lpn, after);
+        }
+    }
+
+    fn program(&mut self, program: Program) {
+        let lpn = program.lpn;
+        let mut before = None;
+        if program.cached {
+            let read = self.read_for_program(OpRole::CacheBefore, lpn);
+            before = read.map(|(_, id)| id);
+        }
+        if program.read_first
+            && let Some(old) = self.map.read(lpn)
+        {
+            // The whole page: an ECC code word cannot be completed from a part of it.
+            let sectors = self.page_sectors;
+            before = Some(self.submit_read(OpRole::Before, lpn, old, sectors, before));
+        }
+        let plane = self.wanted_plane(program.unit, None);
+        if plane.is_some() {
+            // The read before a program may be on another chip, and the program be overtaken.
+            self.in_flight
+                .pending_writes
+                .get_or_insert_with(PendingWrites::new);
+        }
+        let Some(placed) = self.place(lpn, plane) else {
+            return;
+        };
+        let role = match program.cause {
+            Cause::Eviction => OpRole::Caused,
+            Cause::Padding => OpRole::Padding,
+            Cause::Own => OpRole::Own,
+            Cause::Flush => OpRole::Flush,
+        };
+        let chip = placed.place.chip;
+        let plane = placed.place.plane;
+        let mut command = self.program_command(chip, plane, self.page_sectors, NO_TOKEN);
+        command.after = self.job_of(chip, command.die);
+        if let Some(read) = before {
+            command = command.after(read);
+        }
+        // Of most programs all is known at once: nothing is to be kept.
+        match self.nand.program_at_once(self.now, &command) {
+            Some(times) => self.in_flight.program_at_once(role, lpn, self.now, times),
+            None => {
+                command.token = self.in_flight.add_op(role, lpn, self.now);
+                match self.multi_plane {
+                    None => {
+                        let id = self.nand.submit_refused(self.now, command);
+                        self.in_flight.note_id(command.token, id);
+                        self.take_notices();
+                    }
+                    Some(_) => {
+                        self.submit_or_join(command, placed.place);
+                    }
+                }
+            }
+        }
+        if let Some(summary) = placed.summary {
+            self.submit_summary(summary);
+        }
+        self.collect_in_background(chip);
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        self.map.trim(lpn);
+    }
+
+    fn end(&mut self, pages: u32, hits: u32) {
+        if self.multi_plane.is_some() {
+            self.nand.resume(self.now);
+            self.take_notices();
+            self.submit_due();
+        }
+        self.in_flight.end(pages, hits);
+    }
+
+    fn fault(&self) -> Option<&DeviceFull> {
+        self.full.as_deref()
+    }
+
+    fn step(&mut self, until: Nanos) -> Option<Nanos> {
+        self.advance(until)
+    }
+
+    fn next_event(&self) -> Nanos {
+        self.nand.next_event_time()
+    }
+
+    fn measure(&mut self, on: bool) -> bool {
+        self.in_flight.measure(on)
+    }
+
+    fn start_measuring(&mut self) {
+        self.start_measures();
+    }
+
+    fn is_idle(&self, channel: ChannelId) -> bool {
+        self.assert_observable();
+        self.nand.is_channel_idle(channel)
+    }
+
+    fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
+        self.queue_write_back(program, now)
+    }
+
+    fn background_end(&self, token: u32) -> Option<Nanos> {
+        self.in_flight.ops[token].started
+    }
+
+    fn cancel_background(&mut self, token: u32) -> bool {
+        self.take_back(token)
+    }
+
+    fn adopt_background(&mut self, token: u32) {
+        self.in_flight.adopt(token);
+    }
+
+    fn take_ended(&mut self, out: &mut Vec<u32>) {
+        for token in self.in_flight.ended.drain(..) {
+            self.in_flight.ops.remove(token);
+            out.push(token);
+        }
+    }
+
+    #[inline]
+    fn has_started(&self) -> bool {
+        !self.in_flight.started.is_empty()
+    }
+
+    fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {
+        out.append(&mut self.in_flight.started);
+    }
+
+    fn measures(&self) -> Option<DeviceMeasures> {
+        Some(self.device_measures())
+    }
+
+    fn latency_sums(&self) -> Option<LatencySums> {
+        Some(self.response_sums())
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    fn flash_state(&self) -> Option<FlashState> {
+        Some(self.state_of_flash())
+    }
+
+    fn busy_times(&self) -> Option<BusyTimes> {
+        Some(self.busy_since_start())
+    }
+
+    fn rest(&self) -> Nanos {
+        self.nand.end_of_work()
+    }
+
+    fn keep_completions(&mut self) {
+        self.assert_observable();
+        self.in_flight.completions.get_or_insert_default();
+    }
+
+    fn take_completions(&mut self, out: &mut Vec<Completion>) {
+        if let Some(list) = &mut self.in_flight.completions {
+            out.append(list);
+        }
+    }
+}
+
+impl Engine {
+    /// Reads a page from where the mapping has it, alone or in a multi-plane command. `after` must
+    /// end before, as must a program of the page that waits.
+    pub(super) fn submit_read(
+        &mut self,
+        role: OpRole,
+        lpn: Lpn,
+        place: PhysicalPage,
+        sectors: u32,
+        after: Option<OpId>,
+    ) -> OpId {
+        let waits_for = self.in_flight.pending_program(lpn);
+        let token = self.in_flight.add_op(role, lpn, self.now);
+        let transfer = self.transfer_of(sectors);
+        let mut command = FlashCommand::read(place.chip, transfer, token)
+            .die(self.die(place.plane))
+            .bytes(self.bytes(sectors));
+        command.after = waits_for;
+        if let Some(after) = after {
+            command = command.after(after);
+        }
+        match self.multi_plane {
+            None => self.submit(command),
+            Some(_) => self.submit_or_join(command, place),
+        }
+    }
+
+    /// Programs a summary page: the transfer of one sector, then a whole program (ECR-1).
+    pub(super) fn submit_summary(&mut self, place: PhysicalPage) {
+        self.traffic.writes_meta += 1;
+        let token = self
+            .in_flight
+            .add_op(OpRole::Summary, Lpn(u64::MAX), self.now);
+        let mut command = self.program_command(place.chip, place.plane, 1, token);
+        command.after = self.job_of(place.chip, command.die);
+        self.submit(command);
+    }
+
+    /// A program of `sectors` sectors on the bus.
+    pub(super) fn program_command(
+        &self,
+        chip: ChipId,
+        plane: PlaneId,
+        sectors: u32,
+        token: u32,
+    ) -> FlashCommand {
+        FlashCommand::program(chip, self.transfer_of(sectors), token)
+            .die(self.die(plane))
+            .bytes(self.bytes(sectors))
+    }
+
+    /// Bus time of `sectors` sectors.
+    #[inline]
+    pub(super) fn transfer_of(&self, sectors: u32) -> Nanos {
+        match sectors == self.page_sectors {
+            true => self.page_transfer,
+            false => self.transfer.sectors(sectors),
+        }
+    }
+
+    pub(super) fn bytes(&self, sectors: u32) -> u32 {
+        sectors * self.transfer.sector_bytes
+    }
+
+    /// Die that an operation on `plane` names: dies have their own one only if they interleave.
+    #[inline]
+    pub(super) fn die(&self, plane: PlaneId) -> u32 {
+        match self.gc.dies {
+            1 => 0,
+            _ => self.map.plane_address(plane).die,
+        }
+    }
+
+    /// Does what background programs made due when they started: GC, then their summary pages.
+    pub(super) fn submit_due(&mut self) {
+        self.submit_gc_of_started();
+        while let Some(place) = self.due.summaries.pop() {
+            self.submit_summary(place);
+        }
+    }
+
+    /// The plane that a program is sent to, if not that of its address: that of its unit (D6), or
+    /// under dynamic allocation one of the least busy chip, of `channel` if that is fixed.
+    #[inline(always)]
+    pub(super) fn wanted_plane(
+        &mut self,
+        unit: Option<u64>,
+        channel: Option<ChannelId>,
+    ) -> Option<PlaneId> {
+        match unit.is_some() || self.dynamic {
+            true => self.other_plane(unit, channel),
+            false => None,
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn other_plane(
+        &mut self,
+        unit: Option<u64>,
+        channel: Option<ChannelId>,
+    ) -> Option<PlaneId> {
+        let planes = u64::from(self.map.planes());
+        match unit {
+            Some(unit) => Some(PlaneId((unit % planes) as u32)),
+            None if self.dynamic => {
+                let nand = &self.nand;
+                let load = |chip| nand.drain_time(chip, Class::Gc).0;
+                Some(self.map.least_busy_of(channel, load))
+            }
+            None => None,
+        }
+    }
+}

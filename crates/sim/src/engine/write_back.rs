@@ -1,0 +1,82 @@
+//! Write-backs in the background: queued, and taken back while they wait.
+
+use super::Engine;
+use super::in_flight::OpRole;
+use crate::flash::BackgroundProgram;
+use destage_device::nand::{Class, FlashCommand, NO_TOKEN};
+use destage_types::{Lpn, Nanos};
+
+impl Engine {
+    /// [`crate::Flash::queue_background`].
+    pub(super) fn queue_write_back(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
+        self.now = now;
+        let lpn = program.lpn;
+        let mut before = self.read_for_program(OpRole::BackgroundCacheRead, lpn);
+        if program.read_first
+            && let Some(old) = self.map.read(lpn)
+        {
+            let written_by = self.in_flight.pending_program(lpn);
+            let token = self.in_flight.add_op(OpRole::BackgroundRead, lpn, now);
+            self.in_flight.ops[token].before = before.map_or(NO_TOKEN, |b| b.0);
+            let mut command = FlashCommand::read(old.chip, self.page_transfer, token)
+                .die(self.die(old.plane))
+                .bytes(self.bytes(self.page_sectors));
+            command.after = written_by;
+            if let Some((_, read)) = before {
+                command = command.after(read);
+            }
+            let id = self.submit(command.class(Class::Background));
+            before = Some((token, id));
+        }
+        let token = self.in_flight.add_op(OpRole::Background, lpn, now);
+        self.in_flight.ops[token].before = before.map_or(NO_TOKEN, |b| b.0);
+        let wanted = self.wanted_plane(program.unit, Some(program.channel));
+        self.in_flight.ops[token].plane = wanted.map_or(NO_TOKEN, |plane| plane.0);
+        let plane = wanted.unwrap_or_else(|| self.map.static_plane(lpn));
+        let (chip, _) = self.map.plane_chip(plane);
+        let mut command = self.program_command(chip, plane, self.page_sectors, token);
+        command.after = before.map(|b| b.1);
+        self.submit(command.class(Class::Background));
+        self.submit_due();
+        token
+    }
+
+    /// [`crate::Flash::cancel_background`].
+    pub(super) fn take_back(&mut self, token: u32) -> bool {
+        let op = self.in_flight.ops.remove(token);
+        let id = op.id.expect("a queued write-back was submitted");
+        let cancelled = self.nand.cancel(self.now, id);
+        self.take_notices();
+        assert!(
+            cancelled,
+            "only a write-back that has not started is cancelled"
+        );
+        self.cancel_reads_before(op.before, op.lpn)
+    }
+
+    /// Takes back the reads before a write-back of `lpn` that was taken back, from `token` on; says
+    /// whether that of the old page was one of them. They may be queued, running or over; only
+    /// queued ones are taken back, and when one is over so are those before it.
+    fn cancel_reads_before(&mut self, mut token: u32, lpn: Lpn) -> bool {
+        let mut old_read = false;
+        while token != NO_TOKEN
+            && let Some(record) = self.in_flight.ops.get_mut(token).copied()
+            && record.is_read_before(lpn)
+        {
+            let id = record.id.expect("a queued read was submitted");
+            let cancelled = self.nand.cancel(self.now, id);
+            self.take_notices();
+            if !cancelled {
+                break;
+            }
+            self.in_flight.ops.remove(token);
+            if record.role == OpRole::BackgroundRead {
+                old_read = true;
+            } else if self.in_flight.is_counted(&record) {
+                self.traffic.cache_reads -= 1;
+            }
+            token = record.before;
+        }
+        old_read
+    }
+}
