@@ -6,22 +6,19 @@ use std::time::{Duration, Instant};
 
 use destage_scheme::expr::fuzz;
 use destage_scheme::registry::{ALIASES, SCHEMES};
+use destage_scheme::rng::SplitMix64;
 use destage_scheme::{Expr, SchemeInfo};
 use proptest::prelude::*;
 
-/// SplitMix64.
-struct Random(u64);
+struct Random(SplitMix64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+    fn new(seed: u64) -> Random {
+        Random(SplitMix64::new(seed))
     }
 
     fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
+        (self.0.next_u64() % n as u64) as usize
     }
 
     fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
@@ -65,7 +62,7 @@ fn mutate(random: &mut Random, text: &mut Vec<u8>) {
     let at = random.below(text.len() + 1);
     match random.below(4) {
         0 if at < text.len() => drop(text.remove(at)),
-        1 if at < text.len() => text[at] = random.next() as u8,
+        1 if at < text.len() => text[at] = random.0.next_u64() as u8,
         2 => {
             let alias = ALIASES[random.below(ALIASES.len())].0;
             text.splice(at..at, alias.bytes());
@@ -83,7 +80,7 @@ fn mutated_expressions_do_not_panic() {
         text.parse().expect("DESTAGE_FUZZ_SECONDS is a number")
     });
     let end = Instant::now() + Duration::from_secs_f64(seconds);
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut legal = 0u64;
     let mut rounds = 0u64;
     while rounds < 1000 || Instant::now() < end {
@@ -110,8 +107,8 @@ proptest! {
 
     #[test]
     fn spelling_does_not_change_the_meaning(seed in any::<u64>(), upper in any::<u64>()) {
-        let text = chain(&mut Random(seed));
-        let mut bits = Random(upper);
+        let text = chain(&mut Random::new(seed));
+        let mut bits = Random::new(upper);
         let mut other = String::new();
         for c in text.chars() {
             let c = match (c, bits.below(2)) {

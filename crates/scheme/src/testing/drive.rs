@@ -1,11 +1,11 @@
 //! What requests do to the cache: the rules D1 to D12.
 
-use super::{Span, TestCache};
+use super::{Span, TestCache, masks};
 use crate::{
     Access, Admission, After, RemoveReason, RenamePlan, Request, Scheme, Trimmed, Unit, Update,
     Victim, View, WriteBack,
 };
-use destage_types::{ChannelId, Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot};
+use destage_types::{ChannelId, Extent, Lpn, Nanos, Op, SectorMask, Slot};
 
 /// [`TestCache::view`] while other fields may be changed.
 macro_rules! view {
@@ -17,17 +17,6 @@ macro_rules! view {
             now: Nanos($cache.now),
         }
     };
-}
-
-/// Pages of an extent, with the sectors that it covers.
-fn masks(e: Extent, page: PageSize) -> impl Iterator<Item = (Lpn, SectorMask)> {
-    let pages = page.page_of(e.start_sector).0..=page.page_of(e.end() - 1).0;
-    pages.map(Lpn).map(move |lpn| {
-        let start = page.first_sector(lpn);
-        let from = e.start_sector.max(start) - start;
-        let to = (e.end() - start).min(u64::from(page.sectors()));
-        (lpn, SectorMask::span(from as u32, (to - from) as u32))
-    })
 }
 
 impl<S: Scheme> TestCache<S> {
@@ -58,8 +47,8 @@ impl<S: Scheme> TestCache<S> {
                 self.apply(&plan, a.lpn);
             }
         }
-        let (pages, sectors) = (accesses.len() as u32, extents.iter().map(|e| e.sectors));
-        let bytes = u64::from(sectors.sum::<u32>()) * 512;
+        let pages = accesses.len() as u32;
+        let bytes = extents.iter().map(|e| u64::from(e.sectors) * 512).sum();
         let r = Request {
             id,
             op,
@@ -169,10 +158,12 @@ impl<S: Scheme> TestCache<S> {
 
     /// Pages that are not cached and are let in.
     fn entering(&mut self, accesses: &[Access]) -> usize {
-        let mut absent: Vec<&Access> = accesses.iter().collect();
-        absent.retain(|a| self.frames.slot_of(a.lpn).is_none());
-        absent.retain(|a| self.scheme.admit_write(a, &view!(self)));
-        absent.len()
+        let absent = accesses
+            .iter()
+            .filter(|a| self.frames.slot_of(a.lpn).is_none());
+        absent
+            .filter(|a| self.scheme.admit_write(a, &view!(self)))
+            .count()
     }
 
     fn bypass(&mut self, accesses: &[Access]) -> String {
@@ -212,9 +203,9 @@ impl<S: Scheme> TestCache<S> {
 
     /// Room is made although nothing comes in, as for a request that is let in as a whole.
     pub fn make_room(&mut self) {
-        let (ids, lpn) = ((self.requests, self.accesses), Lpn(u64::MAX >> 10));
-        let mask = self.frames.full_mask();
-        self.evict(&Access::new(ids, Nanos(self.now), Op::Write, lpn, mask));
+        let (ids, now) = ((self.requests, self.accesses), Nanos(self.now));
+        let (lpn, mask) = (Lpn(u64::MAX >> 10), self.frames.full_mask());
+        self.evict(&Access::new(ids, now, Op::Write, lpn, mask));
     }
 
     /// D5 and D6.
@@ -361,8 +352,7 @@ impl<S: Scheme> TestCache<S> {
         let answer = self
             .scheme
             .write_back(channel, outstanding, &is_busy, &v, &mut unit);
-        let named = matches!(answer, WriteBack::Unit(_));
-        assert_eq!(named, !unit.slots.is_empty(), "a write-back names a page");
+        assert_eq!(matches!(answer, WriteBack::Unit(_)), !unit.slots.is_empty());
         (self.lpns(unit.slots), answer)
     }
 

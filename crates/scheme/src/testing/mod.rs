@@ -12,7 +12,7 @@ pub(crate) use spy::Spy;
 
 use crate::registry::Build;
 use crate::{Boxed, Env, Expr, Frames, Scheme, Unit, View};
-use destage_types::{Extent, Lpn, Nanos, Op, PageSize, Slot, StaticLayout};
+use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
 use std::ops::RangeInclusive;
 
 /// One scheme with its frames, a clock and a device.
@@ -66,6 +66,17 @@ pub(crate) fn sectors(range: RangeInclusive<u64>) -> Extent {
         start_sector: *range.start(),
         sectors: (range.end() - range.start() + 1) as u32,
     }
+}
+
+/// Pages of an extent, with the sectors that it covers.
+fn masks(e: Extent, page: PageSize) -> impl Iterator<Item = (Lpn, SectorMask)> {
+    let pages = page.page_of(e.start_sector).0..=page.page_of(e.end() - 1).0;
+    pages.map(Lpn).map(move |lpn| {
+        let start = page.first_sector(lpn);
+        let from = e.start_sector.max(start) - start;
+        let to = (e.end() - start).min(u64::from(page.sectors()));
+        (lpn, SectorMask::span(from as u32, (to - from) as u32))
+    })
 }
 
 /// `capacity` frames of `page_sectors` on `chips` chips, one a channel.

@@ -233,28 +233,3 @@ fn invariants_hold_while_pages_are_written_back() {
         random_run(text, &env(9, 8, 3), i as u64, 3000, mix);
     }
 }
-
-#[test]
-fn options_are_read_from_expressions() {
-    let read = |text: &str| AwbParams::of(&expr(text), &Env::cache_only(1));
-    let default = AwbParams {
-        scope: Scope::LdrThenBase,
-        depth: 2,
-        partial: Partial::Wait,
-        after: AfterWrite::Remove,
-        cancel_on: CancelOn::Any,
-    };
-    assert_eq!(read("awb(lru)"), default);
-    let scope = Scope::Ldr;
-    assert_eq!(read("awb(prober(lru))"), AwbParams { scope, ..default });
-    let all = "awb(prober(lru),scope=ldr-then-base,depth=5,partial=write,after=keep-clean,\
-               cancel-on=write)";
-    let want = AwbParams {
-        scope: Scope::LdrThenBase,
-        depth: 5,
-        partial: Partial::Write,
-        after: AfterWrite::KeepClean,
-        cancel_on: CancelOn::Write,
-    };
-    assert_eq!(read(all), want);
-}

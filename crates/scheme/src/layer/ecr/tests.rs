@@ -1,6 +1,5 @@
 use super::*;
 use crate::InService;
-use crate::cqct::{Cqct, Estimate, FreePages, PageLatency, Residual, Transfer};
 use crate::policy::lru::Lru;
 use crate::testing::{ALL, Mix, Spy, TestCache, boxed, env, expr, random_run};
 use destage_types::Nanos;
@@ -226,36 +225,6 @@ fn metadata() {
     let mut cache = spies(8);
     cache.run("W0-2 R3");
     assert_eq!(cache.metadata_bytes(), 13 + 3 * 8 + 3 * (12 + 1));
-}
-
-#[test]
-fn options_are_read_from_expressions() {
-    let env = env(10, 8, 4);
-    let default = ChipChoice {
-        cqct: Cqct::DEFAULT,
-        tie: Tie::Oldest,
-        node_bytes: 13,
-    };
-    assert_eq!(ChipChoice::of(&expr("ecr"), &env), default);
-    assert_eq!(ChipChoice::of(&expr("ecr-eps"), &env), default);
-    let all = "ecr(lru,xfer=excluded,residual=remaining,cqct=oracle,l-sp=150us,tie=lowest-index,\
-               nfp=mapping,page-latency=per-page,inner-capacity=share,node-bytes=16)";
-    let want = ChipChoice {
-        cqct: Cqct {
-            xfer: Transfer::Excluded,
-            residual: Residual::Remaining,
-            cqct: Estimate::Oracle,
-            l_sp: Nanos(150_000),
-            page_latency: PageLatency::PerPage,
-            nfp: FreePages::Mapping,
-        },
-        tie: Tie::LowestIndex,
-        node_bytes: 16,
-    };
-    assert_eq!(ChipChoice::of(&expr(all), &env), want);
-    for (text, wanted) in [(all, InnerCapacity::Share), ("ecr", InnerCapacity::Total)] {
-        assert_eq!(InnerParams::of(&expr(text), &env).inner_capacity, wanted);
-    }
 }
 
 #[test]

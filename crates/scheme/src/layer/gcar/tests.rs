@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{ALL, Mix, TestCache, env, expr, random_run};
+use crate::testing::{ALL, Mix, TestCache, env, random_run};
 
 /// Four pages, of which only page 2 is clean; the even ones are on chip 0.
 fn full(options: &str) -> TestCache<Boxed> {
@@ -65,17 +65,5 @@ fn invariants_hold_while_chips_collect_at_random() {
         };
         let text = format!("gcar(fifo,protect={protect},depth={depth})");
         random_run(&text, &env(1 + i % 9, 8, 3), u64::from(i), 1500, ALL);
-    }
-}
-
-#[test]
-fn options_are_read_from_expressions() {
-    for (text, protect, depth) in [
-        ("gcar", Protect::All, None),
-        ("gcar(lru,depth=inf)", Protect::All, None),
-        ("gcar(lru,protect=dirty,depth=9)", Protect::Dirty, Some(9)),
-    ] {
-        let options = GcarOptions::of(&expr(text), &Env::cache_only(1));
-        assert_eq!(options, GcarOptions { protect, depth });
     }
 }

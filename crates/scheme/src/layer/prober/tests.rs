@@ -2,7 +2,7 @@ mod options;
 
 use super::*;
 use crate::Pages;
-use crate::testing::{ALL, Mix, Spy, TestCache, env, expr, sectors};
+use crate::testing::{ALL, Mix, Spy, TestCache, env, sectors};
 use destage_types::ChannelId;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Every option and decision of ProCache.
 
 use super::*;
-use crate::testing::{ALL, Mix, TestCache, env, expr, sectors};
+use crate::testing::{ALL, Mix, TestCache, env, sectors};
 
 type Cache = TestCache<ProCache<Boxed>>;
 
@@ -119,6 +119,11 @@ fn pc_3_size_classes() {
     ] {
         assert_eq!(cache.scheme.threshold(bytes), threshold);
     }
+    let plain = Cache::new("procache(lru,p=0.25,c=4p)", 8).scheme;
+    assert_eq!(
+        (plain.thresholds, plain.cutoff),
+        (vec![1 << 51], Some(16 << 10))
+    );
     cache.run("W0-3 W0-7 W0-8");
     assert_eq!(stats(&cache), (0, 1, 1, 1));
 }
@@ -185,47 +190,6 @@ fn one_draw_per_tested_request_and_seed() {
     let mut rng = SplitMix64::new(1);
     rng.next_53();
     assert_eq!(cache.scheme.uniform.next().bits, rng.next_53());
-}
-
-#[test]
-fn parameters_come_from_the_expression() {
-    let env = Env {
-        seed: 77,
-        ..Env::cache_only(8)
-    };
-    let of = |text: &str| ProCacheParams::of(&expr(text), &env);
-    let default = ProCacheParams {
-        p: 0.1,
-        c: Size::Bytes(8 << 10),
-        cmp: SizeCmp::Gt,
-        pv: None,
-        size_unit: Size::Bytes(1 << 10),
-        hit_rule: HitRule::All,
-        read_touch: true,
-        seed: Seed(77),
-        p_schedule: Schedule::Constant,
-    };
-    assert_eq!(of("procache"), default);
-    let text = "procache(lru,c=4p,cmp=ge,hit-rule=any,p=0.5,p-schedule=occupancy,\
-                pv=[1.0,0.5],read-touch=false,seed=5,size-unit=1p)";
-    let all = ProCacheParams {
-        p: 0.5,
-        c: Size::Pages(4),
-        cmp: SizeCmp::Ge,
-        pv: Some(vec![1.0, 0.5]),
-        size_unit: Size::Pages(1),
-        hit_rule: HitRule::Any,
-        read_touch: false,
-        seed: Seed(5),
-        p_schedule: Schedule::Occupancy,
-    };
-    assert_eq!(of(text), all);
-    assert_eq!(of("procache(hit-rule=page)").hit_rule, HitRule::Page);
-    let built = ProCache::<Boxed>::build(&expr("procache(lru,p=0.25,c=4p)"), &env);
-    assert_eq!(
-        (built.thresholds, built.cutoff),
-        (vec![1 << 51], Some(16 << 10))
-    );
 }
 
 #[test]

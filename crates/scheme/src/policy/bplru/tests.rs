@@ -54,7 +54,7 @@ fn padding_reads_what_is_missing_and_takes_clean_pages_along() {
 }
 
 #[test]
-fn blocks_by_recency() {
+fn bp_2_what_moves_a_block() {
     for (options, steps) in [
         (
             ",compensation=half",

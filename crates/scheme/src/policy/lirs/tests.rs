@@ -197,7 +197,7 @@ fn defaults_are_those_of_the_authors_simulator() {
 }
 
 #[test]
-fn what_the_paper_leaves_open() {
+fn li_1_what_the_paper_leaves_open() {
     for (options, requests, state, why) in [
         (
             "",

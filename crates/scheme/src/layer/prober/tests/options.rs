@@ -1,7 +1,6 @@
 //! One test or more for every parameter and decision of Prober.
 
 use super::*;
-use crate::info::Size;
 
 #[test]
 fn pr1_a_node_of_age_rip_is_outdated_under_ge_only() {
@@ -130,36 +129,4 @@ fn pr12_exempt_pages_are_not_bypassed_and_ghosts_are_no_hits() {
         assert_eq!(cache.run(requests), result);
         assert_eq!(cache.said(), said);
     }
-}
-
-#[test]
-fn options_are_read_from_expressions() {
-    let read = |text: &str| ProberOptions::of(&expr(text), &Env::cache_only(1));
-    let default = ProberOptions {
-        ssp: Size::Bytes(128 << 10),
-        rip: 3000,
-        rip_cmp: RipCmp::Ge,
-        asn_counts: AsnCounts::Writes,
-        ldr: LdrMode::Queue,
-        ldr_evict: LdrEvict::Tail,
-        ldr_read_hit: LdrReadHit::Stay,
-        ldr_skip_partial: false,
-        cac_updates: CacUpdates::Classify,
-    };
-    assert_eq!(read("prober"), default);
-    let all = "prober(lru,ssp=64k,rip=7,rip-cmp=gt,asn-counts=all,ldr=bypass,ldr-evict=head,\
-               ldr-read-hit=promote,ldr-skip-partial=true,cac-updates=exempt)";
-    let want = ProberOptions {
-        ssp: Size::Bytes(64 << 10),
-        rip: 7,
-        rip_cmp: RipCmp::Gt,
-        asn_counts: AsnCounts::All,
-        ldr: LdrMode::Bypass,
-        ldr_evict: LdrEvict::Head,
-        ldr_read_hit: LdrReadHit::Promote,
-        ldr_skip_partial: true,
-        cac_updates: CacUpdates::Exempt,
-    };
-    assert_eq!(read(all), want);
-    assert_eq!(read("prober(lru,ssp=3p)").ssp, Size::Pages(3));
 }

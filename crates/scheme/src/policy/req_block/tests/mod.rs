@@ -90,7 +90,7 @@ fn rb_0_and_6_the_block_being_filled() {
 }
 
 #[test]
-fn readings_of_the_paper() {
+fn rb_1_to_rb_4_readings_of_the_paper() {
     let sizes = "@1 W0-3 @2 W0 @3 W1 @4 W2";
     let clocks = "@100 W0-1 @200 R50-59 @300 W2";
     // b2 is divided from the first block, b3 from b2. The third page of the last request finds two
