@@ -4,8 +4,8 @@
 
 use cpu_time::ProcessTime;
 use destage_device::nand::{
-    ArrayConfig, Class, Discipline, EventHeap, EventQueue, EventTree, FlashCommand, Nand, Notice,
-    Timing, Transfer,
+    ArrayConfig, BusTransfer, Class, Discipline, EventHeap, EventQueue, EventTree, FlashCommand,
+    Nand, Notice, Timing,
 };
 use destage_types::{ChipId, Nanos, Picos};
 
@@ -43,7 +43,7 @@ fn next(state: &mut u64) -> u64 {
 
 /// Arrival and command of every operation: 70 % programs, gaps uniform around `mean_gap`.
 fn workload(operations: usize, mean_gap: u64, notify: bool) -> Vec<(Nanos, FlashCommand)> {
-    let page = Transfer::new(Picos(3_000)).bytes(4096);
+    let page = BusTransfer::new(Picos(3_000)).bytes(4096);
     let (mut state, mut now, mut sum) = (1, 0, 0);
     let mut work = Vec::with_capacity(operations);
     for token in 0..operations as u32 {

@@ -87,7 +87,7 @@ pub use command::{
 pub use counters::{ArrayStats, ChipStats};
 pub use engine::{ArrayConfig, Nand};
 pub use event_queue::{EventHeap, EventQueue, EventTree};
-pub use timing::{Timing, Transfer};
+pub use timing::{BusTransfer, Timing};
 
 #[cfg(test)]
 mod tests;

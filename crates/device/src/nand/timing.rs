@@ -75,17 +75,17 @@ impl Timing {
 
 /// Bus time of data. Each transfer is rounded up to a nanosecond.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Transfer {
+pub struct BusTransfer {
     /// Time per byte.
     pub t_byte: Picos,
     /// Bytes on the bus for a sector of 512 B: 528 where the spare area is moved too.
     pub sector_bytes: u32,
 }
 
-impl Transfer {
+impl BusTransfer {
     /// No spare bytes.
-    pub const fn new(t_byte: Picos) -> Transfer {
-        Transfer {
+    pub const fn new(t_byte: Picos) -> BusTransfer {
+        BusTransfer {
             t_byte,
             sector_bytes: SECTOR_BYTES as u32,
         }
@@ -110,12 +110,12 @@ mod tests {
 
     #[test]
     fn spare_bytes_and_fractions() {
-        let ecr = Transfer {
+        let ecr = BusTransfer {
             t_byte: Picos(25_000),
             sector_bytes: 528,
         };
         assert_eq!(ecr.sectors(8), Nanos(105_600), "4 KiB of ECR's Table 2");
-        let odd = Transfer::new(Picos(830));
+        let odd = BusTransfer::new(Picos(830));
         assert_eq!(odd.sectors(8), Nanos(3_400), "3399.68 ns rounded up");
         assert_eq!(odd.bytes(1), Nanos(1));
         assert_eq!(odd.sectors(0), Nanos(0));

@@ -31,7 +31,7 @@ use cache_region::RegionAccess;
 use destage_device::config::{Allocation, DeviceConfig, EvictWaitRead, GcPreempt, QueueOrder};
 use destage_device::ftl::{DeviceFull, GcWork, PageMap, PhysicalPage};
 use destage_device::nand::{
-    ArrayConfig, ChipStats, Discipline, FlashCommand, Nand, Notice, OpId, Timing, Transfer,
+    ArrayConfig, BusTransfer, ChipStats, Discipline, FlashCommand, Nand, Notice, OpId, Timing,
 };
 use destage_scheme::FlashCosts;
 use destage_types::{Nanos, Picos, QueuePer};
@@ -55,7 +55,7 @@ pub struct Engine {
     multi_plane: Option<MultiPlaneBatch>,
     /// The part of the array that holds the cache, if one does.
     cache_region: Option<RegionAccess>,
-    transfer: Transfer,
+    transfer: BusTransfer,
     page_transfer: Nanos,
     page_sectors: u32,
     costs: FlashCosts,
@@ -125,7 +125,7 @@ impl Engine {
             full: None,
             multi_plane,
             cache_region,
-            transfer: Transfer {
+            transfer: BusTransfer {
                 t_byte: config.t_byte,
                 sector_bytes: config.sector_bytes,
             },
