@@ -1,7 +1,7 @@
 //! `destage demo`: a built-in workload through the standard line-up on a preset device, against
 //! the offline bound.
 
-use crate::args::{DemoArgs, FormatOut};
+use crate::args::{DemoArgs, FormatOut, READ_ALLOC, word_of};
 use crate::failure::Failure;
 use crate::output::{Output, Readings, print, table};
 use crate::report::Report;
@@ -36,19 +36,19 @@ const DEVICE: &str = "req-block-128g";
 /// # Errors
 /// The result cannot be written.
 pub fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let seed = args.seed.unwrap_or(1);
+    let seed = args.random.seed();
     let trace = demo(seed);
     let (runs, missing) = line_up(args);
     let batch = Batch {
         workload: (&trace).into(),
         runs: &runs,
-        jobs: args.jobs.resolve(),
+        jobs: args.threads.resolve(),
         logs: &|_| LogFiles::default(),
     };
     let report = args.report.as_deref();
     let title = format!("destage demo, seed {seed}");
     let mut report = report.map(|path| Report::open(path, &title)).transpose()?;
-    match args.format_out.unwrap_or(FormatOut::Table) {
+    match args.form.format_out() {
         FormatOut::Table => {
             let mut records = Vec::new();
             execute(&batch, &mut |record| {
@@ -101,25 +101,21 @@ fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize, device: &Arc<DeviceConfig>
         false => ReadAlloc::Scheme,
     };
     let mut settings = Settings::default();
-    settings.add("scheme", None::<&str>, &expr.to_string());
-    settings.add("cache", None::<&str>, &cache.to_string());
-    let word = match read_alloc {
-        ReadAlloc::On => "on",
-        _ => "scheme",
-    };
-    settings.add("charge_metadata", None::<&str>, "false");
-    settings.add("page", None::<&str>, "4KiB");
-    settings.add("device", None::<&str>, DEVICE);
-    settings.add("read_alloc", None::<&str>, word);
-    settings.add("read_fill", None::<&str>, "page");
-    settings.add("rmw", None::<&str>, "true");
-    settings.add("warmup", None::<&str>, "none");
-    settings.add("seed", args.seed, "1");
+    settings.built_in("scheme", &expr.to_string());
+    settings.built_in("cache", &cache.to_string());
+    settings.add("charge_metadata", None::<bool>);
+    settings.add("page", None::<ByteSize>);
+    settings.built_in("device", DEVICE);
+    settings.built_in("read_alloc", word_of(READ_ALLOC, read_alloc));
+    settings.add("read_fill", None::<&str>);
+    settings.built_in("rmw", "true");
+    settings.add("warmup", None::<&str>);
+    settings.add("seed", args.random.seed);
     RunSpec {
         read_alloc,
         device: Some(Arc::clone(device)),
-        seed: args.seed.unwrap_or(1),
-        settings: settings.0,
+        seed: args.random.seed(),
+        settings: settings.entries,
         ..RunSpec::cache_only(expr, cache)
     }
 }

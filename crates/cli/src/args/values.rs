@@ -1,6 +1,9 @@
 //! Values of options: what is read, and what is said about one that is none.
 
 use super::TimeScaleArg;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use destage_scheme::ReadAlloc;
+use destage_sim::ReadFill;
 use destage_sim::spec::TimeScale;
 use destage_types::{ByteSize, PageSize};
 use std::ffi::OsString;
@@ -64,6 +67,40 @@ where
             allowed.end()
         )),
     }
+}
+
+/// Words for the values of an option, each with what it means.
+pub type Words<T> = [(T, &'static str, &'static str)];
+
+/// `--read-alloc`.
+pub const READ_ALLOC: &Words<ReadAlloc> = &[
+    (ReadAlloc::On, "on", "Always; refused if a scheme cannot"),
+    (ReadAlloc::Off, "off", "Never"),
+    (ReadAlloc::Scheme, "scheme", "As each scheme declares"),
+];
+
+/// `--read-fill`.
+pub const READ_FILL: &Words<ReadFill> = &[
+    (ReadFill::Page, "page", "The whole page"),
+    (ReadFill::Requested, "requested", "The requested sectors"),
+];
+
+/// Reads one of `words`.
+pub fn one_of<T>(words: &'static Words<T>) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let word = |row: &(T, &'static str, &'static str)| PossibleValue::new(row.1).help(row.2);
+    PossibleValuesParser::new(words.iter().map(word)).map(|text| {
+        let found = words.iter().find(|row| row.1 == text);
+        found.expect("one of the words").0
+    })
+}
+
+/// The word for `value`.
+pub fn word_of<T: PartialEq>(words: &Words<T>, value: T) -> &'static str {
+    let found = words.iter().find(|row| row.0 == value);
+    found.expect("every value has a word").1
 }
 
 /// A page size with its unit.

@@ -1,11 +1,12 @@
 //! The points of curves as a table, as lines of CSV and as JSON objects.
 
+use crate::args::{READ_FILL, word_of};
 use crate::output::table::{lines, percent, plain};
 use crate::run::warmup_text;
+use destage_sim::RunSpec;
 use destage_sim::curve::{
     CurveCounts, CurvePoint, Estimate, GROUPS, Method, SampledCurve, SampledPoint,
 };
-use destage_sim::{ReadFill, RunSpec};
 use destage_types::ByteSize;
 use serde_json::{Map, Value, json};
 
@@ -214,10 +215,7 @@ fn reading(curve: &CurveOf) -> String {
         } else {
             "off"
         },
-        match spec.read_fill {
-            ReadFill::Page => "page",
-            ReadFill::Requested => "requested",
-        },
+        word_of(READ_FILL, spec.read_fill),
         warmup_text(spec.warmup),
     );
     match &curve.found {

@@ -4,7 +4,7 @@ use super::Readings;
 use crate::run::Settings;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use destage_sim::ResultRecord;
-use destage_sim::record::Setting;
+use destage_sim::record::ConfigEntry;
 use destage_types::ByteSize;
 
 /// An empty table: columns as wide as they need to be, numbers to the right from column `numbers`.
@@ -81,9 +81,9 @@ pub fn text(records: &[ResultRecord]) -> String {
 }
 
 /// The settings that all runs have in common; a run file may give each its own.
-fn common(records: &[ResultRecord]) -> Vec<Setting> {
+fn common(records: &[ResultRecord]) -> Vec<ConfigEntry> {
     let first = records.first().map_or(&[][..], |r| &r.config);
-    let all = |s: &&Setting| records.iter().all(|r| r.config.contains(s));
+    let all = |s: &&ConfigEntry| records.iter().all(|r| r.config.contains(s));
     first.iter().filter(all).cloned().collect()
 }
 

@@ -1,13 +1,12 @@
 //! Reading traces: checks before the first run, progress, and warnings about what was read.
 
 use super::plan::Plan;
-use super::settings::COMMAND_LINE;
 use crate::args::HostFsArg;
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
 use destage_fsmodel::host_fs::{self, HostFs, HostFsError};
 use destage_sim::RunSpec;
-use destage_sim::record::Setting;
+use destage_sim::record::ConfigEntry;
 use destage_trace::{
     LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload, load_bounded, open,
 };
@@ -226,10 +225,10 @@ pub fn through(
     }
     let runs = plan.runs.iter().map(|run| {
         let mut run = run.clone();
-        run.settings.push(Setting {
+        run.settings.push(ConfigEntry {
             key: "host_fs".to_owned(),
             value: fs.fs.to_string(),
-            origin: COMMAND_LINE.to_owned(),
+            origin: plan.host_fs_origin.clone(),
         });
         run
     });

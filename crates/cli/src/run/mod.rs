@@ -6,16 +6,14 @@ mod input;
 mod plan;
 mod series;
 mod settings;
-mod spec;
 mod sweep;
 
 pub use input::{load, trace_warnings};
-pub use plan::TRACE_MEMORY;
 pub use series::parse_every;
-pub use settings::{Settings, warmup_text};
+pub use settings::{FileOptions, Settings, warmup_text};
 pub use sweep::{Batch, LogFiles, execute};
 
-use crate::args::{RunArgs, command_line};
+use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::Report;
@@ -33,19 +31,14 @@ use plan::Plan;
 /// failed. Results of the runs before it have been written.
 pub fn run(args: RunArgs) -> Result<(), Failure> {
     let Some(path) = args.config.clone() else {
-        return plans(&[Plan::new(args)?], &[], Vec::new());
+        let plan = Plan::new(args, FileOptions::default())?;
+        return plans(&[plan], &[], Vec::new());
     };
-    // What stands behind `destage run`, which the file is laid under.
-    let command = command_line().into_iter().skip(2);
-    let command: Vec<String> = command.map(|w| w.to_string_lossy().into_owned()).collect();
-    let file = RunFile::read(&path, &args, &command)?;
+    let file = RunFile::read(&path, &args)?;
     let (mut all, mut faults) = (Vec::new(), Vec::new());
-    for args in file.runs.iter().cloned() {
-        match Plan::new(args) {
-            Ok(mut plan) => {
-                file.name_origins(&mut plan.runs);
-                all.push(plan);
-            }
+    for (args, filed) in file.runs {
+        match Plan::new(args, filed) {
+            Ok(plan) => all.push(plan),
             Err(Failure::Usage(found)) => {
                 faults.extend(
                     found

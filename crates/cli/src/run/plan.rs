@@ -1,6 +1,6 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
-use super::spec::Common;
+use super::settings::{Common, FileOptions};
 use super::sweep::LogFiles;
 use crate::args::{FormatOut, HostFsArg, RunArgs};
 use crate::failure::Failure;
@@ -12,12 +12,6 @@ use destage_trace::{LoadOptions, TagSet, readers};
 use destage_types::ByteSize;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-
-/// Memory for the requests of a trace if nothing else is said.
-pub const TRACE_MEMORY: ByteSize = ByteSize(4 << 30);
-
-/// Interval of a time series if nothing else is said.
-const SERIES_EVERY: Every = Every::Requests(10_000);
 
 /// A checked command line.
 pub struct Plan {
@@ -33,6 +27,8 @@ pub struct Plan {
     pub trace_memory: u64,
     /// File systems between trace and device; none: the trace is what the device gets.
     pub host_fs: Vec<HostFsArg>,
+    /// Where they come from, in the words of a record.
+    pub host_fs_origin: String,
     /// Kinds of requests to keep.
     pub tags: Option<TagSet>,
     /// The runs over each trace: schemes x cache sizes.
@@ -58,11 +54,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Checks `args`.
+    /// Checks `args`, of which a run file gave those of `filed`.
     ///
     /// # Errors
     /// All faults.
-    pub fn new(mut args: RunArgs) -> Result<Plan, Failure> {
+    pub fn new(mut args: RunArgs, filed: FileOptions) -> Result<Plan, Failure> {
         let mut faults = usage_faults(&args);
         let mut warnings = Vec::new();
         args.traces = traces(args.traces, &mut warnings);
@@ -71,8 +67,8 @@ impl Plan {
         if let Some(device) = &device {
             warnings.extend(device.notices().iter().cloned());
         }
-        let common = Common::new(&args, device.as_ref());
-        let caches = caches(&args, common.default_cache(), &mut warnings);
+        let common = Common::new(&args, &filed, device.as_ref());
+        let caches = caches(common.caches(), &mut warnings);
         let mut runs = Vec::new();
         for expr in &exprs {
             let cacheless = expr.scheme().name == "none";
@@ -103,14 +99,16 @@ impl Plan {
             },
             split: args.input.split(),
             fit: args.fit,
-            trace_memory: args.trace_memory.unwrap_or(TRACE_MEMORY).0,
+            trace_memory: args.memory.trace_memory().0,
             tags: args.input.tags,
+            host_fs_origin: filed.origin("host_fs"),
+            every: args.series_every(),
             host_fs: args.host_fs,
             traces: args.traces,
             runs,
-            warmup: args.warmup.unwrap_or_default(),
-            jobs: args.jobs.resolve(),
-            format_out: args.format_out.unwrap_or(FormatOut::Table),
+            warmup: args.hits.warmup.unwrap_or_default(),
+            jobs: args.threads.resolve(),
+            format_out: args.form.format_out(),
             out: args.out,
             details: args.details,
             report: args.report,
@@ -118,7 +116,6 @@ impl Plan {
             evictions: args.log_evictions,
             requests: args.log_requests,
             series: args.series,
-            every: args.series_every.unwrap_or(SERIES_EVERY),
         })
     }
 
@@ -315,13 +312,8 @@ fn traces(given: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
 }
 
 fn schemes(args: &RunArgs, faults: &mut Vec<String>, warnings: &mut Vec<String>) -> Vec<Expr> {
-    let default = ["lru".to_owned()];
-    let texts = match args.schemes.is_empty() {
-        true => &default[..],
-        false => &args.schemes[..],
-    };
     let mut exprs: Vec<Expr> = Vec::new();
-    for text in texts {
+    for text in &args.caches.scheme() {
         match Expr::parse(text) {
             Err(refusal) => note(faults, refusal.to_string()),
             Ok(expr) if exprs.contains(&expr) => {
@@ -346,16 +338,13 @@ fn unavailable(expr: &Expr, name: &'static str) -> String {
     )
 }
 
-fn caches(args: &RunArgs, default: ByteSize, warnings: &mut Vec<String>) -> Vec<ByteSize> {
+fn caches(given: Vec<ByteSize>, warnings: &mut Vec<String>) -> Vec<ByteSize> {
     let mut caches: Vec<ByteSize> = Vec::new();
-    for &cache in &args.caches {
+    for cache in given {
         match caches.contains(&cache) {
             true => warnings.push(format!("--cache {cache} is given twice and runs once")),
             false => caches.push(cache),
         }
-    }
-    if caches.is_empty() {
-        caches.push(default);
     }
     caches
 }
