@@ -3,12 +3,12 @@
 
 use crate::args::{DemoArgs, FormatOut, READ_ALLOC, word_of};
 use crate::failure::Failure;
+use crate::output::table::{ms, or_dash, percent, whole_ms};
 use crate::output::{Output, Readings, print, table};
-use crate::report::Report;
+use crate::report::HtmlReport;
 use crate::run::{Batch, LogFiles, Settings, execute};
 use destage_device::config::{DeviceConfig, EffectiveDevice};
 use destage_scheme::{Expr, ReadAlloc};
-use destage_sim::record::Latency;
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::synth::demo;
 use destage_types::ByteSize;
@@ -47,7 +47,9 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     };
     let report = args.report.as_deref();
     let title = format!("destage demo, seed {seed}");
-    let mut report = report.map(|path| Report::open(path, &title)).transpose()?;
+    let mut report = report
+        .map(|path| HtmlReport::open(path, &title))
+        .transpose()?;
     match args.form.format_out() {
         FormatOut::Table => {
             let mut records = Vec::new();
@@ -145,10 +147,10 @@ fn text(records: &[ResultRecord], seed: u64, missing: &[String]) -> String {
             table.add_row([
                 table::cache(r),
                 format!("{}{}", r.scheme, readings.mark(r)),
-                table::percent(r.ratios.page_hit_ratio),
+                or_dash(percent(r.ratios.page_hit_ratio)),
                 below(r.ratios.page_hit_ratio, bound),
-                latency(r, |l| l.mean),
-                latency(r, |l| l.p99.map(|ns| ns as f64)),
+                or_dash(ms(r.latency_ns.and_then(|l| l.all.mean))),
+                or_dash(whole_ms(r.latency_ns.and_then(|l| l.all.p99))),
                 r.counts.flash_writes_host.to_string(),
                 against(r.counts.flash_writes_host, lru),
             ]);
@@ -191,20 +193,11 @@ fn foot(readings: &Readings<'_>, missing: &[String]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A response time over all requests in ms.
-fn latency(r: &ResultRecord, of: impl Fn(&Latency) -> Option<f64>) -> String {
-    match r.latency_ns.as_ref().and_then(|l| of(&l.all)) {
-        Some(ns) => format!("{:.3}", ns / 1e6),
-        None => "-".to_owned(),
-    }
-}
-
 /// Percentage points under the bound.
 fn below(ratio: Option<f64>, bound: Option<f64>) -> String {
-    match (ratio, bound) {
-        (Some(ratio), Some(bound)) => format!("{:.2}", 100.0 * (bound - ratio)),
-        _ => "-".to_owned(),
-    }
+    or_dash(percent(
+        ratio.zip(bound).map(|(ratio, bound)| bound - ratio),
+    ))
 }
 
 /// Relative difference in percent.

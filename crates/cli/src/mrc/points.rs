@@ -1,7 +1,8 @@
 //! The points of curves as a table, as lines of CSV and as JSON objects.
 
 use crate::args::{READ_FILL, word_of};
-use crate::output::table::{lines, percent, plain};
+use crate::output::csv_cell;
+use crate::output::table::{lines, or_dash, percent, plain};
 use crate::run::warmup_text;
 use destage_sim::RunSpec;
 use destage_sim::curve::{
@@ -135,21 +136,10 @@ pub fn csv(trace: &str, curves: &[CurveOf]) -> String {
             let names: Vec<&str> = object.keys().map(String::as_str).collect();
             text += &(names.join(",") + "\n");
         }
-        let fields: Vec<String> = object.values().map(field).collect();
+        let fields: Vec<String> = object.values().map(csv_cell).collect();
         text += &(fields.join(",") + "\n");
     }
     text
-}
-
-fn field(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        }
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 /// The points for people, with how they are to be read.
@@ -176,9 +166,9 @@ fn exact_table(points: &[CurvePoint]) -> String {
         table.add_row([
             point.cache.to_string(),
             point.pages.to_string(),
-            percent(c.page_hit_ratio()),
-            percent(c.read_page_hit_ratio()),
-            percent(c.write_page_hit_ratio()),
+            or_dash(percent(c.page_hit_ratio())),
+            or_dash(percent(c.read_page_hit_ratio())),
+            or_dash(percent(c.write_page_hit_ratio())),
             c.flash_writes_host.to_string(),
             method(point.method).to_owned(),
         ]);

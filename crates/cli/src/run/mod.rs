@@ -16,7 +16,7 @@ pub use sweep::{Batch, LogFiles, execute};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::report::Report;
+use crate::report::HtmlReport;
 use crate::terminal::Warnings;
 use claims::Claim;
 use destage_sim::RunSpec;
@@ -80,7 +80,7 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
         output.details();
     }
     if let Some(path) = &first.report {
-        output.report(Report::open(path, "destage run")?);
+        output.report(HtmlReport::open(path, "destage run")?);
     }
     if !claims.is_empty() {
         output.below(|records| claims::text(claims, records));
