@@ -1,13 +1,7 @@
 //! `--series`.
 
-mod common;
-
-use common::{Bench, csv, mixed};
+use crate::common::{Bench, HEAD, csv, mixed};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-
-fn args(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
-}
 
 /// Header and cells of a CSV file.
 fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
@@ -25,10 +19,9 @@ fn column(text: &str, name: &str) -> Vec<String> {
 
 #[test]
 fn intervals_of_requests_by_hand() {
-    let bench = Bench::new();
-    bench.file("t.csv", csv("W0 W1 R0 W2 R1"));
+    let bench = Bench::with(csv("W0 W1 R0 W2 R1"));
     let run = "run t.csv --cache 8k --series s.csv --series-every 2";
-    bench.destage(&args(run)).ok();
+    bench.destage(run).ok();
     let text = bench.read("s.csv");
     assert_eq!(column(&text, "request"), ["2", "4", "5"]);
     assert_eq!(column(&text, "time_ns"), ["1000", "3000", "4000"]);
@@ -46,12 +39,10 @@ fn intervals_of_requests_by_hand() {
 
 #[test]
 fn intervals_of_time_by_hand() {
-    let bench = Bench::new();
     // Requests at 0, 1, 2, 3, 4 us, then 100 us later.
-    let text = csv("W0 W1 R0 W2 R1") + "104000,W,0,8,0,,0\n";
-    bench.file("t.csv", text);
+    let bench = Bench::with(csv("W0 W1 R0 W2 R1") + "104000,W,0,8,0,,0\n");
     let run = "run t.csv --cache 8k --device default --series s.csv --series-every 2us";
-    bench.destage(&args(run)).ok();
+    bench.destage(run).ok();
     let text = bench.read("s.csv");
     assert_eq!(column(&text, "time_ns"), ["2000", "4000", "6000", "104000"]);
     assert_eq!(column(&text, "requests"), ["2", "2", "1", "1"]);
@@ -64,13 +55,11 @@ fn intervals_of_time_by_hand() {
 
 #[test]
 fn the_intervals_add_up() {
-    let bench = Bench::new();
-    bench.file("t.csv", mixed(25_000));
+    let bench = Bench::with(mixed(25_000));
     let run = "run t.csv --cache 256k --scheme req-block --device req-block-128g --warmup 1000 \
-               --format-out jsonl --series";
+               --series";
     for every in ["", "--series-every 777", "--series-every 3ms"] {
-        let line = format!("{run} s.csv {every}");
-        let record = bench.destage(&args(&line)).ok().records().remove(0);
+        let record = bench.record(format!("{run} s.csv {every}"));
         let text = bench.read("s.csv");
         let sum = |name: &str| -> u64 {
             let cells = column(&text, name);
@@ -82,11 +71,10 @@ fn the_intervals_add_up() {
             "evicted_pages",
             "flash_writes_host",
             "flash_reads_host",
+            "read_pages",
+            "flash_writes_gc",
+            "erases",
         ] {
-            assert_eq!(record["counts"][key], sum(key), "{key} {every}");
-        }
-        assert_eq!(record["counts"]["read_pages"], sum("read_pages"));
-        for key in ["flash_writes_gc", "erases"] {
             assert_eq!(record["counts"][key], sum(key), "{key} {every}");
         }
         let lists = record["list_pages"].as_array().unwrap();
@@ -110,12 +98,12 @@ fn the_intervals_add_up() {
 fn garbage_collection_is_in_the_intervals_in_which_it_happens() {
     let bench = Bench::new();
     let synth = "trace synth --requests 6000 --part at=uniform,space=6MiB -o t.csv";
-    bench.destage(&args(synth)).ok();
+    bench.destage(synth).ok();
     let run = "run t.csv --cache 64k --device default --set channels=2 --set chips_per_channel=1 \
                --set dies_per_chip=1 --set planes_per_die=1 --set blocks_per_plane=16 \
                --set pages_per_block=64 --set op=0.2 --warmup 1000 --series s.csv \
-               --series-every 500 --format-out jsonl";
-    let record = bench.destage(&args(run)).ok().records().remove(0);
+               --series-every 500";
+    let record = bench.record(run);
     let text = bench.read("s.csv");
     for key in ["flash_writes_gc", "erases"] {
         let cells = column(&text, key);
@@ -128,61 +116,25 @@ fn garbage_collection_is_in_the_intervals_in_which_it_happens() {
 
 #[test]
 fn series_are_written_as_parquet_and_per_run() {
-    let bench = Bench::new();
-    bench.file("t.csv", mixed(500));
+    let bench = Bench::with(mixed(500));
     let one = "run t.csv --cache 64k --series s.parquet --series-every 100";
-    bench.destage(&args(one)).ok();
+    bench.destage(one).ok();
     let file = std::fs::File::open(bench.dir.path().join("s.parquet")).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     assert_eq!(reader.metadata().file_metadata().num_rows(), 5);
     let two = "run t.csv --cache 64k --cache 128k --series s.csv";
-    bench
-        .destage(&args(two))
-        .fails(2, &["--series", "several runs need --out DIR"]);
-    bench.destage(&args(&format!("{two} --out out"))).ok();
+    bench.refuses(&format!("{two} | --series | several runs need --out DIR"));
+    bench.destage(&format!("{two} --out out")).ok();
     assert_eq!(table(&bench.read("out/s-001-t-lru-64KiB.csv")).1.len(), 1);
     assert_eq!(table(&bench.read("out/s-002-t-lru-128KiB.csv")).1.len(), 1);
 }
 
 #[test]
-fn bad_series() {
-    let bench = Bench::new();
-    bench.file("t.csv", csv("W0"));
-    let refused = |line: &str, parts: &[&str]| {
-        bench.destage(&args(line)).fails(2, parts);
-    };
-    refused("run t.csv --series-every 10", &["--series"]);
-    refused(
-        "run t.csv --series s.csv --series-every 0",
-        &["--series-every", "above 0"],
-    );
-    refused(
-        "run t.csv --series s.csv --series-every 3x",
-        &["`3x`", "number of requests"],
-    );
-    refused(
-        "run t.csv --series nowhere/s.csv",
-        &["--series nowhere/s.csv", "cannot create"],
-    );
-    refused(
-        "run t.csv --series s --log-evictions s",
-        &["--log-evictions and --series"],
-    );
-    refused(
-        "run t.csv --series t.csv",
-        &["t.csv is read and would be overwritten"],
-    );
-}
-
-#[test]
 fn traffic_has_causes() {
-    let bench = Bench::new();
-    let requests = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n\
-                    0,W,0,8,0,,0\n1000,W,8,4,0,,0\n2000,R,80,8,0,,0\n3000,W,16,8,0,,0\n\
+    let requests = "0,W,0,8,0,,0\n1000,W,8,4,0,,0\n2000,R,80,8,0,,0\n3000,W,16,8,0,,0\n\
                     4000,F,0,0,0,,0\n";
-    bench.file("t.csv", requests);
-    let run = "run t.csv --cache 8k --format-out jsonl";
-    let record = bench.destage(&args(run)).ok().records().remove(0);
+    let bench = Bench::with(format!("{HEAD}{requests}"));
+    let record = bench.record("run t.csv --cache 8k");
     let c = &record["counts"];
     // The read of page 10 misses and pushes out page 0; page 2 pushes out page 1, of which only
     // half is cached. FLUSH programs page 2.
@@ -199,8 +151,7 @@ fn traffic_has_causes() {
     ] {
         assert_eq!(c[key], value, "{key}");
     }
-    let none = "run t.csv --scheme none --format-out jsonl";
-    let record = bench.destage(&args(none)).ok().records().remove(0);
+    let record = bench.record("run t.csv --scheme none");
     assert_eq!(record["counts"]["flash_writes_bypass"], 3);
     assert_eq!(record["counts"]["flash_writes_evict"], 0);
 }

@@ -1,8 +1,6 @@
 //! `destage trace`.
 
-mod common;
-
-use common::{Bench, csv, mixed};
+use crate::common::{Bench, HEAD, mixed};
 use serde_json::json;
 
 const MSR: &str = "0,hm,0,Write,4096,8192,7\n10,hm,1,Read,0,4096,7\n30,hm,0,Write,8192,4096,7\n";
@@ -11,8 +9,7 @@ const MSR: &str = "0,hm,0,Write,4096,8192,7\n10,hm,1,Read,0,4096,7\n30,hm,0,Writ
 fn info_counts() {
     let bench = Bench::new();
     bench.file("hm_0.csv", MSR);
-    let done = bench.destage(&["trace", "info", "hm_0.csv", "--json"]).ok();
-    let info: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    let info = bench.json("trace info hm_0.csv --json");
     for (key, value) in [
         ("requests", 3),
         ("read_requests", 1),
@@ -30,13 +27,9 @@ fn info_counts() {
     }
     assert_eq!(info["format"], "msr");
     assert_eq!(info["trace"], "hm_0");
-    let done = bench.destage(&["trace", "info", "hm_0.csv"]).ok();
-    assert!(
-        done.stdout.contains("writes             2 (66.7 %)"),
-        "{}",
-        done.stdout
-    );
-    assert!(done.stdout.contains("3 pages of 4 KiB"), "{}", done.stdout);
+    let done = bench.destage("trace info hm_0.csv").ok();
+    done.shows("writes             2 (66.7 %)");
+    done.shows("3 pages of 4 KiB");
 }
 
 /// Every figure of this trace was worked out by hand.
@@ -59,10 +52,8 @@ fn info_of_a_small_trace() {
         "9000,R,820,1,1,,0", // page 102
         "9900,R,820,1,1,,0", // page 102, the third access, never written
     ];
-    let header = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
-    bench.file("t.csv", header.to_owned() + &rows.join("\n") + "\n");
-    let done = bench.destage(&["trace", "info", "t.csv", "--json"]).ok();
-    let info: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    bench.file("t.csv", HEAD.to_owned() + &rows.join("\n") + "\n");
+    let info = bench.json("trace info t.csv --json");
     let shares = |n: u64, of: u64| json!(n as f64 / of as f64);
     for (key, value) in [
         ("requests", json!(13)),
@@ -115,7 +106,7 @@ fn info_of_a_small_trace() {
             _ => assert_eq!(info[key], value, "{key}"),
         }
     }
-    let text = bench.destage(&["trace", "info", "t.csv"]).ok().stdout;
+    let text = bench.destage("trace info t.csv").ok();
     for line in [
         "mean read          3.00 KiB, from 512 B to 8.0 KiB (8192 B)",
         "reuse              14.0 % of 43 page accesses",
@@ -126,7 +117,7 @@ fn info_of_a_small_trace() {
         "sizes up to        512B    2 reads, 1 writes",
         "                   64KiB   0 reads, 2 writes",
     ] {
-        assert!(text.contains(line), "no `{line}` in: {text}");
+        text.shows(line);
     }
 }
 
@@ -134,16 +125,14 @@ fn info_of_a_small_trace() {
 fn info_lists_the_volumes() {
     let bench = Bench::new();
     bench.file("hm.csv", MSR);
-    let done = bench.destage(&["trace", "info", "hm.csv", "--json"]).ok();
-    let info: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    let info = bench.json("trace info hm.csv --json");
     let volumes = json!([
         {"name": "hm_0", "requests": 2, "end_byte": 12288, "start_byte": 0},
         {"name": "hm_1", "requests": 1, "end_byte": 4096, "start_byte": 1 << 20},
     ]);
     assert_eq!(info["volumes"], volumes);
-    let text = bench.destage(&["trace", "info", "hm.csv"]).ok().stdout;
-    let line = "volumes            hm_0: 2 requests, 12.0 KiB (12288 B) at 0 B\n";
-    assert!(text.contains(line), "{text}");
+    let text = bench.destage("trace info hm.csv").ok();
+    text.shows("volumes            hm_0: 2 requests, 12.0 KiB (12288 B) at 0 B\n");
 }
 
 /// A pipe is read but once, and where its volumes go is known at its end.
@@ -152,10 +141,11 @@ fn info_of_standard_input_is_that_of_the_file() {
     let bench = Bench::new();
     bench.file("stdin.csv", MSR);
     for volumes in ["stack", "overlay", "only=hm_1", "split"] {
-        let args = |trace| ["trace", "info", trace, "--json", "--volumes", volumes];
-        let file = bench.destage(&args("stdin.csv")).ok();
-        let pipe = bench.with_stdin(&args("-"), MSR).ok();
-        assert_eq!(pipe.stdout, file.stdout, "{volumes}");
+        let info = |trace| {
+            let line = format!("trace info {trace} --json --volumes {volumes}");
+            bench.with_stdin(line, MSR).ok().stdout
+        };
+        assert_eq!(info("-"), info("stdin.csv"), "{volumes}");
     }
 }
 
@@ -163,65 +153,27 @@ fn info_of_standard_input_is_that_of_the_file() {
 fn head_prints_the_first_requests() {
     let bench = Bench::new();
     bench.file("hm_0.csv", MSR);
-    let done = bench
-        .destage(&["trace", "head", "hm_0.csv", "-n", "2"])
-        .ok();
-    assert_eq!(
-        done.stdout,
-        "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n\
-         0,W,8,16,0,,0\n1000,R,2048,8,1,,0\n"
-    );
+    let shown = bench.shown("trace head hm_0.csv -n 2");
+    assert_eq!(shown, format!("{HEAD}0,W,8,16,0,,0\n1000,R,2048,8,1,,0\n"));
 }
 
 #[test]
 fn convert_keeps_every_request() {
-    let bench = Bench::new();
     let text = mixed(500);
-    bench.file("t.csv", &text);
-    bench
-        .destage(&["trace", "convert", "t.csv", "-o", "copy.csv"])
-        .ok();
+    let bench = Bench::with(&text);
+    bench.shown("trace convert t.csv -o copy.csv");
     assert_eq!(bench.read("copy.csv"), text);
-    let piped = bench.with_stdin(&["trace", "convert", "-"], &text).ok();
+    let piped = bench.with_stdin("trace convert -", &text).ok();
     assert_eq!(piped.stdout, text);
-    let limited = bench
-        .destage(&["trace", "convert", "t.csv", "--limit", "3"])
-        .ok();
-    assert_eq!(limited.stdout.lines().count(), 4);
+    let limited = bench.shown("trace convert t.csv --limit 3");
+    assert_eq!(limited.lines().count(), 4);
 }
 
 #[test]
 fn optional_columns_survive() {
-    let bench = Bench::new();
     let text = "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n\
                 0,W,0,16,0,800;-1,0,data,\n\
                 2500,W,800,8,0,,1,node,0\n\
                 2500,W,4096,8,0,,1,node,0\n";
-    bench.file("t.csv", text);
-    let done = bench.destage(&["trace", "convert", "t.csv"]).ok();
-    assert_eq!(done.stdout, text);
-}
-
-#[test]
-fn bad_input_is_refused() {
-    let bench = Bench::new();
-    bench.file("bad.csv", csv("W0") + "oops\n");
-    for command in ["info", "head", "convert"] {
-        let done = bench.destage(&["trace", command, "bad.csv"]);
-        done.fails(2, &["bad.csv: line 3", "oops"]);
-        bench
-            .destage(&["trace", command, "missing"])
-            .fails(2, &["missing", "No such file"]);
-    }
-    bench
-        .destage(&["trace", "info", "bad.csv", "--format", "mrs"])
-        .fails(2, &["did you mean"]);
-    let done = bench
-        .destage(&["trace", "head", "bad.csv", "--skip-bad-lines"])
-        .ok();
-    assert!(
-        done.stderr.contains("skipped 1 bad lines"),
-        "{}",
-        done.stderr
-    );
+    assert_eq!(Bench::with(text).shown("trace convert t.csv"), text);
 }

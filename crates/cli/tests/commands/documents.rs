@@ -1,15 +1,10 @@
-//! The commands of README.md work as they stand there, and its picture is the one they draw.
-#![cfg(unix)]
+//! The commands of README.md work as they stand there, its picture is the one they draw, and generated
+//! documents are those of this source.
 
-mod common;
-
-use common::Bench;
+use crate::common::{Bench, root};
+use destage_cli::docs::DOCUMENTS;
 use std::path::Path;
 use std::process::Command;
-
-fn root() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// Runs a line of a shell with `destage` on the path.
 #[track_caller]
@@ -97,5 +92,17 @@ fn named_files_exist() {
             assert!(places.iter().any(|p| p.exists()), "{page}: {word}");
         }
         assert!(named > 5, "{page}");
+    }
+}
+
+#[test]
+fn generated_documents_are_fresh() {
+    for document in DOCUMENTS {
+        let committed = std::fs::read_to_string(root().join(document.path)).unwrap_or_default();
+        assert!(
+            committed == (document.text)(),
+            "{} is stale: run `cargo xtask docs`",
+            document.path
+        );
     }
 }

@@ -1,10 +1,7 @@
 //! Records against the committed JSON Schema.
 
-mod common;
-
-use common::{Bench, mixed};
+use crate::common::{Bench, demo, mixed, root};
 use serde_json::Value;
-use std::path::Path;
 
 struct Schema {
     root: Value,
@@ -12,8 +9,7 @@ struct Schema {
 
 impl Schema {
     fn committed() -> Schema {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/result.schema.json");
-        let text = std::fs::read_to_string(path).unwrap();
+        let text = std::fs::read_to_string(root().join("docs/result.schema.json")).unwrap();
         let root = serde_json::from_str(&text).unwrap();
         Schema { root }
     }
@@ -121,32 +117,27 @@ fn is(value: &Value, name: &str) -> bool {
 
 #[test]
 fn records_follow_the_schema() {
-    let bench = Bench::new();
-    bench.file("t.csv", mixed(2000));
+    let bench = Bench::with(mixed(2000));
     let schema = Schema::committed();
+    let mut records = demo().to_vec();
     for line in [
         "run t.csv --scheme none --scheme lru --scheme req-block --cache 64k",
         "run t.csv --device req-block-128g --scheme ecr --scheme awb(prober(lru)) --cache 64k \
          --unbalance --closed-loop 4 --warmup 10%",
         "run t.csv --device default --set e_read=1uJ --scheme belady --cache 64k",
-        "demo",
     ] {
-        let args: Vec<&str> = line.split_whitespace().collect();
-        let args = [&args[..], &["--format-out", "jsonl"]].concat();
-        let records = bench.destage(&args).ok().records();
-        assert!(!records.is_empty());
-        for record in &records {
-            assert_eq!(schema.check(record), Vec::<String>::new(), "{line}");
-        }
+        records.extend(bench.records(line));
+    }
+    for record in &records {
+        let scheme = &record["scheme"];
+        assert_eq!(schema.check(record), Vec::<String>::new(), "{scheme}");
     }
 }
 
 #[test]
 fn the_schema_refuses_what_is_no_record() {
-    let bench = Bench::new();
-    bench.file("t.csv", mixed(100));
-    let args = ["run", "t.csv", "--format-out", "jsonl"];
-    let good = bench.destage(&args).ok().records().remove(0);
+    let bench = Bench::with(mixed(100));
+    let good = bench.record("run t.csv");
     let schema = Schema::committed();
     let with = |path: &str, value: Value| {
         let mut bad = good.clone();

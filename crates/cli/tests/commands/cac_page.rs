@@ -7,9 +7,7 @@
 //! or `mrc`) or `<!-- claims -->`; `<!-- models -->` alone is the table of models against captures.
 //! Pictures are drawn anew with the tables, but their layout is not compared.
 
-mod common;
-
-use common::Bench;
+use crate::common::{Bench, objects, root, trace};
 use destage_fsmodel::host_fs::{self, HostFs};
 use destage_trace::{LoadOptions, Source, load};
 use destage_types::request::NO_PREV;
@@ -21,21 +19,8 @@ const CACHES: [u64; 4] = [1, 2, 4, 16];
 
 /// The folder of traces, if the captures are there.
 fn traces() -> Option<PathBuf> {
-    let Some(dir) = std::env::var_os("DESTAGE_TRACES") else {
-        eprintln!("SKIPPED: DESTAGE_TRACES is not set");
-        return None;
-    };
-    let dir = PathBuf::from(dir);
-    if !dir.join("fs/ext4-prxy-fdatasync.csv.zst").exists() {
-        eprintln!("SKIPPED: {} has no captures", dir.display());
-        return None;
-    }
-    Some(dir)
-}
-
-fn root() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.canonicalize().unwrap()
+    let capture = trace("fs/ext4-prxy-fdatasync.csv.zst")?;
+    capture.ancestors().nth(2).map(Path::to_owned)
 }
 
 /// A cell of the table of a run.
@@ -151,30 +136,13 @@ impl Page {
     /// Runs a command of the page; results as records if they are wanted so.
     fn run(&self, command: &str, records: bool) -> String {
         assert!(command.starts_with("destage "), "{command}");
-        let mut args: Vec<String> = Vec::new();
-        let (mut word, mut quoted) = (String::new(), false);
-        for c in command.chars() {
-            match c {
-                '\'' => quoted = !quoted,
-                c if c.is_whitespace() && !quoted => {
-                    args.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
-                }
-                c => word.push(c),
-            }
-        }
-        args.push(word);
-        let mut args: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
-        if records {
-            args.extend(["--format-out", "jsonl"]);
-        }
-        self.bench.destage(&args).ok().stdout
+        let form = if records { "--format-out jsonl" } else { "" };
+        let line = command.trim_start_matches("destage ");
+        self.bench.shown(format!("{line} {form}"))
     }
 
     fn records(&self, command: &str) -> Vec<Value> {
-        let text = self.run(command, true);
-        text.lines()
-            .map(|l| serde_json::from_str(l).unwrap())
-            .collect()
+        objects(&self.run(command, true))
     }
 
     fn made(&self, comment: &str, command: Option<&str>) -> Vec<String> {

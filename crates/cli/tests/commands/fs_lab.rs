@@ -1,15 +1,12 @@
 //! The scripts of `fs-lab`: what they refuse, and one small live run on real ext4 and F2FS. The
 //! live run needs a kernel, which `DESTAGE_FS_LAB` names: a file, or a folder with a file `linux*`.
 
-mod common;
-
-use common::Bench;
+use crate::common::{Bench, csv, options, root};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn script(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.canonicalize().unwrap().join("fs-lab").join(name)
+    root().join("fs-lab").join(name)
 }
 
 fn run(name: &str, args: &[&str], dir: &Path) -> Output {
@@ -35,7 +32,7 @@ fn scripts_are_shell() {
 #[test]
 fn what_cannot_be_recorded_or_replayed_is_refused() {
     let bench = Bench::new();
-    bench.file("t.csv", common::csv("W1"));
+    bench.file("t.csv", csv("W1"));
     let cases: [(&str, &[&str], &str); 10] = [
         ("capture.sh", &[], "--device NAME is missing"),
         ("capture.sh", &["--device"], "--device needs a value"),
@@ -71,11 +68,8 @@ fn what_cannot_be_recorded_or_replayed_is_refused() {
 /// Write hits of `lru`, `cac(lru)`, `arc`, `cac(arc)` over the data blocks of a capture, and the
 /// writes that name an old address elsewhere.
 fn write_hits(bench: &Bench, capture: &str) -> [f64; 4] {
-    let mut args = vec!["run", capture, "--tags", "data", "--format-out", "jsonl"];
-    args.extend(["--cache", "16MiB"]);
-    let schemes = ["lru", "cac(lru)", "arc", "cac(arc)"];
-    args.extend(schemes.iter().flat_map(|scheme| ["--scheme", scheme]));
-    let records = bench.destage(&args).ok().records();
+    let schemes = options(&["lru", "cac(lru)", "arc", "cac(arc)"]);
+    let records = bench.records(format!("run {capture} --tags data --cache 16MiB {schemes}"));
     std::array::from_fn(|i| {
         let ratio = &records[i]["ratios"]["write_page_hit_ratio"];
         100.0 * ratio.as_f64().unwrap()
@@ -90,7 +84,7 @@ fn real_file_systems_show_what_cac_is_about() {
     }
     let bench = Bench::new();
     let synth = "trace synth --requests 1500 --writes 0.9 --part at=uniform,space=2MiB -o t.csv";
-    bench.destage(&synth.split(' ').collect::<Vec<_>>()).ok();
+    bench.destage(synth).ok();
     let args = [
         "--volume",
         "512M",

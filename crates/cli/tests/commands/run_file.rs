@@ -1,10 +1,7 @@
 //! `destage run --config`: run files, and the comparison with what a paper says.
 
-mod common;
-
-use common::{Bench, Done, csv, mixed};
+use crate::common::{Bench, csv, mixed, objects, root, setting, trace, without_cost};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 
 /// A folder with two traces and a run file.
 fn bench(file: &str) -> Bench {
@@ -15,13 +12,11 @@ fn bench(file: &str) -> Bench {
     bench
 }
 
-fn run(bench: &Bench, args: &[&str]) -> Done {
-    bench.destage(&[&["run", "--config", "run.toml"], args].concat())
-}
+const RUN: &str = "run --config run.toml";
 
 /// A record without what a run file may change: where settings come from, and what it cost.
-fn plain(mut record: Value) -> Value {
-    record.as_object_mut().unwrap().remove("run");
+fn plain(record: Value) -> Value {
+    let mut record = without_cost(record);
     for setting in record["config"].as_array_mut().unwrap() {
         setting.as_object_mut().unwrap().remove("origin");
     }
@@ -36,37 +31,35 @@ fn a_run_file_is_its_command_line() {
     );
     let line = "run a.csv b.csv --scheme lru --scheme cac(arc) --cache 40KiB --read-alloc on \
                 --warmup 2 --seed 7 --format-out jsonl --skip-bad-lines";
-    let told = bench.destage(&line.split_whitespace().collect::<Vec<_>>());
-    let told: Vec<Value> = told.ok().records().into_iter().map(plain).collect();
-    let filed = run(&bench, &[]).ok();
-    let origins = filed.records();
-    let seed = origins[0]["config"].as_array().unwrap().iter();
-    let seed = seed.clone().find(|s| s["key"] == "seed").unwrap();
-    assert_eq!(seed["origin"], "run file run.toml");
-    let filed: Vec<Value> = filed.records().into_iter().map(plain).collect();
-    assert_eq!(filed, told);
+    let told = bench.destage(line).ok().records();
+    let filed = bench.destage(RUN).ok().records();
+    assert_eq!(setting(&filed[0], "seed").1, "run file run.toml");
+    let all = |records: Vec<Value>| records.into_iter().map(plain).collect::<Vec<_>>();
+    assert_eq!(all(filed), all(told));
 }
 
 #[test]
 fn the_command_line_goes_before_the_file() {
-    let bench = bench("trace = 'a.csv'\nscheme = ['lru', 'arc']\ncache = '40KiB'\nlimit = 300\n");
-    let lines = ["--format-out", "jsonl"];
-    let changed = ["--scheme", "fifo", "--cache=80KiB", "b.csv"];
-    let records = run(&bench, &[&changed[..], &lines].concat()).ok().records();
-    assert_eq!(records.len(), 1);
-    let of = |key: &str| records[0][key].clone();
-    assert_eq!(
-        (of("scheme"), of("cache_bytes")),
-        ("fifo".into(), 81_920.into())
+    let bench = bench(
+        "trace = 'a.csv'\nscheme = ['lru', 'arc']\ncache = '40KiB'\nlimit = 300\n\
+         device = 'default'\nset = 't_read=30us'\nhost-fs = 'inplace'\n",
     );
-    assert_eq!(records[0]["trace"]["name"], "b");
-    let origin = |key: &str| {
-        let all = records[0]["config"].as_array().unwrap();
-        let found = all.iter().find(|s| s["key"] == key).unwrap();
-        found["origin"].as_str().unwrap().to_owned()
-    };
+    let changed = "--scheme fifo --cache=80KiB --seed 3 b.csv";
+    let records = bench.records(format!("{RUN} {changed}"));
+    assert_eq!(records.len(), 1);
+    let record = &records[0];
+    assert_eq!(
+        (&record["scheme"], &record["cache_bytes"]),
+        (&"fifo".into(), &81_920.into())
+    );
+    assert_eq!(record["trace"]["name"], "b+inplace");
+    let origin = |key: &str| setting(record, key).1;
     assert_eq!(origin("cache"), "command line");
-    assert_eq!(origin("limit"), "run file run.toml");
+    assert_eq!(origin("seed"), "command line");
+    for key in ["limit", "device", "t_read", "host_fs"] {
+        assert_eq!(origin(key), "run file run.toml", "{key}");
+    }
+    assert_eq!(origin("t_program"), "preset default");
 }
 
 #[test]
@@ -77,7 +70,7 @@ fn several_runs_are_one_table() {
          [[run]]\nif-present = true\ntrace = ['none.csv', 'b.csv']\n\
          [[run]]\nif-present = true\ntrace = ['none.csv']\n",
     );
-    let done = run(&bench, &[]).ok();
+    let done = bench.destage(RUN).ok();
     let rows: Vec<Vec<&str>> = done
         .stdout
         .lines()
@@ -94,18 +87,12 @@ fn several_runs_are_one_table() {
             ["b", "lru"],
         ]
     );
-    assert!(
-        done.stderr
-            .contains("run.toml: [[run]] 4: none of its traces is in"),
-        "{}",
-        done.stderr
-    );
+    done.says("run.toml: [[run]] 4: none of its traces is in");
     let other = Bench::new();
     other.file("b.csv", csv("W1"));
     let file = bench.dir.path().join("run.toml");
-    let file = file.to_str().unwrap();
-    let found = other.destage(&["run", "--config", file, "--trace-dir", "."]);
-    found.fails(2, &["a.csv"]);
+    let run = format!("run --config '{}' --trace-dir .", file.display());
+    other.destage(run).fails(2, &["a.csv"]);
 }
 
 #[test]
@@ -120,7 +107,7 @@ fn claims_stand_below_the_table() {
          [[claim]]\nfigure = '6'\nwhat = 'absent'\npaper = 1\nfield = 'counts.evictions'\n\
          of = { trace = 'c', scheme = 'lru' }\n",
     );
-    let text = run(&bench, &[]).ok().stdout;
+    let text = bench.shown(RUN);
     let rows: Vec<String> = text
         .lines()
         .skip_while(|l| !l.starts_with("figure"))
@@ -135,8 +122,7 @@ fn claims_stand_below_the_table() {
             "6 absent 1.0 - -",
         ]
     );
-    let lines = run(&bench, &["--format-out", "jsonl"]).ok();
-    assert_eq!(lines.records().len(), 3, "programs get records alone");
+    assert_eq!(bench.records(RUN).len(), 3, "programs get records alone");
 }
 
 #[test]
@@ -158,6 +144,18 @@ fn bad_run_files_are_refused() {
         (
             "trace = 'a.csv'\ncache = '16'",
             "[[run]] 1: invalid value '16' for '--cache",
+        ),
+        (
+            "trace = 'a.csv'\nseed = [1, 2]",
+            "the argument '--seed <N>' cannot be used multiple times",
+        ),
+        (
+            "trace = 'a.csv'\ndevice = 'default'\ntime-scale = 2\nclosed-loop = 1",
+            "the argument '--closed-loop <QD>' cannot be used with '--time-scale <X>'",
+        ),
+        (
+            "trace = 'a.csv'\nseries-every = 10",
+            "`series-every` needs `series`",
         ),
         ("trace = 'a.csv'\nscheme = 'lur'", "unknown scheme"),
         ("scheme = 'lru'", "no trace given"),
@@ -183,48 +181,31 @@ fn bad_run_files_are_refused() {
         ),
     ];
     for (file, part) in cases {
-        run(&bench(file), &[]).fails(2, &[part]);
+        bench(file).destage(RUN).fails(2, &[part]);
     }
     let bench = Bench::new();
-    run(&bench, &[]).fails(2, &["--config run.toml:"]);
-    let alone = bench.destage(&["run", "--trace-dir", "."]);
+    bench.destage(RUN).fails(2, &["--config run.toml:"]);
+    let alone = bench.destage("run --trace-dir .");
     assert_eq!(alone.code, 2);
-    assert!(alone.stderr.contains("--config"), "{}", alone.stderr);
-}
-
-/// The folder of traces, if the captures are there.
-fn captures() -> Option<PathBuf> {
-    let Some(dir) = std::env::var_os("DESTAGE_TRACES") else {
-        eprintln!("SKIPPED: DESTAGE_TRACES is not set");
-        return None;
-    };
-    let dir = PathBuf::from(dir);
-    if !dir.join("fs/ext4-prxy-fdatasync.csv.zst").exists() {
-        eprintln!("SKIPPED: {} has no captures", dir.display());
-        return None;
-    }
-    Some(dir)
+    alone.says("--config");
 }
 
 /// The write hits were measured independently of this program: 93.4, 0.0 and 93.4 % where the
 /// cache holds all.
 #[test]
 fn the_experiment_of_cac() {
-    let Some(traces) = captures() else { return };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let file = root.join("papers/cac/run.toml");
+    let Some(fs) = trace("fs/ext4-prxy-fdatasync.csv.zst") else {
+        return;
+    };
+    let traces = fs.ancestors().nth(2).unwrap().display();
+    let file = root().join("papers/cac/run.toml");
     let out = Bench::new();
-    let args = ["--config", file.to_str().unwrap(), "--out", "."];
-    let traces = ["--trace-dir", traces.to_str().unwrap()];
-    let text = out
-        .destage(&[&["run"], &args[..], &traces].concat())
-        .ok()
-        .stdout;
-    let records: Vec<Value> = out
-        .read("results.jsonl")
-        .lines()
-        .map(|l| serde_json::from_str(l).unwrap())
-        .collect();
+    let run = format!(
+        "run --config '{}' --out . --trace-dir '{traces}'",
+        file.display()
+    );
+    let text = out.shown(run);
+    let records = objects(&out.read("results.jsonl"));
     let hits = |trace: &str, scheme: &str, mib: u64| {
         let found = records.iter().find(|r| {
             r["trace"]["name"] == trace && r["scheme"] == scheme && r["cache_bytes"] == mib << 20
@@ -247,6 +228,6 @@ fn the_experiment_of_cac() {
         "7b      write hits %, F2FS, LRU+CAC                          92.7   93.3         0.6",
         "9       dirty write-backs, CAC against none, LRU            -90.8  -96.7        -5.9",
     ] {
-        assert!(text.contains(row), "no `{row}` in:\n{text}");
+        crate::common::contains(&text, row);
     }
 }
