@@ -7,23 +7,22 @@ mod values;
 
 pub use options::{FileEntry, FromFile, texts};
 pub use trace::{FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand};
-pub use values::{READ_ALLOC, READ_FILL, command_line, word_of};
+pub use values::{
+    HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg, command_line, word_of,
+};
 
 use crate::run::parse_every;
 use clap::builder::{EnumValueParser, PathBufValueParser, StringValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use destage_fsmodel::host_fs::HostFs;
 use destage_scheme::ReadAlloc;
-use destage_sim::spec::TimeScale;
 use destage_sim::{Every, ReadFill, Warmup};
 use destage_trace::{BlkEvent, LoadOptions, TagSet, Volumes};
 use destage_types::{ByteSize, PageSize};
 use options::options;
-use std::fmt;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
-use std::str::FromStr;
-use values::{one_of, page_size, sample_rate, time_scale, whole};
+use std::path::{Path, PathBuf};
+use values::{host_fs, one_of, page_size, sample_rate, time_scale, whole};
 
 /// A laboratory for the cache inside a NAND SSD.
 #[derive(Parser, Debug)]
@@ -266,30 +265,6 @@ pub fn default_of(field: &str) -> &'static str {
     found.map_or("false", |default| default.1)
 }
 
-/// A file system with the text that was given.
-#[derive(Clone, Debug)]
-pub struct HostFsArg {
-    /// The file system.
-    pub fs: HostFs,
-    /// As given.
-    pub text: String,
-}
-
-fn host_fs(text: &str) -> Result<HostFsArg, String> {
-    let fs = text.parse()?;
-    let text = text.to_owned();
-    Ok(HostFsArg { fs, text })
-}
-
-/// `--time-scale` with the text that was given.
-#[derive(Clone, Debug)]
-pub struct TimeScaleArg {
-    /// The factor.
-    pub scale: TimeScale,
-    /// As given.
-    pub text: String,
-}
-
 impl InputArgs {
     /// The options of the reader; `hash`: is the hash of the file wanted?
     pub fn options(&self, hash: bool) -> LoadOptions {
@@ -314,35 +289,14 @@ impl InputArgs {
     }
 }
 
-/// `--volumes`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum VolumesArg {
-    /// What the reader does with them.
-    Read(Volumes),
-    /// Each is a trace of its own.
-    Split,
-}
-
-impl FromStr for VolumesArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<VolumesArg, String> {
-        match text {
-            "split" => Ok(VolumesArg::Split),
-            _ => text
-                .parse()
-                .map(VolumesArg::Read)
-                .map_err(|_| format!("`{text}` is none of stack, only=VOLUME, split, overlay")),
-        }
-    }
-}
-
-impl fmt::Display for VolumesArg {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            VolumesArg::Read(volumes) => volumes.fmt(f),
-            VolumesArg::Split => f.write_str("split"),
-        }
+impl RunArgs {
+    /// The options that name the logs of one run, and the files given.
+    pub fn logs(&self) -> [(&'static str, Option<&Path>); 3] {
+        [
+            ("log-evictions", self.log_evictions.as_deref()),
+            ("log-requests", self.log_requests.as_deref()),
+            ("series", self.series.as_deref()),
+        ]
     }
 }
 

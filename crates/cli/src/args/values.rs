@@ -1,13 +1,14 @@
 //! Values of options: what is read, and what is said about one that is none.
 
-use super::TimeScaleArg;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use destage_scheme::ReadAlloc;
 use destage_sim::ReadFill;
 use destage_sim::spec::TimeScale;
+use destage_trace::Volumes;
+use destage_trace::host_fs::HostFs;
 use destage_types::{ByteSize, PageSize};
 use std::ffi::OsString;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -52,6 +53,56 @@ fn is_negative(word: &OsString) -> bool {
         .strip_prefix('-')
         .map(|rest| rest.trim_start_matches('.'));
     number.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// A file system with the text that was given.
+#[derive(Clone, Debug)]
+pub struct HostFsArg {
+    /// The file system.
+    pub fs: HostFs,
+    /// As given.
+    pub text: String,
+}
+
+/// `--time-scale` with the text that was given.
+#[derive(Clone, Debug)]
+pub struct TimeScaleArg {
+    /// The factor.
+    pub scale: TimeScale,
+    /// As given.
+    pub text: String,
+}
+
+/// `--volumes`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum VolumesArg {
+    /// What the reader does with them.
+    Read(Volumes),
+    /// Each is a trace of its own.
+    Split,
+}
+
+impl FromStr for VolumesArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<VolumesArg, String> {
+        match text {
+            "split" => Ok(VolumesArg::Split),
+            _ => text
+                .parse()
+                .map(VolumesArg::Read)
+                .map_err(|_| format!("`{text}` is none of stack, only=VOLUME, split, overlay")),
+        }
+    }
+}
+
+impl fmt::Display for VolumesArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VolumesArg::Read(volumes) => volumes.fmt(f),
+            VolumesArg::Split => f.write_str("split"),
+        }
+    }
 }
 
 /// Reads a whole number of a range.
@@ -118,6 +169,13 @@ pub fn sample_rate(text: &str) -> Result<f64, String> {
             "`{text}` is no share: a number above 0 and at most 1"
         )),
     }
+}
+
+/// A file system between trace and device.
+pub fn host_fs(text: &str) -> Result<HostFsArg, String> {
+    let fs = text.parse()?;
+    let text = text.to_owned();
+    Ok(HostFsArg { fs, text })
 }
 
 /// A factor on arrivals.

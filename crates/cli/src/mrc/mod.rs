@@ -15,7 +15,7 @@ use destage_sim::record::RunInfo;
 use destage_sim::{Meter, RunError, RunSpec};
 use destage_trace::{Workload, readers};
 use destage_types::{ByteSize, PageSize};
-use points::{CurveOf, Found};
+use points::{CurvePoints, SchemeCurve};
 use std::sync::atomic::AtomicU64;
 
 /// Does what `args` say.
@@ -154,7 +154,7 @@ impl Meter for NoMeter {
     }
 }
 
-fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<CurveOf, Failure> {
+fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCurve, Failure> {
     let sizes = sizes(args, trace, &base)?;
     let counter = AtomicU64::new(0);
     let curve = Curve {
@@ -173,10 +173,12 @@ fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<CurveOf, 
     // At most as many; one pass for all sizes ends the bar early.
     let progress = Progress::requests(&label, trace.len() * sizes.len() as u64);
     let found = progress.follow(&counter, || match sample {
-        None => curve.exact().map(Found::Exact),
+        None => curve.exact().map(CurvePoints::Exact),
         Some(size) => {
             let seed = base.seed;
-            curve.sampled(&Sampling { size, seed }).map(Found::Sampled)
+            curve
+                .sampled(&Sampling { size, seed })
+                .map(CurvePoints::Sampled)
         }
     });
     drop(progress);
@@ -184,7 +186,10 @@ fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<CurveOf, 
         CurveError::Run(error) => Failure::from(error),
         other => Failure::usage(other.to_string()),
     })?;
-    Ok(CurveOf { base, found })
+    Ok(SchemeCurve {
+        base,
+        points: found,
+    })
 }
 
 #[cfg(test)]

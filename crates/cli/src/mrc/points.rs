@@ -15,31 +15,31 @@ use serde_json::{Map, Value, json};
 pub const T95: f64 = 2.365;
 
 /// A curve with what it is of.
-pub struct CurveOf {
+pub struct SchemeCurve {
     /// Scheme and settings.
     pub base: RunSpec,
     /// The points.
-    pub found: Found,
+    pub points: CurvePoints,
 }
 
 /// The points of a curve.
-pub enum Found {
+pub enum CurvePoints {
     /// As runs give them.
     Exact(Vec<CurvePoint>),
     /// From a sample.
     Sampled(SampledCurve),
 }
 
-impl CurveOf {
+impl SchemeCurve {
     /// Cache size and page hit ratio with its error, point by point.
     pub fn page_hits(&self) -> Vec<(ByteSize, Estimate)> {
         let sure = |value| Estimate { value, error: 0.0 };
-        match &self.found {
-            Found::Exact(points) => {
+        match &self.points {
+            CurvePoints::Exact(points) => {
                 let point = |p: &CurvePoint| Some((p.cache, sure(p.counts.page_hit_ratio()?)));
                 points.iter().filter_map(point).collect()
             }
-            Found::Sampled(curve) => {
+            CurvePoints::Sampled(curve) => {
                 let point = |p: &SampledPoint| Some((p.cache, p.page_hit_ratio?));
                 curve.points.iter().filter_map(point).collect()
             }
@@ -60,12 +60,12 @@ impl CurveOf {
             }
             object
         };
-        match &self.found {
-            Found::Exact(points) => points
+        match &self.points {
+            CurvePoints::Exact(points) => points
                 .iter()
                 .map(|p| point(p.cache, p.pages, exact(p)))
                 .collect(),
-            Found::Sampled(curve) => curve
+            CurvePoints::Sampled(curve) => curve
                 .points
                 .iter()
                 .map(|p| point(p.cache, p.pages, sampled(curve, p)))
@@ -121,7 +121,7 @@ fn sampled(curve: &SampledCurve, point: &SampledPoint) -> Value {
 }
 
 /// One JSON object per point.
-pub fn jsonl(trace: &str, curves: &[CurveOf]) -> String {
+pub fn jsonl(trace: &str, curves: &[SchemeCurve]) -> String {
     let objects = curves.iter().flat_map(|curve| curve.objects(trace));
     objects
         .map(|o| Value::Object(o).to_string() + "\n")
@@ -129,7 +129,7 @@ pub fn jsonl(trace: &str, curves: &[CurveOf]) -> String {
 }
 
 /// A header, and one line per point.
-pub fn csv(trace: &str, curves: &[CurveOf]) -> String {
+pub fn csv(trace: &str, curves: &[SchemeCurve]) -> String {
     let mut text = String::new();
     for object in curves.iter().flat_map(|curve| curve.objects(trace)) {
         if text.is_empty() {
@@ -143,13 +143,13 @@ pub fn csv(trace: &str, curves: &[CurveOf]) -> String {
 }
 
 /// The points for people, with how they are to be read.
-pub fn table(trace: &str, curves: &[CurveOf]) -> String {
+pub fn table(trace: &str, curves: &[SchemeCurve]) -> String {
     let mut text = String::new();
     for curve in curves {
         text += &format!("{trace}, {}\n\n", curve.base.expr);
-        text += &match &curve.found {
-            Found::Exact(points) => exact_table(points),
-            Found::Sampled(curve) => sampled_table(curve),
+        text += &match &curve.points {
+            CurvePoints::Exact(points) => exact_table(points),
+            CurvePoints::Sampled(curve) => sampled_table(curve),
         };
         text += &format!("\n{}\n\n", reading(curve));
     }
@@ -195,7 +195,7 @@ fn sampled_table(curve: &SampledCurve) -> String {
 }
 
 /// What the figures mean.
-fn reading(curve: &CurveOf) -> String {
+fn reading(curve: &SchemeCurve) -> String {
     let spec = &curve.base;
     let mut text = format!(
         "reading: page {}, read allocation {}, read fill {}, no device, warm-up {}",
@@ -208,8 +208,8 @@ fn reading(curve: &CurveOf) -> String {
         word_of(READ_FILL, spec.read_fill),
         warmup_text(spec.warmup),
     );
-    match &curve.found {
-        Found::Exact(points) => {
+    match &curve.points {
+        CurvePoints::Exact(points) => {
             let runs = points.iter().filter(|p| p.method == Method::Run).count();
             text += &format!(
                 "\nexact: {} sizes in one pass, {runs} by a run each",
@@ -225,7 +225,7 @@ fn reading(curve: &CurveOf) -> String {
                 };
             }
         }
-        Found::Sampled(s) => {
+        CurvePoints::Sampled(s) => {
             text += &format!(
                 "\nestimated from {} pages ({:.4} % of them by hash, seed {}) with {} accesses; ± \
                  is the half-width of a 95 % confidence interval, by a jackknife over {GROUPS} \

@@ -64,7 +64,7 @@ impl RunFile {
         let mut command = Cli::command();
         command.build();
         let run = command.find_subcommand("run").expect("`run` is a command");
-        let reading = Reading {
+        let reader = FileReader {
             given,
             folder: folder.unwrap_or(Path::new("")),
             name: path
@@ -74,31 +74,22 @@ impl RunFile {
                 .into(),
             command: run,
         };
-        reading.file(content).map_err(|fault| refused(&fault))
+        reader.file(content).map_err(|fault| refused(&fault))
     }
 }
 
-/// Does the command line ask for a log of one run? Its option is named.
-fn log_given(args: &RunArgs) -> Option<&'static str> {
-    let logs = [
-        ("log-evictions", &args.log_evictions),
-        ("log-requests", &args.log_requests),
-        ("series", &args.series),
-    ];
-    logs.iter().find(|log| log.1.is_some()).map(|log| log.0)
-}
-
-struct Reading<'a> {
+struct FileReader<'a> {
     given: &'a RunArgs,
     folder: &'a Path,
     name: String,
     command: &'a Command,
 }
 
-impl Reading<'_> {
+impl FileReader<'_> {
     fn file(&self, content: Content) -> Result<RunFile, String> {
         let several = content.run.len() > 1;
-        if let Some(log) = log_given(self.given).filter(|_| several) {
+        let logs = self.given.logs();
+        if let Some((log, _)) = logs.iter().find(|log| several && log.1.is_some()) {
             return Err(format!(
                 "--{log}: a run file with several [[run]] writes no logs"
             ));
@@ -121,8 +112,7 @@ impl Reading<'_> {
             }
             let mut keys = content.shared.clone();
             keys.extend(own);
-            let logs = ["log-evictions", "log-requests", "series"];
-            if let Some(log) = logs.iter().find(|log| several && keys.contains_key(**log)) {
+            if let Some((log, _)) = logs.iter().find(|l| several && keys.contains_key(l.0)) {
                 return Err(format!(
                     "`{log}`: a run file with several [[run]] writes no logs"
                 ));

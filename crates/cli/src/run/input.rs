@@ -206,7 +206,12 @@ pub fn through(
     plan: &Plan,
 ) -> Result<(Stored, Vec<RunSpec>), Failure> {
     let name = &trace.meta.name;
-    let made = host_fs::apply_bounded(trace, &fs.fs, plan.tags, plan.trace_memory);
+    let made = host_fs::apply_bounded(
+        trace,
+        &fs.fs,
+        plan.args.input.tags,
+        plan.args.memory.trace_memory().0,
+    );
     let mut modelled = made.map_err(|error| {
         let text = format!("{name}: --host-fs {}: {error}", fs.text);
         match error {
@@ -217,7 +222,12 @@ pub fn through(
         }
     })?;
     modelled.meta_mut().name = format!("{name}+{}", fs.text);
-    if let Some(tags) = plan.tags.filter(|_| modelled.workload().is_empty()) {
+    if let Some(tags) = plan
+        .args
+        .input
+        .tags
+        .filter(|_| modelled.workload().is_empty())
+    {
         return Err(Failure::usage(format!(
             "{name}: --host-fs {}: no request is of the kinds {tags}",
             fs.text

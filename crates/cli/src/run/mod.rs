@@ -58,7 +58,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
 
 /// One or several plans with one output, which is that of the first.
 fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Failure> {
-    let Some(first) = plans.first() else {
+    let Some(first) = plans.first().map(|plan| &plan.args) else {
         return Ok(());
     };
     let mut warnings = Warnings::default();
@@ -72,10 +72,10 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
         warnings.warn(warning);
     }
     for plan in plans {
-        input::preflight(&plan.traces, &plan.load)?;
+        input::preflight(&plan.args.traces, &plan.load)?;
         plan.create_logs()?;
     }
-    let mut output = Output::open(first.format_out, first.out.as_deref())?;
+    let mut output = Output::open(first.form.format_out(), first.out.as_deref())?;
     if first.details {
         output.details();
     }
@@ -96,23 +96,24 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
 
 fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Result<(), Failure> {
     let mut number = 0;
-    for path in &plan.traces {
-        let stored = input::load(path, &plan.load, plan.trace_memory, warnings)?;
-        let traces = match plan.split {
+    let (args, memory) = (&plan.args, plan.args.memory.trace_memory().0);
+    for path in &args.traces {
+        let stored = input::load(path, &plan.load, memory, warnings)?;
+        let traces = match args.input.split() {
             true => stored.split()?,
             false => vec![stored],
         };
         for mut trace in traces {
-            if plan.fit
+            if args.fit
                 && let Some(run) = plan.runs.first()
             {
                 input::fit(&mut trace, run, warnings)?;
             }
-            if plan.host_fs.is_empty() {
+            if args.host_fs.is_empty() {
                 one(plan, number, trace.workload(), &plan.runs, output, warnings)?;
                 number += 1;
             }
-            for fs in &plan.host_fs {
+            for fs in &args.host_fs {
                 let (modelled, runs) = input::through(trace.workload(), fs, plan)?;
                 if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
                     warnings.warn(warning);
@@ -135,7 +136,13 @@ fn one(
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
-    if let Err(error) = plan.warmup.resolve(workload.len()) {
+    if let Err(error) = plan
+        .args
+        .hits
+        .warmup
+        .unwrap_or_default()
+        .resolve(workload.len())
+    {
         return Err(Failure::usage(format!("{name}: {error}")));
     }
     if let Some(warning) = input::pairs_warning(workload, runs)? {
@@ -144,7 +151,7 @@ fn one(
     let batch = Batch {
         workload,
         runs,
-        jobs: plan.jobs,
+        jobs: plan.args.threads.resolve(),
         logs: &|run| plan.log_files(number, name, run),
     };
     execute(&batch, &mut |record| output.add(record))

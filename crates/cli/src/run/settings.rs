@@ -107,7 +107,7 @@ impl Settings {
 const RUN_KEYS: [&str; 6] = ["name", "base", "page_bytes", "cache", "read_fill", "rmw"];
 
 /// What the runs of one command have in common.
-pub struct Common<'a> {
+pub struct RunBuilder<'a> {
     args: &'a RunArgs,
     filed: &'a FileOptions,
     device: Option<&'a EffectiveDevice>,
@@ -115,14 +115,14 @@ pub struct Common<'a> {
     time_scale: TimeScale,
 }
 
-impl<'a> Common<'a> {
+impl<'a> RunBuilder<'a> {
     /// The runs of `args`, some of which a run file gave, on `device`.
     pub fn new(
         args: &'a RunArgs,
         filed: &'a FileOptions,
         device: Option<&'a EffectiveDevice>,
-    ) -> Common<'a> {
-        Common {
+    ) -> RunBuilder<'a> {
+        RunBuilder {
             args,
             filed,
             device,

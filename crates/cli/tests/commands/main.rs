@@ -19,6 +19,7 @@ mod import;
 mod input;
 mod mrc;
 mod refusals;
+mod refused_input;
 mod replay;
 mod report;
 mod results;

@@ -59,7 +59,7 @@ fn the_command_line_goes_before_the_file() {
     for key in ["limit", "device", "t_read", "host_fs"] {
         assert_eq!(origin(key), "run file run.toml", "{key}");
     }
-    assert_eq!(origin("t_program"), "preset default");
+    assert_eq!(origin("t_program"), "built-in");
 }
 
 #[test]
