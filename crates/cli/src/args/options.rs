@@ -208,7 +208,7 @@ impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Option<T> {
         parser: P,
         entry: &FileEntry<'_>,
     ) -> Option<Result<bool, String>> {
-        let mut take = || {
+        let take = || {
             let texts = entry.texts()?;
             match &texts[..] {
                 _ if self.is_some() => return Ok(false),
@@ -223,7 +223,7 @@ impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Option<T> {
             }
             Ok(true)
         };
-        entry.is(field).then(|| take())
+        entry.is(field).then(take)
     }
 }
 
@@ -234,7 +234,7 @@ impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Vec<T> {
         parser: P,
         entry: &FileEntry<'_>,
     ) -> Option<Result<bool, String>> {
-        let mut take = || {
+        let take = || {
             let texts = entry.texts()?;
             let new = self.is_empty() && !texts.is_empty();
             for text in texts.iter().filter(|_| new) {
@@ -242,6 +242,6 @@ impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Vec<T> {
             }
             Ok(new)
         };
-        entry.is(field).then(|| take())
+        entry.is(field).then(take)
     }
 }

@@ -2,30 +2,56 @@
 
 use super::Readings;
 use crate::run::Settings;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use destage_sim::ResultRecord;
 use destage_sim::record::ConfigEntry;
 use destage_types::ByteSize;
+use unicode_width::UnicodeWidthStr;
 
-/// An empty table: columns as wide as they need to be, numbers to the right from column `numbers`.
-pub fn plain(header: &[&str], numbers: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header.iter().copied());
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if i >= numbers {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+/// Rows of cells, in columns as wide as they need to be.
+pub struct TextTable {
+    rows: Vec<Vec<String>>,
+    /// Columns at the left that are text; the others are numbers, and end below each other.
+    text_columns: usize,
+}
+
+/// A table with a header, numbers from column `numbers` on.
+pub fn plain(header: &[&str], numbers: usize) -> TextTable {
+    let header = header.iter().map(|head| (*head).to_owned());
+    TextTable {
+        rows: vec![header.collect()],
+        text_columns: numbers,
     }
-    table
+}
+
+impl TextTable {
+    /// Appends a row; cells that are left out are empty.
+    pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
 }
 
 /// The lines of a table without blanks at their ends, with a line feed at the end of the text.
-pub fn lines(table: &Table) -> String {
-    let lines: Vec<String> = table.lines().map(|l| l.trim_end().to_owned()).collect();
-    lines.join("\n") + "\n"
+pub fn lines(table: &TextTable) -> String {
+    let mut widths = vec![0; table.rows[0].len()];
+    for row in &table.rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.width().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in &table.rows {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let blanks = " ".repeat(width - cell.width());
+            line += &match column < table.text_columns {
+                true => format!("{cell}{blanks}  "),
+                false => format!("{blanks}{cell}  "),
+            };
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
 }
 
 /// A ratio in percent.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// One read miss and one write on an idle device, from the key values alone. DRAM service runs
-/// beside flash work that starts at arrival (spec 00 section 2).
+/// beside flash work that starts at arrival.
 #[test]
 fn response_times_of_single_requests_by_hand() {
     let bench = Bench::with(format!("{HEAD}0,R,0,8,0,,0\n90000000,W,800,8,0,,0\n"));
@@ -191,7 +191,7 @@ fn presets_are_listed_and_printed() {
     for name in destage_device::config::preset_names() {
         let row = |l: &str| l.starts_with(&format!("{name} ")) && l.ends_with('.');
         assert!(done.stdout.lines().any(row), "{name}");
-        let printed = bench.shown(&format!("presets {name}"));
+        let printed = bench.shown(format!("presets {name}"));
         let again = bench.file("again.toml", &printed);
         let again = bench.shown(format!("presets '{}'", again.display()));
         let values = |text: &str| -> Vec<String> {
