@@ -4,7 +4,7 @@ use super::plan::Plan;
 use crate::args::HostFsArg;
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
-use destage_fsmodel::host_fs::{self, HostFs, HostFsError};
+use destage_scheme::{Expr, Role};
 use destage_sim::RunSpec;
 use destage_sim::record::ConfigEntry;
 use destage_trace::{
@@ -158,7 +158,7 @@ fn about(meta: &TraceMeta) -> Vec<String> {
     warnings
 }
 
-/// What is wrong with runs of `cac` over a trace whose writes name no old copy elsewhere: they
+/// What is wrong with runs of a mapping layer over a trace whose writes name no old copy elsewhere: they
 /// remap nothing.
 ///
 /// # Errors
@@ -167,7 +167,11 @@ pub fn pairs_warning(
     workload: Workload<'_>,
     runs: &[RunSpec],
 ) -> Result<Option<String>, TraceError> {
-    let Some(run) = runs.iter().find(|run| run.expr.contains("cac")) else {
+    let renames = |expr: &Expr| {
+        expr.chain()
+            .any(|layer| layer.scheme().role == Role::Mapping)
+    };
+    let Some(run) = runs.iter().find(|run| renames(&run.expr)) else {
         return Ok(None);
     };
     let mut pairs = Pairs::default();

@@ -6,7 +6,7 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::overwritten;
 use destage_device::config::EffectiveDevice;
-use destage_scheme::Expr;
+use destage_scheme::{Expr, Role};
 use destage_sim::{RunError, RunSpec};
 use destage_trace::{LoadOptions, readers};
 use destage_types::ByteSize;
@@ -45,7 +45,7 @@ impl Plan {
         let caches = caches(builder.caches(), &mut warnings);
         let mut runs = Vec::new();
         for expr in &exprs {
-            let cacheless = expr.scheme().name == "none";
+            let cacheless = expr.scheme().role == Role::None;
             let sizes = if cacheless { &caches[..1] } else { &caches[..] };
             runs.extend(sizes.iter().map(|&cache| builder.run(expr.clone(), cache)));
         }

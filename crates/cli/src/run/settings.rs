@@ -3,7 +3,7 @@
 
 use crate::args::{READ_ALLOC, READ_FILL, RunArgs, default_of, word_of};
 use destage_device::config::{self, EffectiveDevice, Origin};
-use destage_scheme::Expr;
+use destage_scheme::{Expr, Role};
 use destage_sim::record::ConfigEntry;
 use destage_sim::spec::TimeScale;
 use destage_sim::{ReadFill, Replay, RunSpec, Warmup};
@@ -181,7 +181,7 @@ impl<'a> RunBuilder<'a> {
         };
         let caches = &args.caches;
         all.add("scheme", (!caches.scheme.is_empty()).then_some(expr));
-        if expr.scheme().name != "none" {
+        if expr.scheme().role != Role::None {
             let given = (!caches.cache.is_empty()).then_some(cache);
             self.layered(&mut all, "cache", given, "cache");
         }

@@ -75,7 +75,10 @@ fn the_list_has_every_scheme() {
         let row = done.stdout.lines().find(|l| l.starts_with(&start));
         let row = row.unwrap_or_else(|| panic!("no {start}"));
         if info.name == "lru" {
-            assert!(row.contains("page policy") && row.contains(" yes "), "{row}");
+            assert!(
+                row.contains("page policy") && row.contains(" yes "),
+                "{row}"
+            );
         }
     }
 }
