@@ -14,7 +14,6 @@ pub use values::{
 use crate::run::parse_every;
 use clap::builder::{EnumValueParser, PathBufValueParser, StringValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use destage_fsmodel::host_fs::HostFs;
 use destage_scheme::ReadAlloc;
 use destage_sim::{Every, ReadFill, Warmup};
 use destage_trace::{BlkEvent, LoadOptions, TagSet, Volumes};

@@ -1,11 +1,11 @@
 //! Values of options: what is read, and what is said about one that is none.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use destage_fsmodel::host_fs::HostFs;
 use destage_scheme::ReadAlloc;
 use destage_sim::ReadFill;
 use destage_sim::spec::TimeScale;
 use destage_trace::Volumes;
-use destage_trace::host_fs::HostFs;
 use destage_types::{ByteSize, PageSize};
 use std::ffi::OsString;
 use std::fmt::{self, Display};

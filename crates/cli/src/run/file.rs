@@ -6,6 +6,7 @@ use super::settings::FileOptions;
 use crate::args::{Cli, FileEntry, FromFile, RunArgs};
 use crate::failure::Failure;
 use clap::{Arg, Command, CommandFactory};
+use destage_types::nearest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -190,8 +191,7 @@ impl FileReader<'_> {
         known.retain(|key, _| !no_key.contains(key));
         known.get(key).copied().ok_or_else(|| {
             let all = known.keys().copied().chain(OWN);
-            let near = all.min_by_key(|k| strsim::damerau_levenshtein(key, k));
-            let near = near.unwrap_or_default();
+            let near = nearest(key, all).unwrap_or_default();
             format!("no option `{key}`; did you mean `{near}`?")
         })
     }

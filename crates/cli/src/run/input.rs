@@ -4,6 +4,7 @@ use super::plan::Plan;
 use crate::args::HostFsArg;
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
+use destage_fsmodel::host_fs::{self, HostFs, HostFsError};
 use destage_scheme::{Expr, Role};
 use destage_sim::RunSpec;
 use destage_sim::record::ConfigEntry;

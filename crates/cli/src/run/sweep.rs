@@ -249,8 +249,7 @@ fn run_bytes(run: &RunSpec, touched: Touched) -> u64 {
         let mapped = touched.pages.max((geometry.pages() as f64 * filled) as u64);
         mapped * PER_FLASH_PAGE + blocks * PER_BLOCK
     });
-    let index =
-        touched.pages * PER_PAGE + touched.last / CHUNK as u64 * size_of::<u32>() as u64;
+    let index = touched.pages * PER_PAGE + touched.last / CHUNK as u64 * size_of::<u32>() as u64;
     frames * PER_FRAME + index + flash
 }
 
@@ -283,10 +282,7 @@ mod tests {
             256 * 96 + 8
         );
         let whole = run_bytes(&run(1 << 30), touched(&[near, far]));
-        assert_eq!(
-            whole,
-            (1 << 18) * 96 + 16 + (1 << 36) / CHUNK as u64 * 4
-        );
+        assert_eq!(whole, (1 << 18) * 96 + 16 + (1 << 36) / CHUNK as u64 * 4);
     }
 
     #[test]
