@@ -157,7 +157,8 @@ fn test_targets(package: &str) -> Result<Vec<String>> {
     let mut targets = Vec::new();
     for file in std::fs::read_dir(&folder).with_context(|| format!("no tests of {package}"))? {
         let path = file?.path();
-        if path.extension().is_some_and(|e| e == "rs") {
+        // A target is a file, or a folder with modules.
+        if path.extension().is_some_and(|e| e == "rs") || path.join("main.rs").is_file() {
             let stem = path.file_stem().context("a file without a name")?;
             targets.push(stem.to_string_lossy().into_owned());
         }

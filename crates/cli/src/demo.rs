@@ -1,14 +1,14 @@
 //! `destage demo`: a built-in workload through the standard line-up on a preset device, against
 //! the offline bound.
 
-use crate::args::{DemoArgs, FormatOut};
+use crate::args::{DemoArgs, FormatOut, READ_ALLOC, word_of};
 use crate::failure::Failure;
+use crate::output::table::{ms, or_dash, percent, whole_ms};
 use crate::output::{Output, Readings, print, table};
-use crate::report::Report;
+use crate::report::HtmlReport;
 use crate::run::{Batch, LogFiles, Settings, execute};
 use destage_device::config::{DeviceConfig, EffectiveDevice};
 use destage_scheme::{Expr, ReadAlloc};
-use destage_sim::record::Latency;
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::synth::demo;
 use destage_types::ByteSize;
@@ -36,19 +36,21 @@ const DEVICE: &str = "req-block-128g";
 /// # Errors
 /// The result cannot be written.
 pub fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let seed = args.seed.unwrap_or(1);
+    let seed = args.random.seed();
     let trace = demo(seed);
     let (runs, missing) = line_up(args);
     let batch = Batch {
         workload: (&trace).into(),
         runs: &runs,
-        jobs: args.jobs.resolve(),
+        jobs: args.threads.resolve(),
         logs: &|_| LogFiles::default(),
     };
     let report = args.report.as_deref();
     let title = format!("destage demo, seed {seed}");
-    let mut report = report.map(|path| Report::open(path, &title)).transpose()?;
-    match args.format_out.unwrap_or(FormatOut::Table) {
+    let mut report = report
+        .map(|path| HtmlReport::open(path, &title))
+        .transpose()?;
+    match args.form.format_out() {
         FormatOut::Table => {
             let mut records = Vec::new();
             execute(&batch, &mut |record| {
@@ -101,25 +103,21 @@ fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize, device: &Arc<DeviceConfig>
         false => ReadAlloc::Scheme,
     };
     let mut settings = Settings::default();
-    settings.add("scheme", None::<&str>, &expr.to_string());
-    settings.add("cache", None::<&str>, &cache.to_string());
-    let word = match read_alloc {
-        ReadAlloc::On => "on",
-        _ => "scheme",
-    };
-    settings.add("charge_metadata", None::<&str>, "false");
-    settings.add("page", None::<&str>, "4KiB");
-    settings.add("device", None::<&str>, DEVICE);
-    settings.add("read_alloc", None::<&str>, word);
-    settings.add("read_fill", None::<&str>, "page");
-    settings.add("rmw", None::<&str>, "true");
-    settings.add("warmup", None::<&str>, "none");
-    settings.add("seed", args.seed, "1");
+    settings.built_in("scheme", &expr.to_string());
+    settings.built_in("cache", &cache.to_string());
+    settings.add("charge_metadata", None::<bool>);
+    settings.add("page", None::<ByteSize>);
+    settings.built_in("device", DEVICE);
+    settings.built_in("read_alloc", word_of(READ_ALLOC, read_alloc));
+    settings.add("read_fill", None::<&str>);
+    settings.built_in("rmw", "true");
+    settings.add("warmup", None::<&str>);
+    settings.add("seed", args.random.seed);
     RunSpec {
         read_alloc,
         device: Some(Arc::clone(device)),
-        seed: args.seed.unwrap_or(1),
-        settings: settings.0,
+        seed: args.random.seed(),
+        settings: settings.entries,
         ..RunSpec::cache_only(expr, cache)
     }
 }
@@ -149,10 +147,10 @@ fn text(records: &[ResultRecord], seed: u64, missing: &[String]) -> String {
             table.add_row([
                 table::cache(r),
                 format!("{}{}", r.scheme, readings.mark(r)),
-                table::percent(r.ratios.page_hit_ratio),
+                or_dash(percent(r.ratios.page_hit_ratio)),
                 below(r.ratios.page_hit_ratio, bound),
-                latency(r, |l| l.mean),
-                latency(r, |l| l.p99.map(|ns| ns as f64)),
+                or_dash(ms(r.latency_ns.and_then(|l| l.all.mean))),
+                or_dash(whole_ms(r.latency_ns.and_then(|l| l.all.p99))),
                 r.counts.flash_writes_host.to_string(),
                 against(r.counts.flash_writes_host, lru),
             ]);
@@ -195,20 +193,11 @@ fn foot(readings: &Readings<'_>, missing: &[String]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A response time over all requests in ms.
-fn latency(r: &ResultRecord, of: impl Fn(&Latency) -> Option<f64>) -> String {
-    match r.latency_ns.as_ref().and_then(|l| of(&l.all)) {
-        Some(ns) => format!("{:.3}", ns / 1e6),
-        None => "-".to_owned(),
-    }
-}
-
 /// Percentage points under the bound.
 fn below(ratio: Option<f64>, bound: Option<f64>) -> String {
-    match (ratio, bound) {
-        (Some(ratio), Some(bound)) => format!("{:.2}", 100.0 * (bound - ratio)),
-        _ => "-".to_owned(),
-    }
+    or_dash(percent(
+        ratio.zip(bound).map(|(ratio, bound)| bound - ratio),
+    ))
 }
 
 /// Relative difference in percent.

@@ -18,7 +18,7 @@ mod series_style;
 mod terminal;
 mod trace;
 
-use args::{Cli, Command};
+use args::{Cli, DestageCommand};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -37,12 +37,12 @@ pub fn main() -> ExitCode {
         }
     };
     let done = match cli.command {
-        Command::Run(args) => run::run(*args),
-        Command::Mrc(args) => mrc::run(&args),
-        Command::Demo(args) => demo::run(&args),
-        Command::Schemes(args) => schemes::run(&args),
-        Command::Presets(args) => presets::run(&args),
-        Command::Trace(args) => trace::run(&args),
+        DestageCommand::Run(args) => run::run(*args),
+        DestageCommand::Mrc(args) => mrc::run(&args),
+        DestageCommand::Demo(args) => demo::run(&args),
+        DestageCommand::Schemes(args) => schemes::run(&args),
+        DestageCommand::Presets(args) => presets::run(&args),
+        DestageCommand::Trace(args) => trace::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,12 +1,14 @@
-//! A sweep holds its trace once: memory of 16 runs against memory of one.
+//! Memory and processor time of the program: sweeps, devices, and traces far larger than the memory
+//! that reading them takes.
 #![cfg(target_os = "linux")]
 
-mod common;
-
-use common::Bench;
-use std::io::Write;
+use serde_json::Value;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use tempfile::TempDir;
 use wait4::{ResourceUsage, Wait4};
 
 /// Requests of the trace; 32 B each in memory.
@@ -15,41 +17,48 @@ const REQUESTS: u64 = 600_000;
 const PER_FRAME: u64 = 256;
 
 /// Most memory that the command ever had, in bytes.
-fn peak(bench: &Bench, args: &str) -> u64 {
-    used(bench, args).maxrss
+fn peak(dir: &Path, args: &str) -> u64 {
+    used(dir, args).maxrss
 }
 
 /// What the command used of the machine.
-fn used(bench: &Bench, args: &str) -> ResourceUsage {
-    let child = Command::new(env!("CARGO_BIN_EXE_destage"))
+fn used(dir: &Path, args: &str) -> ResourceUsage {
+    run(dir, args, Stdio::null()).1
+}
+
+/// What the command says, and what it used of the machine.
+fn run(dir: &Path, args: &str, stdin: Stdio) -> (String, ResourceUsage) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_destage"))
         .args(args.split_whitespace())
-        .current_dir(bench.dir.path())
-        .stdout(Stdio::null())
+        .current_dir(dir)
+        .stdin(stdin)
+        .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    let said = io::read_to_string(child.stdout.take().unwrap()).unwrap();
     let used = child.wait4().unwrap();
     assert!(used.status.success(), "{args}");
-    used.rusage
+    (said, used.rusage)
 }
 
 /// A trace of few pages in a file, so that maps of pages count for nothing. A command of its own
 /// makes it: a child's peak is never below what its parent had when it was started, so this
 /// process stays small.
-fn traced() -> Bench {
-    let bench = Bench::new();
+fn traced() -> TempDir {
+    let dir = TempDir::new().unwrap();
     peak(
-        &bench,
+        dir.path(),
         &format!(
             "trace synth --requests {REQUESTS} --part at=zipf(0.9),space=64MiB,writes=0.6 -o t.csv"
         ),
     );
-    bench
+    dir
 }
 
 #[test]
 fn sixteen_runs_share_one_trace() {
-    let bench = traced();
-    let one = peak(&bench, "run t.csv --scheme lru --cache 64k");
+    let dir = traced();
+    let one = peak(dir.path(), "run t.csv --scheme lru --cache 64k");
     assert!(one > 32 * REQUESTS, "the trace is in memory: {one}");
     let sizes = [64u64, 128, 256, 512];
     let caches: String = sizes.iter().map(|s| format!(" --cache {s}k")).collect();
@@ -57,7 +66,7 @@ fn sixteen_runs_share_one_trace() {
         "run t.csv --jobs 8 --scheme lru --scheme arc --scheme lirs --scheme req-block{caches}"
     );
     let frames: u64 = sizes.iter().map(|s| s / 4 * 4).sum();
-    let sixteen = peak(&bench, &sweep);
+    let sixteen = peak(dir.path(), &sweep);
     let allowed = one + one / 2 + frames * PER_FRAME;
     eprintln!("one run {one} B, sixteen runs {sixteen} B, allowed {allowed} B");
     assert!(
@@ -68,10 +77,10 @@ fn sixteen_runs_share_one_trace() {
 
 #[test]
 fn a_trace_on_disk_takes_no_memory() {
-    let bench = traced();
+    let dir = traced();
     let run = "run t.csv --scheme lru --cache 64k --jobs 1";
-    let memory = peak(&bench, run);
-    let streamed = peak(&bench, &format!("{run} --trace-memory 1MiB"));
+    let memory = peak(dir.path(), run);
+    let streamed = peak(dir.path(), &format!("{run} --trace-memory 1MiB"));
     eprintln!("in memory {memory} B, streamed {streamed} B");
     assert!(
         streamed + 16 * REQUESTS < memory,
@@ -88,16 +97,16 @@ const TERABYTE: &str = "--device default --set channels=16 --set chips_per_chann
 /// flash that is not written no memory.
 #[test]
 fn a_terabyte_starts_at_once() {
-    let bench = Bench::new();
+    let dir = TempDir::new().unwrap();
     std::fs::write(
-        bench.dir.path().join("one.csv"),
+        dir.path().join("one.csv"),
         "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n0,W,0,8,0,,0\n",
     )
     .unwrap();
     let run = "run one.csv --scheme lru --cache 1MiB --jobs 1";
-    let alone = peak(&bench, run);
+    let alone = peak(dir.path(), run);
     let time = |_| {
-        let used = used(&bench, &format!("{run} {TERABYTE}"));
+        let used = used(dir.path(), &format!("{run} {TERABYTE}"));
         assert!(
             used.maxrss < alone + (64 << 20),
             "{} and {alone}",
@@ -114,14 +123,14 @@ fn a_terabyte_starts_at_once() {
 /// 8 bytes for every page of flash that was written, and 64 MiB.
 #[test]
 fn flash_takes_memory_where_it_is_written() {
-    let bench = Bench::new();
+    let dir = TempDir::new().unwrap();
     peak(
-        &bench,
+        dir.path(),
         "trace synth --requests 300000 --part at=zipf(0.9),space=8GiB,writes=1,size=32KiB -o w.csv",
     );
     let run = "run w.csv --scheme lru --cache 1MiB --jobs 1";
-    let alone = peak(&bench, run);
-    let with = peak(&bench, &format!("{run} {TERABYTE}"));
+    let alone = peak(dir.path(), run);
+    let with = peak(dir.path(), &format!("{run} {TERABYTE}"));
     let touched = 300_000 * 8;
     eprintln!("{alone} B without the device, {with} B with it");
     assert!(
@@ -137,9 +146,9 @@ fn flash_takes_memory_where_single_pages_are_written() {
     const WRITES: u64 = 200_000;
     // Pages of the device that are exported.
     let pages = (1 << 28) * 9 / 10;
-    let bench = Bench::new();
-    let file = std::fs::File::create(bench.dir.path().join("w.csv")).unwrap();
-    let mut trace = std::io::BufWriter::new(file);
+    let dir = TempDir::new().unwrap();
+    let file = File::create(dir.path().join("w.csv")).unwrap();
+    let mut trace = BufWriter::new(file);
     writeln!(
         trace,
         "arrival_ns,op,start_sector,sectors,stream,prev,atomic"
@@ -151,8 +160,50 @@ fn flash_takes_memory_where_single_pages_are_written() {
     }
     trace.flush().unwrap();
     let run = "run w.csv --scheme lru --cache 1MiB --jobs 1";
-    let alone = peak(&bench, run);
-    let with = peak(&bench, &format!("{run} {TERABYTE}"));
+    let alone = peak(dir.path(), run);
+    let with = peak(dir.path(), &format!("{run} {TERABYTE}"));
     eprintln!("{alone} B without the device, {with} B with it");
     assert!(with < alone + 8 * WRITES + (64 << 20), "{alone} and {with}");
+}
+
+/// Lines of a chunk, and how often it is repeated: 2.4 million requests, 100 MiB of text.
+const LINES: u64 = 40_000;
+const REPEATS: u64 = 60;
+/// What the requests alone would take is 73 MiB.
+const MOST: u64 = 48 << 20;
+
+/// Writes of one page each, all of the same time.
+fn chunk() -> String {
+    (0..LINES)
+        .map(|i| format!("128166372003061629,hm,0,Write,{},4096,2833\n", 4096 * i))
+        .collect()
+}
+
+#[test]
+fn large_files_and_streams_are_read_in_little_memory() {
+    let dir = TempDir::new().unwrap();
+    let chunk = chunk();
+    let mut plain = File::create(dir.path().join("large.csv")).unwrap();
+    let packed = File::create(dir.path().join("large.csv.zst")).unwrap();
+    let mut packed = zstd::Encoder::new(packed, 1).unwrap();
+    for _ in 0..REPEATS {
+        plain.write_all(chunk.as_bytes()).unwrap();
+        packed.write_all(chunk.as_bytes()).unwrap();
+    }
+    packed.finish().unwrap();
+    drop(plain);
+    let open = |name: &str| Stdio::from(File::open(dir.path().join(name)).unwrap());
+    for (trace, stdin) in [
+        ("large.csv", Stdio::null()),
+        ("large.csv.zst", Stdio::null()),
+        ("-", open("large.csv")),
+        ("-", open("large.csv.zst")),
+    ] {
+        let (said, used) = run(dir.path(), &format!("trace info {trace} --json"), stdin);
+        let info: Value = serde_json::from_str(&said).unwrap();
+        let peak = used.maxrss;
+        assert_eq!(info["write_requests"], LINES * REPEATS, "{trace}");
+        assert_eq!(info["footprint_pages"], LINES, "{trace}");
+        assert!(peak < MOST, "{trace}: {} MiB", peak >> 20);
+    }
 }

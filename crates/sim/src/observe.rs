@@ -1,8 +1,9 @@
-//! Events of the request walk for those who want to see each one: logs and conformance tests.
+//! What happens in the cache, event by event, for those who want to see each one: logs and
+//! conformance tests.
 
 use destage_types::{Lpn, Nanos};
 
-/// Something the walk did to a cached page. Lists are in the order in which things happened.
+/// Something that happened to a cached page. Lists are in the order in which things happened.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// One unit left to make room.

@@ -7,6 +7,9 @@
 use crate::counts::{Counts, ratio};
 pub use crate::device_report::{EnergyNj, EraseCounts, Utilisation};
 pub use crate::engine::latency::{Latencies, Latency, MeanNs};
+pub use crate::final_flush::FinalFlush;
+pub use crate::sample::{ListPages, Unbalance};
+pub use crate::spec::ConfigEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +42,7 @@ pub struct ResultRecord {
     /// Version of destage and its commit.
     pub version: String,
     /// How the figures are to be read.
-    pub reading: Reading,
+    pub reading: Conditions,
     /// Counters over the measured part.
     pub counts: CountFields,
     /// Ratios of counters; null without a denominator.
@@ -85,7 +88,7 @@ pub struct ResultRecord {
     /// Counters of the scheme's own.
     pub scheme_stats: serde_json::Map<String, serde_json::Value>,
     /// Effective settings and where each comes from.
-    pub config: Vec<Setting>,
+    pub config: Vec<ConfigEntry>,
     /// What the execution cost; not part of determinism.
     pub run: RunInfo,
 }
@@ -107,7 +110,7 @@ pub struct TraceInfo {
 
 /// How the figures of a run are to be read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
-pub struct Reading {
+pub struct Conditions {
     /// Does a read miss enter the cache?
     pub read_alloc: bool,
     /// What a read miss brings in: `page` or `requested`.
@@ -130,66 +133,6 @@ pub struct Reading {
     /// Reads of pages that flash does not hold: `counted` or `precondition=trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmapped_reads: Option<String>,
-}
-
-/// A setting, its value and its origin.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
-pub struct Setting {
-    /// Name.
-    pub key: String,
-    /// Effective value.
-    pub value: String,
-    /// `built-in`, `preset NAME`, `file NAME`, `run file NAME` or `command line`.
-    pub origin: String,
-}
-
-/// All that reaches flash after the measured part of a run at whose end the cache is flushed: what
-/// is under way at the last arrival and the write-back of all dirty pages after it.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
-pub struct FinalFlush {
-    /// Pages programmed for the host.
-    pub flash_writes_host: u64,
-    /// Pages read to complete partial ones.
-    pub flash_reads_rmw: u64,
-    /// Pages programmed by garbage collection. Only with a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flash_writes_gc: Option<u64>,
-    /// Summary pages programmed. Only with a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flash_writes_meta: Option<u64>,
-    /// Blocks erased. Only with a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub erases: Option<u64>,
-    /// From the flush, which arrives once all other work is done, to the end of its last program.
-    /// Only with a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ns: Option<u64>,
-}
-
-/// max CQCT / mean CQCT over the chips, sampled before each dirty eviction (ECR Fig. 4).
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
-pub struct Unbalance {
-    /// Share of samples above 10.
-    pub share_above_10: Option<f64>,
-    /// Samples taken.
-    pub samples: u64,
-    /// Dirty evictions at which all CQCT were 0.
-    pub undefined: u64,
-    /// (rate rounded up to tenths, share of samples at or below it), ascending.
-    pub cdf: Vec<(f64, f64)>,
-}
-
-/// Pages in the lists of Req-block at one moment.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
-pub struct ListPages {
-    /// Requests served so far.
-    pub request: u64,
-    /// Pages in IRL.
-    pub irl: u64,
-    /// Pages in SRL.
-    pub srl: u64,
-    /// Pages in DRL.
-    pub drl: u64,
 }
 
 /// What an execution cost. The only part that is not deterministic.

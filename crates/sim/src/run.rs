@@ -11,8 +11,8 @@ use crate::future;
 use crate::metadata_budget::{Capacity, Demand};
 use crate::observe::Observer;
 use crate::record::{
-    CountFields, CountParts, EnergyNj, EraseCounts, Ratios, Reading, ResultRecord, RunInfo, SCHEMA,
-    TraceInfo, Utilisation,
+    Conditions, CountFields, CountParts, EnergyNj, EraseCounts, Ratios, ResultRecord, RunInfo,
+    SCHEMA, TraceInfo, Utilisation,
 };
 use crate::replay::{Extent, Followers, Session, last_arrival};
 use crate::sample::{QueueSampler, Samples};
@@ -236,9 +236,9 @@ impl Execution<'_> {
         Ok(record)
     }
 
-    fn reading(&self) -> Reading {
+    fn reading(&self) -> Conditions {
         let spec = self.spec;
-        Reading {
+        Conditions {
             read_alloc: spec.resolved_read_alloc(),
             read_fill: match spec.read_fill {
                 ReadFill::Page => "page".to_owned(),

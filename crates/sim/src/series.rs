@@ -127,19 +127,19 @@ impl Series {
     /// The interval ends at `now`; without a request it gives no row.
     pub(crate) fn row<S: Scheme, F: Flash>(
         &mut self,
-        walk: &Cache<S, F>,
+        cache: &Cache<S, F>,
         now: Nanos,
     ) -> io::Result<()> {
         if let Every::Requests(n) = self.every {
-            self.end = walk.counts().requests + n.max(1);
+            self.end = cache.counts().requests + n.max(1);
         }
-        if walk.counts().requests == self.before.requests {
+        if cache.counts().requests == self.before.requests {
             return Ok(());
         }
-        let row = self.measure(walk, now);
-        self.before = walk.counts();
-        self.traffic = walk.flash().traffic();
-        self.latency = walk.flash().latency_sums().unwrap_or_default();
+        let row = self.measure(cache, now);
+        self.before = cache.counts();
+        self.traffic = cache.flash().traffic();
+        self.latency = cache.flash().latency_sums().unwrap_or_default();
         (self.sink)(Some(&row))
     }
 
@@ -148,13 +148,13 @@ impl Series {
         (self.sink)(None)
     }
 
-    fn measure<S: Scheme, F: Flash>(&self, walk: &Cache<S, F>, now: Nanos) -> SeriesRow {
-        let (c, b) = (walk.counts(), &self.before);
+    fn measure<S: Scheme, F: Flash>(&self, cache: &Cache<S, F>, now: Nanos) -> SeriesRow {
+        let (c, b) = (cache.counts(), &self.before);
         let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
-        let sums = walk.flash().latency_sums();
+        let sums = cache.flash().latency_sums();
         let mean = |i: usize| sums.and_then(|s| s[i].mean_since(self.latency[i]));
-        let (t, u) = (walk.flash().traffic(), &self.traffic);
-        let lists = walk.scheme().list_pages();
+        let (t, u) = (cache.flash().traffic(), &self.traffic);
+        let lists = cache.scheme().list_pages();
         let (reads, writes) = (c.read_pages - b.read_pages, c.write_pages - b.write_pages);
         SeriesRow {
             request: c.requests,
@@ -175,9 +175,9 @@ impl Series {
             latency_mean_ns: mean(0),
             read_latency_mean_ns: mean(1),
             write_latency_mean_ns: mean(2),
-            cached_pages: walk.frames().used() as u64,
-            dirty_pages: walk.frames().dirty_slots().count() as u64,
-            meta_bytes: walk.scheme().metadata_bytes(),
+            cached_pages: cache.frames().used() as u64,
+            dirty_pages: cache.frames().dirty_slots().count() as u64,
+            meta_bytes: cache.scheme().metadata_bytes(),
             irl: lists.map(|l| l[0]),
             srl: lists.map(|l| l[1]),
             drl: lists.map(|l| l[2]),

@@ -3,10 +3,11 @@
 use crate::RunError;
 use crate::cache::ReadFill;
 use crate::metadata_budget::Demand;
-use crate::record::Setting;
 use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
 use destage_scheme::{Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, check_run};
 use destage_types::{ByteSize, Nanos, PageSize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -153,6 +154,17 @@ impl Replay {
     }
 }
 
+/// A setting, its value and its origin.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct ConfigEntry {
+    /// Name.
+    pub key: String,
+    /// Effective value.
+    pub value: String,
+    /// `built-in`, `preset NAME`, `file NAME`, `run file NAME` or `command line`.
+    pub origin: String,
+}
+
 /// Settings of one run.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
@@ -191,7 +203,7 @@ pub struct RunSpec {
     /// Build every layer through dynamic calls, to compare with the static types.
     pub boxed: bool,
     /// Effective settings with their origin, for the record.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<ConfigEntry>,
 }
 
 impl RunSpec {

@@ -1,10 +1,14 @@
 //! Values of options: what is read, and what is said about one that is none.
 
-use super::TimeScaleArg;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use destage_fsmodel::host_fs::HostFs;
+use destage_scheme::ReadAlloc;
+use destage_sim::ReadFill;
 use destage_sim::spec::TimeScale;
+use destage_trace::Volumes;
 use destage_types::{ByteSize, PageSize};
 use std::ffi::OsString;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -51,6 +55,56 @@ fn is_negative(word: &OsString) -> bool {
     number.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// A file system with the text that was given.
+#[derive(Clone, Debug)]
+pub struct HostFsArg {
+    /// The file system.
+    pub fs: HostFs,
+    /// As given.
+    pub text: String,
+}
+
+/// `--time-scale` with the text that was given.
+#[derive(Clone, Debug)]
+pub struct TimeScaleArg {
+    /// The factor.
+    pub scale: TimeScale,
+    /// As given.
+    pub text: String,
+}
+
+/// `--volumes`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum VolumesArg {
+    /// What the reader does with them.
+    Read(Volumes),
+    /// Each is a trace of its own.
+    Split,
+}
+
+impl FromStr for VolumesArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<VolumesArg, String> {
+        match text {
+            "split" => Ok(VolumesArg::Split),
+            _ => text
+                .parse()
+                .map(VolumesArg::Read)
+                .map_err(|_| format!("`{text}` is none of stack, only=VOLUME, split, overlay")),
+        }
+    }
+}
+
+impl fmt::Display for VolumesArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VolumesArg::Read(volumes) => volumes.fmt(f),
+            VolumesArg::Split => f.write_str("split"),
+        }
+    }
+}
+
 /// Reads a whole number of a range.
 pub fn whole<T>(allowed: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
 where
@@ -64,6 +118,40 @@ where
             allowed.end()
         )),
     }
+}
+
+/// Words for the values of an option, each with what it means.
+pub type Words<T> = [(T, &'static str, &'static str)];
+
+/// `--read-alloc`.
+pub const READ_ALLOC: &Words<ReadAlloc> = &[
+    (ReadAlloc::On, "on", "Always; refused if a scheme cannot"),
+    (ReadAlloc::Off, "off", "Never"),
+    (ReadAlloc::Scheme, "scheme", "As each scheme declares"),
+];
+
+/// `--read-fill`.
+pub const READ_FILL: &Words<ReadFill> = &[
+    (ReadFill::Page, "page", "The whole page"),
+    (ReadFill::Requested, "requested", "The requested sectors"),
+];
+
+/// Reads one of `words`.
+pub fn one_of<T>(words: &'static Words<T>) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let word = |row: &(T, &'static str, &'static str)| PossibleValue::new(row.1).help(row.2);
+    PossibleValuesParser::new(words.iter().map(word)).map(|text| {
+        let found = words.iter().find(|row| row.1 == text);
+        found.expect("one of the words").0
+    })
+}
+
+/// The word for `value`.
+pub fn word_of<T: PartialEq>(words: &Words<T>, value: T) -> &'static str {
+    let found = words.iter().find(|row| row.0 == value);
+    found.expect("every value has a word").1
 }
 
 /// A page size with its unit.
@@ -81,6 +169,13 @@ pub fn sample_rate(text: &str) -> Result<f64, String> {
             "`{text}` is no share: a number above 0 and at most 1"
         )),
     }
+}
+
+/// A file system between trace and device.
+pub fn host_fs(text: &str) -> Result<HostFsArg, String> {
+    let fs = text.parse()?;
+    let text = text.to_owned();
+    Ok(HostFsArg { fs, text })
 }
 
 /// A factor on arrivals.

@@ -7,15 +7,15 @@ use crate::args::{MrcArgs, PointsOut};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::overwritten;
-use crate::run::{TRACE_MEMORY, load};
+use crate::run::load;
 use crate::terminal::{Progress, Warnings};
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
 use destage_sim::record::RunInfo;
-use destage_sim::{Meter, ReadFill, RunError, RunSpec};
+use destage_sim::{Meter, RunError, RunSpec};
 use destage_trace::{Workload, readers};
 use destage_types::{ByteSize, PageSize};
-use points::{CurveOf, Found};
+use points::{CurvePoints, SchemeCurve};
 use std::sync::atomic::AtomicU64;
 
 /// Does what `args` say.
@@ -31,7 +31,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
         std::fs::File::create(path).map_err(|e| plot::refused(path, &e))?;
     }
     let mut warnings = Warnings::default();
-    let memory = args.trace_memory.unwrap_or(TRACE_MEMORY).0;
+    let memory = args.memory.trace_memory().0;
     let stored = load(
         &args.trace,
         &args.input.options(true),
@@ -64,13 +64,8 @@ fn bases(args: &MrcArgs) -> Result<Vec<RunSpec>, Failure> {
     {
         faults.push(format!("--format: {error}"));
     }
-    let default = ["lru".to_owned()];
-    let texts = match args.schemes.is_empty() {
-        true => &default[..],
-        false => &args.schemes[..],
-    };
     let mut bases: Vec<RunSpec> = Vec::new();
-    for text in texts {
+    for text in &args.caches.scheme() {
         match Expr::parse(text) {
             Err(refusal) => faults.push(refusal.to_string()),
             Ok(expr) => match expr.unavailable() {
@@ -84,7 +79,7 @@ fn bases(args: &MrcArgs) -> Result<Vec<RunSpec>, Failure> {
         }
     }
     for base in &bases {
-        for &cache in &args.caches {
+        for &cache in &args.caches.cache {
             let spec = RunSpec {
                 cache,
                 ..base.clone()
@@ -100,11 +95,11 @@ fn bases(args: &MrcArgs) -> Result<Vec<RunSpec>, Failure> {
 
 fn base(args: &MrcArgs, expr: Expr) -> RunSpec {
     RunSpec {
-        page: args.page.unwrap_or(PageSize::KIB4),
-        read_alloc: args.read_alloc.map(Into::into).unwrap_or_default(),
-        read_fill: args.read_fill.map_or(ReadFill::Page, Into::into),
-        warmup: args.warmup.unwrap_or_default(),
-        seed: args.seed.unwrap_or(1),
+        page: args.pages.page(),
+        read_alloc: args.hits.read_alloc(),
+        read_fill: args.hits.read_fill(),
+        warmup: args.hits.warmup.unwrap_or_default(),
+        seed: args.random.seed(),
         ..RunSpec::cache_only(expr, ByteSize(0))
     }
 }
@@ -131,8 +126,8 @@ fn usual_sizes(pages: u64, page: PageSize) -> Vec<ByteSize> {
 
 /// The sizes of a curve: those asked for, or the usual ones that the scheme can work with.
 fn sizes(args: &MrcArgs, trace: Workload<'_>, base: &RunSpec) -> Result<Vec<ByteSize>, Failure> {
-    if !args.caches.is_empty() {
-        return Ok(args.caches.clone());
+    if !args.caches.cache.is_empty() {
+        return Ok(args.caches.cache.clone());
     }
     let check = |cache| {
         let spec = RunSpec {
@@ -159,14 +154,14 @@ impl Meter for NoMeter {
     }
 }
 
-fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<CurveOf, Failure> {
+fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCurve, Failure> {
     let sizes = sizes(args, trace, &base)?;
     let counter = AtomicU64::new(0);
     let curve = Curve {
         trace,
         base: &base,
         sizes: &sizes,
-        jobs: args.jobs.resolve(),
+        jobs: args.threads.resolve(),
         progress: &counter,
         meter: &NoMeter,
     };
@@ -178,10 +173,12 @@ fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<CurveOf, 
     // At most as many; one pass for all sizes ends the bar early.
     let progress = Progress::requests(&label, trace.len() * sizes.len() as u64);
     let found = progress.follow(&counter, || match sample {
-        None => curve.exact().map(Found::Exact),
+        None => curve.exact().map(CurvePoints::Exact),
         Some(size) => {
             let seed = base.seed;
-            curve.sampled(&Sampling { size, seed }).map(Found::Sampled)
+            curve
+                .sampled(&Sampling { size, seed })
+                .map(CurvePoints::Sampled)
         }
     });
     drop(progress);
@@ -189,7 +186,10 @@ fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<CurveOf, 
         CurveError::Run(error) => Failure::from(error),
         other => Failure::usage(other.to_string()),
     })?;
-    Ok(CurveOf { base, found })
+    Ok(SchemeCurve {
+        base,
+        points: found,
+    })
 }
 
 #[cfg(test)]

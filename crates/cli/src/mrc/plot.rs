@@ -1,6 +1,6 @@
 //! The picture of curves.
 
-use super::points::CurveOf;
+use super::points::SchemeCurve;
 use crate::failure::Failure;
 use crate::series_style::{FONT, colour, line as line_of};
 use destage_sim::curve::Estimate;
@@ -23,7 +23,7 @@ pub fn refused(path: &Path, error: &io::Error) -> Failure {
 ///
 /// # Errors
 /// There is no point, or the file cannot be written.
-pub fn draw(path: &Path, trace: &str, curves: &[CurveOf]) -> Result<(), Failure> {
+pub fn draw(path: &Path, trace: &str, curves: &[SchemeCurve]) -> Result<(), Failure> {
     let mut text = String::new();
     let drawn = chart(&mut text, trace, curves);
     drawn.map_err(|e| Failure::Run(format!("cannot draw {}: {e}", path.display())))?;
@@ -39,8 +39,8 @@ fn place(size: ByteSize) -> f64 {
 type Named = (String, Vec<(f64, Estimate)>);
 
 /// The curves as they are drawn.
-fn named(curves: &[CurveOf]) -> Vec<Named> {
-    let alloc = |curve: &CurveOf| curve.base.resolved_read_alloc();
+fn named(curves: &[SchemeCurve]) -> Vec<Named> {
+    let alloc = |curve: &SchemeCurve| curve.base.resolved_read_alloc();
     let mixed = curves.iter().any(|curve| alloc(curve) != alloc(&curves[0]));
     curves
         .iter()
@@ -76,7 +76,7 @@ fn heights(curves: &[Named], middle: f64) -> (f64, SeriesLabelPosition) {
     }
 }
 
-fn chart(text: &mut String, trace: &str, curves: &[CurveOf]) -> Result<(), String> {
+fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), String> {
     let said = |e: &dyn std::fmt::Display| e.to_string();
     let curves = named(curves);
     let places = || curves.iter().flat_map(|c| c.1.iter().map(|p| p.0));

@@ -1,11 +1,13 @@
 //! The points of curves as a table, as lines of CSV and as JSON objects.
 
-use crate::output::table::{lines, percent, plain};
+use crate::args::{READ_FILL, word_of};
+use crate::output::csv_cell;
+use crate::output::table::{lines, or_dash, percent, plain};
 use crate::run::warmup_text;
+use destage_sim::RunSpec;
 use destage_sim::curve::{
     CurveCounts, CurvePoint, Estimate, GROUPS, Method, SampledCurve, SampledPoint,
 };
-use destage_sim::{ReadFill, RunSpec};
 use destage_types::ByteSize;
 use serde_json::{Map, Value, json};
 
@@ -13,31 +15,31 @@ use serde_json::{Map, Value, json};
 pub const T95: f64 = 2.365;
 
 /// A curve with what it is of.
-pub struct CurveOf {
+pub struct SchemeCurve {
     /// Scheme and settings.
     pub base: RunSpec,
     /// The points.
-    pub found: Found,
+    pub points: CurvePoints,
 }
 
 /// The points of a curve.
-pub enum Found {
+pub enum CurvePoints {
     /// As runs give them.
     Exact(Vec<CurvePoint>),
     /// From a sample.
     Sampled(SampledCurve),
 }
 
-impl CurveOf {
+impl SchemeCurve {
     /// Cache size and page hit ratio with its error, point by point.
     pub fn page_hits(&self) -> Vec<(ByteSize, Estimate)> {
         let sure = |value| Estimate { value, error: 0.0 };
-        match &self.found {
-            Found::Exact(points) => {
+        match &self.points {
+            CurvePoints::Exact(points) => {
                 let point = |p: &CurvePoint| Some((p.cache, sure(p.counts.page_hit_ratio()?)));
                 points.iter().filter_map(point).collect()
             }
-            Found::Sampled(curve) => {
+            CurvePoints::Sampled(curve) => {
                 let point = |p: &SampledPoint| Some((p.cache, p.page_hit_ratio?));
                 curve.points.iter().filter_map(point).collect()
             }
@@ -58,12 +60,12 @@ impl CurveOf {
             }
             object
         };
-        match &self.found {
-            Found::Exact(points) => points
+        match &self.points {
+            CurvePoints::Exact(points) => points
                 .iter()
                 .map(|p| point(p.cache, p.pages, exact(p)))
                 .collect(),
-            Found::Sampled(curve) => curve
+            CurvePoints::Sampled(curve) => curve
                 .points
                 .iter()
                 .map(|p| point(p.cache, p.pages, sampled(curve, p)))
@@ -119,7 +121,7 @@ fn sampled(curve: &SampledCurve, point: &SampledPoint) -> Value {
 }
 
 /// One JSON object per point.
-pub fn jsonl(trace: &str, curves: &[CurveOf]) -> String {
+pub fn jsonl(trace: &str, curves: &[SchemeCurve]) -> String {
     let objects = curves.iter().flat_map(|curve| curve.objects(trace));
     objects
         .map(|o| Value::Object(o).to_string() + "\n")
@@ -127,38 +129,27 @@ pub fn jsonl(trace: &str, curves: &[CurveOf]) -> String {
 }
 
 /// A header, and one line per point.
-pub fn csv(trace: &str, curves: &[CurveOf]) -> String {
+pub fn csv(trace: &str, curves: &[SchemeCurve]) -> String {
     let mut text = String::new();
     for object in curves.iter().flat_map(|curve| curve.objects(trace)) {
         if text.is_empty() {
             let names: Vec<&str> = object.keys().map(String::as_str).collect();
             text += &(names.join(",") + "\n");
         }
-        let fields: Vec<String> = object.values().map(field).collect();
+        let fields: Vec<String> = object.values().map(csv_cell).collect();
         text += &(fields.join(",") + "\n");
     }
     text
 }
 
-fn field(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        }
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
 /// The points for people, with how they are to be read.
-pub fn table(trace: &str, curves: &[CurveOf]) -> String {
+pub fn table(trace: &str, curves: &[SchemeCurve]) -> String {
     let mut text = String::new();
     for curve in curves {
         text += &format!("{trace}, {}\n\n", curve.base.expr);
-        text += &match &curve.found {
-            Found::Exact(points) => exact_table(points),
-            Found::Sampled(curve) => sampled_table(curve),
+        text += &match &curve.points {
+            CurvePoints::Exact(points) => exact_table(points),
+            CurvePoints::Sampled(curve) => sampled_table(curve),
         };
         text += &format!("\n{}\n\n", reading(curve));
     }
@@ -175,9 +166,9 @@ fn exact_table(points: &[CurvePoint]) -> String {
         table.add_row([
             point.cache.to_string(),
             point.pages.to_string(),
-            percent(c.page_hit_ratio()),
-            percent(c.read_page_hit_ratio()),
-            percent(c.write_page_hit_ratio()),
+            or_dash(percent(c.page_hit_ratio())),
+            or_dash(percent(c.read_page_hit_ratio())),
+            or_dash(percent(c.write_page_hit_ratio())),
             c.flash_writes_host.to_string(),
             method(point.method).to_owned(),
         ]);
@@ -204,7 +195,7 @@ fn sampled_table(curve: &SampledCurve) -> String {
 }
 
 /// What the figures mean.
-fn reading(curve: &CurveOf) -> String {
+fn reading(curve: &SchemeCurve) -> String {
     let spec = &curve.base;
     let mut text = format!(
         "reading: page {}, read allocation {}, read fill {}, no device, warm-up {}",
@@ -214,14 +205,11 @@ fn reading(curve: &CurveOf) -> String {
         } else {
             "off"
         },
-        match spec.read_fill {
-            ReadFill::Page => "page",
-            ReadFill::Requested => "requested",
-        },
+        word_of(READ_FILL, spec.read_fill),
         warmup_text(spec.warmup),
     );
-    match &curve.found {
-        Found::Exact(points) => {
+    match &curve.points {
+        CurvePoints::Exact(points) => {
             let runs = points.iter().filter(|p| p.method == Method::Run).count();
             text += &format!(
                 "\nexact: {} sizes in one pass, {runs} by a run each",
@@ -237,7 +225,7 @@ fn reading(curve: &CurveOf) -> String {
                 };
             }
         }
-        Found::Sampled(s) => {
+        CurvePoints::Sampled(s) => {
             text += &format!(
                 "\nestimated from {} pages ({:.4} % of them by hash, seed {}) with {} accesses; ± \
                  is the half-width of a 95 % confidence interval, by a jackknife over {GROUPS} \

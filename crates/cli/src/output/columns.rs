@@ -15,7 +15,7 @@ const GROUP: usize = 1 << 16;
 
 /// What the cells of a column hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum CellType {
     /// Whole numbers below 2^64.
     Integer,
     /// Real numbers.
@@ -30,16 +30,16 @@ pub enum Kind {
 
 /// A column. Every cell may be absent.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Column {
+pub struct TypedColumn {
     /// Name; that of a nested field is its path, joined by dots.
     pub name: String,
     /// What its cells hold.
-    pub kind: Kind,
+    pub kind: CellType,
 }
 
 /// Writes rows of JSON values as Parquet, all columns at the top level and optional.
 pub struct ParquetWriter<W: Write + Send> {
-    columns: Vec<Column>,
+    columns: Vec<TypedColumn>,
     writer: SerializedFileWriter<W>,
     rows: Vec<Vec<Value>>,
 }
@@ -49,7 +49,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     ///
     /// # Errors
     /// `out` takes nothing.
-    pub fn new(out: W, columns: Vec<Column>) -> io::Result<ParquetWriter<W>> {
+    pub fn new(out: W, columns: Vec<TypedColumn>) -> io::Result<ParquetWriter<W>> {
         let properties = WriterProperties::builder()
             .set_created_by(format!("destage {}", crate::VERSION))
             .build();
@@ -109,15 +109,15 @@ fn failed(error: ParquetError) -> io::Error {
     }
 }
 
-fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
+fn schema(columns: &[TypedColumn]) -> Result<TypePtr, ParquetError> {
     let mut fields = Vec::new();
     for column in columns {
         let (physical, converted) = match column.kind {
-            Kind::Integer => (Physical::INT64, ConvertedType::UINT_64),
-            Kind::Number => (Physical::DOUBLE, ConvertedType::NONE),
-            Kind::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
-            Kind::Json => (Physical::BYTE_ARRAY, ConvertedType::JSON),
-            Kind::Flag => (Physical::BOOLEAN, ConvertedType::NONE),
+            CellType::Integer => (Physical::INT64, ConvertedType::UINT_64),
+            CellType::Number => (Physical::DOUBLE, ConvertedType::NONE),
+            CellType::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
+            CellType::Json => (Physical::BYTE_ARRAY, ConvertedType::JSON),
+            CellType::Flag => (Physical::BOOLEAN, ConvertedType::NONE),
         };
         let field = Type::primitive_type_builder(&column.name, physical)
             .with_repetition(Repetition::OPTIONAL)
@@ -131,7 +131,7 @@ fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
 
 fn write_column<'a, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
-    kind: Kind,
+    kind: CellType,
     cells: impl Iterator<Item = &'a Value>,
 ) -> Result<(), ParquetError> {
     /// The cells that are there, and for every cell whether it is.
@@ -151,28 +151,28 @@ fn write_column<'a, W: Write + Send>(
         .next_column()?
         .expect("the schema has as many columns as the table");
     match kind {
-        Kind::Integer => {
+        CellType::Integer => {
             // Parquet keeps unsigned numbers in the bits of signed ones.
             let (values, there) = split(cells, |v| v.as_u64().map(|n| n as i64));
             let typed = column.typed::<Int64Type>();
             typed.write_batch(&values, Some(&there), None)?;
         }
-        Kind::Number => {
+        CellType::Number => {
             let (values, there) = split(cells, Value::as_f64);
             let typed = column.typed::<DoubleType>();
             typed.write_batch(&values, Some(&there), None)?;
         }
-        Kind::Flag => {
+        CellType::Flag => {
             let (values, there) = split(cells, Value::as_bool);
             let typed = column.typed::<BoolType>();
             typed.write_batch(&values, Some(&there), None)?;
         }
-        Kind::Text => {
+        CellType::Text => {
             let (values, there) = split(cells, |v| v.as_str().map(ByteArray::from));
             let typed = column.typed::<ByteArrayType>();
             typed.write_batch(&values, Some(&there), None)?;
         }
-        Kind::Json => {
+        CellType::Json => {
             let text = |v: &Value| (!v.is_null()).then(|| ByteArray::from(v.to_string().as_str()));
             let (values, there) = split(cells, text);
             let typed = column.typed::<ByteArrayType>();
@@ -185,12 +185,12 @@ fn write_column<'a, W: Write + Send>(
 /// The columns of the result record, from its JSON Schema: the same whatever a run measured.
 /// Nested objects become columns with dotted names; lists, and what a scheme counts for itself,
 /// are JSON text.
-pub fn record_columns() -> Vec<Column> {
+pub fn record_columns() -> Vec<TypedColumn> {
     columns_of(&destage_sim::record::json_schema())
 }
 
 /// The columns of whatever `schema`, a JSON Schema, describes.
-pub fn columns_of(schema: &str) -> Vec<Column> {
+pub fn columns_of(schema: &str) -> Vec<TypedColumn> {
     let schema: Value = serde_json::from_str(schema).expect("a schema is plain JSON");
     let mut columns = Vec::new();
     collect("", &schema, &schema, &mut columns);
@@ -205,7 +205,7 @@ pub fn cell(record: &Value, name: &str) -> Value {
     found.cloned().unwrap_or(Value::Null)
 }
 
-fn collect(path: &str, node: &Value, root: &Value, columns: &mut Vec<Column>) {
+fn collect(path: &str, node: &Value, root: &Value, columns: &mut Vec<TypedColumn>) {
     let node = resolved(node, root);
     if let Some(properties) = node.get("properties").and_then(Value::as_object) {
         for (name, field) in properties {
@@ -223,14 +223,14 @@ fn collect(path: &str, node: &Value, root: &Value, columns: &mut Vec<Column>) {
         _ => Vec::new(),
     };
     let kind = match kinds.iter().find(|k| **k != "null") {
-        Some(&"integer") => Kind::Integer,
-        Some(&"number") => Kind::Number,
-        Some(&"string") => Kind::Text,
-        Some(&"boolean") => Kind::Flag,
-        _ => Kind::Json,
+        Some(&"integer") => CellType::Integer,
+        Some(&"number") => CellType::Number,
+        Some(&"string") => CellType::Text,
+        Some(&"boolean") => CellType::Flag,
+        _ => CellType::Json,
     };
     let name = path.to_owned();
-    columns.push(Column { name, kind });
+    columns.push(TypedColumn { name, kind });
 }
 
 /// Follows references, and takes the part of an optional field that is not null.
@@ -255,13 +255,13 @@ mod tests {
     #[test]
     fn cells_survive() {
         let columns = [
-            ("n", Kind::Integer),
-            ("x", Kind::Number),
-            ("t", Kind::Text),
-            ("f", Kind::Flag),
-            ("j", Kind::Json),
+            ("n", CellType::Integer),
+            ("x", CellType::Number),
+            ("t", CellType::Text),
+            ("f", CellType::Flag),
+            ("j", CellType::Json),
         ];
-        let columns = columns.map(|(name, kind)| Column {
+        let columns = columns.map(|(name, kind)| TypedColumn {
             name: name.to_owned(),
             kind,
         });
@@ -310,21 +310,21 @@ mod tests {
     fn columns_of_the_record_are_typed() {
         let columns = record_columns();
         let kind = |name: &str| columns.iter().find(|c| c.name == name).map(|c| c.kind);
-        assert_eq!(kind("scheme"), Some(Kind::Text));
-        assert_eq!(kind("trace.sha256"), Some(Kind::Text));
-        assert_eq!(kind("counts.page_hits"), Some(Kind::Integer));
-        assert_eq!(kind("counts.erases"), Some(Kind::Integer));
-        assert_eq!(kind("ratios.waf"), Some(Kind::Number));
-        assert_eq!(kind("latency_ns.all.p99"), Some(Kind::Integer));
-        assert_eq!(kind("latency_ns.read.mean"), Some(Kind::Number));
-        assert_eq!(kind("reading.read_alloc"), Some(Kind::Flag));
+        assert_eq!(kind("scheme"), Some(CellType::Text));
+        assert_eq!(kind("trace.sha256"), Some(CellType::Text));
+        assert_eq!(kind("counts.page_hits"), Some(CellType::Integer));
+        assert_eq!(kind("counts.erases"), Some(CellType::Integer));
+        assert_eq!(kind("ratios.waf"), Some(CellType::Number));
+        assert_eq!(kind("latency_ns.all.p99"), Some(CellType::Integer));
+        assert_eq!(kind("latency_ns.read.mean"), Some(CellType::Number));
+        assert_eq!(kind("reading.read_alloc"), Some(CellType::Flag));
         for json in [
             "config",
             "scheme_stats",
             "list_pages",
             "evict_pages_histogram",
         ] {
-            assert_eq!(kind(json), Some(Kind::Json), "{json}");
+            assert_eq!(kind(json), Some(CellType::Json), "{json}");
         }
     }
 }

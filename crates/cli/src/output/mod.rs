@@ -7,10 +7,11 @@ mod rows;
 pub mod table;
 
 pub use reading::Readings;
+pub use rows::csv_cell;
 
 use crate::args::FormatOut;
 use crate::failure::Failure;
-use crate::report::Report;
+use crate::report::HtmlReport;
 use destage_sim::ResultRecord;
 use rows::{Form, Rows};
 use std::fs::File;
@@ -26,7 +27,7 @@ pub struct Output<'a> {
     table: Option<Vec<ResultRecord>>,
     stdout: Option<Rows<io::Stdout>>,
     file: Option<Rows<BufWriter<File>>>,
-    report: Option<Report>,
+    report: Option<HtmlReport>,
     details: bool,
     below: Option<Below<'a>>,
 }
@@ -84,7 +85,7 @@ impl<'a> Output<'a> {
     }
 
     /// Writes a report, too.
-    pub fn report(&mut self, report: Report) {
+    pub fn report(&mut self, report: HtmlReport) {
         self.report = Some(report);
     }
 

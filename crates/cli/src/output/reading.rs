@@ -1,18 +1,18 @@
 //! How the figures of a table are to be read, and which rows are read differently.
 
 use destage_sim::ResultRecord;
-use destage_sim::record::{Reading, Setting};
+use destage_sim::record::{Conditions, ConfigEntry};
 
 /// The readings in one table.
 pub struct Readings<'a> {
     /// The most frequent one first, then the others in the order of the rows.
-    kinds: Vec<Reading>,
-    config: &'a [Setting],
+    kinds: Vec<Conditions>,
+    config: &'a [ConfigEntry],
 }
 
 /// The reading of a row without what differs from trace to trace; a row without a cache has none.
-fn kind(record: &ResultRecord) -> Option<Reading> {
-    (record.cache_pages > 0).then(|| Reading {
+fn kind(record: &ResultRecord) -> Option<Conditions> {
+    (record.cache_pages > 0).then(|| Conditions {
         warmup_requests: 0,
         ..record.reading.clone()
     })
@@ -21,7 +21,7 @@ fn kind(record: &ResultRecord) -> Option<Reading> {
 impl<'a> Readings<'a> {
     /// The readings of `records`.
     pub fn of(records: &'a [ResultRecord]) -> Readings<'a> {
-        let mut kinds: Vec<(Reading, usize)> = Vec::new();
+        let mut kinds: Vec<(Conditions, usize)> = Vec::new();
         for reading in records.iter().filter_map(kind) {
             match kinds.iter_mut().find(|k| k.0 == reading) {
                 Some(known) => known.1 += 1,
@@ -48,7 +48,7 @@ impl<'a> Readings<'a> {
         let Some((common, others)) = self.kinds.split_first() else {
             return vec![format!("reading: no cache, warm-up {}", self.warmup())];
         };
-        let text = |r: &Reading| {
+        let text = |r: &Conditions| {
             let replay = r
                 .queue_depth
                 .map(|depth| format!(", closed loop of {depth}"));

@@ -1,6 +1,6 @@
 //! One row per record: JSON objects, CSV with the scalars of the record, or Parquet.
 
-use super::columns::{self, Column, Kind, ParquetWriter};
+use super::columns::{self, CellType, ParquetWriter, TypedColumn};
 use destage_sim::ResultRecord;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ pub struct Rows<W: Write + Send> {
 enum Out<W: Write + Send> {
     Jsonl(W),
     Csv(CsvRows<W>),
-    Parquet(Vec<Column>, Box<ParquetWriter<W>>),
+    Parquet(Vec<TypedColumn>, Box<ParquetWriter<W>>),
 }
 
 impl<W: Write + Send> Rows<W> {
@@ -49,7 +49,7 @@ impl<W: Write + Send> Rows<W> {
             Form::Jsonl => Out::Jsonl(out),
             Form::Csv => {
                 let all = columns::record_columns().into_iter();
-                let kept = all.filter(|c| c.kind != Kind::Json || c.name == "scheme_stats");
+                let kept = all.filter(|c| c.kind != CellType::Json || c.name == "scheme_stats");
                 Out::Csv(CsvRows::new(out, kept.map(|c| c.name).collect())?)
             }
             Form::Parquet => {
@@ -108,24 +108,23 @@ impl<W: Write> CsvRows<W> {
     }
 
     fn write(&mut self, record: &Value) -> io::Result<()> {
-        let cells = self
-            .columns
-            .iter()
-            .map(|name| match columns::cell(record, name) {
-                Value::Null => String::new(),
-                Value::String(text) => quoted(&text),
-                other => quoted(&other.to_string()),
-            });
-        let line: Vec<String> = cells.collect();
+        let cells = self.columns.iter().map(|name| columns::cell(record, name));
+        let line: Vec<String> = cells.map(|cell| csv_cell(&cell)).collect();
         writeln!(self.out, "{}", line.join(","))?;
         self.out.flush()
     }
 }
 
-fn quoted(text: &str) -> String {
+/// A value as a cell of CSV: nothing if there is none, in quotes if it would end the cell.
+pub fn csv_cell(value: &Value) -> String {
+    let text = match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+        false => text,
     }
 }
 

@@ -12,7 +12,7 @@ use std::ops::Range;
 const SIZE: (u32, u32) = (560, 340);
 
 /// A series of points: cache size in bytes and value.
-pub struct Line {
+pub struct ChartLine {
     /// Number of the scheme, which gives the colour.
     pub number: usize,
     /// Points in ascending order of the cache size.
@@ -24,7 +24,7 @@ pub type Tick<'a> = &'a dyn Fn(f64) -> String;
 
 /// A chart of `lines` over the cache size; with one size only, one bar per line. `None` without a
 /// point.
-pub fn over_cache_size(title: &str, lines: &[Line], tick: Tick<'_>) -> Option<String> {
+pub fn over_cache_size(title: &str, lines: &[ChartLine], tick: Tick<'_>) -> Option<String> {
     let mut sizes: Vec<u64> = lines
         .iter()
         .flat_map(|l| l.points.iter().map(|p| p.0))
@@ -99,7 +99,7 @@ where
 fn curves<'a>(
     area: &Area<'a>,
     title: &str,
-    (lines, sizes): (&[Line], &[u64]),
+    (lines, sizes): (&[ChartLine], &[u64]),
     top: f64,
     tick: Tick<'_>,
 ) -> Drawn<'a> {
@@ -132,7 +132,13 @@ fn curves<'a>(
     Ok(())
 }
 
-fn bars<'a>(area: &Area<'a>, title: &str, lines: &[Line], top: f64, tick: Tick<'_>) -> Drawn<'a> {
+fn bars<'a>(
+    area: &Area<'a>,
+    title: &str,
+    lines: &[ChartLine],
+    top: f64,
+    tick: Tick<'_>,
+) -> Drawn<'a> {
     let mut chart = context(area, title, 0.0..lines.len() as f64, top)?;
     mesh(
         &mut chart,

@@ -6,30 +6,30 @@ use crate::failure::Failure;
 use crate::output::{Readings, details, table};
 use crate::run::Settings;
 use crate::series_style::colour;
-use chart::{Line, over_cache_size};
+use chart::{ChartLine, over_cache_size};
 use destage_sim::ResultRecord;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A report that will be written.
-pub struct Report {
+pub struct HtmlReport {
     path: PathBuf,
     title: String,
     records: Vec<ResultRecord>,
 }
 
-impl Report {
+impl HtmlReport {
     /// Makes sure that `path` can be written.
     ///
     /// # Errors
     /// It cannot.
-    pub fn open(path: &Path, title: &str) -> Result<Report, Failure> {
+    pub fn open(path: &Path, title: &str) -> Result<HtmlReport, Failure> {
         File::create(path).map_err(|error| {
             let place = path.display();
             Failure::usage(format!("--report {place}: cannot create it: {error}"))
         })?;
-        Ok(Report {
+        Ok(HtmlReport {
             path: path.to_owned(),
             title: title.to_owned(),
             records: Vec::new(),
@@ -150,14 +150,18 @@ fn section(records: &[&ResultRecord], readings: &Readings<'_>) -> String {
     text += &charts(records, &schemes);
     text += "</div>\n";
     text += &rows(records, readings);
-    for part in details::parts(records) {
+    for part in details::tables(records) {
         text += &detail(&part, records, readings);
     }
     text
 }
 
 /// A table of one subject below the main one.
-fn detail(part: &details::Part, records: &[&ResultRecord], readings: &Readings<'_>) -> String {
+fn detail(
+    part: &details::DetailTable,
+    records: &[&ResultRecord],
+    readings: &Readings<'_>,
+) -> String {
     let class = |left: bool| if left { " class=\"l\"" } else { "" };
     let mut text = format!(
         "<h3>{}</h3>\n<table>\n<tr><th class=\"l\">scheme</th><th class=\"l\">cache</th>",
@@ -228,7 +232,7 @@ fn charts(records: &[&ResultRecord], schemes: &[&str]) -> String {
     let wanted = &wanted[..if erases { 8 } else { 7 }];
     let mut text = String::new();
     for &(title, measure, tick) in wanted {
-        let lines: Vec<Line> = schemes
+        let lines: Vec<ChartLine> = schemes
             .iter()
             .enumerate()
             .map(|(number, scheme)| line(number, scheme, records, measure))
@@ -248,7 +252,7 @@ fn short(value: f64) -> String {
 }
 
 /// A scheme without a cache has the same value at every size.
-fn line(number: usize, scheme: &str, records: &[&ResultRecord], measure: Measure) -> Line {
+fn line(number: usize, scheme: &str, records: &[&ResultRecord], measure: Measure) -> ChartLine {
     let of = |r: &&&ResultRecord| r.scheme == scheme;
     let mut points: Vec<(u64, f64)> = Vec::new();
     for record in records.iter().filter(of) {
@@ -265,25 +269,16 @@ fn line(number: usize, scheme: &str, records: &[&ResultRecord], measure: Measure
     }
     points.sort_unstable_by_key(|p| p.0);
     points.dedup_by_key(|p| p.0);
-    Line { number, points }
+    ChartLine { number, points }
 }
 
 fn rows(records: &[&ResultRecord], readings: &Readings<'_>) -> String {
-    let timed = records.iter().any(|r| r.latency_ns.is_some());
-    let mut heads = vec![
-        "page hit %",
-        "read hit %",
-        "write hit %",
-        "evictions",
-        "pages / eviction",
-        "flash writes",
-    ];
-    if timed {
-        heads.extend(["mean ms", "p99 ms", "write amplif."]);
-    }
+    let figures = table::figures(records.iter().copied());
     let mut text =
         String::from("<table>\n<tr><th class=\"l\">cache</th><th class=\"l\">scheme</th>");
-    heads.iter().for_each(|h| text += &format!("<th>{h}</th>"));
+    for figure in figures {
+        text += &format!("<th>{}</th>", figure.report);
+    }
     text += "</tr>\n";
     let mut sorted = records.to_vec();
     // Stable: schemes keep their order within a size.
@@ -308,33 +303,17 @@ fn rows(records: &[&ResultRecord], readings: &Readings<'_>) -> String {
             escaped(&r.scheme),
             readings.mark(r)
         );
-        for (i, cell) in cells(r, timed).iter().enumerate() {
+        for (i, figure) in figures.iter().enumerate() {
             let class = if i == 0 && is_best {
                 " class=\"best\""
             } else {
                 ""
             };
-            text += &format!("<td{class}>{cell}</td>");
+            text += &format!("<td{class}>{}</td>", figure.cell(r));
         }
         text += "</tr>\n";
     }
     text + "</table>\n"
-}
-
-fn cells(r: &ResultRecord, timed: bool) -> Vec<String> {
-    let two = |v: Option<f64>| v.map_or_else(|| "-".to_owned(), |v| format!("{v:.2}"));
-    let mut cells = vec![
-        table::percent(r.ratios.page_hit_ratio),
-        table::percent(r.ratios.read_page_hit_ratio),
-        table::percent(r.ratios.write_page_hit_ratio),
-        r.counts.evictions.to_string(),
-        two(r.evict_pages_mean),
-        r.counts.flash_writes_host.to_string(),
-    ];
-    if timed {
-        cells.extend(table::times(r));
-    }
-    cells
 }
 
 fn escaped(text: &str) -> String {
@@ -365,7 +344,7 @@ mod tests {
     fn one_size_gives_bars_and_several_give_curves() {
         let line = |points: &[(u64, f64)]| {
             let points = points.to_vec();
-            Line { number: 0, points }
+            ChartLine { number: 0, points }
         };
         let tick: chart::Tick<'_> = &|v| format!("{v:.1}");
         let curve = over_cache_size("t", &[line(&[(1 << 20, 0.5), (1 << 22, 0.7)])], tick);

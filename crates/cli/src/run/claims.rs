@@ -22,18 +22,18 @@ pub struct Claim {
     /// Field of the result record, unless the runs say it.
     field: Option<String>,
     /// The run that the figure is about.
-    of: Which,
+    of: ClaimedRun,
     /// The run that it is compared with.
-    against: Option<Which>,
+    against: Option<ClaimedRun>,
     /// Whose value the change is a share of.
     #[serde(default)]
-    share_of: Base,
+    share_of: ShareOf,
 }
 
 /// A run, and what to take of its record.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-struct Which {
+struct ClaimedRun {
     /// Name of the trace in the table.
     trace: String,
     /// Scheme in its canonical form.
@@ -45,7 +45,7 @@ struct Which {
 /// The denominator of a change.
 #[derive(Deserialize, Debug, Default, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-enum Base {
+enum ShareOf {
     #[default]
     Against,
     Of,
@@ -61,17 +61,17 @@ impl Claim {
         };
         let against = self.value(against, records)?;
         let base = match self.share_of {
-            Base::Against => against,
-            Base::Of => of,
+            ShareOf::Against => against,
+            ShareOf::Of => of,
         };
         (base != 0.0).then(|| 100.0 * (of - against) / base)
     }
 
-    fn field_of<'a>(&'a self, which: &'a Which) -> Option<&'a str> {
+    fn field_of<'a>(&'a self, which: &'a ClaimedRun) -> Option<&'a str> {
         which.field.as_deref().or(self.field.as_deref())
     }
 
-    fn value(&self, which: &Which, records: &[ResultRecord]) -> Option<f64> {
+    fn value(&self, which: &ClaimedRun, records: &[ResultRecord]) -> Option<f64> {
         let cache = which.cache.as_ref().or(self.cache.as_ref());
         let cache = cache.map(|text| ByteSize::parse(text));
         let is = |r: &&ResultRecord| {

@@ -2,9 +2,11 @@
 //! experiments that are to be repeated.
 
 use super::claims::Claim;
-use crate::args::{Cli, Command, RunArgs};
+use super::settings::FileOptions;
+use crate::args::{Cli, FileEntry, FromFile, RunArgs};
 use crate::failure::Failure;
-use clap::{Arg, CommandFactory, Parser};
+use clap::{Arg, Command, CommandFactory};
+use destage_types::nearest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,8 +25,6 @@ const WHOLE: [&str; 7] = [
     "log-requests",
     "series",
 ];
-/// Those that hold one log for each run.
-const LOGS: [&str; 3] = ["log-evictions", "log-requests", "series"];
 /// Keys that are no options.
 const OWN: [&str; 3] = ["trace", "name", "if-present"];
 
@@ -40,96 +40,70 @@ struct Content {
     shared: Keys,
 }
 
-/// A run file as the arguments it stands for.
+/// A run file together with the command line that names it.
 pub struct RunFile {
-    /// One set of arguments for each `[[run]]`.
-    pub runs: Vec<RunArgs>,
+    /// The options of each `[[run]]`, and which of them the file gave.
+    pub runs: Vec<(RunArgs, FileOptions)>,
     /// Figures of a paper to compare the results with.
     pub claims: Vec<Claim>,
     /// What was left out.
     pub warnings: Vec<String>,
-    /// Origin of settings from this file.
-    pub origin: String,
-    /// Keys that come from the file.
-    keys: Vec<String>,
 }
 
 impl RunFile {
-    /// Reads the file named in `given`, the arguments of `command`, which override it.
+    /// Reads the file at `path`, under what the command line said, which overrides it.
     ///
     /// # Errors
     /// The file cannot be read, a key is no option, or a value is none of its option.
-    pub fn read(path: &Path, given: &RunArgs, command: &[String]) -> Result<RunFile, Failure> {
-        let place = path.display();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::usage(format!("--config {place}: {error}")))?;
-        let content: Content = toml::from_str(&text)
-            .map_err(|error| Failure::usage(format!("--config {place}: {error}")))?;
+    pub fn read(path: &Path, given: &RunArgs) -> Result<RunFile, Failure> {
+        let refused = |fault: &dyn std::fmt::Display| {
+            Failure::usage(format!("--config {}: {fault}", path.display()))
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| refused(&error))?;
+        let content: Content = toml::from_str(&text).map_err(|error| refused(&error))?;
         let folder = given.trace_dir.as_deref().or(path.parent());
-        let reading = Reading {
+        let mut command = Cli::command();
+        command.build();
+        let run = command.find_subcommand("run").expect("`run` is a command");
+        let reader = FileReader {
             given,
-            command,
             folder: folder.unwrap_or(Path::new("")),
-            options: options(),
+            name: path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into(),
+            command: run,
         };
-        reading
-            .file(content, path)
-            .map_err(|fault| Failure::usage(format!("--config {place}: {fault}")))
-    }
-
-    /// Says of settings that come from this file that they do.
-    pub fn name_origins(&self, runs: &mut [destage_sim::RunSpec]) {
-        let settings = runs.iter_mut().flat_map(|run| &mut run.settings);
-        let flag =
-            |s: &&mut destage_sim::record::Setting| s.origin == super::settings::COMMAND_LINE;
-        for setting in settings.filter(flag) {
-            let key = setting.key.replace('_', "-");
-            let set = self.keys.iter().any(|k| k == "set") && !self.keys.contains(&key);
-            if self.keys.contains(&key) || set {
-                setting.origin.clone_from(&self.origin);
-            }
-        }
+        reader.file(content).map_err(|fault| refused(&fault))
     }
 }
 
-/// The options of `run` by their long names.
-fn options() -> BTreeMap<String, Arg> {
-    let command = Cli::command();
-    let run = command.find_subcommand("run").expect("`run` is a command");
-    let named = |arg: &Arg| Some((arg.get_long()?.to_owned(), arg.clone()));
-    let mut all: BTreeMap<String, Arg> = run.get_arguments().filter_map(named).collect();
-    // A run file does not name itself, or where it is used.
-    all.retain(|key, _| !matches!(key.as_str(), "config" | "trace-dir"));
-    all
-}
-
-struct Reading<'a> {
+struct FileReader<'a> {
     given: &'a RunArgs,
-    command: &'a [String],
     folder: &'a Path,
-    options: BTreeMap<String, Arg>,
+    name: String,
+    command: &'a Command,
 }
 
-impl Reading<'_> {
-    fn file(&self, content: Content, path: &Path) -> Result<RunFile, String> {
+impl FileReader<'_> {
+    fn file(&self, content: Content) -> Result<RunFile, String> {
         let several = content.run.len() > 1;
-        let groups = match content.run.is_empty() {
-            true => vec![Keys::new()],
-            false => content.run,
-        };
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let mut file = RunFile {
-            runs: Vec::new(),
-            claims: content.claim,
-            warnings: Vec::new(),
-            origin: format!("{}{name}", super::settings::RUN_FILE),
-            keys: Vec::new(),
-        };
-        if let Some(log) = LOGS.iter().find(|log| several && self.overrides(log)) {
+        let logs = self.given.logs();
+        if let Some((log, _)) = logs.iter().find(|log| several && log.1.is_some()) {
             return Err(format!(
                 "--{log}: a run file with several [[run]] writes no logs"
             ));
         }
+        let groups = match content.run.is_empty() {
+            true => vec![Keys::new()],
+            false => content.run,
+        };
+        let mut file = RunFile {
+            runs: Vec::new(),
+            claims: content.claim,
+            warnings: Vec::new(),
+        };
         for (i, own) in groups.into_iter().enumerate() {
             let place = format!("[[run]] {}", i + 1);
             if let Some(key) = WHOLE.iter().find(|key| own.contains_key(**key)) {
@@ -139,7 +113,7 @@ impl Reading<'_> {
             }
             let mut keys = content.shared.clone();
             keys.extend(own);
-            if let Some(log) = LOGS.iter().find(|log| several && keys.contains_key(**log)) {
+            if let Some((log, _)) = logs.iter().find(|l| several && keys.contains_key(l.0)) {
                 return Err(format!(
                     "`{log}`: a run file with several [[run]] writes no logs"
                 ));
@@ -148,14 +122,13 @@ impl Reading<'_> {
                 .group(&keys)
                 .map_err(|fault| format!("{place}: {fault}"))?
             {
-                Some(args) => file.runs.push(args),
+                Some(run) => file.runs.push(run),
                 None => file.warnings.push(format!(
-                    "{name}: {place}: none of its traces is in {}, so it is left out",
+                    "{}: {place}: none of its traces is in {}, so it is left out",
+                    self.name,
                     self.folder.display()
                 )),
             }
-            file.keys
-                .extend(keys.into_keys().filter(|key| !self.overrides(key)));
         }
         match file.runs.is_empty() {
             true => Err(format!("no trace of it is in {}", self.folder.display())),
@@ -163,52 +136,41 @@ impl Reading<'_> {
         }
     }
 
-    /// Does the command line say this itself?
-    fn overrides(&self, key: &str) -> bool {
-        let long = format!("--{key}");
-        let said = |arg: &String| {
-            let tail = arg.strip_prefix(&long);
-            tail.is_some_and(|tail| tail.is_empty() || tail.starts_with('='))
-        };
-        self.command.iter().any(said)
-    }
-
-    /// The arguments of one `[[run]]`; `None` if none of its traces is there.
-    fn group(&self, keys: &Keys) -> Result<Option<RunArgs>, String> {
-        let mut args = vec!["destage".to_owned(), "run".to_owned()];
+    /// The options of one `[[run]]`; `None` if none of its traces is there.
+    fn group(&self, keys: &Keys) -> Result<Option<(RunArgs, FileOptions)>, String> {
+        let mut args = self.given.clone();
+        let mut filed = FileOptions::of(&self.name);
+        for (key, value) in keys.iter().filter(|k| !OWN.contains(&k.0.as_str())) {
+            let arg = self.option(key)?;
+            let (command, field) = (self.command, arg.get_id().as_str());
+            let entry = FileEntry {
+                key,
+                value,
+                arg,
+                command,
+            };
+            let taken = args.take("", (), &entry);
+            if taken.expect("every option of `run` has a field")? {
+                filed.fields.insert(field.to_owned());
+            }
+        }
+        self.check_pairs(&args, &filed)?;
         let optional = match keys.get("if-present") {
             None => false,
             Some(Value::Boolean(optional)) => *optional,
             Some(other) => return Err(format!("if-present = {other}: allowed: true, false")),
         };
-        for (key, value) in keys.iter().filter(|k| !OWN.contains(&k.0.as_str())) {
-            let option = self.option(key, value)?;
-            if !self.overrides(key) {
-                args.extend(option);
-            }
-        }
-        if self.given.traces.is_empty() {
-            let traces = keys.get("trace").map(|v| texts("trace", v)).transpose()?;
-            let mut paths: Vec<PathBuf> =
-                traces.into_iter().flatten().map(|t| self.at(&t)).collect();
+        if let Some(value) = keys.get("trace").filter(|_| args.traces.is_empty()) {
+            let traces = crate::args::texts("trace", value)?;
+            args.traces = traces.iter().map(|trace| self.at(trace)).collect();
             if optional {
-                paths.retain(|path| path.exists());
-                if paths.is_empty() {
+                args.traces.retain(|path| path.exists());
+                if args.traces.is_empty() {
                     return Ok(None);
                 }
             }
-            args.extend(paths.iter().map(|p| p.to_string_lossy().into_owned()));
         }
-        args.extend(self.command.iter().cloned());
-        let cli = Cli::try_parse_from(args).map_err(|error| {
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default();
-            first.trim_start_matches("error: ").to_owned()
-        })?;
-        match cli.command {
-            Command::Run(args) => Ok(Some(*args)),
-            _ => Err("is about `run` alone".to_owned()),
-        }
+        Ok(Some((args, filed)))
     }
 
     /// A trace is looked for in the folder of traces.
@@ -219,37 +181,50 @@ impl Reading<'_> {
         }
     }
 
-    fn option(&self, key: &str, value: &Value) -> Result<Vec<String>, String> {
-        let Some(arg) = self.options.get(key) else {
-            let known = self.options.keys().map(String::as_str).chain(OWN);
-            let near = known.min_by_key(|k| strsim::damerau_levenshtein(key, k));
-            let near = near.unwrap_or_default();
-            return Err(format!("no option `{key}`; did you mean `{near}`?"));
-        };
-        if !arg.get_action().takes_values() {
-            return match value {
-                Value::Boolean(true) => Ok(vec![format!("--{key}")]),
-                Value::Boolean(false) => Ok(Vec::new()),
-                other => Err(format!("{key} = {other}: allowed: true, false")),
-            };
-        }
-        let texts = texts(key, value)?;
-        Ok(texts.iter().map(|text| format!("--{key}={text}")).collect())
+    /// The option of `run` that `key` is the long name of.
+    fn option(&self, key: &str) -> Result<&Arg, String> {
+        // A run file does not name itself, or where it is used.
+        let no_key = ["config", "trace-dir", "help"];
+        let options = self.command.get_arguments();
+        let options = options.filter_map(|arg| Some((arg.get_long()?, arg)));
+        let mut known: BTreeMap<&str, &Arg> = options.collect();
+        known.retain(|key, _| !no_key.contains(key));
+        known.get(key).copied().ok_or_else(|| {
+            let all = known.keys().copied().chain(OWN);
+            let near = nearest(key, all).unwrap_or_default();
+            format!("no option `{key}`; did you mean `{near}`?")
+        })
     }
-}
 
-/// A value, or a list of them, as the command line writes it.
-fn texts(key: &str, value: &Value) -> Result<Vec<String>, String> {
-    match value {
-        Value::String(text) => Ok(vec![text.clone()]),
-        Value::Integer(n) => Ok(vec![n.to_string()]),
-        Value::Float(x) => Ok(vec![x.to_string()]),
-        Value::Array(all) => {
-            let texts: Result<Vec<_>, String> = all.iter().map(|v| texts(key, v)).collect();
-            Ok(texts?.concat())
+    /// Pairs of options of which the command line refuses one, whoever gave them.
+    fn check_pairs(&self, args: &RunArgs, filed: &FileOptions) -> Result<(), String> {
+        let both = [
+            (
+                ("closed_loop", "time_scale"),
+                args.closed_loop.is_some() && args.time_scale.is_some(),
+            ),
+            (("fit", "wrap"), args.fit && args.wrap),
+        ];
+        if let Some((pair, _)) = both.iter().find(|pair| pair.1) {
+            let from_file = |field| filed.fields.contains(field);
+            let (first, second) = match from_file(pair.1) && !from_file(pair.0) {
+                true => (pair.1, pair.0),
+                false => *pair,
+            };
+            let name = |field: &str| {
+                let mut all = self.command.get_arguments();
+                all.find(|arg| arg.get_id() == field).map(Arg::to_string)
+            };
+            let (first, second) = (name(first), name(second));
+            return Err(format!(
+                "the argument '{}' cannot be used with '{}'",
+                first.unwrap_or_default(),
+                second.unwrap_or_default()
+            ));
         }
-        other => Err(format!(
-            "{key} = {other}: a text, a number or a list of them is expected"
-        )),
+        match args.series_every.is_some() && args.series.is_none() {
+            true => Err("`series-every` needs `series`".to_owned()),
+            false => Ok(()),
+        }
     }
 }

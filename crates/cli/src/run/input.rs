@@ -1,13 +1,13 @@
 //! Reading traces: checks before the first run, progress, and warnings about what was read.
 
 use super::plan::Plan;
-use super::settings::COMMAND_LINE;
 use crate::args::HostFsArg;
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
 use destage_fsmodel::host_fs::{self, HostFs, HostFsError};
+use destage_scheme::{Expr, Role};
 use destage_sim::RunSpec;
-use destage_sim::record::Setting;
+use destage_sim::record::ConfigEntry;
 use destage_trace::{
     LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload, load_bounded, open,
 };
@@ -159,7 +159,7 @@ fn about(meta: &TraceMeta) -> Vec<String> {
     warnings
 }
 
-/// What is wrong with runs of `cac` over a trace whose writes name no old copy elsewhere: they
+/// What is wrong with runs of a mapping layer over a trace whose writes name no old copy elsewhere: they
 /// remap nothing.
 ///
 /// # Errors
@@ -168,7 +168,11 @@ pub fn pairs_warning(
     workload: Workload<'_>,
     runs: &[RunSpec],
 ) -> Result<Option<String>, TraceError> {
-    let Some(run) = runs.iter().find(|run| run.expr.contains("cac")) else {
+    let renames = |expr: &Expr| {
+        expr.chain()
+            .any(|layer| layer.scheme().role == Role::Mapping)
+    };
+    let Some(run) = runs.iter().find(|run| renames(&run.expr)) else {
         return Ok(None);
     };
     let mut pairs = Pairs::default();
@@ -207,7 +211,12 @@ pub fn through(
     plan: &Plan,
 ) -> Result<(Stored, Vec<RunSpec>), Failure> {
     let name = &trace.meta.name;
-    let made = host_fs::apply_bounded(trace, &fs.fs, plan.tags, plan.trace_memory);
+    let made = host_fs::apply_bounded(
+        trace,
+        &fs.fs,
+        plan.args.input.tags,
+        plan.args.memory.trace_memory().0,
+    );
     let mut modelled = made.map_err(|error| {
         let text = format!("{name}: --host-fs {}: {error}", fs.text);
         match error {
@@ -218,7 +227,12 @@ pub fn through(
         }
     })?;
     modelled.meta_mut().name = format!("{name}+{}", fs.text);
-    if let Some(tags) = plan.tags.filter(|_| modelled.workload().is_empty()) {
+    if let Some(tags) = plan
+        .args
+        .input
+        .tags
+        .filter(|_| modelled.workload().is_empty())
+    {
         return Err(Failure::usage(format!(
             "{name}: --host-fs {}: no request is of the kinds {tags}",
             fs.text
@@ -226,10 +240,10 @@ pub fn through(
     }
     let runs = plan.runs.iter().map(|run| {
         let mut run = run.clone();
-        run.settings.push(Setting {
+        run.settings.push(ConfigEntry {
             key: "host_fs".to_owned(),
             value: fs.fs.to_string(),
-            origin: COMMAND_LINE.to_owned(),
+            origin: plan.host_fs_origin.clone(),
         });
         run
     });

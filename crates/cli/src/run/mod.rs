@@ -6,19 +6,17 @@ mod input;
 mod plan;
 mod series;
 mod settings;
-mod spec;
 mod sweep;
 
 pub use input::{load, trace_warnings};
-pub use plan::TRACE_MEMORY;
 pub use series::parse_every;
-pub use settings::{Settings, warmup_text};
+pub use settings::{FileOptions, Settings, warmup_text};
 pub use sweep::{Batch, LogFiles, execute};
 
-use crate::args::{RunArgs, command_line};
+use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::report::Report;
+use crate::report::HtmlReport;
 use crate::terminal::Warnings;
 use claims::Claim;
 use destage_sim::RunSpec;
@@ -33,19 +31,14 @@ use plan::Plan;
 /// failed. Results of the runs before it have been written.
 pub fn run(args: RunArgs) -> Result<(), Failure> {
     let Some(path) = args.config.clone() else {
-        return plans(&[Plan::new(args)?], &[], Vec::new());
+        let plan = Plan::new(args, FileOptions::default())?;
+        return plans(&[plan], &[], Vec::new());
     };
-    // What stands behind `destage run`, which the file is laid under.
-    let command = command_line().into_iter().skip(2);
-    let command: Vec<String> = command.map(|w| w.to_string_lossy().into_owned()).collect();
-    let file = RunFile::read(&path, &args, &command)?;
+    let file = RunFile::read(&path, &args)?;
     let (mut all, mut faults) = (Vec::new(), Vec::new());
-    for args in file.runs.iter().cloned() {
-        match Plan::new(args) {
-            Ok(mut plan) => {
-                file.name_origins(&mut plan.runs);
-                all.push(plan);
-            }
+    for (args, filed) in file.runs {
+        match Plan::new(args, filed) {
+            Ok(plan) => all.push(plan),
             Err(Failure::Usage(found)) => {
                 faults.extend(
                     found
@@ -65,7 +58,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
 
 /// One or several plans with one output, which is that of the first.
 fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Failure> {
-    let Some(first) = plans.first() else {
+    let Some(first) = plans.first().map(|plan| &plan.args) else {
         return Ok(());
     };
     let mut warnings = Warnings::default();
@@ -79,15 +72,15 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
         warnings.warn(warning);
     }
     for plan in plans {
-        input::preflight(&plan.traces, &plan.load)?;
+        input::preflight(&plan.args.traces, &plan.load)?;
         plan.create_logs()?;
     }
-    let mut output = Output::open(first.format_out, first.out.as_deref())?;
+    let mut output = Output::open(first.form.format_out(), first.out.as_deref())?;
     if first.details {
         output.details();
     }
     if let Some(path) = &first.report {
-        output.report(Report::open(path, "destage run")?);
+        output.report(HtmlReport::open(path, "destage run")?);
     }
     if !claims.is_empty() {
         output.below(|records| claims::text(claims, records));
@@ -103,23 +96,24 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
 
 fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Result<(), Failure> {
     let mut number = 0;
-    for path in &plan.traces {
-        let stored = input::load(path, &plan.load, plan.trace_memory, warnings)?;
-        let traces = match plan.split {
+    let (args, memory) = (&plan.args, plan.args.memory.trace_memory().0);
+    for path in &args.traces {
+        let stored = input::load(path, &plan.load, memory, warnings)?;
+        let traces = match args.input.split() {
             true => stored.split()?,
             false => vec![stored],
         };
         for mut trace in traces {
-            if plan.fit
+            if args.fit
                 && let Some(run) = plan.runs.first()
             {
                 input::fit(&mut trace, run, warnings)?;
             }
-            if plan.host_fs.is_empty() {
+            if args.host_fs.is_empty() {
                 one(plan, number, trace.workload(), &plan.runs, output, warnings)?;
                 number += 1;
             }
-            for fs in &plan.host_fs {
+            for fs in &args.host_fs {
                 let (modelled, runs) = input::through(trace.workload(), fs, plan)?;
                 if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
                     warnings.warn(warning);
@@ -142,7 +136,13 @@ fn one(
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
-    if let Err(error) = plan.warmup.resolve(workload.len()) {
+    if let Err(error) = plan
+        .args
+        .hits
+        .warmup
+        .unwrap_or_default()
+        .resolve(workload.len())
+    {
         return Err(Failure::usage(format!("{name}: {error}")));
     }
     if let Some(warning) = input::pairs_warning(workload, runs)? {
@@ -151,7 +151,7 @@ fn one(
     let batch = Batch {
         workload,
         runs,
-        jobs: plan.jobs,
+        jobs: plan.args.threads.resolve(),
         logs: &|run| plan.log_files(number, name, run),
     };
     execute(&batch, &mut |record| output.add(record))

@@ -1,68 +1,38 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
-use super::spec::Common;
+use super::settings::{FileOptions, RunBuilder};
 use super::sweep::LogFiles;
-use crate::args::{FormatOut, HostFsArg, RunArgs};
+use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::overwritten;
 use destage_device::config::EffectiveDevice;
-use destage_scheme::Expr;
-use destage_sim::{Every, RunError, RunSpec, Warmup};
-use destage_trace::{LoadOptions, TagSet, readers};
+use destage_scheme::{Expr, Role};
+use destage_sim::{RunError, RunSpec};
+use destage_trace::{LoadOptions, readers};
 use destage_types::ByteSize;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Memory for the requests of a trace if nothing else is said.
-pub const TRACE_MEMORY: ByteSize = ByteSize(4 << 30);
-
-/// Interval of a time series if nothing else is said.
-const SERIES_EVERY: Every = Every::Requests(10_000);
-
-/// A checked command line.
+/// Checked options, and what they come to.
 pub struct Plan {
-    /// Traces in input order.
-    pub traces: Vec<PathBuf>,
-    /// How each is read.
+    /// The options; traces and file systems once each.
+    pub args: RunArgs,
+    /// How each trace is read.
     pub load: LoadOptions,
-    /// Is every volume a trace of its own?
-    pub split: bool,
-    /// Are addresses beyond the device moved together?
-    pub fit: bool,
-    /// Bytes of memory for the requests of a trace.
-    pub trace_memory: u64,
-    /// File systems between trace and device; none: the trace is what the device gets.
-    pub host_fs: Vec<HostFsArg>,
-    /// Kinds of requests to keep.
-    pub tags: Option<TagSet>,
+    /// Where the file systems between trace and device come from, in the words of a record.
+    pub host_fs_origin: String,
     /// The runs over each trace: schemes x cache sizes.
     pub runs: Vec<RunSpec>,
-    /// Part before the measured one.
-    pub warmup: Warmup,
-    /// Threads.
-    pub jobs: usize,
-    /// Form of the results.
-    pub format_out: FormatOut,
-    /// Folder for results.
-    pub out: Option<PathBuf>,
-    /// Are tables of everything that was measured shown?
-    pub details: bool,
-    /// File for the report.
-    pub report: Option<PathBuf>,
     /// What should be said before the runs start.
     pub warnings: Vec<String>,
-    evictions: Option<PathBuf>,
-    requests: Option<PathBuf>,
-    series: Option<PathBuf>,
-    every: Every,
 }
 
 impl Plan {
-    /// Checks `args`.
+    /// Checks `args`, of which a run file gave those of `filed`.
     ///
     /// # Errors
     /// All faults.
-    pub fn new(mut args: RunArgs) -> Result<Plan, Failure> {
+    pub fn new(mut args: RunArgs, filed: FileOptions) -> Result<Plan, Failure> {
         let mut faults = usage_faults(&args);
         let mut warnings = Vec::new();
         args.traces = traces(args.traces, &mut warnings);
@@ -71,65 +41,46 @@ impl Plan {
         if let Some(device) = &device {
             warnings.extend(device.notices().iter().cloned());
         }
-        let common = Common::new(&args, device.as_ref());
-        let caches = caches(&args, common.default_cache(), &mut warnings);
+        let builder = RunBuilder::new(&args, &filed, device.as_ref());
+        let caches = caches(builder.caches(), &mut warnings);
         let mut runs = Vec::new();
         for expr in &exprs {
-            let cacheless = expr.scheme().name == "none";
+            let cacheless = expr.scheme().role == Role::None;
             let sizes = if cacheless { &caches[..1] } else { &caches[..] };
-            runs.extend(sizes.iter().map(|&cache| common.run(expr.clone(), cache)));
+            runs.extend(sizes.iter().map(|&cache| builder.run(expr.clone(), cache)));
         }
         for run in &runs {
             match run.check() {
                 Ok(found) => {
                     warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr)));
                 }
-                Err(error) => note(&mut faults, refused(run, &error)),
+                Err(error) => add_once(&mut faults, refused(run, &error)),
             }
         }
         warnings.extend(mixed_read_allocation(&runs));
-        let streams = args.traces.len() * args.host_fs.len().max(1);
-        let several = args.input.split() || streams * runs.len() > 1;
-        faults.extend(log_faults(&args, several));
-        faults.extend(overwritten_faults(&args));
-        if !faults.is_empty() {
-            return Err(Failure::Usage(faults));
-        }
-        Ok(Plan {
-            load: LoadOptions {
-                // A file system's model tags its requests itself.
-                tags: args.input.tags.filter(|_| args.host_fs.is_empty()),
-                ..args.input.options(true)
-            },
-            split: args.input.split(),
-            fit: args.fit,
-            trace_memory: args.trace_memory.unwrap_or(TRACE_MEMORY).0,
-            tags: args.input.tags,
-            host_fs: args.host_fs,
-            traces: args.traces,
+        let load = LoadOptions {
+            // A file system's model tags its requests itself.
+            tags: args.input.tags.filter(|_| args.host_fs.is_empty()),
+            ..args.input.options(true)
+        };
+        let plan = Plan {
+            args,
+            load,
+            host_fs_origin: filed.origin("host_fs"),
             runs,
-            warmup: args.warmup.unwrap_or_default(),
-            jobs: args.jobs.resolve(),
-            format_out: args.format_out.unwrap_or(FormatOut::Table),
-            out: args.out,
-            details: args.details,
-            report: args.report,
             warnings,
-            evictions: args.log_evictions,
-            requests: args.log_requests,
-            series: args.series,
-            every: args.series_every.unwrap_or(SERIES_EVERY),
-        })
-    }
-
-    /// Streams of requests: traces x host file systems.
-    fn streams(&self) -> usize {
-        self.traces.len() * self.host_fs.len().max(1)
+        };
+        faults.extend(plan.file_faults());
+        match faults.is_empty() {
+            true => Ok(plan),
+            false => Err(Failure::Usage(faults)),
+        }
     }
 
     /// Is there one run only, as far as that is known before the traces are read?
     fn single(&self) -> bool {
-        self.streams() * self.runs.len() == 1 && !self.split
+        let streams = self.args.traces.len() * self.args.host_fs.len().max(1);
+        streams * self.runs.len() <= 1 && !self.args.input.split()
     }
 
     /// Makes sure that logs can be written before anything runs.
@@ -137,28 +88,62 @@ impl Plan {
     /// # Errors
     /// A file cannot be created.
     pub fn create_logs(&self) -> Result<(), Failure> {
-        let logs = [
-            ("--log-evictions", &self.evictions),
-            ("--log-requests", &self.requests),
-            ("--series", &self.series),
-        ];
-        for (option, path) in logs {
-            let Some(path) = path.as_ref().filter(|_| self.single()) else {
+        for (option, path) in self.args.logs() {
+            let Some(path) = path.filter(|_| self.single()) else {
                 continue;
             };
             File::create(path).map_err(|error| {
                 let place = path.display();
-                Failure::usage(format!("{option} {place}: cannot create it: {error}"))
+                Failure::usage(format!("--{option} {place}: cannot create it: {error}"))
             })?;
         }
         Ok(())
+    }
+
+    /// Faults of the files that are written.
+    fn file_faults(&self) -> Vec<String> {
+        let (args, stdout) = (&self.args, Path::new("-"));
+        let mut faults = Vec::new();
+        if args.report.as_deref() == Some(stdout) {
+            faults.push("--report needs a file: standard output is for results".to_owned());
+        }
+        let logs = args.logs();
+        for (option, path) in logs.iter().filter(|log| log.1.is_some()) {
+            if *path == Some(stdout) {
+                faults.push(format!(
+                    "--{option} needs a file: standard output is for results"
+                ));
+            } else if !self.single() && args.out.is_none() {
+                faults.push(format!(
+                    "--{option}: several runs need --out DIR, where each gets a file of its own"
+                ));
+            }
+        }
+        for (i, (option, path)) in logs.iter().enumerate() {
+            let mut before = logs[..i].iter();
+            let same = before.find(|log| path.is_some() && log.1 == *path);
+            faults.extend(same.map(|log| format!("--{} and --{option} need a file each", log.0)));
+        }
+        let names = ["results.jsonl", "results.csv", "results.parquet"];
+        let results = args
+            .out
+            .iter()
+            .flat_map(|dir| names.map(|name| dir.join(name)));
+        let logs = logs
+            .iter()
+            .filter_map(|log| log.1)
+            .chain(args.report.as_deref());
+        let written: Vec<PathBuf> = results.chain(logs.map(Path::to_owned)).collect();
+        let read = args.traces.iter().chain(&args.config);
+        faults.extend(overwritten::faults(read.map(PathBuf::as_path), &written));
+        faults
     }
 
     /// Where run number `run` over trace number `trace` writes its logs.
     pub fn log_files(&self, trace: usize, name: &str, run: usize) -> LogFiles {
         let place = |log: &Option<PathBuf>, extension: &str| {
             let log = log.as_ref()?;
-            match (&self.out, self.single()) {
+            match (&self.args.out, self.single()) {
                 (Some(dir), false) => {
                     let file = self.log_name(log, extension, (trace, run), name);
                     Some(dir.join(file))
@@ -167,9 +152,9 @@ impl Plan {
             }
         };
         LogFiles {
-            evictions: place(&self.evictions, "jsonl"),
-            requests: place(&self.requests, "csv"),
-            series: place(&self.series, "csv").map(|path| (path, self.every)),
+            evictions: place(&self.args.log_evictions, "jsonl"),
+            requests: place(&self.args.log_requests, "csv"),
+            series: place(&self.args.series, "csv").map(|path| (path, self.args.series_every())),
         }
     }
 
@@ -189,7 +174,7 @@ impl Plan {
         };
         let (stem, given) = (part(log.file_stem()), part(log.extension()));
         let extension = if given.is_empty() { extension } else { &given };
-        format!("{stem}-{number:03}-{}.{extension}", tame(&parts))
+        format!("{stem}-{number:03}-{}.{extension}", file_name_part(&parts))
     }
 }
 
@@ -205,58 +190,12 @@ fn device(args: &RunArgs, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
     }
 }
 
-fn log_faults(args: &RunArgs, several: bool) -> Vec<String> {
-    let mut faults = Vec::new();
-    let logs = [
-        ("--log-evictions", &args.log_evictions),
-        ("--log-requests", &args.log_requests),
-        ("--series", &args.series),
-    ];
-    if args.report.as_deref() == Some(Path::new("-")) {
-        faults.push("--report needs a file: standard output is for results".to_owned());
-    }
-    for (option, path) in logs {
-        match path.as_deref() {
-            Some(path) if path == Path::new("-") => {
-                faults.push(format!(
-                    "{option} needs a file: standard output is for results"
-                ));
-            }
-            Some(_) if several && args.out.is_none() => faults.push(format!(
-                "{option}: several runs need --out DIR, where each gets a file of its own"
-            )),
-            _ => {}
-        }
-    }
-    for (i, (option, path)) in logs.iter().enumerate() {
-        let same = logs[..i]
-            .iter()
-            .find(|log| path.is_some() && log.1 == *path);
-        faults.extend(same.map(|log| format!("{} and {option} need a file each", log.0)));
-    }
-    faults
-}
-
-/// Files to be written that are read.
-fn overwritten_faults(args: &RunArgs) -> Vec<String> {
-    let names = ["results.jsonl", "results.csv", "results.parquet"];
-    let results = args
-        .out
-        .iter()
-        .flat_map(|dir| names.map(|name| dir.join(name)));
-    let logs = args.log_evictions.iter().chain(&args.log_requests);
-    let logs = logs.chain(&args.series).chain(&args.report).cloned();
-    let written: Vec<PathBuf> = results.chain(logs).collect();
-    let read = args.traces.iter().chain(&args.config);
-    overwritten::faults(read.map(PathBuf::as_path), &written)
-}
-
 fn part(text: Option<&std::ffi::OsStr>) -> String {
     text.map_or_else(String::new, |t| t.to_string_lossy().into_owned())
 }
 
 /// `text` as part of a file name: no character that a shell or a file system treats specially.
-fn tame(text: &str) -> String {
+fn file_name_part(text: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '=' | '+');
     let name: String = text
         .chars()
@@ -315,22 +254,17 @@ fn traces(given: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
 }
 
 fn schemes(args: &RunArgs, faults: &mut Vec<String>, warnings: &mut Vec<String>) -> Vec<Expr> {
-    let default = ["lru".to_owned()];
-    let texts = match args.schemes.is_empty() {
-        true => &default[..],
-        false => &args.schemes[..],
-    };
     let mut exprs: Vec<Expr> = Vec::new();
-    for text in texts {
+    for text in &args.caches.scheme() {
         match Expr::parse(text) {
-            Err(refusal) => note(faults, refusal.to_string()),
+            Err(refusal) => add_once(faults, refusal.to_string()),
             Ok(expr) if exprs.contains(&expr) => {
                 warnings.push(format!(
                     "--scheme {text}: {expr} is given twice and runs once"
                 ));
             }
             Ok(expr) => match expr.unavailable() {
-                Some(info) => note(faults, unavailable(&expr, info.name)),
+                Some(info) => add_once(faults, unavailable(&expr, info.name)),
                 None => exprs.push(expr),
             },
         }
@@ -346,22 +280,19 @@ fn unavailable(expr: &Expr, name: &'static str) -> String {
     )
 }
 
-fn caches(args: &RunArgs, default: ByteSize, warnings: &mut Vec<String>) -> Vec<ByteSize> {
+fn caches(given: Vec<ByteSize>, warnings: &mut Vec<String>) -> Vec<ByteSize> {
     let mut caches: Vec<ByteSize> = Vec::new();
-    for &cache in &args.caches {
+    for cache in given {
         match caches.contains(&cache) {
             true => warnings.push(format!("--cache {cache} is given twice and runs once")),
             false => caches.push(cache),
         }
     }
-    if caches.is_empty() {
-        caches.push(default);
-    }
     caches
 }
 
 /// Says a fault once, however many runs have it.
-fn note(faults: &mut Vec<String>, fault: String) {
+fn add_once(faults: &mut Vec<String>, fault: String) {
     if !faults.contains(&fault) {
         faults.push(fault);
     }
@@ -407,8 +338,8 @@ mod tests {
 
     #[test]
     fn file_names_are_tame() {
-        assert_eq!(tame("hm_0-ecr(lru)-16MiB"), "hm_0-ecr_lru_-16MiB");
-        assert_eq!(tame("a/../b"), "a_.._b");
-        assert_eq!(tame("cac(lru)"), "cac_lru");
+        assert_eq!(file_name_part("hm_0-ecr(lru)-16MiB"), "hm_0-ecr_lru_-16MiB");
+        assert_eq!(file_name_part("a/../b"), "a_.._b");
+        assert_eq!(file_name_part("cac(lru)"), "cac_lru");
     }
 }

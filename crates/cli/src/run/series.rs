@@ -1,6 +1,7 @@
 //! `--series`: a row per interval, as CSV or Parquet.
 
-use crate::output::columns::{self, Column, ParquetWriter};
+use crate::output::columns::{self, ParquetWriter, TypedColumn};
+use crate::output::csv_cell;
 use destage_sim::series::{SeriesSink, row_schema};
 use destage_sim::{Every, Series, SeriesRow};
 use destage_types::{Nanos, Picos};
@@ -53,8 +54,8 @@ fn sink(path: PathBuf) -> SeriesSink {
 }
 
 enum Table {
-    Csv(BufWriter<File>, Vec<Column>),
-    Parquet(Box<ParquetWriter<BufWriter<File>>>, Vec<Column>),
+    Csv(BufWriter<File>, Vec<TypedColumn>),
+    Parquet(Box<ParquetWriter<BufWriter<File>>>, Vec<TypedColumn>),
 }
 
 impl Table {
@@ -74,11 +75,7 @@ impl Table {
         let row = serde_json::to_value(row)?;
         match &mut self {
             Table::Csv(out, columns) => {
-                let text = |c: &Column| match &row[&c.name] {
-                    serde_json::Value::Null => String::new(),
-                    value => value.to_string(),
-                };
-                let cells: Vec<String> = columns.iter().map(text).collect();
+                let cells: Vec<String> = columns.iter().map(|c| csv_cell(&row[&c.name])).collect();
                 writeln!(out, "{}", cells.join(","))?;
             }
             Table::Parquet(writer, columns) => {

@@ -1,33 +1,80 @@
-//! Effective settings with their origin, for the record and below the table.
+//! One run from options, device and built-in values, with the origin of every setting, for the
+//! record and below the table.
 
-use destage_sim::Warmup;
-use destage_sim::record::Setting;
+use crate::args::{READ_ALLOC, READ_FILL, RunArgs, default_of, word_of};
+use destage_device::config::{self, EffectiveDevice, Origin};
+use destage_scheme::{Expr, Role};
+use destage_sim::record::ConfigEntry;
+use destage_sim::spec::TimeScale;
+use destage_sim::{ReadFill, Replay, RunSpec, Warmup};
+use destage_types::ByteSize;
+use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::sync::Arc;
 
 /// Origin of a value that nobody gave.
 const BUILT_IN: &str = "built-in";
 /// Origin of a value from a flag.
-pub const COMMAND_LINE: &str = "command line";
-
+const COMMAND_LINE: &str = "command line";
 /// How the origin of a value from a run file begins.
-pub const RUN_FILE: &str = "run file ";
+const RUN_FILE: &str = "run file ";
 
-/// Collects settings in the order in which they are shown.
-#[derive(Clone, Default)]
-pub struct Settings(pub Vec<Setting>);
+/// The options that a run file gave, because the command line left them open.
+#[derive(Clone, Debug, Default)]
+pub struct FileOptions {
+    name: String,
+    /// Names of their fields.
+    pub fields: BTreeSet<String>,
+}
 
-impl Settings {
-    /// A setting that has the value given, or else the built-in one.
-    pub fn add<T: Display>(&mut self, key: &str, given: Option<T>, default: &str) {
-        match given {
-            Some(value) => self.from(key, &value.to_string(), COMMAND_LINE.to_owned()),
-            None => self.from(key, default, BUILT_IN.to_owned()),
+impl FileOptions {
+    /// None yet, of the file `name`.
+    pub fn of(name: &str) -> FileOptions {
+        FileOptions {
+            name: name.to_owned(),
+            fields: BTreeSet::new(),
         }
     }
 
+    /// Where the value of `field`, which was given, comes from.
+    pub fn origin(&self, field: &str) -> String {
+        match self.fields.contains(field) {
+            true => format!("{RUN_FILE}{}", self.name),
+            false => COMMAND_LINE.to_owned(),
+        }
+    }
+}
+
+/// Collects settings in the order in which they are shown.
+#[derive(Default)]
+pub struct Settings {
+    /// What was collected.
+    pub entries: Vec<ConfigEntry>,
+    filed: FileOptions,
+}
+
+impl Settings {
+    /// The option that is kept in `field`: the value given, or else what is declared for none.
+    pub fn add<T: Display>(&mut self, field: &str, given: Option<T>) {
+        match given {
+            Some(value) => self.from(field, &value.to_string(), self.filed.origin(field)),
+            None => self.built_in(field, default_of(field)),
+        }
+    }
+
+    /// A setting that nobody gave.
+    pub fn built_in(&mut self, key: &str, value: &str) {
+        self.from(key, value, BUILT_IN.to_owned());
+    }
+
+    /// A flag.
+    fn flag(&mut self, field: &str, on: bool) {
+        self.add(field, on.then_some(true));
+    }
+
     /// A setting of known origin.
-    pub fn from(&mut self, key: &str, value: &str, origin: String) {
-        self.0.push(Setting {
+    fn from(&mut self, key: &str, value: &str, origin: String) {
+        self.entries.push(ConfigEntry {
             key: key.to_owned(),
             value: value.to_owned(),
             origin,
@@ -35,8 +82,8 @@ impl Settings {
     }
 
     /// The line below a table: every setting of the command line or a run file that is not a column anyway.
-    pub fn line(settings: &[Setting]) -> Option<String> {
-        let shown = |s: &&Setting| {
+    pub fn line(settings: &[ConfigEntry]) -> Option<String> {
+        let shown = |s: &&ConfigEntry| {
             (s.origin == COMMAND_LINE || s.origin.starts_with(RUN_FILE))
                 && !matches!(s.key.as_str(), "scheme" | "cache" | "warmup" | "host_fs")
         };
@@ -53,6 +100,149 @@ impl Settings {
             false => "all others built-in",
         };
         (!parts.is_empty()).then(|| format!("settings: {}; {others}", parts.join(", ")))
+    }
+}
+
+/// Keys of a device that a flag of `run` may override; they are settings of the run.
+const RUN_KEYS: [&str; 6] = ["name", "base", "page_bytes", "cache", "read_fill", "rmw"];
+
+/// What the runs of one command have in common.
+pub struct RunBuilder<'a> {
+    args: &'a RunArgs,
+    filed: &'a FileOptions,
+    device: Option<&'a EffectiveDevice>,
+    config: Option<Arc<config::DeviceConfig>>,
+    time_scale: TimeScale,
+}
+
+impl<'a> RunBuilder<'a> {
+    /// The runs of `args`, some of which a run file gave, on `device`.
+    pub fn new(
+        args: &'a RunArgs,
+        filed: &'a FileOptions,
+        device: Option<&'a EffectiveDevice>,
+    ) -> RunBuilder<'a> {
+        RunBuilder {
+            args,
+            filed,
+            device,
+            config: device.map(|d| Arc::new(d.config().clone())),
+            time_scale: args.time_scale().scale,
+        }
+    }
+
+    /// The cache sizes given, or that which the device is meant for.
+    pub fn caches(&self) -> Vec<ByteSize> {
+        match &self.config {
+            Some(config) if self.args.caches.cache.is_empty() => vec![config.cache],
+            _ => self.args.caches.cache(),
+        }
+    }
+
+    /// The run of `expr` with `cache`.
+    pub fn run(&self, expr: Expr, cache: ByteSize) -> RunSpec {
+        let (args, config) = (self.args, self.config.as_deref());
+        let page = config.map(|c| c.geometry.page);
+        let read_fill = config.map(|c| match c.read_fill {
+            config::ReadTransfer::Page => ReadFill::Page,
+            config::ReadTransfer::Requested => ReadFill::Requested,
+        });
+        let (pages, hits) = (&args.pages, &args.hits);
+        RunSpec {
+            charge_metadata: args.charge_metadata,
+            page: pages.page.or(page).unwrap_or_else(|| pages.page()),
+            read_alloc: hits.read_alloc(),
+            read_fill: hits
+                .read_fill
+                .or(read_fill)
+                .unwrap_or_else(|| hits.read_fill()),
+            rmw: config.is_none_or(|c| c.rmw),
+            warmup: hits.warmup.unwrap_or_default(),
+            device: self.config.clone(),
+            wrap: args.wrap,
+            time_scale: self.time_scale,
+            replay: match args.closed_loop {
+                Some(depth) => Replay::Closed { depth },
+                None => Replay::Open,
+            },
+            unbalance: args.unbalance,
+            flush_at_end: args.flush_at_end,
+            seed: args.random.seed(),
+            settings: self.settings(&expr, cache),
+            ..RunSpec::cache_only(expr, cache)
+        }
+    }
+
+    fn settings(&self, expr: &Expr, cache: ByteSize) -> Vec<ConfigEntry> {
+        let args = self.args;
+        let mut all = Settings {
+            entries: Vec::new(),
+            filed: self.filed.clone(),
+        };
+        let caches = &args.caches;
+        all.add("scheme", (!caches.scheme.is_empty()).then_some(expr));
+        if expr.scheme().role != Role::None {
+            let given = (!caches.cache.is_empty()).then_some(cache);
+            self.layered(&mut all, "cache", given, "cache");
+        }
+        all.flag("charge_metadata", args.charge_metadata);
+        let page = args.pages.page.map(|p| ByteSize(p.bytes()));
+        self.layered(&mut all, "page", page, "page_bytes");
+        all.add("device", args.device.as_ref());
+        let hits = &args.hits;
+        let read_alloc = hits.read_alloc.map(|value| word_of(READ_ALLOC, value));
+        all.add("read_alloc", read_alloc);
+        let read_fill = hits.read_fill.map(|value| word_of(READ_FILL, value));
+        self.layered(&mut all, "read_fill", read_fill, "read_fill");
+        match self.device {
+            Some(_) => self.layered(&mut all, "rmw", None::<bool>, "rmw"),
+            None => all.built_in("rmw", "true"),
+        }
+        all.add("warmup", hits.warmup.map(warmup_text));
+        let input = &args.input;
+        all.add("limit", input.limit);
+        all.flag("flush_at_end", args.flush_at_end);
+        all.add("seed", args.random.seed);
+        all.add("format", input.format.as_ref());
+        all.flag("skip_bad_lines", input.skip_bad_lines);
+        all.add("tags", input.tags);
+        all.add("volumes", input.volumes.as_ref());
+        all.add("event", input.event);
+        if let Some(device) = self.device {
+            all.add("time_scale", args.time_scale.as_ref().map(|t| &t.text));
+            all.add("closed_loop", args.closed_loop);
+            all.flag("wrap", args.wrap);
+            all.flag("unbalance", args.unbalance);
+            all.flag("fit", args.fit);
+            let own = device.settings().iter();
+            for s in own.filter(|s| !RUN_KEYS.contains(&s.key)) {
+                all.from(s.key, &s.value, self.origin(&s.origin));
+            }
+        }
+        all.entries
+    }
+
+    /// An option that a flag, else the device under `key`, else the program decides.
+    fn layered<T: Display>(&self, all: &mut Settings, field: &str, given: Option<T>, key: &str) {
+        let mut of_device = self.device.iter().flat_map(|d| d.settings());
+        match of_device.find(|s| s.key == key) {
+            Some(s) if given.is_none() => {
+                let value = s.value.trim_matches('"');
+                // A device gives its page in bytes, without a unit.
+                let bytes = value.parse().ok().filter(|_| key == "page_bytes");
+                let value = bytes.map_or(value.to_owned(), |n| ByteSize(n).to_string());
+                all.from(field, &value, self.origin(&s.origin));
+            }
+            _ => all.add(field, given),
+        }
+    }
+
+    /// The origin of a value of the device in the words of the result record.
+    fn origin(&self, origin: &Origin) -> String {
+        match origin {
+            Origin::Set => self.filed.origin("set"),
+            other => other.to_string(),
+        }
     }
 }
 
@@ -80,14 +270,14 @@ mod tests {
     #[test]
     fn the_line_shows_what_was_given() {
         let mut settings = Settings::default();
-        settings.add("page", Some("8KiB"), "4KiB");
-        settings.add("seed", None::<u64>, "1");
-        settings.add("scheme", Some("lru"), "lru");
-        let line = Settings::line(&settings.0);
+        settings.add("page", Some("8KiB"));
+        settings.add("seed", None::<u64>);
+        settings.add("scheme", Some("lru"));
+        let line = Settings::line(&settings.entries);
         assert_eq!(
             line.as_deref(),
             Some("settings: page=8KiB (command line); all others built-in")
         );
-        assert_eq!(Settings::line(&settings.0[1..]), None);
+        assert_eq!(Settings::line(&settings.entries[1..]), None);
     }
 }

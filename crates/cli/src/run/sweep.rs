@@ -4,6 +4,7 @@ use super::series;
 use crate::failure::Failure;
 use crate::terminal::{Progress, say};
 use cpu_time::ThreadTime;
+use destage_scheme::store::page_index::CHUNK;
 use destage_sim::log::EvictionLog;
 use destage_sim::record::RunInfo;
 use destage_sim::runner::Logs;
@@ -162,8 +163,6 @@ const LARGE: u64 = 1 << 30;
 const PER_FRAME: u64 = 96;
 /// Bytes per page that the trace touches: the index of the cache, and history of a scheme.
 const PER_PAGE: u64 = 8;
-/// Pages covered by one entry of the index's directory.
-const DIRECTORY: u64 = 2048;
 
 /// Bytes per mapped flash page: both directions of the map.
 const PER_FLASH_PAGE: u64 = 8;
@@ -250,7 +249,7 @@ fn run_bytes(run: &RunSpec, touched: Touched) -> u64 {
         let mapped = touched.pages.max((geometry.pages() as f64 * filled) as u64);
         mapped * PER_FLASH_PAGE + blocks * PER_BLOCK
     });
-    let index = touched.pages * PER_PAGE + touched.last / DIRECTORY * size_of::<u32>() as u64;
+    let index = touched.pages * PER_PAGE + touched.last / CHUNK as u64 * size_of::<u32>() as u64;
     frames * PER_FRAME + index + flash
 }
 
@@ -283,7 +282,7 @@ mod tests {
             256 * 96 + 8
         );
         let whole = run_bytes(&run(1 << 30), touched(&[near, far]));
-        assert_eq!(whole, (1 << 18) * 96 + 16 + (1 << 36) / 2048 * 4);
+        assert_eq!(whole, (1 << 18) * 96 + 16 + (1 << 36) / CHUNK as u64 * 4);
     }
 
     #[test]

@@ -48,7 +48,8 @@ impl Place {
 }
 
 const CHUNK_SHIFT: u32 = 9;
-const CHUNK: usize = 1 << CHUNK_SHIFT;
+/// Page numbers that one entry of the directory stands for.
+pub const CHUNK: usize = 1 << CHUNK_SHIFT;
 
 impl<T: Copy> PageIndex<T> {
     /// Every number has the value `blank`.

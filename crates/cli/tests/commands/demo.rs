@@ -1,0 +1,123 @@
+//! `destage demo`, `destage schemes` and `destage --version`.
+
+use crate::common::{Bench, available_schemes, counted, demo, without_cost};
+use crate::report::assert_self_contained;
+use destage_scheme::registry::SCHEMES;
+use serde_json::Value;
+
+const LINE_UP: [&str; 8] = [
+    "lru",
+    "arc",
+    "cflru",
+    "prober",
+    "req-block",
+    "ecr",
+    "procache",
+    "belady",
+];
+
+#[test]
+fn it_needs_no_input_and_says_what_it_shows() {
+    let bench = Bench::new();
+    let done = bench.destage("demo --report r.html").ok();
+    assert_eq!(done.stderr, "");
+    assert!(done.stdout.starts_with("demo: 200000 requests"));
+    let available = available_schemes();
+    for name in LINE_UP {
+        let rows = done.stdout.lines().filter(|line| {
+            let mut words = line.split_whitespace();
+            let is_row = words.next().is_some_and(|w| w.ends_with("MiB"));
+            let scheme = words.next().unwrap_or("");
+            is_row && scheme.split(['(', '*']).next() == Some(name)
+        });
+        let expected = if available.contains(&name) { 3 } else { 0 };
+        assert_eq!(rows.count(), expected, "{name}: {}", done.stdout);
+    }
+    done.shows("reading: read allocation");
+    done.shows("belady with read allocation");
+    assert_eq!(
+        done.stdout.contains("left out, not available yet"),
+        LINE_UP.iter().any(|name| !available.contains(name))
+    );
+    let page = bench.read("r.html");
+    assert_self_contained(&page);
+    assert!(page.contains("destage demo, seed 1") && page.contains("belady"));
+}
+
+#[test]
+fn no_scheme_beats_the_bound() {
+    if !available_schemes().contains(&"belady") {
+        return eprintln!("SKIPPED: belady is not available yet");
+    }
+    for record in demo() {
+        let is = |b: &&Value| b["scheme"] == "belady" && b["cache_bytes"] == record["cache_bytes"];
+        let bound = demo().iter().find(is).unwrap();
+        let hits = |r: &Value| counted(r, "page_hits");
+        assert!(hits(record) <= hits(bound), "{}", record["scheme"]);
+    }
+}
+
+#[test]
+fn the_seed_alone_changes_the_workload() {
+    let bench = Bench::new();
+    let other = bench.record("demo --seed 2");
+    assert_ne!(other["counts"], demo()[0]["counts"]);
+    let plain =
+        |records: &[Value]| -> Vec<Value> { records.iter().cloned().map(without_cost).collect() };
+    assert_eq!(plain(&bench.records("demo --jobs 1")), plain(demo()));
+}
+
+#[test]
+fn the_list_has_every_scheme() {
+    let done = Bench::new().destage("schemes").ok();
+    for info in SCHEMES {
+        let start = format!("{} ", info.name);
+        let row = done.stdout.lines().find(|l| l.starts_with(&start));
+        let row = row.unwrap_or_else(|| panic!("no {start}"));
+        if info.name == "lru" {
+            assert!(
+                row.contains("page policy") && row.contains(" yes "),
+                "{row}"
+            );
+        }
+    }
+}
+
+#[test]
+fn schemes_are_explained() {
+    let bench = Bench::new();
+    let done = bench.destage("schemes cflru").ok();
+    for part in [
+        "cflru",
+        "x (default 3)",
+        "CASES",
+        "ties",
+        "1 or more",
+        "ECR 4.1",
+    ] {
+        done.shows(part);
+    }
+    let alias = bench.destage("schemes prober-lirs").ok();
+    alias.shows("prober-lirs is an alias of prober(lirs)");
+    alias.shows("scheme        lirs");
+}
+
+#[test]
+fn json_has_the_same_facts() {
+    let all = crate::common::schemes();
+    assert_eq!(all.len(), SCHEMES.len());
+    let one = Bench::new().json("schemes cflru --json");
+    assert_eq!(one["params"][0]["key"], "x");
+    assert_eq!(one["params"][0]["default"], "3");
+    assert!(all.contains(&one));
+}
+
+#[test]
+fn the_version_has_the_commit_of_a_checkout() {
+    let shown = Bench::new().shown("--version");
+    let version = shown.trim().strip_prefix("destage ").expect("name first");
+    assert_eq!(version, destage_cli::VERSION);
+    let (plain, commit) = version.split_once('+').unwrap_or((version, "0"));
+    assert_eq!(plain, env!("CARGO_PKG_VERSION"));
+    assert!(commit.bytes().all(|b| b.is_ascii_hexdigit()), "{version}");
+}

@@ -1,0 +1,189 @@
+//! `--details`: tables of everything that was measured, from the figures of the records.
+
+use crate::common::{Bench, contains, csv, mixed};
+use serde_json::Value;
+
+/// The rows of the table under `title`, cell by cell; its first row is the header.
+fn part(text: &str, title: &str) -> Vec<Vec<String>> {
+    let (_, rest) = text.split_once(&format!("\n{title}\n")).expect(title);
+    let lines = rest.lines().take_while(|line| !line.is_empty());
+    let cells = |line: &str| -> Vec<String> {
+        let cells = line.split("  ").map(str::trim).filter(|c| !c.is_empty());
+        cells.map(str::to_owned).collect()
+    };
+    lines.map(cells).collect()
+}
+
+#[test]
+fn a_cache_alone_by_hand() {
+    // Four misses and a hit; 0 and 1 leave, 0 dirty.
+    let bench = Bench::with(csv("W0 R1 W0 W2 R3"));
+    let text = bench.shown("run t.csv --cache 8k --details");
+    let hits = part(&text, "hits of requests and sectors in %");
+    assert_eq!(hits[1][..4], ["lru", "8KiB", "0.00", "33.33"]);
+    let evictions = part(&text, "evictions");
+    assert_eq!(evictions[1][2..4], ["2", "50.00"]);
+    let batches = part(&text, "pages per eviction");
+    assert_eq!(batches[1][2..], ["1.00", "1", "1", "1", "1", "0.50"]);
+    let reads = part(&text, "flash reads in pages");
+    assert_eq!(reads[1][2..], ["2", "2", "0", "0", "-", "-"]);
+    for timed in ["response time", "unbalance", "background write-back"] {
+        assert!(!text.contains(timed), "no {timed} without a device: {text}");
+    }
+}
+
+#[test]
+fn a_device_adds_times_and_queues() {
+    let bench = Bench::with(mixed(3000));
+    let line = "run t.csv --device req-block-128g --scheme lru --scheme req-block \
+                --scheme ecr --cache 64k --unbalance";
+    let text = bench.shown(format!("{line} --details"));
+    let records = bench.records(line);
+    let response = part(&text, "response time in ms");
+    assert_eq!(
+        response.len(),
+        1 + 3 * 3,
+        "a row each for all, reads, writes"
+    );
+    let ms = |v: &Value| format!("{:.3}", v.as_f64().unwrap() / 1e6);
+    for (i, record) in records.iter().enumerate() {
+        let l = &record["latency_ns"];
+        let row = |kind: &Value| {
+            ["mean", "std", "p50", "p95", "p99", "p999", "max"].map(|key| ms(&kind[key]))
+        };
+        assert_eq!(response[1 + 3 * i][3..], row(&l["all"]));
+        assert_eq!(response[2 + 3 * i][1..], row(&l["read"]));
+        assert_eq!(response[3 + 3 * i][1..], row(&l["write"]));
+        let u = &record["unbalance"];
+        let (samples, idle) = (u["samples"].as_u64(), u["undefined"].as_u64());
+        let dirty = record["counts"]["dirty_evictions"].as_u64();
+        assert_eq!(samples.zip(idle).map(|(a, b)| a + b), dirty, "one for each");
+        let cdf = u["cdf"].as_array().unwrap();
+        assert_eq!(cdf.last().unwrap()[1], 1.0);
+        assert!(
+            cdf.iter()
+                .all(|row| (1.0..=16.0).contains(&row[0].as_f64().unwrap()))
+        );
+    }
+    let queues = part(
+        &text,
+        "unbalance rate of the chip queues at dirty evictions",
+    );
+    assert_eq!(queues.len(), 1 + 3);
+    let lists = part(&text, "metadata, means of samples every 10000 requests");
+    assert_eq!(lists[1][4..], ["-", "-", "-"]);
+    assert!(lists[2][4..].iter().any(|cell| cell != "0"), "{lists:?}");
+    let zero = |r: &Value| r["counts"]["zero_cqct_decisions"].as_u64();
+    assert_eq!((zero(&records[0]), zero(&records[1])), (None, None));
+    assert!(zero(&records[2]).is_some());
+}
+
+#[test]
+fn queues_are_sampled_if_asked_for() {
+    let bench = Bench::with(csv("W0 W1 W2"));
+    let line = "run t.csv --device req-block-128g --cache 4k";
+    let mut plain = bench.record(line);
+    assert!(plain.get("unbalance").is_none());
+    // Page 0 leaves while nothing is queued; page 1 while the program of page 0 is.
+    let mut sampled = bench.record(format!("{line} --unbalance"));
+    let u = &sampled["unbalance"];
+    assert_eq!((&u["samples"], &u["undefined"]), (&1.into(), &1.into()));
+    assert_eq!(u["cdf"], serde_json::json!([[16.0, 1.0]]), "one chip of 16");
+    assert_eq!(u["share_above_10"], 1.0);
+    for record in [&mut plain, &mut sampled] {
+        for part in ["unbalance", "config", "run"] {
+            record.as_object_mut().unwrap().remove(part);
+        }
+    }
+    assert_eq!(sampled, plain, "sampling changes nothing else");
+}
+
+#[test]
+fn several_traces_are_named_and_formats_for_programs_have_no_tables() {
+    let bench = Bench::new();
+    bench.file("a.csv", mixed(50));
+    bench.file("b.csv", mixed(60));
+    let text = bench.shown("run a.csv b.csv --cache 8k --details");
+    let evictions = part(&text, "evictions");
+    assert_eq!(evictions[0][..3], ["trace", "scheme", "cache"]);
+    assert_eq!((&*evictions[1][0], &*evictions[2][0]), ("a", "b"));
+    assert_eq!(bench.records("run a.csv --details").len(), 1);
+}
+
+/// A column that the first run has no value for is there for the others.
+#[test]
+fn csv_has_the_columns_of_every_run() {
+    let bench = Bench::with(mixed(500));
+    let line = "run t.csv --scheme lru --scheme ecr --cache 64k --format-out csv";
+    let text = bench.shown(line);
+    let rows: Vec<Vec<&str>> = text.lines().map(|l| l.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|c| *c == name).expect(name);
+    let zero = column("counts.zero_cqct_decisions");
+    assert_eq!(rows[1][zero], "");
+    assert!(rows[2][zero].parse::<u64>().is_ok(), "{}", rows[2][zero]);
+    assert_eq!(rows[1][column("latency_ns.all.mean")], "", "no device");
+}
+
+/// A device of 4096 pages that collects garbage all the time, with energies.
+const SMALL: &str = "--device default --set channels=2 --set chips_per_channel=1 \
+    --set dies_per_chip=1 --set planes_per_die=2 --set blocks_per_plane=16 --set pages_per_block=64 \
+    --set op=0.2 --set e_read=1uJ --set e_program=20uJ --set e_erase=60uJ --set e_byte=2pJ \
+    --set precondition={trace=true,fill=0.9,overwrite=0}";
+
+#[test]
+fn garbage_collection_wear_and_energy_are_shown_everywhere() {
+    let bench = Bench::new();
+    let synth = "trace synth --requests 8000 --part at=uniform,space=12MiB,writes=0.9 -o t.csv";
+    bench.destage(synth).ok();
+    let line = format!("run t.csv {SMALL} --cache 64k");
+    let text = bench.shown(format!("{line} --details --report r.html"));
+    let record = bench.record(&line);
+    let c = &record["counts"];
+    let n = |v: &Value| v.as_u64().unwrap();
+    assert!(n(&c["erases"]) > 20 && n(&c["flash_writes_gc"]) > 0, "{c}");
+    let cells = |title: &str| part(&text, title)[1][2..].to_vec();
+    let programs = cells("flash programs in pages, erased blocks, write amplification (WA)");
+    assert_eq!(programs[6], c["flash_writes_gc"].to_string());
+    assert_eq!(programs[8], c["erases"].to_string());
+    let waf = |name: &str| format!("{:.3}", record["ratios"][name].as_f64().unwrap());
+    assert_eq!(programs[9..], [waf("waf"), waf("waf_flash")]);
+    let all = n(&c["flash_writes_host"]) + n(&c["flash_writes_gc"]);
+    let host = n(&c["flash_writes_host"]) as f64;
+    assert_eq!(record["ratios"]["waf_flash"], all as f64 / host);
+    let blocks = cells("blocks that garbage collection chose");
+    assert_eq!(blocks[0], c["gc_victims"].to_string());
+    let wear = cells("erases per block since the device was new");
+    assert_eq!(wear[3], record["erase_counts"]["max"].to_string());
+    // All erases are in the measured part: preconditioning erases nothing.
+    let histogram = record["erase_counts"]["histogram"].as_array().unwrap();
+    let erased: u64 = histogram.iter().map(|row| n(&row[0]) * n(&row[1])).sum();
+    assert_eq!(erased, n(&c["erases"]));
+    let energy = cells("energy of the flash in mJ");
+    let erases = record["energy_nj"]["erase"].as_f64().unwrap();
+    assert_eq!(energy[2], format!("{:.3}", erases / 1e6));
+    assert!(erases <= 60_000.0 * n(&c["erases"]) as f64);
+    let load = cells("share of the time that channels and dies were busy, in %");
+    let mean = record["utilisation"]["die_mean"].as_f64().unwrap();
+    assert_eq!(load[4], format!("{:.2}", 100.0 * mean));
+    assert!(mean > 0.0 && mean < 1.0);
+    let page = bench.read("r.html");
+    for title in [
+        "block erases",
+        "energy of the flash in mJ",
+        "erases per block",
+    ] {
+        contains(&page, title);
+    }
+    let csv = bench.shown(format!("{line} --format-out csv"));
+    let rows: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    for name in [
+        "counts.erases",
+        "energy_nj.total",
+        "erase_counts.max",
+        "utilisation.die_mean",
+    ] {
+        let column = rows[0].iter().position(|c| *c == name).expect(name);
+        let path = format!("/{}", name.replace('.', "/"));
+        assert_eq!(rows[1][column], record.pointer(&path).unwrap().to_string());
+    }
+}

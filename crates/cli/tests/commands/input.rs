@@ -1,0 +1,98 @@
+//! Traces that are not what they should be, but are read.
+
+use crate::common::{Bench, HEAD, available_schemes, csv, mixed};
+
+#[test]
+fn skipped_lines_are_told_once() {
+    let bench = Bench::with(csv("W0 W1") + "5000,X,0,8,0,,0\n6000,W,0,0,0,,0\n");
+    let run = "run t.csv --skip-bad-lines --scheme lru --scheme fifo --format-out jsonl";
+    let done = bench.destage(run).ok();
+    let told = done.stderr.matches("skipped 2 bad lines").count();
+    assert_eq!(told, 1, "{}", done.stderr);
+    done.says("line 4, column 2 (op): `X`");
+    done.says("line 5, column 4 (sectors): `0`");
+    assert!(done.records().iter().all(|r| r["counts"]["requests"] == 2));
+    let head = bench.destage("trace head t.csv --skip-bad-lines").ok();
+    head.says("skipped 2 bad lines");
+}
+
+#[test]
+fn results_before_a_bad_trace_are_shown() {
+    let bench = Bench::new();
+    bench.file("good.csv", csv("W0 W1"));
+    bench.file("bad.csv", csv("W0") + "oops\n");
+    let done = bench.destage("run good.csv bad.csv");
+    assert_eq!(done.code, 2);
+    done.shows("good");
+    done.says("bad.csv: line 3");
+}
+
+#[test]
+fn changed_requests_are_warned_of() {
+    let bench = Bench::with(format!("{HEAD}9000,W,0,8,0,,0\n5000,W,8,8,0,,0\n"));
+    let done = bench.destage("run t.csv --format-out jsonl").ok();
+    done.says("warning: t: 1 of 2 requests came before");
+    assert_eq!(done.records()[0]["counts"]["arrival_corrections"], 1);
+    let unaligned = "0,hm,0,Write,100,8192,7\n10,hm,0,Write,4096,4096,7\n";
+    bench.file("m.csv", unaligned);
+    let done = bench.destage("run m.csv").ok();
+    done.says("warning: m: 1 of 2 requests were not whole");
+}
+
+#[test]
+fn effects_that_cannot_be_are_warned_of() {
+    let bench = Bench::with(mixed(100));
+    if !available_schemes().contains(&"cflru") {
+        return eprintln!("SKIPPED: cflru is not available yet");
+    }
+    let run = "run t.csv --scheme cflru --read-alloc off --cache 1m --cache 2m";
+    let said = bench.destage(run).ok().stderr;
+    assert_eq!(said.matches("warning: cflru: X8 READ").count(), 1, "{said}");
+}
+
+/// A first time stamp that is not one, as collectors write: 406 years before the second.
+const BOGUS: &str = "0,hm,1,Write,0,4096,1\n\
+                     128166372003061629,hm,1,Write,8192,4096,1\n\
+                     128166372013061629,hm,1,Read,819200,4096,1\n";
+
+#[test]
+fn a_device_leaves_half_of_all_times_to_what_waits() {
+    let bench = Bench::new();
+    bench.file("bogus.csv", BOGUS);
+    bench.refuses(
+        "
+        run bogus.csv --device default
+          | bogus: the last request would arrive after 406 years (12816637201306162900 ns)
+          | below 292 years (2^63 ns) | --time-scale
+        run bogus.csv --device default --time-scale 0.5 --warmup passes=1 | after 406 years
+        ",
+    );
+    bench.destage("run bogus.csv").ok();
+    let device = "run bogus.csv --device default";
+    bench.destage(format!("{device} --time-scale 0.5")).ok();
+    // The requests of a closed loop do not look at the trace's times.
+    bench.destage(format!("{device} --closed-loop 1")).ok();
+}
+
+#[test]
+fn times_do_not_start_again_at_zero() {
+    let bench = Bench::new();
+    bench.file("bogus.csv", BOGUS);
+    let last = |time: u64| format!("0,hm,1,Write,0,4096,1\n{time},hm,1,Read,8192,4096,1\n");
+    // 10^9 ns and 10^13 ns, scaled to just below and just above 2^63 ns.
+    bench.file("short.csv", last(10_000_000));
+    bench.file("long.csv", last(100_000_000_000));
+    // Without a device all 64 bits are there for arrivals, and no more.
+    bench.refuses(
+        "
+        run bogus.csv --warmup passes=1
+          | bogus: the last request | after 812 years | 584 years (2^64 ns)
+        run long.csv --device default --time-scale 922337.203686
+          | long: the last request would arrive after 292 years
+        ",
+    );
+    for (trace, scale) in [("short", "999999999"), ("long", "922337.203685")] {
+        let run = format!("run {trace}.csv --device default --time-scale {scale}");
+        bench.destage(run).ok();
+    }
+}

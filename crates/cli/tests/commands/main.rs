@@ -1,0 +1,30 @@
+//! What the commands do, by running the program.
+
+mod cac;
+#[cfg(unix)]
+mod cac_page;
+mod captures;
+mod charge_and_flush;
+mod common;
+mod demo;
+mod details;
+mod determinism;
+mod device;
+#[cfg(unix)]
+mod documents;
+mod files;
+#[cfg(unix)]
+mod fs_lab;
+mod import;
+mod input;
+mod mrc;
+mod refusals;
+mod refused_input;
+mod replay;
+mod report;
+mod results;
+mod run_file;
+mod schema;
+mod series;
+mod synth;
+mod trace;

@@ -1,0 +1,308 @@
+//! How traces are replayed: closed loops, addresses beyond the device, volumes, temporary files.
+
+use crate::common::{
+    Bench, Done, HEAD, available_schemes, csv, mixed, options, setting, without_cost,
+};
+use serde_json::Value;
+
+/// One chip, program 200 us, no transfer time; DRAM service 1 us.
+const ONE_CHIP: &str = r#"
+name = "one-chip"
+base = "default"
+channels = 1
+chips_per_channel = 1
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = 64
+pages_per_block = 64
+page_bytes = 4096
+op = 0.1
+t_read = "50us"
+t_program = "200us"
+t_cmd = "0ns"
+t_byte = "0ns"
+t_ready = "0ns"
+t_dram = "1us"
+host_link = "unlimited"
+cache = "64KiB"
+summary_page = false
+gc_threshold = 0.01
+gc_threshold_base = "total"
+precondition = { trace = false, fill = 0, overwrite = 0 }
+"#;
+
+fn one_chip(requests: &str) -> Bench {
+    let bench = Bench::with(csv(requests));
+    bench.file("chip.toml", ONE_CHIP);
+    bench
+}
+
+#[test]
+fn closed_loops_by_hand() {
+    let bench = one_chip("W1 W2 W2 W3 W4");
+    let log = |depth: u32| {
+        let run = format!(
+            "run t.csv --device chip.toml --cache 4k --closed-loop {depth} --log-requests log.csv"
+        );
+        let record = bench.record(run);
+        assert_eq!(record["reading"]["queue_depth"], depth);
+        let log = bench.read("log.csv");
+        let times = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            format!("{}-{}", cells[2], cells[3])
+        };
+        log.lines().skip(1).map(times).collect::<Vec<_>>()
+    };
+    // Request 2 waits for the program of page 1, request 4 for that of page 2, and so on.
+    assert_eq!(
+        log(1),
+        [
+            "0-1000",
+            "1000-201000",
+            "201000-202000",
+            "202000-402000",
+            "402000-602000"
+        ]
+    );
+    // With two at a time, the program of page 2 queues behind that of page 1.
+    assert_eq!(
+        log(2),
+        [
+            "0-1000",
+            "0-200000",
+            "1000-2000",
+            "2000-400000",
+            "200000-600000"
+        ]
+    );
+    let table = bench
+        .destage("run t.csv --device chip.toml --closed-loop 2")
+        .ok();
+    table.shows(", closed loop of 2, warm-up none");
+}
+
+/// Page 3500 is on the device of 3686 pages; page 10000 is 10 MiB behind its end.
+const FAR: &str = "W0 W10000 W3500 R10000 W1";
+
+#[test]
+fn addresses_beyond_the_device_need_a_choice() {
+    let bench = one_chip(FAR);
+    bench.refuses(
+        "
+        run t.csv --device chip.toml
+          | request 1 of the trace | beyond the | device one-chip exports | --wrap | --fit
+        run t.csv --device chip.toml --wrap --fit | --fit | --wrap
+        ",
+    );
+    let wrapped = bench.record("run t.csv --device chip.toml --wrap");
+    assert_eq!(wrapped["counts"]["wrapped_requests"], 2);
+    assert_eq!(wrapped["counts"]["read_page_hits"], 1);
+}
+
+#[test]
+fn a_run_that_fails_is_named() {
+    let writes: Vec<String> = (0..4200).map(|page| format!("W{}", page % 3000)).collect();
+    let bench = one_chip(&writes.join(" "));
+    let full = |schemes: &str, named: &str| {
+        let line = format!("run t.csv --device chip.toml --set gc_mode=off {schemes}");
+        bench.destage(line).fails(1, &[named, "device full"])
+    };
+    let early = "request 4096 of the trace (from 0,";
+    full("--scheme none", "error: t: request").says(early);
+    let first = full(
+        "--scheme none --scheme lru --cache 64k",
+        "error: t, none: request",
+    );
+    first.says(early);
+    full(
+        "--cache 64k --scheme lru --scheme none",
+        "error: t, lru, 64KiB: request",
+    );
+    let line = "run t.csv --device chip.toml --cache 64k --scheme lru --scheme belady";
+    bench.destage(line).ok();
+}
+
+/// A trace that does not fit says so before preconditioning says that it failed, whether the trace
+/// is read for preconditioning or not: the trace is what can be chosen otherwise.
+#[test]
+fn addresses_are_refused_before_preconditioning_is() {
+    let bench = one_chip(FAR);
+    bench.file("near.csv", csv("W0 R1"));
+    for traced in [false, true] {
+        let device = format!(
+            "--device chip.toml --set gc_mode=off --set \
+             precondition={{trace={traced},fill=1,overwrite=1}}"
+        );
+        bench.refuses(&format!(
+            "run t.csv {device} | request 1 of the trace | device one-chip exports
+             run t.csv {device} --wrap | preconditioning device one-chip failed
+             run near.csv {device} | preconditioning device one-chip failed"
+        ));
+    }
+}
+
+#[test]
+fn what_is_touched_can_be_moved_together() {
+    let bench = one_chip(FAR);
+    for memory in ["1GiB", "0B"] {
+        let run = format!(
+            "run t.csv --device chip.toml --fit --trace-memory {memory} --format-out jsonl"
+        );
+        let done = bench.destage(&run).ok();
+        let warning = "goes up to 40 MiB, device one-chip exports 14 MiB; the parts of 1 MiB that \
+                       are touched were moved together and end at 3 MiB (--fit)";
+        done.says(warning);
+        let record = &done.records()[0];
+        assert_eq!(record["counts"]["wrapped_requests"], 0);
+        assert_eq!(record["counts"]["read_page_hits"], 1);
+        assert_eq!(setting(record, "fit"), ("true", "command line"));
+    }
+    let scattered: String = (0..20).map(|i| format!("W{} ", 512 * i)).collect();
+    bench.file("wide.csv", csv(&scattered));
+    bench.refuses(
+        "
+        run wide.csv --device chip.toml --fit
+          | wide: even moved together (--fit) | take 20 MiB | exports 14 MiB
+        run wide.csv --device chip.toml --fit --set pages_per_block=4
+          | take 20 MiB; device one-chip exports 920KiB
+        ",
+    );
+    // A trace that fits keeps its addresses.
+    bench.file("near.csv", csv("W0 W3500"));
+    let near = bench.destage("run near.csv --device chip.toml --fit").ok();
+    assert!(!near.stderr.contains("moved"), "{}", near.stderr);
+}
+
+#[test]
+fn a_trace_on_disk_gives_the_records_of_one_in_memory() {
+    let bench = Bench::with(mixed(12_000));
+    let schemes = options(&available_schemes());
+    let timed = "--device req-block-128g --scheme lru --scheme belady --warmup 500";
+    for (settings, memory) in [
+        (&*format!("{schemes} --cache 256k --warmup passes=1"), "0B"),
+        (timed, "100KiB"),
+    ] {
+        let run = format!("run t.csv {settings} --format-out jsonl");
+        let streamed = bench.destage(format!("{run} --trace-memory {memory}")).ok();
+        streamed.says("streamed from a temporary file");
+        let records =
+            |done: &Done| -> Vec<Value> { done.records().into_iter().map(without_cost).collect() };
+        assert_eq!(records(&streamed), records(&bench.destage(run).ok()));
+    }
+}
+
+#[test]
+fn standard_input_can_be_passed_over_twice() {
+    let bench = Bench::new();
+    let text = mixed(3000);
+    bench.file("stdin.csv", &text);
+    let run = |trace: &str, more: &str| {
+        let line = format!("run {trace} --cache 64k --warmup passes=2 --format-out jsonl {more}");
+        let mut records = bench.with_stdin(line, &text).ok().records();
+        without_cost(records.remove(0))
+    };
+    let file = run("stdin.csv", "");
+    assert_eq!(run("-", ""), file);
+    assert_eq!(run("-", "--trace-memory 16KiB"), file);
+}
+
+const TWO_DISKS: &str = "0,hm,0,Write,4096,8192,7\n10,hm,1,Read,0,4096,7\n\
+                         30,hm,0,Write,8192,4096,7\n40,hm,1,Write,0,4096,7\n";
+
+#[test]
+fn volumes_of_a_run() {
+    let bench = Bench::new();
+    bench.file("hm.csv", TWO_DISKS);
+    let names = |line: &str| -> Vec<(String, u64, u64)> {
+        let row = |r: &Value| {
+            let name = r["trace"]["name"].as_str().unwrap().to_owned();
+            let hits = r["counts"]["page_hits"].as_u64().unwrap();
+            (name, r["trace"]["requests"].as_u64().unwrap(), hits)
+        };
+        bench.records(line).iter().map(row).collect()
+    };
+    let one = |name: &str, requests, hits| (name.to_owned(), requests, hits);
+    for memory in ["1MiB", "0B"] {
+        let run = |v: &str| names(&format!("run hm.csv --trace-memory {memory} {v}"));
+        assert_eq!(run(""), [one("hm", 4, 2)]);
+        assert_eq!(run("--volumes overlay"), [one("hm", 4, 2)]);
+        assert_eq!(run("--volumes only=hm_1"), [one("hm", 2, 1)]);
+        assert_eq!(
+            run("--volumes split"),
+            [one("hm:hm_0", 2, 1), one("hm:hm_1", 2, 1)]
+        );
+    }
+    bench.refuses(
+        "
+        run hm.csv --volumes only=hm_7 | no volume `hm_7` | hm_0, hm_1
+        run hm.csv --volumes split --log-evictions e | --log-evictions | --out DIR
+        ",
+    );
+    let logs = "run hm.csv --volumes split --log-evictions e --out out --cache 4k";
+    bench.destage(logs).ok();
+    for log in [
+        "e-001-hm_hm_0-lru-4KiB.jsonl",
+        "e-002-hm_hm_1-lru-4KiB.jsonl",
+    ] {
+        assert!(bench.dir.path().join("out").join(log).exists(), "{log}");
+    }
+}
+
+#[test]
+fn volumes_of_the_trace_commands() {
+    let bench = Bench::new();
+    bench.file("hm.csv", TWO_DISKS);
+    let info = bench
+        .destage("trace info hm.csv --volumes split --json")
+        .ok();
+    let names: Vec<Value> = info.records().iter().map(|r| r["trace"].clone()).collect();
+    assert_eq!(names, ["hm:hm_0", "hm:hm_1"]);
+    let head = bench.shown("trace head hm.csv --volumes only=hm_1 -n 1");
+    assert!(head.ends_with("0,R,0,8,1,,0\n"), "{head}");
+    bench.refuses("trace convert hm.csv --volumes split | --volumes split | --output FILE");
+    let convert = "trace convert hm.csv --volumes split --to msr -o out.csv";
+    bench.destage(convert).ok();
+    assert_eq!(
+        bench.read("out-hm_1.csv"),
+        "0,hm,1,Read,0,4096,0\n30,hm,1,Write,0,4096,0\n"
+    );
+    assert!(bench.dir.path().join("out-hm_0.csv").exists());
+}
+
+#[test]
+fn formats_that_are_written() {
+    let bench = Bench::with(mixed(300));
+    let back = |file: &str| bench.shown(format!("trace convert {file}"));
+    let wanted = back("t.csv");
+    for (to, file) in [
+        ("destage-bin", "t.bin"),
+        ("msr", "t.msr"),
+        ("ssdsim", "t.ssdsim"),
+    ] {
+        bench.shown(format!("trace convert t.csv --to {to} -o {file}"));
+        assert_eq!(back(file).lines().count(), wanted.lines().count(), "{to}");
+    }
+    assert_eq!(back("t.bin"), wanted);
+    bench.shown("trace convert t.csv --to fio -o t.fio");
+    assert!(bench.read("t.fio").starts_with("fio version 3 iolog"));
+    bench.file("trim.csv", format!("{HEAD}0,T,0,8,0,,0\n"));
+    bench.refuses("trace convert trim.csv --to msr -o x.csv | trim | request 0");
+}
+
+#[test]
+fn the_event_of_a_block_trace() {
+    let bench = Bench::new();
+    bench.file(
+        "b.txt",
+        "  8,0    1        1     0.000000000   100  Q   W 8 + 8 [cp]\n  \
+           8,0    1        2     0.000001000   100  D   W 8 + 8 [cp]\n  \
+           8,0    1        3     0.000002000   100  Q   R 16 + 8 [cp]\n",
+    );
+    let count = |event: &str| {
+        let info = bench.json(format!("trace info b.txt --format blkparse --json {event}"));
+        info["requests"].clone()
+    };
+    assert_eq!((count(""), count("--event D")), (2.into(), 1.into()));
+    let record = bench.record("run b.txt --format blkparse --event D");
+    assert_eq!(record["counts"]["requests"], 1);
+}

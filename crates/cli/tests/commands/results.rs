@@ -1,0 +1,242 @@
+//! What `run` prints when all is well.
+
+use crate::common::{Bench, HEAD, available_schemes, counted, csv, mixed, options, setting};
+use serde_json::Value;
+
+/// Two frames of LRU: pages 0, 1, 0 again, then 2 pushes out 1, and 1 pushes out 0.
+const FIVE: &str = "W0 W1 R0 W2 R1";
+
+#[test]
+fn figures_of_a_run_by_hand() {
+    let bench = Bench::with(csv(FIVE));
+    let done = bench
+        .destage("run t.csv --cache 8k --format-out jsonl")
+        .ok();
+    assert_eq!(done.stderr, "");
+    let [record] = &done.records()[..] else {
+        panic!("one run, one record: {}", done.stdout)
+    };
+    assert_eq!(record["schema"], "destage.result/1");
+    assert_eq!(record["trace"]["name"], "t");
+    assert_eq!(record["trace"]["requests"], 5);
+    assert_eq!(record["trace"]["sha256"].as_str().unwrap().len(), 64);
+    assert_eq!(record["scheme"], "lru");
+    assert_eq!(record["cache_bytes"], 8192);
+    assert_eq!(record["cache_pages"], 2);
+    assert_eq!(record["device"], "none");
+    let counts = &record["counts"];
+    assert_eq!(counts["page_accesses"], 5);
+    assert_eq!(counts["page_hits"], 1);
+    assert_eq!(counts["read_page_hits"], 1);
+    assert_eq!(counts["evictions"], 2);
+    assert_eq!(counts["flash_writes_host"], 2, "pages 1 and 0 were dirty");
+    assert_eq!(counts["flash_reads_host"], 1);
+    assert_eq!(record["ratios"]["read_page_hit_ratio"], 0.5);
+    assert_eq!(record["ratios"]["write_page_hit_ratio"], 0.0);
+    assert!(
+        record.get("latency_ns").is_none(),
+        "no time without a device"
+    );
+    assert!(record["run"]["cpu_s"].as_f64().unwrap() >= 0.0);
+    assert!(record["version"].as_str().unwrap().starts_with("0.1.0"));
+}
+
+#[test]
+fn the_table_has_the_columns_and_the_reading_line() {
+    let bench = Bench::with(csv(FIVE));
+    let done = bench.destage("run t.csv --cache 8KiB").ok();
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        words(lines[0]),
+        "trace scheme cache page hit % read hit % write hit % evictions pages/eviction flash writes"
+    );
+    assert_eq!(words(lines[1]), "t lru 8KiB 20.00 50.00 0.00 2 1.00 2");
+    assert_eq!(
+        lines[3],
+        "reading: read allocation on, read fill page, evict_wait - (no device), unmapped reads - \
+         (no device), warm-up none"
+    );
+    assert_eq!(lines.len(), 4, "the cache is a column: {}", done.stdout);
+}
+
+#[test]
+fn rows_are_the_cross_product_in_input_order() {
+    let bench = Bench::new();
+    bench.file("b.csv", mixed(500));
+    bench.file("a.csv", mixed(300));
+    let run = "run b.csv a.csv --scheme lru --scheme none --scheme fifo --cache 1m --cache 64k";
+    let records = bench.records(format!("{run} --jobs 2"));
+    let row = |r: &Value| {
+        let text = |v: &Value| v.as_str().unwrap().to_owned();
+        let bytes = r["cache_bytes"].as_u64().unwrap();
+        (text(&r["trace"]["name"]), text(&r["scheme"]), bytes >> 10)
+    };
+    let rows: Vec<_> = records.iter().map(row).collect();
+    let one = |t: &str| {
+        let rows = [
+            ("lru", 1024),
+            ("lru", 64),
+            ("none", 0),
+            ("fifo", 1024),
+            ("fifo", 64),
+        ];
+        rows.map(|(scheme, size)| (t.to_owned(), scheme.to_owned(), size))
+    };
+    assert_eq!(rows, [one("b"), one("a")].concat());
+}
+
+#[test]
+fn settings_carry_their_origin() {
+    let bench = Bench::with(mixed(200));
+    let args = "run t.csv --page 8k --warmup 10% --limit 100";
+    let done = bench.destage(args).ok();
+    done.shows("settings: page=8KiB (command line), limit=100 (command line); all others built-in");
+    done.shows("warm-up 10%");
+    let record = bench.record(args);
+    assert_eq!(record["page_bytes"], 8192);
+    assert_eq!(record["cache_pages"], 2048);
+    assert_eq!(record["reading"]["warmup_requests"], 10);
+    assert_eq!(
+        record["counts"]["requests"], 90,
+        "the measured part of the limited trace"
+    );
+    assert_eq!(setting(&record, "page"), ("8KiB", "command line"));
+    assert_eq!(setting(&record, "seed"), ("1", "built-in"));
+    assert_eq!(setting(&record, "warmup"), ("10%", "command line"));
+}
+
+/// The page of a device is written as the option and the built-in page are.
+#[test]
+fn sizes_of_pages_are_spelled_alike() {
+    let bench = Bench::with(csv("W0"));
+    let page = |device: &str| {
+        let record = bench.record(format!("run t.csv --device {device}"));
+        setting(&record, "page").0.to_owned()
+    };
+    assert_eq!(page("none"), "4KiB");
+    assert_eq!(page("default"), "4KiB");
+    assert_eq!(page("procache-emu"), "2KiB");
+}
+
+#[test]
+fn warm_up_passes_measure_the_last_pass() {
+    let bench = Bench::with(csv("W0 W1 W2"));
+    let record = bench.record("run t.csv --warmup passes=1");
+    assert_eq!(record["counts"]["requests"], 3);
+    assert_eq!(
+        record["counts"]["page_hits"], 3,
+        "everything is cached after the first pass"
+    );
+}
+
+#[test]
+fn csv_has_the_scalars() {
+    let bench = Bench::with(csv(FIVE));
+    let run = "run t.csv --cache 8k --scheme lru --scheme none --format-out csv";
+    let text = bench.shown(run);
+    let lines: Vec<Vec<&str>> = text.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(lines.len(), 3);
+    let column = |name: &str| lines[0].iter().position(|c| *c == name).expect(name);
+    assert_eq!(lines[1][column("scheme")], "lru");
+    assert_eq!(lines[1][column("counts.evictions")], "2");
+    assert_eq!(lines[2][column("counts.flash_writes_host")], "3");
+    assert_eq!(
+        lines[2][column("evict_pages_mean")],
+        "",
+        "a ratio without a denominator"
+    );
+    assert!(lines.iter().all(|l| l.len() == lines[0].len()));
+}
+
+#[test]
+fn compressed_files_and_standard_input_give_the_same_counts() {
+    let text = mixed(400);
+    let bench = Bench::with(&text);
+    bench.file("t.csv.zst", zstd::encode_all(text.as_bytes(), 3).unwrap());
+    let of = |trace: &str| {
+        let run = format!("run {trace} --cache 64k --format-out jsonl");
+        bench.with_stdin(run, &text).ok().records().remove(0)
+    };
+    let [plain, packed, piped] = ["t.csv", "t.csv.zst", "-"].map(of);
+    assert_eq!(plain["counts"], packed["counts"]);
+    assert_eq!(plain["counts"], piped["counts"]);
+    assert_eq!(piped["trace"]["name"], "stdin");
+    assert_eq!(plain["trace"]["sha256"], piped["trace"]["sha256"]);
+    assert_ne!(
+        plain["trace"]["sha256"], packed["trace"]["sha256"],
+        "hash of the file as stored"
+    );
+}
+
+#[test]
+fn read_fill_requested_brings_in_less() {
+    let bench = Bench::with(format!("{HEAD}0,R,0,1,0,,0\n1,R,1,1,0,,0\n"));
+    let hits = |fill: &str| {
+        let record = bench.record(format!("run t.csv --read-fill {fill}"));
+        record["counts"]["page_hits"].clone()
+    };
+    assert_eq!(hits("page"), 1);
+    assert_eq!(hits("requested"), 0);
+}
+
+#[test]
+fn different_read_allocation_is_marked_and_warned_of() {
+    let bench = Bench::with(mixed(300));
+    let mut buffers = ["req-block", "bplru", "prober", "procache", "belady"].into_iter();
+    let Some(buffer) = buffers.find(|name| available_schemes().contains(name)) else {
+        return eprintln!("SKIPPED: no write buffer is available yet");
+    };
+    let args = format!("run t.csv --scheme lru --scheme fifo --scheme {buffer}");
+    let done = bench.destage(&args).ok();
+    let warning = "warning: the schemes differ in read allocation";
+    assert_eq!(done.stderr.matches(warning).count(), 1, "{}", done.stderr);
+    let marked: Vec<&str> = done.stdout.lines().filter(|l| l.contains("* ")).collect();
+    assert!(marked[0].contains(buffer), "{}", done.stdout);
+    assert!(
+        marked[1].starts_with("* differs: read allocation off"),
+        "{}",
+        done.stdout
+    );
+    let done = bench.destage(format!("{args} --read-alloc off")).ok();
+    assert!(!done.stderr.contains(warning), "{}", done.stderr);
+    assert!(!done.stdout.contains("differs"), "{}", done.stdout);
+}
+
+#[test]
+fn every_available_scheme_runs() {
+    let bench = Bench::with(mixed(2000));
+    let schemes = available_schemes();
+    assert!(schemes.len() >= 3, "{schemes:?}");
+    let records = bench.records(format!("run t.csv --cache 256k {}", options(&schemes)));
+    assert_eq!(records.len(), schemes.len());
+    for record in records {
+        let counts = &record["counts"];
+        assert_eq!(counts["requests"], 2000, "{}", record["scheme"]);
+        assert!(counts["page_hits"].as_u64() <= counts["page_accesses"].as_u64());
+    }
+}
+
+/// A real trace through the whole program.
+#[test]
+fn lru_grows_with_the_cache_on_a_real_trace() {
+    let Some(path) = crate::common::trace("msr-prxy_0-first20k.csv.zst") else {
+        return;
+    };
+    let path = path.display();
+    let bench = Bench::new();
+    let caches = "--cache 256k --cache 1m --cache 4m --cache 16m";
+    let records = bench.records(format!("run '{path}' {caches}"));
+    let hits: Vec<u64> = records.iter().map(|r| counted(r, "page_hits")).collect();
+    assert!(
+        hits.windows(2).all(|w| w[0] <= w[1]),
+        "LRU is a stack algorithm: {hits:?}"
+    );
+    let write_ratio = records[3]["ratios"]["write_page_hit_ratio"]
+        .as_f64()
+        .unwrap();
+    assert!((0.92..0.95).contains(&write_ratio), "{write_ratio}");
+    let info = bench.json(format!("trace info '{path}' --json"));
+    assert_eq!(info["requests"], 20_000);
+    assert_eq!(info["sha256"], records[0]["trace"]["sha256"]);
+}

@@ -1,0 +1,233 @@
+//! `destage run --config`: run files, and the comparison with what a paper says.
+
+use crate::common::{Bench, csv, mixed, objects, root, setting, trace, without_cost};
+use serde_json::Value;
+
+/// A folder with two traces and a run file.
+fn bench(file: &str) -> Bench {
+    let bench = Bench::new();
+    bench.file("a.csv", mixed(400));
+    bench.file("b.csv", csv("W1 W2 W1 R2 W3 W1"));
+    bench.file("run.toml", file);
+    bench
+}
+
+const RUN: &str = "run --config run.toml";
+
+/// A record without what a run file may change: where settings come from, and what it cost.
+fn plain(record: Value) -> Value {
+    let mut record = without_cost(record);
+    for setting in record["config"].as_array_mut().unwrap() {
+        setting.as_object_mut().unwrap().remove("origin");
+    }
+    record
+}
+
+#[test]
+fn a_run_file_is_its_command_line() {
+    let bench = bench(
+        "trace = ['a.csv', 'b.csv']\nscheme = ['lru', 'cac(arc)']\ncache = '40KiB'\n\
+         read-alloc = 'on'\nwarmup = 2\nseed = 7\nformat-out = 'jsonl'\nskip-bad-lines = true\n",
+    );
+    let line = "run a.csv b.csv --scheme lru --scheme cac(arc) --cache 40KiB --read-alloc on \
+                --warmup 2 --seed 7 --format-out jsonl --skip-bad-lines";
+    let told = bench.destage(line).ok().records();
+    let filed = bench.destage(RUN).ok().records();
+    assert_eq!(setting(&filed[0], "seed").1, "run file run.toml");
+    let all = |records: Vec<Value>| records.into_iter().map(plain).collect::<Vec<_>>();
+    assert_eq!(all(filed), all(told));
+}
+
+#[test]
+fn the_command_line_goes_before_the_file() {
+    let bench = bench(
+        "trace = 'a.csv'\nscheme = ['lru', 'arc']\ncache = '40KiB'\nlimit = 300\n\
+         device = 'default'\nset = 't_read=30us'\nhost-fs = 'inplace'\n",
+    );
+    let changed = "--scheme fifo --cache=80KiB --seed 3 b.csv";
+    let records = bench.records(format!("{RUN} {changed}"));
+    assert_eq!(records.len(), 1);
+    let record = &records[0];
+    assert_eq!(
+        (&record["scheme"], &record["cache_bytes"]),
+        (&"fifo".into(), &81_920.into())
+    );
+    assert_eq!(record["trace"]["name"], "b+inplace");
+    let origin = |key: &str| setting(record, key).1;
+    assert_eq!(origin("cache"), "command line");
+    assert_eq!(origin("seed"), "command line");
+    for key in ["limit", "device", "t_read", "host_fs"] {
+        assert_eq!(origin(key), "run file run.toml", "{key}");
+    }
+    assert_eq!(origin("t_program"), "built-in");
+}
+
+#[test]
+fn several_runs_are_one_table() {
+    let bench = bench(
+        "cache = '40KiB'\n[[run]]\nname = 'first'\ntrace = 'a.csv'\n\
+         [[run]]\ntrace = 'b.csv'\nscheme = ['arc', 'cac(lru)']\nhost-fs = 'lfs'\n\
+         [[run]]\nif-present = true\ntrace = ['none.csv', 'b.csv']\n\
+         [[run]]\nif-present = true\ntrace = ['none.csv']\n",
+    );
+    let done = bench.destage(RUN).ok();
+    let rows: Vec<Vec<&str>> = done
+        .stdout
+        .lines()
+        .skip(1)
+        .take_while(|l| !l.is_empty())
+        .map(|l| l.split_whitespace().take(2).collect())
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ["a", "lru"],
+            ["b+lfs", "arc"],
+            ["b+lfs", "cac(lru)"],
+            ["b", "lru"],
+        ]
+    );
+    done.says("run.toml: [[run]] 4: none of its traces is in");
+    let other = Bench::new();
+    other.file("b.csv", csv("W1"));
+    let file = bench.dir.path().join("run.toml");
+    let run = format!("run --config '{}' --trace-dir .", file.display());
+    other.destage(run).fails(2, &["a.csv"]);
+}
+
+#[test]
+fn claims_stand_below_the_table() {
+    let bench = bench(
+        "trace = 'b.csv'\nscheme = ['none', 'lru']\ncache = ['4KiB', '40KiB']\n\
+         [[claim]]\nfigure = '3'\nwhat = 'write hits'\npaper = 50\ncache = '40KiB'\n\
+         field = 'ratios.write_page_hit_ratio'\nof = { trace = 'b', scheme = 'lru' }\n\
+         [[claim]]\nfigure = '5'\nwhat = 'writes'\npaper = -10.5\nfield = 'counts.evictions'\n\
+         of = { trace = 'b', scheme = 'lru', cache = '40KiB' }\n\
+         against = { trace = 'b', scheme = 'lru', cache = '4KiB' }\n\
+         [[claim]]\nfigure = '6'\nwhat = 'absent'\npaper = 1\nfield = 'counts.evictions'\n\
+         of = { trace = 'c', scheme = 'lru' }\n",
+    );
+    let text = bench.shown(RUN);
+    let rows: Vec<String> = text
+        .lines()
+        .skip_while(|l| !l.starts_with("figure"))
+        .map(|l| l.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "figure claim paper here difference",
+            "3 write hits 50.0 40.0 -10.0",
+            "5 writes -10.5 -100.0 -89.5",
+            "6 absent 1.0 - -",
+        ]
+    );
+    assert_eq!(bench.records(RUN).len(), 3, "programs get records alone");
+}
+
+#[test]
+fn bad_run_files_are_refused() {
+    let cases = [
+        (
+            "trace = 'a.csv'\nschem = 'lru'",
+            "no option `schem`; did you mean `scheme`?",
+        ),
+        ("trace = 'a.csv'\nconfig = 'x'", "no option `config`"),
+        (
+            "trace = 'a.csv'\nwrap = 'yes'",
+            "wrap = \"yes\": allowed: true, false",
+        ),
+        (
+            "trace = 'a.csv'\ncache = true",
+            "cache = true: a text, a number or a list",
+        ),
+        (
+            "trace = 'a.csv'\ncache = '16'",
+            "[[run]] 1: invalid value '16' for '--cache",
+        ),
+        (
+            "trace = 'a.csv'\nseed = [1, 2]",
+            "the argument '--seed <N>' cannot be used multiple times",
+        ),
+        (
+            "trace = 'a.csv'\ndevice = 'default'\ntime-scale = 2\nclosed-loop = 1",
+            "the argument '--closed-loop <QD>' cannot be used with '--time-scale <X>'",
+        ),
+        (
+            "trace = 'a.csv'\nseries-every = 10",
+            "`series-every` needs `series`",
+        ),
+        ("trace = 'a.csv'\nscheme = 'lur'", "unknown scheme"),
+        ("scheme = 'lru'", "no trace given"),
+        ("trace = 'none.csv'", "none.csv"),
+        (
+            "trace = 'none.csv'\nif-present = true",
+            "no trace of it is in",
+        ),
+        (
+            "[[run]]\ntrace = 'a.csv'\nout = 'x'",
+            "`out` is about all runs",
+        ),
+        (
+            "log-evictions = 'x'\n[[run]]\ntrace = 'a.csv'\n[[run]]\ntrace = 'b.csv'",
+            "`log-evictions`: a run file with several [[run]] writes no logs",
+        ),
+        ("trace = ", "--config run.toml: TOML parse error"),
+        ("trace = 'a.csv'\n[[claim]]\nfigure = '1'", "missing field"),
+        (
+            "trace = 'a.csv'\n[[claim]]\nfigure = '1'\nwhat = ''\npaper = 1\n\
+             of = { trace = 'a', sheme = 'lru' }",
+            "unknown field `sheme`",
+        ),
+    ];
+    for (file, part) in cases {
+        bench(file).destage(RUN).fails(2, &[part]);
+    }
+    let bench = Bench::new();
+    bench.destage(RUN).fails(2, &["--config run.toml:"]);
+    let alone = bench.destage("run --trace-dir .");
+    assert_eq!(alone.code, 2);
+    alone.says("--config");
+}
+
+/// The write hits were measured independently of this program: 93.4, 0.0 and 93.4 % where the
+/// cache holds all.
+#[test]
+fn the_experiment_of_cac() {
+    let Some(fs) = trace("fs/ext4-prxy-fdatasync.csv.zst") else {
+        return;
+    };
+    let traces = fs.ancestors().nth(2).unwrap().display();
+    let file = root().join("papers/cac/run.toml");
+    let out = Bench::new();
+    let run = format!(
+        "run --config '{}' --out . --trace-dir '{traces}'",
+        file.display()
+    );
+    let text = out.shown(run);
+    let records = objects(&out.read("results.jsonl"));
+    let hits = |trace: &str, scheme: &str, mib: u64| {
+        let found = records.iter().find(|r| {
+            r["trace"]["name"] == trace && r["scheme"] == scheme && r["cache_bytes"] == mib << 20
+        });
+        let ratio = found.unwrap()["ratios"]["write_page_hit_ratio"].as_f64();
+        format!("{:.1}", 100.0 * ratio.unwrap())
+    };
+    let (ext4, f2fs) = ("ext4-prxy-fdatasync", "f2fs-prxy-lfs-fdatasync");
+    for (plain, with) in [("lru", "cac(lru)"), ("arc", "cac(arc)")] {
+        assert_eq!(hits(ext4, plain, 16), "93.4");
+        assert_eq!(hits(f2fs, plain, 16), "0.0");
+        assert_eq!(hits(f2fs, with, 16), "93.4");
+        for mib in [1, 2, 4, 16, 128] {
+            assert_eq!(hits(f2fs, with, mib), hits(ext4, plain, mib), "{mib} MiB");
+            assert_eq!(hits(f2fs, plain, mib), "0.0");
+        }
+    }
+    for row in [
+        "3b      write hits %, EXT4, LRU                              93.0   93.3         0.3",
+        "7b      write hits %, F2FS, LRU+CAC                          92.7   93.3         0.6",
+        "9       dirty write-backs, CAC against none, LRU            -90.8  -96.7        -5.9",
+    ] {
+        crate::common::contains(&text, row);
+    }
+}

@@ -1,0 +1,164 @@
+//! Records against the committed JSON Schema.
+
+use crate::common::{Bench, demo, mixed, root};
+use serde_json::Value;
+
+struct Schema {
+    root: Value,
+}
+
+impl Schema {
+    fn committed() -> Schema {
+        let text = std::fs::read_to_string(root().join("docs/result.schema.json")).unwrap();
+        let root = serde_json::from_str(&text).unwrap();
+        Schema { root }
+    }
+
+    /// What is wrong with `value`, by the keywords that the schema uses; any other is a fault.
+    fn faults(&self, value: &Value, node: &Value, path: &str, found: &mut Vec<String>) {
+        let Some(keywords) = node.as_object() else {
+            return; // `true`: anything goes.
+        };
+        for (keyword, rule) in keywords {
+            let ok = match keyword.as_str() {
+                "$ref" => {
+                    let place = rule.as_str().unwrap().trim_start_matches('#');
+                    self.faults(value, self.root.pointer(place).unwrap(), path, found);
+                    true
+                }
+                "anyOf" => rule.as_array().unwrap().iter().any(|part| {
+                    let mut inner = Vec::new();
+                    self.faults(value, part, path, &mut inner);
+                    inner.is_empty()
+                }),
+                "required" => {
+                    let names = rule.as_array().unwrap().iter();
+                    names
+                        .filter_map(Value::as_str)
+                        .all(|name| value.get(name).is_some())
+                }
+                "properties" => {
+                    for (name, field) in value.as_object().into_iter().flatten() {
+                        let path = format!("{path}.{name}");
+                        match rule.get(name) {
+                            Some(rule) => self.faults(field, rule, &path, found),
+                            None => found.push(format!("{path} is not in the schema")),
+                        }
+                    }
+                    true
+                }
+                "items" => {
+                    for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+                        self.faults(item, rule, &format!("{path}[{i}]"), found);
+                    }
+                    true
+                }
+                "prefixItems" => {
+                    let rules = rule.as_array().unwrap();
+                    for (item, rule) in value.as_array().into_iter().flatten().zip(rules) {
+                        self.faults(item, rule, path, found);
+                    }
+                    true
+                }
+                other => holds(value, other, rule),
+            };
+            if !ok {
+                found.push(format!("{path}: {value} breaks {keyword} {rule}"));
+            }
+        }
+    }
+
+    fn check(&self, record: &Value) -> Vec<String> {
+        let mut found = Vec::new();
+        self.faults(record, &self.root, "record", &mut found);
+        found
+    }
+}
+
+/// Does `value` keep a rule that does not go into it?
+fn holds(value: &Value, keyword: &str, rule: &Value) -> bool {
+    let items = || value.as_array().map(Vec::len);
+    let limit = || rule.as_f64().unwrap();
+    match keyword {
+        "type" => match rule {
+            Value::String(name) => is(value, name),
+            names => {
+                let mut names = names.as_array().unwrap().iter();
+                names.any(|name| is(value, name.as_str().unwrap()))
+            }
+        },
+        "minItems" => items().is_none_or(|n| n as f64 >= limit()),
+        "maxItems" => items().is_none_or(|n| n as f64 <= limit()),
+        "minimum" => value.as_f64().is_none_or(|n| n >= limit()),
+        "maximum" => value.as_f64().is_none_or(|n| n <= limit()),
+        "$schema"
+        | "$defs"
+        | "title"
+        | "description"
+        | "format"
+        | "default"
+        | "additionalProperties" => true,
+        other => panic!("this test does not know the keyword {other}"),
+    }
+}
+
+fn is(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("no type of JSON: {other}"),
+    }
+}
+
+#[test]
+fn records_follow_the_schema() {
+    let bench = Bench::with(mixed(2000));
+    let schema = Schema::committed();
+    let mut records = demo().to_vec();
+    for line in [
+        "run t.csv --scheme none --scheme lru --scheme req-block --cache 64k",
+        "run t.csv --device req-block-128g --scheme ecr --scheme awb(prober(lru)) --cache 64k \
+         --unbalance --closed-loop 4 --warmup 10%",
+        "run t.csv --device default --set e_read=1uJ --scheme belady --cache 64k",
+    ] {
+        records.extend(bench.records(line));
+    }
+    for record in &records {
+        let scheme = &record["scheme"];
+        assert_eq!(schema.check(record), Vec::<String>::new(), "{scheme}");
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_is_no_record() {
+    let bench = Bench::with(mixed(100));
+    let good = bench.record("run t.csv");
+    let schema = Schema::committed();
+    let with = |path: &str, value: Value| {
+        let mut bad = good.clone();
+        *bad.pointer_mut(path).unwrap() = value;
+        schema.check(&bad)
+    };
+    assert_eq!(with("/seed", good["seed"].clone()), Vec::<String>::new());
+    assert_eq!(with("/counts/evictions", "5".into()).len(), 1);
+    assert_eq!(with("/counts/evictions", (-1).into()).len(), 1);
+    assert_eq!(with("/ratios/page_hit_ratio", "high".into()).len(), 1);
+    assert_eq!(
+        with("/evict_pages_histogram", serde_json::json!([[1]])).len(),
+        1
+    );
+    let mut short = good.clone();
+    short.as_object_mut().unwrap().remove("counts");
+    assert_eq!(schema.check(&short).len(), 1);
+    let mut long = good.clone();
+    long["surprise"] = 1.into();
+    assert_eq!(
+        schema.check(&long),
+        ["record.surprise is not in the schema"]
+    );
+}
