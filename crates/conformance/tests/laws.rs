@@ -443,7 +443,7 @@ fn times_k_times_as_long_give_latencies_k_times_as_long() {
                 "awb(prober(lru,ssp=1p,rip=20))",
             ] {
                 let expr = parse(text);
-                if !expr.unavailable().is_none() {
+                if expr.unavailable().is_some() {
                     continue;
                 }
                 let once = case(&expr, config, requests);

@@ -103,7 +103,7 @@ fn run(vectors: &Vectors, name: &str) -> Outcome {
             "rng" => Outcome::Ran(random_numbers(&table)),
             "parser" => Outcome::Ran(parser(&table)),
             "equation" => Outcome::Ran(equation(&table)),
-            "identifier" if !table.expr().unavailable().is_none() => {
+            "identifier" if table.expr().unavailable().is_some() => {
                 Outcome::NotAvailable(table.expr().scheme().name.to_owned())
             }
             other => panic!("{name}: its scheme is available, but no way to run `{other}`"),

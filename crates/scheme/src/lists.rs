@@ -86,11 +86,11 @@ impl<T: Copy> Rings<T> {
         old.tag
     }
 
-    fn from_tail(&self, sentinel: usize) -> impl Iterator<Item = u32> + '_ {
+    fn oldest_first(&self, sentinel: usize) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(self.newer(sentinel), |&n| self.newer(self.at(n)))
     }
 
-    fn from_head(&self, sentinel: usize) -> impl Iterator<Item = u32> + '_ {
+    fn newest_first(&self, sentinel: usize) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(self.older(sentinel), |&n| self.older(self.at(n)))
     }
 }
@@ -274,12 +274,12 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
 
     /// Nodes of `list` from the oldest to the newest.
     pub fn from_tail(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        self.rings.from_tail(list)
+        self.rings.oldest_first(list)
     }
 
     /// Nodes of `list` from the newest to the oldest.
     pub fn from_head(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        self.rings.from_head(list)
+        self.rings.newest_first(list)
     }
 
     /// Checks every link and length; for tests and fuzzing.
@@ -384,12 +384,12 @@ impl List {
 
     /// Pages from the oldest to the newest.
     pub fn from_tail(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.ring.from_tail(ENDS).map(Slot)
+        self.ring.oldest_first(ENDS).map(Slot)
     }
 
     /// Pages from the newest to the oldest.
     pub fn from_head(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.ring.from_head(ENDS).map(Slot)
+        self.ring.newest_first(ENDS).map(Slot)
     }
 
     /// Checks every link; for tests and fuzzing.

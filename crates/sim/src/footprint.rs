@@ -28,11 +28,7 @@ impl From<TraceError> for Stop {
 ///
 /// # Errors
 /// The trace cannot be read; there is not memory enough for the slots.
-pub(crate) fn slots(
-    workload: Workload<'_>,
-    page: PageSize,
-    frames: u32,
-) -> Result<u32, RunError> {
+pub(crate) fn slots(workload: Workload<'_>, page: PageSize, frames: u32) -> Result<u32, RunError> {
     let accesses = page_accesses(workload, page, u64::from(frames))?;
     let pages = match accesses > MANY {
         true => distinct_pages(workload, page)?.min(accesses),
@@ -50,15 +46,13 @@ pub(crate) fn slots(
 
 /// Page accesses of the workload, counted up to `enough`. A request whose addresses wrap may touch one
 /// page more than it seems.
-fn page_accesses(
-    workload: Workload<'_>,
-    page: PageSize,
-    enough: u64,
-) -> Result<u64, RunError> {
+fn page_accesses(workload: Workload<'_>, page: PageSize, enough: u64) -> Result<u64, RunError> {
     let mut accesses = 0;
     let done = workload.try_each(|_, request| {
         let extents = request.extents().filter(|e| e.sectors > 0);
-        accesses += extents.map(|e| 1 + u64::from(page_span(&e, page).1)).sum::<u64>();
+        accesses += extents
+            .map(|e| 1 + u64::from(page_span(&e, page).1))
+            .sum::<u64>();
         match accesses < enough {
             true => Ok(()),
             false => Err(Stop::Enough),

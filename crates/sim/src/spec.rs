@@ -252,7 +252,9 @@ impl RunSpec {
 
     /// Does a background layer write pages back?
     pub fn has_background(&self) -> bool {
-        self.expr.chain().any(|layer| layer.scheme().role == Role::Background)
+        self.expr
+            .chain()
+            .any(|layer| layer.scheme().role == Role::Background)
     }
 
     /// Does a read miss enter the cache?

@@ -58,7 +58,14 @@ impl Program {
         let mut command = Command::new(cargo);
         command.args(["build", "--quiet"]);
         command.args(match release {
-            true => &["-p", "destage-bench", "-p", "destage-cli", "--profile", "dist"][..],
+            true => &[
+                "-p",
+                "destage-bench",
+                "-p",
+                "destage-cli",
+                "--profile",
+                "dist",
+            ][..],
             // With an example the features are those of the tests, for which all of it is built.
             false => &["--workspace", "--bins", "--example", "docs"],
         });

@@ -2,8 +2,8 @@
 
 use super::journal::Shared;
 use destage_scheme::{
-    Access, Admission, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeExt, Unit,
-    Update, Victim, View,
+    Access, Admission, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeExt, Unit, Update,
+    Victim, View,
 };
 use destage_types::{ChannelId, Lpn, Op, Slot};
 
@@ -224,7 +224,11 @@ impl<S: Scheme> Layer for Checked<S> {
     }
 
     fn is_full(&self, a: &Access, v: &View) -> bool {
-        assert_eq!(self.expected, Some(a.seq), "`is_full` comes after `on_miss`");
+        assert_eq!(
+            self.expected,
+            Some(a.seq),
+            "`is_full` comes after `on_miss`"
+        );
         let full = self.inner.is_full(a, v);
         assert!(full || v.frames.used() < v.frames.capacity(), "no frame");
         full
@@ -304,7 +308,10 @@ impl<S: Scheme> Layer for Checked<S> {
         assert_eq!(self.expected, None, "a page is still to come in");
         let slot = self.inner.take_released()?;
         assert!(!self.is_present(slot), "slot {slot} is given up, cached");
-        assert!(!self.inner.holds_ghost(slot), "slot {slot} is given up and kept");
+        assert!(
+            !self.inner.holds_ghost(slot),
+            "slot {slot} is given up and kept"
+        );
         Some(slot)
     }
 

@@ -234,7 +234,14 @@ impl Start<'_> {
         journal.open().hide_queued = expr.contains("eager");
         let options = config.options(expr);
         let layout = config.layout;
-        let mut walk = Cache::new(checked, flash, (frames, frames), config.page, layout, options);
+        let mut walk = Cache::new(
+            checked,
+            flash,
+            (frames, frames),
+            config.page,
+            layout,
+            options,
+        );
         walk.observe(Box::new(journal.clone()));
         walk.reset_counts();
         if config.env(expr).background {

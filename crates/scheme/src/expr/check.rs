@@ -185,8 +185,8 @@ pub(super) fn chain(layers: &[Expr]) -> Result<(), Broken> {
     role_order(&infos)?;
     group_policy(&infos)?;
     orders(layers)?;
-    for at in 0..layers.len() {
-        (infos[at].refuse_composition)(&Composition { layers, at })?;
+    for (at, info) in infos.iter().enumerate() {
+        (info.refuse_composition)(&Composition { layers, at })?;
     }
     renames(&infos)
 }

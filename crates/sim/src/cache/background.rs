@@ -254,7 +254,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         match flight.after {
             After::Remove => {
-                self.scheme.on_remove(slot, RemoveReason::Discarded, &view!(self, at));
+                self.scheme
+                    .on_remove(slot, RemoveReason::Discarded, &view!(self, at));
                 self.frames.remove(slot);
                 WriteBackStep::Removed
             }

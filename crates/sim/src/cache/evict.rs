@@ -42,7 +42,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.dirty_eviction(lpn, None, a.now);
             self.program(lpn, valid, Cause::Eviction, None);
         }
-        self.scheme.on_remove(slot, RemoveReason::Evicted, &view!(self, a.now));
+        self.scheme
+            .on_remove(slot, RemoveReason::Evicted, &view!(self, a.now));
         self.frames.vacate(slot, self.scheme.holds_ghost(slot));
     }
 
@@ -89,7 +90,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         self.program_unit(&unit, &inflight, to);
         for &slot in &unit.slots {
-            self.scheme.on_remove(slot, RemoveReason::Evicted, &view!(self, now));
+            self.scheme
+                .on_remove(slot, RemoveReason::Evicted, &view!(self, now));
             self.frames.vacate(slot, self.scheme.holds_ghost(slot));
         }
         self.lpns = [flush, drop, inflight];
@@ -199,7 +201,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Removes a cached page without a flash write; nothing of it is remembered.
     pub(super) fn drop_page(&mut self, slot: Slot, now: Nanos) {
         self.release_write_back(slot, now);
-        self.scheme.on_remove(slot, RemoveReason::Discarded, &view!(self, now));
+        self.scheme
+            .on_remove(slot, RemoveReason::Discarded, &view!(self, now));
         self.frames.remove(slot);
     }
 

@@ -5,13 +5,13 @@
 //! D9 FLUSH, D11 rename, D12 accounting.
 
 mod admit;
-mod prefetch;
 mod background;
 mod data;
 mod evict;
 mod modelled;
 mod pages;
 mod plain;
+mod prefetch;
 mod rename;
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ use crate::counts::Counts;
 use crate::flash::{Cause, Flash, Program};
 use crate::observe::Observer;
 use crate::sample::{PagesHistogram, QueueSampler};
-use destage_scheme::{Upcoming, Frames, PREFETCH, Place, Scheme, Unit, View};
+use destage_scheme::{Frames, PREFETCH, Place, Scheme, Unit, Upcoming, View};
 use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestOrigin, RequestRef, SectorMask, Slot,
     StaticLayout,
@@ -230,7 +230,12 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// notes their places in `upcoming`, and brings the requests `behind` them close: those would be
     /// waited for alone.
     #[inline(always)]
-    pub fn prefetch(&self, requests: &[HostRequest], behind: &[HostRequest], upcoming: &mut Upcoming) {
+    pub fn prefetch(
+        &self,
+        requests: &[HostRequest],
+        behind: &[HostRequest],
+        upcoming: &mut Upcoming,
+    ) {
         let page = self.frames.page();
         let lpns = requests.iter().map(|r| page.page_of(r.start_sector));
         self.frames.prefetch(lpns, upcoming);

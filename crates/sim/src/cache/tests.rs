@@ -17,7 +17,10 @@ fn cache(capacity: u32, read_alloc: bool) -> LruCache {
     };
     let layout = StaticLayout::flat(1, 1);
     Cache::new(
-        Pages::of(Lru::build(&Expr::parse("lru").unwrap(), &Env::cache_only(capacity))),
+        Pages::of(Lru::build(
+            &Expr::parse("lru").unwrap(),
+            &Env::cache_only(capacity),
+        )),
         CacheOnly,
         (capacity, capacity),
         PageSize::KIB4,
