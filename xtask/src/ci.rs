@@ -73,7 +73,7 @@ const STEPS: &[Step] = &[
     step(
         "flash engine",
         "test --workspace --test nand_engine --test peers --test gc_runs \
-         --test monitor --test multi_plane --test cache_region",
+         --test monitor --test multi_plane --test cache_region --test translation",
     ),
     step("golden", "test --workspace --test golden"),
     step("command line", "test --workspace @cli"),
