@@ -10,7 +10,7 @@ use destage_conformance::timed::{Outcome, TimedRun, compare, device, timed_swarm
 use destage_device::config::DeviceConfig;
 use destage_device::nand::OpKind;
 use destage_scheme::Expr;
-use destage_sim::device::prepare;
+use destage_sim::precondition::prepare;
 use destage_sim::record::ResultRecord;
 use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::{RunSpec, Warmup};

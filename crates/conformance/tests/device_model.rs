@@ -6,7 +6,7 @@ use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::timed::{TimedRun, compare, device, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
-use destage_sim::device::prepare;
+use destage_sim::precondition::prepare;
 use destage_sim::{Hooks, ReadFill, RunSpec, execute};
 use destage_types::{ByteSize, PageSize};
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 use destage_conformance::timed::{device, trace_of};
 use destage_scheme::cqct::{Latencies, equation};
 use destage_scheme::{Equation1, InService};
-use destage_sim::device::prepare;
 use destage_sim::engine::Engine;
+use destage_sim::precondition::prepare;
 use destage_sim::{Cause, Flash, Program};
 use destage_types::rng::SplitMix64;
 use destage_types::{ChipId, Lpn, Nanos, Op};

@@ -73,7 +73,7 @@ pub fn fit(trace: &mut Stored, run: &RunSpec, warnings: &mut Warnings) -> Result
     let Some(device) = &run.device else {
         return Ok(());
     };
-    let space = destage_sim::device::address_space(device);
+    let space = destage_sim::precondition::address_space(device);
     let mut end = 0;
     trace.workload().try_each(|_, request| {
         end = request.extents().map(|e| e.end()).fold(end, u64::max);

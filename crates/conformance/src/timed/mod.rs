@@ -17,9 +17,9 @@ use destage_device::nand::{Nand, OpKind};
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
-use destage_sim::device::{address_space, prepare};
 use destage_sim::engine::{CacheAccess, Completion, ProgramTimes};
 use destage_sim::observe::{Event, Observer};
+use destage_sim::precondition::{address_space, prepare};
 use destage_sim::{Cache, CacheOptions, Flash, ReadFill};
 use destage_types::{ChipId, Lpn, Nanos, Op};
 

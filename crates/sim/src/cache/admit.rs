@@ -1,8 +1,8 @@
 //! Writes that an admission layer treats as a whole, and writes past the cache.
 
 use super::{Cache, Hits, page_sectors, page_span, view};
+use crate::cache::observe::Event;
 use crate::flash::{Cause, Flash};
-use crate::observe::Event;
 use destage_scheme::{Access, Place, Request, Scheme};
 use destage_types::{Extent, Lpn, Op};
 

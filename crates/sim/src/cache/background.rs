@@ -6,8 +6,8 @@
 //! write or a rename during the flight makes the program stale.
 
 use super::{Cache, view};
+use crate::cache::observe::{Event, WriteBackStep};
 use crate::flash::{BackgroundProgram, Flash};
-use crate::observe::{Event, WriteBackStep};
 use destage_scheme::{After, Placement, RemoveReason, Scheme, Unit, WriteBack};
 use destage_types::{ChannelId, Lpn, Nanos, Op, Slot};
 

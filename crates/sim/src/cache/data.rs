@@ -1,7 +1,7 @@
 //! Read and write requests: from extents to pages, and what is counted of a request (D12).
 
 use super::{Cache, Hits, page_span, view};
-use crate::counts::Counts;
+use crate::cache::counts::Counts;
 use crate::flash::Flash;
 use destage_scheme::{Admission, Place, Request, Scheme};
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestRef, SECTOR_BYTES};

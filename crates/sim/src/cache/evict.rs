@@ -1,8 +1,8 @@
 //! Eviction: one victim unit leaves (D5, D6).
 
 use super::{Cache, view};
+use crate::cache::observe::Event;
 use crate::flash::{Cause, Flash, Program};
-use crate::observe::Event;
 use destage_scheme::{Access, Placement, RemoveReason, Scheme, Trimmed, Unit, Victim};
 use destage_types::{Lpn, Nanos, Op, PlaneId, SectorMask, Slot};
 

@@ -6,23 +6,26 @@
 
 mod admit;
 mod background;
+pub mod counts;
 mod data;
 mod evict;
 mod modelled;
+pub mod observe;
 mod pages;
 mod plain;
 mod prefetch;
 mod rename;
+pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
 mod trim;
 
 pub(crate) use plain::is_plain;
 
-use crate::counts::Counts;
+use crate::cache::counts::Counts;
+use crate::cache::observe::Observer;
+use crate::cache::sample::{PagesHistogram, QueueSampler};
 use crate::flash::{Cause, Flash, Program};
-use crate::observe::Observer;
-use crate::sample::{PagesHistogram, QueueSampler};
 use destage_scheme::{Frames, PREFETCH, Place, Scheme, Unit, Upcoming, View};
 use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestOrigin, RequestRef, SectorMask, Slot,

@@ -3,7 +3,7 @@
 
 use super::data::OnePages;
 use super::{Cache, page_span};
-use crate::counts::Counts;
+use crate::cache::counts::Counts;
 use crate::flash::Flash;
 use destage_scheme::Scheme;
 use destage_types::{Op, RequestOrigin, RequestRef};

@@ -1,8 +1,8 @@
 //! Page accesses of a request: hits, misses, and room for what comes in (D1 to D5).
 
 use super::{Cache, Hits, ReadFill, view};
+use crate::cache::observe::Event;
 use crate::flash::Flash;
-use crate::observe::Event;
 use destage_scheme::{Access, Place, Request, Scheme};
 use destage_types::{Lpn, Nanos, Op, SectorMask, Slot};
 

@@ -2,8 +2,8 @@
 //! (all renames first, then one ordinary request: CAC-8).
 
 use super::{Cache, page_span, view};
+use crate::cache::observe::Event;
 use crate::flash::Flash;
-use crate::observe::Event;
 use destage_scheme::{RenamePlan, Request, Scheme, Update};
 use destage_types::{Lpn, Nanos, Op, request::NO_PREV};
 

@@ -14,10 +14,10 @@ mod stack;
 pub use sample::{Estimate, GROUPS, SampleSize, SampledCurve, SampledPoint, Sampling};
 
 use crate::RunError;
-use crate::counts::ratio;
-use crate::record::CountFields;
-use crate::runner::{Logs, Meter, Sweep};
-use crate::spec::RunSpec;
+use crate::cache::counts::ratio;
+use crate::result::record::CountFields;
+use crate::run::runner::{Logs, Meter, Sweep};
+use crate::run::spec::RunSpec;
 use destage_trace::{TraceError, Workload};
 use destage_types::{ByteSize, Op, PageSize};
 use pages::{PageNumbers, each_page};

@@ -12,7 +12,7 @@
 
 use super::pages::each_page;
 use super::{Curve, CurveCounts, CurveError};
-use crate::spec::{RunSpec, Warmup};
+use crate::run::spec::{RunSpec, Warmup};
 use destage_scheme::rng::mix64;
 use destage_scheme::{Role, rng};
 use destage_trace::{Trace, TraceError, Workload};

@@ -1,6 +1,6 @@
 //! Response times: mean, deviation and exact percentiles.
 
-use crate::counts::ratio;
+use crate::cache::counts::ratio;
 use destage_types::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

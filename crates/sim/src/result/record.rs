@@ -4,12 +4,12 @@
 //! types is committed and compared by a test. Only [`RunInfo`] may differ between two executions
 //! of the same run.
 
-use crate::counts::{Counts, ratio};
-pub use crate::device_report::{EnergyNj, EraseCounts, Utilisation};
+use crate::cache::counts::{Counts, ratio};
+pub use crate::cache::sample::{ListPages, Unbalance};
 pub use crate::engine::latency::{Latencies, Latency, MeanNs};
-pub use crate::final_flush::FinalFlush;
-pub use crate::sample::{ListPages, Unbalance};
-pub use crate::spec::ConfigEntry;
+pub use crate::result::device_report::{EnergyNj, EraseCounts, Utilisation};
+pub use crate::run::final_flush::FinalFlush;
+pub use crate::run::spec::ConfigEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::cache::ReadFill;
-use crate::metadata_budget::Demand;
+use crate::run::metadata_budget::Demand;
 use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
 use destage_scheme::{Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, check_run};
 use destage_types::{ByteSize, Nanos, PageSize};
@@ -195,7 +195,7 @@ pub struct RunSpec {
     pub replay: Replay,
     /// Seed of schemes that draw.
     pub seed: u64,
-    /// Sample the chip queues before every dirty eviction ([`crate::record::Unbalance`]), which
+    /// Sample the chip queues before every dirty eviction ([`crate::result::record::Unbalance`]), which
     /// takes time. Nothing without a device.
     pub unbalance: bool,
     /// Write all dirty pages back at the end, and count that apart.

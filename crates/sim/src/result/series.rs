@@ -2,7 +2,7 @@
 //! its end.
 
 use crate::cache::Cache;
-use crate::counts::{Counts, ratio};
+use crate::cache::counts::{Counts, ratio};
 use crate::engine::latency::LatencySums;
 use crate::flash::{Flash, Traffic};
 use destage_scheme::Scheme;

@@ -1,6 +1,6 @@
 //! What a device says at the end of a run, as the record has it: utilisation, wear and energy.
 
-use crate::counts::ratio;
+use crate::cache::counts::ratio;
 use crate::engine::BusyTimes;
 use crate::flash::FlashState;
 use destage_device::config::DeviceConfig;

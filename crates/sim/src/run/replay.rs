@@ -1,14 +1,14 @@
 //! Replaying a workload through a cache: warm-up, passes, and when each request is issued.
 
 use crate::RunError;
+use crate::cache::observe::Observer;
+use crate::cache::sample::{SAMPLE_EVERY, Samples};
 use crate::cache::{Cache, is_plain};
 use crate::engine::Completion;
 use crate::flash::{Flash, FlashState};
-use crate::log::RequestLog;
-use crate::observe::Observer;
-use crate::sample::{SAMPLE_EVERY, Samples};
-use crate::series::Series;
-use crate::spec::{Replay, RunSpec, TimeScale};
+use crate::result::log::RequestLog;
+use crate::result::series::Series;
+use crate::run::spec::{Replay, RunSpec, TimeScale};
 use destage_scheme::{PREFETCH, Scheme, Upcoming};
 use destage_trace::{Workload, WorkloadPass};
 use destage_types::{HostRequest, Nanos};

@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::cache::page_span;
-use crate::spec::RunSpec;
+use crate::run::spec::RunSpec;
 use destage_scheme::info::{MetadataContext, charged_frames};
 use destage_trace::{TraceError, Workload};
 use destage_types::PageSize;

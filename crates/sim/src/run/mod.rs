@@ -1,23 +1,30 @@
 //! One run from a decoded trace to a result record.
 
+pub(crate) mod final_flush;
+mod footprint;
+mod future;
+mod metadata_budget;
+pub mod precondition;
+pub(crate) mod replay;
+pub mod runner;
+pub mod spec;
+
+use self::final_flush::final_flush;
+use self::metadata_budget::{Capacity, Demand};
+use self::precondition::{address_space, prepare};
+use self::replay::{Extent, Followers, Session, last_arrival};
+use self::spec::RunSpec;
 use crate::RunError;
+use crate::cache::counts::{Counts, ratio};
+use crate::cache::observe::Observer;
+use crate::cache::sample::{QueueSampler, Samples};
 use crate::cache::{Cache, CacheOptions, ReadFill};
-use crate::counts::{Counts, ratio};
-use crate::device::{address_space, prepare};
-use crate::final_flush::final_flush;
 use crate::flash::{CacheOnly, Flash, FlashState};
-use crate::footprint;
-use crate::future;
-use crate::metadata_budget::{Capacity, Demand};
-use crate::observe::Observer;
-use crate::record::{
+use crate::result::record::{
     Conditions, CountFields, CountParts, EnergyNj, EraseCounts, Ratios, ResultRecord, RunInfo,
     SCHEMA, TraceInfo, Utilisation,
 };
-use crate::replay::{Extent, Followers, Session, last_arrival};
-use crate::sample::{QueueSampler, Samples};
-use crate::series::Series;
-use crate::spec::RunSpec;
+use crate::result::series::Series;
 use destage_scheme::policy::belady::Belady;
 use destage_scheme::policy::{Future, NextOf};
 use destage_scheme::registry::{Build, Visit, build_any};

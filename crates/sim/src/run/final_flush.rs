@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::cache::Cache;
-use crate::counts::Counts;
+use crate::cache::counts::Counts;
 use crate::flash::Flash;
 use destage_scheme::{Place, Scheme};
 use destage_types::{HostRequest, Nanos, Op, RequestRef};

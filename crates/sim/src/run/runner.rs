@@ -1,11 +1,11 @@
 //! Many runs over one decoded trace, on several threads, results in input order.
 
 use crate::RunError;
-use crate::observe::Observer;
-use crate::record::{ResultRecord, RunInfo};
+use crate::cache::observe::Observer;
+use crate::result::record::{ResultRecord, RunInfo};
+use crate::result::series::Series;
+use crate::run::spec::RunSpec;
 use crate::run::{Hooks, execute};
-use crate::series::Series;
-use crate::spec::RunSpec;
 use destage_trace::Workload;
 use std::collections::BTreeMap;
 use std::io::Write;

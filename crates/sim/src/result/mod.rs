@@ -1,0 +1,6 @@
+//! What a run says: its record, logs and time series.
+
+pub(crate) mod device_report;
+pub mod log;
+pub mod record;
+pub mod series;
