@@ -207,3 +207,21 @@ fn large_files_and_streams_are_read_in_little_memory() {
         assert!(peak < MOST, "{trace}: {} MiB", peak >> 20);
     }
 }
+
+/// Tables follow the pages that a trace touches, not the numbers on the command line: 1,000 requests of
+/// 4 KiB fill nothing.
+#[test]
+fn memory_follows_the_trace_and_not_the_cache() {
+    let dir = TempDir::new().unwrap();
+    let synth = "trace synth --requests 1000 --part at=zipf(1.1),space=96MiB -o t.csv";
+    peak(dir.path(), synth);
+    for run in [
+        "--cache 256GiB --scheme lru --scheme arc --scheme lirs --scheme 2q --scheme prober(lru)",
+        "--cache 4TiB --scheme req-block --scheme vbbms --scheme cac(arc) --scheme belady",
+        "--cache 1MiB --scheme 2q(kout=4294967295)",
+        "--cache 1MiB --scheme multihash(lru,m=4294967295)",
+    ] {
+        let bytes = peak(dir.path(), &format!("run t.csv {run}"));
+        assert!(bytes < 64 << 20, "{run}: {bytes} B");
+    }
+}

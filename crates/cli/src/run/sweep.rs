@@ -242,7 +242,7 @@ impl Touched {
 }
 
 fn run_bytes(run: &RunSpec, touched: Touched) -> u64 {
-    let frames = u64::from(run.capacity().unwrap_or(0));
+    let frames = u64::from(run.capacity().unwrap_or(0)).min(touched.pages);
     let flash = run.device.as_ref().map_or(0, |device| {
         let (geometry, filled) = (&device.geometry, device.precondition.fill.as_f64());
         let blocks = geometry.pages() / u64::from(geometry.pages_per_block);
@@ -275,14 +275,16 @@ mod tests {
             let trace = Trace::generated("test", batch);
             Touched::by((&trace).into(), PageSize::KIB4).unwrap()
         };
-        assert_eq!(run_bytes(&run(1 << 20), touched(&[near])), 256 * 96 + 8);
+        assert_eq!(run_bytes(&run(1 << 20), touched(&[near])), 96 + 8);
         let trim = HostRequest::new(Nanos(0), Op::Trim, 0, u32::MAX);
+        assert_eq!(run_bytes(&run(1 << 20), touched(&[near, trim])), 96 + 8);
+        let large = HostRequest::new(Nanos(0), Op::Write, 0, 8 * 300);
         assert_eq!(
-            run_bytes(&run(1 << 20), touched(&[near, trim])),
-            256 * 96 + 8
+            run_bytes(&run(1 << 20), touched(&[large])),
+            256 * 96 + 300 * 8
         );
         let whole = run_bytes(&run(1 << 30), touched(&[near, far]));
-        assert_eq!(whole, (1 << 18) * 96 + 16 + (1 << 36) / CHUNK as u64 * 4);
+        assert_eq!(whole, 2 * 96 + 16 + (1 << 36) / CHUNK as u64 * 4);
     }
 
     #[test]
@@ -302,7 +304,11 @@ mod tests {
 
     #[test]
     fn much_memory_is_announced() {
-        let trace = destage_trace::synth::demo(1);
+        // 24 GiB.
+        let all = HostRequest::new(Nanos(0), Op::Write, 0, 48 << 20);
+        let mut batch = RequestBatch::new();
+        batch.push(all);
+        let trace = Trace::generated("test", batch);
         let note = |runs: &[RunSpec], jobs: usize| {
             let logs = &|_| LogFiles::default();
             memory_note(&Batch {
@@ -318,7 +324,7 @@ mod tests {
         assert_eq!(
             note(&large, 2).as_deref(),
             Some(
-                "note: needs about 1.5 GiB of memory: 0.0 GiB for the trace, 1.5 GiB for 2 runs \
+                "note: needs about 1.2 GiB of memory: 0.0 GiB for the trace, 1.2 GiB for 2 runs \
                  at a time"
             ),
             "the two largest may run together"

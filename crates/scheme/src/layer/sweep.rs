@@ -82,7 +82,7 @@ impl<S: Scheme> Sweep<S> {
 macro_rules! changing {
     ($($name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         $(
-            #[inline]
+            #[inline(always)]
             fn $name(&mut self, $($arg: $type),*) $(-> $result)? {
                 self.current = false;
                 self.scheme.$name($($arg),*)

@@ -19,8 +19,10 @@ pub struct Ghosts {
     store: Store,
     /// Slot of the page that is to come in and was a ghost.
     expected: Slot,
-    /// Slots that are not needed any more, until the cache takes them back.
-    released: Vec<Slot>,
+    /// Slots that are not needed any more, until the cache takes them back: the last one, which mostly is
+    /// the only one, and those before it.
+    released: Slot,
+    more_released: Vec<Slot>,
 }
 
 #[derive(Clone, Debug)]
@@ -71,7 +73,8 @@ impl Ghosts {
                 })),
             },
             expected: NO_SLOT,
-            released: Vec::with_capacity(if in_slots { most + 1 } else { 0 }),
+            released: NO_SLOT,
+            more_released: Vec::with_capacity(if in_slots { most + 1 } else { 0 }),
         }
     }
 
@@ -141,7 +144,7 @@ impl Ghosts {
         match &mut self.store {
             Store::InSlots { held, .. } => {
                 held[node as usize] = false;
-                self.released.push(Slot(node));
+                self.release(Slot(node));
             }
             Store::Apart(apart) => apart.remove(node - apart.first),
         }
@@ -175,7 +178,19 @@ impl Ghosts {
     /// A slot that is not needed any more, if there is one.
     #[inline(always)]
     pub(crate) fn take_released(&mut self) -> Option<Slot> {
-        self.released.pop()
+        if self.released == NO_SLOT {
+            return None;
+        }
+        let next = self.more_released.pop().unwrap_or(NO_SLOT);
+        Some(std::mem::replace(&mut self.released, next))
+    }
+
+    #[inline(always)]
+    fn release(&mut self, slot: Slot) {
+        let before = std::mem::replace(&mut self.released, slot);
+        if before != NO_SLOT {
+            self.more_released.push(before);
+        }
     }
 
     /// The next page is about to come in: one that was expected before and did not come in is
@@ -184,7 +199,7 @@ impl Ghosts {
     pub(crate) fn expect_none(&mut self) {
         if self.expected != NO_SLOT {
             let waiting = std::mem::replace(&mut self.expected, NO_SLOT);
-            self.released.push(waiting);
+            self.release(waiting);
         }
     }
 
@@ -194,8 +209,11 @@ impl Ghosts {
         if self.expected == slot {
             self.expected = NO_SLOT;
         }
-        if !self.released.is_empty() {
-            self.released.retain(|&released| released != slot);
+        if self.released != NO_SLOT {
+            self.more_released.retain(|&released| released != slot);
+            if self.released == slot {
+                self.released = self.more_released.pop().unwrap_or(NO_SLOT);
+            }
         }
     }
 
