@@ -86,6 +86,11 @@ const STEPS: &[Step] = &[
     step_with(FUZZ_ENV, "fuzz schemes", "test --workspace --test fuzz"),
     step("benches, small", "xtask bench --small"),
     step("instructions", "xtask instructions"),
+    // Tests build every composition behind pointers.
+    step(
+        "static types",
+        "run --quiet --release -p destage-bench -- static-types",
+    ),
     step("records", "xtask records"),
 ];
 

@@ -11,7 +11,7 @@ mod zipf;
 use clap::{Parser, Subcommand};
 use cost::{counted, measure};
 use destage_device::config::{DEFAULT_PRESET, EffectiveDevice};
-use destage_scheme::registry::SCHEMES;
+use destage_scheme::registry::{SCHEMES, STATIC};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::spec::TimeScale;
 use destage_sim::{Hooks, ReadFill, Replay, RunSpec, Warmup, execute};
@@ -68,6 +68,9 @@ enum Command {
         #[command(flatten)]
         shape: Shape,
     },
+    /// Compares the records of every composition that has a static type with those of the same one
+    /// behind pointers, without a device and with one.
+    StaticTypes,
     /// Writes the stream for libCacheSim.
     Oracle {
         /// File to write.
@@ -113,6 +116,7 @@ fn main() -> anyhow::Result<()> {
             requests,
             times,
         } => device(&scheme, requests, times)?,
+        Command::StaticTypes => static_types()?,
         Command::Minimal { pages, shape } => {
             let stream: Vec<u32> = shape.pages().collect();
             measure(|| {
@@ -162,16 +166,52 @@ const GAP_NS: u64 = 200_000;
 const DEVICE_CACHE: ByteSize = ByteSize(4 << 20);
 
 fn device(scheme: &str, requests: u64, times: u32) -> anyhow::Result<Value> {
+    repeat(&on_device(scheme)?, &common_workload(requests)?, times)
+}
+
+fn common_workload(requests: u64) -> anyhow::Result<Trace> {
     let mut text = Vec::new();
     workload::write(requests, GAP_NS, &mut text)?;
     let source = Source::Stream("common".to_owned(), Box::new(Cursor::new(text)));
-    let trace = load(source, &LoadOptions::default())?;
+    Ok(load(source, &LoadOptions::default())?)
+}
+
+fn on_device(scheme: &str) -> anyhow::Result<RunSpec> {
     let device = EffectiveDevice::from_preset(DEFAULT_PRESET, &[])?;
-    let spec = RunSpec {
+    Ok(RunSpec {
         device: Some(Arc::new(device.into_config())),
         ..plain(scheme, DEVICE_CACHE)?
+    })
+}
+
+fn static_types() -> anyhow::Result<Value> {
+    anyhow::ensure!(!STATIC.is_empty(), "an optimised build has static types");
+    let shape = Shape {
+        accesses: 60_000,
+        universe: 8_000,
+        writes: 70,
     };
-    repeat(&spec, &trace, times)
+    let (stream, workload) = (shape.trace(), common_workload(4_000)?);
+    for scheme in STATIC {
+        let cache_only = plain(scheme, ByteSize(1_000 * PageSize::KIB4.bytes()))?;
+        for (spec, trace) in [(cache_only, &stream), (on_device(scheme)?, &workload)] {
+            let record = |boxed| -> anyhow::Result<Value> {
+                let spec = RunSpec {
+                    boxed,
+                    ..spec.clone()
+                };
+                let mut record = json!(execute(&spec, trace, Hooks::default())?);
+                record["run"].take();
+                Ok(record)
+            };
+            let equal = record(false)? == record(true)?;
+            anyhow::ensure!(
+                equal,
+                "{scheme}: not the results of the same behind pointers"
+            );
+        }
+    }
+    Ok(json!({ "equal": STATIC }))
 }
 
 fn plain(scheme: &str, cache: ByteSize) -> anyhow::Result<RunSpec> {

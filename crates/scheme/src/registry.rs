@@ -135,11 +135,11 @@ pub trait Visit {
 macro_rules! static_types {
     ($($shape:literal => $Type:ty,)*) => {
         /// Shapes of the compositions that have a static type in this build.
-        #[cfg(any(feature = "static-types", not(debug_assertions)))]
+        #[cfg(not(debug_assertions))]
         pub const STATIC: &[&str] = &[$($shape,)*];
 
         /// Shapes of the compositions that have a static type in this build.
-        #[cfg(not(any(feature = "static-types", not(debug_assertions))))]
+        #[cfg(debug_assertions)]
         pub const STATIC: &[&str] = &[];
 
         /// Builds `expr` and hands it to `visitor`, with a static type if it has one.
@@ -149,7 +149,7 @@ macro_rules! static_types {
         pub fn build_any<V: Visit>(expr: &Expr, env: &Env, visitor: V) -> V::Out {
             match expr.shape().as_str() {
                 $(
-                    #[cfg(any(feature = "static-types", not(debug_assertions)))]
+                    #[cfg(not(debug_assertions))]
                     $shape => visitor.visit(<$Type as Build>::build(expr, env)),
                 )*
                 _ => visitor.visit(Boxed::build(expr, env)),
@@ -158,9 +158,8 @@ macro_rules! static_types {
     };
 }
 
-// Compositions that are one static type where that pays: in optimised builds, or with the feature
-// `static-types`. Every other one is built layer by layer behind pointers and gives the same results,
-// only slower.
+// Compositions that are one static type where that pays: in optimised builds. Every other one
+// is built layer by layer behind pointers and gives the same results, only slower.
 static_types! {
     "fifo" => Pages<fifo::Fifo>,
     "clock" => Pages<clock::Clock>,
