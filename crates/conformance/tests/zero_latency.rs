@@ -312,7 +312,7 @@ fn real_traces_without_latencies() {
         }
         let trace = begin(path, None).expect("it has a beginning");
         // Traces with a large footprint take long: a device is filled for every run.
-        let one_in = if trace.requests.len() > 100_000 {
+        let one_in = if trace.requests.len() > 80_000 {
             12
         } else {
             4
