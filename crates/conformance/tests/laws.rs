@@ -65,7 +65,12 @@ fn leaves(filter: impl Fn(&SchemeInfo) -> bool) -> Vec<String> {
 }
 
 /// Runs `law` on streams and configurations of all kinds; four idle chips, either allocation.
-fn on_streams(
+fn on_streams(count: u64, law: impl Fn(&Config, &[SlowRequest])) {
+    on_streams_of(count, |p| p, law);
+}
+
+/// The same on streams of another profile.
+fn on_streams_of(
     count: u64,
     profile: impl Fn(Profile) -> Profile,
     law: impl Fn(&Config, &[SlowRequest]),
@@ -100,38 +105,30 @@ fn alloc(config: &Config, on: bool) -> Config {
 
 #[test]
 fn a_chip_aware_layer_on_idle_chips_is_its_base() {
-    on_streams(
-        12,
-        |p| p,
-        |config, requests| {
-            for on in [true, false] {
-                for leaf in leaves(|l| l.order.is_some()) {
-                    same(
-                        &format!("gcar({leaf})"),
-                        &leaf,
-                        &alloc(config, on),
-                        requests,
-                    );
-                }
-                same("ecr-eps", "lru", &alloc(config, on), requests);
-                same("lcr", "lru", &alloc(config, on), requests);
+    on_streams(12, |config, requests| {
+        for on in [true, false] {
+            for leaf in leaves(|l| l.order.is_some()) {
+                same(
+                    &format!("gcar({leaf})"),
+                    &leaf,
+                    &alloc(config, on),
+                    requests,
+                );
             }
-        },
-    );
+            same("ecr-eps", "lru", &alloc(config, on), requests);
+            same("lcr", "lru", &alloc(config, on), requests);
+        }
+    });
 }
 
 #[test]
 fn ecr_on_idle_chips_is_clean_first_lru() {
-    on_streams(
-        24,
-        |p| p,
-        |config, requests| {
-            for on in [true, false] {
-                same("ecr(lru)", "cflru-eps", &alloc(config, on), requests);
-                same("cflru(x=1)", "cflru-eps", &alloc(config, on), requests);
-            }
-        },
-    );
+    on_streams(24, |config, requests| {
+        for on in [true, false] {
+            same("ecr(lru)", "cflru-eps", &alloc(config, on), requests);
+            same("cflru(x=1)", "cflru-eps", &alloc(config, on), requests);
+        }
+    });
 }
 
 /// Writes only: no page is ever clean.
@@ -142,51 +139,39 @@ fn writes(requests: &[SlowRequest]) -> Vec<SlowRequest> {
 
 #[test]
 fn clean_first_is_lru_where_no_page_is_clean() {
-    on_streams(
-        16,
-        |p| p,
-        |config, requests| {
-            let mut requests = requests.to_vec();
-            requests.retain(|r| matches!(r.op, Op::Write | Op::Trim));
-            for scheme in ["ecr(lru)", "cflru-eps", "cflru", "cflru(x=1)", "cflru(x=6)"] {
-                same(scheme, "lru", &alloc(config, false), &requests);
-            }
-        },
-    );
+    on_streams(16, |config, requests| {
+        let mut requests = requests.to_vec();
+        requests.retain(|r| matches!(r.op, Op::Write | Op::Trim));
+        for scheme in ["ecr(lru)", "cflru-eps", "cflru", "cflru(x=1)", "cflru(x=6)"] {
+            same(scheme, "lru", &alloc(config, false), &requests);
+        }
+    });
 }
 
 #[test]
 fn background_layers_do_nothing_without_a_device() {
-    on_streams(
-        8,
-        |p| p,
-        |config, requests| {
-            for shape in some_of(config) {
-                if shape.scheme().role == Role::Background {
-                    let inner = shape.inner().expect("a wrapper wraps").to_string();
-                    same(&shape.to_string(), &inner, config, requests);
-                }
+    on_streams(8, |config, requests| {
+        for shape in some_of(config) {
+            if shape.scheme().role == Role::Background {
+                let inner = shape.inner().expect("a wrapper wraps").to_string();
+                same(&shape.to_string(), &inner, config, requests);
             }
-        },
-    );
+        }
+    });
 }
 
 #[test]
 fn a_filter_that_admits_everything_is_its_base() {
-    on_streams(
-        8,
-        |p| p,
-        |config, requests| {
-            let config = alloc(config, false);
-            for shape in some_of(&config) {
-                if shape.scheme().name == "procache" {
-                    let inner = shape.inner().expect("a wrapper wraps").to_string();
-                    let open = format!("procache({inner},p=1,c=1g,hit-rule=page)");
-                    same(&open, &inner, &config, requests);
-                }
+    on_streams(8, |config, requests| {
+        let config = alloc(config, false);
+        for shape in some_of(&config) {
+            if shape.scheme().name == "procache" {
+                let inner = shape.inner().expect("a wrapper wraps").to_string();
+                let open = format!("procache({inner},p=1,c=1g,hit-rule=page)");
+                same(&open, &inner, &config, requests);
             }
-        },
-    );
+        }
+    });
 }
 
 #[test]
@@ -205,24 +190,20 @@ fn a_mapping_layer_without_pairs_is_its_base() {
 
 #[test]
 fn a_classifier_that_finds_nothing_is_its_base() {
-    on_streams(
-        12,
-        |p| p,
-        |config, requests| {
-            let config = alloc(config, false);
-            for shape in some_of(&config) {
-                if shape.scheme().name == "prober" {
-                    let inner = shape.inner().expect("a wrapper wraps").to_string();
-                    same(
-                        &format!("prober({inner},ssp=1g)"),
-                        &inner,
-                        &config,
-                        requests,
-                    );
-                }
+    on_streams(12, |config, requests| {
+        let config = alloc(config, false);
+        for shape in some_of(&config) {
+            if shape.scheme().name == "prober" {
+                let inner = shape.inner().expect("a wrapper wraps").to_string();
+                same(
+                    &format!("prober({inner},ssp=1g)"),
+                    &inner,
+                    &config,
+                    requests,
+                );
             }
-        },
-    );
+        }
+    });
 }
 
 fn hits(rows: &[Row]) -> usize {
@@ -237,10 +218,10 @@ fn belady_is_never_beaten() {
     if belady.unavailable().is_some() {
         return;
     }
-    on_streams(6, Profile::data_only, |config, requests| {
+    on_streams_of(6, Profile::data_only, |config, requests| {
         never_beaten(&belady, &alloc(config, false), &writes(requests));
     });
-    on_streams(
+    on_streams_of(
         6,
         |p| p.data_only().whole_pages(),
         |config, requests| {
@@ -267,7 +248,7 @@ fn never_beaten(belady: &Expr, config: &Config, requests: &[SlowRequest]) {
 
 #[test]
 fn lru_hits_stay_hits_in_a_larger_cache() {
-    on_streams(16, Profile::whole_pages, |config, requests| {
+    on_streams_of(16, Profile::whole_pages, |config, requests| {
         for scheme in ["lru", "ecr-eps"].map(parse) {
             let mut before: Option<Vec<Row>> = None;
             for capacity in [1, 2, 3, 5, 8, 13, 21, 34] {
@@ -318,7 +299,7 @@ fn a_cache_without_limit_has_only_compulsory_misses() {
         let filters = e.chain().any(|l| l.scheme().role == Role::Admission);
         !filters && e.scheme().role != Role::None
     };
-    on_streams(4, Profile::whole_pages, |config, requests| {
+    on_streams_of(4, Profile::whole_pages, |config, requests| {
         for expr in some_of(config).iter().filter(admits_all) {
             let config = Config {
                 capacity: 1000,
@@ -343,24 +324,20 @@ fn a_cache_without_limit_has_only_compulsory_misses() {
 
 #[test]
 fn reads_alone_never_enter_a_write_buffer() {
-    on_streams(
-        4,
-        |p| p,
-        |config, requests| {
-            let mut requests = requests.to_vec();
-            requests.retain(|r| r.op != Op::Write);
-            for expr in some_of(config) {
-                let mut config = alloc(config, false);
-                if config.page.sectors() != 8 && expr.contains("cac") {
-                    continue;
-                }
-                config.capacity = config.capacity.max(least_capacity(&expr, &config));
-                let (drive, rows) = case(&expr, &config, &requests).run();
-                assert_eq!((drive.occupancy().0, hits(&rows)), (0, 0), "{expr}");
-                assert!(rows.iter().all(|r| r.programs.is_empty()), "{expr}");
+    on_streams(4, |config, requests| {
+        let mut requests = requests.to_vec();
+        requests.retain(|r| r.op != Op::Write);
+        for expr in some_of(config) {
+            let mut config = alloc(config, false);
+            if config.page.sectors() != 8 && expr.contains("cac") {
+                continue;
             }
-        },
-    );
+            config.capacity = config.capacity.max(least_capacity(&expr, &config));
+            let (drive, rows) = case(&expr, &config, &requests).run();
+            assert_eq!((drive.occupancy().0, hits(&rows)), (0, 0), "{expr}");
+            assert!(rows.iter().all(|r| r.programs.is_empty()), "{expr}");
+        }
+    });
 }
 
 /// All pages at another place: a multiple of every unit in which schemes and chips count.
@@ -432,31 +409,27 @@ fn times_k_times_as_long_give_latencies_k_times_as_long() {
         program: Nanos(200_000 * k),
         dram: Nanos(1_000 * k),
     };
-    on_streams(
-        6,
-        |p| p,
-        |config, requests| {
-            for text in [
-                "none",
-                "lru",
-                "ecr(lru,cqct=oracle)",
-                "awb(prober(lru,ssp=1p,rip=20))",
-            ] {
-                let expr = parse(text);
-                if expr.unavailable().is_some() {
-                    continue;
-                }
-                let once = case(&expr, config, requests);
-                let mut longer = once.clone();
-                longer.requests.iter_mut().for_each(|r| r.arrival *= 7);
-                let wanted: Vec<u64> = response_times(&once, device(1))
-                    .iter()
-                    .map(|t| t * 7)
-                    .collect();
-                assert_eq!(response_times(&longer, device(7)), wanted, "{text}");
+    on_streams(6, |config, requests| {
+        for text in [
+            "none",
+            "lru",
+            "ecr(lru,cqct=oracle)",
+            "awb(prober(lru,ssp=1p,rip=20))",
+        ] {
+            let expr = parse(text);
+            if expr.unavailable().is_some() {
+                continue;
             }
-        },
-    );
+            let once = case(&expr, config, requests);
+            let mut longer = once.clone();
+            longer.requests.iter_mut().for_each(|r| r.arrival *= 7);
+            let wanted: Vec<u64> = response_times(&once, device(1))
+                .iter()
+                .map(|t| t * 7)
+                .collect();
+            assert_eq!(response_times(&longer, device(7)), wanted, "{text}");
+        }
+    });
 }
 
 /// Other chip numbers: single pages, so that no order of addresses inside a request matters.
@@ -467,7 +440,7 @@ fn permuting_the_chips_changes_no_latency() {
         program: Nanos(200_000),
         dram: Nanos(1_000),
     };
-    on_streams(
+    on_streams_of(
         6,
         |p| p.data_only(),
         |config, requests| {

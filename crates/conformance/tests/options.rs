@@ -116,13 +116,16 @@ fn every_option_is_declared_as_specified() {
         let (name, option) = line.split_once(" | ").unwrap_or((line, ""));
         wanted.entry(name).or_default().push(option.to_owned());
     }
-    for (name, wanted) in wanted {
+    for (name, mut wanted) in wanted {
         let info = find(name).unwrap_or_else(|| panic!("no scheme is called {name}"));
         let text = |p: &ParamInfo| format!("{} | {} | {}", p.key, p.default.text(), p.range());
         let mut declared: Vec<String> = info.params().map(text).collect();
         if declared.is_empty() {
             declared.push(String::new());
         }
+        // The order is that of the help, which groups what schemes share.
+        declared.sort();
+        wanted.sort();
         assert_eq!(declared, wanted, "{name}");
     }
 }
@@ -309,7 +312,11 @@ fn dead_values(info: &SchemeInfo, param: &ParamInfo) -> Vec<String> {
     // A default that depends on other layers leaves no other value to some of them.
     let word = matches!(param.kind, Kind::Word(_) | Kind::Bool)
         && !matches!(param.default, DefaultValue::Inside { .. });
-    for value in values(param) {
+    let mut values = values(param);
+    if !word {
+        values.reverse(); // the smallest is often what the default comes to in a small cache
+    }
+    for value in values {
         let setting = format!("{}={value}", param.key);
         let excused = WITHOUT_EFFECT.iter().any(|(text, _)| *text == setting);
         if excused || value == param.default.text() {
