@@ -1,8 +1,8 @@
 //! Reading MSR lines from memory.
 
-use crate::zipf::SplitMix64;
 use destage_trace::{LoadOptions, Source, open};
 use destage_types::RequestBatch;
+use destage_types::rng::SplitMix64;
 use std::fmt::Write;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn lines(count: u64) -> String {
     let mut random = SplitMix64::new(1);
     let mut time = 128_166_372_003_061_629u64;
     for _ in 0..count {
-        let r = random.next() >> 20;
+        let r = random.next_u64() >> 20;
         time += r % 100_000;
         let kind = if r & 256 == 0 { "Read" } else { "Write" };
         let offset = (r >> 9) % (1 << (24 + r % 15)) * 512;

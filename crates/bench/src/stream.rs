@@ -1,7 +1,8 @@
 //! The access stream of the cache benches: Zipf(0.9) over pages of 4 KiB, one whole page a request.
 
-use crate::zipf::{SplitMix64, Zipf, scatter};
+use crate::zipf::{Zipf, scatter};
 use destage_trace::Trace;
+use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 use std::io::{self, Write};
 

@@ -1,35 +1,11 @@
 //! Random numbers that are the same on every machine.
 
-/// `SplitMix64`: small, fast, and good enough to drive a workload.
-#[derive(Clone, Debug)]
-pub struct SplitMix64(u64);
+use destage_types::rng::SplitMix64;
 
-impl SplitMix64 {
-    /// The sequence of `seed`.
-    pub fn new(seed: u64) -> SplitMix64 {
-        SplitMix64(seed)
-    }
-
-    /// The next 64 bits.
-    #[inline]
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in `0..n`, `n` at most 2^32.
-    #[inline]
-    pub fn below(&mut self, n: u64) -> u64 {
-        ((self.next() >> 32) * n) >> 32
-    }
-
-    /// Uniform in (0, 1].
-    #[inline]
-    pub fn unit(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
+/// Uniform in (0, 1].
+#[inline]
+pub fn unit(random: &mut SplitMix64) -> f64 {
+    (random.next_53() + 1) as f64 / (1u64 << 53) as f64
 }
 
 /// Zipf's law over ranks `0..n` by the alias method (Walker 1974, Vose 1991): rank r has weight
@@ -75,7 +51,7 @@ impl Zipf {
     /// Draws a rank.
     #[inline]
     pub fn draw(&self, random: &mut SplitMix64) -> u32 {
-        let bits = random.next();
+        let bits = random.next_u64();
         let column = ((bits >> 32) * self.columns.len() as u64) >> 32;
         let (threshold, alias) = self.columns[column as usize];
         if (bits as u32) < threshold {
@@ -133,8 +109,7 @@ mod tests {
     fn uniform_numbers_stay_in_range() {
         let mut random = SplitMix64::new(7);
         for _ in 0..1000 {
-            assert!(random.below(16) < 16);
-            let u = random.unit();
+            let u = unit(&mut random);
             assert!(u > 0.0 && u <= 1.0);
         }
     }

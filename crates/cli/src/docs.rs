@@ -39,8 +39,8 @@ fn schemes() -> String {
 Every row comes from the declaration of the scheme in `crates/scheme/src`, as do the
 checks of parameters and `destage schemes NAME`, which has ranges, units and tie rules too.
 
-A scheme expression nests wrappers around one leaf: `cac(awb(prober(lirs)))`,
-`procache(arc,p=0.5)`. Wrappers nest in the order of their roles, outermost first.
+A scheme expression nests layers around one policy: `cac(awb(prober(lirs)))`,
+`procache(arc,p=0.5)`. Layers nest in the order of their roles, outermost first.
 
 | role | what it does |
 |--|--|
@@ -49,9 +49,9 @@ A scheme expression nests wrappers around one leaf: `cac(awb(prober(lirs)))`,
 | A admission | decides which writes enter the cache |
 | K classifier | keeps a class of pages apart and evicts it first |
 | V victim filter | restricts or redirects the victim choice |
-| L page leaf | orders single pages |
-| G group leaf | orders groups of pages that leave together |
-| O offline | knows the future; cannot be wrapped |
+| L page policy | orders single pages |
+| G group policy | orders groups of pages that leave together |
+| O offline | knows the future; cannot stand inside a layer |
 | N no cache | every access goes to flash |
 
 The column `shown` says what has been shown about an implementation: `vectors`, every worked

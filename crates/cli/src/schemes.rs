@@ -55,8 +55,8 @@ fn list() -> String {
     let count = SCHEMES.iter().filter(|info| info.is_available()).count();
     let mut text = table::lines(&table);
     text += &format!(
-        "\n{count} of {} schemes are available. Wrappers nest in the order M > B > A > K > V \
-         around one leaf,\nsuch as cac(prober(lru)). `shown`: worked examples (vectors), a slow \
+        "\n{count} of {} schemes are available. Layers nest in the order M > B > A > K > V \
+         around one policy,\nsuch as cac(prober(lru)). `shown`: worked examples (vectors), a slow \
          model on random runs (model),\nmiss counts of independent tools (golden), or none of \
          these yet (experimental).\n`destage schemes NAME` explains one.\n",
         SCHEMES.len()

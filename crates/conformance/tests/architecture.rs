@@ -87,3 +87,58 @@ fn no_clock_and_no_io_below_the_command_line() {
     }
     assert!(seen > 40, "only {seen} files were read");
 }
+
+/// The name that a line declares as a type that other files see.
+fn declared_type(line: &str) -> Option<&str> {
+    let words = line.trim_start().strip_prefix("pub")?;
+    let words = match words.strip_prefix('(') {
+        Some(scope) => scope.split_once(')')?.1,
+        None => words,
+    };
+    let (kind, name) = words.trim_start().split_once(' ')?;
+    let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
+    ["struct", "enum", "trait", "type", "union"]
+        .contains(&kind)
+        .then_some(name)
+        .filter(|name| !name.is_empty())
+}
+
+/// The part of a source file before its tests.
+fn without_tests(text: &str) -> &str {
+    let tests = text.find("#[cfg(test)]\nmod ");
+    &text[..tests.unwrap_or(text.len())]
+}
+
+#[test]
+fn every_type_has_a_name_of_its_own() {
+    let product = [
+        "bench", "cli", "device", "fsmodel", "scheme", "sim", "trace", "types",
+    ];
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in product {
+        let source = root().join("crates").join(name).join("src");
+        let mut files = Vec::new();
+        sources(&source, &mut files);
+        for file in files {
+            let below = file.strip_prefix(&source).expect("a path below the crate");
+            let shown = below.display().to_string();
+            if shown.contains("tests") || shown.starts_with("testing") {
+                continue;
+            }
+            let text = fs::read_to_string(&file).expect("a source file");
+            for (i, line) in without_tests(&text).lines().enumerate() {
+                if let Some(found) = declared_type(line) {
+                    let place = format!("{name}: {shown}:{}", i + 1);
+                    places.entry(found.to_owned()).or_default().push(place);
+                }
+            }
+        }
+    }
+    assert!(places.len() > 300, "only {} types were found", places.len());
+    // Types that macros declare are found too.
+    for name in ["Lpn", "GcMode", "ArcParams", "CqctSource"] {
+        assert!(places.contains_key(name), "{name} is not found");
+    }
+    places.retain(|_, places| places.len() > 1);
+    assert!(places.is_empty(), "declared twice: {places:#?}");
+}

@@ -2,7 +2,7 @@
 //! to it if nothing else arrives (ECR section 3.1).
 
 use destage_conformance::timed::{device, trace_of};
-use destage_scheme::cqct::{Latencies, equation};
+use destage_scheme::cqct::{EcrLatencies, equation};
 use destage_scheme::{Equation1, InService};
 use destage_sim::engine::Engine;
 use destage_sim::precondition::prepare;
@@ -179,9 +179,9 @@ fn the_equation_leaves_out_transfers_of_further_planes() {
 }
 
 /// Latencies of Equation 1 with their transfers.
-fn latencies(engine: &Engine) -> Latencies {
+fn latencies(engine: &Engine) -> EcrLatencies {
     let costs = engine.view().costs();
-    Latencies {
+    EcrLatencies {
         read: costs.read + costs.transfer,
         program: costs.program + costs.transfer,
         erase: costs.erase,
@@ -192,7 +192,7 @@ fn latencies(engine: &Engine) -> Latencies {
 
 /// Equation 1 without collections to come, the length of the operation in service, and the equation
 /// with what is left of that. The block to be collected has `valid` valid pages.
-fn counted(load: &mut ChipLoad, valid: u64, l: &Latencies) -> (Nanos, Nanos, Nanos) {
+fn counted(load: &mut ChipLoad, valid: u64, l: &EcrLatencies) -> (Nanos, Nanos, Nanos) {
     load.queue.gc_remaining.get_or_insert(Nanos::ZERO);
     let whole = equation(&load.queue, valid, l).total;
     let in_service = match load.in_service {

@@ -2,7 +2,7 @@
 
 use destage_conformance::suites::is_selected;
 use destage_conformance::vectors::{Table, Vectors};
-use destage_scheme::cqct::{self, Latencies};
+use destage_scheme::cqct::{self, EcrLatencies};
 use destage_scheme::registry::SCHEMES;
 use destage_scheme::rng::SplitMix64;
 use destage_scheme::{Equation1, Expr};
@@ -79,7 +79,7 @@ fn equation(table: &Table) -> usize {
             frontier_free_pages: number("Nfpb"),
             gc_remaining: None,
         };
-        let latencies = Latencies {
+        let latencies = EcrLatencies {
             read: time("Lr"),
             program: time("Lw"),
             erase: time("Lgc"),

@@ -8,7 +8,7 @@ use destage_types::{ChipId, Nanos, Op};
 
 /// Latencies and the block size that Equations 1-4 use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Latencies {
+pub struct EcrLatencies {
     /// A read of a page (L_r).
     pub read: Nanos,
     /// A program of a page (L_w).
@@ -37,9 +37,11 @@ pub struct Parts {
 /// Equations 1-4 for one chip whose greedy victim has `victim_valid_pages` valid pages (N_vp),
 /// which does not matter to CQCT unless GC is predicted. A running or scheduled GC job contributes
 /// what is left of it in place of S_i * T_gc.
-pub fn equation(queue: &Equation1, victim_valid_pages: u64, l: &Latencies) -> Parts {
+pub fn equation(queue: &Equation1, victim_valid_pages: u64, l: &EcrLatencies) -> Parts {
     let gc = queue.predicts_gc();
     let gc_time = l.erase.0 + victim_valid_pages * (l.read.0 + l.program.0);
+    // The copies of a predicted collection fill the frontier too, even while the job that runs
+    // stands for S_i * T_gc.
     let copies = if gc { victim_valid_pages } else { 0 };
     let summaries = summary_writes(queue.writes + copies, queue.frontier_free_pages, l);
     let collecting = match queue.gc_remaining {
@@ -58,8 +60,9 @@ pub fn equation(queue: &Equation1, victim_valid_pages: u64, l: &Latencies) -> Pa
 }
 
 /// Equation 4; literal also where the frontier has one free page or none left.
-fn summary_writes(programs: u64, frontier_free: u64, l: &Latencies) -> u64 {
-    // programs - (N_fpb - 1) without leaving the unsigned numbers.
+fn summary_writes(programs: u64, frontier_free: u64, l: &EcrLatencies) -> u64 {
+    // The first summary page is due with the last data page of the frontier, a further one every
+    // N_p - 1 programs. `beyond` is programs - (N_fpb - 1) without leaving the unsigned numbers.
     match (programs + 1).checked_sub(frontier_free) {
         None => 0,
         Some(beyond) => 1 + beyond / l.pages_per_block.saturating_sub(1).max(1),
@@ -88,7 +91,7 @@ words! {
 
 words! {
     /// Where the number comes from.
-    pub enum Estimate {
+    pub enum CqctSource {
         /// Equations 1-4.
         Equation = "equation",
         /// The exact time until the chip's queue is empty.
@@ -136,7 +139,7 @@ params! {
         /// the operation in service counts fully, or with its remaining time
         residual: Residual = ParamInfo::word(Residual::WORDS).source("ECR-2"),
         /// queue time by Eq. 1 to 4, or the exact drain time
-        cqct: Estimate = ParamInfo::word(Estimate::WORDS).source("ECR-2"),
+        cqct: CqctSource = ParamInfo::word(CqctSource::WORDS).source("ECR-2"),
         /// write of a summary page, at most that of a page (L_w), counted on devices that write
         /// none as well: 0ns leaves it out
         l_sp: Nanos = ParamInfo::time(DEFAULT_SUMMARY.0).source("ECR-1"),
@@ -153,7 +156,7 @@ impl Cqct {
     pub const DEFAULT: Cqct = Cqct {
         xfer: Transfer::Included,
         residual: Residual::Full,
-        cqct: Estimate::Equation,
+        cqct: CqctSource::Equation,
         l_sp: DEFAULT_SUMMARY,
         page_latency: PageLatency::Constant,
         nfp: FreePages::Unprogrammed,
@@ -163,10 +166,10 @@ impl Cqct {
     pub fn of_chip(&self, chip: ChipId, v: &View) -> Nanos {
         let costs = v.device.costs();
         // A device has blocks; without one nothing is ever queued (D12).
-        if self.cqct == Estimate::Equation && costs.pages_per_block == 0 {
+        if self.cqct == CqctSource::Equation && costs.pages_per_block == 0 {
             return Nanos::ZERO;
         }
-        if self.cqct == Estimate::Oracle {
+        if self.cqct == CqctSource::Oracle {
             return v.device.drain_time(chip);
         }
         let program = match self.page_latency {
@@ -198,7 +201,7 @@ impl Cqct {
     pub fn is_zero_for_idle_alone(&self, v: &View) -> bool {
         let l = self.latencies(&v.device.costs(), v.device.costs().program);
         let times = [l.read, l.program, l.erase, l.summary];
-        self.cqct == Estimate::Equation
+        self.cqct == CqctSource::Equation
             && self.residual == Residual::Full
             && self.page_latency == PageLatency::Constant
             && l.pages_per_block > 0
@@ -211,10 +214,10 @@ impl Cqct {
         for first in (0..chips).step_by(64) {
             let count = (chips - first).min(64);
             let idle = match self.cqct {
-                Estimate::Equation => v
+                CqctSource::Equation => v
                     .device
                     .equation_1_is_zero(ChipId(first as u32), count as u32),
-                Estimate::Oracle => 0,
+                CqctSource::Oracle => 0,
             };
             for i in 0..count {
                 let time = || self.of_chip(ChipId((first + i) as u32), v);
@@ -228,14 +231,14 @@ impl Cqct {
         }
     }
 
-    fn latencies(&self, costs: &FlashCosts, program: Nanos) -> Latencies {
+    fn latencies(&self, costs: &FlashCosts, program: Nanos) -> EcrLatencies {
         let transfer = if self.xfer == Transfer::Included {
             costs.transfer
         } else {
             Nanos::ZERO
         };
         let program = program + transfer;
-        Latencies {
+        EcrLatencies {
             read: costs.read + transfer,
             program,
             erase: costs.erase,
@@ -251,7 +254,7 @@ fn with_residual(
     total: Nanos,
     queue: &Equation1,
     in_service: Option<InService>,
-    l: &Latencies,
+    l: &EcrLatencies,
 ) -> Nanos {
     let Some(InService { op, residual }) = in_service else {
         return total;
@@ -274,8 +277,8 @@ mod tests {
 
     const US: u64 = 1000;
 
-    fn paper() -> Latencies {
-        Latencies {
+    fn paper() -> EcrLatencies {
+        EcrLatencies {
             read: Nanos(25 * US),
             program: Nanos(200 * US),
             erase: Nanos(1500 * US),
@@ -321,7 +324,7 @@ mod tests {
     #[test]
     fn a_full_frontier_and_blocks_of_one_page_do_not_divide_by_zero() {
         assert_eq!(equation(&queue(0, 0, 500, 0), 0, &paper()).summaries, 1);
-        let one = Latencies {
+        let one = EcrLatencies {
             pages_per_block: 1,
             ..paper()
         };
@@ -382,7 +385,7 @@ mod tests {
             ..all
         };
         let oracle = Cqct {
-            cqct: Estimate::Oracle,
+            cqct: CqctSource::Oracle,
             ..all
         };
         let per_page = Cqct {

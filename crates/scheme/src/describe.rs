@@ -215,7 +215,7 @@ pub fn explain(info: &SchemeInfo) -> String {
     line("scheme", info.name);
     line("", info.summary);
     let inside = match info.role.is_layer() {
-        true => ", wraps another scheme (default lru)",
+        true => ", over another scheme (default lru)",
         false => "",
     };
     let role = format!("{} {}{inside}", info.role.letter(), info.role.name());

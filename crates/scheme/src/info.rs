@@ -35,7 +35,7 @@ pub enum Role {
     PagePolicy,
     /// G: orders groups of pages that leave together.
     GroupPolicy,
-    /// O: knows the future; cannot be wrapped or run online.
+    /// O: knows the future; cannot stand inside a layer or run online.
     Offline,
     /// N: no cache at all.
     None,
@@ -80,7 +80,7 @@ impl Role {
 
 /// Where the rules of a scheme come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Source {
+pub struct PaperSource {
     /// Authors, title or venue; for policies older than any of these papers, a description.
     pub paper: &'static str,
     /// Year of publication, where one paper introduced the scheme.
@@ -91,9 +91,9 @@ pub struct Source {
     pub certain: bool,
 }
 
-impl Source {
+impl PaperSource {
     /// A policy older than any of the papers.
-    pub const CLASSIC: Source = Source {
+    pub const CLASSIC: PaperSource = PaperSource {
         paper: "classic policy",
         year: None,
         section: "",
@@ -166,7 +166,7 @@ pub enum MinCapacity {
 pub type CrossCheck = fn(&Expr) -> Result<(), String>;
 
 /// How a scheme is built from its layer of an expression, for a cache as the environment says.
-pub type Build = fn(&Expr, &Env) -> Box<dyn Scheme + Send>;
+pub type BuildFn = fn(&Expr, &Env) -> Box<dyn Scheme + Send>;
 
 /// Everything a scheme declares about itself. Its rules are functions in its own file; nothing else
 /// asks for a scheme by its name.
@@ -177,7 +177,7 @@ pub struct SchemeInfo {
     /// One sentence.
     pub summary: &'static str,
     /// Paper and section.
-    pub source: Source,
+    pub source: PaperSource,
     /// Place in a composition.
     pub role: Role,
     /// A policy that brings its own background layer, so that B cannot be added (X2).
@@ -218,7 +218,7 @@ pub struct SchemeInfo {
     /// Tables of worked examples that cover the scheme.
     pub vectors: &'static [&'static str],
     /// How it is built, if there is an implementation.
-    pub build: Option<Build>,
+    pub build: Option<BuildFn>,
 }
 
 impl SchemeInfo {
@@ -226,7 +226,7 @@ impl SchemeInfo {
     pub const BASE: SchemeInfo = SchemeInfo {
         name: "",
         summary: "",
-        source: Source {
+        source: PaperSource {
             paper: "",
             year: None,
             section: "",

@@ -3,7 +3,7 @@
 
 use crate::cqct::Cqct;
 use crate::info::{
-    DefaultValue, MinCapacity, OF_INNER, ParamInfo, Range, Role, SchemeInfo, Source,
+    DefaultValue, MinCapacity, OF_INNER, PaperSource, ParamInfo, Range, Role, SchemeInfo,
 };
 use crate::policy::bplru;
 
@@ -30,8 +30,8 @@ const PROTECT_CURRENT: ParamInfo = ParamInfo::flag(false)
     )
     .source("BP-3");
 
-const fn paper(paper: &'static str, year: u16) -> Source {
-    Source {
+const fn paper(paper: &'static str, year: u16) -> PaperSource {
+    PaperSource {
         paper,
         year: Some(year),
         section: "",
@@ -43,7 +43,7 @@ const fn paper(paper: &'static str, year: u16) -> Source {
 pub(crate) const MBF: SchemeInfo = SchemeInfo {
     name: "mbf",
     summary: "Admits a page whose weighted presence in several Bloom filters is high.",
-    source: Source {
+    source: PaperSource {
         paper: "Park, Du, Hot Data Identification for Flash-based Storage Systems Using \
                 Multiple Bloom Filters, MSST",
         year: Some(2011),
@@ -84,7 +84,7 @@ pub(crate) const MBF: SchemeInfo = SchemeInfo {
 pub(crate) const TWOLEVEL: SchemeInfo = SchemeInfo {
     name: "twolevel",
     summary: "Admits a page found in a hot or a candidate list of recently written pages.",
-    source: Source {
+    source: PaperSource {
         paper: "Chang, Kuo, An Adaptive Striping Architecture for Flash Memory Storage Systems \
                 of Embedded Systems, RTAS",
         year: Some(2002),
@@ -109,7 +109,7 @@ pub(crate) const TWOLEVEL: SchemeInfo = SchemeInfo {
 pub(crate) const LCR: SchemeInfo = SchemeInfo {
     name: "lcr",
     summary: "Among the last pages of an LRU list, the first on a chip of at most mean load.",
-    source: Source {
+    source: PaperSource {
         paper: "Liu et al., LCR, NAS",
         year: Some(2018),
         section: "abstract",
@@ -133,7 +133,7 @@ pub(crate) const LCR: SchemeInfo = SchemeInfo {
 pub(crate) const CO_ACTIVE: SchemeInfo = SchemeInfo {
     name: "co-active",
     summary: "Cold and hot lists, clean victims first, cold dirty pages cleaned on idle chips.",
-    source: Source {
+    source: PaperSource {
         paper: "Sun, Dai, Huang, Qin, Co-Active, IEEE TPDS",
         year: Some(2021),
         section: "abstract",
@@ -165,7 +165,7 @@ pub(crate) const CO_ACTIVE: SchemeInfo = SchemeInfo {
 pub(crate) const LRU_WSR: SchemeInfo = SchemeInfo {
     name: "lru-wsr",
     summary: "LRU that gives a dirty page that was hit a second chance.",
-    source: Source {
+    source: PaperSource {
         paper: "Jung et al., LRU-WSR, IEEE TCE",
         year: Some(2008),
         section: "as described by ECR 5",
@@ -181,7 +181,7 @@ pub(crate) const LRU_WSR: SchemeInfo = SchemeInfo {
 pub(crate) const CCF_LRU: SchemeInfo = SchemeInfo {
     name: "ccf-lru",
     summary: "Cold clean pages go first, then cold dirty ones.",
-    source: Source {
+    source: PaperSource {
         paper: "Li et al., CCF-LRU, IEEE TCE",
         year: Some(2009),
         section: "",
@@ -203,7 +203,7 @@ pub(crate) const CCF_LRU: SchemeInfo = SchemeInfo {
 pub(crate) const AD_LRU: SchemeInfo = SchemeInfo {
     name: "ad-lru",
     summary: "Cold and hot LRU lists; clean pages first, dirty ones get a second chance.",
-    source: Source {
+    source: PaperSource {
         paper: "Jin, Ou, Haerder, Li, AD-LRU, Data & Knowledge Engineering",
         year: Some(2012),
         section: "",
@@ -226,7 +226,7 @@ pub(crate) const AD_LRU: SchemeInfo = SchemeInfo {
 pub(crate) const REF: SchemeInfo = SchemeInfo {
     name: "ref",
     summary: "Evicts pages of the blocks that gave victims lately, to help hybrid mapping.",
-    source: Source {
+    source: PaperSource {
         paper: "Seo, Shin, Recently-Evicted-First, IEEE TCE",
         year: Some(2008),
         section: "abstract",
@@ -390,7 +390,7 @@ pub(crate) const W_TINYLFU: SchemeInfo = SchemeInfo {
 pub(crate) const FAB: SchemeInfo = SchemeInfo {
     name: "fab",
     summary: "Evicts the logical block with most cached pages.",
-    source: Source {
+    source: PaperSource {
         paper: "Jo et al., FAB: Flash-Aware Buffer Management Policy, IEEE TCE",
         year: Some(2006),
         section: "",
@@ -407,7 +407,7 @@ pub(crate) const FAB: SchemeInfo = SchemeInfo {
 pub(crate) const PUD_LRU: SchemeInfo = SchemeInfo {
     name: "pud-lru",
     summary: "Evicts the fullest of the blocks that are predicted to be updated late.",
-    source: Source {
+    source: PaperSource {
         paper: "Hu, Jiang, Tian, Xu, PUD-LRU, MASCOTS",
         year: Some(2010),
         section: "abstract",
@@ -423,7 +423,7 @@ pub(crate) const PUD_LRU: SchemeInfo = SchemeInfo {
 pub(crate) const BPAC: SchemeInfo = SchemeInfo {
     name: "bpac",
     summary: "Pages written again stay in a page list; the rest leaves as clusters of a block.",
-    source: Source {
+    source: PaperSource {
         paper: "Wu, Eckart, He, BPAC, MSST 2010 and ACM TOS",
         year: Some(2012),
         section: "abstract",
@@ -439,7 +439,7 @@ pub(crate) const BPAC: SchemeInfo = SchemeInfo {
 pub(crate) const LB_CLOCK: SchemeInfo = SchemeInfo {
     name: "lb-clock",
     summary: "CLOCK over logical blocks; among those not written lately the fullest goes.",
-    source: Source {
+    source: PaperSource {
         paper: "Debnath et al., Large Block CLOCK, MASCOTS",
         year: Some(2009),
         section: "abstract",

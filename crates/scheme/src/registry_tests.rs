@@ -60,8 +60,8 @@ fn peculiarities_are_those_of_the_rules() {
         sorted("ecr gcar lcr ecr-eps")
     );
     let ordered = "lru fifo lfu cflru arc lirs clock";
-    let leaf = |info: &SchemeInfo| info.role == Role::PagePolicy && info.order.is_some();
-    assert_eq!(names(leaf), sorted(ordered));
+    let policy = |info: &SchemeInfo| info.role == Role::PagePolicy && info.order.is_some();
+    assert_eq!(names(policy), sorted(ordered));
     assert_eq!(names(|info| info.own_background), ["co-active"]);
     assert_eq!(names(|info| !info.renames), Vec::<&str>::new());
 }

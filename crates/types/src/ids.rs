@@ -3,7 +3,7 @@
 use std::fmt;
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident, $raw:ty) => {
+    ($(#[$doc:meta])* pub struct $name:ident($raw:ty);) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
         #[repr(transparent)]
@@ -25,34 +25,34 @@ macro_rules! id {
     };
 }
 
-id!(
+id! {
     /// Logical page number: start sector divided by the sectors of a page.
-    Lpn, u64
-);
-id!(
+    pub struct Lpn(u64);
+}
+id! {
     /// Physical page number. Larger devices than 2^32 pages are refused.
-    Ppn, u32
-);
-id!(
+    pub struct Ppn(u32);
+}
+id! {
     /// A frame of the cache, `0..capacity`. Every per-page array of a scheme is indexed by it.
-    Slot, u32
-);
-id!(
+    pub struct Slot(u32);
+}
+id! {
     /// The unit of flash with its own queue: a chip or a die, see [`crate::QueuePer`].
-    ChipId, u32
-);
-id!(
+    pub struct ChipId(u32);
+}
+id! {
     /// A channel, that is one bus.
-    ChannelId, u32
-);
-id!(
+    pub struct ChannelId(u32);
+}
+id! {
     /// A plane, counted over the whole device.
-    PlaneId, u32
-);
-id!(
+    pub struct PlaneId(u32);
+}
+id! {
     /// Simulated time or a span of it, in nanoseconds.
-    Nanos, u64
-);
+    pub struct Nanos(u64);
+}
 
 impl Nanos {
     /// The start of a run.

@@ -121,23 +121,23 @@ where
 }
 
 /// Words for the values of an option, each with what it means.
-pub type Words<T> = [(T, &'static str, &'static str)];
+pub type OptionWords<T> = [(T, &'static str, &'static str)];
 
 /// `--read-alloc`.
-pub const READ_ALLOC: &Words<ReadAlloc> = &[
+pub const READ_ALLOC: &OptionWords<ReadAlloc> = &[
     (ReadAlloc::On, "on", "Always; refused if a scheme cannot"),
     (ReadAlloc::Off, "off", "Never"),
     (ReadAlloc::Scheme, "scheme", "As each scheme declares"),
 ];
 
 /// `--read-fill`.
-pub const READ_FILL: &Words<ReadFill> = &[
+pub const READ_FILL: &OptionWords<ReadFill> = &[
     (ReadFill::Page, "page", "The whole page"),
     (ReadFill::Requested, "requested", "The requested sectors"),
 ];
 
 /// Reads one of `words`.
-pub fn one_of<T>(words: &'static Words<T>) -> impl TypedValueParser<Value = T>
+pub fn one_of<T>(words: &'static OptionWords<T>) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
 {
@@ -149,7 +149,7 @@ where
 }
 
 /// The word for `value`.
-pub fn word_of<T: PartialEq>(words: &Words<T>, value: T) -> &'static str {
+pub fn word_of<T: PartialEq>(words: &OptionWords<T>, value: T) -> &'static str {
     let found = words.iter().find(|row| row.0 == value);
     found.expect("every value has a word").1
 }

@@ -127,7 +127,7 @@ impl Config {
         }
     }
 
-    /// Settings of the walk.
+    /// Settings of the cache.
     pub fn options(&self, expr: &Expr) -> CacheOptions {
         let cached = expr.scheme().role != Role::None;
         CacheOptions {
@@ -183,7 +183,7 @@ pub fn build<V: Visit>(
 
 /// What is promised about the candidate order of the whole composition (GC-1, X15).
 ///
-/// The order of a leaf is that of the table; layers outside the victim choice pass it on. With
+/// The order of a policy is that of the table; layers outside the victim choice pass it on. With
 /// `prober` outside, LDR is asked first, so the order of the base says nothing of the victim; with
 /// `gcar` the order is the base's, and the victim is one of it.
 fn order(expr: &Expr) -> Order {
@@ -202,14 +202,14 @@ fn order(expr: &Expr) -> Order {
 /// Not with VBBMS, where the class of the request picks the region, nor where the access itself
 /// moves the clock.
 fn tells_group(expr: &Expr) -> bool {
-    let leaf = expr.policy();
+    let policy = expr.policy();
     let by_access = |l: &Expr| l.word("time-basis") == "page-seq";
-    match leaf.scheme().name {
+    match policy.scheme().name {
         "vbbms" => false,
-        "req-block" => !by_access(leaf),
+        "req-block" => !by_access(policy),
         // The block of the page that comes in is spared.
-        "bplru" => !leaf.flag("protect-current"),
-        _ => leaf.scheme().role == Role::GroupPolicy,
+        "bplru" => !policy.flag("protect-current"),
+        _ => policy.scheme().role == Role::GroupPolicy,
     }
 }
 
@@ -234,7 +234,7 @@ impl Start<'_> {
         journal.open().hide_queued = expr.contains("eager");
         let options = config.options(expr);
         let layout = config.layout;
-        let mut walk = Cache::new(
+        let mut cache = Cache::new(
             checked,
             flash,
             (frames, frames),
@@ -242,14 +242,14 @@ impl Start<'_> {
             layout,
             options,
         );
-        walk.observe(Box::new(journal.clone()));
-        walk.reset_counts();
+        cache.observe(Box::new(journal.clone()));
+        cache.reset_counts();
         if config.env(expr).background {
-            walk.enable_background();
+            cache.enable_background();
         }
         let pages_are_requests = |l: &Expr| l.word("hit-rule") == "page";
         let procache = expr.chain().find(|l| l.scheme().name == "procache");
-        Drive::new(Box::new(walk), journal, config.page.sectors())
+        Drive::new(Box::new(cache), journal, config.page.sectors())
             .letter_per_request(procache.is_some_and(|l| !pages_are_requests(l)))
     }
 }

@@ -40,7 +40,7 @@ pub struct Journal {
     flush_item: Option<usize>,
 }
 
-/// The journal of a run; the checks around the scheme, the observer of the walk and the flash
+/// The journal of a run; the checks around the scheme, the observer of the cache and the flash
 /// write to the same one, so that its order is the order of things.
 #[derive(Clone, Debug, Default)]
 pub struct Shared(Arc<Mutex<Journal>>);
@@ -114,7 +114,7 @@ impl Journal {
             WriteBackStep::Removed => format!("done {lpn} removed"),
             WriteBackStep::Cleaned => format!("clean {lpn}"),
             WriteBackStep::Stale => format!("done {lpn} stale"),
-            WriteBackStep::Gone => format!("done {lpn} gone"),
+            WriteBackStep::Orphaned => format!("done {lpn} gone"),
         };
         match step {
             WriteBackStep::Queued => self.queue.push(lpn.0),

@@ -205,7 +205,7 @@ impl SlowCache {
                 "awb" | "eager" => {}
                 _ => break,
             }
-            expr = expr.wrapped()?;
+            expr = expr.inside()?;
         }
         if let Some(device) = config.flash.device() {
             device.cost = Cost::of(expr)?;

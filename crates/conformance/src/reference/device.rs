@@ -244,7 +244,7 @@ impl SlowDevice {
         }
         self.now = until;
         self.array.advance(Nanos(until));
-        self.array.forget_gone();
+        self.array.forget_finished();
     }
 
     /// Keeps what the array has done.

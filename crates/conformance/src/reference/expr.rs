@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 pub struct SlowExpr {
     /// Scheme name, lower case, `-` for `_`.
     pub name: String,
-    /// The wrapped scheme.
+    /// The scheme inside.
     pub inner: Option<Box<SlowExpr>>,
     /// Parameters without a layer prefix.
     pub params: BTreeMap<String, String>,
 }
 
-const WRAPPERS: [&str; 8] = [
+const LAYERS: [&str; 8] = [
     "cac",
     "awb",
     "eager",
@@ -72,19 +72,19 @@ impl SlowExpr {
                 expr.inner = Some(Box::new(SlowExpr::scheme(arg)?));
             }
         }
-        if expr.inner.is_none() && (WRAPPERS.contains(&name) || name == "ecr") {
+        if expr.inner.is_none() && (LAYERS.contains(&name) || name == "ecr") {
             expr.inner = Some(Box::new(SlowExpr::scheme("lru")?));
         }
         Ok(expr)
     }
 
-    /// The wrapped scheme of a wrapper.
+    /// The scheme inside a layer.
     ///
     /// # Errors
     /// There is none.
-    pub fn wrapped(&self) -> Result<&SlowExpr, String> {
+    pub fn inside(&self) -> Result<&SlowExpr, String> {
         let inner = self.inner.as_deref();
-        inner.ok_or(format!("`{}` wraps nothing", self.name))
+        inner.ok_or(format!("`{}` has no scheme inside", self.name))
     }
 
     /// Is a layer of this name here or further inside?

@@ -133,7 +133,7 @@ impl SlowScheme for Bplru {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // a group leaf: nothing may filter its victims (X3)
+        Vec::new() // a group policy: nothing may filter its victims (X3)
     }
 
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
@@ -303,7 +303,7 @@ impl SlowScheme for Vbbms {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // a group leaf: nothing may filter its victims (X3)
+        Vec::new() // a group policy: nothing may filter its victims (X3)
     }
 
     fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {

@@ -8,7 +8,7 @@ use super::store::Store;
 enum Kind {
     Lir,
     Hir,
-    Gone,
+    NonResident,
 }
 
 /// Pages of the LIR part and of the HIR part: `hir` defaults to `max(2, C/100)`.
@@ -23,7 +23,7 @@ pub struct Lirs {
     stack: Vec<(u64, Kind)>,
     queue: Vec<u64>,
     lir_capacity: usize,
-    max_gone: usize,
+    max_nonresident: usize,
     skip_repeat: bool,
     last: Option<u64>,
 }
@@ -39,7 +39,7 @@ impl Lirs {
             stack: Vec::new(),
             queue: Vec::new(),
             lir_capacity: split(expr, capacity)?,
-            max_gone: if unbounded {
+            max_nonresident: if unbounded {
                 usize::MAX
             } else {
                 expr.number("max-nonres", 2 * capacity as u64, 1)? as usize
@@ -109,7 +109,7 @@ impl SlowScheme for Lirs {
 
     fn admit(&mut self, lpn: u64, _store: &Store) {
         self.last = Some(lpn);
-        if self.kind(lpn) == Some(Kind::Gone) {
+        if self.kind(lpn) == Some(Kind::NonResident) {
             self.promote(lpn);
         } else if self.number_of(Kind::Lir) < self.lir_capacity {
             self.put_on_top(lpn, Kind::Lir);
@@ -131,10 +131,10 @@ impl SlowScheme for Lirs {
             return self.remove(lpn); // a LIR page is not remembered
         }
         if let Some(entry) = self.stack.iter_mut().find(|e| e.0 == lpn) {
-            entry.1 = Kind::Gone;
+            entry.1 = Kind::NonResident;
         }
-        while self.number_of(Kind::Gone) > self.max_gone {
-            let lowest = self.stack.iter().rposition(|e| e.1 == Kind::Gone);
+        while self.number_of(Kind::NonResident) > self.max_nonresident {
+            let lowest = self.stack.iter().rposition(|e| e.1 == Kind::NonResident);
             self.stack.remove(lowest.expect("there is at least one"));
         }
     }
@@ -146,7 +146,7 @@ impl SlowScheme for Lirs {
     }
 
     fn forget_ghost(&mut self, lpn: u64) {
-        self.stack.retain(|e| *e != (lpn, Kind::Gone));
+        self.stack.retain(|e| *e != (lpn, Kind::NonResident));
     }
 
     fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
@@ -175,7 +175,7 @@ impl SlowScheme for Lirs {
         let item = |&(lpn, kind): &(u64, Kind)| match kind {
             Kind::Lir => format!("{}L", store.star(lpn)),
             Kind::Hir => format!("{}H", store.star(lpn)),
-            Kind::Gone => format!("{lpn}N"),
+            Kind::NonResident => format!("{lpn}N"),
         };
         let stack: Vec<String> = self.stack.iter().map(item).collect();
         format!("S[{}] Q{}", stack.join(" "), store.list(&self.queue))

@@ -212,12 +212,12 @@ impl Reference {
 
     fn is_one_pending(&self, after: [Option<u64>; 3]) -> bool {
         let mut after = after.into_iter().flatten();
-        after.any(|other| self.state(other) != OpState::Gone)
+        after.any(|other| self.state(other) != OpState::Finished)
     }
 
     /// Forgets operations that are gone, for long runs; sums over operations count the others alone
     /// from then on.
-    pub fn forget_gone(&mut self) {
+    pub fn forget_finished(&mut self) {
         let gone = |op: &Operation| matches!(op.at, Progress::Ended | Progress::Cancelled);
         self.operations.retain(|op| !gone(op));
     }

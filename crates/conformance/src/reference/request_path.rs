@@ -1,4 +1,4 @@
-//! The walk of one request through the slow cache (D1 to D12).
+//! The path of one request through the slow cache (D1 to D12).
 
 use super::admission::Verdict;
 use super::cache::{Evicted, SlowCache, SlowReadFill};

@@ -147,7 +147,7 @@ pub fn build(
     chips: usize,
     page: u64,
 ) -> Result<Box<dyn SlowScheme>, String> {
-    let inner = |c: usize| expr.wrapped().and_then(|e| build(e, c, chips, page));
+    let inner = |c: usize| expr.inside().and_then(|e| build(e, c, chips, page));
     Ok(match expr.name.as_str() {
         "fifo" | "lru" | "cflru" => Box::new(PageList::new(expr, capacity)?),
         "lfu" => expr.keys(&[]).map(|()| Box::new(Lfu::default()))?,

@@ -46,7 +46,7 @@ pub fn selected() -> Vec<Expr> {
     all.filter(|expr| is_selected(expr)).cloned().collect()
 }
 
-/// The schemes under test by their names alone; what wraps stands over its default, LRU.
+/// The schemes under test by their names alone; a layer stands over its default, LRU.
 pub fn schemes() -> Vec<Expr> {
     let all = SCHEMES.iter().map(|info| Expr::parse(info.name));
     let mut found: Vec<Expr> = all.map(|e| e.expect("a name is an expression")).collect();
@@ -95,11 +95,11 @@ pub fn compositions() -> &'static [Expr] {
 fn compose_all() -> Vec<Expr> {
     let is_layer = |info: &&&SchemeInfo| info.role.is_layer();
     let mut found: Vec<Expr> = (SCHEMES.iter().filter(|i| !is_layer(i)))
-        .filter_map(|leaf| Expr::parse(leaf.name).ok())
+        .filter_map(|policy| Expr::parse(policy.name).ok())
         .filter(|e| e.unavailable().is_none())
         .collect();
     // From the inside out; a role that must be further in cannot come later.
-    let wrappers: Vec<_> = SCHEMES.iter().filter(is_layer).collect();
+    let layers: Vec<_> = SCHEMES.iter().filter(is_layer).collect();
     for role in [
         Role::VictimFilter,
         Role::Classifier,
@@ -108,9 +108,9 @@ fn compose_all() -> Vec<Expr> {
         Role::Mapping,
     ] {
         let mut more = Vec::new();
-        for wrapper in wrappers.iter().filter(|w| w.role == role) {
-            let wrapped = found.iter().map(|e| format!("{}({e})", wrapper.name));
-            more.extend(wrapped.filter_map(|text| Expr::parse(&text).ok()));
+        for layer in layers.iter().filter(|w| w.role == role) {
+            let composed = found.iter().map(|e| format!("{}({e})", layer.name));
+            more.extend(composed.filter_map(|text| Expr::parse(&text).ok()));
         }
         found.extend(more.into_iter().filter(|e| e.unavailable().is_none()));
     }
@@ -165,8 +165,8 @@ pub fn with(shape: &Expr, settings: impl Fn(&SchemeInfo) -> Vec<String>) -> Opti
 /// it, and every three layers with it over LRU.
 pub fn contexts(info: &SchemeInfo) -> Vec<Expr> {
     let acts = |expr: &&Expr| {
-        let (layers, leaf) = (expr.chain().count(), expr.policy().scheme().name);
-        expr.contains(info.name) && (layers < 3 || layers == 3 && leaf == "lru")
+        let (layers, policy) = (expr.chain().count(), expr.policy().scheme().name);
+        expr.contains(info.name) && (layers < 3 || layers == 3 && policy == "lru")
     };
     let mut found: Vec<Expr> = compositions().iter().filter(acts).cloned().collect();
     found.sort_by_key(|expr| expr.chain().count());

@@ -1,6 +1,6 @@
 //! A cache over a device, the real one and the slow one, on the same requests.
 //!
-//! [`TimedRun::real`] replays requests through the request walk and the engine, [`TimedRun::slow`]
+//! [`TimedRun::real`] replays requests through the cache and the engine, [`TimedRun::slow`]
 //! through the slow cache and the slow device; [`compare`] wants them equal to the nanosecond.
 
 mod requests;
@@ -42,7 +42,7 @@ pub struct TimedRun {
     pub wrap: bool,
     /// Build every layer through dynamic calls?
     pub boxed: bool,
-    /// Attach an observer: the walk has a shorter way without one.
+    /// Attach an observer: the cache has a shorter way without one.
     pub observed: bool,
 }
 
@@ -119,7 +119,7 @@ impl TimedRun {
         }
     }
 
-    /// Through the walk and the engine.
+    /// Through the cache and the engine.
     ///
     /// # Panics
     /// The run cannot start, or the device is full.
@@ -251,7 +251,7 @@ impl Visit for Real<'_> {
             wrap: run.wrap.then(|| address_space(&run.device)),
         };
         let (page, layout) = (run.device.geometry.page, run.device.layout());
-        let mut walk = Cache::new(
+        let mut cache = Cache::new(
             scheme,
             engine,
             (run.frames(), run.frames()),
@@ -260,35 +260,35 @@ impl Visit for Real<'_> {
             options,
         );
         if background {
-            walk.enable_background();
+            cache.enable_background();
         }
-        walk.reset_counts();
+        cache.reset_counts();
         if run.observed {
-            walk.observe(Box::new(Blind));
+            cache.observe(Box::new(Blind));
         }
         let mut now = Nanos::ZERO;
         for (i, request) in trace.requests.iter().enumerate() {
             now = now.max(request.head.arrival);
-            walk.serve(request, i as u64, now);
-            assert!(walk.flash().fault().is_none(), "the device is full");
+            cache.serve(request, i as u64, now);
+            assert!(cache.flash().fault().is_none(), "the device is full");
         }
-        let counts = walk.counts();
-        let traffic = walk.flash().traffic();
-        walk.drain();
-        let after = walk.flash().measures().expect("a device measures");
+        let counts = cache.counts();
+        let traffic = cache.flash().traffic();
+        cache.drain();
+        let after = cache.flash().measures().expect("a device measures");
         let mut completions: Vec<Completion> = Vec::new();
-        walk.flash_mut().take_completions(&mut completions);
+        cache.flash_mut().take_completions(&mut completions);
         completions.sort_by_key(|c| c.index);
         let mut programs: Vec<ProgramTimes> = Vec::new();
-        walk.flash_mut().take_programs(&mut programs);
+        cache.flash_mut().take_programs(&mut programs);
         let mut programs: Vec<SlowProgram> = programs.iter().map(program).collect();
         programs.sort_unstable();
         let mut cached: Vec<CacheAccess> = Vec::new();
-        walk.flash_mut().take_cache_accesses(&mut cached);
+        cache.flash_mut().take_cache_accesses(&mut cached);
         let mut cache_accesses: Vec<SlowCacheAccess> = cached.iter().map(access).collect();
         cache_accesses.sort_unstable();
-        let joined = [OpKind::Read, OpKind::Program].map(|kind| joined(walk.flash().nand(), kind));
-        let frames = walk.frames();
+        let joined = [OpKind::Read, OpKind::Program].map(|kind| joined(cache.flash().nand(), kind));
+        let frames = cache.frames();
         let space = run.device.logical_pages();
         let cached = (0..space).filter_map(|lpn| Some((lpn, frames.slot_of(Lpn(lpn))?)));
         Outcome {

@@ -22,7 +22,7 @@ pub(super) trait Word: Copy + PartialEq + 'static {
 }
 
 macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident $(unavailable [$($unavailable:expr),+])? {
+    ($($(#[$doc:meta])* pub enum $name:ident $(unavailable [$($unavailable:expr),+])? {
         $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)?
     })+) => {$(
         $(#[$doc])*
@@ -46,31 +46,31 @@ macro_rules! words {
 
 words! {
     /// How often `t_dram` is charged.
-    Dram {
+    pub enum Dram {
         /// Once per request, whatever its size.
         PerRequest = "per_request",
         /// Once per page.
         PerPage = "per_page",
     }
     /// Bandwidth between host and device.
-    HostLink unavailable ["limited", NUMBER] {
+    pub enum HostLink unavailable ["limited", NUMBER] {
         /// No limit.
         Unlimited = "unlimited",
     }
     /// Translation layer.
-    Ftl unavailable ["block", "bast", "fast", "hybrid"] {
+    pub enum Ftl unavailable ["block", "bast", "fast", "hybrid"] {
         /// Page-level mapping.
         Page = "page",
     }
     /// Who chooses the plane of a page.
-    Allocation {
+    pub enum Allocation {
         /// The logical address, see `allocation_order`.
         Static = "static",
         /// The device: a plane of the least busy chip.
         Dynamic = "dynamic",
     }
     /// A part of the array that has one of something (write frontier, GC).
-    FlashUnit {
+    pub enum FlashUnit {
         /// A plane.
         Plane = "plane",
         /// A die.
@@ -79,14 +79,14 @@ words! {
         Chip = "chip",
     }
     /// Order of host operations in a queue.
-    QueueOrder {
+    pub enum QueueOrder {
         /// As they came.
         Fifo = "fifo",
         /// Reads before programs.
         ReadFirst = "read-first",
     }
     /// When GC runs.
-    GcMode {
+    pub enum GcMode {
         /// In front of a program that would leave too few free pages.
         Foreground = "foreground",
         /// On chips with nothing to do; in front of a program only where no room is left.
@@ -95,21 +95,21 @@ words! {
         Off = "off",
     }
     /// What may pass a foreground GC job.
-    GcPreempt {
+    pub enum GcPreempt {
         /// Nothing.
         Off = "off",
         /// Host operations, between two pages of the job.
         Page = "page",
     }
     /// What `gc_threshold` is a share of.
-    ThresholdBase {
+    pub enum ThresholdBase {
         /// All pages of the unit.
         Total = "total",
         /// The pages that are not exported.
         Spare = "spare",
     }
     /// Choice of free blocks by wear.
-    WearLevelling {
+    pub enum WearLevelling {
         /// Free blocks are taken in turn.
         Off = "off",
         /// The least worn free block is taken.
@@ -118,7 +118,7 @@ words! {
         Static = "static",
     }
     /// When a program counts as done.
-    EvictWait {
+    pub enum EvictWait {
         /// At its end.
         ProgramDone = "program_done",
         /// At the end of its data transfer.
@@ -127,14 +127,14 @@ words! {
         Issue = "issue",
     }
     /// Whether a read waits for the page that it displaced.
-    EvictWaitRead {
+    pub enum EvictWaitRead {
         /// No.
         Issue = "issue",
         /// As `evict_wait` says.
         Same = "same",
     }
     /// What a read miss transfers (D2).
-    ReadTransfer {
+    pub enum ReadTransfer {
         /// The whole page.
         Page = "page",
         /// The requested sectors.

@@ -127,6 +127,8 @@ impl PageMap {
         wanted: PlaneId,
         work: &mut GcWork,
     ) -> Result<PlaneId, Box<DeviceFull>> {
+        // Units that go to a plane of their own may overfill it, so other planes are tried once such a
+        // unit was placed; static allocation alone fills no plane beyond its share.
         let planes = self.units.planes();
         let tries = if self.gc.displaced { planes } else { 1 };
         let mut planes = (0..tries).map(|step| PlaneId((wanted.0 + step) % planes));
@@ -136,6 +138,8 @@ impl PageMap {
 
     /// Collects what a write at the frontier of `plane` calls for; says whether it has room then.
     fn reclaim(&mut self, plane: PlaneId, work: &mut GcWork) -> bool {
+        // At the threshold one block is enough; further ones only while the frontier has no more than
+        // the reserve that the copies of a collection need.
         let unit = self.units.row(plane).unit;
         let next = self.frontiers.next_plane(unit, &self.free_blocks);
         let gc = self.units.row(PlaneId(next)).gc;

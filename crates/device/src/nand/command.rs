@@ -166,7 +166,7 @@ pub enum OpState {
     /// Holds its chip.
     Started,
     /// Has ended, or was cancelled.
-    Gone,
+    Finished,
 }
 
 /// One operation to submit.

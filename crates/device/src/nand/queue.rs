@@ -218,16 +218,16 @@ impl LaneQueue {
     #[cold]
     fn first_eligible(&self, pool: &OpPool) -> u32 {
         let holds = |slot: &u32| pool[*slot].holds;
-        let first = |list| self.walk(pool, list).find(holds);
+        let first = |list| self.in_list(pool, list).find(holds);
         let first = [first(GC), first(BLOCKED)].into_iter().flatten();
         let limit = first.map(|slot| pool[slot].number).min();
         let limit = limit.expect("something holds back what is marked");
         let eligible = |slot: &u32| !pool[*slot].in_order || pool[*slot].number <= limit;
-        let found = (HELD..BLOCKED).find_map(|list| self.walk(pool, list).find(eligible));
+        let found = (HELD..BLOCKED).find_map(|list| self.in_list(pool, list).find(eligible));
         found.unwrap_or(NONE)
     }
 
-    fn walk<'a>(&self, pool: &'a OpPool, list: u8) -> impl Iterator<Item = u32> + 'a {
+    fn in_list<'a>(&self, pool: &'a OpPool, list: u8) -> impl Iterator<Item = u32> + 'a {
         let some = |slot: u32| (slot != NONE).then_some(slot);
         std::iter::successors(some(self.lists[list as usize].head), move |&slot| {
             some(pool[slot].next)

@@ -101,7 +101,7 @@ impl<E: EventQueue> Nand<E> {
         } else if self.runs(id) {
             OpState::Started
         } else {
-            OpState::Gone
+            OpState::Finished
         }
     }
 

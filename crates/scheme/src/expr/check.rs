@@ -176,7 +176,7 @@ fn inner_owner(raw: &[RawLayer], layer: &RawLayer, key: &str) -> Option<&'static
 /// The first broken rule of X4, X5, X2 (neighbours), X2 and X1, X3, X15, X12, X6.
 pub(super) fn chain(layers: &[Expr]) -> Result<(), Broken> {
     let infos: Vec<&'static SchemeInfo> = layers.iter().map(|layer| layer.info).collect();
-    wrapped_policy(&infos)?;
+    policy_inside_layers(&infos)?;
     for pair in infos.windows(2) {
         if let Some(role) = shared_role(pair[0], pair[1]) {
             return Err(duplicate(role));
@@ -191,12 +191,12 @@ pub(super) fn chain(layers: &[Expr]) -> Result<(), Broken> {
     renames(&infos)
 }
 
-fn wrapped_policy(infos: &[&SchemeInfo]) -> Result<(), Broken> {
-    let wrapped = |role: Role| infos.len() > 1 && infos.iter().any(|info| info.role == role);
-    if wrapped(Role::None) {
+fn policy_inside_layers(infos: &[&SchemeInfo]) -> Result<(), Broken> {
+    let inside_a_layer = |role: Role| infos.len() > 1 && infos.iter().any(|info| info.role == role);
+    if inside_a_layer(Role::None) {
         return Err((Code::NoCache, "no cache to manage".to_owned()));
     }
-    if wrapped(Role::Offline) {
+    if inside_a_layer(Role::Offline) {
         return Err((Code::Offline, "offline policy".to_owned()));
     }
     Ok(())

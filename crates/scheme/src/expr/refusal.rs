@@ -7,15 +7,15 @@ use std::fmt;
 pub enum Code {
     /// X0: the text does not match the grammar.
     Syntax,
-    /// X1: layers nest as mapping, background, admission, classifier, victim filter, leaf.
+    /// X1: layers nest as mapping, background, admission, classifier, victim filter, policy.
     RoleOrder,
     /// X2: one scheme per role.
     Duplicate,
-    /// X3: the wrapper decides per page, the leaf per group.
+    /// X3: the layer decides per page, the policy per group.
     GroupPolicy,
-    /// X4: nothing wraps `none`.
+    /// X4: no layer stands over `none`.
     NoCache,
-    /// X5: belady cannot be wrapped or run online.
+    /// X5: belady cannot stand inside a layer or run online.
     Offline,
     /// X6: a scheme below `cac` cannot rename.
     Ghost,

@@ -196,13 +196,13 @@ fn a_scheme_that_cannot_rename_is_refused_below_cac() {
         ..SchemeInfo::BASE
     };
     let cac = Expr::new(crate::registry::find("cac").unwrap());
-    let leaf = Expr::new(&PLUG_IN);
-    let broken = check::chain(&[cac, leaf.clone()]);
+    let policy = Expr::new(&PLUG_IN);
+    let broken = check::chain(&[cac, policy.clone()]);
     assert_eq!(
         broken,
         Err((Code::Ghost, "plug-in cannot rename".to_owned()))
     );
-    assert_eq!(check::chain(&[leaf]), Ok(()));
+    assert_eq!(check::chain(&[policy]), Ok(()));
 }
 
 #[test]

@@ -16,9 +16,9 @@
 
 use super::layer_below;
 use super::ldr::{LargeWrite, LargeWrites};
-use super::sweep::Sweep;
+use super::sweep::DirtyVictims;
 use crate::expr::{Broken, Composition};
-use crate::info::{DefaultValue, OF_INNER, ParamInfo, Role, SchemeInfo, Source, Words};
+use crate::info::{DefaultValue, OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::registry::{Build, boxed};
 use crate::{
     After, Boxed, Code, Env, Expr, Layer, Placement, Scheme, Unit, View, WriteBack, params, words,
@@ -30,7 +30,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     name: "awb",
     summary: "Writes large sequential data back while channels are idle, so that later \
               requests find free frames.",
-    source: Source {
+    source: PaperSource {
         paper: "Zhou et al., Prober, Frontiers of Computer Science 10(5)",
         year: Some(2016),
         section: "3.4",
@@ -131,14 +131,14 @@ fn refuse_composition(c: &Composition) -> Result<(), Broken> {
 /// The background layer around another scheme.
 #[derive(Clone, Debug)]
 pub struct Awb<S> {
-    inner: Sweep<S>,
+    inner: DirtyVictims<S>,
     params: AwbParams,
 }
 
 impl<S: Scheme> Awb<S> {
     /// Around `inner`.
     pub fn new(inner: S, params: AwbParams) -> Awb<S> {
-        let inner = Sweep::new(inner, usize::MAX);
+        let inner = DirtyVictims::new(inner, usize::MAX);
         Awb { inner, params }
     }
 
@@ -224,13 +224,13 @@ impl<S: Build> Build for Awb<S> {
 }
 
 impl<S: Scheme> Layer for Awb<S> {
-    type Inner = Sweep<S>;
+    type Inner = DirtyVictims<S>;
 
-    fn inner(&self) -> &Sweep<S> {
+    fn inner(&self) -> &DirtyVictims<S> {
         &self.inner
     }
 
-    fn inner_mut(&mut self) -> &mut Sweep<S> {
+    fn inner_mut(&mut self) -> &mut DirtyVictims<S> {
         &mut self.inner
     }
 

@@ -16,8 +16,8 @@
 
 use super::awb::take_unit;
 use super::layer_below;
-use super::sweep::Sweep;
-use crate::info::{OF_INNER, ParamInfo, Role, SchemeInfo, Source};
+use super::sweep::DirtyVictims;
+use crate::info::{OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo};
 use crate::registry::{Build, boxed};
 use crate::{After, Boxed, Env, Expr, Layer, Scheme, Unit, View, WriteBack, params};
 use destage_types::{ChannelId, Slot};
@@ -26,7 +26,7 @@ use destage_types::{ChannelId, Slot};
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "eager",
     summary: "Cleans dirty pages near the LRU end while a channel is idle and the cache is full.",
-    source: Source {
+    source: PaperSource {
         paper: "Lee, Tyson, Farrens, Eager Writeback, MICRO",
         year: Some(2000),
         section: "as described by Prober 5.2",
@@ -57,14 +57,14 @@ const DEPTH: u32 = 2;
 /// The background layer around another scheme.
 #[derive(Clone, Debug)]
 pub struct Eager<S> {
-    inner: Sweep<S>,
+    inner: DirtyVictims<S>,
 }
 
 impl<S: Scheme> Eager<S> {
     /// Around `inner`; looks at the first `window` pages that leave next, at least 1.
     pub fn new(inner: S, window: usize) -> Eager<S> {
         Eager {
-            inner: Sweep::new(inner, window),
+            inner: DirtyVictims::new(inner, window),
         }
     }
 }
@@ -77,13 +77,13 @@ impl<S: Build> Build for Eager<S> {
 }
 
 impl<S: Scheme> Layer for Eager<S> {
-    type Inner = Sweep<S>;
+    type Inner = DirtyVictims<S>;
 
-    fn inner(&self) -> &Sweep<S> {
+    fn inner(&self) -> &DirtyVictims<S> {
         &self.inner
     }
 
-    fn inner_mut(&mut self) -> &mut Sweep<S> {
+    fn inner_mut(&mut self) -> &mut DirtyVictims<S> {
         &mut self.inner
     }
 

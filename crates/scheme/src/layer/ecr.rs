@@ -22,7 +22,8 @@ pub use choice::{ChipChoice, Tie};
 use super::layer_below;
 use super::recency::{NO_PAGE, Recency};
 use crate::info::{
-    MetadataBound, MetadataContext, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words, inner,
+    MetadataBound, MetadataContext, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo, Words,
+    inner,
 };
 use crate::registry::{Build, boxed};
 use crate::{
@@ -39,7 +40,7 @@ pub(crate) const HEAD_BYTES: u64 = 8;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "ecr",
     summary: "Clean pages leave first; then the victim of the chip whose queue drains first.",
-    source: Source {
+    source: PaperSource {
         paper: "Chen, Pan, Li, Xu, ECR: Eviction-cost-aware cache management policy for \
                 page-level flash-based SSDs, CCPE",
         year: None,

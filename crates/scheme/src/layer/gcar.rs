@@ -5,7 +5,7 @@
 //! Cost: the candidates that are skipped; nothing while no chip is in GC.
 
 use super::layer_below;
-use crate::info::{DefaultValue, OF_INNER, ParamInfo, Role, SchemeInfo, Source, Words};
+use crate::info::{DefaultValue, OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::registry::{Build, boxed};
 use crate::{Access, Boxed, Env, Expr, Layer, Scheme, Unit, Victim, View, params, words};
 use destage_types::Slot;
@@ -14,7 +14,7 @@ use destage_types::Slot;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "gcar",
     summary: "Takes the first victim candidate whose chip is not collecting garbage.",
-    source: Source {
+    source: PaperSource {
         paper: "Wu, Lin, Mao, Jiang, GCaR: Garbage Collection aware Cache Management, ICS",
         year: Some(2016),
         section: "as described by ECR 2.2 and 4.1",

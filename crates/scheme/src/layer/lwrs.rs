@@ -109,7 +109,8 @@ impl Lwrs {
     pub fn write(&mut self, first: u64, last: u64) -> Grown {
         let (new, parts) = self.sets.write(first, last, self.asn);
         let large = new.sectors() > self.ssp;
-        // The pages of a part that was large left the base when it became so.
+        // The pages of a part that was large went to LDR when it became so; only those of a part that
+        // is large for the first time have to migrate.
         let first_time = |part: Option<Set>| {
             let small = part.filter(|s| large && s.sectors() <= self.ssp)?;
             Some((small.first, small.last))

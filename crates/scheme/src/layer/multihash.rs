@@ -7,7 +7,7 @@
 //! period of about as many writes.
 
 use super::filter::{Filter, Identifier};
-use crate::info::{DefaultValue, ParamInfo, Range, Role, SchemeInfo, Source, inner};
+use crate::info::{DefaultValue, PaperSource, ParamInfo, Range, Role, SchemeInfo, inner};
 use crate::registry::boxed;
 use crate::rng::mix64;
 use crate::{Access, Boxed, Env, Expr, params};
@@ -16,7 +16,7 @@ use crate::{Access, Boxed, Env, Expr, params};
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "multihash",
     summary: "Admits a page whose k hashed write counters are all high; counters decay.",
-    source: Source {
+    source: PaperSource {
         paper: "Hsieh, Chang, Kuo, SAC 2005 and ACM TOS",
         year: Some(2006),
         section: "K hash functions, M-entry table",

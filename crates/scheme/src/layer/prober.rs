@@ -21,7 +21,7 @@ mod tests;
 use super::layer_below;
 use super::ldr::{LargeWrites, Ldr};
 use super::lwrs::{LWRS_NODE_BYTES, Lwrs};
-use crate::info::{MetadataBound, MetadataContext, Role, SchemeInfo, Source, inner};
+use crate::info::{MetadataBound, MetadataContext, PaperSource, Role, SchemeInfo, inner};
 use crate::registry::{Build, boxed};
 use crate::{
     Access, Admission, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES, RemoveReason, Request,
@@ -37,7 +37,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     name: "prober",
     summary: "Recognises large sequential streams made of small writes, keeps them apart and \
               evicts them first.",
-    source: Source {
+    source: PaperSource {
         paper: "Zhou, Feng, Hua, Liu, Huang, Chen, Zhang, Prober: exploiting sequential \
                 characteristics in buffer for improving SSDs write performance, Frontiers of \
                 Computer Science 10(5)",
@@ -132,6 +132,7 @@ impl<S: Scheme> Prober<S> {
     /// is admitted as the dirty page it is.
     fn make_regular(&mut self, slot: Slot, a: &Access, v: &View) {
         self.ldr.remove(slot);
+        // As a read it would be filed as clean by a base that evicts clean pages first.
         let dirty = v.frames.is_dirty(slot);
         let admitted = Access {
             op: if dirty { Op::Write } else { a.op },
@@ -288,7 +289,7 @@ impl<S: Scheme> Layer for Prober<S> {
 
     #[inline(always)]
     fn on_miss(&mut self, a: &Access, v: &View) {
-        // The base is asked for a victim on behalf of LWdata, but never gets the page.
+        // LWdata never enter the base, so it adapts to them only if it has to give the victim.
         self.adapted = !self.is_large(a);
         if self.adapted {
             self.inner.on_miss(a, v);

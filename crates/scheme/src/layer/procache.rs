@@ -9,7 +9,8 @@
 
 use super::layer_below;
 use crate::info::{
-    MetadataContext, ParamInfo, ParamValue, Range, Role, SchemeInfo, Size, Source, Words, inner,
+    MetadataContext, PaperSource, ParamInfo, ParamValue, Range, Role, SchemeInfo, Size, Words,
+    inner,
 };
 use crate::registry::{Build, boxed};
 use crate::rng::{SplitMix64, threshold};
@@ -26,7 +27,7 @@ pub(super) const PAPER: &str = "Baek, Cho, Choi, Don't make cache too complex: A
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "procache",
     summary: "Admits a small write request with a fixed probability; large ones go to flash.",
-    source: Source {
+    source: PaperSource {
         paper: PAPER,
         year: Some(2017),
         section: "3, 4, Algorithm 1",

@@ -13,7 +13,7 @@
 
 use super::filter::{Filter, Identifier};
 use super::procache::PAPER;
-use crate::info::{Kind, ParamInfo, ParamValue, Role, SchemeInfo, Source, Words, inner};
+use crate::info::{Kind, PaperSource, ParamInfo, ParamValue, Role, SchemeInfo, Words, inner};
 use crate::registry::boxed;
 use crate::store::PageIndex;
 use crate::{Access, Boxed, Env, Expr, params, words};
@@ -23,7 +23,7 @@ use destage_types::Nanos;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "refcount",
     summary: "Admits a page once it has been written often enough; counters decay.",
-    source: Source {
+    source: PaperSource {
         paper: PAPER,
         year: Some(2017),
         section: "Algorithm 3 (REFCNT)",

@@ -151,7 +151,8 @@ impl Sets {
     /// Removes the sets whose serial number `is_outdated`.
     #[inline(always)]
     pub(super) fn expire(&mut self, is_outdated: impl Fn(u64) -> bool) {
-        // The ring is in the order of serial numbers, so the first set that stays ends the search.
+        // The ring is in the order of last writes, so what is outdated is a prefix of it. Regions that
+        // name these sets are left alone: a name counts only while the ring holds it.
         while self.tail != self.head {
             let &Node { set, long, .. } = self.node(self.tail);
             if !is_outdated(set.asn) {
@@ -185,7 +186,8 @@ impl Sets {
         let (here, there) = (*self.regions.at_known(place), self.regions.get(beside));
         let unknown = u64::from(!self.holds(here.starts));
         let old = &mut self.ring[here.starts as usize & mask];
-        // 0 if the sectors are the same, less than 2 * REGION if the region is.
+        // 0 if the sectors are the same, less than 2 * REGION if the region is: then another set is
+        // near, which may overlap or be adjacent.
         let differs =
             ((old.set.first ^ first) | unknown << 62) << 1 | u64::from(old.set.last != last);
         if differs.wrapping_sub(1) < 2 * REGION - 1 {
@@ -293,8 +295,8 @@ impl Sets {
     fn unite(&mut self, new: Set, sides: [Option<u32>; 2]) {
         let sectors = |side: Option<u32>| side.map_or(0, |write| self.node(write).set.sectors());
         let longer = usize::from(sectors(sides[1]) > sectors(sides[0]));
-        // The new set takes over the number of the longer side, so the regions of that one need
-        // not be told; `was` is the part that they know already.
+        // The new set takes over the number of the longer side, so only the regions gained are told,
+        // and a region is told O(log) times at most; `was` is the part that they know already.
         let (mut long, mut was) = (SHORT, (new.first, new.first));
         if let Some(write) = sides[longer] {
             let node = self.node_mut(write);
@@ -333,6 +335,8 @@ impl Sets {
     #[inline(never)]
     fn make_room(&mut self) {
         let held = self.held();
+        // If live sets fill less than half of the ring, the rest are sets rewritten since, and giving
+        // up their places is enough.
         if self.len() > self.ring.len() / 2 {
             let mut ring = vec![FREE; 2 * self.ring.len()];
             for i in 0..held {

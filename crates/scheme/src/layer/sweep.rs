@@ -12,7 +12,7 @@ const MOST: usize = 64;
 
 /// A scheme and the first dirty pages of its order of eviction.
 #[derive(Clone, Debug)]
-pub struct Sweep<S> {
+pub struct DirtyVictims<S> {
     scheme: S,
     /// Pages that are looked at, at least 1.
     window: usize,
@@ -24,10 +24,10 @@ pub struct Sweep<S> {
     current: bool,
 }
 
-impl<S: Scheme> Sweep<S> {
+impl<S: Scheme> DirtyVictims<S> {
     /// Over the first `window` candidates of `scheme`.
-    pub fn new(scheme: S, window: usize) -> Sweep<S> {
-        Sweep {
+    pub fn new(scheme: S, window: usize) -> DirtyVictims<S> {
+        DirtyVictims {
             scheme,
             window,
             dirty: Vec::new(),
@@ -37,7 +37,7 @@ impl<S: Scheme> Sweep<S> {
     }
 
     /// Looks at the pages again if they may have changed; to be called before
-    /// [`Sweep::first`].
+    /// [`DirtyVictims::first`].
     pub fn refresh(&mut self, v: &View) {
         if std::mem::replace(&mut self.current, true) {
             return;
@@ -91,7 +91,7 @@ macro_rules! changing {
     };
 }
 
-impl<S: Scheme> Layer for Sweep<S> {
+impl<S: Scheme> Layer for DirtyVictims<S> {
     type Inner = S;
 
     fn inner(&self) -> &S {

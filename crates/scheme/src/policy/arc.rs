@@ -11,7 +11,7 @@
 //! are dropped after `on_insert` instead of before REPLACE, with the same result; so TRIM, several
 //! evictions for one insertion, and another victim than the first one leave the bounds intact.
 
-use crate::info::{MetadataBound, ParamInfo, SchemeInfo, Source};
+use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::{
@@ -23,7 +23,7 @@ use destage_types::{Lpn, Slot};
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "arc",
     summary: "Two lists, seen once and seen again, whose sizes adapt to hits on evicted pages.",
-    source: Source {
+    source: PaperSource {
         paper: "Megiddo, Modha, ARC: A Self-Tuning, Low Overhead Replacement Cache, FAST",
         year: Some(2003),
         section: "Fig. 4",
@@ -109,13 +109,15 @@ impl Arc {
     /// The list from which REPLACE takes. Without branches: which one it is cannot be guessed.
     #[inline(always)]
     fn replace(&self) -> usize {
+        // REPLACE of Fig. 4: T1 gives above p, and at p too for a page of B2; if T2 is empty it must.
         let [t1, t2, ..] = self.lists.lens();
         let at_p = (self.from == Some(B2)) & (t1 == self.p_floor) & self.p_is_whole;
         let over = (t1 > self.p_floor) | at_p;
         [T2, T1][usize::from((t1 > 0) & (over | (t2 == 0)))]
     }
 
-    /// Case IV with |T1| = C: the tail of T1 leaves for good.
+    /// Case IV with |T1| = C: the tail of T1 leaves for good, because the bound on L1 leaves no place
+    /// in B1.
     #[inline(always)]
     fn leaves_for_good(&self, slot: Slot) -> bool {
         self.lists.len(T1) >= self.capacity
@@ -126,6 +128,7 @@ impl Arc {
     /// Drops the oldest ghosts of T1 beyond C pages of L1, then those of T2 beyond 2C pages in all.
     #[inline(always)]
     fn drop_ghosts(&mut self) {
+        // B1 first: the bound on L1 is the stricter one, and keeping it may restore the one on both.
         loop {
             let [t1, t2, b1, b2] = self.lists.lens();
             let too_many_of_t1 = (t1 + b1 > self.capacity) & (b1 > 0);

@@ -4,7 +4,7 @@
 //! ONE 12(3), 2017 (ProCache), section 3 and Table 1.
 //! Parameters: `bypass` a page whose next use lies behind that of every cached page does not
 //! enter, default true; `next-of` any access or a write, default any (a matter of [`Future`]).
-//! Order: farthest next use first; offline, so no candidates for wrappers.
+//! Order: farthest next use first; offline, so no candidates for layers.
 //! Ties: equal (never) next uses leave by smallest LPN; with bypass they still replace.
 //! State: a heap of 8 B and a position of 4 B per page. Cost: O(log C).
 //!
@@ -13,7 +13,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::info::{ParamInfo, Role, SchemeInfo, Source, Words};
+use crate::info::{PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::policy::future::{Future, NEVER, NextOf};
 use crate::registry::boxed;
 use crate::{Access, Column, Env, Expr, Frames, Notes, Pages, Policy, RemoveReason, View, params};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "belady",
     summary: "Offline bound: keeps the pages whose next use is nearest, or bypasses the cache.",
-    source: Source {
+    source: PaperSource {
         paper: "Baek, Cho, Choi, Don't make cache too complex, PLoS ONE 12(3)",
         year: Some(2017),
         section: "3, Table 1",

@@ -19,7 +19,7 @@
 
 use crate::expr::Broken;
 use crate::info::{
-    DefaultValue, MetadataBound, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words,
+    DefaultValue, MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo, Words,
 };
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
@@ -37,7 +37,7 @@ const BLOCK_NODE_BYTES: u64 = 24;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "bplru",
     summary: "LRU of logical blocks; a block written in order goes first, optionally padded.",
-    source: Source {
+    source: PaperSource {
         paper: "Kim, Ahn, BPLRU: A Buffer Management Scheme for Improving Random Writes in \
                 Flash Storage, FAST",
         year: Some(2008),
@@ -204,6 +204,7 @@ impl Bplru {
     fn written(&mut self, node: u32, lpn: Lpn) {
         let block = &mut self.blocks[node as usize];
         let offset = lpn.0 - block.number * self.block_pages;
+        // A page out of order ends it for good: a block that is rewritten is not sequential.
         block.next = (block.next == Some(offset)).then_some(offset + 1);
         let row = match self.row {
             (number, row) if number == block.number => row + 1,

@@ -7,7 +7,7 @@
 //!
 //! Departures: none. The list of clean pages replaces the paper's scan of the region.
 
-use crate::info::{ParamInfo, SchemeInfo, Source};
+use crate::info::{PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::List;
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View, params};
@@ -17,7 +17,7 @@ use destage_types::{Op, Slot};
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "cflru",
     summary: "LRU, but a clean page of the C/x pages nearest the LRU end goes first.",
-    source: Source {
+    source: PaperSource {
         paper: "Park, Jung, Kang, Kim, Lee, CFLRU: a replacement algorithm for flash memory, CASES",
         year: Some(2006),
         section: "window as in ECR 4.1",

@@ -6,7 +6,7 @@
 //! State: Clean-LRU and a list of dirty pages, newest first; 12 B a page. Ties: not possible.
 //! Cost: O(1). No order of victims is offered: `ecr` and `gcar` refuse this policy.
 
-use crate::info::{SchemeInfo, Source};
+use crate::info::{PaperSource, SchemeInfo};
 use crate::layer::{Recency, ecr};
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
@@ -16,7 +16,7 @@ use destage_types::{Op, Slot};
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "cflru-eps",
     summary: "The LRU clean page; without clean pages the LRU dirty page of all chips.",
-    source: Source {
+    source: PaperSource {
         section: "4.2 (epsilon variant)",
         ..ecr::INFO.source
     },
@@ -77,7 +77,7 @@ impl Policy for CflruEps {
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
         let cqct = crate::cqct::Cqct {
-            cqct: crate::cqct::Estimate::Oracle,
+            cqct: crate::cqct::CqctSource::Oracle,
             ..crate::cqct::Cqct::DEFAULT
         };
         out.push_str("clean");

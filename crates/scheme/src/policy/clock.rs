@@ -9,7 +9,7 @@
 //! that comes in after a TRIM. If another page than the next victim leaves (`gcar`), bits and hand
 //! are as if the hand had stopped at that page.
 
-use crate::info::{SchemeInfo, Source};
+use crate::info::{PaperSource, SchemeInfo};
 use crate::lists::List;
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
@@ -19,7 +19,7 @@ use destage_types::Slot;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "clock",
     summary: "Second chance: a hand passes over pages that were hit and clears their bit.",
-    source: Source::CLASSIC,
+    source: PaperSource::CLASSIC,
     ties: "first from the hand",
     order: Some("ring from the hand: pages with bit 0, then pages with bit 1"),
     vectors: &["clock"],

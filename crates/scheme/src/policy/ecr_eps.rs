@@ -5,7 +5,7 @@
 //! State: one list a chip, newest first; 13 B a page, 8 B a list. Ties: as ECR.
 //! Cost: O(n_chips) an eviction, O(1) otherwise. With all CQCT 0 it is LRU.
 
-use crate::info::{MetadataBound, SchemeInfo, Source};
+use crate::info::{MetadataBound, PaperSource, SchemeInfo};
 use crate::layer::Recency;
 use crate::layer::ecr::{self, ChipChoice, HEAD_BYTES};
 use crate::registry::boxed;
@@ -16,7 +16,7 @@ use destage_types::{Lpn, Slot};
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "ecr-eps",
     summary: "ECR without the clean list: the LRU page of the chip whose queue drains first.",
-    source: Source {
+    source: PaperSource {
         section: "4.2 (epsilon variant)",
         ..ecr::INFO.source
     },

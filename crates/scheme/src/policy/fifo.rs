@@ -2,7 +2,7 @@
 //!
 //! State: one list, newest first; 12 B per page. Ties: not possible. Cost: O(1).
 
-use crate::info::{SchemeInfo, Source};
+use crate::info::{PaperSource, SchemeInfo};
 use crate::lists::List;
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
@@ -12,7 +12,7 @@ use destage_types::Slot;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "fifo",
     summary: "Evicts in the order of insertion; hits do not move pages.",
-    source: Source::CLASSIC,
+    source: PaperSource::CLASSIC,
     ties: "none: insertion is a total order",
     order: Some("tail to head"),
     vectors: &["fifo"],

@@ -8,7 +8,7 @@
 //!
 //! Departures: none.
 
-use crate::info::{MetadataBound, SchemeInfo, Source};
+use crate::info::{MetadataBound, PaperSource, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
@@ -21,7 +21,7 @@ const NODE_BYTES: u64 = 16;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "lfu",
     summary: "Evicts the page with the fewest accesses since its insertion; no aging.",
-    source: Source::CLASSIC,
+    source: PaperSource::CLASSIC,
     ties: "least recently touched",
     order: Some("by count, then least recent touch"),
     metadata: |_, _| Some(MetadataBound::nodes(NODE_BYTES)),

@@ -2,7 +2,7 @@
 //!
 //! State: one list, newest first; 12 B per page. Ties: not possible. Cost: O(1).
 
-use crate::info::{SchemeInfo, Source};
+use crate::info::{PaperSource, SchemeInfo};
 use crate::lists::List;
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
@@ -12,7 +12,7 @@ use destage_types::Slot;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "lru",
     summary: "Evicts the page that has not been read or written for the longest time.",
-    source: Source::CLASSIC,
+    source: PaperSource::CLASSIC,
     ties: "none: recency is a total order",
     order: Some("tail to head"),
     vectors: &["lru"],

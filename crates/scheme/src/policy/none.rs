@@ -2,7 +2,7 @@
 //!
 //! The cache does so by itself when it has zero pages; this policy holds nothing.
 
-use crate::info::{MetadataBound, MinCapacity, Role, SchemeInfo, Source};
+use crate::info::{MetadataBound, MinCapacity, PaperSource, Role, SchemeInfo};
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
@@ -11,7 +11,7 @@ use destage_types::Slot;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "none",
     summary: "No cache: every page is read from or programmed to flash.",
-    source: Source {
+    source: PaperSource {
         paper: "Tian, CAC (baseline NB)",
         year: Some(2024),
         section: "3",

@@ -7,7 +7,7 @@
 //! While room is made for a page that is in A1out, the bound of A1out does not count it: `on_miss`
 //! takes it out first.
 
-use crate::info::{MetadataBound, ParamInfo, SchemeInfo, Source};
+use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::{
@@ -22,7 +22,7 @@ const GHOST_BYTES: u64 = 8;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "2q",
     summary: "A FIFO for new pages; those asked for again after leaving it enter an LRU list.",
-    source: Source {
+    source: PaperSource {
         paper: "Johnson, Shasha, 2Q, VLDB",
         year: Some(1994),
         section: "",

@@ -15,7 +15,7 @@
 //! - The group for background work is the tail of the random region if that region is full or
 //!   neither is, else of the sequential one; of the other region if that one is empty.
 
-use crate::info::{MetadataBound, MinCapacity, ParamInfo, Role, SchemeInfo, Source, Words};
+use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::{
@@ -30,7 +30,7 @@ const BLOCK_NODE_BYTES: u64 = 24;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "vbbms",
     summary: "Virtual blocks in a region for random (LRU) and one for sequential data (FIFO).",
-    source: Source {
+    source: PaperSource {
         paper: "Du, Yao, Zhou, Xu, VBBMS, IEEE TCE",
         year: Some(2019),
         section: "abstract; sizes as in Req-block 4.1",
@@ -148,6 +148,7 @@ impl Vbbms {
                 }
                 node
             }
+            // Room was made before: this may be the virtual block that was the victim (VB-2).
             None => {
                 let node = self.free.pop().expect("a virtual block has a cached page");
                 self.numbers[node as usize] = lpn.0 / BLOCK_PAGES[region];

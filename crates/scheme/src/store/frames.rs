@@ -91,7 +91,7 @@ impl IndexEntry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trimmed {
     /// No valid sector is left: the page must be removed.
-    Gone,
+    Emptied,
     /// Valid sectors are left, and the page is as clean or dirty as before.
     Kept,
     /// Valid sectors are left, none of them dirty any more.
@@ -420,7 +420,7 @@ impl Frames {
         let (valid, old) = (self.valid(slot).minus(mask), self.dirty(slot));
         let dirty = old.minus(mask);
         if valid.is_empty() {
-            return Trimmed::Gone;
+            return Trimmed::Emptied;
         }
         self.set_masks(slot, valid, dirty);
         if dirty.is_empty() && !old.is_empty() {
@@ -506,7 +506,7 @@ mod tests {
         f.clean(s);
         assert!(f.is_full(s) && !f.is_dirty(s));
         assert_eq!(f.trim(s, half(false)), Trimmed::Kept);
-        assert_eq!(f.trim(s, half(true)), Trimmed::Gone);
+        assert_eq!(f.trim(s, half(true)), Trimmed::Emptied);
         f.remove(s);
         assert_eq!((f.used(), f.slot_of(Lpn(5))), (0, None));
     }

@@ -188,11 +188,11 @@ impl<S: Scheme> TestCache<S> {
     fn supersede(&mut self, slot: Slot, mask: SectorMask) -> bool {
         let left = self.frames.trim(slot, mask);
         match left {
-            Trimmed::Gone => self.discard(slot),
+            Trimmed::Emptied => self.discard(slot),
             Trimmed::Kept => {}
             Trimmed::Cleaned => self.scheme.on_clean(&[slot], &view!(self)),
         }
-        left == Trimmed::Gone
+        left == Trimmed::Emptied
     }
 
     fn discard(&mut self, slot: Slot) {

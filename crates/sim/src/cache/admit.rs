@@ -41,6 +41,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let first = r.extents.first().expect("a write has an extent");
         let first = self.access_of(r, first, page_span(first, self.frames.page()).0);
         let mut expected = false;
+        // Counted again after each eviction: the victim may be a page of this request.
         while self.frames.used() + self.entering_pages(r) > self.frames.capacity() {
             if !expected && self.frames.slot_of(first.lpn).is_none() {
                 expected = self.scheme.admit_write(&first, &view!(self, first.now));

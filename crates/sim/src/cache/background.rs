@@ -246,7 +246,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     fn land(&mut self, flight: &Flight, at: Nanos) -> WriteBackStep {
         let slot = flight.slot;
         if slot == Slot::NONE {
-            return WriteBackStep::Gone;
+            return WriteBackStep::Orphaned;
         }
         if flight.stale {
             self.counts.background_stale += 1;

@@ -116,6 +116,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let mut pad = (unit.pad.iter().copied())
             .take_while(|p| p.0 < holds)
             .peekable();
+        // Absent pages are merged in by address: a padded block is programmed in sequence.
         for &slot in &unit.slots {
             let lpn = self.frames.lpn(slot);
             while let Some(absent) = pad.next_if(|&p| p < lpn) {
@@ -211,7 +212,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     pub(super) fn supersede(&mut self, slot: Slot, mask: SectorMask, now: Nanos) -> bool {
         self.accessed(slot, Op::Write, now);
         match self.frames.trim(slot, mask) {
-            Trimmed::Gone => {
+            Trimmed::Emptied => {
                 self.drop_page(slot, now);
                 return true;
             }

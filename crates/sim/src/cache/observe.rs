@@ -59,7 +59,7 @@ pub enum WriteBackStep {
     /// Done, but the page was rewritten since.
     Stale,
     /// Done, but the page had left the cache.
-    Gone,
+    Orphaned,
 }
 
 /// Receives the events of one run.

@@ -112,6 +112,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         } else {
             self.fill_mask(a.sectors)
         };
+        // Before room is made, so that the choice of a chip sees the read in its queue (N_r of ECR).
         let read = self.flash_read::<WHOLE>(a.lpn, mask.count());
         if self.options.read_alloc && !refused && (WHOLE || self.frames.capacity() > 0) {
             self.make_room::<WHOLE>(a);

@@ -16,7 +16,7 @@
 
 use super::CurveCounts;
 use super::pages::{PageNumbers, each_page};
-use super::stack::Stack;
+use super::stack::LruStack;
 use crate::cache::ReadFill;
 use destage_trace::{TraceError, Workload};
 use destage_types::{Op, PageSize, RequestRef, SectorMask};
@@ -57,7 +57,7 @@ type Step = (usize, SectorMask);
 struct State<'a> {
     pass: &'a Pass<'a>,
     numbers: PageNumbers,
-    stack: Stack,
+    stack: LruStack,
     pages: Vec<Page>,
     steps: Vec<Vec<Step>>,
     free_steps: Vec<u32>,
@@ -83,7 +83,7 @@ pub(super) fn one_pass(
     let mut state = State {
         pass,
         numbers: PageNumbers::default(),
-        stack: Stack::new(),
+        stack: LruStack::new(),
         pages: Vec::new(),
         steps: Vec::new(),
         free_steps: Vec::new(),

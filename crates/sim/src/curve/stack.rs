@@ -17,7 +17,7 @@ const HOLE: u32 = u32::MAX - 1;
 const LEAST: usize = 1 << 10;
 
 /// Places of pages, counted from 1 at the top. Pages are small numbers in any order.
-pub(super) struct Stack {
+pub(super) struct LruStack {
     /// Fenwick tree over times: how many of them hold a page or a hole. Entry 0 is not used.
     tree: Vec<u32>,
     /// What was touched last at each time.
@@ -31,9 +31,9 @@ pub(super) struct Stack {
     live: u32,
 }
 
-impl Stack {
-    pub fn new() -> Stack {
-        Stack {
+impl LruStack {
+    pub fn new() -> LruStack {
+        LruStack {
             tree: vec![0; LEAST + 1],
             owner: vec![NOTHING; LEAST],
             touched: Vec::new(),
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn places_tell_the_hits_of_every_size_with_removals() {
         let mut random = SplitMix64::new(3);
-        let mut stack = Stack::new();
+        let mut stack = LruStack::new();
         let mut caches: Vec<Slow> = (1..=24)
             .map(|size| Slow {
                 pages: Vec::new(),
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_axis_grows_with_the_pages() {
-        let mut stack = Stack::new();
+        let mut stack = LruStack::new();
         for round in 0..3 {
             for page in 0..5_000 {
                 let place = stack.touch(page);

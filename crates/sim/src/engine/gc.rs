@@ -111,7 +111,7 @@ impl Engine {
     fn last_job_of(&mut self, chip: ChipId, die: u32) -> Option<OpId> {
         let last = self.gc.last_of(chip, die);
         if let Some(id) = *last
-            && self.nand.state(id) == OpState::Gone
+            && self.nand.state(id) == OpState::Finished
         {
             *last = None;
         }

@@ -58,7 +58,7 @@ fn responses(
     };
     let lru = Expr::parse("lru").unwrap();
     let lru = Pages::of(Lru::build(&lru, &Env::cache_only(capacity)));
-    let mut walk = Cache::new(
+    let mut cache = Cache::new(
         lru,
         engine,
         (capacity, capacity),
@@ -71,11 +71,11 @@ fn responses(
         batch.push(HostRequest::new(Nanos(at), op, page * 8, pages * 8));
     }
     for (i, request) in batch.iter().enumerate() {
-        walk.serve(request, i as u64, request.head.arrival);
+        cache.serve(request, i as u64, request.head.arrival);
     }
-    walk.drain();
+    cache.drain();
     let mut done = Vec::new();
-    walk.flash_mut().take_completions(&mut done);
+    cache.flash_mut().take_completions(&mut done);
     done.sort_by_key(|c| c.index);
     done.iter().map(|c| (c.complete - c.arrival).0).collect()
 }

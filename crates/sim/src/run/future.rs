@@ -7,7 +7,7 @@ use destage_trace::Workload;
 use destage_types::{Extent, Lpn, Op, PageSize};
 
 /// When each page access of a run of `passes` passes over `requests` is followed by the next one
-/// to its page. Accesses are numbered as the walk numbers them; a TRIM of a whole page in between
+/// to its page. Accesses are numbered as the cache numbers them; a TRIM of a whole page in between
 /// makes it never. `wrap`: sectors that addresses are taken modulo of.
 ///
 /// # Errors

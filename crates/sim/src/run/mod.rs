@@ -12,7 +12,7 @@ pub mod spec;
 use self::final_flush::final_flush;
 use self::metadata_budget::{Capacity, Demand};
 use self::precondition::{address_space, prepare};
-use self::replay::{Extent, Followers, Session, last_arrival};
+use self::replay::{Followers, RunLength, Session, last_arrival};
 use self::spec::RunSpec;
 use crate::RunError;
 use crate::cache::counts::{Counts, ratio};
@@ -110,7 +110,7 @@ struct Plan {
     capacity: Capacity,
     /// Slots for pages: as many as frames, or as pages that the trace touches.
     slots: u32,
-    extent: Extent,
+    length: RunLength,
     last: Nanos,
 }
 
@@ -126,7 +126,7 @@ impl Plan {
         Ok(Plan {
             capacity,
             slots: footprint::slots(workload, spec.page, capacity.frames)?,
-            extent: Extent { warmup, passes },
+            length: RunLength { warmup, passes },
             last,
         })
     }
@@ -154,7 +154,7 @@ impl Execution<'_> {
     }
 
     fn future(&self, next_of: NextOf) -> Result<Future, RunError> {
-        let (workload, passes) = (self.workload, self.plan.extent.passes);
+        let (workload, passes) = (self.workload, self.plan.length.passes);
         future::collect(workload, self.spec.page, space(self.spec), passes, next_of)
     }
 
@@ -179,7 +179,7 @@ impl Execution<'_> {
         let looks = spec.has_background()
             || spec.replay.depth().is_some()
             || spec.flush_at_end
-            || self.plan.extent.warmup > 0
+            || self.plan.length.warmup > 0
             || self.hooks.request_log.is_some()
             || self.hooks.series.is_some();
         !looks
@@ -232,11 +232,11 @@ impl Execution<'_> {
             request_log: self.hooks.request_log.take(),
             series: self.hooks.series.take(),
         };
-        let session = Session::new(self.spec, self.workload, self.plan.extent, cache, followers);
+        let session = Session::new(self.spec, self.workload, self.plan.length, cache, followers);
         let mut done = session.run()?;
         let mut record = self.record(&done.cache, &done.counts, done.samples, done.flash);
         if self.spec.flush_at_end {
-            let requests = self.workload.len() * self.plan.extent.passes;
+            let requests = self.workload.len() * self.plan.length.passes;
             let flushed = final_flush(&mut done.cache, &done.counts, requests, self.plan.last)?;
             record.final_flush = Some(flushed);
         }
@@ -254,7 +254,7 @@ impl Execution<'_> {
             charge_metadata: spec.charge_metadata,
             cache_region: spec.cache_region().map(|region| region.to_string()),
             evict_wait: spec.device.as_ref().map(|d| d.evict_wait.to_string()),
-            warmup_requests: self.plan.extent.warmup,
+            warmup_requests: self.plan.length.warmup,
             queue_depth: spec.replay.depth(),
             unmapped_reads: spec.device.as_ref().map(|d| match d.precondition.trace {
                 true => "precondition=trace".to_owned(),

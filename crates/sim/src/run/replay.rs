@@ -22,10 +22,10 @@ const PASS_GAP: Nanos = Nanos(1_000_000);
 
 /// Requests of a run: how many there are, and which are measured.
 #[derive(Clone, Copy)]
-pub(crate) struct Extent {
+pub(crate) struct RunLength {
     /// Requests before the measured part.
     pub warmup: u64,
-    /// Passes over the trace.
+    /// RunLength over the trace.
     pub passes: u64,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Followers<'a> {
 /// A run under way.
 pub(crate) struct Session<'a, S, F> {
     workload: Workload<'a>,
-    extent: Extent,
+    length: RunLength,
     cache: Cache<S, F>,
     pace: Pace,
     followers: Followers<'a>,
@@ -83,7 +83,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     pub fn new(
         spec: &RunSpec,
         workload: Workload<'a>,
-        extent: Extent,
+        length: RunLength,
         cache: Cache<S, F>,
         followers: Followers<'a>,
     ) -> Session<'a, S, F> {
@@ -101,7 +101,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         };
         Session {
             workload,
-            extent,
+            length,
             cache,
             pace,
             followers,
@@ -114,8 +114,8 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
 
     /// Replays the trace, warm-up first.
     pub fn run(mut self) -> Result<Outcome<S, F>, RunError> {
-        let (requests, warmup) = (self.workload.len(), self.extent.warmup);
-        let end = requests * self.extent.passes;
+        let (requests, warmup) = (self.workload.len(), self.length.warmup);
+        let end = requests * self.length.passes;
         let mut samples = Samples::default();
         let mut sample_at = warmup + SAMPLE_EVERY;
         let mut pass = self.workload.pass()?;
@@ -187,7 +187,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         }
         if let Some(out) = self.followers.request_log.take() {
             self.cache.flash_mut().keep_completions();
-            let first = self.extent.warmup % self.workload.len();
+            let first = self.length.warmup % self.workload.len();
             self.log = Some(RequestLog::new(out, first)?);
         }
         Ok(())
@@ -200,7 +200,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         let follows = self.follows_trace();
         let short = follows.filter(|_| self.cache.has_short_way());
         let sectors = self.cache.sectors_of_page();
-        let (mut at, mut ahead) = (from, Upcoming::none());
+        let (mut at, mut upcoming) = (from, Upcoming::none());
         while at < to {
             let block = pass.next(to - at)?;
             let block = block.expect("a workload holds the requests it says");
@@ -209,8 +209,8 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 let (heads, behind) = rest.split_at(rest.len().min(PREFETCH));
                 rest = behind;
                 self.cache.tidy();
-                self.cache.prefetch(heads, behind, &mut ahead);
-                for (i, (head, &place)) in heads.iter().zip(ahead.places()).enumerate() {
+                self.cache.prefetch(heads, behind, &mut upcoming);
+                for (i, (head, &place)) in heads.iter().zip(upcoming.places()).enumerate() {
                     if let Some(shift) = short
                         && is_plain(head, sectors)
                     {

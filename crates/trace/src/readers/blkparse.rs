@@ -9,7 +9,7 @@ use super::table::{NO_KIND, SECONDS, columns};
 use super::{FormatInfo, Sample, Separator};
 use crate::error::FieldFault;
 use crate::extent;
-use crate::text::fields::{RawLine, Words};
+use crate::text::fields::{BlankFields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::text::numbers::{looks_like_decimal, looks_like_integer, parse_u64};
 use crate::volume::VolumeName;
@@ -182,7 +182,7 @@ fn read_kind(rwbs: &[u8]) -> Option<Kind> {
 }
 
 /// Sector and sectors; none if the line names no data.
-fn read_extent(words: &mut Words<'_>) -> Result<Option<(u64, u64)>, FieldFault> {
+fn read_extent(words: &mut BlankFields<'_>) -> Result<Option<(u64, u64)>, FieldFault> {
     let ahead = *words;
     let first = words.next_text();
     if first.is_none_or(|text| text.starts_with(b"[")) {

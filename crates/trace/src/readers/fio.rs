@@ -8,7 +8,7 @@ use super::table::columns;
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
 use crate::extent;
-use crate::text::fields::{RawLine, Words};
+use crate::text::fields::{BlankFields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::volume::VolumeName;
 
@@ -79,7 +79,7 @@ impl Fio {
         Ok(stream)
     }
 
-    fn wait(&mut self, words: &mut Words<'_>, action: u16) -> Result<(), FieldFault> {
+    fn wait(&mut self, words: &mut BlankFields<'_>, action: u16) -> Result<(), FieldFault> {
         if self.version == 3 {
             return Err(FieldFault::at(action, "is not allowed in version 3"));
         }

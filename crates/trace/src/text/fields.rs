@@ -35,8 +35,8 @@ impl<'a> RawLine<'a> {
 
     /// Its fields between blanks or tabs, however many.
     #[inline]
-    pub fn words(self) -> Words<'a> {
-        let mut words = Words {
+    pub fn words(self) -> BlankFields<'a> {
+        let mut words = BlankFields {
             line: self,
             position: 0,
             column: 0,
@@ -49,10 +49,10 @@ impl<'a> RawLine<'a> {
 pub(crate) const MISSING: &str = "is missing: the line has too few columns";
 pub(crate) const TOO_MANY: &str = "is one column too many";
 
-/// Walks over the fields of a line. Behind the last one `position` is `len + 1` where commas
+/// A cursor over the fields of a line. Behind the last one `position` is `len + 1` where commas
 /// separate, and `len` for `BLANKS`.
 ///
-/// Slow paths take it by value and return a position: as long as nobody holds its address, the walk
+/// Slow paths take it by value and return a position: as long as nobody holds its address, it
 /// stays in registers, which is a third of the reading time, and the number of the column is known
 /// to the compiler.
 #[derive(Clone, Copy)]
@@ -64,7 +64,7 @@ pub(crate) struct Fields<'a, const BLANKS: bool = false> {
 }
 
 /// The fields of a line between blanks.
-pub(crate) type Words<'a> = Fields<'a, true>;
+pub(crate) type BlankFields<'a> = Fields<'a, true>;
 
 impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
     /// Index of the field that comes next.
@@ -206,7 +206,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         self.column += columns;
     }
 
-    /// Bytes that a copy of this walk has stepped over since.
+    /// Bytes that a copy of this cursor has stepped over since.
     #[inline(always)]
     pub fn bytes_to(&self, later: &Self) -> usize {
         later.position - self.position
@@ -250,7 +250,7 @@ mod tests {
         with_line(text, |line| run(line.fields()))
     }
 
-    fn with_words<T>(text: &str, run: impl FnOnce(Words<'_>) -> T) -> T {
+    fn with_words<T>(text: &str, run: impl FnOnce(BlankFields<'_>) -> T) -> T {
         with_line(text, |line| run(line.words()))
     }
 

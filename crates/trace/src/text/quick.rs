@@ -20,7 +20,7 @@ pub(crate) struct Quick<'a> {
 }
 
 impl<'a> Quick<'a> {
-    /// A walk from the start of `bytes`, if there are enough of them.
+    /// A cursor from the start of `bytes`, if there are enough of them.
     #[inline(always)]
     pub fn new(bytes: &'a [u8]) -> Option<Quick<'a>> {
         let bytes = bytes.first_chunk::<WINDOW>()?;

@@ -117,7 +117,7 @@ impl SlowDevice {
 
     pub(super) fn last_job_of(&self, chip: usize, die: u32) -> Option<u64> {
         let last = self.gc.last.get(&(chip, die)).copied();
-        last.filter(|&number| self.array.state(number) != OpState::Gone)
+        last.filter(|&number| self.array.state(number) != OpState::Finished)
     }
 
     /// Collects what a chip can while it has nothing else to do.

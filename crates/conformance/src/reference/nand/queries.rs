@@ -23,7 +23,7 @@ impl Reference {
     pub fn state(&self, number: u64) -> OpState {
         assert!(number < self.submitted, "operation {number} comes later");
         let Some(i) = self.position(number) else {
-            return OpState::Gone;
+            return OpState::Finished;
         };
         let op = &self.operations[i];
         if op.waits() {
@@ -31,7 +31,7 @@ impl Reference {
         } else if op.in_service() {
             OpState::Started
         } else {
-            OpState::Gone
+            OpState::Finished
         }
     }
 

@@ -7,6 +7,8 @@ impl<E: EventQueue> Nand<E> {
     pub(super) fn settle(&mut self, now: u64) {
         while let Some(resource) = self.events.pop_due(now) {
             let alone = self.events.peek() != now;
+            // All changes of the instant come before its grants: a bus that becomes free and a die that
+            // becomes ready for it must see each other.
             if !alone || !self.alone(resource, now) {
                 self.change(resource, now);
                 self.changes(now);
@@ -55,7 +57,8 @@ impl<E: EventQueue> Nand<E> {
             return false;
         }
         if at > now {
-            // Only a plain one of the host keeps its place until then.
+            // Only a plain one of the host keeps its place until then, and only if nothing in its queue
+            // is blocked: all others may give way to what arrives later.
             let entry = &self.pool[slot];
             let keeps = entry.plain && entry.class == Class::Host && !entry.in_order;
             if !keeps || lane.queue.has_blocked() {
@@ -191,6 +194,7 @@ impl<E: EventQueue> Nand<E> {
         if channel.free_at > now {
             return self.arm_bus(ch);
         }
+        // The longest wait first, then the order of submission, whatever order the waiters are kept in.
         let (mut at, mut first) = (0, channel.waiters[0].key());
         for (i, waiter) in channel.waiters.iter().enumerate().skip(1) {
             let key = waiter.key();

@@ -190,7 +190,7 @@ fn background_job_taken_back() {
     assert!(bench.nand.in_gc(ChipId(0), Class::BackgroundGc));
     assert!(bench.cancel_job(3, job));
     assert!(!bench.nand.in_gc(ChipId(0), Class::BackgroundGc));
-    assert_eq!(bench.nand.state(job.first()), OpState::Gone);
+    assert_eq!(bench.nand.state(job.first()), OpState::Finished);
     assert!(!bench.cancel_job(4, job), "gone");
     assert_eq!(bench.nand.state(behind), OpState::Waiting);
     assert_eq!(bench.nand.stats().cancelled, 7);

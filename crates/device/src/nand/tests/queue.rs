@@ -21,7 +21,7 @@ fn classes_go_in_order_and_a_started_operation_stays() {
     let starts = [0, 3, 2, 1].map(|token| bench.log.of(token).start.0);
     assert_eq!(starts, [0, 1030, 2060, 3090]);
     assert_eq!(bench.log.ended, [(0, 1030), (1, 4120)]);
-    assert_eq!(bench.nand.state(second), OpState::Gone);
+    assert_eq!(bench.nand.state(second), OpState::Finished);
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod tests;
 
 use super::layer_below;
 use crate::expr::{Broken, RunContext};
-use crate::info::{ParamInfo, Role, SchemeInfo, Source, inner};
+use crate::info::{PaperSource, ParamInfo, Role, SchemeInfo, inner};
 use crate::registry::{Build, boxed};
 use crate::{
     Boxed, Code, Env, Expr, Layer, RemoveReason, RenamePlan, Request, Scheme, Update, View, params,
@@ -35,7 +35,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     name: "cac",
     summary: "Re-keys the cached old version of a file block to the address of its update, \
               so that the update of a log-structured file system hits.",
-    source: Source {
+    source: PaperSource {
         paper: "Tian, Data Correlation Aware Buffer Cache Management for Improved I/O \
                 Performance on LFS-based NAND Flash Storage Devices (CAC)",
         year: Some(2024),

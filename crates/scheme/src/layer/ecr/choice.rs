@@ -117,7 +117,8 @@ impl ChipChoice {
         v: &View,
         oldest: impl Fn(usize) -> u64,
     ) -> (Option<usize>, bool) {
-        // CQCT, last touch of the next victim, number.
+        // The minimum of the paper is over all chips, but one without a dirty page has nothing to give
+        // up (ECR-3). CQCT, last touch of the next victim, number.
         let (mut best, mut all_zero): (Option<(u64, u64, usize)>, bool) = (None, true);
         self.cqct.each(chips, v, |chip, time| {
             let time = time.0;

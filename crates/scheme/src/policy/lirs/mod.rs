@@ -13,7 +13,7 @@
 //!
 //! Departures: where the paper's text is silent, the bound on non-resident pages is kept at each
 //! eviction, before the page that comes in is looked up; a LIR page that is evicted (Q is empty,
-//! or a wrapper chose it) is not remembered.
+//! or a layer chose it) is not remembered.
 
 mod log;
 mod stack;
@@ -21,7 +21,7 @@ mod stack;
 mod tests;
 mod two_queue;
 
-use crate::info::{MetadataBound, MinCapacity, ParamInfo, SchemeInfo, Source, Words};
+use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, SchemeInfo, Words};
 use crate::registry::boxed;
 use crate::store::Upcoming;
 use crate::{Access, Env, Expr, Ghosts, Pages, Policy, RemoveReason, View, params, words};
@@ -36,7 +36,7 @@ const NODE_BYTES: u64 = 24;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "lirs",
     summary: "Keeps pages of small reuse distance; the few others pass through a short queue.",
-    source: Source {
+    source: PaperSource {
         paper: "Jiang, Zhang, LIRS: An Efficient Low Inter-reference Recency Set Replacement \
                 Policy, SIGMETRICS",
         year: Some(2002),
@@ -119,10 +119,10 @@ impl Policy for Lirs {
     fn build(expr: &Expr, env: &Env) -> Lirs {
         let params = LirsParams::of(expr, env);
         let lir = (env.capacity as usize).saturating_sub(params.hir);
-        let max_gone = params.max_nonres.map(|most| most as usize);
+        let max_nonresident = params.max_nonres.map(|most| most as usize);
         Lirs {
             body: match params.variant {
-                LirsVariant::Stack => Body::Stack(Stack::new(lir, max_gone, env)),
+                LirsVariant::Stack => Body::Stack(Stack::new(lir, max_nonresident, env)),
                 LirsVariant::TwoQueue => Body::TwoQueue(TwoQueue::new(lir, env)),
             },
             skip_repeat: params.skip_repeat,

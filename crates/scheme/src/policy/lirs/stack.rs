@@ -17,7 +17,7 @@ const LIR: Queued = u32::MAX;
 /// No page.
 const NOBODY: Queued = u32::MAX - 1;
 /// Mark of a non-resident page. Places are below it.
-const GONE: u32 = 1 << 31;
+const NON_RESIDENT: u32 = 1 << 31;
 
 /// What is known of a page, by its node.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +40,8 @@ impl Page {
 
     /// Is it non-resident?
     #[inline(always)]
-    fn is_gone(self) -> bool {
-        self.queued & GONE != 0 && self.queued < NOBODY
+    fn is_nonresident(self) -> bool {
+        self.queued & NON_RESIDENT != 0 && self.queued < NOBODY
     }
 }
 
@@ -54,33 +54,33 @@ pub(super) struct Stack {
     /// Q.
     queue: Log,
     /// Non-resident pages of S in the order of S.
-    gone: Log,
+    nonresident: Log,
     lir: usize,
     hir: usize,
     remembered: usize,
     lir_capacity: usize,
-    max_gone: usize,
+    max_nonresident: usize,
     /// The non-resident pages.
     pub(super) ghosts: Ghosts,
 }
 
 impl Stack {
-    /// For a cache as `env` says with `lir` LIR pages and at most `max_gone` non-resident ones.
-    pub(super) fn new(lir: usize, max_gone: Option<usize>, env: &Env) -> Stack {
-        let (slots, max_gone) = (env.slots as usize, max_gone.unwrap_or(usize::MAX));
+    /// For a cache as `env` says with `lir` LIR pages and at most `max_nonresident` non-resident ones.
+    pub(super) fn new(lir: usize, max_nonresident: Option<usize>, env: &Env) -> Stack {
+        let (slots, max_nonresident) = (env.slots as usize, max_nonresident.unwrap_or(usize::MAX));
         // One more than the bound exists for a moment at each eviction.
-        let ghosts = Ghosts::new(max_gone.saturating_add(1), env);
+        let ghosts = Ghosts::new(max_nonresident.saturating_add(1), env);
         let nodes = ghosts.nodes();
         Stack {
             pages: vec![Page::NONE; nodes],
             stack: Log::new(nodes),
             queue: Log::new(slots),
-            gone: Log::new(nodes - slots),
+            nonresident: Log::new(nodes - slots),
             lir: 0,
             hir: 0,
             remembered: 0,
             lir_capacity: lir,
-            max_gone,
+            max_nonresident,
             ghosts,
         }
     }
@@ -165,7 +165,7 @@ impl Stack {
                 if page.is_lir() {
                     return;
                 }
-                if page.is_gone() {
+                if page.is_nonresident() {
                     self.drop_gone(node);
                 }
             }
@@ -180,6 +180,7 @@ impl Stack {
         self.put_on_top(node);
         self.page_mut(node).queued = LIR;
         self.lir += 1;
+        // Pruned before, so that the bottom of S is a LIR page, and after, as that page leaves S.
         self.prune();
         if self.lir > self.lir_capacity
             && let Some(bottom) = self.stack.oldest()
@@ -264,30 +265,31 @@ impl Stack {
         if node != slot.0 {
             self.stack.set(top, node);
         }
-        if self.gone.is_full() {
-            Stack::close_gaps(&mut self.gone, &mut self.pages, GONE);
+        if self.nonresident.is_full() {
+            Stack::close_gaps(&mut self.nonresident, &mut self.pages, NON_RESIDENT);
         }
-        let mut place = self.gone.push(node);
+        let mut place = self.nonresident.push(node);
+        // The bound forgets the lowest non-resident page of S, so they are kept in the order of S.
         // Pages of Q that are in S have the same order in both. So the page is the newest of the
         // non-resident ones, unless a layer passed over an older page of Q.
-        while place > self.gone.begin() {
-            let newer = self.gone.at(place - 1);
+        while place > self.nonresident.begin() {
+            let newer = self.nonresident.at(place - 1);
             let other = self.page(newer);
-            let counts = other.queued == GONE | (place - 1);
+            let counts = other.queued == NON_RESIDENT | (place - 1);
             if counts && other.top < top {
                 break;
             }
-            self.gone.set(place, newer);
+            self.nonresident.set(place, newer);
             if counts {
-                self.page_mut(newer).queued = GONE | place;
+                self.page_mut(newer).queued = NON_RESIDENT | place;
             }
             place -= 1;
         }
-        self.gone.set(place, node);
-        let queued = GONE | place;
+        self.nonresident.set(place, node);
+        let queued = NON_RESIDENT | place;
         *self.page_mut(node) = Page { top, queued };
         self.remembered += 1;
-        if self.remembered > self.max_gone {
+        if self.remembered > self.max_nonresident {
             self.drop_oldest();
         }
     }
@@ -295,9 +297,9 @@ impl Stack {
     /// Forgets the non-resident page that is the lowest in S.
     #[inline(always)]
     fn drop_oldest(&mut self) {
-        while let Some(node) = self.gone.oldest() {
-            let counts = self.page(node).queued == GONE | self.gone.begin();
-            self.gone.pass();
+        while let Some(node) = self.nonresident.oldest() {
+            let counts = self.page(node).queued == NON_RESIDENT | self.nonresident.begin();
+            self.nonresident.pass();
             if counts {
                 return self.drop_gone(node);
             }
@@ -360,7 +362,7 @@ impl Stack {
     pub(super) fn pages_of_stack(&self, v: &View) -> Vec<(Lpn, Option<Slot>, char)> {
         let page = |node: u32| {
             let (page, slot) = (self.page(node), Slot(node));
-            match (page.is_gone(), page.is_lir()) {
+            match (page.is_nonresident(), page.is_lir()) {
                 (true, _) => (self.ghosts.page(node, v), None, 'N'),
                 (false, true) => (v.frames.lpn(slot), Some(slot), 'L'),
                 (false, false) => (v.frames.lpn(slot), Some(slot), 'H'),

@@ -10,7 +10,7 @@ type Cache = TestCache<Pages<Lirs>>;
 enum Kind {
     Lir,
     Hir,
-    Gone,
+    NonResident,
 }
 
 /// S with its top first and Q with its newest page first, as the paper draws them.
@@ -19,7 +19,7 @@ struct Model {
     stack: Vec<(u64, Kind)>,
     queue: Vec<u64>,
     lir: usize,
-    max_gone: usize,
+    max_nonresident: usize,
 }
 
 impl Model {
@@ -75,19 +75,23 @@ impl Model {
 
     fn evict(&mut self, lpn: u64) {
         if self.kind(lpn) == Some(Kind::Lir) {
-            return self.gone(lpn);
+            return self.forget(lpn);
         }
         self.queue.retain(|&l| l != lpn);
         if let Some(entry) = self.stack.iter_mut().find(|e| e.0 == lpn) {
-            entry.1 = Kind::Gone;
+            entry.1 = Kind::NonResident;
         }
-        if self.count(Kind::Gone) > self.max_gone {
-            let lowest = self.stack.iter().rposition(|e| e.1 == Kind::Gone).unwrap();
+        if self.count(Kind::NonResident) > self.max_nonresident {
+            let lowest = self
+                .stack
+                .iter()
+                .rposition(|e| e.1 == Kind::NonResident)
+                .unwrap();
             self.stack.remove(lowest);
         }
     }
 
-    fn gone(&mut self, lpn: u64) {
+    fn forget(&mut self, lpn: u64) {
         self.stack.retain(|e| e.0 != lpn);
         self.queue.retain(|&l| l != lpn);
         self.prune();
@@ -112,23 +116,29 @@ fn lists(cache: &Cache) -> (Vec<(u64, Kind)>, Vec<u64>) {
     let kind = |letter| match letter {
         'L' => Kind::Lir,
         'H' => Kind::Hir,
-        _ => Kind::Gone,
+        _ => Kind::NonResident,
     };
     let pages = stack.pages_of_stack(&cache.view()).into_iter();
     let pages = pages.map(|(lpn, _, c)| (lpn.0, kind(c))).collect();
     (pages, cache.lpns(stack.slots_of_queue()))
 }
 
-fn follow(capacity: u32, hir: usize, max_gone: Option<usize>, passed_over: bool, keep: bool) {
+fn follow(
+    capacity: u32,
+    hir: usize,
+    max_nonresident: Option<usize>,
+    passed_over: bool,
+    keep: bool,
+) {
     let env = Env {
         ghosts_in_slots: keep,
         ..env(capacity, 8, 1)
     };
-    let most = max_gone.map_or("inf".to_owned(), |n| n.to_string());
+    let most = max_nonresident.map_or("inf".to_owned(), |n| n.to_string());
     let mut cache = Cache::with(&format!("lirs(hir={hir},max-nonres={most})"), &env);
     let mut model = Model {
         lir: capacity as usize - hir,
-        max_gone: max_gone.unwrap_or(usize::MAX),
+        max_nonresident: max_nonresident.unwrap_or(usize::MAX),
         ..Model::default()
     };
     let (mut left, pages) = (0, 4 * u64::from(capacity));
@@ -139,11 +149,11 @@ fn follow(capacity: u32, hir: usize, max_gone: Option<usize>, passed_over: bool,
         left = cache.evicted.len();
         match done {
             Done::Access(lpn, hit) => model.access(lpn, hit),
-            Done::Trim(lpn) if model.kind(lpn) == Some(Kind::Gone) => {
+            Done::Trim(lpn) if model.kind(lpn) == Some(Kind::NonResident) => {
                 model.stack.retain(|e| e.0 != lpn);
             }
             Done::Trim(lpn) if model.kind(lpn).is_some() || model.queue.contains(&lpn) => {
-                model.gone(lpn);
+                model.forget(lpn);
             }
             Done::Rename(from, to, _) => model.rename(from, to),
             Done::Trim(_) | Done::Flush => {}
@@ -151,16 +161,19 @@ fn follow(capacity: u32, hir: usize, max_gone: Option<usize>, passed_over: bool,
         let (stack, queue) = lists(cache);
         assert_eq!((&stack, &queue), (&model.stack, &model.queue), "{done:?}");
         let count = |kind| stack.iter().filter(|e| e.1 == kind).count();
-        assert!(count(Kind::Lir) <= model.lir && count(Kind::Gone) <= model.max_gone);
+        assert!(count(Kind::Lir) <= model.lir && count(Kind::NonResident) <= model.max_nonresident);
         assert_eq!(count(Kind::Lir) + queue.len(), cache.frames.used());
-        let nodes = cache.frames.used() + count(Kind::Gone);
+        let nodes = cache.frames.used() + count(Kind::NonResident);
         assert_eq!(cache.metadata_bytes(), nodes as u64 * 24);
         let slots = (0..cache.frames.slots() as u32).map(Slot);
         let kept = slots.filter(|&slot| cache.scheme.holds_ghost(slot)).count();
         let keeps = cache.scheme.max_ghosts() > 0;
-        assert_eq!(kept, if keeps { count(Kind::Gone) } else { 0 });
+        assert_eq!(kept, if keeps { count(Kind::NonResident) } else { 0 });
     });
-    assert_eq!(cache.scheme.max_ghosts() > 0, keep && max_gone.is_some());
+    assert_eq!(
+        cache.scheme.max_ghosts() > 0,
+        keep && max_nonresident.is_some()
+    );
 }
 
 #[test]

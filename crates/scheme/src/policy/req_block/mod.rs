@@ -15,7 +15,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-use crate::info::{MetadataBound, Role, SchemeInfo, Source};
+use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, Unit, Upcoming, View};
 use blocks::{Blocks, DRL, IRL, Identity, SRL};
@@ -33,7 +33,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     name: "req-block",
     summary: "Keeps the pages of a write request together; small and re-hit requests stay, \
               cold large ones leave in one batch.",
-    source: Source {
+    source: PaperSource {
         paper: "Lin, Sha, Li, Cai, Gerofi, Shi, Liao, DRAM Cache Management with Request \
                 Granularity for NAND-based SSDs, ICPP",
         year: Some(2022),
@@ -175,7 +175,8 @@ impl ReqBlock {
             let pages = self.blocks.len(b) as u128;
             (u128::from(block.acc), pages * u128::from(age))
         };
-        // acc / (pages * age) of both, compared crosswise: exact, and no division by an age of 0.
+        // acc / (pages * age) of both, compared crosswise: exact, and no division by the age 0 of a
+        // block that is being filled (RB-6). Strict, so a tie stays with the list looked at before.
         let ((acc_x, div_x), (acc_y, div_y)) = (terms(x), terms(y));
         div_x != 0 && (div_y == 0 || acc_x * div_y < acc_y * div_x)
     }
