@@ -58,10 +58,7 @@ fn trace(mix: Mix, requests: u64) -> Trace {
         } else if below(40) == 0 {
             batch.push(HostRequest::new(at, Op::Flush, 0, 0));
         } else if below(10) == 0 {
-            let more = Extent {
-                start_sector: 8 * below(100),
-                sectors: 8,
-            };
+            let more = Extent::new(8 * below(100), 8);
             batch.push_with(HostRequest::new(at, op, start, sectors), &[more], &[]);
         } else {
             batch.push(HostRequest::new(at, op, start, sectors));

@@ -3,8 +3,8 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{read, read_with, refused, skipping};
-use destage_trace::{FORMATS, LoadOptions, write_bin};
+use common::{limited, read, read_with, refused, refuses, says, skipping};
+use destage_trace::{FORMATS, write_bin};
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
 fn vscsi1(cmd: u16, len: u32, lbn: u64, ts: u64) -> Vec<u8> {
@@ -98,10 +98,8 @@ fn vscsi_errors_name_record_and_field() {
         let bytes = [&good[..], &good, &bad].concat();
         let message = refused("", &bytes);
         assert!(message.starts_with("trace.csv: record 3"), "{message}");
-        assert!(
-            message.contains(expected) && message.contains("; allowed: "),
-            "{message}"
-        );
+        says(&message, expected);
+        says(&message, "; allowed: ");
         let trace = read_with("", &bytes, &skipping()).unwrap();
         assert_eq!(
             (trace.meta.requests, trace.meta.skipped_lines),
@@ -109,8 +107,8 @@ fn vscsi_errors_name_record_and_field() {
             "{expected}"
         );
     }
-    assert!(refused("vscsi", b"text").contains("neither version 1 nor version 2"));
-    assert!(refused("vscsi", b"").contains("neither version"));
+    refuses("vscsi", b"text", "neither version 1 nor version 2");
+    refuses("vscsi", b"", "neither version");
 }
 
 #[test]
@@ -135,15 +133,15 @@ fn oracle_general_records() {
     assert!(r.iter().all(|r| r.op == Op::Read && r.sectors == 8));
     assert_eq!((r[0].start_sector, r[1].start_sector), (56, (1 << 39) - 8));
     assert_eq!(r[2].arrival, Nanos(4_000_000_000));
-    let message = refused("", [&bytes[..], &oracle(9, 1 << 36, 1, -1)].concat());
-    assert!(
-        message.contains("record 4, column 2 (obj_id): `68719476736` is behind"),
-        "{message}"
+    refuses(
+        "",
+        [&bytes[..], &oracle(9, 1 << 36, 1, -1)].concat(),
+        "record 4, column 2 (obj_id): `68719476736` is behind",
     );
-    let message = refused("", &bytes[..71]);
-    assert!(
-        message.contains("record 3: `23 bytes` the record is cut off"),
-        "{message}"
+    refuses(
+        "",
+        &bytes[..71],
+        "record 3: `23 bytes` the record is cut off",
     );
     // What no such file holds is not taken for one.
     for wrong in [
@@ -153,7 +151,7 @@ fn oracle_general_records() {
         oracle(9, 7, 4_096, 1 << 50),
     ] {
         let bytes = [&bytes[..], &wrong].concat();
-        assert!(refused("", bytes).contains("no known trace format fits"));
+        refuses("", bytes, "no known trace format fits");
     }
 }
 
@@ -184,16 +182,15 @@ fn destage_bin_is_never_read_wrong() {
             assert!(read("destage-bin", &bad).is_err(), "{at}");
         }
     }
-    let message = refused("", [&good[..], b"\0"].concat());
-    assert!(
-        message.contains("its length is not what the header says"),
-        "{message}"
+    refuses(
+        "",
+        [&good[..], b"\0"].concat(),
+        "its length is not what the header says",
     );
-    let message = refused("", &good[..good.len() - 1]);
-    assert!(message.contains("it is cut off"), "{message}");
+    refuses("", &good[..good.len() - 1], "it is cut off");
     let mut damaged = good.clone();
     damaged[64 + 32 + 8] ^= 8;
-    assert!(refused("", damaged).contains("its hash is wrong"));
+    refuses("", damaged, "its hash is wrong");
 }
 
 #[test]
@@ -201,11 +198,7 @@ fn another_version_is_refused_whatever_follows() {
     let mut bytes = small();
     bytes[8] = 2;
     for len in [12, 20, bytes.len()] {
-        let message = refused("", &bytes[..len]);
-        assert!(
-            message.contains("version 2 is not known; known: 1"),
-            "{message}"
-        );
+        refuses("", &bytes[..len], "version 2 is not known; known: 1");
     }
 }
 
@@ -229,10 +222,7 @@ fn destage_bin_is_read_up_to_a_limit_without_its_end() {
     }
     let bytes = write_bin(&batch, &[], false, Vec::new()).unwrap();
     for limit in [1, 8_191, 8_192, 8_193, 20_000] {
-        let options = LoadOptions {
-            limit: Some(limit),
-            ..LoadOptions::default()
-        };
+        let options = limited(limit);
         // The rest of the file may be missing.
         let trace = read_with("", &bytes[..bytes.len() - 40], &options).unwrap();
         assert_eq!(trace.requests.records(), &batch.records()[..limit as usize]);

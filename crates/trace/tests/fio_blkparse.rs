@@ -3,7 +3,7 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{check_errors, detected, overlay, read_with, refused, rows};
+use common::{check_errors, detected, limited, overlay, read_with, refuses, rows};
 use destage_trace::{BlkEvent, LoadOptions};
 use destage_types::Op;
 
@@ -45,8 +45,12 @@ fn fio_version_3() {
 ",
     );
     let long = format!("fio version 3 iolog\n0 {} add\n", "x".repeat(4_097));
-    assert!(refused("fio", long).contains("has more than 4096 bytes"));
-    assert!(refused("fio", "5 f read 0 512\n").contains("`5 f read 0 512` is not `fio version 2"));
+    refuses("fio", long, "has more than 4096 bytes");
+    refuses(
+        "fio",
+        "5 f read 0 512\n",
+        "`5 f read 0 512` is not `fio version 2",
+    );
 }
 
 #[test]
@@ -152,10 +156,7 @@ fn blkparse_errors() {
 fn a_limit_may_part_the_two_requests_of_a_line() {
     let line = "8,0 1 1 0.5 7 Q FW 8 + 8 [x]\n";
     for limit in [1, 2, 3, 8_191, 8_192, 8_193] {
-        let options = LoadOptions {
-            limit: Some(limit),
-            ..LoadOptions::default()
-        };
+        let options = limited(limit);
         let trace = read_with("", line.repeat(6_000), &options).unwrap();
         assert_eq!(trace.meta.requests, limit);
         let ops = trace.requests.records().iter().map(|r| r.op);

@@ -4,7 +4,8 @@
 mod common;
 
 use common::{
-    GROUPS, HEADER, arrivals, cases, check_errors, overlay, read, read_with, refused, skipping,
+    GROUPS, HEADER, arrivals, cases, check_errors, overlay, read, read_with, refused, refuses,
+    skipping,
 };
 use destage_trace::TraceError;
 use destage_types::request::NO_PREV;
@@ -120,7 +121,7 @@ fn block_list_columns_and_errors() {
         );
     }
     // Negative numbers and numbers too large are of the format, but no blocks.
-    assert!(refused("", "-7\n").contains("`-7` is negative"));
+    refuses("", "-7\n", "`-7` is negative");
     let trace = read_with("block-list", "1\nx\n2\n", &skipping()).unwrap();
     assert_eq!(
         arrivals(&trace.requests),
@@ -196,46 +197,23 @@ fn destage_errors() {
 
 #[test]
 fn destage_groups_must_agree_and_be_consecutive() {
-    let first = "0,W,0,8,0,,0,,g\n";
-    let cases = [
-        (
-            format!("{first}1,W,8,8,0,,0,,g\n"),
-            "line 3, column 9 (group): `g` joins lines that",
-        ),
-        (
-            format!("{first}0,R,8,8,0,,0,,g\n"),
-            "line 3, column 9 (group): `g` joins",
-        ),
-        (
-            format!("{first}0,W,8,8,1,,0,,g\n"),
-            "line 3, column 9 (group): `g` joins",
-        ),
-        (
-            format!("{first}0,W,8,8,0,,1,,g\n"),
-            "line 3, column 9 (group): `g` joins",
-        ),
-        (
-            format!("{first}0,W,8,8,0,,0,gc,g\n"),
-            "line 3, column 9 (group): `g` joins",
-        ),
-        (
-            format!("{first}0,W,8,8,0,,0,,\n{first}"),
-            "line 4, column 9 (group): `g` was used",
-        ),
-        (
-            "0,F,0,0,0,,0,,g\n".to_owned(),
-            "line 2, column 9 (group): `g` is given, but a flush",
-        ),
-        (
-            "0,W,0,8,0,,0,inode,\n".to_owned(),
-            "line 2, column 8 (tag): `inode` is no tag",
-        ),
-        (
-            "0,W,0,8,0,0,0,,g\n0,W,0,2097152,0,,0,,g\n".to_owned(),
-            "line 3, column 9 (group): `g` is longer than 1 GiB",
-        ),
-    ];
-    for (text, expected) in cases {
+    let first = "0,W,0,8,0,,0,,g";
+    // A space ends a line.
+    let rows = "
+        FIRST 1,W,8,8,0,,0,,g => line 3, column 9 (group): `g` joins lines that
+        FIRST 0,R,8,8,0,,0,,g => line 3, column 9 (group): `g` joins
+        FIRST 0,W,8,8,1,,0,,g => line 3, column 9 (group): `g` joins
+        FIRST 0,W,8,8,0,,1,,g => line 3, column 9 (group): `g` joins
+        FIRST 0,W,8,8,0,,0,gc,g => line 3, column 9 (group): `g` joins
+        FIRST 0,W,8,8,0,,0,, FIRST => line 4, column 9 (group): `g` was used
+        0,F,0,0,0,,0,,g => line 2, column 9 (group): `g` is given, but a flush
+        0,W,0,8,0,,0,inode, => line 2, column 8 (tag): `inode` is no tag
+        0,W,0,8,0,0,0,,g 0,W,0,2097152,0,,0,,g => line 3, column 9 (group): `g` is longer than 1 GiB
+    ";
+    for (lines, expected) in cases(rows) {
+        let text = format!("{lines}\n")
+            .replace("FIRST", first)
+            .replace(' ', "\n");
         let message = refused("", format!("{GROUPS}{text}"));
         assert!(
             message.starts_with(&format!("trace.csv: {expected}")),
@@ -244,7 +222,7 @@ fn destage_groups_must_agree_and_be_consecutive() {
     }
     // A file with `group` alone: position 8 is the group, not the tag.
     let text = format!("{},group\n0,F,0,0,0,,0,7\n", HEADER.trim_end());
-    assert!(refused("", text).contains("column 8 (group): `7`"));
+    refuses("", text, "column 8 (group): `7`");
 }
 
 #[test]
@@ -255,20 +233,26 @@ fn a_wrong_header_is_an_error() {
         format!("arrival_ns,op,sector,sectors,stream,prev,atomic\n{row}"),
     );
     assert!(message.starts_with("trace.csv: line 1, column 3 (start_sector): `sector`"));
-    assert!(refused("destage", row).contains("line 1, column 1 (arrival_ns): `0`"));
-    let message = refused("", format!("{},size\n{row}", HEADER.trim_end()));
-    assert!(message.contains("line 1, column 8"), "{message}");
-    let message = refused("", format!("{},tag,tag\n{row}", HEADER.trim_end()));
-    assert!(message.contains("line 1, column 9"), "{message}");
-    assert!(refused("", "arrival_ns,op\n").contains("is no complete header"));
+    refuses("destage", row, "line 1, column 1 (arrival_ns): `0`");
+    refuses(
+        "",
+        format!("{},size\n{row}", HEADER.trim_end()),
+        "line 1, column 8",
+    );
+    refuses(
+        "",
+        format!("{},tag,tag\n{row}", HEADER.trim_end()),
+        "line 1, column 9",
+    );
+    refuses("", "arrival_ns,op\n", "is no complete header");
     assert!(matches!(read("", HEADER), Err(TraceError::Empty { .. })));
 }
 
 #[test]
 fn a_line_cut_before_its_type_does_not_borrow_that_of_the_next() {
-    let message = refused("msr", "1,h,0\nRead,0,512,0\n");
-    assert!(
-        message.contains("line 1, column 4 (type): `` is missing"),
-        "{message}"
+    refuses(
+        "msr",
+        "1,h,0\nRead,0,512,0\n",
+        "line 1, column 4 (type): `` is missing",
     );
 }

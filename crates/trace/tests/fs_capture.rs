@@ -3,7 +3,7 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{cases, detected, read_with, refused};
+use common::{cases, detected, read, refused, refuses, says};
 use destage_trace::{LoadOptions, Pairs, Source, load, write_csv};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, Tag};
@@ -42,12 +42,15 @@ fn rows_of_one_request_are_one_request() {
     assert_eq!((pairs.moved, pairs.in_place, pairs.unknown), (2, 1, 1));
 }
 
-fn chosen(text: &str, tags: &str) -> destage_trace::Trace {
-    let options = LoadOptions {
+fn tagged(tags: &str) -> LoadOptions {
+    LoadOptions {
         tags: Some(tags.parse().unwrap()),
         ..LoadOptions::default()
-    };
-    load(Source::bytes("capture.csv", text.to_owned()), &options).unwrap()
+    }
+}
+
+fn chosen(text: &str, tags: &str) -> destage_trace::Trace {
+    load(Source::bytes("capture.csv", text.to_owned()), &tagged(tags)).unwrap()
 }
 
 const MIXED: &str = "100,W,800,8,1600,f2fs,node,7\n100,W,808,8,2400,f2fs,data,7\n\
@@ -79,23 +82,15 @@ fn tags_choose_rows_inside_a_request() {
 #[test]
 fn tags_choose_requests_of_any_format() {
     let text = format!("{HEAD}100,W,8,8,,f2fs,node,1\n200,W,16,8,,f2fs,data,2\n");
-    let all = read_with("fs-capture", &text, &LoadOptions::default()).unwrap();
+    let all = read("fs-capture", &text).unwrap();
     let csv = String::from_utf8(write_csv(&all.requests, Vec::new()).unwrap()).unwrap();
     let data = chosen(&csv, "data");
     assert_eq!(data.meta.format, "destage");
     assert_eq!(data.requests.len(), 1);
     assert_eq!(data.requests.records()[0].arrival.0, 0);
-    let options = LoadOptions {
-        tags: Some("gc".parse().unwrap()),
-        ..LoadOptions::default()
-    };
     for text in [csv, text] {
-        let none = load(Source::bytes("x.csv", text), &options).unwrap_err();
-        assert!(
-            none.to_string()
-                .contains("no request is of the kinds chosen"),
-            "{none}"
-        );
+        let none = load(Source::bytes("x.csv", text), &tagged("gc")).unwrap_err();
+        says(none.to_string(), "no request is of the kinds chosen");
     }
 }
 
@@ -116,35 +111,19 @@ fn bad_rows_are_named() {
 ";
     for (text, part) in cases(errors) {
         let message = refused("fs-capture", format!("{HEAD}{text}\n"));
-        assert!(
-            message.contains(part) && message.contains("; allowed: "),
-            "{message}"
-        );
+        says(&message, part);
+        says(&message, "; allowed: ");
     }
-    for (text, part) in [
-        (
-            "100,R,816,8,,f2fs,data,7\n",
-            "column 2 (op): `R` differs inside one request",
-        ),
-        (
-            "101,W,816,8,,f2fs,data,7\n",
-            "column 1 (time_us): `101` differs inside one request",
-        ),
-        (
-            "101,W,816,8,,f2fs,data,6\n",
-            "column 8 (req): `6` is less than that of the row before",
-        ),
-    ] {
-        let error = read_with("fs-capture", row(text), &LoadOptions::default()).unwrap_err();
-        assert!(error.to_string().contains(part), "{error}");
+    let differing = "
+         100,R,816,8,,f2fs,data,7 => column 2 (op): `R` differs inside one request
+         101,W,816,8,,f2fs,data,7 => column 1 (time_us): `101` differs inside one request
+         101,W,816,8,,f2fs,data,6 => column 8 (req): `6` is less than that of the row before
+";
+    for (text, part) in cases(differing) {
+        refuses("fs-capture", row(&format!("{text}\n")), part);
     }
-    let error = read_with("fs-capture", "time_us,op,lba\n", &LoadOptions::default()).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("(lba_sector): `lba` is not the name"),
-        "{error}"
-    );
+    let message = refused("fs-capture", "time_us,op,lba\n");
+    says(message, "(lba_sector): `lba` is not the name");
 }
 
 #[test]
@@ -167,7 +146,6 @@ fn operations_on_a_file() {
          W,0 => column 3 (bytes): `` is missing
 ";
     for (text, part) in cases(errors) {
-        let message = refused("file-ops", text);
-        assert!(message.contains(part), "{message}");
+        refuses("file-ops", text, part);
     }
 }

@@ -3,7 +3,9 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{GROUPS, HEADER, arrivals, msr_lines, read, read_with, refused, skipping};
+use common::{
+    GROUPS, HEADER, arrivals, limited, msr_lines, read, read_with, refused, refuses, says, skipping,
+};
 use destage_trace::{LoadOptions, Source, TraceError, open};
 use destage_types::RequestBatch;
 
@@ -29,11 +31,8 @@ fn a_span_beyond_64_bits_is_an_error() {
     );
     let text = "0,h,0,Read,0,512,0\n184467440737095517,h,0,Read,0,512,0\n";
     let message = refused("msr", text);
-    assert!(
-        message.contains("line 2, column 1 (timestamp)"),
-        "{message}"
-    );
-    assert!(message.contains("584 years"), "{message}");
+    says(&message, "line 2, column 1 (timestamp)");
+    says(&message, "584 years");
 }
 
 #[test]
@@ -43,8 +42,11 @@ fn comments_empty_lines_and_line_ends_do_not_matter() {
     let trace = read("", text).unwrap();
     assert_eq!(trace.meta.requests, 2);
     assert_eq!(arrivals(&trace.requests), [0, 100]);
-    let message = refused("", format!("{text}\r\n3,h,0,Read,0,0,0"));
-    assert!(message.contains("line 7, column 6"), "{message}");
+    refuses(
+        "",
+        format!("{text}\r\n3,h,0,Read,0,0,0"),
+        "line 7, column 6",
+    );
 }
 
 #[test]
@@ -54,10 +56,7 @@ fn limits_are_exact_for_requests_of_several_lines() {
          6,R,0,8,0,,0,,\n"
     );
     for (limit, corrections) in [(1, 0), (2, 1), (3, 2), (4, 3), (5, 3)] {
-        let options = LoadOptions {
-            limit: Some(limit),
-            ..LoadOptions::default()
-        };
+        let options = limited(limit);
         let trace = read_with("", &text, &options).unwrap();
         let requests = limit.min(4);
         assert_eq!(trace.meta.requests, requests);
@@ -71,10 +70,7 @@ fn limits_are_exact_for_requests_of_several_lines() {
             );
         }
     }
-    let options = LoadOptions {
-        limit: Some(0),
-        ..LoadOptions::default()
-    };
+    let options = limited(0);
     assert!(matches!(
         read_with("", &text, &options),
         Err(TraceError::Empty { .. })
@@ -97,17 +93,13 @@ fn nothing_and_nonsense_are_errors() {
     let error = read_with("msr", "a\nb\nc\n", &skipping()).err().unwrap();
     let message = error.to_string();
     assert!(matches!(error, TraceError::AllBad { lines: 3, .. }));
-    assert!(
-        message.contains("the first: trace.csv: line 1, column 1"),
-        "{message}"
+    says(&message, "the first: trace.csv: line 1, column 1");
+    refuses(
+        "",
+        "1,2\n3,4\n",
+        "first line `1,2`; known: destage, destage-bin, msr, spc",
     );
-    let message = refused("", "1,2\n3,4\n");
-    assert!(
-        message.contains("first line `1,2`; known: destage, destage-bin, msr, spc"),
-        "{message}"
-    );
-    let message = refused("msrr", "1\n");
-    assert!(message.contains("did you mean `msr`"), "{message}");
+    refuses("msrr", "1\n", "did you mean `msr`");
 }
 
 #[test]
@@ -138,9 +130,9 @@ fn very_long_lines() {
         let trace = read_with("block-list", &text, &skipping()).unwrap();
         assert_eq!((trace.meta.requests, trace.meta.skipped_lines), (2, 1));
         let message = refused("block-list", &text);
-        assert!(message.contains("is a line of over 16 MiB"), "{message}");
+        says(&message, "is a line of over 16 MiB");
         let line = 1 + text.split('\n').position(|l| l.len() > 99).unwrap();
-        assert!(message.contains(&format!("line {line}: `777")), "{message}");
+        says(&message, &format!("line {line}: `777"));
     }
 }
 

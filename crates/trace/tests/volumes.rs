@@ -3,20 +3,13 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{read, read_with};
+use common::{limited, read, read_with, says, with};
 use destage_trace::{LoadOptions, Source, Trace, TraceError, Volume, Volumes, load, open, split};
 use destage_types::{Nanos, RequestBatch};
 
 /// Volumes 7 (up to 1 MiB + 512 B), 3 and 9, times in s.
 const TENCENT: &str =
     "10,0,8,1,7\n10,2048,1,1,7\n11,0,8,0,3\n12,5,8,1,9\n13,2040,8,1,3\n14,0,1,0,7\n";
-
-fn with(volumes: Volumes) -> LoadOptions {
-    LoadOptions {
-        volumes,
-        ..LoadOptions::default()
-    }
-}
 
 fn starts(trace: &Trace) -> Vec<u64> {
     let records = trace.requests.records().iter();
@@ -55,10 +48,7 @@ fn stacked_volumes_have_ranges_of_their_own() {
     ];
     assert_eq!(trace.meta.volumes, expected);
     // The ranges are those of the requests that are read.
-    let limited = LoadOptions {
-        limit: Some(4),
-        ..LoadOptions::default()
-    };
+    let limited = limited(4);
     let trace = read_with("", TENCENT, &limited).unwrap();
     assert_eq!(starts(&trace), [0, mib, 2 * mib, 2 * mib + mib + 5]);
     assert_eq!(trace.meta.volumes[1].end_sector, 8);
@@ -101,10 +91,7 @@ fn one_volume_is_read_alone() {
         [0, 2_048]
     );
     let message = read_with("", TENCENT, &only("4")).unwrap_err().to_string();
-    assert!(
-        message.contains("no volume `4`; its volumes: 7, 3, 9"),
-        "{message}"
-    );
+    says(&message, "no volume `4`; its volumes: 7, 3, 9");
     let msr = "0,hm,1,Write,0,512,0\n100,usr,0,Read,512,512,0\n";
     assert_eq!(starts(&read_with("", msr, &only("usr_0")).unwrap()), [1]);
     let untimed = "fio version 2 iolog\na read 0 512\nb read 0 512\nb read 512 512\n";
@@ -164,10 +151,8 @@ fn a_file_is_read_again_for_its_volumes_and_a_stream_is_refused() {
     let message = stream(bytes(), &LoadOptions::default())
         .unwrap_err()
         .to_string();
-    assert!(
-        message.contains("cannot be stacked") && message.contains("overlay"),
-        "{message}"
-    );
+    says(&message, "cannot be stacked");
+    says(&message, "overlay");
     assert!(stream(bytes(), &with(Volumes::Overlay)).is_ok());
     assert!(load(bytes(), &LoadOptions::default()).is_ok());
 }
@@ -176,10 +161,7 @@ fn a_file_is_read_again_for_its_volumes_and_a_stream_is_refused() {
 fn volumes_that_are_too_long_together_are_refused() {
     let text = "1,549755813880,8,1,1\n1,0,1,1,2\n";
     let message = read("", text).unwrap_err().to_string();
-    assert!(
-        message.contains("together they are longer than 256 TiB"),
-        "{message}"
-    );
+    says(&message, "together they are longer than 256 TiB");
     assert!(read_with("", text, &with(Volumes::Overlay)).is_ok());
 }
 
@@ -200,6 +182,6 @@ fn the_option_has_a_text_form() {
     }
     for bad in ["", "only", "only=", "split", "stack=1"] {
         let message = bad.parse::<Volumes>().unwrap_err();
-        assert!(message.contains("stack, only=VOLUME, overlay"), "{message}");
+        says(&message, "stack, only=VOLUME, overlay");
     }
 }

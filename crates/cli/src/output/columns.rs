@@ -1,10 +1,12 @@
 //! Tables of typed columns, written as Parquet.
 
 use parquet::basic::{ConvertedType, Repetition, Type as Physical};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::{
+    SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter,
+};
 use parquet::schema::types::{Type, TypePtr};
 use serde_json::Value;
 use std::io::{self, Write};
@@ -134,51 +136,30 @@ fn write_column<'a, W: Write + Send>(
     kind: CellType,
     cells: impl Iterator<Item = &'a Value>,
 ) -> Result<(), ParquetError> {
-    /// The cells that are there, and for every cell whether it is.
-    fn split<'a, T>(
+    /// Writes the cells that are there, and for every cell whether it is.
+    fn write<'a, T: DataType>(
+        column: &mut SerializedColumnWriter<'_>,
         cells: impl Iterator<Item = &'a Value>,
-        of: impl Fn(&Value) -> Option<T>,
-    ) -> (Vec<T>, Vec<i16>) {
-        let (mut values, mut there) = (Vec::new(), Vec::new());
-        for cell in cells {
-            let value = of(cell);
-            there.push(i16::from(value.is_some()));
-            values.extend(value);
-        }
-        (values, there)
+        of: impl Fn(&Value) -> Option<T::T>,
+    ) -> Result<usize, ParquetError> {
+        let cells: Vec<Option<T::T>> = cells.map(of).collect();
+        let there: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
+        let values: Vec<T::T> = cells.into_iter().flatten().collect();
+        column.typed::<T>().write_batch(&values, Some(&there), None)
     }
+    let bytes = |v: &Value| ByteArray::from(v.to_string().as_str());
     let mut column = group
         .next_column()?
         .expect("the schema has as many columns as the table");
+    let to = &mut column;
     match kind {
-        CellType::Integer => {
-            // Parquet keeps unsigned numbers in the bits of signed ones.
-            let (values, there) = split(cells, |v| v.as_u64().map(|n| n as i64));
-            let typed = column.typed::<Int64Type>();
-            typed.write_batch(&values, Some(&there), None)?;
-        }
-        CellType::Number => {
-            let (values, there) = split(cells, Value::as_f64);
-            let typed = column.typed::<DoubleType>();
-            typed.write_batch(&values, Some(&there), None)?;
-        }
-        CellType::Flag => {
-            let (values, there) = split(cells, Value::as_bool);
-            let typed = column.typed::<BoolType>();
-            typed.write_batch(&values, Some(&there), None)?;
-        }
-        CellType::Text => {
-            let (values, there) = split(cells, |v| v.as_str().map(ByteArray::from));
-            let typed = column.typed::<ByteArrayType>();
-            typed.write_batch(&values, Some(&there), None)?;
-        }
-        CellType::Json => {
-            let text = |v: &Value| (!v.is_null()).then(|| ByteArray::from(v.to_string().as_str()));
-            let (values, there) = split(cells, text);
-            let typed = column.typed::<ByteArrayType>();
-            typed.write_batch(&values, Some(&there), None)?;
-        }
-    }
+        // Parquet keeps unsigned numbers in the bits of signed ones.
+        CellType::Integer => write::<Int64Type>(to, cells, |v| v.as_u64().map(|n| n as i64)),
+        CellType::Number => write::<DoubleType>(to, cells, Value::as_f64),
+        CellType::Flag => write::<BoolType>(to, cells, Value::as_bool),
+        CellType::Text => write::<ByteArrayType>(to, cells, |v| v.as_str().map(ByteArray::from)),
+        CellType::Json => write::<ByteArrayType>(to, cells, |v| (!v.is_null()).then(|| bytes(v))),
+    }?;
     column.close()
 }
 
@@ -266,25 +247,21 @@ mod tests {
             kind,
         });
         let rows = [
-            vec![
-                json!(u64::MAX),
-                json!(0.5),
-                json!("a,b"),
-                json!(true),
-                json!([1, [2]]),
-            ],
-            vec![Value::Null; 5],
-            vec![json!(0), json!(3), json!(""), json!(false), json!({"k": 1})],
+            json!([u64::MAX, 0.5, "a,b", true, [1, [2]]]),
+            json!([null, null, null, null, null]),
+            json!([0, 3, "", false, {"k": 1}]),
         ];
         let mut file = tempfile::tempfile().unwrap();
         let mut writer = ParquetWriter::new(&mut file, columns.into()).unwrap();
-        rows.iter().for_each(|row| writer.row(row.clone()).unwrap());
+        for row in &rows {
+            writer.row(row.as_array().unwrap().clone()).unwrap();
+        }
         writer.finish().unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
         let text: Vec<String> = reader
             .get_row_iter(None)
             .unwrap()
-            .map(|row| row.unwrap().to_json_value_text())
+            .map(|row| row.unwrap().to_string())
             .collect();
         assert_eq!(
             text,
@@ -294,16 +271,6 @@ mod tests {
                 r#"{n: 0, x: 3.0, t: "", f: false, j: "{"k":1}"}"#,
             ]
         );
-    }
-
-    trait RowText {
-        fn to_json_value_text(&self) -> String;
-    }
-
-    impl RowText for parquet::record::Row {
-        fn to_json_value_text(&self) -> String {
-            self.to_string()
-        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What a trace consists of: counting, in memory that grows with the footprint only.
 
-use super::report::TraceReport;
+use super::report::VolumeReport;
 use destage_scheme::layer::lwrs::Lwrs;
 use destage_trace::TraceMeta;
 use destage_types::{Extent, Nanos, Op, RequestBatch, RequestRef, SECTOR_BYTES};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Sectors of a 4 KiB page, the unit of the footprint.
@@ -193,61 +194,93 @@ impl Info {
             self.large_bytes += (sectors + u64::from(extent.sectors)) * SECTOR_BYTES;
         }
     }
+}
 
-    /// The figures of the trace that `meta` describes.
-    pub fn report(&self, meta: &TraceMeta) -> TraceReport {
-        let [reads, writes, trims, flushes] = self.requests;
-        let (pages, [read, write]) = (&self.pages, &self.sizes);
+/// The figures of a trace: each with its type, its meaning, and how it follows from what was
+/// counted.
+macro_rules! figures {
+    (
+        |$info:ident, $meta:ident| { $($names:tt)* }
+        $($(#[$doc:meta])* $name:ident: $type:ty = $value:expr,)*
+    ) => {
+        /// The figures of one trace. Bytes and pages are of reads and writes; pages have 4 KiB. A
+        /// share or mean without a denominator is null.
+        #[derive(Serialize)]
+        pub struct TraceReport {
+            $($(#[$doc])* pub $name: $type,)*
+        }
+
+        impl TraceReport {
+            /// The figures of the trace that `meta` describes and `info` counted.
+            pub fn of($info: &Info, $meta: &TraceMeta) -> TraceReport {
+                $($names)*
+                TraceReport { $($name: $value,)* }
+            }
+        }
+    };
+}
+
+figures! {
+    |info, meta| {
+        let [reads, writes, trims, flushes] = info.requests;
+        let (pages, [read, write]) = (&info.pages, &info.sizes);
         let some = |n: u64, sizes: &Sizes| (n > 0).then_some((sizes.least, sizes.most));
         let classes = (0..CLASSES)
             .map(|c| (SECTOR_BYTES << c, read.classes[c], write.classes[c]))
             .filter(|c| c.1 + c.2 > 0);
-        TraceReport {
-            trace: meta.name.clone(),
-            format: meta.format,
-            container: meta.container.to_string(),
-            sha256: meta.sha256.clone(),
-            requests: meta.requests,
-            read_requests: reads,
-            write_requests: writes,
-            trim_requests: trims,
-            flush_requests: flushes,
-            write_share: share(writes, reads + writes),
-            read_bytes: read.bytes,
-            write_bytes: write.bytes,
-            mean_read_bytes: share(read.bytes, reads),
-            mean_write_bytes: share(write.bytes, writes),
-            read_bytes_range: some(reads, read),
-            write_bytes_range: some(writes, write),
-            sizes: classes.collect(),
-            footprint_pages: pages.touched,
-            written_pages: pages.written,
-            page_accesses: pages.accesses,
-            reuse_share: share(pages.accesses - pages.touched, pages.accesses),
-            frequent_pages: pages.frequent,
-            frequent_share: share(pages.frequent, pages.touched),
-            frequent_written_share: share(pages.frequent_written, pages.frequent),
-            write_page_accesses: pages.write_accesses,
-            update_page_accesses: pages.updates,
-            update_share: share(pages.updates, pages.write_accesses),
-            update_request_share: share(self.update_requests, writes),
-            lwdata_bytes: self.large_bytes,
-            lwdata_share: share(self.large_bytes, write.bytes),
-            sequential_share: share(self.sequential, reads + writes),
-            timed: meta.timed,
-            span_ns: self.last.0,
-            mean_gap_ns: share(self.last.0, meta.requests.saturating_sub(1)),
-            first_byte: self.first_sector.min(self.end_sector) * SECTOR_BYTES,
-            end_byte: self.end_sector * SECTOR_BYTES,
-            streams: self.ends.len() as u64,
-            volumes: meta.volumes.iter().map(Into::into).collect(),
-            requests_with_prev: self.requests_with_prev,
-            atomic_requests: self.atomic,
-            arrival_corrections: meta.arrival_corrections,
-            unaligned_requests: meta.unaligned_requests,
-            skipped_lines: meta.skipped_lines,
-        }
     }
+    trace: String = meta.name.clone(),
+    format: &'static str = meta.format,
+    container: String = meta.container.to_string(),
+    sha256: Option<String> = meta.sha256.clone(),
+    requests: u64 = meta.requests,
+    read_requests: u64 = reads,
+    write_requests: u64 = writes,
+    trim_requests: u64 = trims,
+    flush_requests: u64 = flushes,
+    write_share: Option<f64> = share(writes, reads + writes),
+    read_bytes: u64 = read.bytes,
+    write_bytes: u64 = write.bytes,
+    mean_read_bytes: Option<f64> = share(read.bytes, reads),
+    mean_write_bytes: Option<f64> = share(write.bytes, writes),
+    /// The smallest and the largest request.
+    read_bytes_range: Option<(u64, u64)> = some(reads, read),
+    write_bytes_range: Option<(u64, u64)> = some(writes, write),
+    /// Requests by size: up to so many bytes and more than half of that; reads; writes.
+    sizes: Vec<(u64, u64, u64)> = classes.collect(),
+    footprint_pages: u64 = pages.touched,
+    written_pages: u64 = pages.written,
+    page_accesses: u64 = pages.accesses,
+    /// Page accesses to a page that was accessed before.
+    reuse_share: Option<f64> = share(pages.accesses - pages.touched, pages.accesses),
+    /// Pages accessed three times and more, and their share of all (Req-block, Table 2).
+    frequent_pages: u64 = pages.frequent,
+    frequent_share: Option<f64> = share(pages.frequent, pages.touched),
+    /// The share of them that is written at all.
+    frequent_written_share: Option<f64> = share(pages.frequent_written, pages.frequent),
+    /// Pages written by requests, and those of them that had been written before (CAC, Table 2).
+    write_page_accesses: u64 = pages.write_accesses,
+    update_page_accesses: u64 = pages.updates,
+    update_share: Option<f64> = share(pages.updates, pages.write_accesses),
+    /// Share of the write requests that write such a page.
+    update_request_share: Option<f64> = share(info.update_requests, writes),
+    /// Bytes written in sequential sets of more than 128 KiB (Prober, Table 1).
+    lwdata_bytes: u64 = info.large_bytes,
+    lwdata_share: Option<f64> = share(info.large_bytes, write.bytes),
+    /// Share of the requests that begin where the one before it of the same stream ended.
+    sequential_share: Option<f64> = share(info.sequential, reads + writes),
+    timed: bool = meta.timed,
+    span_ns: u64 = info.last.0,
+    mean_gap_ns: Option<f64> = share(info.last.0, meta.requests.saturating_sub(1)),
+    first_byte: u64 = info.first_sector.min(info.end_sector) * SECTOR_BYTES,
+    end_byte: u64 = info.end_sector * SECTOR_BYTES,
+    streams: u64 = info.ends.len() as u64,
+    volumes: Vec<VolumeReport> = meta.volumes.iter().map(Into::into).collect(),
+    requests_with_prev: u64 = info.requests_with_prev,
+    atomic_requests: u64 = info.atomic,
+    arrival_corrections: u64 = meta.arrival_corrections,
+    unaligned_requests: u64 = meta.unaligned_requests,
+    skipped_lines: u64 = meta.skipped_lines,
 }
 
 #[cfg(test)]

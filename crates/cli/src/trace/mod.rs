@@ -12,8 +12,7 @@ use crate::output::print;
 use crate::terminal::{Progress, Warnings};
 use destage_trace::{LoadOptions, Source, TraceError, Volumes, load, load_bounded, open, split};
 use destage_types::RequestBatch;
-use info::Info;
-use report::TraceReport;
+use info::{Info, TraceReport};
 use std::path::{Path, PathBuf};
 
 use crate::run::trace_warnings;
@@ -77,7 +76,7 @@ fn info(traces: &[PathBuf], input: &InputArgs, json: bool) -> Result<(), Failure
         for volume in split(&trace) {
             let mut info = Info::default();
             info.add(&volume.requests);
-            show(&info.report(&volume.meta))?;
+            show(&TraceReport::of(&info, &volume.meta))?;
         }
     }
     Ok(())
@@ -108,7 +107,7 @@ fn streamed(
     let meta = reader.finish()?;
     drop(progress);
     trace_warnings(&meta, warnings);
-    Ok(info.report(&meta))
+    Ok(TraceReport::of(&info, &meta))
 }
 
 fn piped(
@@ -130,5 +129,5 @@ fn piped(
         Ok::<(), TraceError>(())
     })?;
     trace_warnings(stored.meta(), warnings);
-    Ok(info.report(stored.meta()))
+    Ok(TraceReport::of(&info, stored.meta()))
 }

@@ -1,5 +1,6 @@
 //! The figures of a trace, for people and as JSON.
 
+use super::info::TraceReport;
 use destage_trace::Volume;
 use serde::Serialize;
 
@@ -28,64 +29,6 @@ impl From<&Volume> for VolumeReport {
             start_byte: volume.start_sector * 512,
         }
     }
-}
-
-/// The figures of one trace. Bytes and pages are of reads and writes; pages have 4 KiB. A share
-/// or mean without a denominator is null.
-#[derive(Serialize)]
-pub struct TraceReport {
-    pub trace: String,
-    pub format: &'static str,
-    pub container: String,
-    pub sha256: Option<String>,
-    pub requests: u64,
-    pub read_requests: u64,
-    pub write_requests: u64,
-    pub trim_requests: u64,
-    pub flush_requests: u64,
-    pub write_share: Option<f64>,
-    pub read_bytes: u64,
-    pub write_bytes: u64,
-    pub mean_read_bytes: Option<f64>,
-    pub mean_write_bytes: Option<f64>,
-    /// The smallest and the largest request.
-    pub read_bytes_range: Option<(u64, u64)>,
-    pub write_bytes_range: Option<(u64, u64)>,
-    /// Requests by size: up to so many bytes and more than half of that; reads; writes.
-    pub sizes: Vec<(u64, u64, u64)>,
-    pub footprint_pages: u64,
-    pub written_pages: u64,
-    pub page_accesses: u64,
-    /// Page accesses to a page that was accessed before.
-    pub reuse_share: Option<f64>,
-    /// Pages accessed three times and more, and their share of all (Req-block, Table 2).
-    pub frequent_pages: u64,
-    pub frequent_share: Option<f64>,
-    /// The share of them that is written at all.
-    pub frequent_written_share: Option<f64>,
-    /// Pages written by requests, and those of them that had been written before (CAC, Table 2).
-    pub write_page_accesses: u64,
-    pub update_page_accesses: u64,
-    pub update_share: Option<f64>,
-    /// Share of the write requests that write such a page.
-    pub update_request_share: Option<f64>,
-    /// Bytes written in sequential sets of more than 128 KiB (Prober, Table 1).
-    pub lwdata_bytes: u64,
-    pub lwdata_share: Option<f64>,
-    /// Share of the requests that begin where the one before it of the same stream ended.
-    pub sequential_share: Option<f64>,
-    pub timed: bool,
-    pub span_ns: u64,
-    pub mean_gap_ns: Option<f64>,
-    pub first_byte: u64,
-    pub end_byte: u64,
-    pub streams: u64,
-    pub volumes: Vec<VolumeReport>,
-    pub requests_with_prev: u64,
-    pub atomic_requests: u64,
-    pub arrival_corrections: u64,
-    pub unaligned_requests: u64,
-    pub skipped_lines: u64,
 }
 
 /// `bytes` with a unit, beside the exact number.

@@ -33,35 +33,25 @@ fn scripts_are_shell() {
 fn what_cannot_be_recorded_or_replayed_is_refused() {
     let bench = Bench::new();
     bench.file("t.csv", csv("W1"));
-    let cases: [(&str, &[&str], &str); 10] = [
-        ("capture.sh", &[], "--device NAME is missing"),
-        ("capture.sh", &["--device"], "--device needs a value"),
-        (
-            "capture.sh",
-            &["--device", "x", "--fs", "xfs"],
-            "--fs is f2fs or ext4, not 'xfs'",
-        ),
-        (
-            "capture.sh",
-            &["--device", "no-such-device", "--fs", "ext4"],
-            "no block device no-such-device",
-        ),
-        (
-            "capture.sh",
-            &["--device", "x", "--fs", "f2fs", "--seconds", "0"],
-            "'0' is no positive number",
-        ),
-        ("replay.sh", &[], "usage: replay.sh"),
-        ("replay.sh", &["none.csv"], "none.csv is not there"),
-        ("replay.sh", &["--fs", "xfs", "t.csv"], "only ext4 and f2fs"),
-        ("replay.sh", &["--mode", "often", "t.csv"], "no mode often"),
-        ("build-kernel.sh", &[], "usage: build-kernel.sh KERNEL"),
-    ];
-    for (name, args, part) in cases {
-        let done = run(name, args, bench.dir.path());
+    let cases = "
+        capture.sh | --device NAME is missing
+        capture.sh --device | --device needs a value
+        capture.sh --device x --fs xfs | --fs is f2fs or ext4, not 'xfs'
+        capture.sh --device no-such-device --fs ext4 | no block device no-such-device
+        capture.sh --device x --fs f2fs --seconds 0 | '0' is no positive number
+        replay.sh | usage: replay.sh
+        replay.sh none.csv | none.csv is not there
+        replay.sh --fs xfs t.csv | only ext4 and f2fs
+        replay.sh --mode often t.csv | no mode often
+        build-kernel.sh | usage: build-kernel.sh KERNEL
+    ";
+    for case in cases.trim().lines() {
+        let (line, part) = case.split_once(" | ").unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let done = run(words[0], &words[1..], bench.dir.path());
         let said = text(&done.stderr);
-        assert_eq!(done.status.code(), Some(2), "{name} {args:?}: {said}");
-        assert!(said.contains(part), "{name} {args:?}: {said}");
+        assert_eq!(done.status.code(), Some(2), "{line}: {said}");
+        assert!(said.contains(part), "{line}: {said}");
     }
 }
 

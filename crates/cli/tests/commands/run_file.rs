@@ -127,61 +127,35 @@ fn claims_stand_below_the_table() {
 
 #[test]
 fn bad_run_files_are_refused() {
-    let cases = [
-        (
-            "trace = 'a.csv'\nschem = 'lru'",
-            "no option `schem`; did you mean `scheme`?",
-        ),
-        ("trace = 'a.csv'\nconfig = 'x'", "no option `config`"),
-        (
-            "trace = 'a.csv'\nwrap = 'yes'",
-            "wrap = \"yes\": allowed: true, false",
-        ),
-        (
-            "trace = 'a.csv'\ncache = true",
-            "cache = true: a text, a number or a list",
-        ),
-        (
-            "trace = 'a.csv'\ncache = '16'",
-            "[[run]] 1: invalid value '16' for '--cache",
-        ),
-        (
-            "trace = 'a.csv'\nseed = [1, 2]",
-            "the argument '--seed <N>' cannot be used multiple times",
-        ),
-        (
-            "trace = 'a.csv'\ndevice = 'default'\ntime-scale = 2\nclosed-loop = 1",
-            "the argument '--closed-loop <QD>' cannot be used with '--time-scale <X>'",
-        ),
-        (
-            "trace = 'a.csv'\nseries-every = 10",
-            "`series-every` needs `series`",
-        ),
-        ("trace = 'a.csv'\nscheme = 'lur'", "unknown scheme"),
-        ("scheme = 'lru'", "no trace given"),
-        ("trace = 'none.csv'", "none.csv"),
-        (
-            "trace = 'none.csv'\nif-present = true",
-            "no trace of it is in",
-        ),
-        (
-            "[[run]]\ntrace = 'a.csv'\nout = 'x'",
-            "`out` is about all runs",
-        ),
-        (
-            "log-evictions = 'x'\n[[run]]\ntrace = 'a.csv'\n[[run]]\ntrace = 'b.csv'",
-            "`log-evictions`: a run file with several [[run]] writes no logs",
-        ),
-        ("trace = ", "--config run.toml: TOML parse error"),
-        ("trace = 'a.csv'\n[[claim]]\nfigure = '1'", "missing field"),
-        (
-            "trace = 'a.csv'\n[[claim]]\nfigure = '1'\nwhat = ''\npaper = 1\n\
-             of = { trace = 'a', sheme = 'lru' }",
-            "unknown field `sheme`",
-        ),
-    ];
-    for (file, part) in cases {
-        bench(file).destage(RUN).fails(2, &[part]);
+    // Lines of the file stand between semicolons.
+    let cases = r#"
+        trace = 'a.csv'; schem = 'lru' | no option `schem`; did you mean `scheme`?
+        trace = 'a.csv'; config = 'x' | no option `config`
+        trace = 'a.csv'; wrap = 'yes' | wrap = "yes": allowed: true, false
+        trace = 'a.csv'; cache = true | cache = true: a text, a number or a list
+        trace = 'a.csv'; cache = '16' | [[run]] 1: invalid value '16' for '--cache
+        trace = 'a.csv'; seed = [1, 2] | the argument '--seed <N>' cannot be used multiple times
+        trace = 'a.csv'; device = 'default'; time-scale = 2; closed-loop = 1
+          | the argument '--closed-loop <QD>' cannot be used with '--time-scale <X>'
+        trace = 'a.csv'; series-every = 10 | `series-every` needs `series`
+        trace = 'a.csv'; scheme = 'lur' | unknown scheme
+        scheme = 'lru' | no trace given
+        trace = 'none.csv' | none.csv
+        trace = 'none.csv'; if-present = true | no trace of it is in
+        [[run]]; trace = 'a.csv'; out = 'x' | `out` is about all runs
+        log-evictions = 'x'; [[run]]; trace = 'a.csv'; [[run]]; trace = 'b.csv'
+          | `log-evictions`: a run file with several [[run]] writes no logs
+        trace = | --config run.toml: TOML parse error
+        trace = 'a.csv'; [[claim]]; figure = '1' | missing field
+        trace = 'a.csv'; [[claim]]; figure = '1'; what = ''; paper = 1; of = { trace = 'a', sheme = 'lru' }
+          | unknown field `sheme`
+    "#
+    .replace("\n          |", " |");
+    for case in cases.lines().map(str::trim).filter(|case| !case.is_empty()) {
+        let (file, part) = case.split_once(" | ").unwrap();
+        bench(&file.replace("; ", "\n"))
+            .destage(RUN)
+            .fails(2, &[part]);
     }
     let bench = Bench::new();
     bench.destage(RUN).fails(2, &["--config run.toml:"]);

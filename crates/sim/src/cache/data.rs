@@ -136,10 +136,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         place: Place,
     ) -> Hits {
         let RequestRef { head, more, prev } = request;
-        let only = Extent {
-            start_sector: head.start_sector,
-            sectors: head.sectors,
-        };
+        let only = Extent::new(head.start_sector, head.sectors);
         if !more.is_empty() || self.options.wrap.is_some() {
             return self.data_of_list(head, more, prev, now);
         }

@@ -27,10 +27,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     #[inline(always)]
     pub fn serve_plain(&mut self, head: &HostRequest, now: Nanos, place: Place) {
         self.request += 1;
-        let only = [Extent {
-            start_sector: head.start_sector,
-            sectors: self.frames.page().sectors(),
-        }];
+        let sectors = self.frames.page().sectors();
+        let only = [Extent::new(head.start_sector, sectors)];
         let prev = Previous::none(head.atomic);
         match head.op {
             Op::Read => self.data_of::<true, true>(&only, prev, Op::Read, now, place),

@@ -193,10 +193,8 @@ fn sample(
 }
 
 fn extent(lpn: Lpn, mask: SectorMask, page: PageSize) -> Extent {
-    Extent {
-        start_sector: page.first_sector(lpn) + u64::from(mask.0.trailing_zeros()),
-        sectors: mask.count(),
-    }
+    let before = u64::from(mask.0.trailing_zeros());
+    Extent::new(page.first_sector(lpn) + before, mask.count())
 }
 
 /// Hit ratios of one sample, all, reads and writes.

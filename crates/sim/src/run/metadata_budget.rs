@@ -168,24 +168,14 @@ mod tests {
         let mut batch = RequestBatch::new();
         let write = |start| HostRequest::new(Nanos(0), Op::Write, start, 8);
         batch.push(write(7));
-        let more = [(800, 8), (396, 8)].map(|(start_sector, sectors)| Extent {
-            start_sector,
-            sectors,
-        });
+        let more = [800, 396].map(|start| Extent::new(start, 8));
         batch.push_with(write(80), &more, &[]);
         batch.push(HostRequest::new(Nanos(0), Op::Flush, 0, 0));
         let trace = Trace::generated("t", batch);
         let of = |space| Demand::of((&trace).into(), PageSize::KIB4, space).unwrap();
-        let all = Demand {
-            pages: 101,
-            extents: 3,
-        };
-        assert_eq!(of(None), all);
+        let demand = |pages, extents| Demand { pages, extents };
+        assert_eq!(of(None), demand(101, 3));
         // The extent that crosses the end becomes two, and so may the one beyond it.
-        let wrapped = Demand {
-            pages: 50,
-            extents: 5,
-        };
-        assert_eq!(of(Some(400)), wrapped);
+        assert_eq!(of(Some(400)), demand(50, 5));
     }
 }

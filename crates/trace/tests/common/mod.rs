@@ -29,12 +29,24 @@ pub fn skipping() -> LoadOptions {
     }
 }
 
-/// Addresses as they are, whatever the volumes.
-pub fn overlay() -> LoadOptions {
+/// No more than the first `limit` requests.
+pub fn limited(limit: u64) -> LoadOptions {
     LoadOptions {
-        volumes: Volumes::Overlay,
+        limit: Some(limit),
         ..LoadOptions::default()
     }
+}
+
+pub fn with(volumes: Volumes) -> LoadOptions {
+    LoadOptions {
+        volumes,
+        ..LoadOptions::default()
+    }
+}
+
+/// Addresses as they are, whatever the volumes.
+pub fn overlay() -> LoadOptions {
+    with(Volumes::Overlay)
 }
 
 /// The message of the error that reading must end with.
@@ -44,6 +56,19 @@ pub fn refused(format: &str, text: impl AsRef<[u8]>) -> String {
         Ok(trace) => panic!("read {} requests", trace.meta.requests),
         Err(error) => error.to_string(),
     }
+}
+
+/// Reading ends with an error that says `part`.
+#[track_caller]
+pub fn refuses(format: &str, text: impl AsRef<[u8]>, part: &str) {
+    says(refused(format, text), part);
+}
+
+/// `part` is in `message`.
+#[track_caller]
+pub fn says(message: impl AsRef<str>, part: &str) {
+    let message = message.as_ref();
+    assert!(message.contains(part), "no `{part}` in: {message}");
 }
 
 pub fn zst(bytes: &[u8]) -> Vec<u8> {
@@ -132,7 +157,7 @@ pub fn check_errors(format: &str, good: &str, table: &str) {
             let message = refused(format, format!("{good}{line}{end}"));
             let expected = format!("trace.csv: line {}, {expected}", lines + 1);
             assert!(message.starts_with(&expected), "{line}: {message}");
-            assert!(message.contains("; allowed: "), "{message}");
+            says(&message, "; allowed: ");
         }
         let text = format!("{good}{line}\n{}\n", good.lines().last().unwrap());
         let trace = read_with(format, text, &skipping()).unwrap();
