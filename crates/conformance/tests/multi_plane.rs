@@ -3,11 +3,11 @@
 //! A page moves in 1024 ns, a command in 10 ns; the array reads in 100 ns, programs in 1000 ns.
 
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use destage_conformance::reference::{Profile, SlowRequest};
 use destage_conformance::timed::runs::{
-    device_of, flush_at_the_end, outcome, record, requests, spec, times,
+    Pipe, device_of, flush_at_the_end, outcome, record, requests, spec, times,
 };
 use destage_conformance::timed::{TimedRun, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
@@ -454,22 +454,6 @@ fn schemes_that_are_the_same_take_the_same_times() {
     }
 }
 
-/// Collects a log in memory.
-#[derive(Clone, Default)]
-struct Pipe(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut all = self.0.lock().expect("one writer");
-        all.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Issue and completion of every request in a closed loop.
 fn closed_loop(expr: &str, device: &DeviceConfig, depth: u32, trace: &Trace) -> Vec<(u64, u64)> {
     let log = Pipe::default();
@@ -484,8 +468,7 @@ fn closed_loop(expr: &str, device: &DeviceConfig, depth: u32, trace: &Trace) -> 
         ..Hooks::default()
     };
     execute(&spec, trace, hooks).unwrap_or_else(|e| panic!("{expr}: {e}"));
-    let bytes = log.0.lock().expect("the run is over").clone();
-    let text = String::from_utf8(bytes).expect("a log is text");
+    let text = log.text();
     let row = |line: &str| {
         let cell = |i: usize| line.split(',').nth(i).and_then(|c| c.parse().ok());
         let times = cell(2).zip(cell(3));

@@ -1,6 +1,7 @@
 //! What tests of whole runs with time say alike: requests by pages, and runs with one answer.
 
-use std::sync::Arc;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
 
 use super::{Outcome, TimedRun, compare, device, trace_of};
 use crate::reference::SlowRequest;
@@ -25,6 +26,15 @@ pub fn requests(list: &[(Op, u64, u64, u64)]) -> Vec<SlowRequest> {
     let request = |&(op, first, last, arrival)| SlowRequest {
         arrival,
         ..SlowRequest::pages(op, 8, first, last)
+    };
+    list.iter().map(request).collect()
+}
+
+/// Requests for (first sector, sectors, arrival).
+pub fn sectors(list: &[(Op, u64, u32, u64)]) -> Vec<SlowRequest> {
+    let request = |&(op, start, sectors, arrival): &(Op, u64, u32, u64)| SlowRequest {
+        arrival,
+        ..SlowRequest::new(op, start, sectors)
     };
     list.iter().map(request).collect()
 }
@@ -75,4 +85,31 @@ pub fn run(spec: &RunSpec, trace: &Trace) -> ResultRecord {
 /// The record of a run of these requests over the device.
 pub fn record(expr: &str, device: DeviceConfig, requests: &[SlowRequest]) -> ResultRecord {
     run(&spec(expr, Some(Arc::new(device))), &trace_of(requests))
+}
+
+/// Collects a log in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Pipe(Arc<Mutex<Vec<u8>>>);
+
+impl Pipe {
+    /// What was logged.
+    ///
+    /// # Panics
+    /// It is no text.
+    pub fn text(&self) -> String {
+        let bytes = self.0.lock().expect("the run is over").clone();
+        String::from_utf8(bytes).expect("a log is text")
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut all = self.0.lock().expect("one writer");
+        all.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
