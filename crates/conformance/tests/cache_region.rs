@@ -6,17 +6,18 @@
 use std::sync::Arc;
 
 use destage_conformance::reference::{Profile, SlowRequest};
-use destage_conformance::timed::{Outcome, TimedRun, compare, device, timed_swarm, trace_of};
+use destage_conformance::timed::runs::{
+    device_of, flush_at_the_end, outcome, record, requests, run, spec, times,
+};
+use destage_conformance::timed::{TimedRun, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
 use destage_device::nand::OpKind;
-use destage_scheme::Expr;
 use destage_sim::precondition::prepare;
 use destage_sim::record::ResultRecord;
-use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::{RunSpec, Warmup};
 use destage_sim::{Cause, Flash, Program};
 use destage_types::rng::SplitMix64;
-use destage_types::{ByteSize, ChannelId, ChipId, Lpn, Nanos, Op, PageSize};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op};
 
 use Op::{Read, Write};
 
@@ -29,21 +30,11 @@ const CACHE_PROGRAM: u64 = 10 + PAGE + 200;
 
 /// `channels` channels with one chip each; page n is on chip n modulo them.
 fn chips(channels: u32, more: &str) -> DeviceConfig {
-    let sets = format!(
+    device_of(&format!(
         "channels={channels} chips_per_channel=1 dies_per_chip=1 planes_per_die=1 page_bytes=4096 \
          pages_per_block=16 t_cmd=10ns t_read=100ns t_program=1us t_byte=0.25ns t_dram=0 \
          cache_region={{size=\"1GiB\",t_read=\"20ns\",t_program=\"200ns\"}} {more}"
-    );
-    let sets: Vec<&str> = sets.split_whitespace().collect();
-    device(&sets)
-}
-
-fn requests(list: &[(Op, u64, u64, u64)]) -> Vec<SlowRequest> {
-    let request = |&(op, first, last, arrival)| SlowRequest {
-        arrival,
-        ..SlowRequest::pages(op, 8, first, last)
-    };
-    list.iter().map(request).collect()
+    ))
 }
 
 /// Sectors of a page, from its first one on.
@@ -52,17 +43,6 @@ fn part(op: Op, page: u64, sectors: u32, arrival: u64) -> SlowRequest {
         arrival,
         ..SlowRequest::new(op, page * 8, sectors)
     }
-}
-
-/// The run on the engine, if the slow model says the same.
-fn outcome(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
-    let real = run.real(requests);
-    compare(&real, &run.slow(requests), &format!("{run:?}"));
-    real
-}
-
-fn times(outcome: &Outcome) -> Vec<u64> {
-    outcome.requests.iter().map(|r| r.4 - r.3).collect()
 }
 
 /// Response times of `list` through an LRU of `pages` pages that takes no read misses.
@@ -234,27 +214,12 @@ fn bypassed_pages_do_not_touch_the_region() {
     assert_eq!(times(&outcome(&whole, &list)), [4 * CACHE_PROGRAM]);
 }
 
-fn record(expr: &str, device: DeviceConfig, requests: &[SlowRequest]) -> ResultRecord {
-    let expr = Expr::parse(expr).expect("a legal expression");
-    let spec = RunSpec {
-        device: Some(Arc::new(device)),
-        page: PageSize::KIB4,
-        ..RunSpec::cache_only(expr, ByteSize(24 * 4096))
-    };
-    let record = execute(&spec, &trace_of(requests), Hooks::default());
-    record.unwrap_or_else(|e| panic!("{}: {e}", spec.expr))
-}
-
 /// A stream of whole pages, and a FLUSH long after all work has started.
 fn stream(seed: u64) -> Vec<SlowRequest> {
     let mut profile = Profile::new(900, 8).pages(200).whole_pages();
     profile.trim = false;
     let mut stream = timed_swarm(seed, profile, 4_000);
-    let end = stream.last().map_or(0, |r| r.arrival);
-    stream.extend([1, 2].map(|late| SlowRequest {
-        arrival: end + late * 1_000_000_000,
-        ..SlowRequest::new(Op::Flush, 0, 0)
-    }));
+    flush_at_the_end(&mut stream);
     stream
 }
 
@@ -450,18 +415,13 @@ fn a_warm_up_takes_nothing_from_the_counters() {
     for seed in 0..30 {
         let stream = stream(seed);
         let expr = "awb(prober(lru,ssp=8k,rip=3),depth=5)";
-        let spec = RunSpec {
-            device: Some(Arc::new(chips(2, ""))),
-            page: PageSize::KIB4,
-            ..RunSpec::cache_only(Expr::parse(expr).expect("legal"), ByteSize(24 * 4096))
-        };
+        let plain = spec(expr, Some(Arc::new(chips(2, ""))));
         let run = |warmup| {
             let spec = RunSpec {
                 warmup,
-                ..spec.clone()
+                ..plain.clone()
             };
-            let record = execute(&spec, &trace_of(&stream), Hooks::default());
-            record.unwrap_or_else(|e| panic!("{e}")).counts
+            run(&spec, &trace_of(&stream)).counts
         };
         let all = run(Warmup::None);
         cancelled += all.background_cancels.unwrap();

@@ -238,6 +238,15 @@ struct Case {
     collects: bool,
 }
 
+const fn case(schemes: &'static [&'static str], spp: &'static [u32], collects: bool) -> Case {
+    Case {
+        schemes,
+        spp,
+        prev: false,
+        collects,
+    }
+}
+
 /// What a set of runs met, so that no test passes because nothing happened.
 #[derive(Default, Debug)]
 struct Seen {
@@ -347,15 +356,7 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
 
 #[test]
 fn foreground_schemes() {
-    let seen = swarms(
-        0..1500,
-        &Case {
-            schemes: &PLAIN,
-            spp: &[4, 8, 32],
-            prev: false,
-            collects: false,
-        },
-    );
+    let seen = swarms(0..1500, &case(&PLAIN, &[4, 8, 32], false));
     assert_eq!(seen.runs, 1500);
     assert!(seen.programs > 50_000 && seen.queued > 5_000 && seen.wrapped > 100);
     assert!(seen.device[4] > 1_000, "reads of unmapped pages");
@@ -364,30 +365,14 @@ fn foreground_schemes() {
 
 #[test]
 fn chip_aware_schemes() {
-    let seen = swarms(
-        10_000..11_500,
-        &Case {
-            schemes: &CHIPS,
-            spp: &[8],
-            prev: false,
-            collects: false,
-        },
-    );
+    let seen = swarms(10_000..11_500, &case(&CHIPS, &[8], false));
     assert_eq!(seen.runs, 1500);
     assert!(seen.programs > 50_000 && seen.queued > 5_000);
 }
 
 #[test]
 fn background_schemes() {
-    let seen = swarms(
-        20_000..23_000,
-        &Case {
-            schemes: &BACKGROUND,
-            spp: &[4, 8],
-            prev: false,
-            collects: false,
-        },
-    );
+    let seen = swarms(20_000..23_000, &case(&BACKGROUND, &[4, 8], false));
     assert_eq!(seen.runs, 3000);
     let [write_backs, cancels, stale, in_flight, ..] = seen.device;
     assert!(write_backs > 10_000 && cancels > 1_000 && stale > 500 && in_flight > 500);
@@ -398,10 +383,8 @@ fn renaming_schemes() {
     let seen = swarms(
         30_000..31_500,
         &Case {
-            schemes: &MAPPED,
-            spp: &[8],
             prev: true,
-            collects: false,
+            ..case(&MAPPED, &[8], false)
         },
     );
     assert_eq!(seen.runs, 1500);
@@ -463,34 +446,16 @@ fn collected(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
 
 #[test]
 fn foreground_schemes_over_full_devices() {
-    let case = Case {
-        schemes: &PLAIN,
-        spp: &[4, 8],
-        prev: false,
-        collects: true,
-    };
-    collected(40_000..40_600, &case);
+    collected(40_000..40_600, &case(&PLAIN, &[4, 8], true));
 }
 
 #[test]
 fn chip_aware_schemes_over_full_devices() {
-    let case = Case {
-        schemes: &CHIPS,
-        spp: &[8],
-        prev: false,
-        collects: true,
-    };
-    collected(50_000..50_600, &case);
+    collected(50_000..50_600, &case(&CHIPS, &[8], true));
 }
 
 #[test]
 fn background_schemes_over_full_devices() {
-    let case = Case {
-        schemes: &BACKGROUND,
-        spp: &[4, 8],
-        prev: false,
-        collects: true,
-    };
-    let seen = collected(60_000..60_900, &case);
+    let seen = collected(60_000..60_900, &case(&BACKGROUND, &[4, 8], true));
     assert!(seen.device[0] > 2_000, "write-backs");
 }

@@ -2,16 +2,16 @@
 //! fit together, and every mode reaches the end.
 
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
-use destage_conformance::timed::{device, timed_swarm, trace_of};
+use destage_conformance::timed::runs::{device_of, run, spec};
+use destage_conformance::timed::{timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
-use destage_scheme::Expr;
 use destage_sim::RunError;
 use destage_sim::record::ResultRecord;
 use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::{RunSpec, Warmup};
 use destage_trace::Trace;
+use destage_types::Op;
 use destage_types::rng::SplitMix64;
-use destage_types::{ByteSize, Op, PageSize};
 use std::sync::Arc;
 
 const FREE: &str = "t_read=0 t_program=0 t_erase=0 t_cmd=0 t_byte=0 t_dram=0";
@@ -19,27 +19,11 @@ const FREE: &str = "t_read=0 t_program=0 t_erase=0 t_cmd=0 t_byte=0 t_dram=0";
 /// About 400 logical pages in `dies` dies, full from the start.
 fn small(dies: u32, more: &str) -> Arc<DeviceConfig> {
     let blocks = 512 / dies / 8;
-    let sets = format!(
+    Arc::new(device_of(&format!(
         "channels=1 chips_per_channel=1 dies_per_chip={dies} planes_per_die=1 pages_per_block=8 \
          blocks_per_plane={blocks} op=0.2 gc_threshold=0.2 precondition.trace=false \
          precondition.fill=1 precondition.overwrite=1 {more}"
-    );
-    let sets: Vec<String> = sets.split_whitespace().map(str::to_owned).collect();
-    Arc::new(device(&sets))
-}
-
-fn spec(expr: &str, device: Option<Arc<DeviceConfig>>) -> RunSpec {
-    let expr = Expr::parse(expr).expect("a legal expression");
-    RunSpec {
-        device,
-        page: PageSize::KIB4,
-        ..RunSpec::cache_only(expr, ByteSize(24 * 4096))
-    }
-}
-
-fn run(spec: &RunSpec, trace: &Trace) -> ResultRecord {
-    let record = execute(spec, trace, Hooks::default());
-    record.unwrap_or_else(|e| panic!("{}: {e}", spec.expr))
+    )))
 }
 
 /// Streams without TRIM in which every second request at least writes.

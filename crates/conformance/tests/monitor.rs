@@ -1,7 +1,8 @@
 //! The chip-queue monitor against the engine it watches: what is said of a queue is what happens
 //! to it if nothing else arrives (ECR section 3.1).
 
-use destage_conformance::timed::{device, trace_of};
+use destage_conformance::timed::runs::device_of;
+use destage_conformance::timed::trace_of;
 use destage_scheme::cqct::{EcrLatencies, equation};
 use destage_scheme::{Equation1, InService};
 use destage_sim::engine::Engine;
@@ -39,9 +40,8 @@ fn engine(channels: u32, more: &str) -> Engine {
          precondition.overwrite=until_gc {more}",
         CHIPS / channels
     );
-    let sets: Vec<String> = sets.split_whitespace().map(str::to_owned).collect();
     let trace = trace_of(&[]);
-    prepare(&device(&sets), &trace, false, false, 1).expect("the device can be filled")
+    prepare(&device_of(&sets), &trace, false, false, 1).expect("the device can be filled")
 }
 
 /// A burst of requests of `most` reads or programs at `now`.

@@ -3,13 +3,15 @@
 //! A page moves in 1024 ns, a command in 10 ns; the array reads in 100 ns, programs in 1000 ns.
 
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use destage_conformance::reference::{Profile, SlowRequest};
-use destage_conformance::timed::{Outcome, TimedRun, compare, device, timed_swarm, trace_of};
+use destage_conformance::timed::runs::{
+    Pipe, device_of, flush_at_the_end, outcome, record, requests, spec, times,
+};
+use destage_conformance::timed::{TimedRun, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
 use destage_device::nand::OpKind;
-use destage_scheme::Expr;
 use destage_sim::precondition::prepare;
 use destage_sim::record::ResultRecord;
 use destage_sim::run::{Hooks, execute};
@@ -17,7 +19,7 @@ use destage_sim::spec::{Replay, RunSpec};
 use destage_sim::{Cause, Flash, Program};
 use destage_trace::Trace;
 use destage_types::rng::SplitMix64;
-use destage_types::{ByteSize, ChannelId, ChipId, Lpn, Nanos, Op, PageSize};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op};
 
 const PROGRAM: u64 = 10 + 1024 + 1000;
 const READ: u64 = 10 + 100 + 1024;
@@ -33,32 +35,11 @@ const fn read(pages: u64) -> u64 {
 
 /// One die of `planes` planes; page n lies in plane n modulo them.
 fn die(planes: u32, more: &str) -> DeviceConfig {
-    let sets = format!(
+    device_of(&format!(
         "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die={planes} page_bytes=4096 \
          pages_per_block=16 t_cmd=10ns t_read=100ns t_program=1us t_byte=0.25ns t_dram=1ns \
          multi_plane=on {more}"
-    );
-    let sets: Vec<&str> = sets.split_whitespace().collect();
-    device(&sets)
-}
-
-fn requests(list: &[(Op, u64, u64, u64)]) -> Vec<SlowRequest> {
-    let request = |&(op, first, last, arrival)| SlowRequest {
-        arrival,
-        ..SlowRequest::pages(op, 8, first, last)
-    };
-    list.iter().map(request).collect()
-}
-
-/// The run on the engine, if the slow model says the same.
-fn outcome(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
-    let real = run.real(requests);
-    compare(&real, &run.slow(requests), &format!("{run:?}"));
-    real
-}
-
-fn times(outcome: &Outcome) -> Vec<u64> {
-    outcome.requests.iter().map(|r| r.4 - r.3).collect()
+    ))
 }
 
 /// Response times of requests for (first page, last page, arrival).
@@ -281,17 +262,6 @@ fn a_collection_stands_between_the_programs_around_it() {
     }
 }
 
-fn record(expr: &str, device: DeviceConfig, requests: &[SlowRequest]) -> ResultRecord {
-    let expr = Expr::parse(expr).expect("a legal expression");
-    let spec = RunSpec {
-        device: Some(Arc::new(device)),
-        page: PageSize::KIB4,
-        ..RunSpec::cache_only(expr, ByteSize(24 * 4096))
-    };
-    let record = execute(&spec, &trace_of(requests), Hooks::default());
-    record.unwrap_or_else(|e| panic!("{}: {e}", spec.expr))
-}
-
 const EXPRS: [&str; 6] = [
     "none",
     "lru",
@@ -310,12 +280,7 @@ fn pages_and_energy_do_not_depend_on_how_pages_are_grouped() {
     let (mut joined, mut faster) = (0, 0);
     for seed in 0..8 {
         let mut requests = timed_swarm(seed, profile, 60_000);
-        // Long after that all work has started.
-        let end = requests.last().map_or(0, |r| r.arrival);
-        requests.extend([1, 2].map(|late| SlowRequest {
-            arrival: end + late * 1_000_000_000,
-            ..SlowRequest::new(Op::Flush, 0, 0)
-        }));
+        flush_at_the_end(&mut requests);
         for expr in EXPRS.iter().take(3) {
             let make = |more: &str| {
                 let one = "op=0.5 blocks_per_plane=4096";
@@ -489,43 +454,21 @@ fn schemes_that_are_the_same_take_the_same_times() {
     }
 }
 
-/// Collects a log in memory.
-#[derive(Clone, Default)]
-struct Pipe(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut all = self.0.lock().expect("one writer");
-        all.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Issue and completion of every request in a closed loop.
 fn closed_loop(expr: &str, device: &DeviceConfig, depth: u32, trace: &Trace) -> Vec<(u64, u64)> {
     let log = Pipe::default();
     let spec = RunSpec {
-        device: Some(Arc::new(device.clone())),
-        page: PageSize::KIB4,
         replay: Replay::Closed {
             depth: NonZeroU32::new(depth).expect("a loop has requests"),
         },
-        ..RunSpec::cache_only(
-            Expr::parse(expr).expect("a legal expression"),
-            ByteSize(24 * 4096),
-        )
+        ..spec(expr, Some(Arc::new(device.clone())))
     };
     let hooks = Hooks {
         request_log: Some(Box::new(log.clone())),
         ..Hooks::default()
     };
     execute(&spec, trace, hooks).unwrap_or_else(|e| panic!("{expr}: {e}"));
-    let bytes = log.0.lock().expect("the run is over").clone();
-    let text = String::from_utf8(bytes).expect("a log is text");
+    let text = log.text();
     let row = |line: &str| {
         let cell = |i: usize| line.split(',').nth(i).and_then(|c| c.parse().ok());
         let times = cell(2).zip(cell(3));

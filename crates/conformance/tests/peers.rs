@@ -4,8 +4,8 @@
 //! 8 channels x 2 chips of one die and one plane, 4 KiB pages, tR 75 us, tPROG 750 us, 3 ns/B, no
 //! cache, DRAM in no time (the peers' host part is left out).
 
-use destage_conformance::reference::SlowRequest;
-use destage_conformance::timed::{TimedRun, compare, device};
+use destage_conformance::timed::runs::{outcome, sectors, times};
+use destage_conformance::timed::{TimedRun, device};
 use destage_types::Op;
 
 const T_READ: u64 = 75_000;
@@ -61,15 +61,8 @@ impl Peer {
 
     /// Response times of (operation, first sector, sectors, arrival) on a device at rest.
     fn times(&self, requests: &[(Op, u64, u32, u64)]) -> Vec<u64> {
-        let request = |&(op, start, sectors, arrival): &(Op, u64, u32, u64)| SlowRequest {
-            arrival,
-            ..SlowRequest::new(op, start, sectors)
-        };
-        let requests: Vec<SlowRequest> = requests.iter().map(request).collect();
         let run = TimedRun::new("none", 1, device(&self.sets));
-        let outcome = run.real(&requests);
-        compare(&outcome, &run.slow(&requests), "real and slow");
-        outcome.requests.iter().map(|r| r.4 - r.3).collect()
+        times(&outcome(&run, &sectors(requests)))
     }
 
     /// One request of whole KiB.

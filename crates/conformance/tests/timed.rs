@@ -2,6 +2,7 @@
 
 use destage_conformance::reference::SlowRequest;
 use destage_conformance::suites::ways;
+use destage_conformance::timed::runs::{sectors, times};
 use destage_conformance::timed::{Outcome, TimedRun, compare, device};
 use destage_types::Op;
 
@@ -25,15 +26,6 @@ fn chips(chips: u32, read: u64, program: u64) -> destage_device::config::DeviceC
     device(&sets)
 }
 
-/// (operation, first sector, sectors, arrival).
-fn requests(list: &[(Op, u64, u32, u64)]) -> Vec<SlowRequest> {
-    let request = |&(op, start, sectors, arrival): &(Op, u64, u32, u64)| SlowRequest {
-        arrival,
-        ..SlowRequest::new(op, start, sectors)
-    };
-    list.iter().map(request).collect()
-}
-
 /// The outcome as the slow models have it, and the real one, however the scheme is built.
 fn run(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
     let slow = run.slow(requests);
@@ -45,10 +37,6 @@ fn run(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
         compare(&run.real(requests), &slow, "real and slow");
     }
     slow
-}
-
-fn responses(outcome: &Outcome) -> Vec<u64> {
-    outcome.requests.iter().map(|r| r.4 - r.3).collect()
 }
 
 /// (page, start, end) by start.
@@ -69,9 +57,9 @@ fn evictions_queue_on_their_own_chip() {
         .collect();
     let outcome = run(
         &TimedRun::new("lru", 2, chips(2, 10, 100)),
-        &requests(&stream),
+        &sectors(&stream),
     );
-    assert_eq!(responses(&outcome), [2, 2, 100, 190, 280, 370, 100]);
+    assert_eq!(times(&outcome), [2, 2, 100, 190, 280, 370, 100]);
     let wanted = [
         (0, 10, 110),
         (1, 50, 150),
@@ -98,12 +86,12 @@ fn ecr_takes_the_page_whose_chip_is_free() {
         write(10, 30),
     ];
     let scheme = TimedRun::new("ecr(lru,cqct=oracle)", 4, chips(2, 10, 100));
-    let outcome = run(&scheme, &requests(&stream));
+    let outcome = run(&scheme, &sectors(&stream));
     assert_eq!(
         programs(&outcome),
         [(0, 10, 110), (1, 20, 120), (2, 110, 210)]
     );
-    assert_eq!(responses(&outcome), [2, 2, 2, 2, 100, 100, 180]);
+    assert_eq!(times(&outcome), [2, 2, 2, 2, 100, 100, 180]);
 }
 
 const LARGE: &str = "awb(prober(lru,ssp=4k,rip=8),depth=2)";
@@ -124,10 +112,10 @@ fn idle_time_empties_the_stream() {
     stream.push((Op::Read, 0, 4, 40));
     let outcome = run(
         &TimedRun::new(LARGE, 4, chips(1, 5, 10)),
-        &requests(&stream),
+        &sectors(&stream),
     );
     assert_eq!(programs(&outcome), [(0, 2, 12), (1, 12, 22), (2, 22, 32)]);
-    assert_eq!(responses(&outcome), [2, 2, 2, 2, 2, 5]);
+    assert_eq!(times(&outcome), [2, 2, 2, 2, 2, 5]);
     assert_eq!(outcome.device_counts[..2], [3, 1], "writes, cancels");
     assert!(outcome.pages.is_empty());
 }
@@ -142,13 +130,13 @@ fn a_page_in_flight_is_evicted_without_a_second_program() {
     }
     let outcome = run(
         &TimedRun::new(LARGE, 3, chips(1, 5, 100)),
-        &requests(&stream),
+        &sectors(&stream),
     );
     assert_eq!(
         programs(&outcome),
         [(0, 2, 102), (2, 102, 202), (1, 202, 302)]
     );
-    assert_eq!(responses(&outcome), [2, 2, 2, 199, 298, 97]);
+    assert_eq!(times(&outcome), [2, 2, 2, 199, 298, 97]);
     assert_eq!(outcome.device_counts[..4], [1, 1, 0, 1]);
     assert_eq!(outcome.counts.dirty_evictions, 3);
 }
@@ -160,18 +148,18 @@ fn flush_meets_write_backs_in_flight() {
     let mut stream = STREAM.to_vec();
     stream.push((Op::Flush, 0, 0, 10));
     let device = chips(1, 5, 100);
-    let outcome = run(&TimedRun::new(LARGE, 4, device.clone()), &requests(&stream));
+    let outcome = run(&TimedRun::new(LARGE, 4, device.clone()), &sectors(&stream));
     assert_eq!(
         programs(&outcome),
         [(0, 2, 102), (1, 102, 202), (2, 202, 302)]
     );
-    assert_eq!(responses(&outcome)[3], 292);
+    assert_eq!(times(&outcome)[3], 292);
     assert_eq!(outcome.pages.len(), 3, "flushed pages stay, clean");
     assert!(outcome.pages.values().all(|dirty| !dirty));
 
     stream.insert(3, (Op::Write, 0, 1, 4));
-    let outcome = run(&TimedRun::new(LARGE, 4, device), &requests(&stream));
+    let outcome = run(&TimedRun::new(LARGE, 4, device), &sectors(&stream));
     let wanted = [(0, 2, 102), (0, 102, 202), (1, 202, 302), (2, 302, 402)];
     assert_eq!(programs(&outcome), wanted);
-    assert_eq!(responses(&outcome)[4], 392);
+    assert_eq!(times(&outcome)[4], 392);
 }

@@ -8,11 +8,12 @@ mod devices;
 mod preconditioning;
 
 use destage_conformance::reference::pagemap::{BlockId, Collection, SlowMap, SlowStep, Spot};
+use destage_conformance::timed::runs::device_of;
 use destage_device::config::DeviceConfig;
 use destage_device::ftl::{Collected, GcStep, GcWork, PageMap};
 use destage_types::rng::SplitMix64;
 use destage_types::{ChipId, Lpn, PlaneId, Ppn};
-use devices::{SHAPES, any_device, device, orders};
+use devices::{SHAPES, any_device, orders};
 use proptest::prelude::*;
 
 /// Both, and the blocks that wait for their background erase.
@@ -274,7 +275,7 @@ proptest! {
 fn a_device_written_for_long_goes_on_for_every_policy() {
     for policy in ["greedy", "cost-benefit", "d-choices", "random"] {
         for wear in ["off", "dynamic", "static wear_threshold=3"] {
-            let mut both = Both::new(&device(&format!(
+            let mut both = Both::new(&device_of(&format!(
                 "{} gc_policy={policy} wear_levelling={wear}",
                 SHAPES[5]
             )));
@@ -298,7 +299,7 @@ fn static_levelling_moves_data_that_stay() {
     let spread = |wear: &str| {
         let one = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 \
                    blocks_per_plane=12 pages_per_block=8 op=0.4";
-        let mut both = Both::new(&device(&format!("{one} wear_levelling={wear}")));
+        let mut both = Both::new(&device_of(&format!("{one} wear_levelling={wear}")));
         let logical = both.slow.logical_pages();
         (0..logical).for_each(|lpn| assert!(both.write(lpn, None)));
         // Blocks 1 to 6 are never written again.
@@ -323,7 +324,7 @@ fn every_order_is_followed_until_the_device_is_full() {
         ] {
             let tiny = "channels=2 chips_per_channel=2 dies_per_chip=2 planes_per_die=2 \
                         blocks_per_plane=3 pages_per_block=4 op=0.25 gc_mode=off";
-            let config = device(&format!("{tiny} {kind} allocation_order={order}"));
+            let config = device_of(&format!("{tiny} {kind} allocation_order={order}"));
             let mut both = Both::new(&config);
             let logical = both.slow.logical_pages();
             (0..logical).for_each(|lpn| assert!(both.write(lpn, None)));

@@ -2,12 +2,12 @@
 //! scale together; the same run gives the same result.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
 use destage_conformance::suites::on_all_processors;
+use destage_conformance::timed::runs::Pipe;
 use destage_conformance::timed::{TimedRun, device, timed_swarm, trace_of};
 use destage_device::config::{DeviceConfig, Overwrite};
 use destage_scheme::info::{MinCapacity, Role, SchemeInfo};
@@ -373,22 +373,6 @@ fn all_times_scale_together() {
     }
 }
 
-/// Collects a log in memory.
-#[derive(Clone, Default)]
-struct Pipe(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut all = self.0.lock().expect("one writer");
-        all.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The figures of the result record and the rows of the request log are those of the requests, one
 /// by one, warm-up left out.
 #[test]
@@ -455,8 +439,7 @@ fn a_record_sums_up_its_requests() {
             });
         let header = "request,op,arrival_ns,complete_ns,pages,hit_pages\n".to_owned();
         let wanted: String = std::iter::once(header).chain(rows).collect();
-        let bytes = log.0.lock().expect("the run is over").clone();
-        assert_eq!(String::from_utf8(bytes).expect("text"), wanted, "{expr}");
+        assert_eq!(log.text(), wanted, "{expr}");
     }
 }
 

@@ -133,11 +133,8 @@ impl Reference {
 
     /// Submits an operation at `now` and returns its number.
     pub fn submit(&mut self, now: Nanos, command: FlashCommand) -> u64 {
-        self.now = now.0;
         let after = [command.after, command.and_after].map(|id| id.map(OpId::number));
-        let number = self.add(command, [after[0], after[1], None], None);
-        self.settle();
-        number
+        self.submit_after(now, command, after)
     }
 
     /// Submits an operation that waits for operations by number.

@@ -4,6 +4,7 @@
 //! through the slow cache and the slow device; [`compare`] wants them equal to the nanosecond.
 
 mod requests;
+pub mod runs;
 
 pub use requests::{address_map, device, timed_swarm, trace_of};
 

@@ -1,13 +1,8 @@
 //! Small devices of every kind.
 
-use destage_device::config::{DeviceConfig, EffectiveDevice};
+use destage_conformance::timed::runs::device_of;
+use destage_device::config::DeviceConfig;
 use proptest::prelude::*;
-
-pub fn device(settings: &str) -> DeviceConfig {
-    let sets: Vec<String> = settings.split_whitespace().map(str::to_owned).collect();
-    let device = EffectiveDevice::from_preset("default", &sets);
-    device.expect("a legal device").into_config()
-}
 
 /// Shapes with room for GC whatever the frontier, and the least over-provisioning of some.
 pub const SHAPES: [&str; 7] = [
@@ -92,7 +87,7 @@ pub fn any_collecting_device() -> impl Strategy<Value = DeviceConfig> {
     (0..SHAPES.len(), any_layout(), gc).prop_map(|(shape, (layout, summary), gc)| {
         // Blocks of one or two pages, or the least spare space, have no room for summaries.
         let summary = summary && !(1..=3).contains(&shape);
-        device(&format!(
+        device_of(&format!(
             "{} {layout} {gc} summary_page={summary}",
             SHAPES[shape]
         ))
@@ -103,7 +98,7 @@ fn any_device_without_gc() -> impl Strategy<Value = DeviceConfig> {
     let wear = one_of(&["off", "dynamic"]);
     (0..TIGHT.len(), any_layout(), wear).prop_map(|(shape, (layout, summary), wear)| {
         let summary = summary && shape % 3 == 0;
-        device(&format!(
+        device_of(&format!(
             "{} {layout} gc_mode=off wear_levelling={wear} summary_page={summary}",
             TIGHT[shape]
         ))

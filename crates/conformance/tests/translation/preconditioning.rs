@@ -1,7 +1,8 @@
 //! Overwriting until garbage collection runs everywhere, on devices of every kind.
 
-use super::devices::{SHAPES, any_collecting_device, device};
+use super::devices::{SHAPES, any_collecting_device};
 use destage_conformance::reference::pagemap::SlowMap;
+use destage_conformance::timed::runs::device_of;
 use destage_device::config::{DeviceConfig, Overwrite, Ratio};
 use destage_device::ftl::PageMap;
 use proptest::prelude::*;
@@ -9,7 +10,7 @@ use std::collections::BTreeSet;
 
 #[test]
 fn preconditioning_reaches_the_threshold_of_every_unit() {
-    let config = device(&format!(
+    let config = device_of(&format!(
         "{} gc_threshold=0.2 gc_threshold_base=total",
         SHAPES[5]
     ));
@@ -60,7 +61,7 @@ fn thresholds_that_are_never_met_end_as_well() {
     let one = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=2 \
                blocks_per_plane=12 pages_per_block=32 op=0.3 gc_threshold=0.1";
     for (frontier, unit) in [("plane", "plane"), ("plane", "chip"), ("chip", "plane")] {
-        let config = device(&format!(
+        let config = device_of(&format!(
             "{one} queue_per=chip frontier={frontier} gc_unit={unit}"
         ));
         let (map, written) = until_gc(&config, 1.0);
@@ -79,7 +80,7 @@ fn planes_that_a_frontier_leaves_alone_end_as_well() {
     let one = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=4 \
                blocks_per_plane=4 pages_per_block=4 op=0.5 queue_per=chip frontier=chip";
     for threshold in ["0", "0.1", "1"] {
-        let config = device(&format!("{one} gc_unit=plane gc_threshold={threshold}"));
+        let config = device_of(&format!("{one} gc_unit=plane gc_threshold={threshold}"));
         for page in 1..=4 {
             let share = f64::from(page) / config.logical_pages() as f64;
             let (map, _) = until_gc(&config, share);
@@ -90,7 +91,7 @@ fn planes_that_a_frontier_leaves_alone_end_as_well() {
 
 #[test]
 fn only_units_that_are_written_to_count() {
-    let config = device(&format!(
+    let config = device_of(&format!(
         "{} gc_threshold=0.2 gc_threshold_base=total",
         SHAPES[5]
     ));

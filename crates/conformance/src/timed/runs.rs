@@ -1,0 +1,115 @@
+//! What tests of whole runs with time say alike: requests by pages, and runs with one answer.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use super::{Outcome, TimedRun, compare, device, trace_of};
+use crate::reference::SlowRequest;
+use destage_device::config::DeviceConfig;
+use destage_scheme::Expr;
+use destage_sim::record::ResultRecord;
+use destage_sim::run::{Hooks, execute};
+use destage_sim::spec::RunSpec;
+use destage_trace::Trace;
+use destage_types::{ByteSize, Op, PageSize};
+
+/// The built-in device with the keys of `settings` changed, which stand between white space.
+///
+/// # Panics
+/// The keys make no legal device.
+pub fn device_of(settings: &str) -> DeviceConfig {
+    device(&settings.split_whitespace().collect::<Vec<_>>())
+}
+
+/// Requests for (first page, last page, arrival), in pages of 4 KiB.
+pub fn requests(list: &[(Op, u64, u64, u64)]) -> Vec<SlowRequest> {
+    let request = |&(op, first, last, arrival)| SlowRequest {
+        arrival,
+        ..SlowRequest::pages(op, 8, first, last)
+    };
+    list.iter().map(request).collect()
+}
+
+/// Requests for (first sector, sectors, arrival).
+pub fn sectors(list: &[(Op, u64, u32, u64)]) -> Vec<SlowRequest> {
+    let request = |&(op, start, sectors, arrival): &(Op, u64, u32, u64)| SlowRequest {
+        arrival,
+        ..SlowRequest::new(op, start, sectors)
+    };
+    list.iter().map(request).collect()
+}
+
+/// Appends two FLUSHes, long after all work has started and as long again after that.
+pub fn flush_at_the_end(stream: &mut Vec<SlowRequest>) {
+    let end = stream.last().map_or(0, |r| r.arrival);
+    stream.extend([1, 2].map(|late| SlowRequest {
+        arrival: end + late * 1_000_000_000,
+        ..SlowRequest::new(Op::Flush, 0, 0)
+    }));
+}
+
+/// The run on the engine, if the slow model says the same.
+pub fn outcome(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
+    let real = run.real(requests);
+    compare(&real, &run.slow(requests), &format!("{run:?}"));
+    real
+}
+
+/// Response times.
+pub fn times(outcome: &Outcome) -> Vec<u64> {
+    outcome.requests.iter().map(|r| r.4 - r.3).collect()
+}
+
+/// 24 pages of cache over the device, if there is one.
+///
+/// # Panics
+/// The expression is not legal.
+pub fn spec(expr: &str, device: Option<Arc<DeviceConfig>>) -> RunSpec {
+    let expr = Expr::parse(expr).expect("a legal expression");
+    RunSpec {
+        device,
+        page: PageSize::KIB4,
+        ..RunSpec::cache_only(expr, ByteSize(24 * 4096))
+    }
+}
+
+/// The record of a run.
+///
+/// # Panics
+/// The run ends in an error.
+pub fn run(spec: &RunSpec, trace: &Trace) -> ResultRecord {
+    let record = execute(spec, trace, Hooks::default());
+    record.unwrap_or_else(|e| panic!("{}: {e}", spec.expr))
+}
+
+/// The record of a run of these requests over the device.
+pub fn record(expr: &str, device: DeviceConfig, requests: &[SlowRequest]) -> ResultRecord {
+    run(&spec(expr, Some(Arc::new(device))), &trace_of(requests))
+}
+
+/// Collects a log in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Pipe(Arc<Mutex<Vec<u8>>>);
+
+impl Pipe {
+    /// What was logged.
+    ///
+    /// # Panics
+    /// It is no text.
+    pub fn text(&self) -> String {
+        let bytes = self.0.lock().expect("the run is over").clone();
+        String::from_utf8(bytes).expect("a log is text")
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut all = self.0.lock().expect("one writer");
+        all.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
