@@ -224,15 +224,7 @@ impl<S: Build> Build for Awb<S> {
 }
 
 impl<S: Scheme> Layer for Awb<S> {
-    type Inner = Sweep<S>;
-
-    fn inner(&self) -> &Sweep<S> {
-        &self.inner
-    }
-
-    fn inner_mut(&mut self) -> &mut Sweep<S> {
-        &mut self.inner
-    }
+    crate::contract::inside!(inner: Sweep<S>);
 
     fn write_back(
         &mut self,
