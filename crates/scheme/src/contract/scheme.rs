@@ -194,6 +194,22 @@ stages! {
     }
 }
 
+/// The part that every layer writes alike: the scheme inside is the field of this name and type.
+macro_rules! inside {
+    ($field:ident: $inner:ty) => {
+        type Inner = $inner;
+
+        fn inner(&self) -> &$inner {
+            &self.$field
+        }
+
+        fn inner_mut(&mut self) -> &mut $inner {
+            &mut self.$field
+        }
+    };
+}
+pub(crate) use inside;
+
 /// What layers ask beside single answers.
 pub trait SchemeExt: Scheme {
     /// The first of the next victims that is acceptable.

@@ -224,15 +224,7 @@ impl<S: Build> Build for Awb<S> {
 }
 
 impl<S: Scheme> Layer for Awb<S> {
-    type Inner = DirtyVictims<S>;
-
-    fn inner(&self) -> &DirtyVictims<S> {
-        &self.inner
-    }
-
-    fn inner_mut(&mut self) -> &mut DirtyVictims<S> {
-        &mut self.inner
-    }
+    crate::contract::inside!(inner: DirtyVictims<S>);
 
     fn write_back(
         &mut self,

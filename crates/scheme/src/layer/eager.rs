@@ -77,15 +77,7 @@ impl<S: Build> Build for Eager<S> {
 }
 
 impl<S: Scheme> Layer for Eager<S> {
-    type Inner = DirtyVictims<S>;
-
-    fn inner(&self) -> &DirtyVictims<S> {
-        &self.inner
-    }
-
-    fn inner_mut(&mut self) -> &mut DirtyVictims<S> {
-        &mut self.inner
-    }
+    crate::contract::inside!(inner: DirtyVictims<S>);
 
     fn write_back(
         &mut self,

@@ -76,15 +76,7 @@ impl<I: Identifier, S: Build> Build for Filter<I, S> {
 }
 
 impl<I: Identifier, S: Scheme> Layer for Filter<I, S> {
-    type Inner = S;
-
-    fn inner(&self) -> &S {
-        &self.inner
-    }
-
-    fn inner_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
+    crate::contract::inside!(inner: S);
 
     /// The scheme inside is not asked: every page is a decision of its own.
     #[inline]

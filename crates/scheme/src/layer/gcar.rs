@@ -94,15 +94,7 @@ impl<S: Scheme> Gcar<S> {
 }
 
 impl<S: Scheme> Layer for Gcar<S> {
-    type Inner = S;
-
-    fn inner(&self) -> &S {
-        &self.inner
-    }
-
-    fn inner_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
+    crate::contract::inside!(inner: S);
 
     #[inline]
     fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {

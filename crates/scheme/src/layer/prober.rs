@@ -223,15 +223,7 @@ impl<S: Build> Build for Prober<S> {
 }
 
 impl<S: Scheme> Layer for Prober<S> {
-    type Inner = S;
-
-    fn inner(&self) -> &S {
-        &self.inner
-    }
-
-    fn inner_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
+    crate::contract::inside!(inner: S);
 
     fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
         if slot.is_some() && self.options.cac_updates == CacUpdates::Exempt {

@@ -275,15 +275,7 @@ impl<S: Build> Build for ProCache<S> {
 }
 
 impl<S: Scheme> Layer for ProCache<S> {
-    type Inner = S;
-
-    fn inner(&self) -> &S {
-        &self.inner
-    }
-
-    fn inner_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
+    crate::contract::inside!(inner: S);
 
     fn admit_request(&mut self, r: &Request, v: &View) -> Admission {
         let hit = match self.hit_rule {

@@ -92,15 +92,7 @@ macro_rules! changing {
 }
 
 impl<S: Scheme> Layer for DirtyVictims<S> {
-    type Inner = S;
-
-    fn inner(&self) -> &S {
-        &self.scheme
-    }
-
-    fn inner_mut(&mut self) -> &mut S {
-        &mut self.scheme
-    }
+    crate::contract::inside!(scheme: S);
 
     changing! {
         rename(from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool;

@@ -184,15 +184,7 @@ impl<S: Build> Build for Cac<S> {
 }
 
 impl<S: Scheme> Layer for Cac<S> {
-    type Inner = S;
-
-    fn inner(&self) -> &S {
-        &self.inner
-    }
-
-    fn inner_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
+    crate::contract::inside!(inner: S);
 
     #[inline]
     fn tracks_updates(&self, named: bool) -> bool {
