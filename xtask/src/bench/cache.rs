@@ -26,7 +26,7 @@ const POLICIES: &[&str] = &[
 pub(super) const OPT: &str = "belady(bypass=false)";
 
 /// Policies whose rules are the peer's too, ties included, so that every hit must be the same.
-const SAME_RULES: &[&str] = &["lru", "fifo", "lfu", "clock", "arc", "2q", OPT];
+const SAME_RULES: &[&str] = &["lru", "fifo", "lfu", "clock", "arc", "2q", "sieve", OPT];
 
 /// Compositions and group schemes, run with 70 % writes.
 const COMPOSITIONS: &[&str] = &[
