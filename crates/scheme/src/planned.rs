@@ -328,16 +328,6 @@ pub(crate) const FRD: SchemeInfo = SchemeInfo {
     ..SchemeInfo::BASE
 };
 
-/// `sieve`: lazy promotion, quick demotion.
-pub(crate) const SIEVE: SchemeInfo = SchemeInfo {
-    name: "sieve",
-    summary: "A FIFO list whose hand spares pages that were hit and stays where it stopped.",
-    source: paper("Zhang et al., SIEVE is Simpler than LRU, NSDI", 2024),
-    ties: "first from the hand",
-    vectors: &["sieve"],
-    ..SchemeInfo::BASE
-};
-
 /// `s3-fifo`: three FIFO queues.
 pub(crate) const S3_FIFO: SchemeInfo = SchemeInfo {
     name: "s3-fifo",

@@ -5,7 +5,7 @@ use crate::info::SchemeInfo;
 use crate::layer::{awb, cac, eager, ecr, gcar, multihash, prober, procache, refcount};
 use crate::policy::{
     arc, belady, bplru, cflru, cflru_eps, clock, ecr_eps, fifo, lfu, lirs, lru, none, req_block,
-    two_q, vbbms,
+    sieve, two_q, vbbms,
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Scheme, planned};
 
@@ -42,7 +42,7 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &planned::MQ,
     &planned::LRFU,
     &planned::FRD,
-    &planned::SIEVE,
+    &sieve::INFO,
     &planned::S3_FIFO,
     &planned::W_TINYLFU,
     &req_block::INFO,

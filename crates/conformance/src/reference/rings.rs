@@ -1,4 +1,4 @@
-//! CLOCK and 2Q.
+//! CLOCK, SIEVE and 2Q.
 
 use std::collections::BTreeMap;
 
@@ -77,6 +77,93 @@ impl SlowScheme for Clock {
             format!("{mark}{}:{}", store.star(x), u8::from(self.bit[&x]))
         };
         let items: Vec<String> = self.ring.iter().map(item).collect();
+        format!("[{}]", items.join(" "))
+    }
+}
+
+/// A FIFO list, newest page first, each page with its visited bit.
+#[derive(Clone, Default)]
+pub struct Sieve {
+    list: Vec<(u64, bool)>,
+    hand: Option<u64>,
+}
+
+impl Sieve {
+    fn at(&self, lpn: u64) -> Option<usize> {
+        self.list.iter().position(|&(page, _)| page == lpn)
+    }
+
+    /// The object behind the hand of Algorithm 1, or the one at the tail.
+    fn at_hand(&self) -> u64 {
+        let (tail, _) = *self.list.last().expect("there are pages");
+        self.hand.unwrap_or(tail)
+    }
+
+    /// Algorithm 1 as printed, with an eye on the page it evicts: any other one counts as visited.
+    fn evict(&mut self, wanted: Option<u64>) -> u64 {
+        loop {
+            let page = self.at_hand();
+            self.hand = Some(page);
+            let at = self.at(page).expect("the hand is at a page");
+            if !self.list[at].1 && wanted.is_none_or(|x| x == page) {
+                self.remove(page);
+                return page;
+            }
+            self.list[at].1 = false;
+            self.hand = (at > 0).then(|| self.list[at - 1].0);
+        }
+    }
+}
+
+impl SlowScheme for Sieve {
+    fn touch(&mut self, lpn: u64, _write: bool, _store: &Store) {
+        let at = self.at(lpn).expect("a hit is in the list");
+        self.list[at].1 = true;
+    }
+
+    fn admit(&mut self, lpn: u64, _store: &Store) {
+        self.list.insert(0, (lpn, false));
+    }
+
+    /// Evicts one after the other from a copy.
+    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
+        let mut copy = self.clone();
+        self.list.iter().map(|_| copy.evict(None)).collect()
+    }
+
+    fn take(&mut self, lpn: u64, _store: &Store) {
+        self.evict(Some(lpn));
+    }
+
+    fn remove(&mut self, lpn: u64) {
+        if let Some(at) = self.at(lpn) {
+            if self.hand == Some(lpn) {
+                self.hand = (at > 0).then(|| self.list[at - 1].0);
+            }
+            self.list.remove(at);
+        }
+    }
+
+    fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
+        let Some(at) = self.at(from) else {
+            return false;
+        };
+        self.list[at].0 = to;
+        self.hand = self.hand.map(|x| if x == from { to } else { x });
+        true
+    }
+
+    fn pages(&self) -> Vec<u64> {
+        self.list.iter().map(|&(page, _)| page).collect()
+    }
+
+    fn state(&self, store: &Store) -> String {
+        let item = |&(page, visited): &(u64, bool)| {
+            let mark = if self.hand == Some(page) { ">" } else { "" };
+            let bit = if visited { ":1" } else { "" };
+            format!("{mark}{}{bit}", store.star(page))
+        };
+        let items: Vec<String> = self.list.iter().map(item).collect();
         format!("[{}]", items.join(" "))
     }
 }

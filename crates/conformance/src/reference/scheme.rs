@@ -9,7 +9,7 @@ use super::lirs::{Lirs, TwoQueue};
 use super::lists::{Lfu, PageList};
 use super::prober::Prober;
 use super::reqblock::ReqBlock;
-use super::rings::{Clock, TwoQ};
+use super::rings::{Clock, Sieve, TwoQ};
 use super::store::Store;
 
 /// A write or read request as classifiers see it.
@@ -152,6 +152,7 @@ pub fn build(
         "fifo" | "lru" | "cflru" => Box::new(PageList::new(expr, capacity)?),
         "lfu" => expr.keys(&[]).map(|()| Box::new(Lfu::default()))?,
         "clock" => expr.keys(&[]).map(|()| Box::new(Clock::default()))?,
+        "sieve" => expr.keys(&[]).map(|()| Box::new(Sieve::default()))?,
         "2q" => Box::new(TwoQ::new(expr, capacity)?),
         "arc" => expr
             .keys(&["ghost-bytes"])

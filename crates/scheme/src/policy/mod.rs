@@ -14,6 +14,7 @@ pub mod lirs;
 pub mod lru;
 pub mod none;
 pub mod req_block;
+pub mod sieve;
 pub mod two_q;
 pub mod vbbms;
 
