@@ -110,10 +110,7 @@ fn idle_time_empties_the_stream() {
     stream.push((Op::Read, 4, 4, 5));
     stream.push((Op::Read, 0, 4, 11));
     stream.push((Op::Read, 0, 4, 40));
-    let outcome = run(
-        &TimedRun::new(LARGE, 4, chips(1, 5, 10)),
-        &sectors(&stream),
-    );
+    let outcome = run(&TimedRun::new(LARGE, 4, chips(1, 5, 10)), &sectors(&stream));
     assert_eq!(programs(&outcome), [(0, 2, 12), (1, 12, 22), (2, 22, 32)]);
     assert_eq!(times(&outcome), [2, 2, 2, 2, 2, 5]);
     assert_eq!(outcome.device_counts[..2], [3, 1], "writes, cancels");

@@ -5,7 +5,7 @@
 //! insertion, 1 on a hit); 12 B per page. Cost: O(1) amortised. A page that is discarded takes the hand
 //! along to the next newer one; to one that is evicted the hand comes first, whoever chose it (SI-1).
 
-use crate::info::{SchemeInfo, Source};
+use crate::info::{PaperSource, SchemeInfo};
 use crate::lists::List;
 use crate::registry::boxed;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
@@ -15,7 +15,7 @@ use destage_types::Slot;
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "sieve",
     summary: "A FIFO list whose hand spares pages that were hit and stays where it stopped.",
-    source: Source {
+    source: PaperSource {
         paper: "Zhang et al., SIEVE is Simpler than LRU, NSDI",
         year: Some(2024),
         section: "Algorithm 1",
