@@ -64,7 +64,7 @@ fn refusals_say_what_and_why() {
     assert!(said("awb(lru,scope=ldr)").ends_with("X12 AWB: no LDR to write back"));
     assert!(said("foo").contains("X14 UNKNOWN: unknown scheme `foo`, nearest is `f"));
     assert!(said("probr").contains("nearest is `prober`"));
-    assert!(said("gcar(mq)").ends_with("X15 CANDIDATES: mq has no candidate order"));
+    assert!(said("gcar(sieve)").ends_with("X15 CANDIDATES: sieve has no candidate order"));
     assert!(said("awb(ecr(arc))").ends_with("ecr has no candidate order"));
 }
 
@@ -185,7 +185,7 @@ fn the_first_broken_rule_is_reported() {
     // X1 before X3, X3 before X15, X15 before X12.
     assert_eq!(number("prober(cac(bplru))"), 1);
     assert_eq!(number("eager(gcar(bplru))"), 3);
-    assert_eq!(number("awb(mq,scope=ldr)"), 15);
+    assert_eq!(number("awb(sieve,scope=ldr)"), 15);
 }
 
 #[test]

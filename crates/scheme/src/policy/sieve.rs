@@ -22,7 +22,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
         certain: true,
     },
     ties: "first from the hand",
-    order: Some("hand to head, then tail to hand: pages with bit 0, then pages with bit 1"),
     vectors: &["sieve"],
     build: Some(boxed::<Pages<Sieve>>),
     ..SchemeInfo::BASE
@@ -72,6 +71,7 @@ impl Policy for Sieve {
         self.next_victims(v).next()
     }
 
+    /// Not declared as an order: layers that ask for one refuse SIEVE (X15).
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         let list = &self.list;
         let next = |&page: &Slot| list.newer(page).or(list.tail());

@@ -6,7 +6,7 @@
 //!
 //! A request's way is in `requests`: the mapping says where a page is or goes, the operation is
 //! added to those in flight and submitted to the array. The array appends what it finds out to its
-//! notices, and [`Engine::take_notices`] hands them to the requests in flight after every call.
+//! notices, and `Engine::take_notices` hands them to the requests in flight after every call.
 
 mod cache_region;
 mod gc;
