@@ -35,13 +35,13 @@ impl Visit for Passes<'_> {
         };
         let options = config.options(expr);
         let (page, layout) = (config.page, config.layout);
-        let mut walk = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
+        let mut cache = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
         let pass = self.batch.len() / passes(expr) as usize;
         let last = self.batch.len() - pass;
         let mut serve = |from: usize, to: usize| {
             for i in from..to {
                 let request = self.batch.get(i);
-                walk.serve(request, i as u64, request.head.arrival);
+                cache.serve(request, i as u64, request.head.arrival);
             }
         };
         serve(0, last);
@@ -153,21 +153,22 @@ fn collections_allocate_nothing_in_a_later_pass() {
         let layout = config.layout();
         let lru = Expr::parse("lru").expect("a scheme");
         let lru = Boxed::build(&lru, &Env::cache_only(24));
-        let mut walk = Cache::new(lru, engine, (24, 24), PageSize::KIB4, layout, options);
+        let mut cache = Cache::new(lru, engine, (24, 24), PageSize::KIB4, layout, options);
         let mut serve = |passes: std::ops::Range<u64>| {
             for n in passes {
                 for (i, request) in batch.iter().enumerate() {
                     let arrival = request.head.arrival + Nanos(n * 2000 * 80_000);
-                    walk.serve(request, i as u64, arrival);
+                    cache.serve(request, i as u64, arrival);
                 }
             }
         };
         serve(0..10);
         let count = allocation_counter::measure(|| serve(10..12)).count_total;
         assert_eq!(count, 0, "{more}");
-        let erases = walk.flash().traffic().erases;
+        let erases = cache.flash().traffic().erases;
         assert!(erases > 2000, "{more}: {erases}");
-        let joined = walk.flash().nand().stats().of_kind(OpKind::Program) < programs(walk.flash());
+        let joined =
+            cache.flash().nand().stats().of_kind(OpKind::Program) < programs(cache.flash());
         assert_eq!(joined, more.contains("multi_plane"), "{more}");
     }
 }

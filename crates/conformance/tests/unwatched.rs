@@ -35,14 +35,14 @@ impl Visit for Both<'_> {
         };
         let options = self.config.options(self.expr);
         let (page, layout) = (self.config.page, self.config.layout);
-        let mut walk = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
+        let mut cache = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
         if self.watched {
-            walk.observe(Box::new(Nobody));
+            cache.observe(Box::new(Nobody));
         }
         for (i, request) in self.batch.iter().enumerate() {
-            walk.serve(request, i as u64, request.head.arrival);
+            cache.serve(request, i as u64, request.head.arrival);
         }
-        (walk.counts(), walk.evict_pages().rows())
+        (cache.counts(), cache.evict_pages().rows())
     }
 }
 
