@@ -67,7 +67,7 @@ pub struct TraceMeta {
     pub skipped_lines: u64,
     /// The first of them, at most five.
     pub skipped_samples: Vec<BadLine>,
-    /// Are the requests those of a modelled log-structured file system ([`RequestOrigin`])?
+    /// Are the requests those of a modelled log-structured file system (`RequestOrigin`)?
     pub modelled: bool,
     /// The streams in order of first appearance, and where their addresses are.
     pub volumes: Vec<Volume>,

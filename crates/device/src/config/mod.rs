@@ -150,7 +150,7 @@ impl DeviceConfig {
         self.transfer((self.geometry.page.bytes() / SECTOR_BYTES) as u32)
     }
 
-    /// Every key that has a value, in the order of [`keys`], with it as TOML.
+    /// Every key that has a value, in the order of [`keys()`], with it as TOML.
     pub fn entries(&self) -> impl Iterator<Item = (&'static str, String)> {
         let value = |key: &DeviceKey| Some((key.name, key.show(self)?));
         keys().iter().filter_map(value)

@@ -65,6 +65,9 @@ pub const INFO: SchemeInfo = SchemeInfo {
     ..SchemeInfo::BASE
 };
 
+/// Pages of a request (1 MiB) for which the list of renamed ones has room at once.
+const USUAL_PAGES: usize = 256;
+
 /// The classifier around a base policy.
 #[derive(Clone, Debug)]
 pub struct Prober<S> {
@@ -106,7 +109,7 @@ impl<S: Scheme> Prober<S> {
             ldr: Ldr::new(capacity, channels),
             large: false,
             adapted: true,
-            renamed: Vec::new(),
+            renamed: Vec::with_capacity(USUAL_PAGES),
             scratch: Vec::with_capacity(capacity),
             #[cfg(any(test, feature = "conformance"))]
             background: env.background,

@@ -1,7 +1,7 @@
 //! The trace formats: one file each, and the registry that names them.
 //!
 //! A new text format is a file here with a `FormatInfo` whose columns say what they hold
-//! ([`table`]), or with a `LineFormat` that reads lines in a way of its own, plus its line in
+//! (`table`), or with a `LineFormat` that reads lines in a way of its own, plus its line in
 //! [`FORMATS`]. Names, help, documentation rows, detection, fuzzing and the tests that hold for
 //! every format follow from that entry.
 
