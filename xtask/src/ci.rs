@@ -94,6 +94,23 @@ const STEPS: &[Step] = &[
     step("records", "xtask records"),
 ];
 
+/// What is not in the checkout: the variable that says where it is, and what needs it.
+const INPUTS: [(&str, &str); 4] = [
+    ("DESTAGE_TRACES", "tests on real traces"),
+    ("DESTAGE_GOLDEN", "tests against agreed miss counts"),
+    ("DESTAGE_SPEC", "tests against the worked examples"),
+    ("DESTAGE_FS_LAB", "the live run of real file systems"),
+];
+
+/// Says which of these variables are not set, and so what does not run.
+pub fn note_what_is_skipped(variables: &[&str]) {
+    for (variable, what) in INPUTS.iter().filter(|input| variables.contains(&input.0)) {
+        if std::env::var_os(variable).is_none() {
+            println!("note: {variable} is not set, so {what} are skipped");
+        }
+    }
+}
+
 /// Runs the steps in order and prints the time of each.
 ///
 /// # Errors
@@ -107,16 +124,7 @@ pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
         let names: Vec<&str> = STEPS.iter().map(|s| s.name).collect();
         bail!("no step is called like that; steps: {}", names.join(", "));
     }
-    for (variable, what) in [
-        ("DESTAGE_TRACES", "tests on real traces"),
-        ("DESTAGE_GOLDEN", "tests against agreed miss counts"),
-        ("DESTAGE_SPEC", "tests against the worked examples"),
-        ("DESTAGE_FS_LAB", "the live run of real file systems"),
-    ] {
-        if std::env::var_os(variable).is_none() {
-            println!("note: {variable} is not set, so {what} are skipped");
-        }
-    }
+    note_what_is_skipped(&INPUTS.map(|input| input.0));
     let mut times: Vec<(&str, Duration, bool)> = Vec::new();
     for step in &steps {
         println!("\n== {}", step.name);

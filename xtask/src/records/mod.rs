@@ -33,6 +33,9 @@ pub struct Options {
     against: Option<PathBuf>,
 }
 
+/// What is said of a case without a digest.
+const NEW: &str = "is not recorded";
+
 /// Differences that are shown; the rest is counted.
 const SHOWN: usize = 20;
 
@@ -57,7 +60,7 @@ pub fn run(options: &Options) -> Result<()> {
         println!("SKIPPED: DESTAGE_TRACES is not set, so {skipped} cases do not run");
     }
     let outputs = lab.run_all(&cases);
-    let mut different = 0;
+    let (mut different, mut new) = (0, 0);
     for (case, output) in cases.iter().zip(&outputs) {
         let difference = match (output, &options.against) {
             (Err(error), _) => Some(format!("fails, where no message is recorded: {error:#}")),
@@ -69,6 +72,7 @@ pub fn run(options: &Options) -> Result<()> {
             continue;
         };
         different += 1;
+        new += usize::from(difference == NEW);
         if different <= SHOWN {
             println!("DIFFERENT: destage {}\n    {difference}", case.arguments);
             println!("    output: {}", lab.kept(case).display());
@@ -81,6 +85,9 @@ pub fn run(options: &Options) -> Result<()> {
     println!("{equal} equal, {different} different, {skipped} skipped");
     if options.accept && outputs.iter().all(Result::is_ok) {
         return recorded.write(&all);
+    }
+    if different > 0 && new == different {
+        bail!("{new} cases are new: `--accept` records them");
     }
     if different > 0 {
         bail!(
@@ -145,7 +152,7 @@ impl Recorded {
         match self.digests.get(&case.line) {
             Some(recorded) if *recorded == digest(output) => None,
             Some(_) => Some("differs from what is recorded".to_owned()),
-            None => Some("is not recorded".to_owned()),
+            None => Some(NEW.to_owned()),
         }
     }
 

@@ -183,18 +183,23 @@ pub fn build<V: Visit>(
 
 /// What is promised about the candidate order of the whole composition (GC-1, X15).
 ///
-/// The order of a policy is that of the table; layers outside the victim choice pass it on. With
-/// `prober` outside, LDR is asked first, so the order of the base says nothing of the victim; with
-/// `gcar` the order is the base's, and the victim is one of it.
+/// The order of a policy is that of its declaration; layers outside the victim choice pass it on. A
+/// classifier may name a page that it keeps apart, so the order of the base says nothing of the victim.
+/// A victim filter has the order of the base and may name any page of it, or it has none.
 fn order(expr: &Expr) -> Order {
-    if expr.contains("prober") || expr.contains("ecr") {
-        return Order::Free;
-    }
-    match expr.policy().scheme() {
+    let mut order = match expr.policy().scheme() {
         policy if policy.order.is_none() || policy.role != Role::PagePolicy => Order::Free,
-        policy if policy.name == "arc" || expr.contains("gcar") => Order::Holds,
+        policy if policy.name == "arc" => Order::Holds,
         _ => Order::First,
+    };
+    for layer in expr.chain().map(Expr::scheme) {
+        order = match (layer.role, layer.order) {
+            (Role::VictimFilter, Some(_)) if order != Order::Free => Order::Holds,
+            (Role::VictimFilter | Role::Classifier, _) => Order::Free,
+            _ => order,
+        };
     }
+    order
 }
 
 /// Is the next victim group known before the page comes that needs room?

@@ -40,6 +40,16 @@ pub fn is_selected(expr: &Expr) -> bool {
     wanted.as_ref().is_none_or(|name| expr.contains(name))
 }
 
+/// A number that only the text of the expression decides, so that what is drawn for a composition stays
+/// the same whatever other schemes there are.
+pub fn seed_of(expr: &Expr) -> u64 {
+    let text = expr.to_string();
+    // FNV-1a.
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
 /// The compositions under test.
 pub fn selected() -> Vec<Expr> {
     let all = compositions().iter();

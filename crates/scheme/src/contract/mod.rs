@@ -37,7 +37,6 @@ pub use crate::layer::LargeWrites;
 pub use env::Env;
 pub use group::{GroupPolicy, Groups};
 pub use policy::{PAGE_NODE_BYTES, Pages, Policy};
-pub(crate) use scheme::inside;
 pub use scheme::{Boxed, Layer, Scheme, SchemeExt};
 pub use values::{
     Access, Admission, After, Placement, RemoveReason, RenamePlan, Request, Unit, Update, Victim,

@@ -18,6 +18,9 @@ pub const PAGE_NODE_BYTES: u64 = 12;
 /// - a page is inserted once, hit while it is there, and removed once;
 /// - **any** page may be removed at any time, not only the one that [`Policy::victim`] named: the
 ///   host trims it, a layer outside passes over the victim or takes the page for itself;
+/// - a layer that chooses among [`Policy::next_victims`], perhaps the first of them, does not ask for
+///   `victim`: what an eviction does to the policy's own state (a hand, a counter) belongs in
+///   `on_remove` with [`RemoveReason::Evicted`], for whichever page it is;
 /// - a page may get another address while it is cached, of which the policy hears only if it wants
 ///   to ([`Policy::on_rename`]);
 /// - several pages may leave before the one comes in that room is made for, or that page may not
@@ -25,6 +28,61 @@ pub const PAGE_NODE_BYTES: u64 = 12;
 /// - methods with `&self` change nothing, and after the first pass nothing allocates memory.
 ///
 /// Slots are below [`Env::slots`], or with [`Ghosts`] below [`Ghosts::nodes`].
+///
+/// A whole policy. Inside this crate it says `crate::` for `destage_scheme::`, and it has a line in the
+/// registry in place of the last two of the example.
+///
+/// ```
+/// use destage_scheme::info::{PaperSource, SchemeInfo};
+/// use destage_scheme::lists::List;
+/// use destage_scheme::registry::{Build, boxed};
+/// use destage_scheme::{Access, Boxed, Env, Expr, Pages, Policy, RemoveReason, View};
+/// use destage_types::Slot;
+///
+/// pub const INFO: SchemeInfo = SchemeInfo {
+///     name: "mru",
+///     summary: "Evicts the page that was read or written last.",
+///     source: PaperSource::CLASSIC,
+///     ties: "none: recency is a total order",
+///     order: Some("head to tail"),
+///     build: Some(boxed::<Pages<Mru>>),
+///     ..SchemeInfo::BASE
+/// };
+///
+/// pub struct Mru {
+///     list: List,
+/// }
+///
+/// impl Policy for Mru {
+///     fn build(_expr: &Expr, env: &Env) -> Mru {
+///         let list = List::new(env.slots as usize);
+///         Mru { list }
+///     }
+///
+///     fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+///         self.list.push_head(slot);
+///     }
+///
+///     fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
+///         self.list.move_to_head(slot);
+///     }
+///
+///     fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
+///         self.list.unlink(slot);
+///     }
+///
+///     fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+///         self.list.head()
+///     }
+///
+///     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+///         self.list.from_head()
+///     }
+/// }
+///
+/// let expr = Expr::parse_with("cac(prober(gcar(mru)))", &[&INFO]).unwrap();
+/// Boxed::build(&expr, &Env::cache_only(64));
+/// ```
 pub trait Policy: Sized {
     /// As the layer `expr` of an expression says, for a cache as `env` says.
     fn build(expr: &Expr, env: &Env) -> Self;

@@ -36,6 +36,79 @@ macro_rules! stages {
 
         /// A scheme around another one. It writes the methods of its own stage; whatever it does not
         /// mention goes to the scheme inside.
+        ///
+        /// `victim` may name any page of the `next_victims` of the scheme inside. That one is not asked
+        /// for its own then, and hears of the page in `on_remove` as of any other.
+        ///
+        /// A whole layer, which keeps the pages of busy chips if there are others:
+        ///
+        /// ```
+        /// use destage_scheme::info::{OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo};
+        /// use destage_scheme::layer::layer_below;
+        /// use destage_scheme::registry::{Build, boxed};
+        /// use destage_scheme::{Access, Boxed, Env, Expr, Layer, Scheme, Unit, Victim, View, params};
+        ///
+        /// pub const INFO: SchemeInfo = SchemeInfo {
+        ///     name: "idle-first",
+        ///     summary: "Takes the first of the next victims whose chip is idle.",
+        ///     source: PaperSource {
+        ///         paper: "not from a paper",
+        ///         ..PaperSource::CLASSIC
+        ///     },
+        ///     role: Role::VictimFilter,    // where it may stand
+        ///     params: &[IdleFirstParams::PARAMS],
+        ///     ties: "the order of the scheme inside",
+        ///     order: Some("that of the scheme inside, as if all chips were idle"),
+        ///     needs_order: |_| true,       // refuses schemes without an order
+        ///     chip_aware: true,            // refused where pages have no chip of their own
+        ///     metadata: OF_INNER,          // it has none
+        ///     without_device: Some(|inner| format!("idle-first({inner}) acts as {inner}")),
+        ///     build: Some(boxed::<IdleFirst<Boxed>>),
+        ///     ..SchemeInfo::BASE
+        /// };
+        ///
+        /// params! {
+        ///     /// Parameters of [`IdleFirst`].
+        ///     pub struct IdleFirstParams {
+        ///         /// next victims that are looked at
+        ///         depth: usize = ParamInfo::frames(1, 1, 16, 1).unit("pages").source("no paper"),
+        ///     }
+        /// }
+        ///
+        /// pub struct IdleFirst<S> {
+        ///     inner: S,
+        ///     depth: usize,
+        /// }
+        ///
+        /// impl<S: Build> Build for IdleFirst<S> {
+        ///     fn build(expr: &Expr, env: &Env) -> IdleFirst<S> {
+        ///         let inner = S::build(layer_below(expr), env);
+        ///         let IdleFirstParams { depth } = IdleFirstParams::of(expr, env);
+        ///         IdleFirst { inner, depth }
+        ///     }
+        /// }
+        ///
+        /// impl<S: Scheme> Layer for IdleFirst<S> {
+        ///     destage_scheme::inside!(inner: S);
+        ///
+        ///     fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {
+        ///         let (mut left, mut idle) = (self.depth, None);
+        ///         self.inner.next_victims(v, &mut |slot| {
+        ///             idle = v.device.is_idle(v.chip(slot)).then_some(slot);
+        ///             left -= 1;
+        ///             idle.is_none() && left > 0
+        ///         });
+        ///         match idle {
+        ///             Some(slot) => Victim::Page(slot),
+        ///             None => self.inner.victim(a, v, unit),
+        ///         }
+        ///     }
+        /// }
+        ///
+        /// let expr = Expr::parse_with("cac(idle-first(arc,depth=8))", &[&INFO]).unwrap();
+        /// Boxed::build(&expr, &Env::cache_only(64));
+        /// assert!(Expr::parse_with("idle-first(2q)", &[&INFO]).is_err(), "2q has no order");
+        /// ```
         pub trait Layer {
             /// The scheme inside.
             type Inner: Scheme + ?Sized;
@@ -194,7 +267,9 @@ stages! {
     }
 }
 
-/// The part that every layer writes alike: the scheme inside is the field of this name and type.
+/// The part that every [`Layer`](crate::Layer) writes alike: the scheme inside is the field of this name
+/// and type.
+#[macro_export]
 macro_rules! inside {
     ($field:ident: $inner:ty) => {
         type Inner = $inner;
@@ -208,7 +283,6 @@ macro_rules! inside {
         }
     };
 }
-pub(crate) use inside;
 
 /// What layers ask beside single answers.
 pub trait SchemeExt: Scheme {

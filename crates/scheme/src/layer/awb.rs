@@ -224,7 +224,7 @@ impl<S: Build> Build for Awb<S> {
 }
 
 impl<S: Scheme> Layer for Awb<S> {
-    crate::contract::inside!(inner: DirtyVictims<S>);
+    crate::inside!(inner: DirtyVictims<S>);
 
     fn write_back(
         &mut self,

@@ -77,7 +77,7 @@ impl<S: Build> Build for Eager<S> {
 }
 
 impl<S: Scheme> Layer for Eager<S> {
-    crate::contract::inside!(inner: DirtyVictims<S>);
+    crate::inside!(inner: DirtyVictims<S>);
 
     fn write_back(
         &mut self,

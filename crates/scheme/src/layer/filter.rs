@@ -76,7 +76,7 @@ impl<I: Identifier, S: Build> Build for Filter<I, S> {
 }
 
 impl<I: Identifier, S: Scheme> Layer for Filter<I, S> {
-    crate::contract::inside!(inner: S);
+    crate::inside!(inner: S);
 
     /// The scheme inside is not asked: every page is a decision of its own.
     #[inline]

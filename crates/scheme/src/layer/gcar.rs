@@ -94,7 +94,7 @@ impl<S: Scheme> Gcar<S> {
 }
 
 impl<S: Scheme> Layer for Gcar<S> {
-    crate::contract::inside!(inner: S);
+    crate::inside!(inner: S);
 
     #[inline]
     fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {

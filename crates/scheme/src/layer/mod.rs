@@ -24,7 +24,10 @@ pub(crate) use recency::Recency;
 use crate::Expr;
 
 /// The scheme inside the layer `expr`.
-fn layer_below(expr: &Expr) -> &Expr {
+///
+/// # Panics
+/// `expr` is no layer of an expression that was checked.
+pub fn layer_below(expr: &Expr) -> &Expr {
     expr.inner().expect("a checked layer has a scheme inside")
 }
 

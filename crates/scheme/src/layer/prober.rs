@@ -226,7 +226,7 @@ impl<S: Build> Build for Prober<S> {
 }
 
 impl<S: Scheme> Layer for Prober<S> {
-    crate::contract::inside!(inner: S);
+    crate::inside!(inner: S);
 
     fn rename(&mut self, from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool {
         if slot.is_some() && self.options.cac_updates == CacUpdates::Exempt {

@@ -275,7 +275,7 @@ impl<S: Build> Build for ProCache<S> {
 }
 
 impl<S: Scheme> Layer for ProCache<S> {
-    crate::contract::inside!(inner: S);
+    crate::inside!(inner: S);
 
     fn admit_request(&mut self, r: &Request, v: &View) -> Admission {
         let hit = match self.hit_rule {

@@ -92,7 +92,7 @@ macro_rules! changing {
 }
 
 impl<S: Scheme> Layer for DirtyVictims<S> {
-    crate::contract::inside!(scheme: S);
+    crate::inside!(scheme: S);
 
     changing! {
         rename(from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool;

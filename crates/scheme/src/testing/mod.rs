@@ -10,6 +10,7 @@ pub(crate) use chips::{ChipState, Chips};
 pub(crate) use random::{ALL, Done, Mix, random_run};
 pub(crate) use spy::Spy;
 
+use crate::info::Role;
 use crate::registry::Build;
 use crate::{Boxed, Env, Expr, Frames, Scheme, Unit, View};
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
@@ -27,6 +28,8 @@ pub(crate) struct TestCache<S> {
     pub evicted: Vec<u64>,
     /// Which of the next victims is evicted, as `gcar` may choose; 0 is the scheme's own.
     pub pick: usize,
+    /// Does a layer choose among the next victims by what the device says?
+    filtered: bool,
     /// The last unit that left.
     pub unit: Unit,
     /// What happened, in the words of the worked examples, and how much before the last operation.
@@ -117,6 +120,8 @@ impl<S: Build> TestCache<S> {
         let expr = expr(text);
         let mut cache = TestCache::of(S::build(&expr, env), env);
         cache.read_alloc = expr.default_read_alloc();
+        let mut layers = expr.chain().map(Expr::scheme);
+        cache.filtered = layers.any(|layer| layer.role == Role::VictimFilter);
         cache
     }
 }
@@ -133,6 +138,7 @@ impl<S: Scheme> TestCache<S> {
             read_alloc: env.read_alloc,
             evicted: Vec::new(),
             pick: 0,
+            filtered: false,
             unit: Unit::default(),
             events: Vec::new(),
             before: 0,

@@ -184,7 +184,7 @@ impl<S: Build> Build for Cac<S> {
 }
 
 impl<S: Scheme> Layer for Cac<S> {
-    crate::contract::inside!(inner: S);
+    crate::inside!(inner: S);
 
     #[inline]
     fn tracks_updates(&self, named: bool) -> bool {
