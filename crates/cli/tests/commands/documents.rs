@@ -95,6 +95,40 @@ fn named_files_exist() {
     }
 }
 
+/// Types and macros in the code of the page for contributors are there, but for those of its examples.
+#[test]
+fn named_types_exist() {
+    let page = std::fs::read_to_string(root().join("docs/CONTRIBUTING.md")).unwrap();
+    let mut sources = String::new();
+    let mut folders = vec![root().join("crates/scheme/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => sources += &std::fs::read_to_string(path).unwrap(),
+            }
+        }
+    }
+    let mut named = 0;
+    for block in page.split("```rust").skip(1) {
+        let code = block.split("```").next().unwrap();
+        let lines = code.lines().map(|l| l.split("//").next().unwrap());
+        // Outside of strings: every other piece between quotation marks.
+        let pieces = lines.flat_map(|line| line.split('"').step_by(2));
+        let words = pieces.flat_map(|p| p.split(|c: char| !c.is_ascii_alphanumeric()));
+        let camel =
+            |w: &&str| w.starts_with(char::is_uppercase) && w.chars().any(char::is_lowercase);
+        for word in words.filter(camel).filter(|w| !w.starts_with("Mine")) {
+            named += 1;
+            let known = ["struct ", "enum ", "trait ", "type "].map(|kind| format!("{kind}{word}"));
+            let std = ["Some", "None"].contains(&word);
+            assert!(std || known.iter().any(|k| sources.contains(k)), "{word}");
+        }
+    }
+    assert!(named > 3, "{named}");
+}
+
 #[test]
 fn generated_documents_are_fresh() {
     for document in DOCUMENTS {
