@@ -57,5 +57,8 @@ fn compositions_with_random_parameters_agree_with_their_models() {
         .filter(|(c, _)| c.0.scheme().role == Role::Mapping);
     let remaps: Vec<u64> = mapped.map(|(_, counts)| counts.remaps).collect();
     let (runs, all) = (remaps.len(), remaps.iter().sum::<u64>());
-    assert!(runs == 0 || all > runs as u64, "{all} renames in {runs} runs");
+    assert!(
+        runs == 0 || all > runs as u64,
+        "{all} renames in {runs} runs"
+    );
 }
