@@ -267,7 +267,7 @@ stages! {
     }
 }
 
-/// The part that every [`Layer`](crate::Layer) writes alike: the scheme inside is the field of this name
+/// The part that every [`Layer`] writes alike: the scheme inside is the field of this name
 /// and type.
 #[macro_export]
 macro_rules! inside {
