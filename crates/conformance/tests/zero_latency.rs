@@ -311,8 +311,7 @@ fn real_traces_without_latencies() {
             return 0;
         }
         let trace = begin(path, None).expect("it has a beginning");
-        // Traces with a large footprint take long: a device is filled for every run.
-        let one_in = if trace.requests.len() > 80_000 { 12 } else { 4 };
+        let one_in = 4;
         real_trace(trace, &name, turn, |i| all || (turn + i) % one_in == 3)
     });
     let (traces, whole) = (traces.len(), whole.iter().sum::<usize>());
