@@ -2,9 +2,7 @@
 //! operations on devices of every kind lead to the same places, the same collections and the same
 //! answers.
 
-#[path = "translation/devices.rs"]
 mod devices;
-#[path = "translation/preconditioning.rs"]
 mod preconditioning;
 
 use destage_conformance::reference::pagemap::{BlockId, Collection, SlowMap, SlowStep, Spot};

@@ -4,7 +4,7 @@ use destage_conformance::proof::proven;
 
 #[test]
 fn the_recorded_proofs_are_those_that_run() {
-    let recorded = include_str!("../../scheme/src/proven.txt");
+    let recorded = include_str!("../../../scheme/src/proven.txt");
     assert_eq!(
         proven(),
         recorded,

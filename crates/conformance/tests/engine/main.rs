@@ -1,0 +1,13 @@
+//! The simulated device: array, translation layer and cache region, alone and in whole runs.
+
+mod cache_region;
+mod device_model;
+mod gc_runs;
+mod monitor;
+mod multi_plane;
+mod nand_engine;
+mod peers;
+mod timed;
+mod translation;
+mod unwatched;
+mod zero_latency;

@@ -1,0 +1,4 @@
+//! What documents say of the sources.
+
+mod architecture;
+mod decisions;
