@@ -268,11 +268,6 @@ impl Drive {
         self.journal.open().queue.clone()
     }
 
-    /// The core's counters.
-    pub fn core_counts(&self) -> Counts {
-        self.core.counts()
-    }
-
     /// The counters under the names of the slow models.
     pub fn counts(&self) -> reference::SlowCounts {
         counts(&self.core.counts())

@@ -22,7 +22,7 @@ use destage_sim::engine::{CacheAccess, Completion, ProgramTimes};
 use destage_sim::observe::{Event, Observer};
 use destage_sim::precondition::{address_space, prepare};
 use destage_sim::{Cache, CacheOptions, Flash, ReadFill};
-use destage_types::{ChipId, Lpn, Nanos, Op};
+use destage_types::{ChipId, Lpn, Nanos};
 
 /// Everything about a run but its requests.
 #[derive(Clone, Debug)]
@@ -394,9 +394,4 @@ pub fn compare(real: &Outcome, slow: &Outcome, what: &str) {
         "{what}: pages in operations of others"
     );
     assert_eq!(real.evict_wait_mean, slow.evict_wait_mean, "{what}: wait");
-}
-
-/// Requests of one kind.
-pub fn count_of(requests: &[SlowRequest], op: Op) -> usize {
-    requests.iter().filter(|r| r.op == op).count()
 }

@@ -34,11 +34,6 @@ impl Precondition {
         fill: Ratio::ZERO,
         overwrite: Overwrite::Times(Ratio::ZERO),
     };
-
-    /// Does it write pages more than once, which only GC makes room for?
-    pub fn needs_gc(&self) -> bool {
-        self.overwrite != Overwrite::Times(Ratio::ZERO)
-    }
 }
 
 impl fmt::Display for Precondition {

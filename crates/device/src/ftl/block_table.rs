@@ -5,17 +5,6 @@ use super::first_touch::FirstTouch;
 /// No block.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What one block is good for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BlockState {
-    /// Erased; nothing is written.
-    Free,
-    /// A write frontier is in it.
-    Open,
-    /// Every page is written.
-    Full,
-}
-
 /// One block in 16 bytes. A block is in one list at most: that of free blocks while it is free,
 /// that of its valid count while it is full. Where valid counts have no lists, a full block holds a
 /// number in the place of its neighbours ([`BlockRow::changed`]).
@@ -145,15 +134,6 @@ impl BlockTable {
     #[inline]
     pub fn is_full(&self, block: u32) -> bool {
         self.get(block).written == self.pages
-    }
-
-    /// What the block is good for.
-    pub fn state(&self, block: u32) -> BlockState {
-        match self.get(block).written {
-            0 => BlockState::Free,
-            n if n == self.pages => BlockState::Full,
-            _ => BlockState::Open,
-        }
     }
 
     /// Erases a full block without valid pages, which is in no list, and gives its erases so far.

@@ -68,7 +68,6 @@ mod wear;
 #[cfg(test)]
 mod tests;
 
-pub use block_table::BlockState;
 pub use collect::{Collected, GcStep, GcWork};
 pub use page_map::PageMap;
 pub use query::Wear;

@@ -1,18 +1,12 @@
 //! What a mapping says of itself.
 
 use super::PhysicalPage;
-use super::block_table::BlockState;
 use super::page_map::{NONE, PageMap, place};
 use super::units::PlaneRow;
 use destage_types::{ChannelId, ChipId, Lpn, PlaneAddress, PlaneId, Ppn, StaticLayout};
 use std::collections::BTreeMap;
 
 impl PageMap {
-    /// What block number `block` of `plane` is good for.
-    pub fn block_state(&self, plane: PlaneId, block: u32) -> BlockState {
-        self.blocks.state(self.block_number(plane, block))
-    }
-
     /// Pages of the block with wanted data, pages written since its last erase, and its erases.
     pub fn block_counts(&self, plane: PlaneId, block: u32) -> (u32, u32, u32) {
         let block = self.block_number(plane, block);
@@ -111,16 +105,6 @@ impl PageMap {
         let tightest = units.min_by_key(|&&unit| self.gc.free[unit as usize]);
         let unit = *tightest.expect("a chip has a GC unit at least");
         u64::from(self.fewest_valid(unit))
-    }
-
-    /// Free pages of the unit with one frontier that `plane` belongs to.
-    pub fn unit_free_pages(&self, plane: PlaneId) -> u64 {
-        self.frontiers.free(self.units.row(plane).unit)
-    }
-
-    /// Free pages of the GC unit that `plane` belongs to.
-    pub fn gc_unit_free_pages(&self, plane: PlaneId) -> u64 {
-        self.gc.free[self.units.row(plane).gc as usize]
     }
 
     /// Planes of the device.

@@ -159,11 +159,6 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         &self.scheme
     }
 
-    /// The scheme, to take its notes.
-    pub fn scheme_mut(&mut self) -> &mut S {
-        &mut self.scheme
-    }
-
     /// The flash behind the cache.
     pub fn flash(&self) -> &F {
         &self.flash
