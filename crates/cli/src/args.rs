@@ -219,9 +219,13 @@ options! {
         flush_at_end: bool;
         flatten random: SeedArgs;
         flatten threads: JobsArgs;
-        /// Folder for results.jsonl, .csv or .parquet; the table then goes to standard output
+        /// Folder for results.jsonl, to which each run adds a line, and results.csv or .parquet if asked
+        /// for; the table then goes to standard output. Runs that are done there already are not repeated
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf> = path();
+        /// Do all runs anew and replace the results that are in the folder of --out
+        #[arg(long, requires = "out")]
+        fresh: bool, shown "";
         flatten form: FormatOutArgs;
         /// Show what else was measured below the table: hits of requests, response times, evictions,
         /// flash traffic by cause, metadata, and with a device wear, energy and load

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::table::{ms, or_dash, percent, whole_ms};
 use crate::output::{Output, Readings, print, table};
 use crate::report::HtmlReport;
-use crate::run::{Batch, LogFiles, Settings, execute};
+use crate::run::{Batch, RunLogs, Settings, execute};
 use destage_device::config::{DeviceConfig, EffectiveDevice};
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::{ResultRecord, RunSpec};
@@ -43,7 +43,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         workload: (&trace).into(),
         runs: &runs,
         jobs: args.threads.resolve(),
-        logs: &|_| LogFiles::default(),
+        logs: &|_| RunLogs::default(),
     };
     let report = args.report.as_deref();
     let title = format!("destage demo, seed {seed}");
@@ -66,12 +66,12 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
             print(&text(&records, seed, &missing))
         }
         format => {
-            let mut output = Output::open(format, None)?;
+            let mut output = Output::stdout(format)?;
             if let Some(report) = report {
                 output.report(report);
             }
             execute(&batch, &mut |record| output.add(record))?;
-            output.finish()
+            output.finish(true)
         }
     }
 }

@@ -7,9 +7,9 @@ mod args;
 mod demo;
 pub mod docs;
 mod failure;
+mod interrupt;
 mod mrc;
 mod output;
-mod overwritten;
 mod presets;
 mod report;
 mod run;
@@ -36,6 +36,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    if let Err(error) = interrupt::watch() {
+        terminal::say(&format!("warning: signals cannot be watched: {error}"));
+    }
     let done = match cli.command {
         DestageCommand::Run(args) => run::run(*args),
         DestageCommand::Mrc(args) => mrc::run(&args),

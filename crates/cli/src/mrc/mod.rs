@@ -5,8 +5,8 @@ mod points;
 
 use crate::args::{MrcArgs, PointsOut};
 use crate::failure::Failure;
-use crate::output::print;
-use crate::overwritten;
+use crate::output::file::OutputFile;
+use crate::output::{identity, print};
 use crate::run::load;
 use crate::terminal::{Progress, Warnings};
 use destage_scheme::Expr;
@@ -26,9 +26,9 @@ use std::sync::atomic::AtomicU64;
 pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     let bases = bases(args)?;
     if let Some(path) = &args.plot {
-        overwritten::refuse([args.trace.as_path()], path)?;
+        identity::refuse([args.trace.as_path()], path)?;
         // An unwritable file must not come up after hours of runs.
-        std::fs::File::create(path).map_err(|e| plot::refused(path, &e))?;
+        OutputFile::create(path).map_err(|e| plot::refused(path, &e))?;
     }
     let mut warnings = Warnings::default();
     let memory = args.memory.trace_memory().0;

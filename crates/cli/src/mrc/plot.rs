@@ -2,6 +2,7 @@
 
 use super::points::SchemeCurve;
 use crate::failure::Failure;
+use crate::output::file::write_file;
 use crate::series_style::{FONT, colour, line as line_of};
 use destage_sim::curve::Estimate;
 use destage_types::ByteSize;
@@ -27,7 +28,7 @@ pub fn draw(path: &Path, trace: &str, curves: &[SchemeCurve]) -> Result<(), Fail
     let mut text = String::new();
     let drawn = chart(&mut text, trace, curves);
     drawn.map_err(|e| Failure::Run(format!("cannot draw {}: {e}", path.display())))?;
-    std::fs::write(path, text).map_err(|e| refused(path, &e))
+    write_file(path, &text).map_err(|e| refused(path, &e))
 }
 
 /// The place of a size on the axis: doublings are equally far apart.

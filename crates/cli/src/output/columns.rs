@@ -81,12 +81,13 @@ impl<W: Write + Send> ParquetWriter<W> {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<W> {
         if !self.rows.is_empty() {
             self.group().map_err(failed)?;
         }
         let mut out = self.writer.into_inner().map_err(failed)?;
-        out.flush()
+        out.flush()?;
+        Ok(out)
     }
 
     fn group(&mut self) -> Result<(), ParquetError> {

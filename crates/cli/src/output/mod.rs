@@ -2,6 +2,9 @@
 
 pub mod columns;
 pub mod details;
+pub mod file;
+pub mod identity;
+mod journal;
 mod reading;
 mod rows;
 pub mod table;
@@ -13,71 +16,105 @@ use crate::args::FormatOut;
 use crate::failure::Failure;
 use crate::report::HtmlReport;
 use destage_sim::ResultRecord;
+use file::OutputFile;
+use journal::Journal;
 use rows::{Form, Rows};
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where the results of a command go.
 ///
-/// Without a folder, standard output takes the form asked for. With a folder, the records go to
-/// `results.jsonl`, `results.csv` or `results.parquet` there, and the table to standard output.
+/// Without a folder, standard output takes the form asked for. With a folder, `results.jsonl` there is a
+/// journal of all runs, the records of this command also go to `results.csv` or `results.parquet` if that
+/// form is asked for, and the table goes to standard output.
 pub struct Output<'a> {
     /// For the table, shown at the end.
     table: Option<Vec<ResultRecord>>,
     stdout: Option<Rows<io::Stdout>>,
-    file: Option<Rows<BufWriter<File>>>,
+    journal: Option<Journal>,
+    file: Option<ResultsFile>,
     report: Option<HtmlReport>,
     details: bool,
     below: Option<Below<'a>>,
 }
 
+/// Results beside the journal, written when all are there.
+struct ResultsFile {
+    path: PathBuf,
+    form: Form,
+    records: Vec<ResultRecord>,
+}
+
 /// What stands below a table.
 type Below<'a> = Box<dyn Fn(&[ResultRecord]) -> String + 'a>;
 
+/// The files of results that `--out` may write.
+pub fn results_files(folder: &Path, format: FormatOut) -> Vec<PathBuf> {
+    let other = form(format).filter(|form| *form != Form::Jsonl);
+    let other = other.map(|form| format!("results.{}", form.extension()));
+    let names = [journal::JOURNAL.to_owned()].into_iter().chain(other);
+    names.map(|name| folder.join(name)).collect()
+}
+
+fn form(format: FormatOut) -> Option<Form> {
+    match format {
+        FormatOut::Table => None,
+        FormatOut::Jsonl => Some(Form::Jsonl),
+        FormatOut::Csv => Some(Form::Csv),
+        FormatOut::Parquet => Some(Form::Parquet),
+    }
+}
+
 impl<'a> Output<'a> {
-    /// Creates folder and file if there is to be one.
+    /// Results on standard output.
     ///
     /// # Errors
-    /// They cannot be created.
-    pub fn open(format: FormatOut, folder: Option<&Path>) -> Result<Output<'a>, Failure> {
-        let form = match format {
-            FormatOut::Table => None,
-            FormatOut::Jsonl => Some(Form::Jsonl),
-            FormatOut::Csv => Some(Form::Csv),
-            FormatOut::Parquet => Some(Form::Parquet),
-        };
-        let Some(folder) = folder else {
-            if form == Some(Form::Parquet) && io::stdout().is_terminal() {
-                return Err(Failure::usage(
-                    "--format-out parquet is no text for a terminal; --out DIR writes a file",
-                ));
-            }
-            let rows = form.map(|form| Rows::new(io::stdout(), form));
-            return Ok(Output {
-                table: form.is_none().then(Vec::new),
-                stdout: rows.transpose().map_err(Failure::stdout)?,
-                file: None,
-                report: None,
-                details: false,
-                below: None,
+    /// It takes nothing.
+    pub fn stdout(format: FormatOut) -> Result<Output<'a>, Failure> {
+        let form = form(format);
+        if form == Some(Form::Parquet) && io::stdout().is_terminal() {
+            return Err(Failure::usage(
+                "--format-out parquet is no text for a terminal; --out DIR writes a file",
+            ));
+        }
+        let rows = form.map(|form| Rows::new(io::stdout(), form));
+        Ok(Output {
+            table: form.is_none().then(Vec::new),
+            stdout: rows.transpose().map_err(Failure::stdout)?,
+            journal: None,
+            file: None,
+            report: None,
+            details: false,
+            below: None,
+        })
+    }
+
+    /// Results in a folder. `fresh`: what was done before counts for nothing.
+    ///
+    /// # Errors
+    /// Nothing can be written there, or another command writes there.
+    pub fn folder(format: FormatOut, folder: &Path, fresh: bool) -> Result<Output<'a>, Failure> {
+        let journal = Journal::open(folder, fresh)?;
+        let mut file = None;
+        if let [_, path] = &results_files(folder, format)[..] {
+            OutputFile::create(path).map_err(|error| {
+                let (folder, file) = (folder.display(), path.file_name().unwrap_or_default());
+                let file = file.to_string_lossy();
+                Failure::usage(format!(
+                    "--out {folder}: cannot write there: {file}: {error}"
+                ))
+            })?;
+            file = form(format).map(|form| ResultsFile {
+                path: path.clone(),
+                form,
+                records: Vec::new(),
             });
-        };
-        let form = form.unwrap_or(Form::Jsonl);
-        let refused = |error| {
-            Failure::usage(format!(
-                "--out {}: cannot write there: {error}",
-                folder.display()
-            ))
-        };
-        std::fs::create_dir_all(folder).map_err(refused)?;
-        let path = folder.join(format!("results.{}", form.extension()));
-        let file = File::create(path).map_err(refused)?;
-        let rows = Rows::new(BufWriter::new(file), form).map_err(refused)?;
+        }
         Ok(Output {
             table: Some(Vec::new()),
             stdout: None,
-            file: Some(rows),
+            journal: Some(journal),
+            file,
             report: None,
             details: false,
             below: None,
@@ -99,19 +136,40 @@ impl<'a> Output<'a> {
         self.below = Some(Box::new(text));
     }
 
-    /// Takes the next record.
+    /// Is there a journal, so that runs need keys?
+    pub fn has_journal(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// The record of a run that an earlier command finished in the same folder.
+    pub fn finished(&self, key: &str) -> Option<ResultRecord> {
+        self.journal.as_ref()?.finished(key).cloned()
+    }
+
+    /// Takes the record of a run that was finished just now.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn add(&mut self, record: ResultRecord) -> Result<(), Failure> {
+        if let Some(journal) = &mut self.journal {
+            journal.add(&record).map_err(journal_unwritten)?;
+        }
+        self.show(record)
+    }
+
+    /// Takes a record that the journal has.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn show(&mut self, record: ResultRecord) -> Result<(), Failure> {
         if let Some(rows) = &mut self.stdout {
             rows.write(&record).map_err(Failure::stdout)?;
         }
-        if let Some(rows) = &mut self.file {
-            rows.write(&record).map_err(unwritten)?;
-        }
         if let Some(report) = &mut self.report {
             report.add(&record);
+        }
+        if let Some(file) = &mut self.file {
+            file.records.push(record.clone());
         }
         if let Some(table) = &mut self.table {
             table.push(record);
@@ -119,18 +177,23 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Ends the files and shows the table if there is one.
+    /// Ends the outputs and shows the table if there is one. Files whose content is that of all runs are
+    /// written only if there is one of each (`complete`).
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn finish(self) -> Result<(), Failure> {
+    pub fn finish(self, complete: bool) -> Result<(), Failure> {
         if let Some(rows) = self.stdout {
             rows.finish().map_err(Failure::stdout)?;
         }
-        if let Some(rows) = self.file {
-            rows.finish().map_err(unwritten)?;
+        if let Some(journal) = self.journal {
+            journal.finish().map_err(journal_unwritten)?;
         }
-        if let Some(report) = self.report {
+        if let Some(file) = self.file.filter(|_| complete) {
+            file.write()
+                .map_err(|error| unwritten(&file.path, &error))?;
+        }
+        if let Some(report) = self.report.filter(|_| complete) {
             report.finish()?;
         }
         match self.table {
@@ -149,7 +212,24 @@ impl<'a> Output<'a> {
     }
 }
 
-fn unwritten(error: io::Error) -> Failure {
+impl ResultsFile {
+    fn write(&self) -> io::Result<()> {
+        let mut rows = Rows::new(BufWriter::new(OutputFile::create(&self.path)?), self.form)?;
+        for record in &self.records {
+            rows.write(record)?;
+        }
+        let out = rows.finish()?;
+        out.into_inner()
+            .map_err(|error| error.into_error())?
+            .commit()
+    }
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    Failure::Run(format!("cannot write {}: {error}", path.display()))
+}
+
+fn journal_unwritten(error: io::Error) -> Failure {
     Failure::Run(format!("cannot write the results: {error}"))
 }
 

@@ -81,13 +81,16 @@ impl<W: Write + Send> Rows<W> {
         }
     }
 
-    /// Writes what is left.
+    /// Writes what is left, and gives the output back.
     ///
     /// # Errors
     /// The output takes no more.
-    pub fn finish(self) -> io::Result<()> {
+    pub fn finish(self) -> io::Result<W> {
         match self.out {
-            Out::Jsonl(mut out) | Out::Csv(CsvRows { mut out, .. }) => out.flush(),
+            Out::Jsonl(mut out) | Out::Csv(CsvRows { mut out, .. }) => {
+                out.flush()?;
+                Ok(out)
+            }
             Out::Parquet(_, writer) => writer.finish(),
         }
     }

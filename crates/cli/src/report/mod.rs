@@ -3,13 +3,12 @@
 mod chart;
 
 use crate::failure::Failure;
+use crate::output::file::{OutputFile, write_file};
 use crate::output::{Readings, details, table};
 use crate::run::Settings;
 use crate::series_style::colour;
 use chart::{ChartLine, over_cache_size};
 use destage_sim::ResultRecord;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A report that will be written.
@@ -25,7 +24,7 @@ impl HtmlReport {
     /// # Errors
     /// It cannot.
     pub fn open(path: &Path, title: &str) -> Result<HtmlReport, Failure> {
-        File::create(path).map_err(|error| {
+        OutputFile::create(path).map_err(|error| {
             let place = path.display();
             Failure::usage(format!("--report {place}: cannot create it: {error}"))
         })?;
@@ -47,9 +46,9 @@ impl HtmlReport {
     /// It cannot be written.
     pub fn finish(self) -> Result<(), Failure> {
         let text = html(&self.title, &self.records);
-        let written = File::create(&self.path).and_then(|mut f| f.write_all(text.as_bytes()));
         let place = self.path.display();
-        written.map_err(|error| Failure::Run(format!("cannot write {place}: {error}")))
+        write_file(&self.path, &text)
+            .map_err(|error| Failure::Run(format!("cannot write {place}: {error}")))
     }
 }
 

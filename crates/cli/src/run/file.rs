@@ -16,8 +16,9 @@ use toml::Value;
 type Keys = BTreeMap<String, Value>;
 
 /// Options about the output as a whole, which cannot differ from one `[[run]]` to the next.
-const WHOLE: [&str; 7] = [
+const WHOLE: [&str; 8] = [
     "out",
+    "fresh",
     "format-out",
     "details",
     "report",

@@ -3,15 +3,18 @@
 mod claims;
 mod file;
 mod input;
+mod logs;
 mod plan;
+mod resume;
 mod series;
 mod settings;
 mod sweep;
 
 pub use input::{load, trace_warnings};
+pub use logs::RunLogs;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
-pub use sweep::{Batch, LogFiles, execute};
+pub use sweep::{Batch, execute};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -75,7 +78,11 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
         input::preflight(&plan.args.traces, &plan.load)?;
         plan.create_logs()?;
     }
-    let mut output = Output::open(first.form.format_out(), first.out.as_deref())?;
+    let format = first.form.format_out();
+    let mut output = match &first.out {
+        Some(folder) => Output::folder(format, folder, first.fresh)?,
+        None => Output::stdout(format)?,
+    };
     if first.details {
         output.details();
     }
@@ -90,12 +97,11 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
         done = done.and_then(|()| replay(plan, &mut output, &mut warnings));
     }
     // What was finished is shown even if a later trace failed.
-    let shown = output.finish();
+    let shown = output.finish(done.is_ok());
     done.and(shown)
 }
 
 fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Result<(), Failure> {
-    let mut number = 0;
     let (args, memory) = (&plan.args, plan.args.memory.trace_memory().0);
     for path in &args.traces {
         let stored = input::load(path, &plan.load, memory, warnings)?;
@@ -110,16 +116,14 @@ fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Resu
                 input::fit(&mut trace, run, warnings)?;
             }
             if args.host_fs.is_empty() {
-                one(plan, number, trace.workload(), &plan.runs, output, warnings)?;
-                number += 1;
+                one(plan, trace.workload(), &plan.runs, output, warnings)?;
             }
             for fs in &args.host_fs {
                 let (modelled, runs) = input::through(trace.workload(), fs, plan)?;
                 if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
                     warnings.warn(warning);
                 }
-                one(plan, number, modelled.workload(), &runs, output, warnings)?;
-                number += 1;
+                one(plan, modelled.workload(), &runs, output, warnings)?;
             }
         }
     }
@@ -129,7 +133,6 @@ fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Resu
 /// The runs over one stream of requests.
 fn one(
     plan: &Plan,
-    number: usize,
     workload: Workload<'_>,
     runs: &[RunSpec],
     output: &mut Output<'_>,
@@ -148,11 +151,5 @@ fn one(
     if let Some(warning) = input::pairs_warning(workload, runs)? {
         warnings.warn(warning);
     }
-    let batch = Batch {
-        workload,
-        runs,
-        jobs: plan.args.threads.resolve(),
-        logs: &|run| plan.log_files(number, name, run),
-    };
-    execute(&batch, &mut |record| output.add(record))
+    resume::execute_open(plan, workload, runs, output)
 }

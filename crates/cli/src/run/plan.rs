@@ -1,16 +1,16 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
+use super::logs::{LogFile, RunLogs};
 use super::settings::{FileOptions, RunBuilder};
-use super::sweep::LogFiles;
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::overwritten;
+use crate::output::file::OutputFile;
+use crate::output::{identity, results_files};
 use destage_device::config::EffectiveDevice;
 use destage_scheme::{Expr, Role};
 use destage_sim::{RunError, RunSpec};
 use destage_trace::{LoadOptions, readers};
 use destage_types::ByteSize;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Checked options, and what they come to.
@@ -92,7 +92,7 @@ impl Plan {
             let Some(path) = path.filter(|_| self.single()) else {
                 continue;
             };
-            File::create(path).map_err(|error| {
+            OutputFile::create(path).map_err(|error| {
                 let place = path.display();
                 Failure::usage(format!("--{option} {place}: cannot create it: {error}"))
             })?;
@@ -119,63 +119,60 @@ impl Plan {
                 ));
             }
         }
-        for (i, (option, path)) in logs.iter().enumerate() {
-            let mut before = logs[..i].iter();
-            let same = before.find(|log| path.is_some() && log.1 == *path);
-            faults.extend(same.map(|log| format!("--{} and --{option} need a file each", log.0)));
-        }
-        let names = ["results.jsonl", "results.csv", "results.parquet"];
         let results = args
             .out
             .iter()
-            .flat_map(|dir| names.map(|name| dir.join(name)));
-        let logs = logs
+            .flat_map(|dir| results_files(dir, args.form.format_out()));
+        let results: Vec<PathBuf> = results.collect();
+        let mut written: Vec<(&str, &Path)> =
+            results.iter().map(|path| ("--out", &**path)).collect();
+        written.extend(args.report.as_deref().map(|path| ("--report", path)));
+        // Of several runs each has names of its own.
+        let options = ["--log-evictions", "--log-requests", "--series"];
+        let named = options.into_iter().zip(logs).filter(|_| self.single());
+        written.extend(named.filter_map(|(option, log)| Some((option, log.1?))));
+        args.traces
             .iter()
-            .filter_map(|log| log.1)
-            .chain(args.report.as_deref());
-        let written: Vec<PathBuf> = results.chain(logs.map(Path::to_owned)).collect();
-        let read = args.traces.iter().chain(&args.config);
-        faults.extend(overwritten::faults(read.map(PathBuf::as_path), &written));
+            .chain(&args.config)
+            .for_each(|path| identity::protect(path));
+        if let Some(device) = &args.device {
+            identity::protect(Path::new(device));
+        }
+        faults.extend(identity::faults(&written));
         faults
     }
 
-    /// Where run number `run` over trace number `trace` writes its logs.
-    pub fn log_files(&self, trace: usize, name: &str, run: usize) -> LogFiles {
+    /// Where a run over the trace called `name` writes its logs.
+    pub fn logs(&self, name: &str, run: &RunSpec, key: &str) -> RunLogs {
         let place = |log: &Option<PathBuf>, extension: &str| {
             let log = log.as_ref()?;
-            match (&self.args.out, self.single()) {
-                (Some(dir), false) => {
-                    let file = self.log_name(log, extension, (trace, run), name);
-                    Some(dir.join(file))
-                }
-                _ => Some(log.clone()),
-            }
+            let path = match (&self.args.out, self.single()) {
+                (Some(dir), false) => dir.join(log_name(log, extension, name, run, key)),
+                _ => log.clone(),
+            };
+            Some(LogFile::new(path))
         };
-        LogFiles {
+        RunLogs {
             evictions: place(&self.args.log_evictions, "jsonl"),
             requests: place(&self.args.log_requests, "csv"),
-            series: place(&self.args.series, "csv").map(|path| (path, self.args.series_every())),
+            series: place(&self.args.series, "csv").map(|file| (file, self.args.series_every())),
         }
     }
+}
 
-    /// Name of the log of one of several runs: number, trace, scheme and cache size.
-    fn log_name(
-        &self,
-        log: &Path,
-        extension: &str,
-        (trace, run): (usize, usize),
-        name: &str,
-    ) -> String {
-        let spec = &self.runs[run];
-        let number = trace * self.runs.len() + run + 1;
-        let parts = match spec.is_cached() {
-            true => format!("{name}-{}-{}", spec.expr, spec.cache),
-            false => format!("{name}-{}", spec.expr),
-        };
-        let (stem, given) = (part(log.file_stem()), part(log.extension()));
-        let extension = if given.is_empty() { extension } else { &given };
-        format!("{stem}-{number:03}-{}.{extension}", file_name_part(&parts))
-    }
+/// Name of the log of one of several runs: trace, scheme, cache size, and the beginning of the key of the run.
+fn log_name(log: &Path, extension: &str, name: &str, run: &RunSpec, key: &str) -> String {
+    let parts = match run.is_cached() {
+        true => format!("{name}-{}-{}", run.expr, run.cache),
+        false => format!("{name}-{}", run.expr),
+    };
+    let (stem, given) = (part(log.file_stem()), part(log.extension()));
+    let extension = if given.is_empty() { extension } else { &given };
+    format!(
+        "{stem}-{}-{}.{extension}",
+        file_name_part(&parts),
+        key.get(..8).unwrap_or_default()
+    )
 }
 
 /// The device that is asked for, if there is to be one.
@@ -242,7 +239,7 @@ fn traces(given: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     let mut traces: Vec<PathBuf> = Vec::new();
     for trace in given {
         // A pipe has other content when it is read again.
-        match trace.is_file() && traces.iter().any(|t| overwritten::same_file(t, &trace)) {
+        match trace.is_file() && traces.iter().any(|t| identity::same_file(t, &trace)) {
             true => warnings.push(format!(
                 "{} is given twice as a trace and runs once",
                 trace.display()

@@ -5,9 +5,8 @@ use crate::output::csv_cell;
 use destage_sim::series::{SeriesSink, row_schema};
 use destage_sim::{Every, Series, SeriesRow};
 use destage_types::{Nanos, Picos};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 
 /// Reads `10000` (requests) or `1s` (simulated time).
 ///
@@ -32,37 +31,37 @@ pub fn parse_every(text: &str) -> Result<Every, String> {
     }
 }
 
-/// The series of one run at `path`: Parquet if the name ends so, else CSV.
-pub fn to_file(every: Every, path: PathBuf) -> Series {
-    Series::new(every, sink(path))
+/// The series of one run on `out`, in the form that the name at `path` asks for: Parquet if it ends so, else
+/// CSV.
+pub fn to_file(every: Every, path: &Path, out: impl Write + Send + 'static) -> Series {
+    let parquet = path.extension().is_some_and(|e| e == "parquet");
+    Series::new(every, sink(parquet, out))
 }
 
-fn sink(path: PathBuf) -> SeriesSink {
-    let mut table = None;
+fn sink<W: Write + Send + 'static>(parquet: bool, out: W) -> SeriesSink {
+    let (mut out, mut table) = (Some(out), None);
     Box::new(move |row| {
-        let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
-        let open = match table.take() {
-            Some(table) => table,
-            None => Table::open(&path).map_err(named)?,
-        };
-        match row {
-            Some(row) => table = Some(open.row(row).map_err(named)?),
-            None => open.finish().map_err(named)?,
+        if let Some(out) = out.take() {
+            table = Some(Table::new(parquet, out)?);
+        }
+        match (table.take(), row) {
+            (Some(open), Some(row)) => table = Some(open.row(row)?),
+            (Some(open), None) => open.finish()?,
+            (None, _) => {}
         }
         Ok(())
     })
 }
 
-enum Table {
-    Csv(BufWriter<File>, Vec<TypedColumn>),
-    Parquet(Box<ParquetWriter<BufWriter<File>>>, Vec<TypedColumn>),
+enum Table<W: Write + Send> {
+    Csv(W, Vec<TypedColumn>),
+    Parquet(Box<ParquetWriter<W>>, Vec<TypedColumn>),
 }
 
-impl Table {
-    fn open(path: &Path) -> io::Result<Table> {
+impl<W: Write + Send> Table<W> {
+    fn new(parquet: bool, mut out: W) -> io::Result<Table<W>> {
         let columns = columns::columns_of(&row_schema());
-        let mut out = BufWriter::new(File::create(path)?);
-        if path.extension().is_some_and(|e| e == "parquet") {
+        if parquet {
             let writer = ParquetWriter::new(out, columns.clone())?;
             return Ok(Table::Parquet(Box::new(writer), columns));
         }
@@ -71,7 +70,7 @@ impl Table {
         Ok(Table::Csv(out, columns))
     }
 
-    fn row(mut self, row: &SeriesRow) -> io::Result<Table> {
+    fn row(mut self, row: &SeriesRow) -> io::Result<Table<W>> {
         let row = serde_json::to_value(row)?;
         match &mut self {
             Table::Csv(out, columns) => {
@@ -89,7 +88,7 @@ impl Table {
     fn finish(self) -> io::Result<()> {
         match self {
             Table::Csv(mut out, _) => out.flush(),
-            Table::Parquet(writer, _) => writer.finish(),
+            Table::Parquet(writer, _) => writer.finish().map(|_| ()),
         }
     }
 }

@@ -1,21 +1,17 @@
 //! Executing the runs over one trace: threads, clocks, progress, memory, logs.
 
-use super::series;
+use super::logs::RunLogs;
 use crate::failure::Failure;
 use crate::terminal::{Progress, say};
 use cpu_time::ThreadTime;
 use destage_scheme::store::page_index::CHUNK;
-use destage_sim::log::EvictionLog;
 use destage_sim::record::RunInfo;
-use destage_sim::runner::Logs;
-use destage_sim::{Every, Meter, Observer, ResultRecord, RunSpec, Sweep};
+use destage_sim::{Meter, ResultRecord, RunSpec, Sweep};
 use destage_trace::{TraceError, Workload};
 use destage_types::{Extent, Op, PageSize};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// Runs over one trace.
@@ -26,19 +22,8 @@ pub struct Batch<'a> {
     pub runs: &'a [RunSpec],
     /// Threads.
     pub jobs: usize,
-    /// Where run number `i` writes its logs.
-    pub logs: &'a (dyn Fn(usize) -> LogFiles + Sync),
-}
-
-/// The logs of one run.
-#[derive(Default)]
-pub struct LogFiles {
-    /// One object per eviction.
-    pub evictions: Option<PathBuf>,
-    /// One line per request.
-    pub requests: Option<PathBuf>,
-    /// One row per interval.
-    pub series: Option<(PathBuf, Every)>,
+    /// The logs of run number `i`.
+    pub logs: &'a (dyn Fn(usize) -> RunLogs + Sync),
 }
 
 /// Executes the runs and hands their records to `emit` in the order of the runs, each as soon as
@@ -66,24 +51,22 @@ pub fn execute(
         progress: &counter,
         meter: &Clocks,
     };
+    // Logs of runs that have begun; they are there once the record of their run is.
+    let begun = Mutex::new(BTreeMap::new());
+    let lock = || begun.lock().unwrap_or_else(PoisonError::into_inner);
     let logs = |run: usize| {
-        let files = (batch.logs)(run);
-        let out = |path| BufWriter::new(LogFile { path, file: None });
-        let evictions = files.evictions.map(|path| EvictionLog::new(out(path)));
-        Logs {
-            observer: evictions.map(|log| Box::new(log) as Box<dyn Observer + Send>),
-            requests: files
-                .requests
-                .map(|path| Box::new(out(path)) as Box<dyn Write + Send>),
-            series: files
-                .series
-                .map(|(path, every)| series::to_file(every, path)),
-        }
+        let (logs, writers) = (batch.logs)(run).open();
+        lock().insert(run, logs);
+        writers
     };
-    let mut failure = None;
+    let (mut failure, mut next) = (None, 0);
     let done = progress.follow(&counter, || {
         sweep.execute_each(&logs, &mut |record| {
-            failure = progress.suspend(|| emit(record)).err();
+            let complete = lock().remove(&next).map_or(Ok(()), RunLogs::commit);
+            next += 1;
+            failure = complete
+                .and_then(|()| progress.suspend(|| emit(record)))
+                .err();
             failure.is_none()
         })
     });
@@ -103,33 +86,6 @@ fn place(batch: &Batch<'_>, run: usize) -> String {
     }
 }
 
-/// A log that is opened by the run that writes it; a log without a line is an empty file.
-struct LogFile {
-    path: PathBuf,
-    file: Option<File>,
-}
-
-impl LogFile {
-    fn open(&mut self) -> io::Result<&mut File> {
-        if self.file.is_none() {
-            let named =
-                |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", self.path.display()));
-            self.file = Some(File::create(&self.path).map_err(named)?);
-        }
-        Ok(self.file.as_mut().expect("opened just now"))
-    }
-}
-
-impl Write for LogFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.open()?.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.open()?.flush()
-    }
-}
-
 /// Wall clock and CPU time of the calling thread.
 struct Clocks;
 
@@ -142,6 +98,7 @@ impl Meter for Clocks {
             cpu_s: cpu.elapsed().as_secs_f64(),
             threads: 0,
             host: host().to_owned(),
+            key: String::new(),
         }
     }
 }
@@ -310,7 +267,7 @@ mod tests {
         batch.push(all);
         let trace = Trace::generated("test", batch);
         let note = |runs: &[RunSpec], jobs: usize| {
-            let logs = &|_| LogFiles::default();
+            let logs = &|_| RunLogs::default();
             memory_note(&Batch {
                 workload: (&trace).into(),
                 runs,

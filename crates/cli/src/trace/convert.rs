@@ -2,14 +2,14 @@
 
 use crate::args::{InputArgs, ToFormat};
 use crate::failure::Failure;
-use crate::overwritten;
+use crate::output::file::OutputFile;
+use crate::output::identity;
 use crate::run::trace_warnings;
 use crate::terminal::{Warnings, say};
 use destage_trace::{
     Source, Trace, WriteSummary, load, split, write_bin, write_csv, write_fio, write_msr,
     write_ssdsim,
 };
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub fn run(path: &Path, input: &InputArgs, output: &Path, to: ToFormat) -> Resul
              one of them",
         ));
     }
-    overwritten::refuse([path], output)?;
+    identity::refuse([path], output)?;
     // The columns depend on all requests, so the trace is read whole before a line is written.
     let trace = load(Source::from_arg(path), &input.options(false))?;
     trace_warnings(&trace.meta, &mut Warnings::default());
@@ -34,7 +34,7 @@ pub fn run(path: &Path, input: &InputArgs, output: &Path, to: ToFormat) -> Resul
     let parts = split(&trace);
     let outputs = outputs(&parts, output)?;
     for output in &outputs {
-        overwritten::refuse([path], output)?;
+        identity::refuse([path], output)?;
     }
     let mut each = parts.iter().zip(&outputs);
     each.try_for_each(|(part, output)| write_one(part, output, to))
@@ -95,12 +95,15 @@ pub fn write_one(trace: &Trace, output: &Path, to: ToFormat) -> Result<(), Failu
         };
     }
     let place = output.display();
-    let file = File::create(output)
+    let mut file = OutputFile::create(output)
         .map_err(|error| Failure::usage(format!("--output {place}: cannot create it: {error}")))?;
-    write(trace, to, BufWriter::new(file)).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput => Failure::usage(format!("{}: {error}", trace.meta.name)),
-        _ => Failure::Run(format!("cannot write {place}: {error}")),
-    })
+    let written = write(trace, to, BufWriter::new(&mut file));
+    written
+        .and_then(|()| file.commit())
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => Failure::usage(format!("{}: {error}", trace.meta.name)),
+            _ => Failure::Run(format!("cannot write {place}: {error}")),
+        })
 }
 
 fn write(trace: &Trace, to: ToFormat, mut out: impl Write) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::args::{FsArg, ImportArgs, StreamArg, ToFormat};
 use crate::failure::Failure;
-use crate::overwritten;
+use crate::output::identity;
 use crate::terminal::say;
 use destage_fsmodel::ftrace::{ImportError, ImportOptions, RequestEvent, import};
 use destage_trace::{Source, Trace};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let seeds = args.fiemaps.iter().map(|(_, path)| path);
     let read = args.files.iter().chain(seeds).map(PathBuf::as_path);
-    overwritten::refuse(read, &args.output)?;
+    identity::refuse(read, &args.output)?;
     let seed = |(ino, path): &(u64, PathBuf)| (*ino, Source::from_arg(path));
     let options = ImportOptions {
         devices: args.devices.clone(),

@@ -110,6 +110,27 @@ impl Bench {
         path
     }
 
+    /// Names of the files in a folder, without hidden ones and without the keys in names of logs, sorted.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.dir.path().join(folder)).unwrap();
+        let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names
+            .filter(|n| !n.starts_with('.'))
+            .map(without_key)
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The log of one of several runs, whose name ends in the key of its run.
+    pub fn log(&self, folder: &str, name: &str) -> String {
+        let entries = std::fs::read_dir(self.dir.path().join(folder)).unwrap();
+        let mut paths = entries.map(|entry| entry.unwrap().path());
+        let is = |path: &PathBuf| without_key(path.file_name().unwrap().to_str().unwrap()) == name;
+        let path = paths.find(is).unwrap_or_else(|| panic!("no {name}"));
+        std::fs::read_to_string(path).unwrap()
+    }
+
     pub fn read(&self, name: impl AsRef<Path>) -> String {
         std::fs::read_to_string(self.dir.path().join(name)).unwrap()
     }
@@ -273,4 +294,15 @@ pub fn trace(name: &str) -> Option<PathBuf> {
 pub fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().unwrap()
+}
+
+/// `a-1f2e3d4c.csv` as `a.csv`.
+fn without_key(name: impl AsRef<str>) -> String {
+    let name = name.as_ref();
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_key = |key: &str| key.len() == 8 && key.bytes().all(|b| b.is_ascii_hexdigit());
+    match stem.rsplit_once('-') {
+        Some((stem, key)) if is_key(key) => format!("{stem}.{extension}"),
+        _ => name.to_owned(),
+    }
 }

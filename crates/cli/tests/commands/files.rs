@@ -53,27 +53,23 @@ fn several_runs_log_to_a_file_each() {
     let run = "run a.csv b.csv --scheme lru --scheme none --cache 16k --cache 1m --out out \
                --log-evictions ev.jsonl --jobs 2";
     bench.destage(run).ok();
-    let mut names: Vec<String> = std::fs::read_dir(bench.dir.path().join("out"))
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
+    let names = bench.names("out");
     assert_eq!(
         names,
         [
-            "ev-001-a-lru-16KiB.jsonl",
-            "ev-002-a-lru-1MiB.jsonl",
-            "ev-003-a-none.jsonl",
-            "ev-004-b-lru-16KiB.jsonl",
-            "ev-005-b-lru-1MiB.jsonl",
-            "ev-006-b-none.jsonl",
+            "ev-a-lru-16KiB.jsonl",
+            "ev-a-lru-1MiB.jsonl",
+            "ev-a-none.jsonl",
+            "ev-b-lru-16KiB.jsonl",
+            "ev-b-lru-1MiB.jsonl",
+            "ev-b-none.jsonl",
             "results.jsonl",
         ]
     );
     let first = &objects(&bench.read("out/results.jsonl"))[0];
-    let logged = bench.read("out/ev-001-a-lru-16KiB.jsonl").lines().count();
+    let logged = bench.log("out", "ev-a-lru-16KiB.jsonl").lines().count();
     assert_eq!(first["counts"]["evictions"], logged);
-    let none = bench.read("out/ev-006-b-none.jsonl");
+    let none = bench.log("out", "ev-b-none.jsonl");
     assert_eq!(none, "", "no cache, no eviction");
 }
 

@@ -146,6 +146,10 @@ pub struct RunInfo {
     pub threads: u64,
     /// Name of the machine.
     pub host: String,
+    /// What the run is: SHA-256 of program, trace and settings, in hexadecimal; runs with one key have
+    /// the same result. Only in a journal (`--out`).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
 }
 
 /// Counters that not every run has.

@@ -207,6 +207,36 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
+    /// All settings as text: the same for two specifications whose runs over a trace give the same
+    /// record.
+    pub fn identity(&self) -> String {
+        // Taken apart, so that no new field is forgotten here.
+        let RunSpec {
+            expr,
+            cache,
+            charge_metadata,
+            page,
+            read_alloc,
+            read_fill,
+            rmw,
+            warmup,
+            device,
+            wrap,
+            time_scale,
+            replay,
+            seed,
+            unbalance,
+            flush_at_end,
+            boxed,
+            settings,
+        } = self;
+        let own =
+            format!("{expr} {cache:?} {charge_metadata} {page:?} {read_alloc:?} {read_fill:?}");
+        let replayed = format!("{rmw} {warmup:?} {wrap} {time_scale:?} {replay:?} {seed}");
+        let reported = format!("{unbalance} {flush_at_end} {boxed} {settings:?}");
+        format!("{own} {replayed} {reported} {device:?}")
+    }
+
     /// Is there a cache at all?
     pub fn is_cached(&self) -> bool {
         self.expr.scheme().role != Role::None

@@ -1,0 +1,77 @@
+//! SIGINT and SIGTERM: what is being written is finished, what is incomplete is removed, and the command
+//! says how to go on.
+
+use crate::terminal::say;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What the end of the process leaves to do. Who changes files holds it.
+struct AtEnd {
+    /// Files that are not complete.
+    incomplete: BTreeSet<PathBuf>,
+    /// How to go on.
+    advice: Option<String>,
+}
+
+static AT_END: Mutex<AtEnd> = Mutex::new(AtEnd {
+    incomplete: BTreeSet::new(),
+    advice: None,
+});
+
+fn at_end() -> MutexGuard<'static, AtEnd> {
+    AT_END.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the process on SIGINT with 130 and on SIGTERM with 143, as shells expect.
+///
+/// # Errors
+/// Signals cannot be caught.
+pub fn watch() -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            end(signal);
+        }
+    });
+    Ok(())
+}
+
+fn end(signal: i32) -> ! {
+    // Held to the end: nothing is renamed or written to a journal any more.
+    let at_end = at_end();
+    for path in &at_end.incomplete {
+        // It may not be there yet, or any more.
+        let _ = std::fs::remove_file(path);
+    }
+    let advice = at_end
+        .advice
+        .as_deref()
+        .unwrap_or("no output file has changed");
+    say(&format!("interrupted; {advice}"));
+    std::process::exit(128 + signal)
+}
+
+/// `path` is not complete: it goes with the process.
+pub fn remove_at_end(path: &Path) {
+    at_end().incomplete.insert(path.to_owned());
+}
+
+/// `path` is complete, or gone.
+pub fn forget(path: &Path) {
+    at_end().incomplete.remove(path);
+}
+
+/// What to say of going on after an interruption.
+pub fn advise(advice: String) {
+    at_end().advice = Some(advice);
+}
+
+/// Does `step`, which must not be cut in two and does not wait for anybody.
+pub fn uninterrupted<T>(step: impl FnOnce() -> T) -> T {
+    let _held = at_end();
+    step()
+}

@@ -1,0 +1,88 @@
+//! Going on where an earlier command ended: runs that are done in the folder of `--out` are not repeated.
+
+use super::plan::Plan;
+use super::sweep::{Batch, execute};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::terminal::say;
+use destage_sim::{ResultRecord, RunSpec};
+use destage_trace::{TraceMeta, Workload};
+use sha2::{Digest, Sha256};
+use std::sync::OnceLock;
+
+/// What a run is, whenever and wherever it runs: program, trace and settings.
+fn key(trace: &TraceMeta, run: &RunSpec) -> Result<String, Failure> {
+    let text = format!("{}\n{trace:?}\n{}", program()?, run.identity());
+    Ok(hash(text.as_bytes()))
+}
+
+/// The hash of the program itself: one whose schemes were changed gives other results under the same version.
+fn program() -> Result<&'static str, Failure> {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    if let Some(known) = PROGRAM.get() {
+        return Ok(known);
+    }
+    let bytes = std::env::current_exe().and_then(std::fs::read);
+    let bytes = bytes.map_err(|e| Failure::Run(format!("cannot read the program: {e}")))?;
+    Ok(PROGRAM.get_or_init(|| hash(&bytes)))
+}
+
+fn hash(bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Executes the runs that are not done, and hands the records of all to `output`, in the order of the runs.
+///
+/// # Errors
+/// A run failed, or a record cannot be written.
+pub fn execute_open(
+    plan: &Plan,
+    workload: Workload<'_>,
+    runs: &[RunSpec],
+    output: &mut Output<'_>,
+) -> Result<(), Failure> {
+    let name = &workload.meta.name;
+    let keys: Vec<String> = match output.has_journal() {
+        true => runs
+            .iter()
+            .map(|run| key(workload.meta, run))
+            .collect::<Result<_, _>>()?,
+        false => vec![String::new(); runs.len()],
+    };
+    let logs = |run: usize| plan.logs(name, &runs[run], &keys[run]);
+    let done = |run: usize| {
+        output
+            .finished(&keys[run])
+            .filter(|_| logs(run).are_there())
+    };
+    let mut done: Vec<Option<ResultRecord>> = (0..runs.len()).map(done).collect();
+    let open: Vec<usize> = (0..runs.len()).filter(|&run| done[run].is_none()).collect();
+    if open.len() < runs.len() {
+        let (number, all) = (runs.len() - open.len(), runs.len());
+        say(&format!(
+            "{name}: {number} of {all} runs are done already (--fresh repeats them)"
+        ));
+    }
+    let mut shown = 0;
+    let mut show_until = |run: usize, output: &mut Output<'_>| {
+        let mut earlier = done[shown..run].iter_mut().filter_map(Option::take);
+        shown = run;
+        earlier.try_for_each(|record| output.show(record))
+    };
+    let specs: Vec<RunSpec> = open.iter().map(|&run| runs[run].clone()).collect();
+    let batch = Batch {
+        workload,
+        runs: &specs,
+        jobs: plan.args.threads.resolve(),
+        logs: &|i| logs(open[i]),
+    };
+    let mut next = open.iter();
+    execute(&batch, &mut |mut record| {
+        let run = *next.next().expect("a run for each record");
+        show_until(run, output)?;
+        record.run.key.clone_from(&keys[run]);
+        output.add(record)
+    })?;
+    show_until(runs.len(), output)
+}
