@@ -102,7 +102,7 @@ pub enum TraceError {
     #[error("{file}: {source}")]
     Io { file: String, source: io::Error },
     /// The temporary file of a trace that is larger than the memory for it cannot be written.
-    #[error("cannot write the temporary file {file}: {source}")]
+    #[error("cannot write {file}: {source}")]
     Spool { file: String, source: io::Error },
     /// The file is compressed, and damaged or cut off.
     #[error("{file}: damaged or truncated {container} file: {source}")]

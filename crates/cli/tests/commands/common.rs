@@ -306,3 +306,13 @@ fn without_key(name: impl AsRef<str>) -> String {
         _ => name.to_owned(),
     }
 }
+
+/// Own CSV as people write it: without the comments that say whether it is whole, which must be there.
+pub fn unframed(csv: &str) -> String {
+    let lines: Vec<&str> = csv.lines().collect();
+    let ["# destage csv 2", all @ .., last] = &lines[..] else {
+        panic!("{csv}");
+    };
+    assert!(last.starts_with("# requests: "), "{csv}");
+    all.join("\n") + "\n"
+}

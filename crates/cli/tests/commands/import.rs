@@ -1,7 +1,7 @@
 //! `destage trace import-ftrace`: every kind of bad input with its message and exit code, and what
 //! is counted and said instead of stopping.
 
-use crate::common::{Bench, Done, HEAD, csv};
+use crate::common::{Bench, Done, HEAD, csv, unframed};
 
 fn line(us: u64, event: &str) -> String {
     format!("  app-7  [000] {:.6}: {event}\n", us as f64 / 1e6)
@@ -42,7 +42,8 @@ fn refused(text: &str, args: &str, parts: &[&str]) {
 #[test]
 fn good_text_is_imported() {
     let done = import(&good(), "--strict").ok();
-    let rows: Vec<&str> = done.stdout.lines().skip(1).collect();
+    let stdout = unframed(&done.stdout);
+    let rows: Vec<&str> = stdout.lines().skip(1).collect();
     assert_eq!(rows.len(), 2, "{}", done.stdout);
     for (row, prev) in rows.iter().zip(["128", "256"]) {
         assert!(row.contains(&format!(",{prev},")), "{row}");

@@ -1,6 +1,6 @@
 //! `destage trace synth`.
 
-use crate::common::Bench;
+use crate::common::{Bench, unframed};
 
 #[test]
 fn a_workload_is_the_same_in_every_format() {
@@ -40,6 +40,7 @@ fn the_requests_are_pinned() {
     let bench = Bench::new();
     for (name, first) in PINNED {
         let shown = bench.shown(format!("trace synth {name} --requests 4"));
+        let shown = unframed(&shown);
         let lines: Vec<&str> = shown.lines().skip(1).collect();
         assert_eq!(lines, *first, "{name}");
     }
@@ -101,6 +102,7 @@ fn parts_and_options_replace_those_of_the_workload() {
         "trace synth common --part at=sequential,space=16KiB,size=8KiB --requests 3 \
          --arrival constant --gap 2us --writes 0",
     );
+    let shown = unframed(&shown);
     let lines: Vec<&str> = shown.lines().skip(1).collect();
     assert_eq!(
         lines,

@@ -1,6 +1,6 @@
 //! `destage trace`.
 
-use crate::common::{Bench, HEAD, mixed};
+use crate::common::{Bench, HEAD, mixed, unframed};
 use serde_json::json;
 
 const MSR: &str = "0,hm,0,Write,4096,8192,7\n10,hm,1,Read,0,4096,7\n30,hm,0,Write,8192,4096,7\n";
@@ -154,7 +154,10 @@ fn head_prints_the_first_requests() {
     let bench = Bench::new();
     bench.file("hm_0.csv", MSR);
     let shown = bench.shown("trace head hm_0.csv -n 2");
-    assert_eq!(shown, format!("{HEAD}0,W,8,16,0,,0\n1000,R,2048,8,1,,0\n"));
+    assert_eq!(
+        unframed(&shown),
+        format!("{HEAD}0,W,8,16,0,,0\n1000,R,2048,8,1,,0\n")
+    );
 }
 
 #[test]
@@ -162,11 +165,11 @@ fn convert_keeps_every_request() {
     let text = mixed(500);
     let bench = Bench::with(&text);
     bench.shown("trace convert t.csv -o copy.csv");
-    assert_eq!(bench.read("copy.csv"), text);
+    assert_eq!(unframed(&bench.read("copy.csv")), text);
     let piped = bench.with_stdin("trace convert -", &text).ok();
-    assert_eq!(piped.stdout, text);
+    assert_eq!(unframed(&piped.stdout), text);
     let limited = bench.shown("trace convert t.csv --limit 3");
-    assert_eq!(limited.lines().count(), 4);
+    assert_eq!(unframed(&limited).lines().count(), 4);
 }
 
 #[test]
@@ -175,5 +178,6 @@ fn optional_columns_survive() {
                 0,W,0,16,0,800;-1,0,data,\n\
                 2500,W,800,8,0,,1,node,0\n\
                 2500,W,4096,8,0,,1,node,0\n";
-    assert_eq!(Bench::with(text).shown("trace convert t.csv"), text);
+    let converted = Bench::with(text).shown("trace convert t.csv");
+    assert_eq!(unframed(&converted), text);
 }

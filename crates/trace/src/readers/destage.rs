@@ -44,7 +44,8 @@ pub(crate) const COLUMNS: &[TraceColumn] = columns! {
 pub(super) const INFO: FormatInfo = FormatInfo {
     name: "destage",
     aliases: &[],
-    about: "Own CSV with a header: everything a request may hold, old addresses included.",
+    about: "Own CSV with a header: everything a request may hold, old addresses included. A file that \
+            begins with `# destage csv 2` must end with `# requests: N`.",
     source: "this program; `prev` and `atomic` are CAC section 4",
     separator: Separator::Comma,
     columns: COLUMNS,
@@ -78,9 +79,18 @@ fn tag_of(text: &[u8]) -> Option<Tag> {
         .find(|&tag| tag_name(tag).as_bytes() == text)
 }
 
+/// Comment that announces [`CSV_END`], so that a file that was cut is known.
+pub(crate) const CSV_START: &str = " destage csv 2";
+/// Comment before the number of requests, in the last line.
+pub(crate) const CSV_END: &str = " requests: ";
+
 #[derive(Default)]
 struct Destage {
     header_seen: bool,
+    /// Must the number of requests come at the end?
+    announced: bool,
+    /// The number of requests, once it has come.
+    ended: Option<u64>,
     /// Indices in [`COLUMNS`] of the columns behind the fixed ones.
     optional: Vec<usize>,
     pending: Pending,
@@ -272,6 +282,10 @@ impl LineFormat for Destage {
         if !self.header_seen {
             return self.header(line);
         }
+        if self.ended.is_some() {
+            let why = "follows the last line, which has the number of requests";
+            return Err(FieldFault::at(FieldFault::LINE, why));
+        }
         let mut fields = line.fields();
         let ticks = fields.u64()?;
         let op = read_op(fields.text()?)?;
@@ -298,7 +312,30 @@ impl LineFormat for Destage {
         }
     }
 
+    fn comment(&mut self, text: &[u8]) -> Result<(), FieldFault> {
+        if !self.header_seen {
+            self.announced |= text == CSV_START.as_bytes();
+        } else if self.announced
+            && let Some(number) = text.strip_prefix(CSV_END.as_bytes())
+        {
+            let number = parse_u64(number);
+            let why = "is no number of requests";
+            self.ended = Some(number.map_err(|_| FieldFault::at(FieldFault::LINE, why))?);
+        }
+        Ok(())
+    }
+
     fn finish(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
-        self.push_pending(sink)
+        self.push_pending(sink)?;
+        let fault = |why| Err(FieldFault::at(FieldFault::LINE, why));
+        match self.ended {
+            None if self.announced => fault(
+                "is the end, and the last line, with the number of requests, is missing: cut off",
+            ),
+            Some(n) if n != sink.counts.requests && sink.counts.skipped_lines == 0 => {
+                fault("is the end, and there are more or fewer requests than the last line says")
+            }
+            _ => Ok(()),
+        }
     }
 }

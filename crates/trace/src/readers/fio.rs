@@ -1,6 +1,6 @@
 //! The I/O logs of fio, versions 2 and 3.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use destage_types::{HostRequest, Nanos, Op};
 
@@ -56,6 +56,8 @@ struct Fio {
     version: u8,
     files: BTreeMap<Box<[u8]>, u32>,
     names: Vec<Box<[u8]>>,
+    /// Files that are open: all are closed at the end, unless the log was cut off.
+    open: BTreeSet<u32>,
     /// Version 2: sum of the waits, and the earliest time of the next request, in us.
     waited: u64,
     next: u64,
@@ -148,7 +150,8 @@ impl LineFormat for Fio {
         let file = words.column();
         let name = words.text()?;
         let action = words.column();
-        let op = match words.text()? {
+        let kind = words.text()?;
+        let op = match kind {
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
@@ -156,7 +159,13 @@ impl LineFormat for Fio {
             b"wait" => return self.wait(&mut words, action),
             b"add" | b"open" | b"close" => {
                 words.end()?;
-                return self.stream(name, file).map(|_| ());
+                let stream = self.stream(name, file)?;
+                match kind {
+                    b"open" => self.open.insert(stream),
+                    b"close" => self.open.remove(&stream),
+                    _ => false,
+                };
+                return Ok(());
             }
             _ => return Err(FieldFault::at(action, "is no action")),
         };
@@ -179,6 +188,16 @@ impl LineFormat for Fio {
         self.push(stated, request, stream, sink)?;
         sink.count_unaligned(rounded);
         Ok(())
+    }
+
+    fn finish(&mut self, _sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
+        match self.open.is_empty() {
+            true => Ok(()),
+            false => {
+                let why = "is the end, and files that were opened are not closed: cut off";
+                Err(FieldFault::at(FieldFault::LINE, why))
+            }
+        }
     }
 
     fn column(&self, position: usize) -> usize {

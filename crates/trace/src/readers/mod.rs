@@ -32,7 +32,7 @@ use crate::tags::TagSet;
 use crate::volume::VolumeName;
 
 pub use blkparse::BlkEvent;
-pub(crate) use destage::{COLUMNS as CSV_COLUMNS, tag_name};
+pub(crate) use destage::{COLUMNS as CSV_COLUMNS, CSV_END, CSV_START, tag_name};
 pub use destage_bin::layout::LAYOUT as DESTAGE_BIN_LAYOUT;
 pub use table::TraceColumn;
 

@@ -3,10 +3,8 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
 
 use destage_types::{Nanos, RequestBatch};
-use tempfile::TempPath;
 
 use crate::error::TraceError;
 use crate::load::{Trace, TraceMeta};
@@ -17,23 +15,18 @@ use crate::writers::BinWriter;
 /// A temporary `destage-bin` file that is being written.
 pub(crate) struct SpoolFile {
     writer: BinWriter<BufWriter<File>>,
-    path: TempPath,
     /// Arrival of the last request.
     pub last: Nanos,
 }
 
 impl SpoolFile {
-    /// Makes one in the system's folder for temporary files.
+    /// Makes one in the system's folder for temporary files. It has no name there, so however the process
+    /// ends, nothing is left.
     pub fn create() -> Result<SpoolFile, TraceError> {
-        let folder = std::env::temp_dir();
-        let file = tempfile::Builder::new()
-            .prefix("destage-")
-            .suffix(".bin")
-            .tempfile_in(&folder);
-        let (file, path) = file.map_err(|e| unwritten(&folder, e))?.into_parts();
-        let writer = BinWriter::new(BufWriter::new(file)).map_err(|e| unwritten(&path, e))?;
+        let file = tempfile::tempfile().map_err(failed)?;
+        let writer = BinWriter::new(BufWriter::new(file)).map_err(failed)?;
         let last = Nanos::ZERO;
-        Ok(SpoolFile { writer, path, last })
+        Ok(SpoolFile { writer, last })
     }
 
     /// Appends requests.
@@ -41,24 +34,26 @@ impl SpoolFile {
         for request in requests.iter() {
             self.last = request.head.arrival;
             let written = self.writer.write(request);
-            written.map_err(|e| unwritten(&self.path, e))?;
+            written.map_err(failed)?;
         }
         Ok(())
     }
 
     /// Ends the file; `timed`: do the requests have times of their own?
-    pub fn finish(self, timed: bool) -> Result<TempPath, TraceError> {
-        let finished = self.writer.finish(&[], timed);
-        finished.map_err(|e| unwritten(&self.path, e))?;
-        Ok(self.path)
+    pub fn finish(self, timed: bool) -> Result<File, TraceError> {
+        let out = self.writer.finish(&[], timed).map_err(failed)?;
+        out.into_inner().map_err(|e| failed(e.into_error()))
     }
 }
 
-fn unwritten(path: &Path, error: io::Error) -> TraceError {
-    TraceError::Spool {
-        file: path.display().to_string(),
-        source: error,
-    }
+/// What errors call such a file.
+pub(crate) fn place() -> String {
+    format!("a temporary file in {}", std::env::temp_dir().display())
+}
+
+fn failed(source: io::Error) -> TraceError {
+    let file = place();
+    TraceError::Spool { file, source }
 }
 
 /// Bytes of requests that a producer makes before they are kept.

@@ -6,19 +6,18 @@ pub(crate) mod workload;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufReader;
-use std::path::Path;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use destage_types::{Nanos, RequestBatch};
-use tempfile::TempPath;
 
 use crate::bytes::source::Source;
 use crate::error::TraceError;
 use crate::load::{LoadOptions, Trace, TraceMeta};
 use crate::reader::{Reader, open};
 use crate::sink::UNTIMED_NS;
-use crate::spool::collect::SpoolFile;
+use crate::spool::collect::{SpoolFile, place};
 use crate::spool::packing::AddressPacking;
 use crate::spool::workload::{RequestSlice, Workload};
 use crate::volume::{Picker, Volume, VolumeTable, split};
@@ -40,7 +39,7 @@ pub enum Stored {
 /// A temporary file of requests.
 #[derive(Debug)]
 pub struct Spool {
-    file: Arc<TempPath>,
+    file: Arc<File>,
     requests: u64,
     last: Nanos,
     timed: bool,
@@ -184,7 +183,7 @@ impl Stored {
 
 impl Spool {
     /// A file of so many timed requests, the last of which arrives at `last`.
-    pub(crate) fn made(file: TempPath, requests: u64, last: Nanos) -> Spool {
+    pub(crate) fn made(file: File, requests: u64, last: Nanos) -> Spool {
         Spool {
             file: Arc::new(file),
             requests,
@@ -217,14 +216,11 @@ impl Spool {
             hash: false,
             ..LoadOptions::default()
         };
-        let path: &Path = &self.file;
-        let refused = |source| TraceError::Io {
-            file: path.display().to_string(),
-            source,
+        let file = FromStart {
+            file: Arc::clone(&self.file),
+            at: 0,
         };
-        let file = File::open(path).map_err(refused)?;
-        let name = path.display().to_string();
-        let source = Source::Stream(name, Box::new(BufReader::new(file)));
+        let source = Source::Stream(place(), Box::new(BufReader::new(file)));
         Ok(SpoolPass {
             spool: self,
             reader: open(source, &options)?,
@@ -233,6 +229,20 @@ impl Spool {
             scratch: RequestBatch::new(),
             next: 0,
         })
+    }
+}
+
+/// Reads a file at a place of its own, whoever else reads it.
+struct FromStart {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for FromStart {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
     }
 }
 
@@ -288,7 +298,7 @@ impl SpoolPass<'_> {
         if let Some(places) = &self.spool.places {
             let placed = places.apply(self.batch.records_mut());
             placed.map_err(|reason| TraceError::Stack {
-                file: self.spool.file.display().to_string(),
+                file: place(),
                 reason,
             })?;
         }
@@ -366,17 +376,5 @@ mod tests {
         assert_eq!(packing.end_sector(), 3 * 2048);
         assert_eq!(requests(&memory), requests(&spooled));
         assert_eq!(requests(&memory)[3], "3 4000 Write 4096+8 1");
-    }
-
-    #[test]
-    fn the_file_is_gone_afterwards() {
-        let [_, spooled] = both(&LoadOptions::default());
-        let Stored::Spooled { spool, .. } = &spooled else {
-            panic!("spooled")
-        };
-        let path = spool.file.to_path_buf();
-        assert!(path.exists() && spool.bytes() > 0);
-        drop(spooled);
-        assert!(!path.exists());
     }
 }

@@ -43,7 +43,13 @@ pub(crate) trait LineFormat: Send {
         None
     }
 
-    /// Pushes the request that was held back for further lines, if there is one.
+    /// Reads a comment, without the `#`. Most formats give them no meaning.
+    fn comment(&mut self, _text: &[u8]) -> Result<(), FieldFault> {
+        Ok(())
+    }
+
+    /// Pushes the request that was held back for further lines, if there is one, and checks that the trace
+    /// is whole, where the format can tell.
     fn finish(&mut self, _sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
         Ok(())
     }
@@ -227,8 +233,11 @@ fn parse<F: LineFormat>(
     while end > 0 && matches!(padded[end - 1], b'\r' | b' ' | b'\t') {
         end -= 1;
     }
-    if end == 0 || padded[0] == b'#' {
+    if end == 0 {
         return Ok(());
+    }
+    if padded[0] == b'#' {
+        return format.comment(&padded[1..end]);
     }
     format.line(RawLine::new(padded, end), sink)
 }

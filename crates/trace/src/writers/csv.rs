@@ -7,7 +7,7 @@ use destage_types::{Extent, Op, RequestBatch, RequestRef, Tag};
 
 use super::text::{invalid, number};
 use crate::extent::blocks;
-use crate::readers::{CSV_COLUMNS, tag_name};
+use crate::readers::{CSV_COLUMNS, CSV_END, CSV_START, tag_name};
 
 /// Bytes collected before they are written.
 const FLUSH_AT: usize = 64 << 10;
@@ -38,20 +38,23 @@ pub struct CsvWriter<W: Write> {
     out: W,
     columns: CsvColumns,
     buffer: Vec<u8>,
+    requests: u64,
     groups: u64,
 }
 
 impl<W: Write> CsvWriter<W> {
-    /// Starts a file with its header.
+    /// Starts a file with its header. It announces that the file ends with its number of requests, so
+    /// that readers see if it was cut.
     pub fn new(out: W, columns: CsvColumns) -> CsvWriter<W> {
         let mut names: Vec<&str> = CSV_COLUMNS[..7].iter().map(|c| c.name).collect();
         names.extend(columns.tag.then_some("tag"));
         names.extend(columns.group.then_some("group"));
-        let buffer = (names.join(",") + "\n").into_bytes();
+        let buffer = format!("#{CSV_START}\n{}\n", names.join(",")).into_bytes();
         CsvWriter {
             out,
             columns,
             buffer,
+            requests: 0,
             groups: 0,
         }
     }
@@ -90,6 +93,7 @@ impl<W: Write> CsvWriter<W> {
             self.line(request, Some(extent), now);
         }
         self.groups += u64::from(!request.more.is_empty());
+        self.requests += 1;
         if self.buffer.len() >= FLUSH_AT {
             self.out.write_all(&self.buffer)?;
             self.buffer.clear();
@@ -147,11 +151,12 @@ impl<W: Write> CsvWriter<W> {
         number(n, &mut self.buffer);
     }
 
-    /// Writes what is still buffered and gives the output back.
+    /// Ends the file and gives the output back.
     ///
     /// # Errors
     /// Writing fails.
     pub fn finish(mut self) -> io::Result<W> {
+        writeln!(self.buffer, "#{CSV_END}{}", self.requests)?;
         self.out.write_all(&self.buffer)?;
         self.out.flush()?;
         Ok(self.out)

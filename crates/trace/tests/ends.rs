@@ -1,0 +1,60 @@
+//! A trace that was cut off is refused where its format can tell.
+
+#[allow(dead_code)]
+mod common;
+
+use common::{limited, read, read_with, refused, skipping};
+use destage_trace::{write_csv, write_fio};
+
+const PLAIN: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n0,W,0,8,0,,0\n\
+                     1000,R,8,8,0,,0\n2000,W,16,8,0,,0\n";
+
+/// Every beginning of `text` that ends with a line, from the `first` line on.
+fn beginnings(text: &str, first: usize) -> impl Iterator<Item = &str> {
+    let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+    ends.skip(first - 1)
+        .map(|end| &text[..end])
+        .filter(|part| part.len() < text.len())
+}
+
+#[test]
+fn own_csv_ends_with_its_number_of_requests() {
+    // What people write by hand needs no last line.
+    let trace = read("destage", PLAIN).unwrap();
+    let text = String::from_utf8(write_csv(&trace.requests, Vec::new()).unwrap()).unwrap();
+    assert_eq!(text, format!("# destage csv 2\n{PLAIN}# requests: 3\n"));
+    assert_eq!(read("", &text).unwrap().meta.requests, 3);
+    assert!(beginnings(&text, 2).count() == 4);
+    for part in beginnings(&text, 2) {
+        assert!(refused("destage", part).contains("cut off"), "{part}");
+    }
+    for part in beginnings(&text, 3) {
+        let skipped = read_with("destage", part, &skipping()).unwrap();
+        assert_eq!(skipped.meta.skipped_lines, 1, "{part}");
+    }
+    let other = text.replace(": 3", ": 4");
+    assert!(refused("destage", other).contains("more or fewer requests"));
+    let more = format!("{text}3000,W,0,8,0,,0\n");
+    assert!(refused("destage", more).contains("follows the last line"));
+    // Whoever wants the first requests only does not ask for the end.
+    assert_eq!(
+        read_with("destage", &text, &limited(2))
+            .unwrap()
+            .meta
+            .requests,
+        2
+    );
+}
+
+#[test]
+fn a_fio_log_ends_when_its_files_are_closed() {
+    let trace = read("destage", PLAIN).unwrap();
+    let mut text = Vec::new();
+    write_fio(&trace.requests, &trace.meta.volumes, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!(read("", &text).unwrap().meta.requests, 3);
+    assert!(beginnings(&text, 3).count() >= 3, "{text}");
+    for part in beginnings(&text, 3) {
+        assert!(refused("fio", part).contains("cut off"), "{part}");
+    }
+}
