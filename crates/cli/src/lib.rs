@@ -20,14 +20,19 @@ mod trace;
 
 use args::{Cli, DestageCommand};
 use clap::Parser;
+use failure::Failure;
 use std::process::ExitCode;
 
 /// Version of the program with the commit it was built from.
 pub const VERSION: &str = env!("DESTAGE_VERSION");
 
 /// Parses the command line, does what it says, and tells the exit code: 0, 1 for a run that
-/// failed, 2 for bad usage or input.
-pub fn main() -> ExitCode {
+/// failed, 2 for bad usage or input, 130 and 143 after SIGINT and SIGTERM.
+pub fn main(stdout_is_closed: bool) -> ExitCode {
+    if stdout_is_closed {
+        let message = "standard output is closed: there is no place for results";
+        return Failure::Run(message.to_owned()).report();
+    }
     let cli = match Cli::try_parse_from(args::command_line()) {
         Ok(cli) => cli,
         Err(error) => {

@@ -5,8 +5,7 @@ mod points;
 
 use crate::args::{MrcArgs, PointsOut};
 use crate::failure::Failure;
-use crate::output::file::OutputFile;
-use crate::output::{identity, print};
+use crate::output::{file, identity, print};
 use crate::run::load;
 use crate::terminal::{Progress, Warnings};
 use destage_scheme::Expr;
@@ -28,7 +27,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     if let Some(path) = &args.plot {
         identity::refuse([args.trace.as_path()], path)?;
         // An unwritable file must not come up after hours of runs.
-        OutputFile::create(path).map_err(|e| plot::refused(path, &e))?;
+        file::check(path).map_err(|e| plot::refused(path, &e))?;
     }
     let mut warnings = Warnings::default();
     let memory = args.memory.trace_memory().0;

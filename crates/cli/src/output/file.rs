@@ -111,6 +111,18 @@ impl Write for OutputFile {
     }
 }
 
+/// Makes sure, before hours of runs, that `path` can be written. A pipe is left alone: opening it would
+/// already tell its reader something.
+///
+/// # Errors
+/// As [`OutputFile::create`].
+pub fn check(path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        Ok(there) if there.file_type().is_fifo() => Ok(()),
+        _ => OutputFile::create(path).map(drop),
+    }
+}
+
 /// Writes `text` to `path`, whole or not at all.
 ///
 /// # Errors

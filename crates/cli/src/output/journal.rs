@@ -1,7 +1,7 @@
 //! The folder of `--out`: one line a run in `results.jsonl`, each whole as soon as its run is done, so that
 //! the same command goes on where an earlier one ended.
 
-use super::file::OutputFile;
+use super::file::{self, OutputFile};
 use crate::failure::Failure;
 use crate::interrupt;
 use destage_sim::ResultRecord;
@@ -54,7 +54,7 @@ impl Journal {
             Ok(()) => {}
         }
         // Proves that the journal can be replaced, and removes what killed commands left of it.
-        OutputFile::create(&folder.join(JOURNAL)).map_err(unwritable)?;
+        file::check(&folder.join(JOURNAL)).map_err(unwritable)?;
         let mut journal = Journal {
             folder: folder.to_owned(),
             _lock: lock,

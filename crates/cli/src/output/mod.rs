@@ -97,7 +97,7 @@ impl<'a> Output<'a> {
         let journal = Journal::open(folder, fresh)?;
         let mut file = None;
         if let [_, path] = &results_files(folder, format)[..] {
-            OutputFile::create(path).map_err(|error| {
+            file::check(path).map_err(|error| {
                 let (folder, file) = (folder.display(), path.file_name().unwrap_or_default());
                 let file = file.to_string_lossy();
                 Failure::usage(format!(

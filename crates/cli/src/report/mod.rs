@@ -3,7 +3,7 @@
 mod chart;
 
 use crate::failure::Failure;
-use crate::output::file::{OutputFile, write_file};
+use crate::output::file;
 use crate::output::{Readings, details, table};
 use crate::run::Settings;
 use crate::series_style::colour;
@@ -24,7 +24,7 @@ impl HtmlReport {
     /// # Errors
     /// It cannot.
     pub fn open(path: &Path, title: &str) -> Result<HtmlReport, Failure> {
-        OutputFile::create(path).map_err(|error| {
+        file::check(path).map_err(|error| {
             let place = path.display();
             Failure::usage(format!("--report {place}: cannot create it: {error}"))
         })?;
@@ -47,7 +47,7 @@ impl HtmlReport {
     pub fn finish(self) -> Result<(), Failure> {
         let text = html(&self.title, &self.records);
         let place = self.path.display();
-        write_file(&self.path, &text)
+        file::write_file(&self.path, &text)
             .map_err(|error| Failure::Run(format!("cannot write {place}: {error}")))
     }
 }

@@ -4,8 +4,7 @@ use super::logs::{LogFile, RunLogs};
 use super::settings::{FileOptions, RunBuilder};
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::output::file::OutputFile;
-use crate::output::{identity, results_files};
+use crate::output::{file, identity, results_files};
 use destage_device::config::EffectiveDevice;
 use destage_scheme::{Expr, Role};
 use destage_sim::{RunError, RunSpec};
@@ -92,7 +91,7 @@ impl Plan {
             let Some(path) = path.filter(|_| self.single()) else {
                 continue;
             };
-            OutputFile::create(path).map_err(|error| {
+            file::check(path).map_err(|error| {
                 let place = path.display();
                 Failure::usage(format!("--{option} {place}: cannot create it: {error}"))
             })?;
