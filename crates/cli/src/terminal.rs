@@ -1,6 +1,7 @@
 //! Standard error: messages, each warning once, and progress bars on a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,29 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Writes a line to standard error. If nobody listens, nothing is lost that could be told.
 pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", harmless(line));
+}
+
+/// `text` with all characters that a terminal obeys instead of showing them as escapes, such as
+/// `\u{1b}`: names come from traces and files. Line feeds stay.
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| (c.is_control() && c != '\n') || turns_direction(c);
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match obeyed(c) {
+            true => safe.extend(c.escape_unicode()),
+            false => safe.push(c),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Does it show what follows from right to left, or end that?
+fn turns_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Warnings of one command; the same one is said once.
@@ -66,7 +89,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_prefix(prefix.to_owned());
+        bar.set_prefix(harmless(prefix).into_owned());
         Progress { bar }
     }
 
@@ -102,5 +125,19 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn terminals_get_nothing_to_obey() {
+        assert_eq!(harmless("a b\nc é"), "a b\nc é");
+        assert_eq!(
+            harmless("\u{1b}[2Jx\r\t\u{9b}\u{202e}"),
+            "\\u{1b}[2Jx\\u{d}\\u{9}\\u{9b}\\u{202e}"
+        );
     }
 }

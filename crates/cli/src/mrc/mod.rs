@@ -5,7 +5,7 @@ mod points;
 
 use crate::args::{MrcArgs, PointsOut};
 use crate::failure::Failure;
-use crate::output::{file, identity, print};
+use crate::output::{file, identity, print, print_exactly};
 use crate::run::load;
 use crate::terminal::{Progress, Warnings};
 use destage_scheme::Expr;
@@ -47,8 +47,8 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     }
     match args.format_out.unwrap_or(PointsOut::Table) {
         PointsOut::Table => print(&points::table(&trace.meta.name, &curves)),
-        PointsOut::Csv => print(&points::csv(&trace.meta.name, &curves)),
-        PointsOut::Jsonl => print(&points::jsonl(&trace.meta.name, &curves)),
+        PointsOut::Csv => print_exactly(&points::csv(&trace.meta.name, &curves)),
+        PointsOut::Jsonl => print_exactly(&points::jsonl(&trace.meta.name, &curves)),
     }
 }
 

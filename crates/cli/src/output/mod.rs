@@ -15,6 +15,7 @@ pub use rows::csv_cell;
 use crate::args::FormatOut;
 use crate::failure::Failure;
 use crate::report::HtmlReport;
+use crate::terminal::harmless;
 use destage_sim::ResultRecord;
 use file::OutputFile;
 use journal::Journal;
@@ -233,11 +234,19 @@ fn journal_unwritten(error: io::Error) -> Failure {
     Failure::Run(format!("cannot write the results: {error}"))
 }
 
-/// Writes `text` to standard output.
+/// Writes text for people to standard output.
 ///
 /// # Errors
 /// It cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
+    print_exactly(&harmless(text))
+}
+
+/// Writes text for programs to standard output.
+///
+/// # Errors
+/// It cannot be written.
+pub fn print_exactly(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     done.map_err(Failure::stdout)

@@ -1,6 +1,7 @@
 //! One row per record: JSON objects, CSV with the scalars of the record, or Parquet.
 
 use super::columns::{self, CellType, ParquetWriter, TypedColumn};
+use crate::terminal::harmless;
 use destage_sim::ResultRecord;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -118,14 +119,18 @@ impl<W: Write> CsvRows<W> {
     }
 }
 
-/// A value as a cell of CSV: nothing if there is none, in quotes if it would end the cell.
+/// A value as a cell of CSV: nothing if there is none, in quotes if it would end the cell. Text that a
+/// spreadsheet would run as a formula has a `'` before it.
 pub fn csv_cell(value: &Value) -> String {
     let text = match value {
         Value::Null => String::new(),
-        Value::String(text) => text.clone(),
+        Value::String(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => {
+            format!("'{}", harmless(text))
+        }
+        Value::String(text) => harmless(text).into_owned(),
         other => other.to_string(),
     };
-    match text.contains([',', '"', '\n', '\r']) {
+    match text.contains([',', '"', '\n', '\'']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text,
     }
@@ -135,6 +140,21 @@ pub fn csv_cell(value: &Value) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn cells_are_text_to_spreadsheets_and_terminals() {
+        for (text, cell) in [
+            ("=1+1", "\"'=1+1\""),
+            ("@a", "\"'@a\""),
+            ("-x", "\"'-x\""),
+            ("a-b", "a-b"),
+            ("\u{1b}[2J", "\\u{1b}[2J"),
+            ("a,b", "\"a,b\""),
+        ] {
+            assert_eq!(csv_cell(&json!(text)), cell);
+        }
+        assert_eq!(csv_cell(&json!(-5)), "-5");
+    }
 
     #[test]
     fn cells_are_found_by_their_path() {

@@ -2,6 +2,7 @@
 
 use super::Readings;
 use crate::run::Settings;
+use crate::terminal::harmless;
 use destage_sim::ResultRecord;
 use destage_sim::record::ConfigEntry;
 use destage_types::ByteSize;
@@ -26,7 +27,10 @@ pub fn plain(header: &[&str], numbers: usize) -> TextTable {
 impl TextTable {
     /// Appends a row; cells that are left out are empty.
     pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        // Escapes take their place before widths are reckoned; a cell has one line.
+        let cell = |cell: String| harmless(&cell).replace('\n', "\\n");
+        self.rows
+            .push(cells.into_iter().map(Into::into).map(cell).collect());
     }
 }
 

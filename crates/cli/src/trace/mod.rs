@@ -8,7 +8,7 @@ mod synth;
 
 use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_exactly};
 use crate::terminal::{Progress, Warnings};
 use destage_trace::{LoadOptions, Source, TraceError, Volumes, load, load_bounded, open, split};
 use destage_types::RequestBatch;
@@ -64,7 +64,7 @@ fn info(traces: &[PathBuf], input: &InputArgs, json: bool) -> Result<(), Failure
         }
         let line = serde_json::to_string(report);
         let line = line.map_err(|e| Failure::Run(format!("cannot write JSON: {e}")))?;
-        print(&(line + "\n"))
+        print_exactly(&(line + "\n"))
     };
     for path in traces {
         if !input.split() {

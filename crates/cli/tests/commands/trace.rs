@@ -181,3 +181,28 @@ fn optional_columns_survive() {
     let converted = Bench::with(text).shown("trace convert t.csv");
     assert_eq!(unframed(&converted), text);
 }
+
+#[test]
+fn names_do_not_reach_the_terminal() {
+    let bench = Bench::new();
+    let name = "\u{1b}[31mred";
+    let log = "fio version 2 iolog\nNAME add\nNAME open\nNAME write 0 4096\nNAME close\n";
+    bench.file("log.fio", log.replace("NAME", name));
+    bench.file(&format!("{name}.csv"), mixed(10));
+    for line in [
+        "trace info log.fio",
+        "run log.fio --volumes split",
+        "run log.fio --volumes split --format-out csv",
+        "run log.fio --volumes split --details",
+        "mrc log.fio",
+        &format!("run {name}.csv"),
+        &format!("run {name}.csv --limit 5 --warmup 5"),
+    ] {
+        let done = bench.destage(line);
+        for said in [&done.stdout, &done.stderr] {
+            assert!(!said.contains('\u{1b}'), "{line}: {said:?}");
+        }
+    }
+    let shown = bench.shown("run log.fio --volumes split");
+    assert!(shown.contains("\\u{1b}[31mred"), "{shown}");
+}
