@@ -190,6 +190,9 @@ pub struct SchemeInfo {
     pub write_buffer: bool,
     /// Order in which victims would be chosen, if the scheme can list it (X15).
     pub order: Option<&'static str>,
+    /// Is the victim known before the page comes that needs its room? Not if that page has a say in it:
+    /// then the first in the order, or the block that was named, may stay.
+    pub victim_is_known: fn(&Expr) -> bool,
     /// Prefers clean victims, so it needs clean pages to have an effect (X8).
     pub clean_aware: bool,
     /// Chooses victims by chip, so it needs static page allocation (X7).
@@ -238,6 +241,7 @@ impl SchemeInfo {
         ties: "",
         write_buffer: false,
         order: None,
+        victim_is_known: |_| true,
         clean_aware: false,
         chip_aware: false,
         chip_lists: false,

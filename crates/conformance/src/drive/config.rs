@@ -187,10 +187,11 @@ pub fn build<V: Visit>(
 /// classifier may name a page that it keeps apart, so the order of the base says nothing of the victim.
 /// A victim filter has the order of the base and may name any page of it, or it has none.
 fn order(expr: &Expr) -> Order {
-    let mut order = match expr.policy().scheme() {
-        policy if policy.order.is_none() || policy.role != Role::PagePolicy => Order::Free,
-        policy if policy.name == "arc" => Order::Holds,
-        _ => Order::First,
+    let policy = expr.policy();
+    let mut order = match policy.scheme() {
+        info if info.order.is_none() || info.role != Role::PagePolicy => Order::Free,
+        info if (info.victim_is_known)(policy) => Order::First,
+        _ => Order::Holds,
     };
     for layer in expr.chain().map(Expr::scheme) {
         order = match (layer.role, layer.order) {
@@ -203,19 +204,10 @@ fn order(expr: &Expr) -> Order {
 }
 
 /// Is the next victim group known before the page comes that needs room?
-///
-/// Not with VBBMS, where the class of the request picks the region, nor where the access itself
-/// moves the clock.
 fn tells_group(expr: &Expr) -> bool {
     let policy = expr.policy();
-    let by_access = |l: &Expr| l.word("time-basis") == "page-seq";
-    match policy.scheme().name {
-        "vbbms" => false,
-        "req-block" => !by_access(policy),
-        // The block of the page that comes in is spared.
-        "bplru" => !policy.flag("protect-current"),
-        _ => policy.scheme().role == Role::GroupPolicy,
-    }
+    let info = policy.scheme();
+    info.role == Role::GroupPolicy && (info.victim_is_known)(policy)
 }
 
 struct Start<'a> {

@@ -43,6 +43,8 @@ pub const INFO: SchemeInfo = SchemeInfo {
         };
         Some(MetadataBound::nodes(PAGE_NODE_BYTES).and_entries(ghosts, bytes))
     },
+    // REPLACE looks at the page that comes in.
+    victim_is_known: |_| false,
     vectors: &["arc"],
     build: Some(boxed::<Pages<Arc>>),
     ..SchemeInfo::BASE

@@ -51,6 +51,8 @@ pub const INFO: SchemeInfo = SchemeInfo {
     min_capacity: MinCapacity::OneBlock,
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
     refuse_run: padding_of_stripes,
+    // The block of the page that comes in may be spared.
+    victim_is_known: |layer| !layer.flag("protect-current"),
     vectors: &["bplru", "bplrupad"],
     build: Some(boxed::<Groups<Bplru>>),
     ..SchemeInfo::BASE

@@ -42,6 +42,8 @@ pub const INFO: SchemeInfo = SchemeInfo {
     write_buffer: true,
     min_capacity: MinCapacity::Frames(5),
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
+    // The class of the request picks the region.
+    victim_is_known: |_| false,
     vectors: &["vbbms"],
     build: Some(boxed::<Groups<Vbbms>>),
     ..SchemeInfo::BASE

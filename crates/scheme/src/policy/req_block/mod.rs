@@ -45,6 +45,8 @@ pub const INFO: SchemeInfo = SchemeInfo {
     ties: "equal frequency: IRL, then DRL, then SRL",
     write_buffer: true,
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
+    // The access itself may move the clock.
+    victim_is_known: |layer| layer.word("time-basis") != "page-seq",
     vectors: &["reqblock1", "reqblock2", "reqblock3", "reqblock4"],
     build: Some(boxed::<Groups<ReqBlock>>),
     ..SchemeInfo::BASE
