@@ -69,6 +69,8 @@ pub struct Reference {
     now: u64,
     operations: Vec<Operation>,
     submitted: u64,
+    /// So many in front are over.
+    gone: usize,
     /// When each die ended an operation last.
     free_since: Vec<u64>,
     was_idle: Vec<bool>,
@@ -91,6 +93,7 @@ impl Reference {
             now: 0,
             operations: Vec::new(),
             submitted: 0,
+            gone: 0,
             free_since: vec![
                 0;
                 (config.channels * config.chips_per_channel * config.dies) as usize
@@ -109,13 +112,8 @@ impl Reference {
             Progress::DataOut(until) => Some(until),
             _ => None,
         };
-        Nanos(
-            self.operations
-                .iter()
-                .filter_map(due)
-                .min()
-                .unwrap_or(u64::MAX),
-        )
+        let due = self.operations[self.gone..].iter().filter_map(due);
+        Nanos(due.min().unwrap_or(u64::MAX))
     }
 
     /// Settles every instant up to and including `until`.
@@ -217,6 +215,7 @@ impl Reference {
     pub fn forget_finished(&mut self) {
         let gone = |op: &Operation| matches!(op.at, Progress::Ended | Progress::Cancelled);
         self.operations.retain(|op| !gone(op));
+        self.gone = 0;
     }
 
     /// Takes back a waiting background operation.

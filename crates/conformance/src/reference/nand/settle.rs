@@ -7,6 +7,8 @@ impl Reference {
         if self.held {
             return;
         }
+        let pending = self.operations.iter().position(Operation::is_pending);
+        self.gone = pending.unwrap_or(self.operations.len());
         loop {
             let changed = self.state_changes();
             let started = self.start_without_bus();
@@ -30,18 +32,15 @@ impl Reference {
     /// All state changes that are due when the round begins.
     fn state_changes(&mut self) -> bool {
         let mut due = Vec::new();
-        for lane in 0..self.chips * self.dies {
-            for (i, op) in self.operations.iter().enumerate() {
-                let array_done = matches!(op.at, Progress::CommandThenArray { array, .. }
-                    if array == self.now);
-                if self.lane(&op.command) == lane
-                    && (array_done || op.at == Progress::DataOut(self.now))
-                {
-                    due.push(i);
-                }
+        for (i, op) in self.pending() {
+            let array_done = matches!(op.at, Progress::CommandThenArray { array, .. }
+                if array == self.now);
+            if array_done || op.at == Progress::DataOut(self.now) {
+                due.push((self.lane(&op.command), i));
             }
         }
-        for &i in &due {
+        due.sort_unstable();
+        for &(_, i) in &due {
             let op = self.operations[i];
             let array_done = matches!(op.at, Progress::CommandThenArray { .. });
             if array_done && op.command.kind == OpKind::Read {
@@ -65,7 +64,7 @@ impl Reference {
 
     /// Operations that have nothing to wait for any more enter their queue.
     pub(super) fn release(&mut self) {
-        for i in 0..self.operations.len() {
+        for i in self.gone..self.operations.len() {
             let op = &self.operations[i];
             if op.at == Progress::Blocked && !self.is_one_pending(op.after) {
                 self.operations[i].at = Progress::Queued(self.now);
@@ -152,7 +151,7 @@ impl Reference {
     }
 
     pub(super) fn bus_is_free(&self, channel: u32) -> bool {
-        !self.operations.iter().any(|op| {
+        !self.pending().any(|(_, op)| {
             let on_bus = match op.at {
                 Progress::CommandThenArray { bus, .. } => bus > self.now,
                 Progress::DataOut(until) => until > self.now,
@@ -160,6 +159,12 @@ impl Reference {
             };
             on_bus && op.command.chip.0 % self.channels == channel
         })
+    }
+
+    /// Operations that are not over, and few that are, with their places.
+    fn pending(&self) -> impl Iterator<Item = (usize, &Operation)> {
+        let all = self.operations.iter().enumerate();
+        all.skip(self.gone)
     }
 
     /// A die by its number: chips counted fastest.
@@ -171,8 +176,8 @@ impl Reference {
     /// operation.
     fn next_phase(&self, lane: u32) -> Option<(u64, usize)> {
         let mine = || {
-            let ops = self.operations.iter().enumerate();
-            ops.filter(move |(_, op)| self.lane(&op.command) == lane)
+            self.pending()
+                .filter(|(_, op)| self.lane(&op.command) == lane)
         };
         if let Some((i, op)) = mine().find(|(_, op)| op.in_service()) {
             return match op.at {
@@ -205,7 +210,7 @@ impl Reference {
         let op = &self.operations[i];
         let marked = op.command.kind == OpKind::Read && op.command.in_order;
         (marked || op.job.is_some_and(|job| job.is_first))
-            && self.operations[..i].iter().any(|before| {
+            && self.operations[self.gone..i].iter().any(|before| {
                 self.lane(&before.command) == self.lane(&op.command)
                     && matches!(before.command.kind, OpKind::Program | OpKind::Copyback)
                     && matches!(before.command.class, Class::Host | Class::Gc)
