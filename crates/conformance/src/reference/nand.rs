@@ -74,7 +74,8 @@ pub struct Reference {
     /// When each die ended an operation last.
     free_since: Vec<u64>,
     was_idle: Vec<bool>,
-    bus_time: Vec<u64>,
+    /// Transfers of each channel: from when to when.
+    transfers: Vec<Vec<[u64; 2]>>,
     /// What happened, in order.
     pub notices: Vec<Notice>,
 }
@@ -99,7 +100,7 @@ impl Reference {
                 (config.channels * config.chips_per_channel * config.dies) as usize
             ],
             was_idle: vec![true; config.channels as usize],
-            bus_time: vec![0; config.channels as usize],
+            transfers: vec![Vec::new(); config.channels as usize],
             notices: Vec::new(),
         }
     }

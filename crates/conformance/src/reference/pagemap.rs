@@ -336,6 +336,15 @@ impl SlowMap {
         (valid, block.pages.len() as u64, block.erases)
     }
 
+    /// How often each block that was ever written was erased, those that were collected and wait for
+    /// their erase included.
+    pub fn wear(&self) -> impl Iterator<Item = u64> + '_ {
+        let waits = |id| u64::from(self.awaiting.contains(id));
+        self.blocks
+            .iter()
+            .map(move |(id, block)| block.erases + waits(id))
+    }
+
     /// The logical page whose data a page holds.
     pub fn owner(&self, spot: Spot) -> Option<u64> {
         let place = ((spot.plane, spot.block), spot.page);

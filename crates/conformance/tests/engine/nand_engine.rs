@@ -361,11 +361,22 @@ impl<E: EventQueue> Pair<E> {
                 }),
             );
             assert_eq!(state, expected, "chip {chip} at {}", engine.now());
+            for die in 0..self.config.dies {
+                let held = engine.held_so_far(chip, die);
+                assert_eq!(held, model.held_so_far(chip, die), "at {}", engine.now());
+            }
         }
         for channel in (0..self.config.channels).map(ChannelId) {
             let state = (engine.is_channel_idle(channel), engine.background(channel));
             let expected = (model.is_channel_idle(channel), model.background(channel));
             assert_eq!(state, expected, "channel {channel} at {}", engine.now());
+            let carried = engine.bus_time_so_far(channel);
+            assert_eq!(
+                carried,
+                model.bus_time_so_far(channel),
+                "at {}",
+                engine.now()
+            );
         }
         for class in Class::ALL {
             let mut chips = (0..engine.chips()).map(ChipId);

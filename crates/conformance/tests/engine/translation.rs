@@ -182,7 +182,6 @@ impl Both {
             let owner = map.owner(ppn).map(|lpn| lpn.0);
             assert_eq!(owner, slow.owner(self.spot(ppn)));
         }
-        let mut wear = Vec::new();
         for plane in 0..slow.planes() {
             let id = PlaneId(plane as u32);
             assert_eq!(u64::from(map.free_blocks(id)), slow.free_blocks(plane));
@@ -192,14 +191,16 @@ impl Both {
                 let found = [valid, written, erases].map(u64::from);
                 let expected = slow.block_counts((plane, block));
                 assert_eq!(found, [expected.0, expected.1, expected.2]);
-                wear.push(erases);
             }
         }
+        let blocks = slow.planes() * self.blocks_per_plane;
+        let mut wear: Vec<u64> = slow.wear().collect();
+        wear.resize(blocks as usize, 0);
         wear.sort_unstable();
         let histogram = map.wear().blocks_by_erases;
         let listed = histogram
             .iter()
-            .flat_map(|&(n, b)| std::iter::repeat_n(n, b as usize));
+            .flat_map(|&(n, b)| std::iter::repeat_n(u64::from(n), b as usize));
         assert_eq!(listed.collect::<Vec<_>>(), wear);
         self.check_chips();
     }

@@ -137,7 +137,8 @@ impl PageMap {
         self.free
     }
 
-    /// How often the blocks were erased.
+    /// How often the blocks were erased. A block that was collected for the background counts as
+    /// erased from then on, as its pages count as moved.
     pub fn wear(&self) -> Wear {
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         // Most blocks of a large device are as worn as the one before: one entry per run of them.
@@ -151,6 +152,11 @@ impl PageMap {
             run += 1;
         }
         *counts.entry(erases).or_insert(0) += run;
+        for collected in &self.gc.awaiting {
+            let erases = self.blocks.erases(collected.number);
+            *counts.entry(erases).or_insert(0) -= 1;
+            *counts.entry(erases + 1).or_insert(0) += 1;
+        }
         Wear {
             blocks_by_erases: counts.into_iter().filter(|row| row.1 > 0).collect(),
         }

@@ -1,8 +1,8 @@
 //! What the array has done and has been given to do.
 
-use destage_types::{ChipId, Nanos};
+use destage_types::{ChannelId, ChipId, Nanos};
 
-use super::engine::Lane;
+use super::engine::{Lane, Phase};
 use super::operation::{NONE, WaitingOp};
 use super::{Class, EventQueue, Nand, OpKind};
 
@@ -91,6 +91,15 @@ impl Lane {
         stats.bytes_read += self.bytes[0];
         stats.bytes_programmed += self.bytes[1];
     }
+
+    /// Time up to `now` for which it ran operations.
+    fn held_so_far(&self, now: u64) -> u64 {
+        match self.phase {
+            // The operation counts in full from the start of its last phase.
+            Phase::Free | Phase::Last => self.busy - self.until.saturating_sub(now.max(self.start)),
+            Phase::Array | Phase::WaitData => self.busy + now.saturating_sub(self.start),
+        }
+    }
 }
 
 impl<E: EventQueue> Nand<E> {
@@ -132,6 +141,22 @@ impl<E: EventQueue> Nand<E> {
         let lane = self.lanes_of(chip).nth(die as usize);
         lane.into_iter().for_each(|lane| sum.add(lane, self.clock));
         sum
+    }
+
+    /// Time up to now for which a die of a chip was held: [`ChipStats::busy`] without what is still to
+    /// come of the operation in service, and with what has passed of it.
+    pub fn held_so_far(&self, chip: ChipId, die: u32) -> Nanos {
+        assert!(die < self.dies, "a die that exists");
+        let lane = self.lanes_of(chip).nth(die as usize);
+        Nanos(lane.map_or(0, |lane| lane.held_so_far(self.clock)))
+    }
+
+    /// Time up to now for which the bus of a channel carried commands or data: [`Nand::bus_time`]
+    /// without what is still to come.
+    pub fn bus_time_so_far(&self, channel: ChannelId) -> Nanos {
+        let bus = &self.channels[channel.index()];
+        // Transfers that are granted ahead of time follow the present one without a gap.
+        Nanos(bus.busy - bus.free_at.saturating_sub(self.clock))
     }
 
     /// Pages, blocks and bytes of all operations submitted since the start, by chip; those of

@@ -8,7 +8,7 @@ use destage_scheme::FlashCosts;
 use destage_types::{ChannelId, ChipId, Nanos};
 
 /// Time that the parts of a device were busy, from the start of the measured part to the end of
-/// the last operation.
+/// the last operation. Of an operation that was under way at the start, what came after it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BusyTimes {
     /// Length of that time.
@@ -20,19 +20,22 @@ pub struct BusyTimes {
 }
 
 impl Engine {
-    /// Busy times since the device began to work; the end is that of the operations in service,
-    /// which is exact once nothing waits.
-    fn busy_so_far(&self) -> BusyTimes {
-        let chips = || (0..self.nand.chips()).map(ChipId);
-        let dies = chips().flat_map(|chip| (0..self.gc.dies).map(move |die| (chip, die)));
+    /// Busy times from the moment when the device began to work until `elapsed`, which `channel` and
+    /// `die` say.
+    fn busy_until(
+        &self,
+        elapsed: Nanos,
+        channel: impl Fn(ChannelId) -> Nanos,
+        die: impl Fn(ChipId, u32) -> Nanos,
+    ) -> BusyTimes {
+        let die = &die;
+        let dies_of = |chip| (0..self.gc.dies).map(move |number| die(ChipId(chip), number));
         BusyTimes {
-            elapsed: self.nand.end_of_work(),
+            elapsed,
             channels: (0..self.nand.channels())
-                .map(|channel| self.nand.bus_time(ChannelId(channel)))
+                .map(|number| channel(ChannelId(number)))
                 .collect(),
-            dies: dies
-                .map(|(chip, die)| self.nand.die_stats(chip, die).busy)
-                .collect(),
+            dies: (0..self.nand.chips()).flat_map(dies_of).collect(),
         }
     }
 
@@ -40,16 +43,22 @@ impl Engine {
     pub(super) fn start_measures(&mut self) {
         self.traffic = Traffic::default();
         self.before = self.nand.issued();
-        self.busy_before = BusyTimes {
-            elapsed: self.now,
-            ..self.busy_so_far()
-        };
+        self.busy_before = self.busy_until(
+            self.now,
+            |channel| self.nand.bus_time_so_far(channel),
+            |chip, die| self.nand.held_so_far(chip, die),
+        );
         self.in_flight.start_measuring();
     }
 
-    /// Busy times of the measured part.
+    /// Busy times of the measured part, exact once nothing waits.
     pub(super) fn busy_since_start(&self) -> BusyTimes {
-        let (all, before) = (self.busy_so_far(), &self.busy_before);
+        let all = self.busy_until(
+            self.nand.end_of_work(),
+            |channel| self.nand.bus_time(channel),
+            |chip, die| self.nand.die_stats(chip, die).busy,
+        );
+        let before = &self.busy_before;
         let since = |all: Vec<Nanos>, before: &[Nanos]| {
             let before = before.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
             all.into_iter().zip(before).map(|(a, b)| a - b).collect()

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Shares of the time from the start of the measured part to the end of the last operation in
-/// which channels and dies were busy. An operation counts when its last phase starts, so one that
-/// was under way when the measured part began may count in it or before it.
+/// which channels and dies were busy, between 0 and 1. Of an operation that was under way when the
+/// measured part began, what came after that counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Utilisation {
     /// Length of that time in ns.
@@ -50,7 +50,8 @@ impl Utilisation {
     }
 }
 
-/// Erases of the blocks of a device since it was new, preconditioning included.
+/// Erases of the blocks of a device since it was new, preconditioning included. As in `erases`, an
+/// erase counts when garbage collection has chosen the block, be it that it waits.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct EraseCounts {
     /// Fewest.

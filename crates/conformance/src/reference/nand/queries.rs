@@ -162,6 +162,23 @@ impl Reference {
 
     /// Time the bus of a channel was granted for.
     pub fn bus_time(&self, channel: ChannelId) -> Nanos {
-        Nanos(self.bus_time[channel.index()])
+        let transfers = self.transfers[channel.index()].iter();
+        Nanos(transfers.map(|[from, to]| to - from).sum())
+    }
+
+    /// The part of it that has passed.
+    pub fn bus_time_so_far(&self, channel: ChannelId) -> Nanos {
+        let transfers = self.transfers[channel.index()].iter();
+        Nanos(transfers.map(|&[from, to]| to.min(self.now) - from).sum())
+    }
+
+    /// Time for which operations have held a die up to now.
+    pub fn held_so_far(&self, chip: ChipId, die: u32) -> Nanos {
+        let started = self.on_die(chip, die).filter(|op| !op.waits());
+        let held = started.map(|op| match op.end_known() {
+            true => op.end.min(self.now) - op.start,
+            false => self.now - op.start,
+        });
+        Nanos(held.sum())
     }
 }

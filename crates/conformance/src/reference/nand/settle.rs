@@ -133,7 +133,7 @@ impl Reference {
                 (op.last_transfer, op.end) = (now + first, now + first + array);
             }
         }
-        self.bus_time[(c.chip.0 % self.channels) as usize] += bus;
+        self.transfers[(c.chip.0 % self.channels) as usize].push([now, now + bus]);
         let op = &self.operations[i];
         if op.end_known() {
             let times = OpTimes {
