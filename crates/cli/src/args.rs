@@ -244,7 +244,7 @@ options! {
         /// CSV, or as Parquet if the name ends so; several runs need --out and give a file each
         #[arg(long, value_name = "FILE.csv|FILE.parquet")]
         series: Option<PathBuf> = path();
-        /// Length of an interval: requests, or simulated time such as 1s
+        /// Length of an interval: requests without those of a file system's cleaning, or simulated time such as 1s
         #[arg(long, value_name = "N|TIME", requires = "series")]
         series_every: Option<Every> = parse_every, default "10000";
     }

@@ -25,7 +25,8 @@ mod testing;
 pub use contract::{
     Access, Admission, After, Boxed, DeviceView, Env, Equation1, FlashCosts, GroupPolicy, Groups,
     InService, LargeWrites, Layer, NoDevice, PAGE_NODE_BYTES, Pages, Placement, Policy,
-    RemoveReason, RenamePlan, Request, Scheme, SchemeExt, Unit, Update, Victim, View, WriteBack,
+    RemoveReason, RenamePlan, Request, Scheme, SchemeExt, SchemeStats, Unit, Update, Victim, View,
+    WriteBack,
 };
 #[doc(hidden)]
 pub use destage_types as types;

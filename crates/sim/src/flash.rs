@@ -98,7 +98,7 @@ pub trait Flash {
     fn trim(&mut self, lpn: Lpn);
 
     /// All operations of the request are known; it had `pages` page accesses and `hits` hits.
-    fn end(&mut self, pages: u32, hits: u32);
+    fn end(&mut self, pages: u64, hits: u64);
 
     /// The device ran out of space, and what was to be programmed since then is lost.
     fn fault(&self) -> Option<&DeviceFull>;
@@ -248,7 +248,7 @@ impl Flash for CacheOnly {
 
     fn trim(&mut self, _lpn: Lpn) {}
 
-    fn end(&mut self, _pages: u32, _hits: u32) {}
+    fn end(&mut self, _pages: u64, _hits: u64) {}
 
     fn fault(&self) -> Option<&DeviceFull> {
         None

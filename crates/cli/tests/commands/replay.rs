@@ -303,3 +303,18 @@ fn the_event_of_a_block_trace() {
     let record = bench.record("run b.txt --format blkparse --event D");
     assert_eq!(record["counts"]["requests"], 1);
 }
+
+/// More than there are requests is no bound at all, however large the number.
+#[test]
+fn a_closed_loop_may_be_deeper_than_the_trace_is_long() {
+    let bench = Bench::with(mixed(300));
+    let run = |depth: &str| {
+        let line = format!("run t.csv --device default --cache 64k --closed-loop {depth}");
+        let record = bench.record(line);
+        [&record["counts"], &record["latency_ns"]].map(Value::clone)
+    };
+    let all = run("300");
+    for depth in ["301", "65536", "4294967295"] {
+        assert_eq!(run(depth), all, "{depth}");
+    }
+}

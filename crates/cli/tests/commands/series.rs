@@ -1,6 +1,6 @@
 //! `--series`.
 
-use crate::common::{Bench, HEAD, csv, mixed};
+use crate::common::{Bench, HEAD, counted, csv, mixed};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 /// Header and cells of a CSV file.
@@ -111,6 +111,41 @@ fn garbage_collection_is_in_the_intervals_in_which_it_happens() {
         assert_eq!(counts.len(), 10);
         assert!(counts[2..].iter().all(|&n| n > 0), "{key}: {counts:?}");
         assert_eq!(record["counts"][key], counts.iter().sum::<u64>());
+    }
+}
+
+/// Writes of 300 pages in turn that follow no order, through a file system that cleans all the time.
+#[test]
+fn the_cleaning_of_a_file_system_is_in_the_intervals_of_those_who_need_it() {
+    let words: Vec<String> = (0..4000u64).map(|i| format!("W{}", i * i % 293)).collect();
+    let bench = Bench::with(csv(&words.join(" ")));
+    let run = "run t.csv --cache 64k --host-fs lfs(segment=8,blocks=400) --warmup 1000";
+    let alone = bench.record(run);
+    assert!(counted(&alone, "lfs_clean_requests") > 1000);
+    for every in ["1", "100", "1us", "1ms"] {
+        let line = format!("{run} --series s.csv --series-every {every}");
+        let record = bench.record(line);
+        assert_eq!(record["counts"], alone["counts"], "{every}");
+        let text = bench.read("s.csv");
+        let cells = |name: &str| -> Vec<u64> {
+            let cells = column(&text, name);
+            cells.iter().map(|c| c.parse().unwrap()).collect()
+        };
+        for key in [
+            "requests",
+            "write_pages",
+            "evictions",
+            "flash_writes_host",
+            "flash_reads_host",
+        ] {
+            let sum: u64 = cells(key).iter().sum();
+            assert_eq!(record["counts"][key], sum, "{key} {every}");
+        }
+        if let Ok(n) = every.parse::<u64>() {
+            let requests = cells("requests");
+            let (last, others) = requests.split_last().unwrap();
+            assert!(others.iter().all(|r| *r == n) && *last <= n, "{requests:?}");
+        }
     }
 }
 

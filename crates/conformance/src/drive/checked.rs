@@ -208,7 +208,7 @@ impl<S: Scheme> Layer for Checked<S> {
         assert_eq!(r.op, Op::Write, "admission is asked about writes");
         let admission = self.inner.admit_request(r, v);
         if admission == Admission::Whole {
-            assert!(r.pages as usize <= v.frames.capacity(), "more than all");
+            assert!(r.pages <= v.frames.capacity() as u64, "more than all");
         }
         self.listen();
         self.journal.open().whole = admission != Admission::PerPage;

@@ -167,7 +167,7 @@ impl Flash for Chips {
 
     fn trim(&mut self, _lpn: Lpn) {}
 
-    fn end(&mut self, pages: u32, hits: u32) {
+    fn end(&mut self, pages: u64, hits: u64) {
         assert!(hits <= pages);
     }
 

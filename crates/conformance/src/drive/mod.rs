@@ -12,7 +12,7 @@ mod timed;
 
 use crate::reference::Sum;
 use crate::reference::{self, Row, SlowRequest, to_batch};
-use destage_scheme::{Scheme, View};
+use destage_scheme::{Scheme, SchemeStats, View};
 use destage_sim::{Cache, Counts, Flash};
 use destage_types::{Nanos, Op, RequestRef};
 
@@ -28,7 +28,7 @@ pub struct Measures {
     /// Bytes of metadata.
     pub metadata_bytes: u64,
     /// Counters of its own.
-    pub stats: Vec<(&'static str, u64)>,
+    pub stats: SchemeStats,
     /// Pages in its lists.
     pub list_pages: Option<[u64; 3]>,
 }
@@ -85,9 +85,8 @@ impl<S: Scheme, F: Stage> Core for Cache<S, F> {
     }
 
     fn measures(&self) -> Measures {
-        let mut stats = Vec::new();
-        self.scheme()
-            .stats(&mut |name, value| stats.push((name, value)));
+        let mut stats = SchemeStats::default();
+        self.scheme().stats(&mut stats);
         Measures {
             metadata_bytes: self.scheme().metadata_bytes(),
             stats,

@@ -326,13 +326,7 @@ fn joined(nand: &Nand, kind: OpKind) -> u64 {
 }
 
 fn completion(c: &Completion) -> (u64, u64, u64, u64, u64) {
-    (
-        c.index,
-        c.pages.into(),
-        c.hits.into(),
-        c.arrival.0,
-        c.complete.0,
-    )
+    (c.index, c.pages, c.hits, c.arrival.0, c.complete.0)
 }
 
 fn program(p: &ProgramTimes) -> SlowProgram {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 const FREE: &str = "t_read=0 t_program=0 t_erase=0 t_cmd=0 t_byte=0 t_dram=0";
 
 /// About 400 logical pages in `dies` dies, full from the start.
-fn small(dies: u32, more: &str) -> Arc<DeviceConfig> {
+pub fn small(dies: u32, more: &str) -> Arc<DeviceConfig> {
     let blocks = 512 / dies / 8;
     Arc::new(device_of(&format!(
         "channels=1 chips_per_channel=1 dies_per_chip={dies} planes_per_die=1 pages_per_block=8 \
@@ -40,13 +40,13 @@ fn untimed(number: usize) -> Trace {
     writing(|seed| swarm(seed, profile), 0, number)
 }
 
-fn timed(number: usize) -> Trace {
+pub fn timed(number: usize) -> Trace {
     let mut profile = Profile::new(1500, 8).pages(400);
     profile.trim = false;
     writing(|seed| timed_swarm(seed, profile, 9_000), 40, number)
 }
 
-const MODES: [&str; 9] = [
+pub const MODES: [&str; 9] = [
     "gc_mode=foreground",
     "gc_mode=foreground copyback=on wear_levelling=static wear_threshold=2",
     "gc_mode=foreground gc_preempt=page gc_policy=cost-benefit",

@@ -3,6 +3,7 @@
 mod cache_region;
 mod device_model;
 mod gc_runs;
+mod measured_part;
 mod monitor;
 mod multi_plane;
 mod nand_engine;

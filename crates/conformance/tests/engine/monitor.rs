@@ -63,7 +63,7 @@ fn burst(engine: &mut Engine, rng: &mut SplitMix64, index: u64, now: Nanos, most
                 }),
             }
         }
-        engine.end(most, 0);
+        engine.end(u64::from(most), 0);
     }
 }
 

@@ -49,8 +49,8 @@ macro_rules! no_part_in_other_stages {
             $crate::WriteBack::Nowhere
         }
 
-        fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-            self.policy.stats(f);
+        fn stats(&self, out: &mut $crate::SchemeStats) {
+            self.policy.stats(out);
         }
 
         #[cfg(feature = "conformance")]

@@ -3,7 +3,7 @@
 use super::answers::no_part_in_other_stages;
 use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View};
 use crate::store::Upcoming;
-use crate::{Env, Expr};
+use crate::{Env, Expr, SchemeStats};
 use destage_types::{Lpn, Slot};
 
 /// Keeps pages in groups and names the group that leaves. What holds for a
@@ -45,8 +45,8 @@ pub trait GroupPolicy: Sized {
     /// Bytes of metadata now.
     fn metadata_bytes(&self) -> u64;
 
-    /// Counters of the policy's own, reported as `scheme_stats`.
-    fn stats(&self, _f: &mut dyn FnMut(&'static str, u64)) {}
+    /// Counters and gauges of the policy's own, reported as `scheme_stats`.
+    fn stats(&self, _out: &mut SchemeStats) {}
 
     /// Pages in IRL, SRL and DRL (Req-block section 4.2.6).
     fn list_pages(&self) -> Option<[u64; 3]> {

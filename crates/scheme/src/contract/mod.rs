@@ -30,6 +30,7 @@ mod env;
 mod group;
 mod policy;
 mod scheme;
+mod stats;
 mod values;
 mod view;
 
@@ -38,6 +39,7 @@ pub use env::Env;
 pub use group::{GroupPolicy, Groups};
 pub use policy::{PAGE_NODE_BYTES, Pages, Policy};
 pub use scheme::{Boxed, Layer, Scheme, SchemeExt};
+pub use stats::SchemeStats;
 pub use values::{
     Access, Admission, After, Placement, RemoveReason, RenamePlan, Request, Unit, Update, Victim,
     WriteBack,

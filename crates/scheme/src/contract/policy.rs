@@ -3,7 +3,7 @@
 use super::answers::no_part_in_other_stages;
 use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View};
 use crate::store::{Ghosts, Upcoming};
-use crate::{Env, Expr};
+use crate::{Env, Expr, SchemeStats};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a page's node where a paper gives none: two links and an address of 4 bytes each
@@ -156,8 +156,8 @@ pub trait Policy: Sized {
         pages * PAGE_NODE_BYTES
     }
 
-    /// Counters of the policy's own, reported as `scheme_stats`.
-    fn stats(&self, _f: &mut dyn FnMut(&'static str, u64)) {}
+    /// Counters and gauges of the policy's own, reported as `scheme_stats`.
+    fn stats(&self, _out: &mut SchemeStats) {}
 
     /// Reads what is known of pages that are accessed soon, so that the processor has it at hand.
     #[inline(always)]

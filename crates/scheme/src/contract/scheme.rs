@@ -1,5 +1,6 @@
 //! Every stage of a scheme, as the cache calls them, and layers that change one stage each.
 
+use super::SchemeStats;
 use super::{
     Access, Admission, LargeWrites, RemoveReason, RenamePlan, Request, Unit, Update, Victim, View,
     WriteBack,
@@ -251,8 +252,8 @@ stages! {
         ask {
             /// Bytes of metadata now: live nodes and fixed structures.
             fn metadata_bytes(&self) -> u64;
-            /// Counters of the scheme's own, reported as `scheme_stats`.
-            fn stats(&self, f: &mut dyn FnMut(&'static str, u64));
+            /// Counters and gauges of the scheme's own, reported as `scheme_stats`.
+            fn stats(&self, out: &mut SchemeStats);
             /// Pages in IRL, SRL and DRL (Req-block section 4.2.6).
             fn list_pages(&self) -> Option<[u64; 3]>;
             /// The state as the worked examples print it.

@@ -14,8 +14,8 @@ pub struct Request<'a> {
     pub now: Nanos,
     /// Sectors, in the order of the request.
     pub extents: &'a [Extent],
-    /// Page accesses of the request.
-    pub pages: u32,
+    /// Page accesses of the request: more than 2^32 if it has many long extents.
+    pub pages: u64,
     /// Bytes of the request.
     pub bytes: u64,
 }

@@ -27,8 +27,8 @@ use crate::info::{
 };
 use crate::registry::{Build, boxed};
 use crate::{
-    Access, Boxed, Env, Expr, Pages, Policy, RemoveReason, Scheme, SchemeExt, Unit, Victim, View,
-    params, words,
+    Access, Boxed, Env, Expr, Pages, Policy, RemoveReason, Scheme, SchemeExt, SchemeStats, Unit,
+    Victim, View, params, words,
 };
 use choice::ChoiceParams;
 use destage_types::{Lpn, Op, Slot};
@@ -321,8 +321,8 @@ impl<S: Build> Policy for Ecr<S> {
         self.choice.bytes(clean, self.chips + 1) + dirty
     }
 
-    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        f("zero_cqct_decisions", self.zero_decisions);
+    fn stats(&self, out: &mut SchemeStats) {
+        out.counter("zero_cqct_decisions", self.zero_decisions);
     }
 
     #[cfg(feature = "conformance")]

@@ -7,7 +7,7 @@
 use super::layer_below;
 use crate::notes::{Column, Notes};
 use crate::registry::Build;
-use crate::{Access, Admission, Env, Expr, Layer, Request, Scheme, View};
+use crate::{Access, Admission, Env, Expr, Layer, Request, Scheme, SchemeStats, View};
 use destage_types::Nanos;
 
 /// Tells hot pages from cold ones by their writes.
@@ -111,12 +111,12 @@ impl<I: Identifier, S: Scheme> Layer for Filter<I, S> {
         self.identifier.metadata_bytes() + self.inner.metadata_bytes()
     }
 
-    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
+    fn stats(&self, out: &mut SchemeStats) {
         let names = ["admitted_pages", "refused_pages", "decays"];
         for (name, count) in names.into_iter().zip(self.counts) {
-            f(name, count);
+            out.counter(name, count);
         }
-        self.inner.stats(f);
+        self.inner.stats(out);
     }
 
     #[cfg(feature = "conformance")]

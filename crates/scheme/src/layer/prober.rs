@@ -25,7 +25,7 @@ use crate::info::{MetadataBound, MetadataContext, PaperSource, Role, SchemeInfo,
 use crate::registry::{Build, boxed};
 use crate::{
     Access, Admission, Boxed, Env, Expr, Layer, Notes, PAGE_NODE_BYTES, RemoveReason, Request,
-    Scheme, Unit, Upcoming, Victim, View,
+    Scheme, SchemeStats, Unit, Upcoming, Victim, View,
 };
 use destage_types::{Lpn, Op, SECTOR_BYTES, Slot};
 use options::large_is_above_a_page;
@@ -372,10 +372,10 @@ impl<S: Scheme> Layer for Prober<S> {
             + self.queue.len() as u64 * LWRS_NODE_BYTES
     }
 
-    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        f("large_write_requests", self.large_requests);
-        f("migrated_pages", self.migrated);
-        self.inner.stats(f);
+    fn stats(&self, out: &mut SchemeStats) {
+        out.counter("large_write_requests", self.large_requests);
+        out.counter("migrated_pages", self.migrated);
+        self.inner.stats(out);
     }
 
     /// `LWRS (1,0,3) ; RDR [..] ; LDR [..]`, or with a background layer outside

@@ -15,7 +15,8 @@ use crate::info::{
 use crate::registry::{Build, boxed};
 use crate::rng::{SplitMix64, threshold};
 use crate::{
-    Access, Admission, Boxed, Column, Env, Expr, Layer, Notes, Request, Scheme, View, params, words,
+    Access, Admission, Boxed, Column, Env, Expr, Layer, Notes, Request, Scheme, SchemeStats, View,
+    params, words,
 };
 use destage_types::{Lpn, Op, Slot};
 
@@ -291,7 +292,7 @@ impl<S: Scheme> Layer for ProCache<S> {
             return Admission::PerPage;
         }
         // What is admitted comes in as a whole, and only if there are as many frames.
-        let fits = r.pages as usize <= v.frames.capacity();
+        let fits = r.pages <= v.frames.capacity() as u64;
         match self.threshold(r.bytes).filter(|_| fits) {
             None => {
                 self.note_cold_size();
@@ -335,12 +336,12 @@ impl<S: Scheme> Layer for ProCache<S> {
         }
     }
 
-    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        f("updates", self.stats.updates);
-        f("admitted", self.stats.hot);
-        f("refused_by_draw", self.stats.cold);
-        f("refused_by_size", self.stats.cold_size);
-        self.inner.stats(f);
+    fn stats(&self, out: &mut SchemeStats) {
+        out.counter("updates", self.stats.updates);
+        out.counter("admitted", self.stats.hot);
+        out.counter("refused_by_draw", self.stats.cold);
+        out.counter("refused_by_size", self.stats.cold_size);
+        self.inner.stats(out);
     }
 
     #[cfg(feature = "conformance")]

@@ -25,8 +25,8 @@ use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::store::PageIndex;
 use crate::{
-    Access, Code, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, RunContext, Unit, View,
-    params, words,
+    Access, Code, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, RunContext, SchemeStats,
+    Unit, View, params, words,
 };
 use destage_types::{Lpn, Op, Slot};
 
@@ -313,9 +313,9 @@ impl GroupPolicy for Bplru {
         self.order.len(0) as u64 * BLOCK_NODE_BYTES
     }
 
-    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        f("blocks", self.order.len(0) as u64);
-        f("compensations", self.compensated);
+    fn stats(&self, out: &mut SchemeStats) {
+        out.gauge("blocks", self.order.len(0) as u64);
+        out.counter("compensations", self.compensated);
     }
 
     #[cfg(feature = "conformance")]

@@ -9,7 +9,7 @@ use crate::info::{MetadataBound, PaperSource, SchemeInfo};
 use crate::layer::Recency;
 use crate::layer::ecr::{self, ChipChoice, HEAD_BYTES};
 use crate::registry::boxed;
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
+use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, SchemeStats, View};
 use destage_types::{Lpn, Slot};
 
 /// `ecr-eps`: one list per chip, clean and dirty together.
@@ -93,8 +93,8 @@ impl Policy for EcrEps {
         self.choice.bytes(pages, self.chips)
     }
 
-    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        f("zero_cqct_decisions", self.zero_decisions);
+    fn stats(&self, out: &mut SchemeStats) {
+        out.counter("zero_cqct_decisions", self.zero_decisions);
     }
 
     #[cfg(feature = "conformance")]

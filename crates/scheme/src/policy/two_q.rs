@@ -11,7 +11,8 @@ use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::{
-    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params,
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
+    params,
 };
 use destage_types::{Lpn, Slot};
 
@@ -165,9 +166,9 @@ impl Policy for TwoQ {
         pages * PAGE_NODE_BYTES + self.lists.len(A1_OUT) as u64 * GHOST_BYTES
     }
 
-    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        f("a1in_pages", self.lists.len(A1_IN) as u64);
-        f("am_pages", self.lists.len(AM) as u64);
+    fn stats(&self, out: &mut SchemeStats) {
+        out.gauge("a1in_pages", self.lists.len(A1_IN) as u64);
+        out.gauge("am_pages", self.lists.len(AM) as u64);
     }
 
     #[cfg(feature = "conformance")]

@@ -19,7 +19,8 @@ use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, Sche
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
 use crate::{
-    Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, Unit, View, params, words,
+    Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, SchemeStats, Unit, View, params,
+    words,
 };
 use destage_types::{Lpn, Op, Slot};
 
@@ -199,7 +200,7 @@ impl GroupPolicy for Vbbms {
         let [Some(first), Some(last)] = [r.extents.first(), r.extents.last()] else {
             return;
         };
-        let large = u64::from(r.pages) >= self.params.seq_min_pages;
+        let large = r.pages >= self.params.seq_min_pages;
         let follows = self.expected == Some(page.page_of(first.start_sector));
         let sequential = match self.params.classify {
             Classify::Size => large,
@@ -276,10 +277,10 @@ impl GroupPolicy for Vbbms {
         blocks as u64 * BLOCK_NODE_BYTES
     }
 
-    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        f("random_pages", self.held[RANDOM] as u64);
-        f("sequential_pages", self.held[SEQUENTIAL] as u64);
-        f("migrations", self.migrations);
+    fn stats(&self, out: &mut SchemeStats) {
+        out.gauge("random_pages", self.held[RANDOM] as u64);
+        out.gauge("sequential_pages", self.held[SEQUENTIAL] as u64);
+        out.counter("migrations", self.migrations);
     }
 
     #[cfg(feature = "conformance")]

@@ -47,7 +47,7 @@ impl<S: Scheme> TestCache<S> {
                 self.apply(&plan, a.lpn);
             }
         }
-        let pages = accesses.len() as u32;
+        let pages = accesses.len() as u64;
         let bytes = extents.iter().map(|e| u64::from(e.sectors) * 512).sum();
         let r = Request {
             id,

@@ -283,11 +283,10 @@ impl<S: Scheme> TestCache<S> {
         self.scheme.metadata_bytes()
     }
 
-    /// The counter `name` of the scheme.
+    /// The figure `name` of the scheme.
     pub fn stat(&self, name: &str) -> u64 {
-        let mut value = None;
-        self.scheme
-            .stats(&mut |n, x| value = value.or((n == name).then_some(x)));
-        value.expect("the scheme has this counter")
+        let mut stats = crate::SchemeStats::default();
+        self.scheme.stats(&mut stats);
+        stats.get(name).expect("the scheme has this figure")
     }
 }

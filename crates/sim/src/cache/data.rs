@@ -1,6 +1,6 @@
 //! Read and write requests: from extents to pages, and what is counted of a request (D12).
 
-use super::{Cache, Hits, page_span, view};
+use super::{Cache, Hits, page_span, pages_of, view};
 use crate::cache::counts::Counts;
 use crate::flash::Flash;
 use destage_scheme::{Admission, Place, Request, Scheme};
@@ -31,7 +31,7 @@ impl OnePage {
     }
 
     #[inline(always)]
-    fn add(&mut self, hits: u32) {
+    fn add(&mut self, hits: u64) {
         self.requests[usize::from(hits > 0)] += 1;
     }
 }
@@ -240,7 +240,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 
     #[inline(always)]
-    fn request_of<'a, const ONE: bool>(
+    pub(super) fn request_of<'a, const ONE: bool>(
         &self,
         extents: &'a [Extent],
         op: Op,
@@ -254,7 +254,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             extents,
             pages: match ONE {
                 true => 1,
-                false => extents.iter().map(|e| page_span(e, page).1).sum(),
+                false => pages_of(extents, page),
             },
             bytes: sectors_of(extents) * SECTOR_BYTES,
         }
@@ -283,11 +283,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         }
         let added = Added {
             requests: 1,
-            pages: u64::from(pages),
-            page_hits: u64::from(hits),
+            pages,
+            page_hits: hits,
             all: u64::from(hits == pages),
             any: u64::from(hits > 0),
-            fractions: f64::from(hits) / f64::from(pages),
+            fractions: hits as f64 / pages as f64,
         };
         added.to(c, op);
     }

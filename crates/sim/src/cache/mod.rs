@@ -104,8 +104,8 @@ const USUAL_UNIT: usize = 256;
 /// Page hits of one request.
 #[derive(Clone, Copy, Debug, Default)]
 struct Hits {
-    pages: u32,
-    hits: u32,
+    pages: u64,
+    hits: u64,
 }
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
@@ -182,12 +182,22 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// Counters of the measured part so far.
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts.clone();
-        counts.requests = self.request - self.uncounted;
+        counts.requests = self.counted();
         counts.evictions += self.evict_pages.ones();
         counts.evicted_pages += self.evict_pages.ones();
         let sectors = u64::from(self.frames.page().sectors());
         data::add_one_page(&mut counts, self.one_page, sectors);
         counts
+    }
+
+    /// Requests of that part and of the warm-up, those of a modelled file system's cleaning included.
+    pub fn served(&self) -> u64 {
+        self.request
+    }
+
+    /// Requests of the measured part so far ([`Counts::requests`]).
+    pub fn counted(&self) -> u64 {
+        self.request - self.uncounted
     }
 
     /// The warm-up ends here: counters start again from zero, the state stays.
@@ -336,6 +346,14 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.slots = slots;
         Hits::default()
     }
+}
+
+/// Page accesses of a request: those of each extent are fewer than 2^32, their sum need not be.
+pub(crate) fn pages_of(extents: &[Extent], page: PageSize) -> u64 {
+    extents
+        .iter()
+        .map(|e| u64::from(page_span(e, page).1))
+        .sum()
 }
 
 /// First page of an extent and the number of pages it touches.

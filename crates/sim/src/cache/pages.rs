@@ -40,7 +40,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 let behind = page.first_sector(next).min(end);
                 let count = (behind - at) as u32;
                 let access = self.access(r, lpn, at, count, place);
-                hits += u32::from(f(self, &access, count));
+                hits += u64::from(f(self, &access, count));
                 if behind == end {
                     break;
                 }
@@ -65,7 +65,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let extent = r.extents[0];
         let lpn = self.frames.page().page_of(extent.start_sector);
         let access = self.access(r, lpn, extent.start_sector, extent.sectors, place);
-        let hits = u32::from(self.read_page::<WHOLE>(&access, extent.sectors));
+        let hits = u64::from(self.read_page::<WHOLE>(&access, extent.sectors));
         Hits { pages: 1, hits }
     }
 
@@ -81,7 +81,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let extent = r.extents[0];
         let lpn = self.frames.page().page_of(extent.start_sector);
         let access = self.access(r, lpn, extent.start_sector, extent.sectors, place);
-        let hits = u32::from(self.write_page::<WHOLE>(&access, extent.sectors));
+        let hits = u64::from(self.write_page::<WHOLE>(&access, extent.sectors));
         Hits { pages: 1, hits }
     }
 

@@ -121,3 +121,20 @@ fn request_hits_by_all_three_rules() {
     assert_eq!((c.read_request_hits, c.read_request_hits_any), (1, 2));
     assert_eq!(c.read_hit_fraction_sum, 1.5);
 }
+
+/// A group of extents has as many pages as all of them, be they more than 32 bits count.
+#[test]
+fn pages_of_a_request_are_those_of_its_extents() {
+    let longest = |start| Extent::new(start, u32::MAX);
+    let of_one = 1 << 29;
+    for count in [1, 7, 8, 9, 100] {
+        let extents: Vec<Extent> = (0..count).map(|i| longest(i << 33)).collect();
+        let r = cache(1, true).request_of::<false>(&extents, Read, Nanos(0));
+        assert_eq!(r.pages, count * of_one);
+        assert_eq!(r.bytes, count * u64::from(u32::MAX) * 512);
+        // Between two pages an extent touches one more.
+        let across: Vec<Extent> = (0..count).map(|i| longest((i << 33) + 7)).collect();
+        let r = cache(1, true).request_of::<false>(&across, Read, Nanos(0));
+        assert_eq!(r.pages, count * (of_one + 1));
+    }
+}

@@ -138,8 +138,8 @@ struct OpenRequest {
     /// Operations whose end it waits for and does not know; one more until all are known.
     waiting: u32,
     measured: bool,
-    pages: u32,
-    hits: u32,
+    pages: u64,
+    hits: u64,
 }
 
 /// A FLUSH that waits for programs that were in flight when it arrived.
@@ -163,9 +163,9 @@ pub struct Completion {
     /// Completion; may lie after the clock: it is known when the last phase starts.
     pub complete: Nanos,
     /// Page accesses.
-    pub pages: u32,
+    pub pages: u64,
     /// Page hits.
-    pub hits: u32,
+    pub hits: u64,
     /// Does it belong to the measured part?
     pub measured: bool,
 }
@@ -310,11 +310,11 @@ impl InFlight {
     }
 
     /// All operations of the current request are known.
-    pub fn end(&mut self, pages: u32, hits: u32) {
+    pub fn end(&mut self, pages: u64, hits: u64) {
         let row = self.current;
         let request = &mut self.requests[row];
         if self.rules.dram == Dram::PerPage {
-            let service = Nanos(self.rules.t_dram.0 * u64::from(pages.max(1)));
+            let service = Nanos(self.rules.t_dram.0 * pages.max(1));
             request.done = request.done.max(request.arrival + service);
         }
         (request.pages, request.hits) = (pages, hits);

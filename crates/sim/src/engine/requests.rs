@@ -133,7 +133,7 @@ impl Flash for Engine {
         self.map.trim(lpn);
     }
 
-    fn end(&mut self, pages: u32, hits: u32) {
+    fn end(&mut self, pages: u64, hits: u64) {
         if self.multi_plane.is_some() {
             self.nand.resume(self.now);
             self.take_notices();

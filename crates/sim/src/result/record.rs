@@ -85,7 +85,8 @@ pub struct ResultRecord {
     /// Req-block: pages per list every 10,000 requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_pages: Option<Vec<ListPages>>,
-    /// Counters of the scheme's own.
+    /// Figures of the scheme's own: counters over the measured part, and how much there is of
+    /// something when the last request has arrived.
     pub scheme_stats: serde_json::Map<String, serde_json::Value>,
     /// Effective settings and where each comes from.
     pub config: Vec<ConfigEntry>,

@@ -12,11 +12,16 @@ use serde::Serialize;
 use std::io;
 
 /// Length of an interval.
+///
+/// Requests that a modelled file system adds for its cleaning are no requests of the host and do not
+/// count as such: an interval of requests ends right after its last request that counts, so cleaning
+/// is in the interval of the request that needs it. What it did to flash is in the interval in which
+/// it is served, so that the intervals add up to the counters of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Every {
-    /// That many requests, at least 1.
+    /// That many requests that count, at least 1.
     Requests(u64),
-    /// That much simulated time, at least 1 ns. An interval without a request gives no row.
+    /// That much simulated time, at least 1 ns. An interval in which nothing is served gives no row.
     Time(Nanos),
 }
 
@@ -80,9 +85,11 @@ pub type SeriesSink = Box<dyn FnMut(Option<&SeriesRow>) -> io::Result<()> + Send
 pub struct Series {
     every: Every,
     sink: SeriesSink,
-    /// Measured requests, or time, at which the interval ends.
+    /// Measured requests that count, or time, at which the interval ends.
     end: u64,
     before: Counts,
+    /// Requests served before the interval, those of cleaning included.
+    served: u64,
     traffic: Traffic,
     latency: LatencySums,
 }
@@ -99,14 +106,21 @@ impl Series {
             sink,
             end,
             before: Counts::default(),
+            served: 0,
             traffic: Traffic::default(),
             latency: LatencySums::default(),
         }
     }
 
-    /// Measured requests after which the interval ends, if requests decide.
-    pub(crate) fn end_request(&self) -> Option<u64> {
-        matches!(self.every, Every::Requests(_)).then_some(self.end)
+    /// Requests that the interval lacks when `counted` are counted, if requests decide: at least so
+    /// many are to be served before it ends.
+    pub(crate) fn lacks(&self, counted: u64) -> Option<u64> {
+        matches!(self.every, Every::Requests(_)).then(|| self.end - counted)
+    }
+
+    /// The measured part begins when `served` requests are served.
+    pub(crate) fn begin(&mut self, served: u64) {
+        self.served = served;
     }
 
     /// A request is issued at `now`: the end of the interval before it, if time decides and it is
@@ -124,20 +138,21 @@ impl Series {
         (end > 0).then_some(Nanos(end))
     }
 
-    /// The interval ends at `now`; without a request it gives no row.
+    /// The interval ends at `now`; if nothing was served in it, it gives no row.
     pub(crate) fn row<S: Scheme, F: Flash>(
         &mut self,
         cache: &Cache<S, F>,
         now: Nanos,
     ) -> io::Result<()> {
+        let counts = cache.counts();
         if let Every::Requests(n) = self.every {
-            self.end = cache.counts().requests + n.max(1);
+            self.end = counts.requests.saturating_add(n.max(1));
         }
-        if cache.counts().requests == self.before.requests {
+        if cache.served() == self.served {
             return Ok(());
         }
         let row = self.measure(cache, now);
-        self.before = cache.counts();
+        (self.before, self.served) = (counts, cache.served());
         self.traffic = cache.flash().traffic();
         self.latency = cache.flash().latency_sums().unwrap_or_default();
         (self.sink)(Some(&row))

@@ -12,14 +12,14 @@ pub mod spec;
 use self::final_flush::final_flush;
 use self::metadata_budget::{Capacity, Demand};
 use self::precondition::{address_space, prepare};
-use self::replay::{Followers, RunLength, Session, last_arrival};
+use self::replay::{Followers, Outcome, RunLength, Session, last_arrival};
 use self::spec::RunSpec;
 use crate::RunError;
-use crate::cache::counts::{Counts, ratio};
+use crate::cache::counts::ratio;
 use crate::cache::observe::Observer;
-use crate::cache::sample::{QueueSampler, Samples};
+use crate::cache::sample::QueueSampler;
 use crate::cache::{Cache, CacheOptions, ReadFill};
-use crate::flash::{CacheOnly, Flash, FlashState};
+use crate::flash::{CacheOnly, Flash};
 use crate::result::record::{
     Conditions, CountFields, CountParts, EnergyNj, EraseCounts, Ratios, ResultRecord, RunInfo,
     SCHEMA, TraceInfo, Utilisation,
@@ -234,7 +234,7 @@ impl Execution<'_> {
         };
         let session = Session::new(self.spec, self.workload, self.plan.length, cache, followers);
         let mut done = session.run()?;
-        let mut record = self.record(&done.cache, &done.counts, done.samples, done.flash);
+        let mut record = self.record(&mut done);
         if self.spec.flush_at_end {
             let requests = self.workload.len() * self.plan.length.passes;
             let flushed = final_flush(&mut done.cache, &done.counts, requests, self.plan.last)?;
@@ -263,22 +263,17 @@ impl Execution<'_> {
         }
     }
 
-    fn record<S: Scheme, F: Flash>(
-        &self,
-        cache: &Cache<S, F>,
-        counts: &Counts,
-        samples: Samples,
-        flash: Option<FlashState>,
-    ) -> ResultRecord {
+    fn record<S: Scheme, F: Flash>(&self, done: &mut Outcome<S, F>) -> ResultRecord {
+        let (cache, counts, flash) = (&done.cache, &done.counts, done.flash.take());
+        let samples = std::mem::take(&mut done.samples);
         let measures = cache.flash().measures();
         let (spec, c) = (self.spec, counts);
         let meta = samples.meta_bytes_mean();
         let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
         let meta_ratio = meta.and_then(|m| ratio(m, cache_bytes as f64));
-        let mut stats = serde_json::Map::new();
-        cache.scheme().stats(&mut |name, value| {
-            stats.insert(name.to_owned(), value.into());
-        });
+        let stats = done.stats.iter();
+        let stats = stats.map(|(name, value)| (name.to_owned(), value.into()));
+        let mut stats: serde_json::Map<String, serde_json::Value> = stats.collect();
         let mut fields = CountFields::new(
             c,
             self.workload.meta.arrival_corrections,

@@ -9,7 +9,7 @@ use crate::flash::{Flash, FlashState};
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
 use crate::run::spec::{Replay, RunSpec, TimeScale};
-use destage_scheme::{PREFETCH, Scheme, Upcoming};
+use destage_scheme::{PREFETCH, Scheme, SchemeStats, Upcoming};
 use destage_trace::{Workload, WorkloadPass};
 use destage_types::{HostRequest, Nanos};
 use std::cmp::Reverse;
@@ -47,6 +47,8 @@ pub(crate) struct Session<'a, S, F> {
     followers: Followers<'a>,
     log: Option<RequestLog<Box<dyn Write + Send>>>,
     series: Option<Series>,
+    /// Figures of the scheme when the measured part began.
+    stats_before: SchemeStats,
     /// When the last request was issued.
     issued: Nanos,
     /// Completions on their way to the log and to a closed loop.
@@ -58,6 +60,8 @@ pub(crate) struct Outcome<S, F> {
     pub cache: Cache<S, F>,
     pub counts: crate::Counts,
     pub samples: Samples,
+    /// Figures of the scheme's own in the measured part.
+    pub stats: SchemeStats,
     /// Wear and work of the flash at the same moment.
     pub flash: Option<FlashState>,
 }
@@ -95,7 +99,10 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             Replay::Closed { depth } => Pace::Closed(Loop {
                 depth: u64::from(depth.get()),
                 issued: 0,
-                ends: BinaryHeap::with_capacity(depth.get() as usize + 1),
+                // No more can be on their way than there are.
+                ends: BinaryHeap::with_capacity(
+                    (depth.get() as usize).min(workload.len() as usize) + 1,
+                ),
                 now: Nanos::ZERO,
             }),
         };
@@ -107,6 +114,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             followers,
             log: None,
             series: None,
+            stats_before: SchemeStats::default(),
             issued: Nanos::ZERO,
             done: Vec::new(),
         }
@@ -130,8 +138,11 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             // The next point where something besides serving happens.
             let measured = at >= warmup;
             let pause = if measured { sample_at } else { warmup };
-            let row = self.series.as_ref().and_then(Series::end_request);
-            let row = row.map_or(u64::MAX, |row| warmup + row);
+            let lacks = self
+                .series
+                .as_ref()
+                .and_then(|s| s.lacks(self.cache.counted()));
+            let row = lacks.map_or(u64::MAX, |lacks| at.saturating_add(lacks));
             let next = pause.min(row).min((at / requests + 1) * requests).min(end);
             if at > 0 && at % requests == 0 {
                 pass = self.workload.pass()?;
@@ -149,7 +160,8 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                     samples.take(self.cache.scheme(), at - warmup);
                     sample_at = at + SAMPLE_EVERY;
                 }
-                if at == row || at == end {
+                let ended = |s: &Series| s.lacks(self.cache.counted()) == Some(0);
+                if at == end || self.series.as_ref().is_some_and(ended) {
                     self.row(self.issued)?;
                 }
             }
@@ -161,6 +173,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         // What ends after the last arrival belongs to response times, not to the counters.
         let mut counts = self.cache.counts();
         counts.add_traffic(&self.cache.flash().traffic());
+        let stats = stats_of(self.cache.scheme()).since(&self.stats_before);
         let flash = self.cache.flash().flash_state();
         if let Some(mut observer) = self.cache.unobserve() {
             observer.finish()?;
@@ -175,13 +188,18 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             cache,
             counts,
             samples,
+            stats,
             flash,
         })
     }
 
     fn start_measuring(&mut self) -> Result<(), RunError> {
         self.cache.reset_counts();
+        self.stats_before = stats_of(self.cache.scheme());
         self.series = self.followers.series.take();
+        if let Some(series) = &mut self.series {
+            series.begin(self.cache.served());
+        }
         if let Some(observer) = self.followers.observer.take() {
             self.cache.observe(observer);
         }
@@ -333,6 +351,12 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         }
         Ok(())
     }
+}
+
+fn stats_of<S: Scheme>(scheme: &S) -> SchemeStats {
+    let mut stats = SchemeStats::default();
+    scheme.stats(&mut stats);
+    stats
 }
 
 /// Arrival of the last request of all passes, which must be below what times may be. With a device half of the 64 bits of a time are left for

@@ -19,7 +19,8 @@ use crate::expr::{Broken, RunContext};
 use crate::info::{PaperSource, ParamInfo, Role, SchemeInfo, inner};
 use crate::registry::{Build, boxed};
 use crate::{
-    Boxed, Code, Env, Expr, Layer, RemoveReason, RenamePlan, Request, Scheme, Update, View, params,
+    Boxed, Code, Env, Expr, Layer, RemoveReason, RenamePlan, Request, Scheme, SchemeStats, Update,
+    View, params,
 };
 use art::Art;
 use destage_types::{Lpn, Slot};
@@ -262,9 +263,9 @@ impl<S: Scheme> Layer for Cac<S> {
         self.inner.metadata_bytes() + ART_ENTRY_BYTES * self.inner.size() as u64
     }
 
-    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        f("art_entries", self.art.len() as u64);
-        self.inner.stats(f);
+    fn stats(&self, out: &mut SchemeStats) {
+        out.gauge("art_entries", self.art.len() as u64);
+        self.inner.stats(out);
     }
 
     #[cfg(feature = "conformance")]

@@ -17,7 +17,10 @@ mod tests;
 
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::registry::boxed;
-use crate::{Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, Unit, Upcoming, View};
+use crate::{
+    Access, Env, Expr, GroupPolicy, Groups, RemoveReason, Request, SchemeStats, Unit, Upcoming,
+    View,
+};
 use blocks::{Blocks, DRL, IRL, Identity, SRL};
 use destage_types::{Lpn, Op, Slot};
 pub use params::{
@@ -268,7 +271,7 @@ impl GroupPolicy for ReqBlock {
     fn on_request(&mut self, r: &Request, _v: &View) {
         match self.params.time_basis {
             TimeBasis::RequestTime => self.clock = r.now.0,
-            TimeBasis::PageSeq => self.clock += u64::from(r.pages),
+            TimeBasis::PageSeq => self.clock += r.pages,
             TimeBasis::ReqSeq => self.clock = r.id,
         }
     }
@@ -327,16 +330,16 @@ impl GroupPolicy for ReqBlock {
         blocks as u64 * BLOCK_NODE_BYTES
     }
 
-    fn stats(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        f("irl_blocks", self.blocks.blocks(IRL) as u64);
-        f("srl_blocks", self.blocks.blocks(SRL) as u64);
-        f("drl_blocks", self.blocks.blocks(DRL) as u64);
-        f("upgraded_blocks", self.stats.upgrades);
-        f("divided_pages", self.stats.divisions);
-        f("irl_victims", self.stats.victims[IRL]);
-        f("srl_victims", self.stats.victims[SRL]);
-        f("drl_victims", self.stats.victims[DRL]);
-        f("merged_victims", self.stats.merged);
+    fn stats(&self, out: &mut SchemeStats) {
+        out.gauge("irl_blocks", self.blocks.blocks(IRL) as u64);
+        out.gauge("srl_blocks", self.blocks.blocks(SRL) as u64);
+        out.gauge("drl_blocks", self.blocks.blocks(DRL) as u64);
+        out.counter("upgraded_blocks", self.stats.upgrades);
+        out.counter("divided_pages", self.stats.divisions);
+        out.counter("irl_victims", self.stats.victims[IRL]);
+        out.counter("srl_victims", self.stats.victims[SRL]);
+        out.counter("drl_victims", self.stats.victims[DRL]);
+        out.counter("merged_victims", self.stats.merged);
     }
 
     fn list_pages(&self) -> Option<[u64; 3]> {
