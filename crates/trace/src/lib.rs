@@ -49,6 +49,7 @@ pub use readers::{
 };
 pub use spool::collect::RequestCollector;
 pub use spool::packing::AddressPacking;
+pub use spool::split::SplitTraces;
 pub use spool::workload::{RequestSlice, Workload, WorkloadPass};
 pub use spool::{Spool, Stored, load_bounded};
 pub use tags::TagSet;

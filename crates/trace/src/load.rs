@@ -73,6 +73,19 @@ pub struct TraceMeta {
     pub volumes: Vec<Volume>,
 }
 
+impl TraceMeta {
+    /// The same of no volume.
+    pub(crate) fn without_volumes(&self) -> TraceMeta {
+        TraceMeta {
+            name: self.name.clone(),
+            sha256: self.sha256.clone(),
+            skipped_samples: self.skipped_samples.clone(),
+            volumes: Vec::new(),
+            ..*self
+        }
+    }
+}
+
 /// A decoded trace.
 #[derive(Clone, Debug)]
 pub struct Trace {

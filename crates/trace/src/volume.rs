@@ -206,6 +206,12 @@ impl VolumeTable {
         Ok(())
     }
 
+    /// Where sector 0 of a stream is put.
+    pub fn start_of(&self, stream: u32) -> u64 {
+        let row = self.index.get(&stream);
+        row.map_or(0, |&row| self.rows[row].start_sector)
+    }
+
     /// The table of a result.
     pub fn volumes(&self, name: impl Fn(u32) -> Option<VolumeName>) -> Vec<Volume> {
         let volume = |row: &VolumeRow| {
@@ -295,9 +301,11 @@ pub fn split(trace: &Trace) -> Vec<Trace> {
         picker.keep(&trace.requests, i, place, batch);
     }
     let parts = parts.into_iter().zip(volumes);
+    // Its list of volumes is as long as there are parts.
+    let all = trace.meta.without_volumes();
     parts
         .map(|((_, requests), volume)| {
-            let mut meta = trace.meta.clone();
+            let mut meta = all.clone();
             meta.name = format!("{}:{}", meta.name, volume.name);
             meta.requests = requests.len() as u64;
             meta.volumes = vec![Volume {

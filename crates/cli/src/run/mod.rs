@@ -105,11 +105,12 @@ fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Resu
     let (args, memory) = (&plan.args, plan.args.memory.trace_memory().0);
     for path in &args.traces {
         let stored = input::load(path, &plan.load, memory, warnings)?;
-        let traces = match args.input.split() {
-            true => stored.split()?,
-            false => vec![stored],
+        let (whole, parts) = match args.input.split() {
+            true => (None, Some(stored.split(memory)?)),
+            false => (Some(Ok(stored)), None),
         };
-        for mut trace in traces {
+        for trace in whole.into_iter().chain(parts.into_iter().flatten()) {
+            let mut trace = trace?;
             if args.fit
                 && let Some(run) = plan.runs.first()
             {

@@ -10,6 +10,7 @@ use destage_trace::{
     Source, Trace, WriteSummary, load, split, write_bin, write_csv, write_fio, write_msr,
     write_ssdsim,
 };
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -46,14 +47,14 @@ pub fn run(path: &Path, input: &InputArgs, output: &Path, to: ToFormat) -> Resul
 /// The names of two give the same file.
 fn outputs(parts: &[Trace], output: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut outputs: Vec<PathBuf> = Vec::new();
+    let mut volumes: BTreeMap<PathBuf, &str> = BTreeMap::new();
     for part in parts {
         let volume = &part.meta.volumes[0].name;
         let file = named(output, volume);
-        if let Some(other) = outputs.iter().position(|o| *o == file) {
+        if let Some(other) = volumes.insert(file.clone(), volume) {
             return Err(Failure::usage(format!(
-                "volumes {} and {volume} would both be written to {}; convert them one by one \
+                "volumes {other} and {volume} would both be written to {}; convert them one by one \
                  (--volumes only=NAME)",
-                parts[other].meta.volumes[0].name,
                 file.display()
             )));
         }

@@ -2,9 +2,9 @@
 
 pub(crate) mod collect;
 pub(crate) mod packing;
+pub(crate) mod split;
 pub(crate) mod workload;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
@@ -16,11 +16,10 @@ use crate::bytes::source::Source;
 use crate::error::TraceError;
 use crate::load::{LoadOptions, Trace, TraceMeta};
 use crate::reader::{Reader, open};
-use crate::sink::UNTIMED_NS;
 use crate::spool::collect::{SpoolFile, place};
 use crate::spool::packing::AddressPacking;
 use crate::spool::workload::{RequestSlice, Workload};
-use crate::volume::{Picker, Volume, VolumeTable, split};
+use crate::volume::{Picker, VolumeTable};
 
 /// A trace that was read whole: decoded in memory, or decoded into a temporary file.
 #[derive(Debug)]
@@ -46,8 +45,16 @@ pub struct Spool {
     /// Where the volumes go, if the file has them at their own addresses.
     places: Option<VolumeTable>,
     /// The only stream that is read.
-    only: Option<u32>,
+    only: Option<Picked>,
     packing: Option<AddressPacking>,
+}
+
+/// A stream of a file as a trace of its own.
+#[derive(Clone, Copy, Debug)]
+struct Picked {
+    stream: u32,
+    /// Address in the file of its sector 0.
+    start: u64,
 }
 
 /// Reads a trace into memory, 32 B per request, or, once it takes more than `memory` bytes there,
@@ -130,54 +137,6 @@ impl Stored {
             Stored::Spooled { spool, .. } => spool.packing = Some(packing.clone()),
         }
         Ok(packing)
-    }
-
-    /// One trace per volume, as [`split`] makes them.
-    ///
-    /// # Errors
-    /// The temporary file cannot be read.
-    pub fn split(self) -> Result<Vec<Stored>, TraceError> {
-        let (meta, spool) = match self {
-            Stored::Memory(trace) => {
-                return Ok(split(&trace).into_iter().map(Stored::Memory).collect());
-            }
-            Stored::Spooled { meta, spool } => (meta, spool),
-        };
-        let mut ends: BTreeMap<u32, (Nanos, Nanos)> = BTreeMap::new();
-        Workload::spooled(&meta, &spool).try_each(|_, request| {
-            let at = request.head.arrival;
-            ends.entry(request.head.stream).or_insert((at, at)).1 = at;
-            Ok::<(), TraceError>(())
-        })?;
-        let part = |volume: &Volume| {
-            let (first, last) = ends[&volume.stream];
-            let requests = volume.requests;
-            let volume = Volume {
-                start_sector: 0,
-                ..volume.clone()
-            };
-            Stored::Spooled {
-                meta: TraceMeta {
-                    name: format!("{}:{}", meta.name, volume.name),
-                    requests,
-                    volumes: vec![volume.clone()],
-                    ..meta.clone()
-                },
-                spool: Spool {
-                    file: Arc::clone(&spool.file),
-                    requests,
-                    last: match spool.timed {
-                        true => Nanos(last.0 - first.0),
-                        false => Nanos((requests - 1) * UNTIMED_NS),
-                    },
-                    timed: spool.timed,
-                    places: None,
-                    only: Some(volume.stream),
-                    packing: None,
-                },
-            }
-        };
-        Ok(meta.volumes.iter().map(part).collect())
     }
 }
 
@@ -275,7 +234,17 @@ impl SpoolPass<'_> {
 
     /// Reads the next requests; false at the end.
     fn fill(&mut self) -> Result<bool, TraceError> {
-        let Some(stream) = self.spool.only else {
+        let more = self.fill_from_file()?;
+        #[cfg(test)]
+        tests::READ.with(|read| {
+            let batch = self.scratch.len().max(self.batch.len());
+            read.set(read.get() + batch as u64);
+        });
+        Ok(more)
+    }
+
+    fn fill_from_file(&mut self) -> Result<bool, TraceError> {
+        let Some(Picked { stream, start }) = self.spool.only else {
             let read = self.reader.next_batch(&mut self.batch)?;
             self.place()?;
             return Ok(read > 0);
@@ -286,7 +255,7 @@ impl SpoolPass<'_> {
         }
         for i in 0..self.scratch.len() {
             if self.scratch.records()[i].stream == stream {
-                let place = (self.spool.timed, 0);
+                let place = (self.spool.timed, start);
                 self.picker.keep(&self.scratch, i, place, &mut self.batch);
             }
         }
@@ -313,6 +282,12 @@ impl SpoolPass<'_> {
 mod tests {
     use super::*;
     use crate::load::load;
+    use std::cell::Cell;
+
+    thread_local! {
+        /// Requests read from temporary files.
+        pub static READ: Cell<u64> = const { Cell::new(0) };
+    }
 
     const MSR: &str = "0,hm,0,Write,4096,8192,7\n10,hm,1,Read,0,4096,7\n30,hm,0,Write,8192,4096,7\n\
                        40,hm,1,Write,1048576000,4096,7\n45,hm,1,Write,4096,4096,7\n";
@@ -358,12 +333,68 @@ mod tests {
 
     #[test]
     fn volumes_of_a_spooled_trace_are_those_of_the_trace() {
-        let [memory, spooled] = both(&LoadOptions::default()).map(|s| s.split().unwrap());
-        assert_eq!(memory.len(), 2);
-        for (memory, spooled) in memory.iter().zip(&spooled) {
-            assert_eq!(memory.meta(), spooled.meta());
-            assert_eq!(requests(memory), requests(spooled));
-            assert_eq!(memory.workload().span(), spooled.workload().span());
+        for memory in [0, 64, 128, 300, 1000, u64::MAX] {
+            let [plain, spooled] = both(&LoadOptions::default()).map(|s| volumes_of(s, memory));
+            assert_eq!(plain.len(), 2);
+            same_volumes(&plain, &spooled);
+        }
+    }
+
+    fn volumes_of(stored: Stored, memory: u64) -> Vec<Stored> {
+        let volumes: Result<_, TraceError> = stored.split(memory).unwrap().collect();
+        volumes.unwrap()
+    }
+
+    fn same_volumes(plain: &[Stored], spooled: &[Stored]) {
+        assert_eq!(plain.len(), spooled.len());
+        for (plain, spooled) in plain.iter().zip(spooled) {
+            assert_eq!(plain.meta(), spooled.meta());
+            assert_eq!(requests(plain), requests(spooled));
+            assert_eq!(plain.workload().span(), spooled.workload().span());
+        }
+    }
+
+    /// Volumes whose places the file knows are at those, and have their own addresses when split.
+    #[test]
+    fn volumes_with_places_are_split_likewise() {
+        let [stacked, _] = both(&LoadOptions::default());
+        let Stored::Memory(trace) = stacked else {
+            panic!("in memory")
+        };
+        let mut bytes = Vec::new();
+        let volumes = &trace.meta.volumes;
+        crate::write_bin(&trace.requests, volumes, true, &mut bytes).unwrap();
+        let source = || Source::bytes("hm.bin", bytes.clone());
+        let options = LoadOptions::default();
+        let plain = Stored::Memory(load(source(), &options).unwrap());
+        let plain = volumes_of(plain, 0);
+        assert_eq!(requests(&plain[1])[0], "0 0 Read 0+8 1");
+        for memory in [0, u64::MAX] {
+            let spooled = load_bounded(source(), &options, 0, |_| {}).unwrap();
+            same_volumes(&plain, &volumes_of(spooled, memory));
+        }
+    }
+
+    /// Every request is read a few times, not once for every volume.
+    #[test]
+    fn the_work_of_a_split_does_not_grow_with_the_number_of_volumes() {
+        let count = 3000;
+        let line = |i: u64| format!("{i},h,{},Write,{},4096,7\n", i * 7 % count, i * 4096);
+        let text: String = (0..4 * count).map(line).collect();
+        let source = || Source::bytes("h.csv", text.clone());
+        let options = LoadOptions::default();
+        let plain = volumes_of(Stored::Memory(load(source(), &options).unwrap()), 0);
+        assert_eq!(plain.len() as u64, count);
+        // All volumes at once, files of some of them, a file for each.
+        for (memory, levels) in [(u64::MAX, 0), (40_000, 1), (2_000, 3), (0, 3)] {
+            let spooled = load_bounded(source(), &options, 0, |_| {}).unwrap();
+            let before = READ.with(Cell::get);
+            let volumes = volumes_of(spooled, memory);
+            let read = READ.with(Cell::get) - before;
+            // To measure them, to distribute them, to load them.
+            let most = (levels + 2) * 4 * count;
+            assert!(read <= most, "{memory}: {read} requests of {most}");
+            same_volumes(&plain, &volumes);
         }
     }
 

@@ -1,0 +1,253 @@
+//! One trace per volume, of traces that are in a temporary file.
+//!
+//! A volume of its own is a file of its own, or a part of memory. Of many volumes neither is made at
+//! once: their requests are distributed over a few files, each of which is split in turn when its
+//! volumes are asked for. Every request is so copied a logarithm of times, whatever the number of
+//! volumes, and the memory asked for and a few files at a time are enough.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::vec;
+
+use destage_types::{Extent, HostRequest, Nanos, RequestBatch, RequestRef};
+
+use crate::error::TraceError;
+use crate::load::{Trace, TraceMeta};
+use crate::sink::UNTIMED_NS;
+use crate::spool::collect::SpoolFile;
+use crate::spool::workload::Workload;
+use crate::spool::{Picked, Spool, Stored};
+use crate::volume::{Volume, split};
+
+/// A file is distributed over twice as many at most.
+const FILES: u64 = 16;
+/// Requests for one file that are kept before they are written.
+const KEPT: usize = 1024;
+
+/// The traces of single volumes, in order of first appearance: named `TRACE:VOLUME`, at the volume's
+/// own addresses, its first request arriving at 0.
+pub struct SplitTraces {
+    /// The description of the trace without its volumes.
+    meta: Rc<TraceMeta>,
+    memory: u64,
+    ready: vec::IntoIter<Trace>,
+    parts: VecDeque<VolumesPart>,
+}
+
+/// Some volumes in a file of their own.
+struct VolumesPart {
+    spool: Spool,
+    volumes: Vec<SpooledVolume>,
+}
+
+/// One volume, and what is known of its requests.
+struct SpooledVolume {
+    volume: Volume,
+    /// Address in the file of its sector 0.
+    start: u64,
+    /// Arrivals of its first and last request.
+    span: (Nanos, Nanos),
+    bytes: u64,
+}
+
+impl Stored {
+    /// One trace per volume, as [`split`] makes them: in at most `memory` bytes, those that need more
+    /// in temporary files.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn split(self, memory: u64) -> Result<SplitTraces, TraceError> {
+        let (mut meta, mut spool) = match self {
+            Stored::Memory(trace) => {
+                return Ok(SplitTraces {
+                    meta: Rc::new(trace.meta.without_volumes()),
+                    memory,
+                    ready: split(&trace).into_iter(),
+                    parts: VecDeque::new(),
+                });
+            }
+            Stored::Spooled { meta, spool } => (meta, spool),
+        };
+        let volumes = std::mem::take(&mut meta.volumes);
+        let places = spool.places.take();
+        let placed = |v: &Volume| places.as_ref().map_or(0, |p| p.start_of(v.stream));
+        let starts = volumes.into_iter().map(|volume| {
+            let start = volume.start_sector - placed(&volume);
+            (volume, start)
+        });
+        let starts: Vec<(Volume, u64)> = starts.collect();
+        let volumes = measure(&meta, &spool, starts)?;
+        Ok(SplitTraces {
+            meta: Rc::new(meta),
+            memory,
+            ready: Vec::new().into_iter(),
+            parts: VecDeque::from([VolumesPart { spool, volumes }]),
+        })
+    }
+}
+
+/// Goes through the file once, for what is known of each volume in it.
+fn measure(
+    meta: &TraceMeta,
+    spool: &Spool,
+    volumes: Vec<(Volume, u64)>,
+) -> Result<Vec<SpooledVolume>, TraceError> {
+    let mut found: BTreeMap<u32, ((Nanos, Nanos), u64)> = BTreeMap::new();
+    Workload::spooled(meta, spool).try_each(|_, request| {
+        let at = request.head.arrival;
+        let (span, bytes) = found.entry(request.head.stream).or_insert(((at, at), 0));
+        span.1 = at;
+        *bytes += memory_of(request);
+        Ok::<(), TraceError>(())
+    })?;
+    let measured = volumes.into_iter().filter_map(|(volume, start)| {
+        let &(span, bytes) = found.get(&volume.stream)?;
+        Some(SpooledVolume {
+            volume,
+            start,
+            span,
+            bytes,
+        })
+    });
+    Ok(measured.collect())
+}
+
+/// Bytes that a request takes in memory.
+fn memory_of(request: RequestRef<'_>) -> u64 {
+    let bytes = size_of::<HostRequest>() + size_of_val(request.more) + size_of_val(request.prev);
+    // And a row that says where they are.
+    let has_sides = !(request.more.is_empty() && request.prev.is_empty());
+    bytes as u64 + if has_sides { size_of::<Extent>() as u64 } else { 0 }
+}
+
+impl Iterator for SplitTraces {
+    type Item = Result<Stored, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(trace) = self.ready.next() {
+                return Some(Ok(Stored::Memory(trace)));
+            }
+            let part = self.parts.pop_front()?;
+            match self.open(part) {
+                Ok(None) => {}
+                Ok(Some(volume)) => return Some(Ok(volume)),
+                Err(error) => {
+                    self.parts.clear();
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+impl SplitTraces {
+    /// Gives the only volume of a part, or makes its volumes ready, or distributes them.
+    fn open(&mut self, mut part: VolumesPart) -> Result<Option<Stored>, TraceError> {
+        if part.volumes.len() == 1 {
+            let volume = part.volumes.remove(0);
+            return Ok(Some(self.alone(part.spool, volume)));
+        }
+        let bytes: u64 = part.volumes.iter().map(|v| v.bytes).sum();
+        // A trace and its volumes are in memory at once.
+        if bytes <= self.memory / 2 {
+            self.ready = split(&self.load(&part)?).into_iter();
+            return Ok(None);
+        }
+        let most = bytes.div_ceil(FILES).max(self.memory / 2);
+        let parts = self.distribute(part, most)?;
+        parts
+            .into_iter()
+            .rev()
+            .for_each(|p| self.parts.push_front(p));
+        Ok(None)
+    }
+
+    fn alone(&self, spool: Spool, of: SpooledVolume) -> Stored {
+        let (first, last) = of.span;
+        let requests = of.volume.requests;
+        let mut meta = (*self.meta).clone();
+        meta.name = format!("{}:{}", meta.name, of.volume.name);
+        meta.requests = requests;
+        let stream = of.volume.stream;
+        meta.volumes = vec![Volume {
+            start_sector: 0,
+            ..of.volume
+        }];
+        let last = match spool.timed {
+            true => Nanos(last.0 - first.0),
+            false => Nanos((requests - 1) * UNTIMED_NS),
+        };
+        let start = of.start;
+        let spool = Spool {
+            requests,
+            last,
+            only: Some(Picked { stream, start }),
+            ..spool
+        };
+        Stored::Spooled { meta, spool }
+    }
+
+    fn load(&self, part: &VolumesPart) -> Result<Trace, TraceError> {
+        let mut meta = (*self.meta).clone();
+        let volume = |of: &SpooledVolume| Volume {
+            start_sector: of.start,
+            ..of.volume.clone()
+        };
+        meta.volumes = part.volumes.iter().map(volume).collect();
+        let mut requests = RequestBatch::new();
+        Workload::spooled(&meta, &part.spool).try_each(|_, request| {
+            requests.push_with(*request.head, request.more, request.prev);
+            Ok::<(), TraceError>(())
+        })?;
+        Ok(Trace { requests, meta })
+    }
+
+    /// Writes the requests of each volume to one of several files, in each of which volumes that
+    /// follow each other have `most` bytes, if they are several.
+    fn distribute(&self, part: VolumesPart, most: u64) -> Result<Vec<VolumesPart>, TraceError> {
+        let mut of_stream: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut groups: Vec<Vec<SpooledVolume>> = Vec::new();
+        let mut bytes = 0;
+        for volume in part.volumes {
+            if groups.is_empty() || bytes + volume.bytes > most {
+                groups.push(Vec::new());
+                bytes = 0;
+            }
+            bytes += volume.bytes;
+            of_stream.insert(volume.volume.stream, groups.len() - 1);
+            groups.last_mut().expect("a group was made").push(volume);
+        }
+        let mut files = Vec::new();
+        for _ in &groups {
+            files.push((SpoolFile::create()?, RequestBatch::new()));
+        }
+        Workload::spooled(&self.meta, &part.spool).try_each(|_, request| {
+            let Some(&group) = of_stream.get(&request.head.stream) else {
+                return Ok(());
+            };
+            let (file, kept) = &mut files[group];
+            kept.push_with(*request.head, request.more, request.prev);
+            if kept.len() == KEPT {
+                file.write(kept)?;
+                kept.clear();
+            }
+            Ok::<(), TraceError>(())
+        })?;
+        let timed = part.spool.timed;
+        let parts = files
+            .into_iter()
+            .zip(groups)
+            .map(|((mut file, kept), volumes)| {
+                file.write(&kept)?;
+                let requests = volumes.iter().map(|v| v.volume.requests).sum();
+                let last = file.last;
+                let spool = Spool {
+                    timed,
+                    ..Spool::made(file.finish(timed)?, requests, last)
+                };
+                Ok(VolumesPart { spool, volumes })
+            });
+        parts.collect()
+    }
+}
