@@ -6,7 +6,7 @@ use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestOrigin, Request
 use super::checkpoint::{CheckpointTables, Dirty};
 use super::config::{InPlace, LfsConfig, Nodes, Trim};
 use super::volume::{Heat, NONE, Space, size};
-use super::{HostFsError, blocks, no_pairs, push};
+use super::{HostFsError, blocks, files, push};
 use destage_trace::RequestCollector;
 use destage_trace::Workload;
 
@@ -63,21 +63,7 @@ impl<'a> LogFs<'a> {
     }
 
     fn new(config: &'a LfsConfig, trace: Workload<'_>) -> Result<LogFs<'a>, HostFsError> {
-        let mut files: Vec<u64> = Vec::new();
-        trace.try_each(|_, request| {
-            no_pairs(request)?;
-            if matches!(request.head.op, Op::Read | Op::Write) {
-                files.extend(blocks(request));
-            }
-            // What is there twice would grow with the trace.
-            if files.len() == files.capacity() {
-                files.sort_unstable();
-                files.dedup();
-            }
-            Ok::<(), HostFsError>(())
-        })?;
-        files.sort_unstable();
-        files.dedup();
+        let files = files(trace)?;
         let mut nodes: Vec<u64> = match config.nodes {
             Nodes::Sync | Nodes::Checkpoint => files.iter().map(|block| block / PER_NODE).collect(),
             Nodes::Off => Vec::new(),

@@ -85,6 +85,29 @@ fn blocks(request: RequestRef<'_>) -> impl Iterator<Item = u64> + '_ {
     })
 }
 
+/// The blocks that a trace reads or writes, ascending.
+fn files(trace: Workload<'_>) -> Result<Vec<u64>, HostFsError> {
+    let mut files: Vec<u64> = Vec::new();
+    // What is there twice would grow with the trace. It is taken out each time when what is left has
+    // doubled, so that sorting costs a constant for every block.
+    let mut tidy_at = 1 << 12;
+    trace.try_each(|_, request| {
+        no_pairs(request)?;
+        if matches!(request.head.op, Op::Read | Op::Write) {
+            files.extend(blocks(request));
+        }
+        if files.len() >= tidy_at {
+            files.sort_unstable();
+            files.dedup();
+            tidy_at = tidy_at.max(2 * files.len());
+        }
+        Ok::<(), HostFsError>(())
+    })?;
+    files.sort_unstable();
+    files.dedup();
+    Ok(files)
+}
+
 /// What `fs` makes of `trace`. The name of the result says which file system it is.
 ///
 /// # Errors

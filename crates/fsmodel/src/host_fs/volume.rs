@@ -1,6 +1,8 @@
 //! How large a log-structured volume is, and where its blocks are: units, logs, free space,
 //! victims.
 
+use std::collections::BTreeSet;
+
 use super::HostFsError;
 use super::config::{Clean, LfsConfig, Pick};
 
@@ -34,6 +36,9 @@ struct Log {
     next: u32,
 }
 
+/// Valid blocks of a unit, when it was written last if that matters, and its number.
+type Rank = (u32, u64, u32);
+
 /// A volume of blocks in units. Every valid block belongs to an owner, a number of the caller's.
 pub(super) struct Space {
     unit: u32,
@@ -43,7 +48,11 @@ pub(super) struct Space {
     /// Requests served when a block of the unit was last written.
     written: Vec<u64>,
     logs: Vec<Option<Log>>,
-    free: u64,
+    /// Free units.
+    free: BTreeSet<u32>,
+    /// Used units, as [`Space::rank`] ranks them.
+    victims: BTreeSet<Rank>,
+    /// Valid blocks.
     used: u64,
     /// Unit taken last.
     last: u32,
@@ -64,7 +73,8 @@ impl Space {
             state: vec![State::Free; units as usize],
             written: vec![0; units as usize],
             logs: vec![None; logs],
-            free: u64::from(units),
+            free: (0..units).collect(),
+            victims: BTreeSet::new(),
             used: 0,
             last: units - 1,
             pick: config.alloc,
@@ -84,7 +94,7 @@ impl Space {
     }
 
     pub fn free_units(&self) -> u64 {
-        self.free
+        self.free.len() as u64
     }
 
     pub fn unit_of(&self, block: u32) -> u32 {
@@ -121,61 +131,107 @@ impl Space {
         }
     }
 
+    /// The unit is open no more.
     fn close(&mut self, unit: u32) {
-        let empty = self.valid[unit as usize] == 0;
-        self.state[unit as usize] = if empty { State::Free } else { State::Used };
-        self.free += u64::from(empty);
+        if self.valid[unit as usize] == 0 {
+            self.state[unit as usize] = State::Free;
+            self.free.insert(unit);
+        } else {
+            self.state[unit as usize] = State::Used;
+            self.victims.insert(self.rank(unit));
+        }
     }
 
+    fn rank(&self, unit: u32) -> Rank {
+        let (valid, written) = (self.valid[unit as usize], self.written[unit as usize]);
+        match self.clean {
+            Clean::Greedy => (valid, 0, unit),
+            Clean::CostBenefit => (valid, written, unit),
+        }
+    }
+
+    /// Opens a unit, in the logarithm of their number unless [`Space::victim`] is asked.
     fn take(&mut self, now: u64) -> Option<u32> {
-        if self.ssr && self.free <= self.reserve {
+        if self.ssr && self.free_units() <= self.reserve {
             let holes = self
                 .victim(now)
                 .filter(|&u| self.valid[u as usize] < self.unit);
             if let Some(unit) = holes {
+                self.victims.remove(&self.rank(unit));
                 self.state[unit as usize] = State::Open;
                 return Some(unit);
             }
         }
-        let units = self.state.len() as u32;
-        let from = match self.pick {
-            Pick::Lowest => 0,
-            Pick::Next => self.last + 1,
+        let behind = match self.pick {
+            Pick::Lowest => None,
+            Pick::Next => self.free.range(self.last + 1..).next(),
         };
-        let order = (from..units).chain(0..from.min(units));
-        let unit = { order }.find(|&u| self.state[u as usize] == State::Free)?;
+        let unit = *behind.or(self.free.first())?;
+        self.free.remove(&unit);
         self.state[unit as usize] = State::Open;
-        self.free -= 1;
         self.last = unit;
         Some(unit)
     }
 
     /// The block holds no data any more.
     pub fn invalidate(&mut self, block: u32) {
-        let unit = self.unit_of(block) as usize;
+        let unit = self.unit_of(block);
+        let used = self.state[unit as usize] == State::Used;
+        if used {
+            self.victims.remove(&self.rank(unit));
+        }
         self.owner[block as usize] = NONE;
-        self.valid[unit] -= 1;
+        self.valid[unit as usize] -= 1;
         self.used -= 1;
-        if self.valid[unit] == 0 && self.state[unit] == State::Used {
-            self.state[unit] = State::Free;
-            self.free += 1;
+        if used {
+            self.close(unit);
         }
     }
 
     /// The unit to clean: by the rule chosen, ties to the lowest number.
     pub fn victim(&self, now: u64) -> Option<u32> {
-        let used = (0..self.state.len()).filter(|&u| self.state[u] == State::Used);
-        let best = match self.clean {
-            Clean::Greedy => used.min_by_key(|&u| self.valid[u]),
-            Clean::CostBenefit => used.min_by_key(|&u| std::cmp::Reverse(self.benefit(u, now))),
-        };
-        best.map(|u| u as u32)
+        match self.clean {
+            Clean::Greedy => self.victims.first().map(|rank| rank.2),
+            Clean::CostBenefit => self.most_benefit(now),
+        }
+    }
+
+    /// The unit of the largest benefit. Of units with as many valid blocks that is the oldest one, so
+    /// one search is needed for every number of valid blocks that there is: these are as many as a
+    /// unit has blocks, or as there are units, and so no more than the root of all blocks.
+    fn most_benefit(&self, now: u64) -> Option<u32> {
+        let (mut most, mut best) = (0, None);
+        let mut from = (0, 0, 0);
+        while let Some(&oldest) = self.victims.range(from..).next() {
+            let benefit = self.benefit(oldest, now);
+            if benefit > 0 && benefit >= most {
+                let unit = self.lowest_of_equals(oldest, benefit, now);
+                let lower = best.is_none_or(|b| benefit > most || unit < b);
+                (most, best) = (benefit, if lower { Some(unit) } else { best });
+            }
+            from = (oldest.0 + 1, 0, 0);
+        }
+        // Without any benefit the volume is full, or was written just now.
+        best.or_else(|| self.victims.iter().map(|rank| rank.2).min())
+    }
+
+    /// The lowest number of the units with as many valid blocks as `oldest` and the same `benefit`,
+    /// which has at most 2000 values of the age.
+    fn lowest_of_equals(&self, oldest: Rank, benefit: u64, now: u64) -> u32 {
+        let (mut at, mut lowest) = (oldest, oldest.2);
+        loop {
+            let younger = self.victims.range((at.0, at.1 + 1, 0)..).next();
+            match younger.filter(|&&r| r.0 == at.0 && self.benefit(r, now) == benefit) {
+                Some(&rank) => (at, lowest) = (rank, lowest.min(rank.2)),
+                None => return lowest,
+            }
+        }
     }
 
     /// Free share x age / (1 + used share) in fixed point; F2FS, get_cb_cost.
-    fn benefit(&self, unit: usize, now: u64) -> u64 {
-        let used = u64::from(self.valid[unit]) * 1000 / u64::from(self.unit);
-        let age = (now - self.written[unit]).min(1 << 40);
+    fn benefit(&self, (valid, written, _): Rank, now: u64) -> u64 {
+        let used = u64::from(valid) * 1000 / u64::from(self.unit);
+        let age = (now - written).min(1 << 40);
         (1000 - used) * age / (1000 + used)
     }
 
@@ -216,4 +272,107 @@ pub(super) fn size(config: &LfsConfig, files: u64, own: u64) -> Result<(u64, u64
         });
     }
     Ok((units, fill))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_types::rng::SplitMix64;
+
+    impl Space {
+        /// The unit to clean and the unit to take, found by looking at all of them.
+        fn looked_up(&self, now: u64) -> (Option<u32>, Option<u32>) {
+            let units = || 0..self.state.len() as u32;
+            let is = |u: u32, state: State| self.state[u as usize] == state;
+            let used = units().filter(|&u| is(u, State::Used));
+            let rank = |u: u32| (self.valid[u as usize], self.written[u as usize], u);
+            let victim = match self.clean {
+                Clean::Greedy => { used }.min_by_key(|&u| self.valid[u as usize]),
+                Clean::CostBenefit => {
+                    { used }.min_by_key(|&u| std::cmp::Reverse(self.benefit(rank(u), now)))
+                }
+            };
+            let from = match self.pick {
+                Pick::Lowest => 0,
+                Pick::Next => self.last + 1,
+            };
+            let mut order = units().skip(from as usize).chain(units());
+            (victim, order.find(|&u| is(u, State::Free)))
+        }
+    }
+
+    fn space(clean: Clean, alloc: Pick, segment: u64, units: u32) -> Space {
+        let config = LfsConfig {
+            segment,
+            clean,
+            alloc,
+            ..LfsConfig::default()
+        };
+        Space::new(&config, units)
+    }
+
+    #[test]
+    fn units_are_chosen_as_if_all_were_looked_at() {
+        for seed in 0..200 {
+            let mut rng = SplitMix64::new(seed);
+            let clean = [Clean::Greedy, Clean::CostBenefit][seed as usize % 2];
+            let pick = [Pick::Lowest, Pick::Next][seed as usize / 2 % 2];
+            let segment = 2 + rng.below(9) * rng.below(9);
+            let mut space = space(clean, pick, segment, 4 + rng.below(60) as u32);
+            let mut held: Vec<u32> = Vec::new();
+            let (mut now, share) = (0, 30 + rng.below(69));
+            for _ in 0..2000 {
+                now += rng.below(2) * rng.below(20);
+                let all = space.state.len() as u64 * segment;
+                if held.is_empty() || held.len() as u64 * 100 < share * all {
+                    let written = space.write(Heat::Warm, 7, now);
+                    held.extend(written);
+                    assert!(written.is_some() || space.free.is_empty());
+                }
+                if rng.below(4) > 0 && !held.is_empty() {
+                    let at = rng.below(held.len() as u64) as usize;
+                    space.invalidate(held.swap_remove(at));
+                }
+                let (victim, next) = space.looked_up(now);
+                assert_eq!(space.victim(now), victim, "seed {seed}");
+                let free = space.state.iter().filter(|&&s| s == State::Free);
+                assert_eq!(space.free_units(), free.count() as u64);
+                if rng.below(8) == 0 && next.is_some() {
+                    let taken = space.take(now);
+                    assert_eq!(taken, next, "seed {seed}");
+                    space.close(next.unwrap_or(NONE));
+                }
+            }
+        }
+    }
+
+    /// 1,048,576 units, each of which is opened, invalidated and opened again. Looking at all of them
+    /// for each would take very long.
+    #[test]
+    fn opening_a_unit_does_not_look_at_all_units() {
+        for (clean, alloc) in [
+            (Clean::Greedy, Pick::Lowest),
+            (Clean::CostBenefit, Pick::Next),
+        ] {
+            let mut space = space(clean, alloc, 2, 1 << 20);
+            let blocks = 2 << 20;
+            for now in 0..blocks {
+                let block = space.write(Heat::Warm, 1, now).expect("there is room");
+                assert_eq!(u64::from(block), now);
+            }
+            assert_eq!(space.write(Heat::Warm, 1, blocks), None);
+            for half in (0..blocks).step_by(2) {
+                space.invalidate(half as u32);
+                let now = 2 * blocks + half;
+                // The last unit is open still.
+                let oldest = u64::from(space.victim(now).unwrap_or(0));
+                assert!(oldest == 0 || half + 2 == blocks, "{oldest} at {half}");
+            }
+            for block in (1..blocks).step_by(2) {
+                space.invalidate(block as u32);
+            }
+            assert_eq!(space.free_units(), 1 << 20);
+            assert_eq!(space.write(Heat::Warm, 1, 4 * blocks), Some(0));
+        }
+    }
 }

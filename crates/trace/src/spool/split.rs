@@ -117,7 +117,12 @@ fn memory_of(request: RequestRef<'_>) -> u64 {
     let bytes = size_of::<HostRequest>() + size_of_val(request.more) + size_of_val(request.prev);
     // And a row that says where they are.
     let has_sides = !(request.more.is_empty() && request.prev.is_empty());
-    bytes as u64 + if has_sides { size_of::<Extent>() as u64 } else { 0 }
+    bytes as u64
+        + if has_sides {
+            size_of::<Extent>() as u64
+        } else {
+            0
+        }
 }
 
 impl Iterator for SplitTraces {
