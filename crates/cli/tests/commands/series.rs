@@ -123,7 +123,7 @@ fn the_cleaning_of_a_file_system_is_in_the_intervals_of_those_who_need_it() {
     let bench = Bench::with(csv(&words.join(" ")));
     let run = "run t.csv --cache 64k --host-fs lfs(segment=8,blocks=400) --warmup 1000";
     let alone = bench.record(run);
-    assert!(counted(&alone, "lfs_clean_requests") > 1000);
+    assert!(counted(&alone, "lfs_clean_requests") > 500);
     for every in ["1", "100", "1us", "1ms"] {
         let line = format!("{run} --series s.csv --series-every {every}");
         let record = bench.record(line);
