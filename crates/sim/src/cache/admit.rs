@@ -41,8 +41,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let first = r.extents.first().expect("a write has an extent");
         let first = self.access_of(r, first, page_span(first, self.frames.page()).0);
         let mut expected = false;
-        // Counted again after each eviction: the victim may be a page of this request.
-        while self.frames.used() + self.entering_pages(r) > self.frames.capacity() {
+        // Counted again when there seems to be room: victims may be pages of this request. Those are at
+        // most the two ends of each extent, the only pages of it that are still cached.
+        let mut entering = self.entering_pages(r);
+        while self.frames.used() + entering > self.frames.capacity() {
             if !expected && self.frames.slot_of(first.lpn).is_none() {
                 expected = self.scheme.admit_write(&first, &view!(self, first.now));
                 if expected {
@@ -50,6 +52,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 }
             }
             self.evict::<false>(&first);
+            if self.frames.used() + entering <= self.frames.capacity() {
+                entering = self.entering_pages(r);
+            }
         }
         self.each_page(r, Place::BLANK, |cache, a, _| {
             if !cache.scheme.admit_write(a, &view!(cache, a.now)) {

@@ -110,7 +110,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 
     /// Programs the dirty pages and the padding of a unit in ascending LPN; the clean pages too if
-    /// the block leaves whole. A block at the end of the device has no pages beyond it.
+    /// the block leaves whole. Pages in `inflight`, ascending, are not. A block at the end of the device has no pages beyond it.
     fn program_unit(&mut self, unit: &Unit, inflight: &[Lpn], to: Option<u64>) {
         let holds = self.flash.pages();
         let mut pad = (unit.pad.iter().copied())
@@ -123,7 +123,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 self.program_padding(absent, to);
             }
             let dirty = self.frames.is_dirty(slot);
-            if (unit.whole || dirty) && !inflight.contains(&lpn) {
+            if (unit.whole || dirty) && inflight.binary_search(&lpn).is_err() {
                 let cause = if dirty {
                     Cause::Eviction
                 } else {

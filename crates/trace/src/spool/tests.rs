@@ -128,3 +128,26 @@ fn packed_addresses_are_the_same_in_memory_and_in_the_file() {
     assert_eq!(requests(&memory), requests(&spooled));
     assert_eq!(requests(&memory)[3], "3 4000 Write 4096+8 1");
 }
+
+/// Each of 50,000 volumes has a description without the others: with them, there would be billions.
+#[test]
+fn a_volume_does_not_carry_the_names_of_all() {
+    let count = 50_000;
+    let line = |i: u64| format!("{i},W,{},4096,{i}\n", 4096 * i);
+    let text: String = (0..count).map(line).collect();
+    let options = LoadOptions {
+        format: Some("alibaba".to_owned()),
+        ..LoadOptions::default()
+    };
+    let source = || Source::bytes("a.csv", text.clone());
+    let plain = Stored::Memory(load(source(), &options).unwrap());
+    let spooled = load_bounded(source(), &options, 0, |_| {}).unwrap();
+    for stored in [plain, spooled] {
+        let mut volumes = 0;
+        for volume in stored.split(u64::MAX).unwrap() {
+            assert_eq!(volume.unwrap().meta().volumes.len(), 1);
+            volumes += 1;
+        }
+        assert_eq!(volumes, count);
+    }
+}
