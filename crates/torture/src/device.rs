@@ -1,0 +1,129 @@
+//! Random small devices, drawn from the table of keys: a new key is drawn without a word here.
+
+use crate::requests::pick;
+use destage_conformance::reference::rng::SplitMix64;
+use destage_device::config::{DeviceKey, EffectiveDevice, ValueType, keys};
+
+/// Keys that say how large a device is, or what it is called; the rest is drawn from its type.
+const OWN: [&str; 11] = [
+    "name",
+    "base",
+    "channels",
+    "chips_per_channel",
+    "dies_per_chip",
+    "planes_per_die",
+    "blocks_per_plane",
+    "pages_per_block",
+    "page_bytes",
+    "op",
+    "cache",
+];
+
+const AXES: [&str; 5] = [
+    "channel,chip,die,plane",
+    "plane,die,chip,channel",
+    "die,channel,plane,chip",
+    "chip,plane,channel,die",
+    "plane,channel,die,chip",
+];
+
+/// The device that these settings make of the built-in one, if it is legal.
+pub fn legal(sets: &[String]) -> Option<EffectiveDevice> {
+    EffectiveDevice::from_preset("default", sets).ok()
+}
+
+/// Settings of a random legal device with pages of `page` bytes.
+pub fn draw(rng: &mut SplitMix64, page: u64) -> Vec<String> {
+    let percent = pick(rng, &[3, 10, 30]);
+    let shape = shape(rng, page);
+    let mut sets = shape.clone();
+    for key in keys().iter().filter(|key| !OWN.contains(&key.name)) {
+        if !rng.chance(percent) {
+            continue;
+        }
+        let before = sets.len();
+        sets.extend(value(rng, key));
+        // What contradicts the keys before it is left out, so that many keys can be drawn.
+        if legal(&sets).is_none() {
+            sets.truncate(before);
+        }
+    }
+    sets
+}
+
+/// Counts of a device of some hundred or thousand pages with room for garbage collection.
+fn shape(rng: &mut SplitMix64, page: u64) -> Vec<String> {
+    let count = |rng: &mut SplitMix64| pick(rng, &[1, 1, 2, 2, 3]);
+    let set = |key: &str, value: u64| format!("{key}={value}");
+    let mut sets = vec![
+        set("channels", count(rng)),
+        set("chips_per_channel", count(rng)),
+        set("dies_per_chip", count(rng)),
+        set("planes_per_die", count(rng)),
+        set("blocks_per_plane", pick(rng, &[6, 9, 20, 64])),
+        set("pages_per_block", pick(rng, &[3, 4, 8, 32])),
+        set("page_bytes", page),
+    ];
+    sets.push(format!("op={}", pick(rng, &["0.4", "0.5", "0.75"])));
+    sets
+}
+
+/// Random settings of one key.
+fn value(rng: &mut SplitMix64, key: &DeviceKey) -> Vec<String> {
+    let text = match key.value_type() {
+        ValueType::Text | ValueType::PageSize | ValueType::Size => return Vec::new(),
+        ValueType::Integer(range) => {
+            let (least, most) = (u64::from(*range.start()), u64::from(*range.end()));
+            let near = pick(rng, &[0, 1, 2, 7]);
+            (least + near).min(most).to_string()
+        }
+        ValueType::Ratio(_) => pick(rng, &["0", "0.05", "0.25", "0.5", "1"]).to_owned(),
+        ValueType::Time => {
+            pick(rng, &["0ns", "1ns", "0.83ns", "40ns", "7us", "600us", "3ms"]).to_owned()
+        }
+        ValueType::Energy => pick(rng, &["0pJ", "7pJ", "3nJ", "2uJ"]).to_owned(),
+        ValueType::Flag => pick(rng, &["true", "false"]).to_owned(),
+        ValueType::Words(words) => pick(rng, &words).to_owned(),
+        ValueType::Axes => pick(rng, &AXES).to_owned(),
+        ValueType::Table(fields) => return table(rng, key.name, fields),
+    };
+    vec![format!("{}={text}", key.name)]
+}
+
+/// Fields of a table: each has few values worth trying.
+fn table(rng: &mut SplitMix64, key: &str, fields: &[&str]) -> Vec<String> {
+    let field = |field: &&str| {
+        let values: &[&str] = match *field {
+            "trace" | "evict_read" => &["true", "false"],
+            "fill" => &["0", "0.3", "1"],
+            "overwrite" => &["0", "0.5", "2", "until_gc"],
+            "size" => &["16MiB", "1GiB"],
+            "t_read" => &["0ns", "20us"],
+            "t_program" => &["0ns", "200us"],
+            other => panic!("{key}.{other}: no values are known to draw from"),
+        };
+        format!("{key}.{field}={}", pick(rng, values))
+    };
+    fields.iter().map(field).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn devices_are_legal_and_every_key_is_drawn() {
+        let mut drawn = BTreeSet::new();
+        for seed in 0..600 {
+            let sets = draw(&mut SplitMix64::new(seed), 4096);
+            assert!(legal(&sets).is_some(), "{sets:?}");
+            let names = sets.iter().filter_map(|s| s.split(['=', '.']).next());
+            drawn.extend(names.map(str::to_owned));
+        }
+        let unused = ["name", "base", "cache"];
+        for key in keys().iter().filter(|key| !unused.contains(&key.name)) {
+            assert!(drawn.contains(key.name), "{} is never drawn", key.name);
+        }
+    }
+}

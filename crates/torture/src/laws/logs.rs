@@ -1,0 +1,151 @@
+//! Laws of logs: what they say in single lines sums up to the record.
+
+use super::Law;
+use crate::case::Case;
+use crate::compare::{count, near, want};
+use crate::lab::{Fault, Lab, Verdict, records};
+use serde_json::Value;
+
+pub const RECOMPUTED: Law = Law {
+    name: "logs",
+    promise: "the logs of evictions and of requests sum up to the record",
+    adapt: |_, _| {},
+    check: recomputed,
+};
+
+fn recomputed(lab: &Lab, case: &Case) -> Verdict {
+    lab.write(case, "trace.csv")?;
+    let mut watch = "--log-evictions evictions.jsonl".to_owned();
+    if case.device.is_some() {
+        watch += " --log-requests requests.csv";
+    }
+    let Some(record) = lab.record(&case.with(&watch), "trace.csv")? else {
+        return Ok(false);
+    };
+    evictions(&record, &lab.read("evictions.jsonl")?)?;
+    if case.device.is_some() {
+        requests(&record, &lab.read("requests.csv")?)?;
+    }
+    Ok(true)
+}
+
+fn evictions(record: &Value, log: &str) -> Result<(), Fault> {
+    let before = record["reading"]["warmup_requests"].as_u64().unwrap_or(0);
+    let (mut evictions, mut dirty, mut evicted, mut flushed, mut in_flight) = (0, 0, 0, 0, 0);
+    let mut discarded = 0;
+    for line in records(log.as_bytes())? {
+        if line["request"].as_u64() < Some(before) {
+            return Err(Fault::law(format!("an eviction of the warm-up: {line}")));
+        }
+        let pages = |name: &str| line[name].as_array().map_or(0, |p| p.len() as u64);
+        let (flush, drop, written) = (pages("flush"), pages("drop"), pages("inflight"));
+        evictions += u64::from(flush + drop + written > 0);
+        dirty += u64::from(flush > 0);
+        evicted += flush + drop + written;
+        flushed += flush;
+        in_flight += written;
+        discarded += pages("discard");
+    }
+    let c = |name: &str| count(record, name);
+    want("evictions", evictions, c("evictions"))?;
+    want("dirty evictions", dirty, c("dirty_evictions"))?;
+    want("evicted pages", evicted, c("evicted_pages"))?;
+    want("flushed pages", flushed, c("flushed_pages"))?;
+    want("evictions in flight", in_flight, c("inflight_evictions"))?;
+    want("discarded pages", discarded, c("discarded_pages"))
+}
+
+/// Response times of requests as the record sums them up.
+fn summed(record: &Value, class: &str, mut times: Vec<u64>) -> Result<(), Fault> {
+    let figures = &record["latency_ns"][class];
+    let n = times.len();
+    times.sort_unstable();
+    let rank = |thousandths: usize| match n {
+        0 => None,
+        _ => times.get((n * thousandths).div_ceil(1000) - 1).copied(),
+    };
+    for (name, thousandths) in [("p50", 500), ("p95", 950), ("p99", 990), ("p999", 999), ("max", 1000)] {
+        want(&format!("{class} {name}"), rank(thousandths), figures[name].as_u64())?;
+    }
+    let mean = times.iter().map(|&t| t as f64).sum::<f64>() / n.max(1) as f64;
+    near(&format!("{class} mean"), mean, figures["mean"].as_f64().unwrap_or(0.0))
+}
+
+fn requests(record: &Value, log: &str) -> Result<(), Fault> {
+    let first = record["reading"]["warmup_requests"].as_u64().unwrap_or(0);
+    let (mut pages, mut hits) = (0, 0);
+    let mut times: [Vec<u64>; 3] = Default::default();
+    let mut rows = 0;
+    for line in log.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |i: usize| fields.get(i).and_then(|f| f.parse::<u64>().ok());
+        let numbers = [0, 2, 3, 4, 5].map(number);
+        let [Some(index), Some(arrival), Some(complete), Some(p), Some(h)] = numbers else {
+            return Err(Fault::law(format!("requests.csv: {line}")));
+        };
+        want("number of a request", index, first + rows)?;
+        let Some(time) = complete.checked_sub(arrival) else {
+            return Err(Fault::law(format!("complete before it arrives: {line}")));
+        };
+        rows += 1;
+        times[0].push(time);
+        match fields[1] {
+            "R" => times[1].push(time),
+            "W" => times[2].push(time),
+            _ => continue,
+        }
+        pages += p;
+        hits += h;
+    }
+    let c = |name: &str| count(record, name);
+    want("rows", rows, c("requests") + c("lfs_clean_requests"))?;
+    // What a file system's cleaning does is in the log, and in no other figure.
+    if c("lfs_clean_requests") > 0 {
+        return Ok(());
+    }
+    want("pages", pages, c("page_accesses"))?;
+    want("hit pages", hits, c("page_hits"))?;
+    let classes = ["all", "read", "write"];
+    let summed = classes.into_iter().zip(times).map(|(class, times)| summed(record, class, times));
+    summed.collect()
+}
+
+pub const SERIES: Law = Law {
+    name: "series",
+    promise: "the intervals of a series sum up to the record, whatever their length",
+    // A series over a modelled file system counts in another order than its record.
+    adapt: |case, _| case.without(&["--host-fs"]),
+    check: series,
+};
+
+fn series(lab: &Lab, case: &Case) -> Verdict {
+    lab.write(case, "trace.csv")?;
+    let every = ["1", "3", "50", "100000", "10ns", "100us", "1s"][(case.seed % 7) as usize];
+    let watch = format!("--series series.csv --series-every {every}");
+    let Some(record) = lab.record(&case.with(&watch), "trace.csv")? else {
+        return Ok(false);
+    };
+    let text = lab.read("series.csv")?;
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    for name in [
+        "requests",
+        "read_pages",
+        "write_pages",
+        "evictions",
+        "evicted_pages",
+        "flash_reads_host",
+        "flash_writes_host",
+        "flash_writes_gc",
+        "erases",
+    ] {
+        let Some(column) = names.iter().position(|n| *n == name) else {
+            return Err(Fault::law(format!("the series has no column {name}")));
+        };
+        let cell = |row: &Vec<&str>| row.get(column).and_then(|c| c.parse::<u64>().ok());
+        let sum: u64 = rows.iter().filter_map(cell).sum();
+        want(name, sum, count(&record, name))?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,151 @@
+//! Laws of time: without latencies a device counts what a cache counts, and all times scale together.
+
+use super::Law;
+use crate::case::Case;
+use crate::compare::{count, equal, near, want};
+use crate::lab::{Fault, Lab, Verdict};
+use crate::requests;
+use destage_device::config::{ValueType, keys};
+use destage_scheme::info::{Kind, Role};
+use destage_types::Op;
+use serde_json::Value;
+
+pub const NO_LATENCIES: Law = Law {
+    name: "no-latencies",
+    promise: "a device on which nothing takes time counts what the cache alone counts",
+    adapt: |case, _| {
+        case.no_device();
+        case.without(&["--host-fs", "--closed-loop"]);
+        // Nothing is idle without a device, and a page that was trimmed is not read from flash.
+        if case.expr().chain().any(|l| l.scheme().role == Role::Background) {
+            case.scheme = "ecr".to_owned();
+        }
+        case.requests.retain(|r| r.host.op != Op::Trim);
+        requests::from_zero(&mut case.requests);
+    },
+    check: no_latencies,
+};
+
+/// One die, or several where what a scheme does is the same: an instance per chip is not.
+fn dies(case: &Case) -> u64 {
+    let expr = case.expr();
+    match expr.contains("ecr") && expr.policy().scheme().name != "lru" {
+        true => 1,
+        false => 1 + case.seed % 4,
+    }
+}
+
+fn no_latencies(lab: &Lab, case: &Case) -> Verdict {
+    lab.write(case, "trace.csv")?;
+    let alone = lab.record(case, "trace.csv")?;
+    let mut timed = case.clone();
+    let (dies, pages) = (dies(case), requests::end(&case.requests) * 512 / case.page + 1);
+    let blocks = (pages * 2).div_ceil(dies * 16) + 8;
+    let mut sets: Vec<String> = [
+        "channels=1",
+        "chips_per_channel=1",
+        "planes_per_die=1",
+        "pages_per_block=16",
+        "op=0.4",
+        "precondition.trace=false",
+        "precondition.fill=1",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    sets.push(format!("dies_per_chip={dies}"));
+    sets.push(format!("blocks_per_plane={blocks}"));
+    sets.push(format!("page_bytes={}", case.page));
+    let overwrite = ["0", "until_gc"][(case.seed >> 8) as usize % 2];
+    sets.push(format!("precondition.overwrite={overwrite}"));
+    sets.extend(times().map(|key| format!("{key}=0ns")));
+    timed.device = Some(sets);
+    let timed = lab.record(&timed, "trace.csv")?;
+    let (alone, timed) = match (alone, timed) {
+        (Some(alone), Some(timed)) => (alone, timed),
+        (None, None) => return Ok(false),
+        _ => return Err(Fault::law("only one of both is refused")),
+    };
+    for (name, value) in alone["counts"].as_object().into_iter().flatten() {
+        want(name, value, &timed["counts"][name])?;
+    }
+    want("unmapped reads", count(&timed, "unmapped_reads"), 0)?;
+    want("longest", timed["latency_ns"]["all"]["max"].as_u64().unwrap_or(0), 0)?;
+    Ok(true)
+}
+
+/// Keys of a device that are times.
+fn times() -> impl Iterator<Item = &'static str> {
+    let times = keys().iter().filter(|key| key.value_type() == ValueType::Time);
+    times.map(|key| key.name)
+}
+
+pub const SCALED: Law = Law {
+    name: "scaled",
+    promise: "with all times k-fold, response times are k-fold and counters the same",
+    adapt: |case, rng| {
+        let time = |kind: &Kind| matches!(kind, Kind::Time | Kind::IntegerOrTime { .. });
+        let has_times = case.expr().chain().any(|l| l.scheme().params().any(|p| time(&p.kind)));
+        if has_times {
+            case.scheme = "awb(lru)".to_owned();
+        }
+        // Checkpoints are at times of their own, and a region has times in a table.
+        case.without(&["--host-fs", "--time-scale"]);
+        let mut sets = crate::device::draw(rng, case.page);
+        sets.retain(|set| !set.starts_with("cache_region"));
+        case.device = Some(sets);
+        if !case.has("--wrap") {
+            case.without(&["--fit"]);
+            case.options.push(vec!["--wrap".to_owned()]);
+        }
+    },
+    check: scaled,
+};
+
+fn scaled(lab: &Lab, case: &Case) -> Verdict {
+    let k = [2, 3, 10, 1000][(case.seed % 4) as usize];
+    // Times of the device as whole nanoseconds, some of them 0.
+    let of = |factor: u64| {
+        let mut case = case.clone();
+        for (i, key) in times().enumerate() {
+            let ns = [0, 1, 11, 700, 7_000, 30_000][(case.seed >> (8 + 3 * i)) as usize % 6];
+            case.set(&format!("{key}={}ns", ns * factor));
+        }
+        for request in &mut case.requests {
+            request.host.arrival *= factor;
+        }
+        case
+    };
+    let (short, long) = (of(1), of(k));
+    lab.write(&short, "trace.csv")?;
+    lab.write(&long, "long.csv")?;
+    let (short, long) = (lab.record(&short, "trace.csv")?, lab.record(&long, "long.csv")?);
+    let (short, long) = match (short, long) {
+        (Some(short), Some(long)) => (short, long),
+        (None, None) => return Ok(false),
+        _ => return Err(Fault::law("only one of both is refused")),
+    };
+    let times = ["latency_ns", "evict_wait_ns", "evict_turnaround_ns", "final_flush"];
+    let others = [&times[..], &["trace", "config", "unbalance"]].concat();
+    // Shares of time may differ by rounding.
+    let others = [&others[..], &["utilisation"]].concat();
+    equal(&short, &long, &others)?;
+    for name in &times[..3] {
+        multiple(name, &short[*name], &long[*name], k)?;
+    }
+    Ok(true)
+}
+
+/// All numbers inside `long` must be `k` times those of `short`.
+fn multiple(name: &str, short: &Value, long: &Value, k: u64) -> Result<(), Fault> {
+    if let (Some(short), Some(long)) = (short.as_object(), long.as_object()) {
+        want(name, short.len(), long.len())?;
+        let null = &Value::Null;
+        return short.iter().try_for_each(|(key, value)| {
+            multiple(&format!("{name}.{key}"), value, long.get(key).unwrap_or(null), k)
+        });
+    }
+    match (short.as_f64(), long.as_f64()) {
+        (Some(short), Some(long)) => near(name, short * k as f64, long),
+        _ => want(name, short, long),
+    }
+}
