@@ -465,6 +465,23 @@ fn a_second_replay_gives_the_same_record() {
 }
 
 #[test]
+fn a_device_that_holds_the_trace_wraps_nothing() {
+    for (seed, expr) in (0..12).flat_map(|seed| ["lru", "cac(procache(lirs))"].map(|e| (seed, e))) {
+        let trace = trace_of(&timed_swarm(seed, Profile::new(200, 8), 7_000));
+        let run = |wrap: bool| {
+            let expr = Expr::parse(expr).expect("a legal expression");
+            let spec = RunSpec {
+                device: Some(Arc::new(scaled(1, "dram=per_page"))),
+                wrap,
+                ..spec(expr, 24, PageSize::KIB4)
+            };
+            execute(&spec, &trace, Hooks::default()).expect("the run starts")
+        };
+        assert_eq!(run(false), run(true), "seed {seed}: {expr}");
+    }
+}
+
+#[test]
 fn addresses_beyond_the_device_are_wrapped_or_refused() {
     let device = Arc::new(scaled(1, "blocks_per_plane=16"));
     let space = device.logical_pages() * 8;

@@ -55,7 +55,7 @@ pub struct Counts {
     pub dirty_evictions: u64,
     /// Dirty evictions to a chip in GC state at the decision.
     pub dirty_gc_evictions: u64,
-    /// Dirty pages programmed by evictions.
+    /// Dirty pages removed by evictions: each is programmed, or its write-back is in flight.
     pub flushed_pages: u64,
     /// Host pages sent to flash by an admission decision.
     pub bypassed_pages: u64,

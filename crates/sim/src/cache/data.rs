@@ -271,7 +271,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             return self.one_page.whole[usize::from(op != Op::Read)].add(hits);
         }
         // Those of one page are counted alike, however they came here: sums of fractions are.
-        let one = ONE || (pages == 1 && self.options.wrap.is_none());
+        let one = ONE || pages == 1;
         let c = &mut self.counts;
         match op {
             Op::Read => c.read_sectors += sectors,
