@@ -39,7 +39,13 @@ impl Case {
             true => 4096,
             false => pick(rng, &[512, 2048, 8192, 65536]),
         };
-        let least = least_capacity(&expr, &Config::new(4096, (page / 512) as u32));
+        let config = |page: u64| Config::new(4096, (page / 512) as u32);
+        // A size in bytes can be too small for a large page.
+        let page = match config(page).check(&expr) {
+            Ok(()) => page,
+            Err(_) => 4096,
+        };
+        let least = least_capacity(&expr, &config(page));
         let more = pick(rng, &[1, 6, 25, 200]);
         let mut case = Case {
             requests: requests::draw(rng, expr.contains("cac")),

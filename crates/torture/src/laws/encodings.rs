@@ -104,9 +104,9 @@ fn volumes(lab: &Lab, case: &Case) -> Verdict {
     };
     let mut total = 0;
     for record in &split {
-        // other-host0_3 is the trace of volume host0_3.
+        // other:host0_3 is the trace of volume host0_3.
         let name = record["trace"]["name"].as_str().unwrap_or_default();
-        let Some((_, volume)) = name.split_once('-') else {
+        let Some((_, volume)) = name.split_once(':') else {
             return Err(Fault::law(format!("{name} names no volume")));
         };
         let only = case.with(&format!("--volumes only={volume}"));

@@ -18,7 +18,8 @@ fn part(case: &Case) -> usize {
 pub const LIMIT: Law = Law {
     name: "limit",
     promise: "--limit N is a trace of the first N requests",
-    adapt: |case, _| case.without(&["--limit"]),
+    // A limit counts what the tags have left.
+    adapt: |case, _| case.without(&["--limit", "--tags"]),
     check: limit,
 };
 

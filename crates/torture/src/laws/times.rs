@@ -39,7 +39,9 @@ fn no_latencies(lab: &Lab, case: &Case) -> Verdict {
     lab.write(case, "trace.csv")?;
     let alone = lab.record(case, "trace.csv")?;
     let mut timed = case.clone();
-    let (dies, pages) = (dies(case), requests::end(&case.requests) * 512 / case.page + 1);
+    let dies = dies(case);
+    // The trace and the cache have room.
+    let pages = (requests::end(&case.requests) * 512 / case.page + 1).max(case.frames);
     let blocks = (pages * 2).div_ceil(dies * 16) + 8;
     let mut sets: Vec<String> = [
         "channels=1",
