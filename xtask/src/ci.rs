@@ -78,6 +78,7 @@ const STEPS: &[Step] = &[
         "run --quiet --release -p destage-bench -- static-types",
     ),
     step("records", "xtask records"),
+    step("torture", "xtask torture --minutes 2"),
 ];
 
 /// What is not in the checkout: the variable that says where it is, and what needs it.

@@ -5,6 +5,7 @@ mod ci;
 mod instructions;
 mod records;
 mod test;
+mod torture;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
@@ -48,6 +49,9 @@ enum Command {
     /// Shows that no result has moved: compares the outputs of some hundred command lines with the
     /// recorded ones, byte for byte.
     Records(records::Options),
+    /// Holds laws between results against random traces, schemes, devices and options, and shrinks
+    /// what breaks one to a command line.
+    Torture(torture::Options),
     /// Measures speed and memory, beside libCacheSim, and prints tables.
     Bench(bench::Options),
 }
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Command::Ci { only, keep_going } => ci::run(only.as_deref(), keep_going),
         Command::Bench(options) => bench::run(options),
         Command::Records(options) => records::run(&options),
+        Command::Torture(options) => torture::run(&options),
         Command::Instructions { accept } => instructions::run(accept),
         Command::Docs { check } => docs(check),
         Command::Test { scheme } => test::run(&scheme),

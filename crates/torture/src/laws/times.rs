@@ -26,10 +26,12 @@ pub const NO_LATENCIES: Law = Law {
     check: no_latencies,
 };
 
-/// One die, or several where what a scheme does is the same: an instance per chip is not.
+/// One die, or several where that changes nothing: `ecr` has an instance of its base per chip, and
+/// only those of LRU that share all frames are together the same as one.
 fn dies(case: &Case) -> u64 {
     let expr = case.expr();
-    match expr.contains("ecr") && expr.policy().scheme().name != "lru" {
+    let one = expr.policy().scheme().name != "lru" || case.scheme.contains("inner-capacity");
+    match expr.contains("ecr") && one {
         true => 1,
         false => 1 + case.seed % 4,
     }
@@ -95,6 +97,8 @@ pub const SCALED: Law = Law {
         let mut sets = crate::device::draw(rng, case.page);
         sets.retain(|set| !set.starts_with("cache_region"));
         case.device = Some(sets);
+        // Between two passes there is a pause of its own.
+        case.options.retain(|o| !o.iter().any(|word| word.starts_with("passes=")));
         if !case.has("--wrap") {
             case.without(&["--fit"]);
             case.options.push(vec!["--wrap".to_owned()]);
