@@ -91,6 +91,15 @@ pub(crate) fn block(number: u64) -> Result<Extent, &'static str> {
     Ok(Extent::new(start_sector, sectors))
 }
 
+/// Limits of a request, so that a few lines cannot ask for any amount of memory: 4 KiB blocks of one
+/// that names old addresses, 1 GiB, and extents.
+pub(crate) const MAX_BLOCKS: u64 = 1 << 18;
+pub(crate) const MAX_EXTENTS: usize = 1 << 16;
+/// Why requests beyond these are refused.
+pub(crate) const TOO_MANY_EXTENTS: &str = "has more than 65536 extents";
+pub(crate) const TOO_MANY_BLOCKS: &str =
+    "is longer than 1 GiB, too much for a list of old addresses";
+
 /// 4 KiB blocks that the extent touches, the unit of old addresses (CAC section 4.1).
 pub(crate) fn blocks(extent: Extent) -> u64 {
     (extent.end() - 1) / 8 - extent.start_sector / 8 + 1

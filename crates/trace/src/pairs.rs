@@ -29,6 +29,10 @@ impl Pairs {
         if request.head.op != Op::Write {
             return;
         }
+        if request.prev.is_empty() {
+            self.unknown += request.extents().map(blocks).sum::<u64>();
+            return;
+        }
         let mut old = request.prev.iter();
         for extent in request.extents() {
             let first = extent.start_sector / 8;

@@ -25,6 +25,9 @@ impl ArrivalClock {
     }
 }
 
+/// Bytes of further extents and old addresses that a batch has, those of its last request not counted.
+pub(crate) const LISTS: u64 = 4 << 20;
+
 const SPAN: &str = "is more than 584 years after the first request";
 
 /// Takes the requests of a reader, numbers and times them.
@@ -34,6 +37,8 @@ pub(crate) struct RequestSink<'a> {
     pub counts: &'a mut ReadCounts,
     /// Requests that `out` may hold.
     pub goal: usize,
+    /// Bytes of lists that `out` may hold: the request that has more is the last one.
+    pub lists: u64,
     /// Takes the second request of a line if `out` is full.
     pub extra: &'a mut Option<HostRequest>,
 }
@@ -101,6 +106,9 @@ impl RequestSink<'_> {
         request.arrival = self.arrival(ticks)?;
         self.counts.requests += 1;
         self.out.push_with(request, more, prev);
+        if self.out.side_memory() > self.lists {
+            self.goal = self.out.len();
+        }
         Ok(())
     }
 

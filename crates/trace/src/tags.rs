@@ -7,6 +7,7 @@ use destage_types::{Nanos, Op, RequestBatch, Tag};
 
 use crate::error::TraceError;
 use crate::readers::{ReadCounts, TraceReader};
+use crate::sink::LISTS;
 use crate::volume::VolumeName;
 
 /// The kinds with their names, in the order of the bits.
@@ -105,7 +106,8 @@ impl Chosen {
 impl TraceReader for Chosen {
     fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
         let before = out.len();
-        while out.len() - before < max {
+        let lists = out.side_memory() + LISTS;
+        while out.len() - before < max && out.side_memory() <= lists {
             self.scratch.clear();
             let read = self
                 .reader

@@ -294,6 +294,11 @@ impl RequestBatch {
         bytes as u64
     }
 
+    /// Those of them that are in side tables.
+    pub fn side_memory(&self) -> u64 {
+        self.memory() - size_of_val(&self.requests[..]) as u64
+    }
+
     /// Number of requests.
     pub fn len(&self) -> usize {
         self.requests.len()

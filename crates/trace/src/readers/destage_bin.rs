@@ -12,6 +12,7 @@ use super::{FormatInfo, ReadCounts, Separator, TraceReader};
 use crate::bytes::input::Input;
 use crate::error::TraceError;
 use crate::readers::record::le;
+use crate::sink::LISTS;
 use crate::volume::{MAX_VOLUMES, VolumeName};
 use hash::Hash;
 use layout::{CHUNK_HEADER, Chunk, ChunkTables, HEADER, Header, MAGIC, MAX_NAME, RECORD, VOLUME};
@@ -250,7 +251,8 @@ impl BinReader {
         if self.state == State::Start {
             self.start()?;
         }
-        while out.len() < goal && self.state == State::Chunks {
+        let lists = out.side_memory() + LISTS;
+        while out.len() < goal && out.side_memory() <= lists && self.state == State::Chunks {
             if self.used < self.chunk.records {
                 self.records(out, goal)?;
             }

@@ -7,7 +7,7 @@ use super::file_ops::read_op;
 use super::table::{NO_KIND, columns};
 use super::{FormatInfo, Separator};
 use crate::error::FieldFault;
-use crate::extent::{self, MAX_BYTES};
+use crate::extent::{self, MAX_BLOCKS, MAX_BYTES, MAX_EXTENTS, TOO_MANY_BLOCKS, TOO_MANY_EXTENTS};
 use crate::tags::TagSet;
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
@@ -34,7 +34,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "time_us": Own, "a whole number of us";
         "op": Own, "R (read), W (write) or D (discard)";
         "lba_sector": Own, "sector of 512 B, the extent ending at or below 256 TiB";
-        "sectors": Own, "1 to 4294967295";
+        "sectors": Own, "1 to 4294967295; a request that names old addresses has at most 1 GiB";
         "prev_lba_sector": Own, "for W: sector of the old copy of the row's first 4 KiB block, the others \
               following; the row itself if written in place; empty = no old copy";
         "fs": Own, "name of the file system, not used";
@@ -84,7 +84,9 @@ struct FsCapture {
     tags: Option<TagSet>,
     open: Option<Open>,
     extents: Vec<Extent>,
+    /// Empty, or one entry for each of `blocks`.
     prev: Vec<u64>,
+    blocks: u64,
 }
 
 impl FsCapture {
@@ -95,6 +97,7 @@ impl FsCapture {
             open: None,
             extents: Vec::new(),
             prev: Vec::new(),
+            blocks: 0,
         }
     }
 
@@ -116,6 +119,23 @@ impl FsCapture {
         Ok(())
     }
 
+    /// Can `row` be one more of the open request, or the first one of the next request?
+    fn has_room(&self, row: Extent, old: u64, number: u64) -> Result<(), FieldFault> {
+        let same = self.open.is_some_and(|open| open.number == number);
+        let (extents, blocks, named) = match same {
+            true => (self.extents.len(), self.blocks, !self.prev.is_empty()),
+            false => (0, 0, false),
+        };
+        if extents == MAX_EXTENTS {
+            return Err(FieldFault::at(REQUEST, TOO_MANY_EXTENTS));
+        }
+        let listed = named || old != NO_PREV;
+        match listed && blocks + extent::blocks(row) > MAX_BLOCKS {
+            true => Err(FieldFault::at(SECTORS, TOO_MANY_BLOCKS)),
+            false => Ok(()),
+        }
+    }
+
     /// Adds a row to the open request.
     fn extend(&mut self, row: Extent, old: u64) {
         let joined = self.extents.last_mut().filter(|last| {
@@ -127,11 +147,17 @@ impl FsCapture {
             Some(last) => last.sectors += row.sectors,
             None => self.extents.push(row),
         }
+        let before = self.blocks;
+        self.blocks += extent::blocks(row);
+        if old == NO_PREV && self.prev.is_empty() {
+            return;
+        }
         let next = |i: u64| match old {
             NO_PREV => NO_PREV,
             first => first + i * BLOCK,
         };
-        self.prev.extend((0..extent::blocks(row)).map(next));
+        self.prev.resize(before as usize, NO_PREV);
+        self.prev.extend((0..self.blocks - before).map(next));
     }
 
     fn push_open(&mut self, sink: &mut RequestSink<'_>) -> Result<(), FieldFault> {
@@ -165,6 +191,7 @@ impl FsCapture {
         self.push_open(sink)?;
         self.extents.clear();
         self.prev.clear();
+        self.blocks = 0;
         self.open = Some(row);
         Ok(())
     }
@@ -214,8 +241,12 @@ impl LineFormat for FsCapture {
             number,
             tag,
         };
+        let kept = self.tags.is_none_or(|tags| tags.has(op, tag));
+        if kept {
+            self.has_room(row, old, number)?;
+        }
         self.switch(open, sink)?;
-        if self.tags.is_none_or(|tags| tags.has(op, tag)) {
+        if kept {
             if let Some(open) = self.open.as_mut().filter(|_| self.extents.is_empty()) {
                 open.tag = tag;
             }

@@ -200,8 +200,9 @@ impl ReadCounts {
 
 /// Decodes one trace.
 pub trait TraceReader: Send {
-    /// Appends up to `max` requests to `out`, which the caller owns, and returns their number;
-    /// fewer than `max` only at the end of the trace.
+    /// Appends up to `max` requests to `out`, which the caller owns, and returns their number: 0 only at
+    /// the end of the trace, and fewer than `max` only there or where their lists of further extents and
+    /// old addresses have more than 4 MiB.
     ///
     /// # Errors
     /// A bad line (unless they are skipped), a damaged file, or an error of the system. The

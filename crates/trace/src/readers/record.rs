@@ -113,11 +113,13 @@ impl<F: RecordFormat> RecordReader<F> {
     /// Reads the whole records of the window up to the first bad one.
     fn buffered(&mut self, out: &mut RequestBatch, goal: usize, size: usize) -> Option<FieldFault> {
         let mut extra: Option<HostRequest> = None;
+        // No such format has lists.
         let mut sink = RequestSink {
             out,
             clock: &mut self.clock,
             counts: &mut self.counts,
             goal,
+            lists: u64::MAX,
             extra: &mut extra,
         };
         let (mut read, mut bad) = (0, None);

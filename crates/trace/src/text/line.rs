@@ -5,8 +5,8 @@ use destage_types::{HostRequest, RequestBatch};
 use crate::bytes::input::{BOM, Input, MAX_LINE};
 use crate::error::{BadLine, FieldFault, TraceError, shown};
 use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
-use crate::sink::ArrivalClock;
 pub(crate) use crate::sink::RequestSink;
+use crate::sink::{ArrivalClock, LISTS};
 use crate::text::fields::RawLine;
 use crate::volume::VolumeName;
 
@@ -64,6 +64,8 @@ pub(crate) struct LineReader<F> {
     clock: ArrivalClock,
     counts: ReadCounts,
     extra: Option<HostRequest>,
+    /// Requests and bytes of lists that the batch may hold.
+    goal: (usize, u64),
     /// Bytes of the window known to hold no line end.
     scanned: usize,
     /// Inside a line that is too long, up to its end.
@@ -99,29 +101,31 @@ impl<F: LineFormat> LineReader<F> {
             clock: ArrivalClock::new(F::TICK_NS),
             counts: ReadCounts::default(),
             extra: None,
+            goal: (0, 0),
             scanned: 0,
             discarding: false,
             state: State::Lines,
         }
     }
 
-    /// Parses the complete lines of the window until `out` holds `goal` requests.
-    fn buffered_lines(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
+    /// Parses the complete lines of the window until `out` is full.
+    fn buffered_lines(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
         if self.discarding && !self.discard_line() {
             return Ok(());
         }
-        while out.len() < goal {
+        while out.len() < self.goal.0 {
             let (padded, len) = (self.input.padded(), self.input.window().len());
             let mut sink = RequestSink {
                 out,
                 clock: &mut self.clock,
                 counts: &mut self.counts,
-                goal,
+                goal: self.goal.0,
+                lists: self.goal.1,
                 extra: &mut self.extra,
             };
             let (mut start, mut scanned) = (0, self.scanned);
             let mut bad = None;
-            while sink.out.len() < goal {
+            while sink.out.len() < sink.goal {
                 if scanned == 0
                     && let Some(bytes) = self.format.quick(&padded[start..len], &mut sink)
                 {
@@ -143,6 +147,7 @@ impl<F: LineFormat> LineReader<F> {
                 }
                 start += end + 1;
             }
+            self.goal.0 = sink.goal;
             self.scanned = scanned;
             self.input.consume(start);
             let Some((fault, end)) = bad else { break };
@@ -174,7 +179,7 @@ impl<F: LineFormat> LineReader<F> {
     }
 
     /// The window holds no line end: gets more bytes, or deals with the end of the trace.
-    fn refill(&mut self, out: &mut RequestBatch, goal: usize) -> Result<(), TraceError> {
+    fn refill(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
         let len = self.input.window().len();
         if len > MAX_LINE {
             self.counts.lines += 1;
@@ -195,7 +200,8 @@ impl<F: LineFormat> LineReader<F> {
                 out,
                 clock: &mut self.clock,
                 counts: &mut self.counts,
-                goal,
+                goal: self.goal.0,
+                lists: self.goal.1,
                 extra: &mut self.extra,
             };
             if let Err(fault) = parse(&mut self.format, self.input.padded(), len, &mut sink) {
@@ -209,6 +215,7 @@ impl<F: LineFormat> LineReader<F> {
     fn last_request(&mut self, out: &mut RequestBatch) -> Result<(), TraceError> {
         let mut sink = RequestSink {
             goal: out.len() + 1,
+            lists: self.goal.1,
             out,
             clock: &mut self.clock,
             counts: &mut self.counts,
@@ -246,16 +253,17 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
     fn next_batch(&mut self, out: &mut RequestBatch, max: usize) -> Result<usize, TraceError> {
         let before = out.len();
         let goal = before.saturating_add(max);
+        self.goal = (goal, out.side_memory() + LISTS);
         if out.len() < goal
             && let Some(extra) = self.extra.take()
         {
             self.counts.requests += 1;
             out.push(extra);
         }
-        while out.len() < goal && self.state == State::Lines {
-            let step = self.buffered_lines(out, goal);
-            let step = step.and_then(|()| match out.len() < goal {
-                true => self.refill(out, goal),
+        while out.len() < self.goal.0 && self.state == State::Lines {
+            let step = self.buffered_lines(out);
+            let step = step.and_then(|()| match out.len() < self.goal.0 {
+                true => self.refill(out),
                 false => Ok(()),
             });
             if let Err(error) = step {
@@ -263,7 +271,7 @@ impl<F: LineFormat> TraceReader for LineReader<F> {
                 return Err(error);
             }
         }
-        if self.state == State::Last && out.len() < goal {
+        if self.state == State::Last && out.len() < self.goal.0 {
             self.state = State::End;
             self.last_request(out)?;
         }

@@ -5,13 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, Op, Tag};
 
-use crate::extent::blocks;
+use crate::extent::{MAX_BLOCKS, MAX_EXTENTS, TOO_MANY_BLOCKS, TOO_MANY_EXTENTS, blocks};
 use crate::text::numbers::parse_u64;
-
-/// Limits of a request, so that a few lines cannot ask for any amount of memory: 1 GiB where it
-/// names old addresses, and 65536 extents.
-const MAX_BLOCKS: u64 = 1 << 18;
-const MAX_EXTENTS: usize = 1 << 16;
 
 /// What all lines of a group share.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,13 +57,13 @@ impl Pending {
             return Err("joins lines that differ in time, op, stream, atomic or tag");
         };
         if self.extents.len() == MAX_EXTENTS {
-            return Err("has more than 65536 extents");
+            return Err(TOO_MANY_EXTENTS);
         }
         let before = self.blocks;
         let now = before + blocks(extent);
         if !(prev.is_empty() && self.prev.is_empty()) {
             if now > MAX_BLOCKS {
-                return Err("is longer than 1 GiB, too much for a list of old addresses");
+                return Err(TOO_MANY_BLOCKS);
             }
             self.prev.resize(before as usize, NO_PREV);
             self.prev.extend_from_slice(prev);
