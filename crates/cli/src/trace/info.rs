@@ -1,5 +1,7 @@
-//! What a trace consists of: counting, in memory that grows with the footprint only.
+//! What a trace consists of: counting, in memory that grows with its requests only, whatever they say of
+//! their length.
 
+use super::pages::Pages;
 use super::report::VolumeReport;
 use destage_scheme::layer::lwrs::Lwrs;
 use destage_trace::TraceMeta;
@@ -9,64 +11,12 @@ use std::collections::BTreeMap;
 
 /// Sectors of a 4 KiB page, the unit of the footprint.
 const PAGE: u64 = 8;
-/// Pages in one chunk of marks.
-const CHUNK: u64 = 1 << 12;
 /// Sectors above which a set of sequential writes is large, and writes that a set is remembered
 /// for (Prober, sections 3.1 and 4.2.1).
 const SSP: u64 = 256;
 const RIP: u64 = 3000;
 /// Classes of request sizes: up to 512 B, 1 KiB, 2 KiB, ... 2 TiB.
 const CLASSES: usize = 33;
-
-/// Accesses of a page, counted up to three: more are as frequent.
-const COUNT: u8 = 3;
-/// The page was written.
-const WRITTEN: u8 = 4;
-
-/// What is remembered of each page: a byte, in chunks that exist once touched.
-#[derive(Default)]
-struct Pages {
-    chunks: BTreeMap<u64, Box<[u8]>>,
-    touched: u64,
-    written: u64,
-    /// Accessed three times and more, and those of them that were written.
-    frequent: u64,
-    frequent_written: u64,
-    accesses: u64,
-    write_accesses: u64,
-    updates: u64,
-}
-
-impl Pages {
-    /// Counts an access to pages `first..end` and says whether one of them was written before.
-    fn access(&mut self, first: u64, end: u64, write: bool) -> bool {
-        let (mut page, mut any) = (first, false);
-        while page < end {
-            let number = page / CHUNK;
-            let chunk = self.chunks.entry(number);
-            let chunk = chunk.or_insert_with(|| vec![0; CHUNK as usize].into_boxed_slice());
-            let stop = end.min((number + 1) * CHUNK);
-            for mark in &mut chunk[(page % CHUNK) as usize..][..(stop - page) as usize] {
-                let (old, count) = (*mark, (*mark & COUNT) + 1);
-                let new = count.min(COUNT) | (old & WRITTEN) | if write { WRITTEN } else { 0 };
-                *mark = new;
-                let (update, written) = (old & WRITTEN != 0, new & WRITTEN != 0);
-                self.touched += u64::from(count == 1);
-                self.written += u64::from(written && !update);
-                self.frequent += u64::from(count == COUNT);
-                let was = old & COUNT == COUNT && update;
-                let is = new & COUNT == COUNT && written;
-                self.frequent_written += u64::from(is && !was);
-                self.updates += u64::from(write && update);
-                any |= update;
-            }
-            page = stop;
-        }
-        self.accesses += end - first;
-        self.write_accesses += if write { end - first } else { 0 };
-        any
-    }
-}
 
 /// Bytes of the requests of a kind.
 #[derive(Clone, Copy)]
@@ -286,28 +236,6 @@ figures! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pages_are_counted_once_and_known_again() {
-        let mut pages = Pages::default();
-        assert!(!pages.access(0, 3, true));
-        assert!(pages.access(2, 4, false));
-        assert!(!pages.access(CHUNK - 1, CHUNK + 1, false));
-        pages.access(u64::MAX / 4096, u64::MAX / 4096 + 1, true);
-        assert_eq!((pages.touched, pages.written, pages.accesses), (7, 4, 8));
-        // Page 2 is frequent with its third access, page 3 is written after it was.
-        pages.access(2, 4, false);
-        assert_eq!((pages.frequent, pages.frequent_written), (1, 1));
-        pages.access(3, 4, false);
-        assert_eq!((pages.frequent, pages.frequent_written), (2, 1));
-        assert!(!pages.access(3, 4, true));
-        assert_eq!((pages.frequent_written, pages.updates), (2, 0));
-        assert!(pages.access(3, 4, true));
-        assert_eq!(
-            (pages.frequent_written, pages.updates, pages.write_accesses),
-            (2, 1, 6)
-        );
-    }
 
     #[test]
     fn sizes_fall_into_classes() {

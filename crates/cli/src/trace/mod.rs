@@ -3,6 +3,7 @@
 mod convert;
 mod import;
 mod info;
+mod pages;
 mod report;
 mod synth;
 

@@ -1,0 +1,189 @@
+//! What happened to each page of a trace, in memory that grows with its requests, whatever they say
+//! of their length.
+
+use std::collections::BTreeMap;
+
+/// Pages in one chunk of marks, a bit for each in three words.
+const CHUNK: u64 = 64;
+
+/// Marks of the pages of a chunk: accesses, counted in two bits up to three (more are as frequent), and
+/// whether they were written.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    low: u64,
+    high: u64,
+    written: u64,
+}
+
+/// Chunks with the same marks: one chunk, or several all of whose pages are alike.
+#[derive(Clone, Copy)]
+struct Run {
+    chunks: u64,
+    marks: Marks,
+}
+
+/// Counts of what a trace did to its pages.
+#[derive(Default)]
+pub struct Pages {
+    /// Runs of chunks by the number of the first one; a request adds a handful at most.
+    runs: BTreeMap<u64, Run>,
+    pub touched: u64,
+    pub written: u64,
+    /// Accessed three times and more, and those of them that were written.
+    pub frequent: u64,
+    pub frequent_written: u64,
+    pub accesses: u64,
+    pub write_accesses: u64,
+    pub updates: u64,
+}
+
+impl Pages {
+    /// Counts an access to pages `first..end` and says whether one of them was written before.
+    pub fn access(&mut self, first: u64, end: u64, write: bool) -> bool {
+        self.accesses += end - first;
+        self.write_accesses += if write { end - first } else { 0 };
+        let (mut page, mut any) = (first, false);
+        while page < end {
+            let (chunk, at) = (page / CHUNK, page % CHUNK);
+            let whole = (end - page) / CHUNK;
+            if at == 0 && whole > 0 {
+                any |= self.access_chunks(chunk, chunk + whole, write);
+                page += whole * CHUNK;
+                continue;
+            }
+            let pages = (CHUNK - at).min(end - page);
+            let mut marks = self.alone(chunk);
+            any |= self.mark(&mut marks, (u64::MAX >> (CHUNK - pages)) << at, 1, write);
+            self.runs.insert(chunk, Run { chunks: 1, marks });
+            page += pages;
+        }
+        any
+    }
+
+    /// The marks of `chunk`, which no longer is part of a longer run.
+    fn alone(&mut self, chunk: u64) -> Marks {
+        self.cut(chunk);
+        self.cut(chunk + 1);
+        self.runs.get(&chunk).map_or(Marks::default(), |r| r.marks)
+    }
+
+    /// Lets no run reach over the start of `chunk`.
+    fn cut(&mut self, chunk: u64) {
+        let Some((&first, run)) = self.runs.range_mut(..chunk).next_back() else {
+            return;
+        };
+        let (before, chunks, marks) = (chunk - first, run.chunks, run.marks);
+        if chunks > before {
+            run.chunks = before;
+            let chunks = chunks - before;
+            self.runs.insert(chunk, Run { chunks, marks });
+        }
+    }
+
+    /// Counts an access to all pages of chunks `first..end`.
+    fn access_chunks(&mut self, first: u64, end: u64, write: bool) -> bool {
+        self.cut(first);
+        self.cut(end);
+        let (mut at, mut any) = (first, false);
+        while at < end {
+            let next = self.runs.range(at..end).next();
+            let (chunks, mut marks) = match next {
+                Some((&start, run)) if start == at => (run.chunks, run.marks),
+                next => {
+                    let stop = next.map_or(end, |(&start, _)| start);
+                    (stop - at, Marks::default())
+                }
+            };
+            any |= self.mark(&mut marks, u64::MAX, chunks, write);
+            self.runs.insert(at, Run { chunks, marks });
+            at += chunks;
+        }
+        any
+    }
+
+    /// Marks the pages of `mask` in each of `chunks` chunks, and counts what that is the first of.
+    fn mark(&mut self, marks: &mut Marks, mask: u64, chunks: u64, write: bool) -> bool {
+        let old = *marks;
+        let frequent = old.low & old.high;
+        let more = mask & !frequent;
+        marks.low ^= more;
+        marks.high ^= old.low & more;
+        marks.written |= if write { mask } else { 0 };
+        let now = marks.low & marks.high;
+        let count = |pages: u64| u64::from(pages.count_ones()) * chunks;
+        self.touched += count(mask & !(old.low | old.high));
+        self.written += count(marks.written & !old.written);
+        self.frequent += count(now & !frequent);
+        self.frequent_written += count(now & marks.written & !(frequent & old.written));
+        self.updates += if write { count(mask & old.written) } else { 0 };
+        mask & old.written != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_types::rng::SplitMix64;
+
+    #[test]
+    fn pages_are_counted_once_and_known_again() {
+        let mut pages = Pages::default();
+        assert!(!pages.access(0, 3, true));
+        assert!(pages.access(2, 4, false));
+        assert!(!pages.access(CHUNK - 1, CHUNK + 1, false));
+        pages.access(u64::MAX / 4096, u64::MAX / 4096 + 1, true);
+        assert_eq!((pages.touched, pages.written, pages.accesses), (7, 4, 8));
+        // Page 2 is frequent with its third access, page 3 is written after it was.
+        pages.access(2, 4, false);
+        assert_eq!((pages.frequent, pages.frequent_written), (1, 1));
+        pages.access(3, 4, false);
+        assert_eq!((pages.frequent, pages.frequent_written), (2, 1));
+        assert!(!pages.access(3, 4, true));
+        assert_eq!((pages.frequent_written, pages.updates), (2, 0));
+        assert!(pages.access(3, 4, true));
+        assert_eq!(
+            (pages.frequent_written, pages.updates, pages.write_accesses),
+            (2, 1, 6)
+        );
+    }
+
+    #[test]
+    fn counts_are_those_of_pages_counted_one_by_one() {
+        let mut rng = SplitMix64::new(7);
+        let mut pages = Pages::default();
+        let mut each: BTreeMap<u64, (u64, bool)> = BTreeMap::new();
+        let (mut updates, mut accesses) = (0, 0);
+        for _ in 0..2_000 {
+            let first = rng.below(1_500);
+            let most = [4, 70, 600][rng.below(3) as usize];
+            let end = first + 1 + rng.below(most);
+            let write = rng.below(2) == 0;
+            let mut any = false;
+            for page in first..end {
+                let (count, written) = each.entry(page).or_default();
+                any |= *written;
+                updates += u64::from(write && *written);
+                *count += 1;
+                *written |= write;
+                accesses += 1;
+            }
+            assert_eq!(pages.access(first, end, write), any);
+        }
+        let count = |what: &dyn Fn(&(u64, bool)) -> bool| each.values().filter(|p| what(p)).count();
+        assert_eq!(pages.touched, each.len() as u64);
+        assert_eq!(pages.written, count(&|p| p.1) as u64);
+        assert_eq!(pages.frequent, count(&|p| p.0 >= 3) as u64);
+        assert_eq!(pages.frequent_written, count(&|p| p.0 >= 3 && p.1) as u64);
+        assert_eq!((pages.updates, pages.accesses), (updates, accesses));
+    }
+
+    #[test]
+    fn long_requests_take_no_more_memory_than_short_ones() {
+        let mut pages = Pages::default();
+        for i in 0..1_000 {
+            pages.access(i * 7_919_123, (i + 50_000) * 7_919_123, i % 3 == 0);
+        }
+        assert!(pages.runs.len() < 5_000, "{}", pages.runs.len());
+        assert_eq!(pages.touched, 50_999 * 7_919_123);
+    }
+}
