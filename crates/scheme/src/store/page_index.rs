@@ -1,16 +1,22 @@
 //! Values by number without hashing, for a few numbers out of very many.
 
+use std::collections::BTreeMap;
+
 /// Number -> value: a directory of chunks that are allocated on first touch.
 ///
 /// No value is ever taken out. Where values name something that ends, whoever owns that checks it:
 /// the value of a page that leaves is far away in memory, and processors write in order, so
 /// clearing it would cost more than the check.
 /// Memory: one chunk of 512 values per neighbourhood of as many numbers of which one was touched,
-/// until [`PageIndex::keep_only`] takes back the chunks that are of no use any more.
+/// until [`PageIndex::keep_only`] takes back the chunks that are of no use any more. The directory has
+/// 4 bytes for each neighbourhood up to the highest, as long as there are at most 256 of them for each
+/// chunk; neighbourhoods farther away, which would cost more than what is in them, are in a map.
 #[derive(Clone, Debug)]
 pub struct PageIndex<T> {
     /// Chunk number of `number >> CHUNK_SHIFT`; 0 is the chunk that stays blank for ever.
     directory: Vec<u32>,
+    /// The same for chunk numbers behind the directory.
+    far: BTreeMap<u32, u32>,
     values: Vec<T>,
     /// The entry of the directory that names each chunk.
     named_by: Vec<u32>,
@@ -26,7 +32,7 @@ pub struct PageIndex<T> {
 pub struct Place(u32);
 
 impl Place {
-    /// In the chunk that stays blank: the number was not touched when it was looked up.
+    /// In the chunk that stays blank: the number was not touched when it was looked up, or is far away.
     pub const BLANK: Place = Place(0);
 
     /// A number to keep it as.
@@ -50,12 +56,17 @@ impl Place {
 const CHUNK_SHIFT: u32 = 9;
 /// Page numbers that one entry of the directory stands for.
 pub const CHUNK: usize = 1 << CHUNK_SHIFT;
+/// Entries that the directory may always have.
+const NEAR: usize = 1 << 16;
+/// Entries that it may have for each chunk in use: 1 KiB beside the 2 KiB or more of the chunk.
+const ENTRIES_OF_CHUNK: usize = 256;
 
 impl<T: Copy> PageIndex<T> {
     /// Every number has the value `blank`.
     pub fn new(blank: T) -> PageIndex<T> {
         PageIndex {
             directory: Vec::new(),
+            far: BTreeMap::new(),
             values: vec![blank; CHUNK],
             named_by: vec![u32::MAX],
             free: Vec::new(),
@@ -67,14 +78,28 @@ impl<T: Copy> PageIndex<T> {
     /// The value of `number`.
     #[inline(always)]
     pub fn get(&self, number: u64) -> T {
-        let chunk = match self.directory.get((number >> CHUNK_SHIFT) as usize) {
-            Some(&chunk) => chunk as usize,
-            None => 0,
-        };
+        let chunk = self.chunk_of(number) as usize;
         self.values[chunk * CHUNK + (number as usize & (CHUNK - 1))]
     }
 
-    /// Where the value of `number` stands.
+    /// The chunk of `number`; 0 if it was not touched.
+    #[inline(always)]
+    fn chunk_of(&self, number: u64) -> u32 {
+        match self.directory.get((number >> CHUNK_SHIFT) as usize) {
+            Some(&chunk) => chunk,
+            None => self.far_chunk(number),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn far_chunk(&self, number: u64) -> u32 {
+        let at = u32::try_from(number >> CHUNK_SHIFT).ok();
+        at.and_then(|at| self.far.get(&at)).copied().unwrap_or(0)
+    }
+
+    /// Where the value of `number` stands; [`Place::BLANK`] also if it is far away, where the map that
+    /// knows it is worth no look ahead.
     #[inline(always)]
     pub fn place(&self, number: u64) -> Place {
         let chunk = match self.directory.get((number >> CHUNK_SHIFT) as usize) {
@@ -119,11 +144,11 @@ impl<T: Copy> PageIndex<T> {
         if place.is_known() {
             return place;
         }
-        self.touch((number >> CHUNK_SHIFT) as usize);
-        self.place(number)
+        let chunk = self.touch((number >> CHUNK_SHIFT) as usize);
+        Place((chunk * CHUNK) as u32 | (number as u32 & (CHUNK as u32 - 1)))
     }
 
-    /// What stands at a place: the value of its number, unless that was touched since.
+    /// What stands at a place: the value of its number, unless that was touched since or is far away.
     #[inline(always)]
     pub fn at_known(&self, place: Place) -> &T {
         &self.values[place.0 as usize]
@@ -162,8 +187,9 @@ impl<T: Copy> PageIndex<T> {
     where
         T: PartialEq,
     {
-        let chunks = self.directory.iter().enumerate();
-        let chunks = chunks.filter(|&(_, &chunk)| chunk != 0);
+        let near = self.directory.iter().enumerate();
+        let far = self.far.iter().map(|(&at, chunk)| (at as usize, chunk));
+        let chunks = near.filter(|&(_, &chunk)| chunk != 0).chain(far);
         let values = chunks.flat_map(|(at, &chunk)| {
             let first = chunk as usize * CHUNK;
             let values = self.values[first..first + CHUNK].iter().enumerate();
@@ -172,16 +198,35 @@ impl<T: Copy> PageIndex<T> {
         values.filter(|&(_, value)| value != self.blank)
     }
 
+    /// The chunk of entry `at`, a new one unless it is known to the map.
     #[cold]
     #[inline(never)]
     fn touch(&mut self, at: usize) -> usize {
-        if at >= self.directory.len() {
-            self.directory.resize(at + 1, 0);
+        let entry = u32::try_from(at).expect("numbers of pages are below 2^41");
+        if let Some(&chunk) = self.far.get(&entry) {
+            return chunk as usize;
         }
         let chunk = self.free.pop().unwrap_or_else(|| self.add_chunk());
-        self.directory[at] = chunk;
-        self.named_by[chunk as usize] = at as u32;
+        if at >= self.directory.len() && at < NEAR + ENTRIES_OF_CHUNK * self.chunks() {
+            self.extend(at);
+        }
+        match self.directory.get_mut(at) {
+            Some(near) => *near = chunk,
+            None => drop(self.far.insert(entry, chunk)),
+        }
+        self.named_by[chunk as usize] = entry;
         chunk as usize
+    }
+
+    /// Lets the directory reach up to entry `last`.
+    fn extend(&mut self, last: usize) {
+        self.directory.resize(last + 1, 0);
+        while let Some(first) = self.far.first_entry()
+            && *first.key() as usize <= last
+        {
+            let (at, chunk) = first.remove_entry();
+            self.directory[at as usize] = chunk;
+        }
     }
 
     fn add_chunk(&mut self) -> u32 {
@@ -210,13 +255,16 @@ impl<T: Copy> PageIndex<T> {
         keep.clear();
         keep.resize(self.named_by.len(), false);
         for number in numbers {
-            keep[self.place(number).0 as usize / CHUNK] = true;
+            keep[self.chunk_of(number) as usize] = true;
         }
         for (chunk, &keep) in keep.iter().enumerate() {
             let entry = self.named_by[chunk];
             if !keep && entry != u32::MAX {
                 self.values[chunk * CHUNK..][..CHUNK].fill(self.blank);
-                self.directory[entry as usize] = 0;
+                match self.directory.get_mut(entry as usize) {
+                    Some(near) => *near = 0,
+                    None => drop(self.far.remove(&entry)),
+                }
                 self.named_by[chunk] = u32::MAX;
                 self.free.push(chunk as u32);
             }
@@ -258,5 +306,48 @@ mod tests {
             }
         }
         assert!(index.values.len() <= 512 * 240, "chunks are used again");
+    }
+
+    /// Numbers as far apart as addresses can be.
+    const LAST: u64 = (1 << 39) - 1;
+
+    #[test]
+    fn two_numbers_far_apart_take_two_chunks() {
+        let mut index = PageIndex::new(0);
+        for number in [0, LAST, 1 << 36, LAST - 512] {
+            *index.at(number) = number as u32 | 1;
+        }
+        assert!(index.directory.len() <= 1, "{}", index.directory.len());
+        for (number, value) in [(0, 1), (LAST, u32::MAX), (1 << 36, 1), (LAST - 1, 0)] {
+            assert_eq!(index.get(number), value, "{number}");
+        }
+        assert_eq!(index.get(u64::MAX), 0, "no number at all");
+        let place = index.touch_place(LAST);
+        assert_eq!(*index.at_known(place), u32::MAX);
+        assert_eq!(index.get_at(LAST, index.place(LAST)), u32::MAX);
+        index.keep_only([1 << 36].into_iter());
+        assert_eq!((index.get(LAST), index.get(1 << 36)), (0, 1));
+        assert_eq!((index.chunks(), index.far.len()), (2, 1));
+    }
+
+    #[test]
+    fn the_directory_takes_over_what_was_far() {
+        let mut index = PageIndex::new(0u32);
+        let numbers = |i: u64| (400 - i) * (1 << 17);
+        for i in 0..400 {
+            *index.at(numbers(i)) = i as u32 + 1;
+            assert!(index.directory.len() <= NEAR + ENTRIES_OF_CHUNK * index.chunks());
+        }
+        assert!(index.directory.len() > NEAR, "{}", index.directory.len());
+        assert!(
+            index
+                .far
+                .keys()
+                .all(|&at| at as usize >= index.directory.len())
+        );
+        for i in 0..400 {
+            assert_eq!(index.get(numbers(i)), i as u32 + 1);
+            assert_eq!(index.get(numbers(i) + 512), 0);
+        }
     }
 }

@@ -1,18 +1,20 @@
 //! Small numbers for the pages of a trace, in order of first touch.
 
+use destage_scheme::store::PageIndex;
 use destage_types::{Lpn, PageSize, RequestRef, SectorMask};
 
-const CHUNK_SHIFT: u32 = 11;
-const CHUNK: usize = 1 << CHUNK_SHIFT;
-
-/// LPN -> number, by a directory of chunks that exist once touched.
-#[derive(Default)]
+/// LPN -> number.
 pub(super) struct PageNumbers {
-    /// Number of the chunk plus one; 0: not touched.
-    directory: Vec<u32>,
     /// Number of the page plus one; 0: not touched.
-    numbers: Vec<u32>,
+    numbers: PageIndex<u32>,
     pages: u32,
+}
+
+impl Default for PageNumbers {
+    fn default() -> PageNumbers {
+        let numbers = PageIndex::new(0);
+        PageNumbers { numbers, pages: 0 }
+    }
 }
 
 impl PageNumbers {
@@ -23,24 +25,12 @@ impl PageNumbers {
 
     /// Number of a page that was touched.
     pub fn known(&self, lpn: Lpn) -> Option<u32> {
-        let chunk = *self.directory.get((lpn.0 >> CHUNK_SHIFT) as usize)?;
-        let at = (chunk.checked_sub(1)? as usize) * CHUNK + (lpn.0 as usize & (CHUNK - 1));
-        self.numbers[at].checked_sub(1)
+        self.numbers.get(lpn.0).checked_sub(1)
     }
 
     /// Number of a page, a new one if it has none.
     pub fn number(&mut self, lpn: Lpn) -> u32 {
-        let entry = (lpn.0 >> CHUNK_SHIFT) as usize;
-        if self.directory.len() <= entry {
-            self.directory.resize(entry + 1, 0);
-        }
-        if self.directory[entry] == 0 {
-            self.numbers.resize(self.numbers.len() + CHUNK, 0);
-            let chunks = self.numbers.len() / CHUNK;
-            self.directory[entry] = u32::try_from(chunks).expect("fewer than 2^32 chunks");
-        }
-        let chunk = self.directory[entry] as usize - 1;
-        let number = &mut self.numbers[chunk * CHUNK + (lpn.0 as usize & (CHUNK - 1))];
+        let number = self.numbers.at(lpn.0);
         if *number == 0 {
             self.pages += 1;
             *number = self.pages;
