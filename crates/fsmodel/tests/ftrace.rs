@@ -358,3 +358,46 @@ fn a_block_cut_by_the_driver_goes_with_its_end() {
         .collect();
     assert_eq!((starts, report.cut), (vec![(0x100, 8), (0x108, 8)], 2));
 }
+
+/// One line names four billion blocks; what is remembered is one run.
+#[test]
+fn lengths_in_a_line_take_no_memory() {
+    let map = |us, offset: u64, start: u64, len: u64| {
+        let event = format!(
+            "f2fs_map_blocks: dev = (8,1), ino = 4, file offset = {offset}, start blkaddr = \
+             {start:#x}, len = {len:#x}, flags = 2, seg_type = 8, may_create = 1, multidevice = 0, \
+             flag = 3, err = 0"
+        );
+        line(us, "app-7", &event)
+    };
+    let direct = line(
+        1,
+        "app-7",
+        "f2fs_direct_IO_enter: dev = (8,1), ino = 4 pos = 0 len = 4096 rw = 1",
+    );
+    let text = direct.clone()
+        + &map(2, 0, 0x1000, 0xffff_ffff)
+        + &map(3, 7, 0x9000_0000_0, 0xffff_ffff)
+        + &issue(4, "WS", 0x9000_0000_0, 3);
+    let import = run(&text);
+    assert_eq!(
+        import.requests.get(0).prev,
+        [0x1007 * 8, 0x1008 * 8, 0x1009 * 8]
+    );
+    assert_eq!(import.report.direct_unknown, 0xffff_ffff + 7);
+    assert_eq!(import.report.unissued, 2 * 0xffff_ffff - 3);
+    let wide = map(2, 0, 1 << 60, 0xffff_ffff);
+    assert!(refused(&(direct.clone() + &wide), |_| {}).contains("behind the largest address"));
+    let long = direct + &map(2, 0, 0x1000, 0xffff_ffff) + &issue(3, "WS", 0x1000, (1 << 18) + 1);
+    assert!(refused(&long, |_| {}).contains("longer than 1 GiB"));
+}
+
+#[test]
+fn an_import_beyond_its_memory_names_the_line() {
+    let pages: String = (0..20).map(|i| issue(i, "WS", 8 * i, 8)).collect();
+    let error = refused(&pages, |o| o.memory = Some(2_000));
+    assert!(
+        error.contains("raw.ftrace: line 14") && error.contains("2000 bytes"),
+        "{error}"
+    );
+}

@@ -213,11 +213,14 @@ fn block(rest: &str) -> Result<BlockEvent<'_>, &'static str> {
     let rwbs = words.next().ok_or(wrong)?;
     let sector = words
         .next_back()
-        .and_then(|w| w.parse().ok())
+        .and_then(|w| w.parse::<u64>().ok())
         .ok_or(wrong)?;
     let count = right.split_ascii_whitespace().next().unwrap_or("");
-    let sectors = count.parse().map_err(|_| wrong)?;
-    if !rwbs.bytes().all(|b| b.is_ascii_uppercase()) || !right.contains(['[', '<']) {
+    let sectors: u64 = count.parse().map_err(|_| wrong)?;
+    if sector.checked_add(sectors).is_none()
+        || !rwbs.bytes().all(|b| b.is_ascii_uppercase())
+        || !right.contains(['[', '<'])
+    {
         return Err(wrong);
     }
     Ok(BlockEvent {
@@ -251,6 +254,9 @@ fn page(rest: &str) -> Result<KernelEvent<'_>, &'static str> {
     }))
 }
 
+/// Blocks of 4 KiB of the largest file or volume, far above what F2FS has.
+pub(super) const MOST_BLOCKS: u64 = 1 << 48;
+
 /// `F2FS_GET_BLOCK_DIO`.
 const MAP_FOR_DIRECT: u64 = 3;
 
@@ -261,6 +267,12 @@ fn map(rest: &str) -> Result<KernelEvent<'_>, &'static str> {
         return Ok(KernelEvent::Known);
     }
     let (ino, offset) = (number(rest, "ino = ")?, number(rest, "file offset = ")?);
+    if [start, offset]
+        .iter()
+        .any(|&at| at.saturating_add(len) > MOST_BLOCKS)
+    {
+        return Err("maps blocks behind the largest address");
+    }
     Ok(KernelEvent::Map(fs, ino, offset, start, len))
 }
 

@@ -7,6 +7,7 @@ use destage_types::Tag;
 use super::event::{EventHeader, PageEvent};
 use super::out::PairPlace;
 use super::report::OldAddresses;
+use super::runs::{Consecutive, Piece, Runs};
 use super::{ImportError, Place, seed};
 
 /// "No block" in events of F2FS: a hole, and one that is reserved but not written.
@@ -20,11 +21,21 @@ pub(super) fn is_block(address: u64) -> bool {
 }
 
 /// A page on its way to the block layer.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) struct Sent {
     pub old: Option<u64>,
     pub tag: Tag,
 }
+
+impl Consecutive for Sent {
+    fn behind(self, n: u64) -> Sent {
+        let old = self.old.map(|old| old + n);
+        Sent { old, ..self }
+    }
+}
+
+/// The only group of runs that are of the blocks of one volume.
+const VOLUME: u64 = 0;
 
 /// What a block of a file system belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,13 +50,14 @@ type Strict<'a> = Option<Place<'a>>;
 
 #[derive(Default)]
 pub(super) struct F2fsVolume {
-    pub sent: BTreeMap<u64, Sent>,
-    /// Where each block was written last.
-    at: BTreeMap<Owner, u64>,
+    sent: Runs<Sent>,
+    /// Where each block of a file was written last, by inode.
+    files: Runs<u64>,
+    nodes: BTreeMap<u64, u64>,
     /// Blocks written without an old one: new, or by atomic writes that are not committed.
     uncommitted: BTreeMap<Owner, u64>,
     /// Written blocks of files without a pair, for commits.
-    pub unpaired: BTreeMap<u64, PairPlace>,
+    unpaired: Runs<PairPlace>,
     /// Tasks that clean.
     pub cleaning: BTreeSet<u32>,
     /// Does the O_DIRECT operation of a task write?
@@ -58,9 +70,8 @@ impl F2fsVolume {
     pub fn with_files(seeds: &[(u64, Vec<seed::Run>)]) -> F2fsVolume {
         let mut volume = F2fsVolume::default();
         for (ino, runs) in seeds {
-            for &(file, device, blocks) in runs {
-                let pairs = (0..blocks).map(|i| (Owner::File(*ino, file + i), device + i));
-                volume.at.extend(pairs);
+            for &(first, value, len) in runs {
+                volume.files.insert(*ino, Piece { first, len, value });
             }
         }
         volume
@@ -99,8 +110,52 @@ impl F2fsVolume {
                 self.moved(which, owner, (page.old, page.new), strict)?;
             }
         }
-        self.sent.insert(page.new, Sent { old, tag });
+        self.sent.insert_one(VOLUME, page.new, Sent { old, tag });
         Ok(())
+    }
+
+    /// Takes what is on its way to blocks `first..end`, in runs with gaps between where nothing is.
+    pub fn take_sent(&mut self, first: u64, end: u64) -> Vec<Piece<Option<Sent>>> {
+        let mut all = Vec::new();
+        let mut at = first;
+        let gap = |first, end: u64| Piece {
+            first,
+            len: end - first,
+            value: None,
+        };
+        for run in self.sent.take(VOLUME, first, end - first) {
+            if run.first > at {
+                all.push(gap(at, run.first));
+            }
+            at = run.first + run.len;
+            all.push(Piece {
+                first: run.first,
+                len: run.len,
+                value: Some(run.value),
+            });
+        }
+        if at < end {
+            all.push(gap(at, end));
+        }
+        all
+    }
+
+    /// Blocks that were sent and have not been written.
+    pub fn unissued(&self) -> u64 {
+        self.sent.len()
+    }
+
+    /// Blocks from `first` on were written without pairs, which stand at `place` and behind.
+    pub fn wrote_unpaired(&mut self, first: u64, len: u64, place: PairPlace) {
+        let value = place;
+        self.unpaired.insert(VOLUME, Piece { first, len, value });
+    }
+
+    /// Bytes that the volume takes.
+    pub fn memory(&self) -> u64 {
+        let runs = self.sent.entries() + self.files.entries() + self.unpaired.entries();
+        let single = self.nodes.len() + self.uncommitted.len();
+        (runs * 96 + single * 64) as u64
     }
 
     /// A run of blocks is mapped for O_DIRECT: does the task write, and how many old addresses are
@@ -112,19 +167,33 @@ impl F2fsVolume {
         (start, len): (u64, u64),
     ) -> (bool, u64) {
         let writes = self.direct.get(&pid) != Some(&false);
-        let mut unknown = 0;
-        for i in 0..len {
-            let (owner, new) = (Owner::File(ino, offset + i), start + i);
-            if !writes {
-                self.at.entry(owner).or_insert(new);
-                continue;
+        let new = Piece {
+            first: offset,
+            len,
+            value: start,
+        };
+        let known = self.files.insert(ino, new);
+        if !writes {
+            // What is known already is newer than the mapping.
+            for old in known {
+                self.files.insert(ino, old);
             }
-            let old = self.at.insert(owner, new);
-            unknown += u64::from(old.is_none());
-            let tag = Tag::Data;
-            self.sent.insert(new, Sent { old, tag });
+            return (false, 0);
         }
-        (writes, unknown)
+        let tag = Tag::Data;
+        let sent = |first, len, old| Piece {
+            first,
+            len,
+            value: Sent { old, tag },
+        };
+        self.sent.insert(VOLUME, sent(start, len, None));
+        let mut unknown = len;
+        for old in known {
+            unknown -= old.len;
+            let to = start + (old.first - offset);
+            self.sent.insert(VOLUME, sent(to, old.len, Some(old.value)));
+        }
+        (true, unknown)
     }
 
     /// An atomic write of a block is committed. The pair to fill in, if it was written before.
@@ -139,22 +208,23 @@ impl F2fsVolume {
         if !is_block(old) {
             return Ok(None);
         }
-        let written = self.unpaired.remove(&new);
+        let written = self.unpaired.take_one(VOLUME, new);
         if written.is_none()
-            && let Some(sent) = self.sent.get_mut(&new)
+            && let Some(Sent { tag, .. }) = self.sent.get(VOLUME, new)
         {
-            sent.old = Some(old);
+            let old = Some(old);
+            self.sent.insert_one(VOLUME, new, Sent { old, tag });
         }
         Ok(written)
     }
 
     /// A bio must start where one of the pages goes.
     pub fn bio(&self, sector: u64, place: Place<'_>) -> Result<(), ImportError> {
-        if self.sent.contains_key(&(sector / SECTORS)) {
+        if self.sent.get(VOLUME, sector / SECTORS).is_some() {
             return Ok(());
         }
         for wide in [1, 2, 3, 4].map(|shift| SECTORS << shift) {
-            if sector.is_multiple_of(wide) && self.sent.contains_key(&(sector / wide)) {
+            if sector.is_multiple_of(wide) && self.sent.get(VOLUME, sector / wide).is_some() {
                 return Err(ImportError::BlockSize {
                     file: place.file.to_owned(),
                     line: place.line,
@@ -174,7 +244,11 @@ impl F2fsVolume {
         strict: Strict<'_>,
     ) -> Result<(), ImportError> {
         let checks = &mut self.checks[which];
-        let known = match self.at.insert(owner, new) {
+        let known = match owner {
+            Owner::File(ino, index) => self.files.insert_one(ino, index, new),
+            Owner::Node(node) => self.nodes.insert(node, new),
+        };
+        let known = match known {
             None => {
                 checks.unknown += 1;
                 return Ok(());

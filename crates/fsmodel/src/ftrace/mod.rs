@@ -16,6 +16,7 @@ mod event;
 mod f2fs;
 mod out;
 mod report;
+mod runs;
 mod seed;
 mod tracker;
 
@@ -69,6 +70,8 @@ pub struct ImportOptions {
     pub strict: bool,
     /// Count lines that are no events and go on.
     pub skip_bad_lines: bool,
+    /// Bytes that may be remembered; `None`: any number.
+    pub memory: Option<u64>,
 }
 
 /// What was imported.
@@ -156,6 +159,17 @@ pub enum ImportError {
         line: u64,
         reason: String,
     },
+    /// What is to be remembered takes too much memory.
+    #[error(
+        "{file}: line {line}: requests and old addresses up to here take {bytes} bytes of memory, \
+             more than the {limit} bytes allowed"
+    )]
+    Memory {
+        file: String,
+        line: u64,
+        bytes: u64,
+        limit: u64,
+    },
     /// The requests cannot be placed.
     #[error("the requests cannot be placed: {0}")]
     Place(&'static str),
@@ -177,9 +191,10 @@ const MAX_LINE: u64 = 64 << 10;
 /// Bad text, lost events, contradictions (if `strict`), or events that do not belong together.
 pub fn import(sources: Vec<Source>, options: ImportOptions) -> Result<Import, ImportError> {
     let lenient = (options.allow_lost, options.skip_bad_lines);
+    let memory = options.memory.unwrap_or(u64::MAX);
     let mut tracker = Tracker::new(options)?;
     for source in sources {
-        read(source, lenient, &mut tracker)?;
+        read(source, lenient, memory, &mut tracker)?;
     }
     tracker.finish()
 }
@@ -187,6 +202,7 @@ pub fn import(sources: Vec<Source>, options: ImportOptions) -> Result<Import, Im
 fn read(
     source: Source,
     (allow_lost, skip): (bool, bool),
+    limit: u64,
     tracker: &mut Tracker,
 ) -> Result<(), ImportError> {
     let file = source.file();
@@ -232,6 +248,16 @@ fn read(
             }
             Err(_) => tracker.report.skipped_lines += 1,
             Ok(done) => done?,
+        }
+        let bytes = tracker.memory();
+        if bytes > limit {
+            let file = file.clone();
+            return Err(ImportError::Memory {
+                file,
+                line,
+                bytes,
+                limit,
+            });
         }
     }
 }

@@ -6,6 +6,7 @@ use destage_types::request::NO_PREV;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch, Tag};
 
 use super::ImportError;
+use super::runs::Consecutive;
 use destage_trace::MAX_BYTES;
 
 /// Room of a device is a multiple of this many sectors, 1 MiB.
@@ -16,6 +17,13 @@ const ROOM: u64 = (1 << 20) / 512;
 pub(super) struct PairPlace {
     row: usize,
     at: usize,
+}
+
+impl Consecutive for PairPlace {
+    fn behind(self, n: u64) -> PairPlace {
+        let at = self.at + n as usize;
+        PairPlace { at, ..self }
+    }
 }
 
 struct Row {
@@ -79,6 +87,12 @@ impl Out {
 
     pub fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Bytes that the requests take here and once they are finished.
+    pub fn memory(&self) -> u64 {
+        let row = size_of::<Row>() + 3 * size_of::<HostRequest>();
+        (self.rows.len() * row + self.prev.len() * 2 * size_of::<u64>()) as u64
     }
 
     /// The requests, stream by stream in ranges of their own.

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::ImportError;
+use super::event::MOST_BLOCKS;
 use destage_trace::Source;
 
 /// File block, device block and number of blocks of one extent.
@@ -50,6 +51,9 @@ fn extent(line: &str) -> Option<Result<Run, &'static str>> {
     let (file, device) = (range(parts.next()?)?, range(parts.next()?)?);
     if file.1 < file.0 || device.1.checked_sub(device.0) != Some(file.1 - file.0) {
         return Some(Err("the two ranges differ in length"));
+    }
+    if file.1.max(device.1) >= MOST_BLOCKS {
+        return Some(Err("a block is behind the largest address"));
     }
     Some(Ok((file.0, device.0, file.1 - file.0 + 1)))
 }

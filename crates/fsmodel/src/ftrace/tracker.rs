@@ -6,16 +6,26 @@ use destage_types::request::NO_PREV;
 use destage_types::{Op, Tag};
 
 use super::event::{BlockEvent, Dev, EventHeader, KernelEvent, PageEvent};
-use super::f2fs::{F2fsVolume, Owner, SECTORS, is_block};
+use super::f2fs::{F2fsVolume, Owner, SECTORS, Sent, is_block};
 use super::out::Out;
 use super::report::{ImportReport, WrittenBlocks};
+use super::runs::Piece;
 use super::{DeviceSpec, Import, ImportError, ImportOptions, Place, RequestEvent, seed};
+
+/// Blocks of the longest write whose pairs are kept: what trace formats take, 1 GiB.
+const MOST_PAIRS: u64 = 1 << 18;
+
+fn kind(piece: &Piece<Option<Sent>>) -> Option<Tag> {
+    piece.value.map(|sent| sent.tag)
+}
 
 /// State of an import.
 pub(super) struct Tracker {
     options: ImportOptions,
     devices: Vec<DeviceSpec>,
     volumes: BTreeMap<Dev, F2fsVolume>,
+    /// Bytes that they took when they were last asked.
+    of_volumes: u64,
     seeds: Vec<(u64, Vec<seed::Run>)>,
     out: Out,
     /// Block requests by device.
@@ -36,13 +46,17 @@ impl Tracker {
         }
         let report = ImportReport {
             f2fs: options.f2fs.unwrap_or(false),
-            seeded: seeds.iter().flat_map(|s| &s.1).map(|run| run.2).sum(),
+            seeded: seeds
+                .iter()
+                .flat_map(|s| &s.1)
+                .fold(0, |sum, run| sum + run.2),
             ..ImportReport::default()
         };
         Ok(Tracker {
             devices: options.devices.clone(),
             options,
             volumes: BTreeMap::new(),
+            of_volumes: 0,
             seeds,
             out: Out::default(),
             seen: BTreeMap::new(),
@@ -109,6 +123,15 @@ impl Tracker {
             KernelEvent::Discard(_) => self.report.fs_discards += 1,
             _ => {}
         }
+    }
+
+    /// Bytes of what is remembered. Volumes are asked now and then: a line adds few entries to them,
+    /// but may add a long list to the requests.
+    pub fn memory(&mut self) -> u64 {
+        if self.report.lines.is_multiple_of(256) {
+            self.of_volumes = self.volumes.values().map(F2fsVolume::memory).sum();
+        }
+        self.out.memory() + self.of_volumes
     }
 
     fn volume(&mut self, fs: Dev) -> &mut F2fsVolume {
@@ -325,56 +348,74 @@ impl Tracker {
     ) -> Result<(), ImportError> {
         let fs = device.fs.unwrap_or(device.dev);
         let end = (sector + sectors) / SECTORS;
-        let mut block = sector / SECTORS;
+        let block = sector / SECTORS;
         if !(sector | sectors).is_multiple_of(SECTORS) {
             // Drivers cut long requests anywhere: a block goes with its last sector.
             self.report.cut += 1;
         }
-        let mut runs = 0;
-        while block < end {
-            let (first, tag) = (block, self.kind(fs, block));
-            self.prev.clear();
-            let mut unpaired = Vec::new();
-            while block < end && self.kind(fs, block) == tag {
-                let sent = self.volume(fs).sent.remove(&block);
-                let old = sent.and_then(|s| s.old);
-                self.count(tag, block, old);
-                if tag == Some(Tag::Data) && old.is_none() {
-                    unpaired.push((block, self.prev.len()));
-                }
-                self.prev.push(old.map_or(NO_PREV, |b| b * SECTORS));
-                block += 1;
-            }
-            let place = (first * SECTORS, (block - first) * SECTORS);
-            let kind = (Op::Write, tag.unwrap_or(Tag::None), stream);
-            let prev = std::mem::take(&mut self.prev);
-            self.out.push(time, kind, place, &prev)?;
-            self.prev = prev;
-            for (block, index) in unpaired {
-                if let Some(entry) = self.out.entry(index) {
-                    self.volume(fs).unpaired.insert(block, entry);
-                }
-            }
-            runs += 1;
+        let sent = self.volume(fs).take_sent(block, end);
+        let runs: Vec<&[Piece<Option<Sent>>]> = sent.chunk_by(|a, b| kind(a) == kind(b)).collect();
+        for &run in &runs {
+            self.write_run(time, stream, fs, run)?;
         }
-        self.report.split += u64::from(runs > 1);
+        self.report.split += u64::from(runs.len() > 1);
         Ok(())
     }
 
-    fn kind(&mut self, fs: Dev, block: u64) -> Option<Tag> {
-        self.volume(fs).sent.get(&block).map(|s| s.tag)
+    /// Consecutive blocks of one kind.
+    fn write_run(
+        &mut self,
+        time: u64,
+        stream: u32,
+        fs: Dev,
+        run: &[Piece<Option<Sent>>],
+    ) -> Result<(), ImportError> {
+        let (first, tag) = (run[0].first, kind(&run[0]));
+        let blocks = run.iter().map(|piece| piece.len).sum::<u64>();
+        if tag.is_some() && blocks > MOST_PAIRS {
+            return Err(ImportError::Place(
+                "a write of F2FS is longer than 1 GiB, too much for a list of old addresses",
+            ));
+        }
+        let mut prev = std::mem::take(&mut self.prev);
+        prev.clear();
+        for piece in run {
+            let old = piece.value.and_then(|sent| sent.old);
+            self.count(tag, piece, old);
+            // Blocks that nothing is known of stay without a pair for ever.
+            if tag.is_some() {
+                let pair = |i| old.map_or(NO_PREV, |old| (old + i) * SECTORS);
+                prev.extend((0..piece.len).map(pair));
+            }
+        }
+        let place = (first * SECTORS, blocks * SECTORS);
+        let kind = (Op::Write, tag.unwrap_or(Tag::None), stream);
+        self.out.push(time, kind, place, &prev)?;
+        self.prev = prev;
+        let unpaired = |piece: &&Piece<Option<Sent>>| piece.value.is_some_and(|s| s.old.is_none());
+        for piece in run
+            .iter()
+            .filter(|_| tag == Some(Tag::Data))
+            .filter(unpaired)
+        {
+            if let Some(entry) = self.out.entry((piece.first - first) as usize) {
+                self.volume(fs)
+                    .wrote_unpaired(piece.first, piece.len, entry);
+            }
+        }
+        Ok(())
     }
 
-    fn count(&mut self, tag: Option<Tag>, block: u64, old: Option<u64>) {
+    fn count(&mut self, tag: Option<Tag>, piece: &Piece<Option<Sent>>, old: Option<u64>) {
         let Some(tag) = tag else {
-            self.report.unmatched += 1;
+            self.report.unmatched += piece.len;
             return;
         };
         let counted = self.counted(tag);
         match old {
-            None => counted.first += 1,
-            Some(old) if old == block => counted.in_place += 1,
-            Some(_) => counted.moved += 1,
+            None => counted.first += piece.len,
+            Some(old) if old == piece.first => counted.in_place += piece.len,
+            Some(_) => counted.moved += piece.len,
         }
     }
 
@@ -401,7 +442,7 @@ impl Tracker {
         }
         for device in &self.devices {
             if let Some(volume) = self.volumes.get(&device.fs.unwrap_or(device.dev)) {
-                self.report.unissued += volume.sent.len() as u64;
+                self.report.unissued += volume.unissued();
                 for (sum, own) in self.report.checks.iter_mut().zip(volume.checks) {
                     sum.agreed += own.agreed;
                     sum.contradicted += own.contradicted;
