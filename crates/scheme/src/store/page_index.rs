@@ -78,21 +78,19 @@ impl<T: Copy> PageIndex<T> {
     /// The value of `number`.
     #[inline(always)]
     pub fn get(&self, number: u64) -> T {
-        let chunk = self.chunk_of(number) as usize;
-        self.values[chunk * CHUNK + (number as usize & (CHUNK - 1))]
-    }
-
-    /// The chunk of `number`; 0 if it was not touched.
-    #[inline(always)]
-    fn chunk_of(&self, number: u64) -> u32 {
         match self.directory.get((number >> CHUNK_SHIFT) as usize) {
-            Some(&chunk) => chunk,
-            None => self.far_chunk(number),
+            Some(&chunk) => self.values[chunk as usize * CHUNK + (number as usize & (CHUNK - 1))],
+            None => self.get_far(number),
         }
     }
 
     #[cold]
     #[inline(never)]
+    fn get_far(&self, number: u64) -> T {
+        self.values[self.far_chunk(number) as usize * CHUNK + (number as usize & (CHUNK - 1))]
+    }
+
+    /// The chunk of a number behind the directory; 0 if it was not touched.
     fn far_chunk(&self, number: u64) -> u32 {
         let at = u32::try_from(number >> CHUNK_SHIFT).ok();
         at.and_then(|at| self.far.get(&at)).copied().unwrap_or(0)
@@ -124,8 +122,15 @@ impl<T: Copy> PageIndex<T> {
     pub fn get_at(&self, number: u64, place: Place) -> T {
         match place.is_known() {
             true => self.values[place.0 as usize],
-            false => self.get(number),
+            false => self.get_unknown(number),
         }
+    }
+
+    /// Apart from [`PageIndex::get`], so that nothing of it burdens those who know the place.
+    #[cold]
+    #[inline(never)]
+    fn get_unknown(&self, number: u64) -> T {
+        self.get(number)
     }
 
     /// The place of `number`, which counts as touched from now on.
@@ -133,8 +138,15 @@ impl<T: Copy> PageIndex<T> {
     pub fn at_place(&mut self, number: u64, place: Place) -> &mut T {
         match place.is_known() {
             true => &mut self.values[place.0 as usize],
-            false => self.at(number),
+            false => self.at_unknown(number),
         }
+    }
+
+    /// Apart from [`PageIndex::at`], as [`PageIndex::get_unknown`].
+    #[cold]
+    #[inline(never)]
+    fn at_unknown(&mut self, number: u64) -> &mut T {
+        self.at(number)
     }
 
     /// The place of `number`, which counts as touched from now on.
@@ -255,7 +267,9 @@ impl<T: Copy> PageIndex<T> {
         keep.clear();
         keep.resize(self.named_by.len(), false);
         for number in numbers {
-            keep[self.chunk_of(number) as usize] = true;
+            let near = self.directory.get((number >> CHUNK_SHIFT) as usize);
+            let chunk = near.map_or_else(|| self.far_chunk(number), |&chunk| chunk);
+            keep[chunk as usize] = true;
         }
         for (chunk, &keep) in keep.iter().enumerate() {
             let entry = self.named_by[chunk];
