@@ -56,6 +56,6 @@ pub use tags::TagSet;
 pub use text::numbers::parse_decimal;
 pub use volume::{Volume, VolumeName, Volumes, split};
 pub use writers::{
-    BinWriter, CsvColumns, CsvWriter, WriteSummary, write_bin, write_csv, write_fio, write_msr,
-    write_ssdsim,
+    BinWriter, CsvColumns, CsvWriter, RequestPasses, WriteSummary, write_bin, write_csv, write_fio,
+    write_msr, write_ssdsim,
 };

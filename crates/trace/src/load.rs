@@ -95,23 +95,31 @@ pub struct Trace {
     pub meta: TraceMeta,
 }
 
-impl Trace {
-    /// Requests that come from no file.
-    pub fn generated(name: &str, requests: RequestBatch) -> Trace {
-        let meta = TraceMeta {
+impl TraceMeta {
+    /// What is known of requests that come from no file.
+    pub fn generated(name: &str, requests: u64, volumes: Vec<Volume>) -> TraceMeta {
+        TraceMeta {
             name: name.to_owned(),
             format: "generated",
             container: Container::Plain,
             timed: true,
-            requests: requests.len() as u64,
+            requests,
             sha256: None,
             arrival_corrections: 0,
             unaligned_requests: 0,
             skipped_lines: 0,
             skipped_samples: Vec::new(),
             modelled: false,
-            volumes: crate::volume::streams_of(&requests),
-        };
+            volumes,
+        }
+    }
+}
+
+impl Trace {
+    /// Requests that come from no file.
+    pub fn generated(name: &str, requests: RequestBatch) -> Trace {
+        let volumes = crate::volume::streams_of(&requests);
+        let meta = TraceMeta::generated(name, requests.len() as u64, volumes);
         Trace { requests, meta }
     }
 }

@@ -109,6 +109,14 @@ impl Stored {
         }
     }
 
+    /// The same, the requests being dropped.
+    pub fn into_meta(self) -> TraceMeta {
+        match self {
+            Stored::Memory(trace) => trace.meta,
+            Stored::Spooled { meta, .. } => meta,
+        }
+    }
+
     /// The same, to be changed.
     pub fn meta_mut(&mut self) -> &mut TraceMeta {
         match self {

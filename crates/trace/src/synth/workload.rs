@@ -1,11 +1,15 @@
 //! Generated workloads: a mix of parts, and when their requests arrive.
 
-use destage_types::{HostRequest, Nanos, Op, Picos, RequestBatch, SECTOR_BYTES};
+use std::convert::Infallible;
+use std::io;
+
+use destage_types::{HostRequest, Nanos, Op, Picos, RequestBatch, RequestRef, SECTOR_BYTES};
 
 use super::part::{At, SynthPart};
 use super::random::Random;
 use super::zipf::{ZipfRanks, scatter};
-use crate::Trace;
+use crate::writers::RequestPasses;
+use crate::{Trace, TraceMeta, Volume};
 
 /// When requests arrive; the mean time between two is `gap` in any case.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -66,6 +70,18 @@ pub struct Synth {
     pub seed: u64,
 }
 
+impl RequestPasses for Synth {
+    fn pass(&self, f: &mut dyn FnMut(RequestRef<'_>) -> io::Result<()>) -> io::Result<()> {
+        self.each(|head| {
+            f(RequestRef {
+                head: &head,
+                more: &[],
+                prev: &[],
+            })
+        })
+    }
+}
+
 /// A part while it is drawn from.
 struct Source<'a> {
     part: &'a SynthPart,
@@ -105,11 +121,41 @@ impl Synth {
         }
     }
 
-    /// The requests.
+    /// The requests, in memory.
     ///
     /// # Panics
     /// If [`Synth::check`] fails.
     pub fn generate(&self) -> Trace {
+        let mut requests = RequestBatch::with_capacity(self.requests as usize);
+        let made = self.each(|request| {
+            requests.push(request);
+            Ok::<(), Infallible>(())
+        });
+        made.expect("nothing can fail");
+        Trace::generated(&self.name, requests)
+    }
+
+    /// What is known of the requests without making them.
+    pub fn meta(&self) -> TraceMeta {
+        let ends = self.parts.iter().map(|part| part.start + part.space);
+        let stream = Volume {
+            stream: 0,
+            name: "0".to_owned(),
+            requests: self.requests,
+            end_sector: ends.max().unwrap_or(0) / SECTOR_BYTES,
+            start_sector: 0,
+        };
+        TraceMeta::generated(&self.name, self.requests, vec![stream])
+    }
+
+    /// Makes the requests one after the other.
+    ///
+    /// # Errors
+    /// The first of `f`.
+    ///
+    /// # Panics
+    /// If [`Synth::check`] fails.
+    pub fn each<E>(&self, mut f: impl FnMut(HostRequest) -> Result<(), E>) -> Result<(), E> {
         assert_eq!(
             self.check(),
             Ok(()),
@@ -123,7 +169,6 @@ impl Synth {
             .enumerate()
             .map(|(i, p)| (p.weight, i))
             .collect();
-        let mut requests = RequestBatch::with_capacity(self.requests as usize);
         let mut now = 0;
         for i in 0..self.requests {
             if i > 0 {
@@ -133,9 +178,9 @@ impl Synth {
                 1 => 0,
                 _ => random.weighted(&weights),
             };
-            requests.push(sources[source].request(Nanos(now), &mut random));
+            f(sources[source].request(Nanos(now), &mut random))?;
         }
-        Trace::generated(&self.name, requests)
+        Ok(())
     }
 
     /// Time from request `i - 1` to request `i`.

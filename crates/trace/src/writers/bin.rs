@@ -2,8 +2,9 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-use destage_types::{Nanos, RequestBatch, RequestRef};
+use destage_types::{Nanos, RequestRef};
 
+use super::passes::RequestPasses;
 use super::text::invalid;
 use crate::readers::destage_bin::hash::Hash;
 use crate::readers::destage_bin::layout::{ChunkBuffer, HEADER, Header, encode_volumes};
@@ -163,13 +164,13 @@ impl<W: Write + Seek> BinWriter<W> {
     }
 }
 
-/// Writes a whole batch to any output, a pipe included, with the names and places of its streams
+/// Writes all requests to any output, a pipe included, with the names and places of its streams
 /// in front; `timed`: the arrivals are those of a clock. Times are counted from the first request.
 ///
 /// # Errors
-/// Those of [`BinWriter`].
+/// Those of [`BinWriter`]; the requests cannot be read.
 pub fn write_bin<W: Write>(
-    requests: &RequestBatch,
+    requests: &impl RequestPasses,
     volumes: &[Volume],
     timed: bool,
     mut out: W,
@@ -183,13 +184,14 @@ pub fn write_bin<W: Write>(
         }
         encoder.volumes(volumes)?;
         let chunks_at = encoder.bytes;
-        for request in requests.iter() {
+        requests.pass(&mut |request| {
             encoder.push(request)?;
             if pass > 0 && !encoder.out.is_empty() {
                 out.write_all(&encoder.out)?;
             }
             encoder.out.clear();
-        }
+            Ok(())
+        })?;
         encoder.end_chunk();
         if pass > 0 {
             out.write_all(&encoder.out)?;

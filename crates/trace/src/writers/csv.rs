@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use destage_types::request::NO_PREV;
-use destage_types::{Extent, Op, RequestBatch, RequestRef, Tag};
+use destage_types::{Extent, Op, RequestRef, Tag};
 
+use super::passes::RequestPasses;
 use super::text::{invalid, number};
 use crate::extent::blocks;
 use crate::readers::{CSV_COLUMNS, CSV_END, CSV_START, tag_name};
@@ -22,14 +23,18 @@ pub struct CsvColumns {
 }
 
 impl CsvColumns {
-    /// The columns that the requests of a batch need.
-    pub fn needed_by(batch: &RequestBatch) -> CsvColumns {
-        batch
-            .iter()
-            .fold(CsvColumns::default(), |columns, request| CsvColumns {
-                tag: columns.tag || request.head.tag != Tag::None,
-                group: columns.group || !request.more.is_empty(),
-            })
+    /// The columns that all requests need.
+    ///
+    /// # Errors
+    /// The requests cannot be read.
+    pub fn needed_by(requests: &impl RequestPasses) -> io::Result<CsvColumns> {
+        let mut columns = CsvColumns::default();
+        requests.pass(&mut |request| {
+            columns.tag |= request.head.tag != Tag::None;
+            columns.group |= !request.more.is_empty();
+            Ok(())
+        })?;
+        Ok(columns)
     }
 }
 
@@ -163,14 +168,12 @@ impl<W: Write> CsvWriter<W> {
     }
 }
 
-/// Writes a whole batch with the columns it needs.
+/// Writes all requests with the columns they need.
 ///
 /// # Errors
-/// Those of [`CsvWriter::write`].
-pub fn write_csv<W: Write>(batch: &RequestBatch, out: W) -> io::Result<W> {
-    let mut writer = CsvWriter::new(out, CsvColumns::needed_by(batch));
-    for request in batch.iter() {
-        writer.write(request)?;
-    }
+/// Those of [`CsvWriter::write`]; the requests cannot be read.
+pub fn write_csv<W: Write>(requests: &impl RequestPasses, out: W) -> io::Result<W> {
+    let mut writer = CsvWriter::new(out, CsvColumns::needed_by(requests)?);
+    requests.pass(&mut |request| writer.write(request))?;
     writer.finish()
 }

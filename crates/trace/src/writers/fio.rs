@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use destage_types::{Op, RequestBatch};
+use destage_types::Op;
 
+use super::passes::RequestPasses;
 use super::text::{Ability, WriteSummary, invalid, number, numbers, write};
 use crate::volume::Volume;
 
@@ -25,9 +26,9 @@ const MAX_NAME: usize = 256;
 /// # Errors
 /// fio has no several extents, old addresses, atomic writes or tags, and no request of 4 GiB or
 /// more; two streams have the same name, or a name is empty or longer than 256 bytes; or writing
-/// fails.
+/// fails, or the requests cannot be read.
 pub fn write_fio<W: Write>(
-    requests: &RequestBatch,
+    requests: &impl RequestPasses,
     volumes: &[Volume],
     out: &mut W,
 ) -> io::Result<WriteSummary> {
@@ -66,23 +67,25 @@ pub fn write_fio<W: Write>(
 }
 
 /// The file name of each stream, in order of first appearance.
-fn names(requests: &RequestBatch, volumes: &[Volume]) -> io::Result<Vec<(u32, String)>> {
+fn names(requests: &impl RequestPasses, volumes: &[Volume]) -> io::Result<Vec<(u32, String)>> {
     let known: BTreeMap<u32, &str> = volumes.iter().map(|v| (v.stream, &*v.name)).collect();
     let (mut seen, mut used) = (BTreeSet::new(), BTreeSet::new());
     let mut names = Vec::new();
-    for request in requests.records() {
-        if !seen.insert(request.stream) {
-            continue;
+    requests.pass(&mut |request| {
+        let stream = request.head.stream;
+        if !seen.insert(stream) {
+            return Ok(());
         }
-        let name = match known.get(&request.stream) {
+        let name = match known.get(&stream) {
             Some(name) => name.replace(|c: char| c.is_whitespace() || c == ':', "_"),
-            None => format!("stream{}", request.stream),
+            None => format!("stream{stream}"),
         };
         if name.is_empty() || name.len() > MAX_NAME || !used.insert(name.clone()) {
             let reason = "is empty, longer than 256 bytes, or used twice";
             return Err(invalid(format!("the file name `{name}` {reason}")));
         }
-        names.push((request.stream, name));
-    }
+        names.push((stream, name));
+        Ok(())
+    })?;
     Ok(names)
 }

@@ -7,6 +7,7 @@ mod bin;
 mod csv;
 mod fio;
 mod msr;
+mod passes;
 mod ssdsim;
 mod text;
 
@@ -14,5 +15,6 @@ pub use bin::{BinWriter, write_bin};
 pub use csv::{CsvColumns, CsvWriter, write_csv};
 pub use fio::write_fio;
 pub use msr::write_msr;
+pub use passes::RequestPasses;
 pub use ssdsim::write_ssdsim;
 pub use text::WriteSummary;

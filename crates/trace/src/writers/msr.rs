@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use destage_types::{Op, RequestBatch};
+use destage_types::Op;
 
+use super::passes::RequestPasses;
 use super::text::{Ability, WriteSummary, number, numbers, write};
 use crate::volume::Volume;
 
@@ -32,9 +33,9 @@ fn source(stream: u32, volume: Option<&Volume>) -> String {
 ///
 /// # Errors
 /// The format has no TRIM, FLUSH, several extents, old addresses, atomic writes or tags; or
-/// writing fails.
+/// writing fails, or the requests cannot be read.
 pub fn write_msr<W: Write>(
-    requests: &RequestBatch,
+    requests: &impl RequestPasses,
     volumes: &[Volume],
     out: &mut W,
 ) -> io::Result<WriteSummary> {

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use destage_types::{Op, RequestBatch};
+use destage_types::Op;
 
+use super::passes::RequestPasses;
 use super::text::{Ability, WriteSummary, numbers, write};
 use crate::volume::Volume;
 
@@ -21,9 +22,9 @@ const ABILITY: Ability = Ability {
 ///
 /// # Errors
 /// The format has no TRIM, FLUSH, several extents, old addresses, atomic writes or tags; or
-/// writing fails.
+/// writing fails, or the requests cannot be read.
 pub fn write_ssdsim<W: Write>(
-    requests: &RequestBatch,
+    requests: &impl RequestPasses,
     volumes: &[Volume],
     out: &mut W,
 ) -> io::Result<WriteSummary> {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use destage_types::{Op, RequestBatch, RequestRef, Tag};
+use destage_types::{Op, RequestRef, Tag};
 
+use super::passes::RequestPasses;
 use crate::volume::Volume;
 
 /// Bytes collected before they are written.
@@ -34,7 +35,7 @@ pub(super) struct Ability {
 }
 
 impl Ability {
-    fn check(&self, request: RequestRef<'_>, number: usize) -> io::Result<()> {
+    fn check(&self, request: RequestRef<'_>, number: u64) -> io::Result<()> {
         let head = request.head;
         let what = match head.op {
             _ if !self.ops.contains(&head.op) => match head.op {
@@ -66,7 +67,7 @@ pub(super) struct Plain {
 
 /// Writes `header`, and then each request as `line` puts it.
 pub(super) fn write<W: Write>(
-    requests: &RequestBatch,
+    requests: &impl RequestPasses,
     volumes: &[Volume],
     (ability, header): (&Ability, &[u8]),
     out: &mut W,
@@ -75,7 +76,8 @@ pub(super) fn write<W: Write>(
     let starts: BTreeMap<u32, u64> = volumes.iter().map(|v| (v.stream, v.start_sector)).collect();
     let mut buffer = header.to_vec();
     let mut written = WriteSummary::default();
-    for (i, request) in requests.iter().enumerate() {
+    requests.pass(&mut |request| {
+        let i = written.requests;
         ability.check(request, i)?;
         let head = request.head;
         let start = starts.get(&head.stream).copied().unwrap_or(0);
@@ -95,7 +97,8 @@ pub(super) fn write<W: Write>(
             out.write_all(&buffer)?;
             buffer.clear();
         }
-    }
+        Ok(())
+    })?;
     out.write_all(&buffer)?;
     out.flush()?;
     Ok(written)
