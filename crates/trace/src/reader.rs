@@ -156,6 +156,11 @@ impl Reader {
     fn settle(&mut self, out: &mut RequestBatch, before: usize) -> Result<(), TraceError> {
         let file = &self.file;
         let refused = |reason| stack(file, reason);
+        if let Place::Stack { all: Some(all), .. } = &self.place {
+            // The second pass has counted everything.
+            let moved = all.apply(&mut out.records_mut()[before..]);
+            return moved.map_err(refused);
+        }
         self.table.add(out, before).map_err(refused)?;
         if !self.format.volumes {
             self.table.add_more(out, before);
@@ -166,16 +171,12 @@ impl Reader {
         if self.table.rows.len() < 2 {
             return Ok(()); // The first volume stays where it is.
         }
-        let all = match all {
-            Some(all) => all,
-            None => {
-                let reason = "their sizes are known at the end only, and this is no file";
-                let path = again.take().ok_or_else(|| refused(reason))?;
-                let mut table = survey(Source::Path(path), self.format, &self.options)?;
-                table.place().map_err(refused)?;
-                all.insert(table)
-            }
-        };
+        let reason = "their sizes are known at the end only, and this is no file";
+        let path = again.take().ok_or_else(|| refused(reason))?;
+        let mut table = survey(Source::Path(path), self.format, &self.options)?;
+        table.place().map_err(refused)?;
+        self.table = VolumeTable::default();
+        let all = all.insert(table);
         all.apply(&mut out.records_mut()[before..]).map_err(refused)
     }
 
