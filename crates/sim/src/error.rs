@@ -48,6 +48,20 @@ pub enum RunError {
         /// Sectors the device exports.
         sectors: u64,
     },
+    /// The program has come to take more memory than it may.
+    #[error(
+        "after request {request} of the trace (from 0, warm-up passes included) the program takes \
+         {bytes} bytes of memory, more than the {limit} of --memory: fewer --jobs, a smaller --cache or a \
+         smaller --trace-memory"
+    )]
+    Memory {
+        /// Requests served before, over all passes.
+        request: u64,
+        /// What it takes.
+        bytes: u64,
+        /// What it may take.
+        limit: u64,
+    },
     /// There is no memory for so many pages.
     #[error(
         "the tables of a cache of {slots} pages, as many as the trace touches or --cache holds, take \

@@ -20,6 +20,6 @@ pub use flash::{BackgroundProgram, CacheOnly, Cause, Flash, Program};
 pub use result::log;
 pub use result::record::{self, ResultRecord};
 pub use result::series::{self, Every, Series, SeriesRow};
-pub use run::runner::{self, Logs, Meter, Sweep};
+pub use run::runner::{self, Logs, MemoryExcess, Meter, Sweep};
 pub use run::spec::{self, Replay, RunSpec, TimeScale, Warmup};
 pub use run::{Hooks, execute, precondition, run_with};

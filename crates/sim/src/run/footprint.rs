@@ -31,7 +31,7 @@ impl From<TraceError> for Stop {
 pub(crate) fn slots(workload: Workload<'_>, page: PageSize, frames: u32) -> Result<u32, RunError> {
     let accesses = page_accesses(workload, page, u64::from(frames))?;
     let pages = match accesses > MANY {
-        true => distinct_pages(workload, page)?.min(accesses),
+        true => distinct_pages(workload, page, u64::from(frames))?.min(accesses),
         false => accesses,
     };
     // There are as many slots as frames at most, so the number fits.
@@ -64,19 +64,25 @@ fn page_accesses(workload: Workload<'_>, page: PageSize, enough: u64) -> Result<
     }
 }
 
-/// Distinct pages of the workload, as its addresses are given.
-fn distinct_pages(workload: Workload<'_>, page: PageSize) -> Result<u64, RunError> {
+/// Distinct pages of the workload, as its addresses are given, counted up to `enough`.
+fn distinct_pages(workload: Workload<'_>, page: PageSize, enough: u64) -> Result<u64, RunError> {
     let (mut touched, mut pages) = (PageIndex::new(0u64), 0);
-    workload.try_each(|_, request| {
+    let done = workload.try_each(|_, request| {
         for extent in request.extents().filter(|e| e.sectors > 0) {
             let (first, count) = page_span(&extent, page);
             for lpn in first.0..first.0 + u64::from(count) {
                 let (word, bit) = (touched.at(lpn / 64), 1 << (lpn % 64));
                 pages += u64::from(*word & bit == 0);
                 *word |= bit;
+                if pages == enough {
+                    return Err(Stop::Enough);
+                }
             }
         }
-        Ok::<(), TraceError>(())
-    })?;
-    Ok(pages)
+        Ok(())
+    });
+    match done {
+        Ok(()) | Err(Stop::Enough) => Ok(pages),
+        Err(Stop::Trace(error)) => Err(error.into()),
+    }
 }

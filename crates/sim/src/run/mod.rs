@@ -13,6 +13,7 @@ use self::final_flush::final_flush;
 use self::metadata_budget::{Capacity, Demand};
 use self::precondition::{address_space, prepare};
 use self::replay::{Followers, Outcome, RunLength, Session, last_arrival};
+use self::runner::Meter;
 use self::spec::RunSpec;
 use crate::RunError;
 use crate::cache::counts::ratio;
@@ -40,6 +41,8 @@ use std::sync::atomic::AtomicU64;
 pub struct Hooks<'a> {
     /// Requests served so far by all runs that share it.
     pub progress: Option<&'a AtomicU64>,
+    /// Asked whether the program takes too much memory.
+    pub meter: Option<&'a dyn Meter>,
     /// Sees every event of the measured part.
     pub observer: Option<Box<dyn Observer + Send>>,
     /// Completed requests of the measured part go there, in request order. Needs a device.
@@ -228,6 +231,7 @@ impl Execution<'_> {
     fn drive<S: Scheme, F: Flash>(mut self, cache: Cache<S, F>) -> Result<ResultRecord, RunError> {
         let followers = Followers {
             progress: self.hooks.progress,
+            meter: self.hooks.meter,
             observer: self.hooks.observer.take(),
             request_log: self.hooks.request_log.take(),
             series: self.hooks.series.take(),

@@ -8,6 +8,7 @@ use crate::engine::Completion;
 use crate::flash::{Flash, FlashState};
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
+use crate::run::runner::{MemoryExcess, Meter};
 use crate::run::spec::{Replay, RunSpec, TimeScale};
 use destage_scheme::{PREFETCH, Scheme, SchemeStats, Upcoming};
 use destage_trace::{Workload, WorkloadPass};
@@ -33,6 +34,7 @@ pub(crate) struct RunLength {
 #[derive(Default)]
 pub(crate) struct Followers<'a> {
     pub progress: Option<&'a AtomicU64>,
+    pub meter: Option<&'a dyn Meter>,
     pub observer: Option<Box<dyn Observer + Send>>,
     pub request_log: Option<Box<dyn Write + Send>>,
     pub series: Option<Series>,
@@ -144,6 +146,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 .and_then(|s| s.lacks(self.cache.counted()));
             let row = lacks.map_or(u64::MAX, |lacks| at.saturating_add(lacks));
             let next = pause.min(row).min((at / requests + 1) * requests).min(end);
+            let next = next.min(at + SAMPLE_EVERY);
             if at > 0 && at % requests == 0 {
                 pass = self.workload.pass()?;
                 self.pace.next_pass(self.workload.span());
@@ -153,6 +156,15 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 progress.fetch_add(next - at, Ordering::Relaxed);
             }
             at = next;
+            if let Some(excess) = self.followers.meter.and_then(Meter::excess) {
+                let MemoryExcess { bytes, limit } = excess;
+                let request = at - 1;
+                return Err(RunError::Memory {
+                    request,
+                    bytes,
+                    limit,
+                });
+            }
             if at == warmup {
                 self.start_measuring()?;
             } else if measured {

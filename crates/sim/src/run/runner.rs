@@ -16,6 +16,20 @@ use std::sync::mpsc;
 pub trait Meter: Sync {
     /// Calls `run` and says what it cost.
     fn measure(&self, run: &mut dyn FnMut()) -> RunInfo;
+
+    /// Does the program take more memory than it may? Asked by each run every 10,000 requests.
+    fn excess(&self) -> Option<MemoryExcess> {
+        None
+    }
+}
+
+/// More memory than the program may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryExcess {
+    /// Bytes that it takes.
+    pub bytes: u64,
+    /// Bytes that it may take.
+    pub limit: u64,
 }
 
 /// A sweep: runs that share one trace.
@@ -118,6 +132,7 @@ impl Sweep<'_> {
     fn one(&self, spec: &RunSpec, logs: Logs) -> Result<ResultRecord, RunError> {
         let mut hooks = Some(Hooks {
             progress: Some(self.progress),
+            meter: Some(self.meter),
             observer: logs.observer,
             request_log: logs.requests,
             series: logs.series,
