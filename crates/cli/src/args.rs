@@ -11,6 +11,7 @@ pub use values::{
     HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg, command_line, word_of,
 };
 
+use crate::memory::MemoryLimit;
 use crate::run::parse_every;
 use clap::builder::{EnumValueParser, PathBufValueParser, StringValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -126,11 +127,21 @@ options! {
 
 options! {
     /// How much memory.
+    LimitArgs {
+        /// Memory that the program may take; what would need more is refused
+        #[arg(long, value_name = "SIZE")]
+        memory: Option<ByteSize> = ByteSize::parse,
+            word "70 % of what the machine, its cgroup or its address space has";
+    }
+}
+
+options! {
+    /// How much memory for traces.
     MemoryArgs {
         /// Memory for the requests of one trace; a larger trace is decoded into a temporary file,
         /// which every run streams
         #[arg(long, value_name = "SIZE")]
-        trace_memory: Option<ByteSize> = ByteSize::parse, default "4GiB";
+        trace_memory: Option<ByteSize> = ByteSize::parse, word "a quarter of --memory, at most 1GiB";
     }
 }
 
@@ -210,6 +221,7 @@ options! {
         #[arg(long, conflicts_with = "wrap")]
         fit: bool;
         flatten memory: MemoryArgs;
+        flatten limit: LimitArgs;
         /// Sample how unevenly the chip queues are filled before every dirty eviction, which takes
         /// time; needs a device
         #[arg(long)]
@@ -258,6 +270,7 @@ pub fn default_of(field: &str) -> &'static str {
         PageArgs::DEFAULTS,
         HitArgs::DEFAULTS,
         MemoryArgs::DEFAULTS,
+        LimitArgs::DEFAULTS,
         SeedArgs::DEFAULTS,
         JobsArgs::DEFAULTS,
         FormatOutArgs::DEFAULTS,
@@ -300,6 +313,21 @@ impl RunArgs {
             ("log-requests", self.log_requests.as_deref()),
             ("series", self.series.as_deref()),
         ]
+    }
+}
+
+impl LimitArgs {
+    /// What the program may take.
+    pub fn limit(&self) -> MemoryLimit {
+        MemoryLimit::new(self.memory)
+    }
+}
+
+impl MemoryArgs {
+    /// What the requests of one trace may take.
+    pub fn of_requests(&self, limit: MemoryLimit) -> u64 {
+        let given = self.trace_memory.map(|given| given.0);
+        given.unwrap_or_else(|| limit.of_requests())
     }
 }
 
@@ -352,6 +380,8 @@ pub struct MrcArgs {
     pub format_out: Option<PointsOut>,
     #[command(flatten)]
     pub memory: MemoryArgs,
+    #[command(flatten)]
+    pub limit: LimitArgs,
     /// Draw the curves as a picture
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,

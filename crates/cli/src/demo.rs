@@ -3,6 +3,7 @@
 
 use crate::args::{DemoArgs, FormatOut, READ_ALLOC, word_of};
 use crate::failure::Failure;
+use crate::memory::MemoryLimit;
 use crate::output::table::{ms, or_dash, percent, whole_ms};
 use crate::output::{Output, Readings, print, table};
 use crate::report::HtmlReport;
@@ -43,6 +44,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         workload: (&trace).into(),
         runs: &runs,
         jobs: args.threads.resolve(),
+        limit: MemoryLimit::new(None),
         logs: &|_| RunLogs::default(),
     };
     let report = args.report.as_deref();

@@ -70,9 +70,10 @@ pub fn explained(error: &TraceError) -> String {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
-            RunError::Log(_) | RunError::DeviceFull { .. } | RunError::Trace(_) => {
-                Failure::Run(error.to_string())
-            }
+            RunError::Log(_)
+            | RunError::DeviceFull { .. }
+            | RunError::Memory { .. }
+            | RunError::Trace(_) => Failure::Run(error.to_string()),
             _ => Failure::usage(error.to_string()),
         }
     }
@@ -83,7 +84,9 @@ impl Failure {
     pub fn of_run(place: &str, error: RunError) -> Failure {
         match error {
             RunError::Log(_) | RunError::Trace(_) => error.into(),
-            RunError::DeviceFull { .. } => Failure::Run(format!("{place}: {error}")),
+            RunError::DeviceFull { .. } | RunError::Memory { .. } => {
+                Failure::Run(format!("{place}: {error}"))
+            }
             _ => Failure::usage(format!("{place}: {error}")),
         }
     }

@@ -8,6 +8,7 @@ mod demo;
 pub mod docs;
 mod failure;
 mod interrupt;
+mod memory;
 mod mrc;
 mod output;
 mod presets;

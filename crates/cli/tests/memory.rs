@@ -225,3 +225,194 @@ fn memory_follows_the_trace_and_not_the_cache() {
         assert!(bytes < 64 << 20, "{run}: {bytes} B");
     }
 }
+
+/// Runs the command in an address space of 512 MiB: its exit code, and what it says.
+fn limited(dir: &Path, args: &str) -> (Option<i32>, String) {
+    let done = Command::new("sh")
+        .arg("-c")
+        .arg("ulimit -v 524288 && exec \"$0\" \"$@\"")
+        .arg(env!("CARGO_BIN_EXE_destage"))
+        .args(args.split_whitespace())
+        .current_dir(dir)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = [done.stdout, done.stderr].concat();
+    (done.status.code(), String::from_utf8(said).unwrap())
+}
+
+const OWN: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
+/// Sectors of 2 TiB, nearly, and of 256 TiB.
+const LONG: u64 = 4_294_967_295;
+const END: u64 = 1 << 39;
+
+/// Requests of 2 TiB all over 256 TiB.
+fn long_requests() -> String {
+    let line = |i: u64| {
+        format!(
+            "{i},{},{},{LONG},0,,0\n",
+            ["W", "R"][i as usize % 2],
+            i * LONG
+        )
+    };
+    OWN.to_owned() + &(0..100).map(line).collect::<String>()
+}
+
+#[test]
+fn numbers_in_a_few_lines_take_no_memory() {
+    let dir = TempDir::new().unwrap();
+    let put = |name: &str, text: String| std::fs::write(dir.path().join(name), text).unwrap();
+    let capture = "time_us,op,lba_sector,sectors,prev_lba_sector,fs,tag,req\n";
+    put(
+        "rows.csv",
+        format!("{capture}1,W,0,{LONG},,f2fs,data,1\n2,W,0,8,80,f2fs,data,2\n"),
+    );
+    put(
+        "old.csv",
+        format!(
+            "{capture}1,W,0,{LONG},,f2fs,data,1\n2,W,0,{},0,f2fs,data,2\n",
+            LONG - 7
+        ),
+    );
+    put(
+        "far.csv",
+        format!("{OWN}0,W,0,8,0,,0\n1,W,{},8,0,,0\n2,R,0,8,0,,0\n", END - 8),
+    );
+    put("long.csv", long_requests());
+    put(
+        "map.ftrace",
+        " a-7 [000] 0.1: f2fs_direct_IO_enter: dev = (8,1), ino = 4 pos = 0 len = 4096 rw = 1\n \
+         a-7 [000] 0.2: f2fs_map_blocks: dev = (8,1), ino = 4, file offset = 0, start blkaddr = \
+         0x1000, len = 0xffffffff, flags = 2, flag = 3, err = 0\n \
+         a-7 [000] 0.3: block_rq_issue: 8,1 WS 4096 () 32768 + 8 [a]\n"
+            .to_owned(),
+    );
+    for (args, code, part) in [
+        ("trace info rows.csv", 0, "with old addresses 1"),
+        (
+            "trace info old.csv",
+            2,
+            "line 3, column 4 (sectors): `4294967288` is longer than 1 GiB",
+        ),
+        ("trace info far.csv --json", 0, "\"footprint_pages\":2"),
+        (
+            "run far.csv --scheme lru --page 512B --cache 1MiB",
+            0,
+            "lru",
+        ),
+        (
+            "run far.csv --scheme belady --scheme prober(lru) --cache 1TiB",
+            0,
+            "belady",
+        ),
+        ("mrc far.csv --scheme lru --page 512B", 0, "lru"),
+        (
+            "trace info long.csv --json",
+            0,
+            "\"footprint_pages\":53687091188",
+        ),
+        ("trace convert long.csv --to destage-bin -o long.bin", 0, ""),
+        ("trace head long.bin", 0, "4294967295"),
+        (
+            "trace import-ftrace map.ftrace --device 8,1",
+            0,
+            "0,W,32768,8,0,,0",
+        ),
+    ] {
+        let (exit, said) = limited(dir.path(), args);
+        assert_eq!(exit, Some(code), "{args}: {said}");
+        assert!(said.contains(part), "{args}: {said}");
+    }
+}
+
+/// What does need memory is refused by name, with what it needs.
+#[test]
+fn what_does_not_fit_is_refused_before_it_begins() {
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("long.csv"), long_requests()).unwrap();
+    for (args, what) in [
+        (
+            "run long.csv --scheme lru",
+            "long: this run with its trace takes ",
+        ),
+        (
+            "run long.csv --scheme belady",
+            "long: this run with its trace takes ",
+        ),
+        (
+            "mrc long.csv",
+            "long: the curve with its trace (--sample-pages estimates one in less) takes ",
+        ),
+    ] {
+        for memory in ["", " --memory 358MiB"] {
+            let (exit, said) = limited(dir.path(), &format!("{args}{memory}"));
+            assert_eq!(exit, Some(1), "{args}: {said}");
+            assert!(
+                said.contains(what) && said.contains("than the 35"),
+                "{args}: {said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_command_that_takes_too_much_names_the_request() {
+    let dir = traced();
+    for (args, part) in [
+        (
+            "run t.csv --scheme lru --cache 64k --memory 4MiB --trace-memory 1MiB",
+            "t: after request ",
+        ),
+        (
+            "trace info t.csv --memory 4MiB",
+            "t.csv: counting its first 65536 requests takes ",
+        ),
+    ] {
+        let (exit, said) = limited(dir.path(), args);
+        assert_eq!(exit, Some(1), "{args}: {said}");
+        assert!(
+            said.contains(part) && said.contains(" of --memory"),
+            "{args}: {said}"
+        );
+    }
+    let (exit, said) = limited(dir.path(), "trace import-ftrace t.csv --skip-bad-lines");
+    assert_eq!(exit, Some(2), "{said}");
+}
+
+/// As many requests as `large_files_and_streams_are_read_in_little_memory` reads, 73 MiB in memory.
+#[test]
+fn traces_are_made_and_converted_in_little_memory() {
+    let dir = TempDir::new().unwrap();
+    let synth = "trace synth --requests 2400000 --part at=zipf(0.9),space=64MiB -o";
+    let made = peak(dir.path(), &format!("{synth} t.bin --to destage-bin"));
+    assert!(made < MOST, "{} MiB", made >> 20);
+    for to in ["destage", "destage-bin", "msr", "fio", "ssdsim"] {
+        let made = peak(
+            dir.path(),
+            &format!("trace convert t.bin -o {to}.out --to {to}"),
+        );
+        assert!(made < MOST, "{to}: {} MiB", made >> 20);
+    }
+    let same = |a: &str| std::fs::read(dir.path().join(a)).unwrap();
+    assert!(
+        same("t.bin") == same("destage-bin.out"),
+        "a conversion to the same is the same"
+    );
+}
+
+/// A million volumes, each with one request.
+#[test]
+fn a_million_volumes_fit() {
+    let dir = TempDir::new().unwrap();
+    let mut trace = BufWriter::new(File::create(dir.path().join("v.csv")).unwrap());
+    for i in 0..1u64 << 20 {
+        writeln!(trace, "{i},W,{},4096,{i}", i % 1000 * 4096).unwrap();
+    }
+    trace.flush().unwrap();
+    drop(trace);
+    let (exit, said) = limited(dir.path(), "trace info v.csv --json");
+    assert_eq!(exit, Some(0), "{}", &said[..said.len().min(300)]);
+    assert_eq!(said.matches("\"end_byte\"").count(), 1 + (1 << 20));
+    let bytes = peak(dir.path(), "trace info v.csv");
+    assert!(bytes < 320 << 20, "{} MiB", bytes >> 20);
+}

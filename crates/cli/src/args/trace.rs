@@ -1,7 +1,7 @@
 //! Options of `destage trace`.
 
-use super::InputArgs;
 use super::values::whole;
+use super::{InputArgs, LimitArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use destage_fsmodel::ftrace::DeviceSpec;
 use destage_trace::synth::{Arrival, SynthPart};
@@ -27,6 +27,8 @@ pub enum TraceCommand {
         traces: Vec<PathBuf>,
         #[command(flatten)]
         input: InputArgs,
+        #[command(flatten)]
+        memory: LimitArgs,
         /// Print one JSON object per trace instead of text
         #[arg(long)]
         json: bool,
@@ -37,6 +39,8 @@ pub enum TraceCommand {
         trace: PathBuf,
         #[command(flatten)]
         input: InputArgs,
+        #[command(flatten)]
+        memory: LimitArgs,
         /// File to write; `-` is standard output. With `--volumes split` the name of the volume
         /// goes before its extension
         #[arg(short, long, value_name = "FILE", default_value = "-")]
@@ -133,6 +137,8 @@ pub struct ImportArgs {
     /// Count lines that are no events and go on, instead of stopping at the first one
     #[arg(long)]
     pub skip_bad_lines: bool,
+    #[command(flatten)]
+    pub memory: LimitArgs,
     /// File to write as destage CSV; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,

@@ -6,7 +6,7 @@ mod points;
 use crate::args::{MrcArgs, PointsOut};
 use crate::failure::Failure;
 use crate::output::{file, identity, print, print_exactly};
-use crate::run::load;
+use crate::run::{Touched, load};
 use crate::terminal::{Progress, Warnings};
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
@@ -30,7 +30,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
         file::check(path).map_err(|e| plot::refused(path, &e))?;
     }
     let mut warnings = Warnings::default();
-    let memory = args.memory.trace_memory().0;
+    let memory = args.memory.of_requests(args.limit.limit());
     let stored = load(
         &args.trace,
         &args.input.options(true),
@@ -154,6 +154,17 @@ impl Meter for NoMeter {
 }
 
 fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCurve, Failure> {
+    let limit = args.limit.limit();
+    if args.sample_rate.is_none() && args.sample_pages.is_none() {
+        let needs = trace.memory() + Touched::by(trace, base.page)?.of_curve();
+        if needs > limit.bytes() {
+            let what = format!(
+                "{}: the curve with its trace (--sample-pages estimates one in less)",
+                trace.meta.name
+            );
+            return Err(limit.refused(&what, needs));
+        }
+    }
     let sizes = sizes(args, trace, &base)?;
     let counter = AtomicU64::new(0);
     let curve = Curve {

@@ -20,6 +20,7 @@ use destage_sim::ResultRecord;
 use file::OutputFile;
 use journal::Journal;
 use rows::{Form, Rows};
+use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -249,5 +250,16 @@ pub fn print(text: &str) -> Result<(), Failure> {
 pub fn print_exactly(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    done.map_err(Failure::stdout)
+}
+
+/// Prints a line of JSON as it is made: it may be long.
+///
+/// # Errors
+/// It cannot be written.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let done = serde_json::to_writer(&mut out, value).map_err(io::Error::from);
+    let done = done.and_then(|()| writeln!(out)).and_then(|()| out.flush());
     done.map_err(Failure::stdout)
 }

@@ -215,7 +215,7 @@ pub fn through(
         trace,
         &fs.fs,
         plan.args.input.tags,
-        plan.args.memory.trace_memory().0,
+        plan.args.memory.of_requests(plan.args.limit.limit()),
     );
     let mut modelled = made.map_err(|error| {
         let text = format!("{name}: --host-fs {}: {error}", fs.text);

@@ -9,12 +9,14 @@ mod resume;
 mod series;
 mod settings;
 mod sweep;
+mod touched;
 
 pub use input::{load, trace_warnings};
 pub use logs::RunLogs;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
 pub use sweep::{Batch, execute};
+pub use touched::Touched;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -102,7 +104,10 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
 }
 
 fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Result<(), Failure> {
-    let (args, memory) = (&plan.args, plan.args.memory.trace_memory().0);
+    let (args, memory) = (
+        &plan.args,
+        plan.args.memory.of_requests(plan.args.limit.limit()),
+    );
     for path in &args.traces {
         let stored = input::load(path, &plan.load, memory, warnings)?;
         let (whole, parts) = match args.input.split() {

@@ -75,6 +75,7 @@ pub fn execute_open(
         workload,
         runs: &specs,
         jobs: plan.args.threads.resolve(),
+        limit: plan.args.limit.limit(),
         logs: &|i| logs(open[i]),
     };
     let mut next = open.iter();

@@ -1,14 +1,15 @@
 //! Executing the runs over one trace: threads, clocks, progress, memory, logs.
 
 use super::logs::RunLogs;
+use super::touched::Touched;
 use crate::failure::Failure;
+use crate::memory::{MemoryLimit, MemoryWatch, mib};
 use crate::terminal::{Progress, say};
 use cpu_time::ThreadTime;
-use destage_scheme::store::page_index::CHUNK;
 use destage_sim::record::RunInfo;
-use destage_sim::{Meter, ResultRecord, RunSpec, Sweep};
-use destage_trace::{TraceError, Workload};
-use destage_types::{Extent, Op, PageSize};
+use destage_sim::{MemoryExcess, Meter, ResultRecord, RunSpec, Sweep};
+use destage_trace::Workload;
+use destage_types::ByteSize;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -22,6 +23,8 @@ pub struct Batch<'a> {
     pub runs: &'a [RunSpec],
     /// Threads.
     pub jobs: usize,
+    /// What all of it may take.
+    pub limit: MemoryLimit,
     /// The logs of run number `i`.
     pub logs: &'a (dyn Fn(usize) -> RunLogs + Sync),
 }
@@ -35,9 +38,7 @@ pub fn execute(
     batch: &Batch<'_>,
     emit: &mut dyn FnMut(ResultRecord) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    if let Some(note) = memory_note(batch)? {
-        say(&note);
-    }
+    let jobs = jobs_that_fit(batch)?;
     let requests = batch.workload.len();
     let passes = |run: &RunSpec| run.warmup.resolve(requests).map_or(1, |r| r.1);
     let total = batch.runs.iter().map(passes).sum::<u64>() * requests;
@@ -46,10 +47,12 @@ pub fn execute(
     let sweep = Sweep {
         trace: batch.workload,
         runs: batch.runs,
-        jobs: batch.jobs,
+        jobs,
         version: crate::VERSION,
         progress: &counter,
-        meter: &Clocks,
+        meter: &Clocks {
+            memory: MemoryWatch::new(batch.limit),
+        },
     };
     // Logs of runs that have begun; they are there once the record of their run is.
     let begun = Mutex::new(BTreeMap::new());
@@ -86,8 +89,10 @@ fn place(batch: &Batch<'_>, run: usize) -> String {
     }
 }
 
-/// Wall clock and CPU time of the calling thread.
-struct Clocks;
+/// Wall clock and CPU time of the calling thread, and the memory of the program.
+struct Clocks {
+    memory: MemoryWatch,
+}
 
 impl Meter for Clocks {
     fn measure(&self, run: &mut dyn FnMut()) -> RunInfo {
@@ -100,6 +105,11 @@ impl Meter for Clocks {
             host: host().to_owned(),
             key: String::new(),
         }
+    }
+
+    fn excess(&self) -> Option<MemoryExcess> {
+        let (bytes, limit) = (self.memory.exceeded()?, self.memory.limit.bytes());
+        Some(MemoryExcess { bytes, limit })
     }
 }
 
@@ -116,175 +126,106 @@ fn host() -> &'static str {
 
 /// Memory from which on a user wants to know before it is taken.
 const LARGE: u64 = 1 << 30;
-/// Bytes per page frame: address, masks and flags 45 B, lists and marks of a scheme about as much.
-const PER_FRAME: u64 = 96;
-/// Bytes per page that the trace touches: the index of the cache, and history of a scheme.
-const PER_PAGE: u64 = 8;
 
-/// Bytes per mapped flash page: both directions of the map.
-const PER_FLASH_PAGE: u64 = 8;
-/// Bytes per flash block.
-const PER_BLOCK: u64 = 16;
-
-/// What the runs will need, if that is more than 1 GiB.
-fn memory_note(batch: &Batch<'_>) -> Result<Option<String>, TraceError> {
+/// How many of the runs go on at a time: as many as there are threads, or as fit the memory. Says what
+/// they will need if that is more than 1 GiB.
+///
+/// # Errors
+/// A run does not fit the memory.
+fn jobs_that_fit(batch: &Batch<'_>) -> Result<usize, Failure> {
     let trace = batch.workload.memory();
     let Some(first) = batch.runs.first() else {
-        return Ok(None);
+        return Ok(batch.jobs);
     };
     let together = batch.jobs.min(batch.runs.len());
-    let caches = |touched: Touched| {
-        let mut each: Vec<u64> = batch.runs.iter().map(|r| run_bytes(r, touched)).collect();
+    let needs = |touched: Touched| {
+        let runs = batch.runs.iter().enumerate();
+        let mut each: Vec<(u64, usize)> = runs.map(|(i, r)| (touched.of_run(r), i)).collect();
         each.sort_unstable_by(|a, b| b.cmp(a));
-        each[..together]
-            .iter()
-            .fold(0u64, |all, &b| all.saturating_add(b))
+        each
     };
+    let sum = |needs: &[(u64, usize)]| needs.iter().fold(trace, |all, n| all.saturating_add(n.0));
     // Mostly it is little whatever the trace touches on the devices, and need not be read for it.
+    let little = LARGE.min(batch.limit.bytes());
     let most = Touched::at_most(batch.runs);
-    if most.is_some_and(|most| trace.saturating_add(caches(most)) <= LARGE) {
-        return Ok(None);
+    if most.is_some_and(|most| sum(&needs(most)[..together]) <= little) {
+        return Ok(batch.jobs);
     }
     // All runs of a command have the same page.
-    let caches = caches(Touched::by(batch.workload, first.page)?);
+    let needs = needs(Touched::by(batch.workload, first.page)?);
+    let fit = (1..=together)
+        .rev()
+        .find(|&n| sum(&needs[..n]) <= batch.limit.bytes());
+    let Some(fit) = fit else {
+        let what = format!("{}: this run with its trace", place(batch, needs[0].1));
+        return Err(batch.limit.refused(&what, sum(&needs[..1])));
+    };
+    if fit < together {
+        let allowed = ByteSize(batch.limit.bytes());
+        say(&format!(
+            "note: {fit} of {together} runs at a time, as {together} would take {} of memory and \
+             --memory is {allowed}",
+            mib(sum(&needs[..together]))
+        ));
+    } else if sum(&needs[..fit]) > LARGE {
+        say(&note(trace, sum(&needs[..fit]) - trace, fit));
+    }
+    Ok(fit)
+}
+
+fn note(trace: u64, caches: u64, together: usize) -> String {
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / LARGE as f64);
-    Ok((trace + caches > LARGE).then(|| {
-        let runs = match together {
-            1 => "the run".to_owned(),
-            n => format!("{n} runs at a time"),
-        };
-        let (all, trace, caches) = (gib(trace + caches), gib(trace), gib(caches));
-        format!("note: needs about {all} of memory: {trace} for the trace, {caches} for {runs}")
-    }))
-}
-
-/// Pages that a trace touches, at most, and its highest page.
-#[derive(Clone, Copy)]
-struct Touched {
-    pages: u64,
-    last: u64,
-}
-
-impl Touched {
-    /// All pages of the largest device, if every run has one: what lies beyond is refused or wraps.
-    fn at_most(runs: &[RunSpec]) -> Option<Touched> {
-        let pages = |run: &RunSpec| run.device.as_ref().map(|device| device.logical_pages());
-        let pages = runs.iter().map(pages).collect::<Option<Vec<_>>>()?;
-        let pages = pages.into_iter().max()?;
-        Some(Touched { pages, last: pages })
-    }
-
-    fn by(workload: Workload<'_>, page: PageSize) -> Result<Touched, TraceError> {
-        let (mut accesses, mut last) = (0u64, 0);
-        let up = u64::from(page.sectors()) - 1;
-        let mut add = |extent: Extent| {
-            let pages = page.page_of(u64::from(extent.sectors) + up).0;
-            accesses = accesses.saturating_add(pages);
-            last = last.max(page.page_of(extent.end()).0);
-        };
-        workload.try_each(|_, request| {
-            // What is trimmed need not have been there.
-            if !matches!(request.head.op, Op::Read | Op::Write) {
-                return Ok(());
-            }
-            match request.only_extent() {
-                Some(only) => add(only),
-                None => request.extents().for_each(&mut add),
-            }
-            Ok::<(), TraceError>(())
-        })?;
-        let pages = accesses.min(last + 1);
-        Ok(Touched { pages, last })
-    }
-}
-
-fn run_bytes(run: &RunSpec, touched: Touched) -> u64 {
-    let frames = u64::from(run.capacity().unwrap_or(0)).min(touched.pages);
-    let flash = run.device.as_ref().map_or(0, |device| {
-        let (geometry, filled) = (&device.geometry, device.precondition.fill.as_f64());
-        let blocks = geometry.pages() / u64::from(geometry.pages_per_block);
-        let mapped = touched.pages.max((geometry.pages() as f64 * filled) as u64);
-        mapped * PER_FLASH_PAGE + blocks * PER_BLOCK
-    });
-    let index = touched.pages * PER_PAGE + touched.last / CHUNK as u64 * size_of::<u32>() as u64;
-    frames * PER_FRAME + index + flash
+    let runs = match together {
+        1 => "the run".to_owned(),
+        n => format!("{n} runs at a time"),
+    };
+    let (all, trace, caches) = (gib(trace + caches), gib(trace), gib(caches));
+    format!("note: needs about {all} of memory: {trace} for the trace, {caches} for {runs}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use destage_device::config::EffectiveDevice;
     use destage_scheme::Expr;
     use destage_trace::Trace;
-    use destage_types::{ByteSize, HostRequest, Nanos, RequestBatch};
+    use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 
     fn run(cache: u64) -> RunSpec {
         RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(cache))
     }
 
     #[test]
-    fn memory_grows_with_cache_and_footprint() {
-        let far = HostRequest::new(Nanos(0), Op::Write, 1 << 39, 8);
-        let near = HostRequest::new(Nanos(0), Op::Write, 0, 8);
-        let touched = |requests: &[HostRequest]| {
-            let mut batch = RequestBatch::new();
-            requests.iter().for_each(|r| batch.push(*r));
-            let trace = Trace::generated("test", batch);
-            Touched::by((&trace).into(), PageSize::KIB4).unwrap()
-        };
-        assert_eq!(run_bytes(&run(1 << 20), touched(&[near])), 96 + 8);
-        let trim = HostRequest::new(Nanos(0), Op::Trim, 0, u32::MAX);
-        assert_eq!(run_bytes(&run(1 << 20), touched(&[near, trim])), 96 + 8);
-        let large = HostRequest::new(Nanos(0), Op::Write, 0, 8 * 300);
-        assert_eq!(
-            run_bytes(&run(1 << 20), touched(&[large])),
-            256 * 96 + 300 * 8
-        );
-        let whole = run_bytes(&run(1 << 30), touched(&[near, far]));
-        assert_eq!(whole, 2 * 96 + 16 + (1 << 36) / CHUNK as u64 * 4);
-    }
-
-    #[test]
-    fn a_device_bounds_what_a_trace_can_touch() {
-        let device = EffectiveDevice::from_preset("default", &[]).unwrap();
-        let config = device.into_config();
-        let pages = config.logical_pages();
-        let timed = RunSpec {
-            device: Some(config.into()),
-            ..run(1 << 20)
-        };
-        let most = Touched::at_most(&[timed.clone(), timed.clone()]).unwrap();
-        assert_eq!((most.pages, most.last), (pages, pages));
-        assert!(Touched::at_most(&[timed, run(1 << 20)]).is_none());
-        assert!(Touched::at_most(&[]).is_none());
-    }
-
-    #[test]
-    fn much_memory_is_announced() {
-        // 24 GiB.
+    fn runs_go_on_together_as_far_as_they_fit() {
+        // 24 GiB: 6291456 pages.
         let all = HostRequest::new(Nanos(0), Op::Write, 0, 48 << 20);
         let mut batch = RequestBatch::new();
         batch.push(all);
         let trace = Trace::generated("test", batch);
-        let note = |runs: &[RunSpec], jobs: usize| {
-            let logs = &|_| RunLogs::default();
-            memory_note(&Batch {
+        let jobs = |runs: &[RunSpec], jobs: usize, memory: u64| {
+            let limit = MemoryLimit::new(Some(ByteSize(memory)));
+            jobs_that_fit(&Batch {
                 workload: (&trace).into(),
                 runs,
                 jobs,
-                logs,
+                limit,
+                logs: &|_| RunLogs::default(),
             })
-            .unwrap()
         };
+        // 660 MiB, 84 MiB, 660 MiB.
         let large = [run(32 << 30), run(1 << 20), run(32 << 30)];
-        assert_eq!(note(&large, 1), None, "one at a time is below 1 GiB");
+        assert_eq!(jobs(&large, 8, 2 << 30).unwrap(), 3);
+        assert_eq!(jobs(&large, 8, 1410 << 20).unwrap(), 3);
+        assert_eq!(jobs(&large, 8, 1350 << 20).unwrap(), 2);
+        assert_eq!(jobs(&large, 8, 1 << 30).unwrap(), 1);
+        let Err(Failure::Run(refused)) = jobs(&large, 1, 256 << 20) else {
+            panic!("it does not fit")
+        };
+        let expected = "test, lru, 32GiB: this run with its trace takes 661MiB of memory, \
+                        more than the 256MiB of --memory";
+        assert_eq!(refused, expected);
         assert_eq!(
-            note(&large, 2).as_deref(),
-            Some(
-                "note: needs about 1.2 GiB of memory: 0.0 GiB for the trace, 1.2 GiB for 2 runs \
-                 at a time"
-            ),
-            "the two largest may run together"
+            note(0, 1_300_000_000, 2),
+            "note: needs about 1.2 GiB of memory: 0.0 GiB for the trace, 1.2 GiB for 2 runs at a time"
         );
     }
 }

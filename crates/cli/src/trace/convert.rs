@@ -2,23 +2,32 @@
 
 use crate::args::{InputArgs, ToFormat};
 use crate::failure::Failure;
+use crate::memory::MemoryLimit;
 use crate::output::file::OutputFile;
 use crate::output::identity;
 use crate::run::trace_warnings;
 use crate::terminal::{Warnings, say};
 use destage_trace::{
-    Source, Trace, WriteSummary, load, split, write_bin, write_csv, write_fio, write_msr,
-    write_ssdsim,
+    RequestPasses, Source, Stored, TraceError, TraceMeta, WriteSummary, load_bounded, write_bin,
+    write_csv, write_fio, write_msr, write_ssdsim,
 };
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+/// Requests that are kept in memory, in bytes; more go to a temporary file.
+const MEMORY: u64 = 8 << 20;
+
 /// Reads a trace and writes it to `output` as `to`.
 ///
 /// # Errors
 /// Bad input, an output that cannot be written, or a request that the format cannot hold.
-pub fn run(path: &Path, input: &InputArgs, output: &Path, to: ToFormat) -> Result<(), Failure> {
+pub fn run(
+    path: &Path,
+    input: &InputArgs,
+    limit: MemoryLimit,
+    (output, to): (&Path, ToFormat),
+) -> Result<(), Failure> {
     if input.split() && output == Path::new("-") {
         return Err(Failure::usage(
             "--volumes split gives a trace per volume; --output FILE says where, only=VOLUME reads \
@@ -26,30 +35,40 @@ pub fn run(path: &Path, input: &InputArgs, output: &Path, to: ToFormat) -> Resul
         ));
     }
     identity::refuse([path], output)?;
-    // The columns depend on all requests, so the trace is read whole before a line is written.
-    let trace = load(Source::from_arg(path), &input.options(false))?;
-    trace_warnings(&trace.meta, &mut Warnings::default());
+    // The columns and the places of volumes depend on all requests, so the trace is read whole before
+    // a line is written.
+    let memory = match input.split() {
+        true => limit.of_requests(), // Each volume is a pass over a temporary file.
+        false => MEMORY,
+    };
+    let options = input.options(false);
+    let trace = load_bounded(Source::from_arg(path), &options, memory, |_| {})?;
+    trace_warnings(trace.meta(), &mut Warnings::default());
     if !input.split() {
-        return write_one(&trace, output, to);
+        return write_stored(&trace, output, to);
     }
-    let parts = split(&trace);
+    let parts = trace.split()?;
     let outputs = outputs(&parts, output)?;
     for output in &outputs {
         identity::refuse([path], output)?;
     }
     let mut each = parts.iter().zip(&outputs);
-    each.try_for_each(|(part, output)| write_one(part, output, to))
+    each.try_for_each(|(part, output)| write_stored(part, output, to))
+}
+
+fn write_stored(trace: &Stored, output: &Path, to: ToFormat) -> Result<(), Failure> {
+    write_one(&trace.workload(), trace.meta(), output, to)
 }
 
 /// The files of single volumes.
 ///
 /// # Errors
 /// The names of two give the same file.
-fn outputs(parts: &[Trace], output: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn outputs(parts: &[Stored], output: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut outputs: Vec<PathBuf> = Vec::new();
     let mut volumes: BTreeMap<PathBuf, &str> = BTreeMap::new();
     for part in parts {
-        let volume = &part.meta.volumes[0].name;
+        let volume = &part.meta().volumes[0].name;
         let file = named(output, volume);
         if let Some(other) = volumes.insert(file.clone(), volume) {
             return Err(Failure::usage(format!(
@@ -78,44 +97,58 @@ fn named(output: &Path, volume: &str) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Writes a trace to `output` as `to`; `-` is standard output.
+/// Writes the requests that `meta` describes to `output` as `to`; `-` is standard output.
 ///
 /// # Errors
 /// The output cannot be written, or a request that the format cannot hold.
-pub fn write_one(trace: &Trace, output: &Path, to: ToFormat) -> Result<(), Failure> {
+pub fn write_one(
+    requests: &impl RequestPasses,
+    meta: &TraceMeta,
+    output: &Path,
+    to: ToFormat,
+) -> Result<(), Failure> {
     if output == Path::new("-") {
         if to == ToFormat::DestageBin && io::stdout().is_terminal() {
             return Err(Failure::usage("--to destage-bin is no text for a terminal"));
         }
-        return match write(trace, to, io::stdout().lock()) {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                Err(Failure::usage(format!("{}: {error}", trace.meta.name)))
-            }
-            Err(error) => Err(Failure::stdout(error)),
-        };
+        let written = write(requests, meta, to, io::stdout().lock());
+        return written
+            .map_err(|error| refused(meta, &error).unwrap_or_else(|| Failure::stdout(error)));
     }
     let place = output.display();
     let mut file = OutputFile::create(output)
         .map_err(|error| Failure::usage(format!("--output {place}: cannot create it: {error}")))?;
-    let written = write(trace, to, BufWriter::new(&mut file));
-    written
-        .and_then(|()| file.commit())
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidInput => Failure::usage(format!("{}: {error}", trace.meta.name)),
-            _ => Failure::Run(format!("cannot write {place}: {error}")),
-        })
+    let written = write(requests, meta, to, BufWriter::new(&mut file));
+    written.and_then(|()| file.commit()).map_err(|error| {
+        let unwritten = || Failure::Run(format!("cannot write {place}: {error}"));
+        refused(meta, &error).unwrap_or_else(unwritten)
+    })
 }
 
-fn write(trace: &Trace, to: ToFormat, mut out: impl Write) -> io::Result<()> {
-    let (requests, volumes) = (&trace.requests, &trace.meta.volumes[..]);
+/// What is not the fault of the output: a request that the format cannot hold, or requests that cannot
+/// be read again.
+fn refused(meta: &TraceMeta, error: &io::Error) -> Option<Failure> {
+    if error.kind() == io::ErrorKind::InvalidInput {
+        return Some(Failure::usage(format!("{}: {error}", meta.name)));
+    }
+    let inner = error.get_ref()?.downcast_ref::<TraceError>()?;
+    Some(Failure::Run(inner.to_string()))
+}
+
+fn write(
+    requests: &impl RequestPasses,
+    meta: &TraceMeta,
+    to: ToFormat,
+    mut out: impl Write,
+) -> io::Result<()> {
+    let volumes = &meta.volumes[..];
     let written = match to {
         ToFormat::Destage => {
             write_csv(requests, out)?;
             return Ok(());
         }
         ToFormat::DestageBin => {
-            write_bin(requests, volumes, trace.meta.timed, out)?;
+            write_bin(requests, volumes, meta.timed, out)?;
             return Ok(());
         }
         ToFormat::Msr => write_msr(requests, volumes, &mut out)?,
@@ -130,7 +163,7 @@ fn write(trace: &Trace, to: ToFormat, mut out: impl Write) -> io::Result<()> {
         say(&format!(
             "warning: {}: {rounded_times} of {requests} times were rounded down to the unit of the \
              format",
-            trace.meta.name
+            meta.name
         ));
     }
     out.flush()

@@ -28,12 +28,18 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
         allow_lost: args.allow_lost,
         strict: args.strict,
         skip_bad_lines: args.skip_bad_lines,
+        memory: Some(args.memory.limit().bytes() / 2),
     };
     let sources = args.files.iter().map(Source::from_arg).collect();
     let imported = import(sources, options).map_err(|error| Failure::usage(explained(&error)))?;
     say(imported.report.to_string().trim_end());
     let trace = Trace::generated("import", imported.requests);
-    super::convert::write_one(&trace, &args.output, ToFormat::Destage)
+    super::convert::write_one(
+        &trace.requests,
+        &trace.meta,
+        &args.output,
+        ToFormat::Destage,
+    )
 }
 
 /// The message of `error`, with the option that helps.

@@ -2,10 +2,10 @@
 //! their length.
 
 use super::pages::Pages;
-use super::report::VolumeReport;
-use destage_scheme::layer::lwrs::Lwrs;
+use super::report::VolumeReports;
+use super::streams::RecentSets;
 use destage_trace::TraceMeta;
-use destage_types::{Extent, Nanos, Op, RequestBatch, RequestRef, SECTOR_BYTES};
+use destage_types::{Extent, Nanos, Op, RequestRef, SECTOR_BYTES};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ pub struct Info {
     /// Where the last request of each stream ended.
     ends: BTreeMap<u32, u64>,
     sequential: u64,
-    sets: Lwrs,
+    sets: RecentSets,
     large_bytes: u64,
     first_sector: u64,
     end_sector: u64,
@@ -76,7 +76,7 @@ impl Default for Info {
             update_requests: 0,
             ends: BTreeMap::new(),
             sequential: 0,
-            sets: Lwrs::new(SSP, RIP),
+            sets: RecentSets::new(SSP, RIP),
             large_bytes: 0,
             first_sector: u64::MAX,
             end_sector: 0,
@@ -92,11 +92,6 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 }
 
 impl Info {
-    /// Counts the requests of `batch`.
-    pub fn add(&mut self, batch: &RequestBatch) {
-        batch.iter().for_each(|request| self.request(request));
-    }
-
     /// Counts a request.
     pub fn request(&mut self, request: RequestRef<'_>) {
         let head = request.head;
@@ -137,12 +132,8 @@ impl Info {
 
     /// A set that becomes large brings along what it was made of (Prober, section 3.1).
     fn large(&mut self, extent: Extent) {
-        let grown = self.sets.write(extent.start_sector, extent.end() - 1);
-        if grown.large {
-            let joined = grown.joined.iter().flatten();
-            let sectors: u64 = joined.map(|(first, last)| last - first + 1).sum();
-            self.large_bytes += (sectors + u64::from(extent.sectors)) * SECTOR_BYTES;
-        }
+        let sectors = self.sets.write(extent.start_sector, extent.end() - 1);
+        self.large_bytes += sectors * SECTOR_BYTES;
     }
 }
 
@@ -162,7 +153,7 @@ macro_rules! figures {
 
         impl TraceReport {
             /// The figures of the trace that `meta` describes and `info` counted.
-            pub fn of($info: &Info, $meta: &TraceMeta) -> TraceReport {
+            pub fn of($info: &Info, $meta: TraceMeta) -> TraceReport {
                 $($names)*
                 TraceReport { $($name: $value,)* }
             }
@@ -179,10 +170,10 @@ figures! {
             .map(|c| (SECTOR_BYTES << c, read.classes[c], write.classes[c]))
             .filter(|c| c.1 + c.2 > 0);
     }
-    trace: String = meta.name.clone(),
+    trace: String = meta.name,
     format: &'static str = meta.format,
     container: String = meta.container.to_string(),
-    sha256: Option<String> = meta.sha256.clone(),
+    sha256: Option<String> = meta.sha256,
     requests: u64 = meta.requests,
     read_requests: u64 = reads,
     write_requests: u64 = writes,
@@ -225,7 +216,7 @@ figures! {
     first_byte: u64 = info.first_sector.min(info.end_sector) * SECTOR_BYTES,
     end_byte: u64 = info.end_sector * SECTOR_BYTES,
     streams: u64 = info.ends.len() as u64,
-    volumes: Vec<VolumeReport> = meta.volumes.iter().map(Into::into).collect(),
+    volumes: VolumeReports = VolumeReports(meta.volumes),
     requests_with_prev: u64 = info.requests_with_prev,
     atomic_requests: u64 = info.atomic,
     arrival_corrections: u64 = meta.arrival_corrections,

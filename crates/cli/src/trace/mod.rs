@@ -5,14 +5,16 @@ mod import;
 mod info;
 mod pages;
 mod report;
+mod streams;
 mod synth;
 
 use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
 use crate::failure::Failure;
-use crate::output::{print, print_exactly};
+use crate::memory::MemoryLimit;
+use crate::output::{print, print_json};
 use crate::terminal::{Progress, Warnings};
-use destage_trace::{LoadOptions, Source, TraceError, Volumes, load, load_bounded, open, split};
-use destage_types::RequestBatch;
+use destage_trace::{LoadOptions, Source, Stored, Volumes, load_bounded, open};
+use destage_types::{RequestBatch, RequestRef};
 use info::{Info, TraceReport};
 use std::path::{Path, PathBuf};
 
@@ -27,14 +29,19 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
         TraceCommand::Info {
             traces,
             input,
+            memory,
             json,
-        } => info(traces, input, *json),
+        } => info(traces, input, memory.limit(), *json),
         TraceCommand::Convert {
             trace,
             input,
+            memory,
             output,
             to,
-        } => convert::run(trace, input, output, to.unwrap_or(ToFormat::Destage)),
+        } => {
+            let to = to.unwrap_or(ToFormat::Destage);
+            convert::run(trace, input, memory.limit(), (output, to))
+        }
         TraceCommand::ImportFtrace(args) => import::run(args),
         TraceCommand::Synth(args) => synth::run(args),
         TraceCommand::Head {
@@ -48,12 +55,18 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
                 limit,
                 ..input.clone()
             };
-            convert::run(trace, &input, Path::new("-"), ToFormat::Destage)
+            let output = (Path::new("-"), ToFormat::Destage);
+            convert::run(trace, &input, MemoryLimit::new(None), output)
         }
     }
 }
 
-fn info(traces: &[PathBuf], input: &InputArgs, json: bool) -> Result<(), Failure> {
+fn info(
+    traces: &[PathBuf],
+    input: &InputArgs,
+    limit: MemoryLimit,
+    json: bool,
+) -> Result<(), Failure> {
     let mut warnings = Warnings::default();
     let options = input.options(true);
     let mut first = true;
@@ -63,21 +76,22 @@ fn info(traces: &[PathBuf], input: &InputArgs, json: bool) -> Result<(), Failure
         if !json {
             return print(&format!("{gap}{}", report.text()));
         }
-        let line = serde_json::to_string(report);
-        let line = line.map_err(|e| Failure::Run(format!("cannot write JSON: {e}")))?;
-        print_exactly(&(line + "\n"))
+        print_json(report)
     };
     for path in traces {
         if !input.split() {
-            show(&streamed(path, &options, &mut warnings)?)?;
+            show(&streamed(path, &options, limit, &mut warnings)?)?;
             continue;
         }
-        let trace = load(Source::from_arg(path), &options)?;
-        trace_warnings(&trace.meta, &mut warnings);
-        for volume in split(&trace) {
-            let mut info = Info::default();
-            info.add(&volume.requests);
-            show(&TraceReport::of(&info, &volume.meta))?;
+        let trace = load_bounded(
+            Source::from_arg(path),
+            &options,
+            limit.of_requests(),
+            |_| {},
+        )?;
+        trace_warnings(trace.meta(), &mut warnings);
+        for volume in trace.split()? {
+            show(&of_stored(volume, limit)?)?;
         }
     }
     Ok(())
@@ -86,34 +100,69 @@ fn info(traces: &[PathBuf], input: &InputArgs, json: bool) -> Result<(), Failure
 /// Requests of a pipe that are kept in memory, in bytes; more go to a temporary file.
 const MEMORY: u64 = 8 << 20;
 
+/// Requests between two looks at the memory that the program has.
+const LOOK: u64 = 1 << 16;
+
+/// Counts requests as long as there is memory for what is remembered of them.
+struct Counting {
+    info: Info,
+    requests: u64,
+    limit: MemoryLimit,
+}
+
+impl Counting {
+    fn new(limit: MemoryLimit) -> Counting {
+        Counting {
+            info: Info::default(),
+            requests: 0,
+            limit,
+        }
+    }
+
+    fn request(&mut self, name: &str, request: RequestRef<'_>) -> Result<(), Failure> {
+        self.info.request(request);
+        self.requests += 1;
+        if self.requests.is_multiple_of(LOOK)
+            && let Some(bytes) = self.limit.exceeded()
+        {
+            let what = format!("{name}: counting its first {} requests", self.requests);
+            return Err(self.limit.refused(&what, bytes));
+        }
+        Ok(())
+    }
+}
+
 /// Streams a trace: memory grows with its footprint only.
 fn streamed(
     path: &Path,
     options: &LoadOptions,
+    limit: MemoryLimit,
     warnings: &mut Warnings,
 ) -> Result<TraceReport, Failure> {
     // Where volumes go depends on all their requests, and a pipe is read but once.
     if options.volumes == Volumes::Stack && !path.metadata().is_ok_and(|m| m.is_file()) {
-        return piped(path, options, warnings);
+        return piped(path, options, limit, warnings);
     }
     let mut reader = open(Source::from_arg(path), options)?;
     let progress = Progress::bytes(&format!("reading {}", path.display()), reader.progress().1);
-    let mut info = Info::default();
+    let mut counting = Counting::new(limit);
     let mut batch = RequestBatch::new();
+    let name = path.display().to_string();
     while reader.next_batch(&mut batch)? > 0 {
-        info.add(&batch);
+        batch.iter().try_for_each(|r| counting.request(&name, r))?;
         batch.clear();
         progress.set(reader.progress().0);
     }
     let meta = reader.finish()?;
     drop(progress);
     trace_warnings(&meta, warnings);
-    Ok(TraceReport::of(&info, &meta))
+    Ok(TraceReport::of(&counting.info, meta))
 }
 
 fn piped(
     path: &Path,
     options: &LoadOptions,
+    limit: MemoryLimit,
     warnings: &mut Warnings,
 ) -> Result<TraceReport, Failure> {
     let mut progress = None;
@@ -124,11 +173,14 @@ fn piped(
         progress.set(read);
     })?;
     drop(progress);
-    let mut info = Info::default();
-    stored.workload().try_each(|_, request| {
-        info.request(request);
-        Ok::<(), TraceError>(())
-    })?;
     trace_warnings(stored.meta(), warnings);
-    Ok(TraceReport::of(&info, stored.meta()))
+    of_stored(stored, limit)
+}
+
+fn of_stored(stored: Stored, limit: MemoryLimit) -> Result<TraceReport, Failure> {
+    let mut counting = Counting::new(limit);
+    let name = &stored.meta().name;
+    let counted = stored.workload().try_each(|_, r| counting.request(name, r));
+    counted?;
+    Ok(TraceReport::of(&counting.info, stored.into_meta()))
 }

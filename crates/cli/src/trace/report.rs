@@ -2,16 +2,19 @@
 
 use super::info::TraceReport;
 use destage_trace::Volume;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Volumes that the text names.
 const NAMED: usize = 10;
 
+/// The volumes of a trace, each made a row when it is written: there may be a million of them.
+pub struct VolumeReports(pub Vec<Volume>);
+
 /// One volume of a trace.
 #[derive(Serialize)]
-pub struct VolumeReport {
+struct VolumeLine<'a> {
     /// What the trace calls it.
-    name: String,
+    name: &'a str,
     /// Its requests.
     requests: u64,
     /// Byte behind its highest address, as the trace has it.
@@ -20,14 +23,20 @@ pub struct VolumeReport {
     start_byte: u64,
 }
 
-impl From<&Volume> for VolumeReport {
-    fn from(volume: &Volume) -> VolumeReport {
-        VolumeReport {
-            name: volume.name.clone(),
+impl<'a> From<&'a Volume> for VolumeLine<'a> {
+    fn from(volume: &'a Volume) -> VolumeLine<'a> {
+        VolumeLine {
+            name: &volume.name,
             requests: volume.requests,
             end_byte: volume.end_sector * 512,
             start_byte: volume.start_sector * 512,
         }
+    }
+}
+
+impl Serialize for VolumeReports {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(VolumeLine::from))
     }
 }
 
@@ -168,10 +177,11 @@ impl TraceReport {
             let most = destage_types::ByteSize(*most).to_string();
             text += &format!("{name:<19}{most:<8}{reads} reads, {writes} writes\n");
         }
-        if self.volumes.len() < 2 {
+        let volumes = &self.volumes.0;
+        if volumes.len() < 2 {
             return text;
         }
-        for (i, v) in self.volumes.iter().take(NAMED).enumerate() {
+        for (i, v) in volumes.iter().take(NAMED).map(VolumeLine::from).enumerate() {
             let name = if i == 0 { "volumes" } else { "" };
             text += &format!(
                 "{name:<19}{}: {} requests, {} at {}\n",
@@ -181,8 +191,8 @@ impl TraceReport {
                 size(v.start_byte)
             );
         }
-        if self.volumes.len() > NAMED {
-            let more = self.volumes.len() - NAMED;
+        if volumes.len() > NAMED {
+            let more = volumes.len() - NAMED;
             text += &format!("{:<19}and {more} more (--json lists them)\n", "");
         }
         text

@@ -22,11 +22,9 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     }
     let synth = workload(args).map_err(Failure::usage)?;
     synth.check().map_err(Failure::usage)?;
-    write_one(
-        &synth.generate(),
-        &args.output,
-        args.to.unwrap_or(ToFormat::Destage),
-    )
+    let to = args.to.unwrap_or(ToFormat::Destage);
+    // Every pass of the writer generates the requests anew: none is kept.
+    write_one(&synth, &synth.meta(), &args.output, to)
 }
 
 fn workload(args: &SynthArgs) -> Result<Synth, String> {

@@ -1,0 +1,193 @@
+//! What the pages of a trace take in memory while runs go through it, known before they do.
+
+use destage_scheme::Role;
+use destage_scheme::store::PageIndex;
+use destage_scheme::store::page_index::CHUNK;
+use destage_sim::RunSpec;
+use destage_trace::{TraceError, Workload};
+use destage_types::{Extent, Op, PageSize};
+
+/// Bytes per page frame: address, masks and flags 45 B, lists and marks of a scheme about as much.
+const PER_FRAME: u64 = 96;
+/// Bytes per neighbourhood of pages in an index: a chunk of it, and its part of the directory.
+const PER_CHUNK: u64 = (CHUNK * size_of::<u32>()) as u64 + 1024;
+/// Bytes per page that the trace touches: history of a scheme.
+const PER_PAGE: u64 = 8;
+/// Bytes per page access of a run, for schemes that know the future.
+const PER_ACCESS: u64 = 4;
+/// Bytes per mapped flash page: both directions of the map.
+const PER_FLASH_PAGE: u64 = 8;
+/// Bytes per flash block.
+const PER_BLOCK: u64 = 16;
+/// Bytes per page that a curve of all sizes of LRU goes over: its number, its place in the stack, and
+/// the sizes at which it changes.
+const PER_CURVE_PAGE: u64 = 96;
+/// Neighbourhoods that the index of a cache keeps in any case, and requests between two looks at it.
+const KEPT: u64 = 8_192;
+const BLOCK: u64 = 32;
+
+/// Pages that a trace touches, and the neighbourhoods of [`CHUNK`] pages in which they lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Touched {
+    accesses: u64,
+    /// At most.
+    pages: u64,
+    chunks: u64,
+    /// Neighbourhoods of the longest request.
+    longest: u64,
+}
+
+impl Touched {
+    /// All pages of the largest device, if every run has one: what lies beyond is refused or wraps.
+    pub fn at_most(runs: &[RunSpec]) -> Option<Touched> {
+        if runs.iter().any(is_offline) {
+            return None; // What it keeps grows with the accesses.
+        }
+        let pages = |run: &RunSpec| run.device.as_ref().map(|device| device.logical_pages());
+        let pages = runs.iter().map(pages).collect::<Option<Vec<_>>>()?;
+        let pages = pages.into_iter().max()?;
+        let chunks = pages / CHUNK as u64 + 1;
+        Some(Touched {
+            accesses: 0,
+            pages,
+            chunks,
+            longest: chunks,
+        })
+    }
+
+    /// What the requests of `workload` touch. Goes through them once.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn by(workload: Workload<'_>, page: PageSize) -> Result<Touched, TraceError> {
+        let mut count = Count {
+            page,
+            seen: PageIndex::new(0),
+            accesses: 0,
+            chunks: 0,
+        };
+        let mut longest = 0;
+        workload.try_each(|_, request| {
+            // What is trimmed need not have been there.
+            if !matches!(request.head.op, Op::Read | Op::Write) {
+                return Ok(());
+            }
+            let of_request = match request.only_extent() {
+                Some(only) => count.extent(only),
+                None => request.extents().map(|extent| count.extent(extent)).sum(),
+            };
+            longest = longest.max(of_request);
+            Ok::<(), TraceError>(())
+        })?;
+        Ok(Touched {
+            accesses: count.accesses,
+            pages: count.accesses.min(count.chunks * CHUNK as u64),
+            chunks: count.chunks,
+            longest,
+        })
+    }
+
+    /// Memory of a run beside its trace, in bytes.
+    pub fn of_run(self, run: &RunSpec) -> u64 {
+        let frames = u64::from(run.capacity().unwrap_or(0)).min(self.pages);
+        let flash = run.device.as_ref().map_or(0, |device| {
+            let (geometry, filled) = (&device.geometry, device.precondition.fill.as_f64());
+            let blocks = geometry.pages() / u64::from(geometry.pages_per_block);
+            let mapped = self.pages.max((geometry.pages() as f64 * filled) as u64);
+            mapped * PER_FLASH_PAGE + blocks * PER_BLOCK
+        });
+        let kept = 2 * frames + KEPT + BLOCK.saturating_mul(self.longest);
+        let index = self.chunks.min(kept) * PER_CHUNK;
+        let future = match is_offline(run) {
+            true => self.accesses.saturating_mul(PER_ACCESS) + self.chunks * PER_CHUNK,
+            false => 0,
+        };
+        let known = frames * PER_FRAME + index + self.pages * PER_PAGE + flash;
+        known.saturating_add(future)
+    }
+
+    /// Memory of one pass for the curve of a scheme beside the trace, in bytes.
+    pub fn of_curve(self) -> u64 {
+        self.chunks * PER_CHUNK + self.pages * PER_CURVE_PAGE
+    }
+}
+
+fn is_offline(run: &RunSpec) -> bool {
+    run.expr.scheme().role == Role::Offline
+}
+
+struct Count {
+    page: PageSize,
+    /// A bit for each neighbourhood.
+    seen: PageIndex<u64>,
+    accesses: u64,
+    chunks: u64,
+}
+
+impl Count {
+    /// Counts an extent and says in how many neighbourhoods it lies.
+    fn extent(&mut self, extent: Extent) -> u64 {
+        let (first, last) = (
+            self.page.page_of(extent.start_sector).0,
+            self.page.page_of(extent.end() - 1).0,
+        );
+        self.accesses = self.accesses.saturating_add(last - first + 1);
+        let (first, last) = (first / CHUNK as u64, last / CHUNK as u64);
+        for chunk in first..=last {
+            let (word, bit) = (self.seen.at(chunk / 64), 1 << (chunk % 64));
+            self.chunks += u64::from(*word & bit == 0);
+            *word |= bit;
+        }
+        last - first + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_device::config::EffectiveDevice;
+    use destage_scheme::Expr;
+    use destage_trace::Trace;
+    use destage_types::{ByteSize, HostRequest, Nanos, RequestBatch};
+
+    fn run(cache: u64) -> RunSpec {
+        RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(cache))
+    }
+
+    #[test]
+    fn memory_grows_with_cache_and_footprint() {
+        let far = HostRequest::new(Nanos(0), Op::Write, 1 << 38, 8);
+        let near = HostRequest::new(Nanos(0), Op::Write, 0, 8);
+        let touched = |requests: &[HostRequest]| {
+            let mut batch = RequestBatch::new();
+            requests.iter().for_each(|r| batch.push(*r));
+            let trace = Trace::generated("test", batch);
+            Touched::by((&trace).into(), PageSize::KIB4).unwrap()
+        };
+        let one = 96 + 3072 + 8;
+        assert_eq!(touched(&[near]).of_run(&run(1 << 20)), one);
+        let trim = HostRequest::new(Nanos(0), Op::Trim, 0, u32::MAX);
+        assert_eq!(touched(&[near, trim, near]).of_run(&run(4096)), one + 8);
+        let large = HostRequest::new(Nanos(0), Op::Write, 0, 8 * 1024);
+        let large = touched(&[large]).of_run(&run(1 << 20));
+        assert_eq!(large, 256 * 96 + 2 * 3072 + 1024 * 8);
+        // An address far away costs no more than one nearby.
+        assert_eq!(touched(&[near, far]).of_run(&run(1 << 30)), 2 * one);
+        assert_eq!(touched(&[near, far]).of_curve(), 2 * (3072 + 96));
+    }
+
+    #[test]
+    fn a_device_bounds_what_a_trace_can_touch() {
+        let device = EffectiveDevice::from_preset("default", &[]).unwrap();
+        let config = device.into_config();
+        let pages = config.logical_pages();
+        let timed = RunSpec {
+            device: Some(config.into()),
+            ..run(1 << 20)
+        };
+        let most = Touched::at_most(&[timed.clone(), timed.clone()]).unwrap();
+        assert_eq!((most.pages, most.chunks), (pages, pages / 512 + 1));
+        assert!(Touched::at_most(&[timed, run(1 << 20)]).is_none());
+        assert!(Touched::at_most(&[]).is_none());
+    }
+}
