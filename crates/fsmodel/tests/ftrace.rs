@@ -377,8 +377,8 @@ fn lengths_in_a_line_take_no_memory() {
     );
     let text = direct.clone()
         + &map(2, 0, 0x1000, 0xffff_ffff)
-        + &map(3, 7, 0x9000_0000_0, 0xffff_ffff)
-        + &issue(4, "WS", 0x9000_0000_0, 3);
+        + &map(3, 7, 0x0009_0000_0000, 0xffff_ffff)
+        + &issue(4, "WS", 0x0009_0000_0000, 3);
     let import = run(&text);
     assert_eq!(
         import.requests.get(0).prev,

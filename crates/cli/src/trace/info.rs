@@ -1,7 +1,7 @@
 //! What a trace consists of: counting, in memory that grows with its requests only, whatever they say of
 //! their length.
 
-use super::pages::Pages;
+use super::pages::PageMarks;
 use super::report::VolumeReports;
 use super::streams::RecentSets;
 use destage_trace::TraceMeta;
@@ -53,7 +53,7 @@ impl Sizes {
 pub struct Info {
     requests: [u64; 4],
     sizes: [Sizes; 2],
-    pages: Pages,
+    pages: PageMarks,
     update_requests: u64,
     /// Where the last request of each stream ended.
     ends: BTreeMap<u32, u64>,
@@ -72,7 +72,7 @@ impl Default for Info {
         Info {
             requests: [0; 4],
             sizes: [Sizes::default(); 2],
-            pages: Pages::default(),
+            pages: PageMarks::default(),
             update_requests: 0,
             ends: BTreeMap::new(),
             sequential: 0,

@@ -24,7 +24,7 @@ struct Run {
 
 /// Counts of what a trace did to its pages.
 #[derive(Default)]
-pub struct Pages {
+pub struct PageMarks {
     /// Runs of chunks by the number of the first one; a request adds a handful at most.
     runs: BTreeMap<u64, Run>,
     pub touched: u64,
@@ -37,7 +37,7 @@ pub struct Pages {
     pub updates: u64,
 }
 
-impl Pages {
+impl PageMarks {
     /// Counts an access to pages `first..end` and says whether one of them was written before.
     pub fn access(&mut self, first: u64, end: u64, write: bool) -> bool {
         self.accesses += end - first;
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn pages_are_counted_once_and_known_again() {
-        let mut pages = Pages::default();
+        let mut pages = PageMarks::default();
         assert!(!pages.access(0, 3, true));
         assert!(pages.access(2, 4, false));
         assert!(!pages.access(CHUNK - 1, CHUNK + 1, false));
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn counts_are_those_of_pages_counted_one_by_one() {
         let mut rng = SplitMix64::new(7);
-        let mut pages = Pages::default();
+        let mut pages = PageMarks::default();
         let mut each: BTreeMap<u64, (u64, bool)> = BTreeMap::new();
         let (mut updates, mut accesses) = (0, 0);
         for _ in 0..2_000 {
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn long_requests_take_no_more_memory_than_short_ones() {
-        let mut pages = Pages::default();
+        let mut pages = PageMarks::default();
         for i in 0..1_000 {
             pages.access(i * 7_919_123, (i + 50_000) * 7_919_123, i % 3 == 0);
         }
