@@ -485,3 +485,21 @@ fn a_model_in_little_memory_is_the_model() {
         }
     }
 }
+
+/// Rounded outward to whole blocks, the longest request has one sector more than an extent can say.
+#[test]
+fn the_longest_request_is_passed_on_in_place() {
+    let text = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n\
+                0,W,0,4294967295,0,,0\n1,T,1,4294967295,0,,0\n";
+    let trace = load(Source::bytes("t.csv", text), &LoadOptions::default()).unwrap();
+    let out = through(&trace, "inplace");
+    let extents = |i| -> Vec<(u64, u32)> {
+        let request = out.requests.get(i);
+        request
+            .extents()
+            .map(|e| (e.start_sector, e.sectors))
+            .collect()
+    };
+    assert_eq!(extents(0), [(0, 4_294_967_288), (4_294_967_288, 8)]);
+    assert_eq!(extents(1), [(8, 4_294_967_288)]);
+}

@@ -16,6 +16,8 @@ mod lfs;
 mod options;
 mod volume;
 
+use std::ops::Range;
+
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Op, RequestBatch, RequestRef};
 
@@ -72,14 +74,19 @@ pub enum HostFsError {
 const SECTORS: u64 = 8;
 
 /// The blocks that an extent touches.
-fn touched(extent: Extent) -> std::ops::Range<u64> {
+fn touched(extent: Extent) -> Range<u64> {
     extent.start_sector / SECTORS..extent.end().div_ceil(SECTORS)
 }
 
 /// The blocks that a request touches, in its order; those it covers wholly for TRIM.
 fn blocks(request: RequestRef<'_>) -> impl Iterator<Item = u64> + '_ {
+    block_ranges(request).flatten()
+}
+
+/// The same, extent by extent.
+fn block_ranges(request: RequestRef<'_>) -> impl Iterator<Item = Range<u64>> + '_ {
     let whole = request.head.op == Op::Trim;
-    request.extents().flat_map(move |e| match whole {
+    request.extents().map(move |e| match whole {
         true => e.start_sector.div_ceil(SECTORS)..e.end() / SECTORS,
         false => touched(e),
     })
@@ -150,13 +157,15 @@ pub fn apply_bounded(
 
 /// Requests in whole blocks at the addresses of the trace.
 fn in_place(trace: Workload<'_>, out: &mut RequestCollector) -> Result<(), HostFsError> {
-    let mut rows = Vec::new();
+    let mut extents = Vec::new();
     trace.try_each(|_, request| {
         no_pairs(request)?;
-        rows.clear();
-        rows.extend(blocks(request).map(|block| (block, None)));
-        if request.head.op == Op::Flush || !rows.is_empty() {
-            push(&mut out.made, *request.head, &rows);
+        extents.clear();
+        for blocks in block_ranges(request).filter(|blocks| !blocks.is_empty()) {
+            append(&mut extents, blocks);
+        }
+        if request.head.op == Op::Flush || !extents.is_empty() {
+            push_extents(&mut out.made, *request.head, &extents, &[]);
         }
         Ok(out.part()?)
     })
@@ -172,14 +181,10 @@ fn no_pairs(request: RequestRef<'_>) -> Result<(), HostFsError> {
 
 /// Appends a request like `head` for blocks of the device, each with its old block. Blocks that
 /// follow each other become one extent.
-fn push(out: &mut RequestBatch, mut head: HostRequest, rows: &[(u64, Option<u64>)]) {
+fn push(out: &mut RequestBatch, head: HostRequest, rows: &[(u64, Option<u64>)]) {
     let mut extents: Vec<Extent> = Vec::new();
     for &(block, _) in rows {
-        let start = block * SECTORS;
-        match extents.last_mut().filter(|e| e.end() == start) {
-            Some(last) => last.sectors += SECTORS as u32,
-            None => extents.push(Extent::new(start, SECTORS as u32)),
-        }
+        append(&mut extents, block..block + 1);
     }
     let named = rows.iter().any(|row| row.1.is_some());
     let prev: Vec<u64> = rows
@@ -187,11 +192,32 @@ fn push(out: &mut RequestBatch, mut head: HostRequest, rows: &[(u64, Option<u64>
         .filter(|_| named)
         .map(|row| row.1.map_or(NO_PREV, |b| b * SECTORS))
         .collect();
+    push_extents(out, head, &extents, &prev);
+}
+
+/// Appends blocks to the extents of a request. An extent has less than 2^32 sectors, so that many blocks
+/// may be two.
+fn append(extents: &mut Vec<Extent>, blocks: Range<u64>) {
+    const MOST: u64 = u32::MAX as u64 / SECTORS * SECTORS;
+    let (mut start, end) = (blocks.start * SECTORS, blocks.end * SECTORS);
+    if let Some(last) = extents.last_mut().filter(|last| last.end() == start) {
+        let more = (end - start).min(MOST - u64::from(last.sectors));
+        last.sectors += more as u32;
+        start += more;
+    }
+    while start < end {
+        let sectors = (end - start).min(MOST);
+        extents.push(Extent::new(start, sectors as u32));
+        start += sectors;
+    }
+}
+
+fn push_extents(out: &mut RequestBatch, mut head: HostRequest, extents: &[Extent], prev: &[u64]) {
     let first = extents.first();
     (head.start_sector, head.sectors) = first.map_or((0, 0), |e| (e.start_sector, e.sectors));
     // The record may be one of another batch, whose side tables are not those of this one.
     let mut request = HostRequest::new(head.arrival, head.op, head.start_sector, head.sectors);
     (request.stream, request.atomic) = (head.stream, head.atomic);
     (request.tag, request.origin) = (head.tag, head.origin);
-    out.push_with(request, extents.get(1..).unwrap_or(&[]), &prev);
+    out.push_with(request, extents.get(1..).unwrap_or(&[]), prev);
 }
