@@ -1,6 +1,7 @@
 //! Reading traces: checks before the first run, progress, and warnings about what was read.
 
 use super::plan::Plan;
+use super::touched::Touched;
 use crate::args::HostFsArg;
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
@@ -11,7 +12,7 @@ use destage_sim::record::ConfigEntry;
 use destage_trace::{
     LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload, load_bounded, open,
 };
-use destage_types::{ByteSize, SECTOR_BYTES};
+use destage_types::{ByteSize, PageSize, SECTOR_BYTES};
 use std::path::{Path, PathBuf};
 
 /// Opens every file and tells its format, so that a wrong name or a wrong file ends the command
@@ -210,12 +211,19 @@ pub fn through(
     fs: &HostFsArg,
     plan: &Plan,
 ) -> Result<(Stored, Vec<RunSpec>), Failure> {
-    let name = &trace.meta.name;
+    let (name, limit) = (&trace.meta.name, plan.args.limit.limit());
+    if let HostFs::Lfs(_) = &fs.fs {
+        let needs = trace.memory() + Touched::by(trace, PageSize::KIB4)?.of_model();
+        if needs > limit.bytes() {
+            let what = format!("{name}: the model --host-fs {}", fs.text);
+            return Err(limit.refused(&what, needs));
+        }
+    }
     let made = host_fs::apply_bounded(
         trace,
         &fs.fs,
         plan.args.input.tags,
-        plan.args.memory.of_requests(plan.args.limit.limit()),
+        plan.args.memory.of_requests(limit),
     );
     let mut modelled = made.map_err(|error| {
         let text = format!("{name}: --host-fs {}: {error}", fs.text);

@@ -22,6 +22,9 @@ const PER_BLOCK: u64 = 16;
 /// Bytes per page that a curve of all sizes of LRU goes over: its number, its place in the stack, and
 /// the sizes at which it changes.
 const PER_CURVE_PAGE: u64 = 96;
+/// Bytes per block of a model of a file system: its number, its place and its owner, and once more for the
+/// blocks of one request with their old places.
+const PER_MODEL_BLOCK: u64 = 64;
 /// Neighbourhoods that the index of a cache keeps in any case, and requests between two looks at it.
 const KEPT: u64 = 8_192;
 const BLOCK: u64 = 32;
@@ -104,6 +107,11 @@ impl Touched {
         };
         let known = frames * PER_FRAME + index + self.pages * PER_PAGE + flash;
         known.saturating_add(future)
+    }
+
+    /// Memory of the model of a log-structured file system beside the trace, in bytes.
+    pub fn of_model(self) -> u64 {
+        self.pages * PER_MODEL_BLOCK
     }
 
     /// Memory of one pass for the curve of a scheme beside the trace, in bytes.
