@@ -41,14 +41,20 @@ pub fn run(options: &Options) -> Result<()> {
         .to_vec();
     let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
     for (name, path) in [("--program", &program), ("--findings", &findings)] {
-        add(name, path.to_str().context("a path that is no text")?.to_owned());
+        add(
+            name,
+            path.to_str().context("a path that is no text")?.to_owned(),
+        );
     }
     add("--minutes", options.minutes.clone());
     let numbers = [("--seed", options.seed), ("--case", options.case)];
     for (name, number) in numbers {
         number.into_iter().for_each(|n| add(name, n.to_string()));
     }
-    options.only.iter().for_each(|text| add("--only", text.clone()));
+    options
+        .only
+        .iter()
+        .for_each(|text| add("--only", text.clone()));
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     ensure!(crate::cargo(&arguments, &[])?, "the torture has findings");
     Ok(())

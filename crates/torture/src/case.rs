@@ -69,7 +69,9 @@ impl Case {
             None => words.extend(option(&format!("--page {}B", self.page))),
             Some(sets) => {
                 words.extend(option("--device default"));
-                let sets = sets.iter().flat_map(|set| ["--set".to_owned(), set.clone()]);
+                let sets = sets
+                    .iter()
+                    .flat_map(|set| ["--set".to_owned(), set.clone()]);
                 words.extend(sets);
             }
         }
@@ -103,7 +105,13 @@ impl Case {
     /// Takes the device away, and all that needs one.
     pub fn no_device(&mut self) {
         self.device = None;
-        let needs = ["--time-scale", "--closed-loop", "--wrap", "--fit", "--unbalance"];
+        let needs = [
+            "--time-scale",
+            "--closed-loop",
+            "--wrap",
+            "--fit",
+            "--unbalance",
+        ];
         self.without(&needs);
     }
 
@@ -205,9 +213,8 @@ fn options(rng: &mut SplitMix64, case: &Case) -> Vec<Vec<String>> {
     let given = |name: &str| options.iter().any(|option| option[0] == name);
     // The command line refuses these pairs.
     let (closed, wrap) = (given("--closed-loop"), given("--wrap"));
-    options.retain(|option| {
-        !(closed && option[0] == "--time-scale" || wrap && option[0] == "--fit")
-    });
+    options
+        .retain(|option| !(closed && option[0] == "--time-scale" || wrap && option[0] == "--fit"));
     options
 }
 
@@ -241,6 +248,9 @@ mod tests {
         );
         case.no_device();
         let words = case.with("--limit 3").run("t").join(" ");
-        assert_eq!(words, "run t --scheme cac(lru) --cache 12288B --page 4096B --warmup 10 --limit 3");
+        assert_eq!(
+            words,
+            "run t --scheme cac(lru) --cache 12288B --page 4096B --warmup 10 --limit 3"
+        );
     }
 }

@@ -27,7 +27,9 @@ pub fn difference(a: &Value, b: &Value) -> Option<String> {
     };
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
-            let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
+            let names = a
+                .keys()
+                .chain(b.keys().filter(|name| !a.contains_key(*name)));
             let at = |v: Option<&Value>| v.cloned().unwrap_or(Value::Null);
             names
                 .into_iter()

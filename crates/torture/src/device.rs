@@ -78,9 +78,11 @@ fn value(rng: &mut SplitMix64, key: &DeviceKey) -> Vec<String> {
             (least + near).min(most).to_string()
         }
         ValueType::Ratio(_) => pick(rng, &["0", "0.05", "0.25", "0.5", "1"]).to_owned(),
-        ValueType::Time => {
-            pick(rng, &["0ns", "1ns", "0.83ns", "40ns", "7us", "600us", "3ms"]).to_owned()
-        }
+        ValueType::Time => pick(
+            rng,
+            &["0ns", "1ns", "0.83ns", "40ns", "7us", "600us", "3ms"],
+        )
+        .to_owned(),
         ValueType::Energy => pick(rng, &["0pJ", "7pJ", "3nJ", "2uJ"]).to_owned(),
         ValueType::Flag => pick(rng, &["true", "false"]).to_owned(),
         ValueType::Words(words) => pick(rng, &words).to_owned(),

@@ -86,9 +86,15 @@ fn run(args: Args) -> Result<()> {
     let text = args.only.clone().unwrap_or_default();
     let laws: Vec<&Law> = LAWS.iter().filter(|law| law.name.contains(&text)).collect();
     if laws.is_empty() {
-        bail!("no law is called like that; laws: {}", LAWS.map(|l| l.name).join(", "));
+        bail!(
+            "no law is called like that; laws: {}",
+            LAWS.map(|l| l.name).join(", ")
+        );
     }
-    ensure!(args.minutes > 0.0 && args.minutes < 1e6, "--minutes: a number above 0");
+    ensure!(
+        args.minutes > 0.0 && args.minutes < 1e6,
+        "--minutes: a number above 0"
+    );
     let campaign = Campaign {
         seed,
         end: Instant::now() + Duration::from_secs_f64(args.minutes * 60.0),
@@ -108,7 +114,9 @@ impl Campaign {
         let cores = if self.args.case.is_some() { 1 } else { cores };
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..cores).map(|_| scope.spawn(|| self.work())).collect();
-            let ended = threads.into_iter().map(|t| t.join().expect("a thread that does not panic"));
+            let ended = threads
+                .into_iter()
+                .map(|t| t.join().expect("a thread that does not panic"));
             ended.collect()
         })
     }
@@ -205,7 +213,10 @@ impl Campaign {
         println!(
             "again: cargo xtask torture --seed {} --case {number}{}",
             self.seed,
-            self.args.only.as_ref().map_or_else(String::new, |only| format!(" --only {only}"))
+            self.args
+                .only
+                .as_ref()
+                .map_or_else(String::new, |only| format!(" --only {only}"))
         );
         if small.requests.len() <= 20 {
             println!("trace.csv:\n{}", requests::csv(&small.requests));
@@ -216,10 +227,16 @@ impl Campaign {
     /// Prints the table.
     fn report(&self) -> Result<()> {
         let tallies = self.tallies.lock().expect("a sound tally");
-        println!("\n{:<14} {:>8} {:>8} {:>8} {:>8}", "law", "cases", "held", "runs", "findings");
+        println!(
+            "\n{:<14} {:>8} {:>8} {:>8} {:>8}",
+            "law", "cases", "held", "runs", "findings"
+        );
         let mut sum = Tally::default();
         let line = |name: &str, t: &Tally| {
-            println!("{name:<14} {:>8} {:>8} {:>8} {:>8}", t.cases, t.held, t.runs, t.findings);
+            println!(
+                "{name:<14} {:>8} {:>8} {:>8} {:>8}",
+                t.cases, t.held, t.runs, t.findings
+            );
         };
         for (law, tally) in self.laws.iter().zip(tallies.iter()) {
             line(law.name, tally);

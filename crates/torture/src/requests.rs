@@ -98,14 +98,21 @@ pub fn csv(requests: &[Request]) -> String {
             _ => &host.extents,
         };
         for &(start, sectors) in extents {
-            let here = if prev.is_empty() { 0 } else { blocks((start, sectors)) };
+            let here = if prev.is_empty() {
+                0
+            } else {
+                blocks((start, sectors))
+            };
             let (own, rest) = prev.split_at(here);
             prev = rest;
             let old = |p: &Option<u64>| p.map_or_else(|| "-1".to_owned(), |s| s.to_string());
             let own: Vec<String> = own.iter().map(old).collect();
             let own = own.join(";");
-            writeln!(text, "{at},{op},{start},{sectors},{stream},{own},{atomic},{tag},{group}")
-                .expect("strings take all");
+            writeln!(
+                text,
+                "{at},{op},{start},{sectors},{stream},{own},{atomic},{tag},{group}"
+            )
+            .expect("strings take all");
         }
     }
     text
@@ -117,7 +124,11 @@ mod tests {
 
     #[test]
     fn a_trace_of_every_kind_as_csv() {
-        let plain = |host| Request { host, stream: 0, tag: "" };
+        let plain = |host| Request {
+            host,
+            stream: 0,
+            tag: "",
+        };
         let mut write = SlowRequest::new(Op::Write, 4, 8);
         write.prev = vec![Some(80), None];
         let mut two = SlowRequest::new(Op::Read, 0, 8);
@@ -125,7 +136,11 @@ mod tests {
         two.arrival = 70;
         let flush = SlowRequest::new(Op::Flush, 0, 0);
         let trace = [
-            Request { tag: "node", stream: 3, ..plain(write) },
+            Request {
+                tag: "node",
+                stream: 3,
+                ..plain(write)
+            },
             plain(two),
             plain(flush),
         ];

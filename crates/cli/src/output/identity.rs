@@ -2,13 +2,14 @@
 
 use crate::failure::Failure;
 use crate::output::file::behind_links;
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Which file it is, however its name is spelled: device and inode, or, where nothing is yet, its folder and
 /// name.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum FileId {
     /// It is there.
     There { device: u64, inode: u64 },
@@ -17,7 +18,7 @@ pub enum FileId {
 }
 
 /// Files that the command reads.
-static INPUTS: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
+static INPUTS: Mutex<BTreeSet<FileId>> = Mutex::new(BTreeSet::new());
 
 impl FileId {
     /// The file at `path`; `None` if there cannot be one. Links are followed.
@@ -49,7 +50,7 @@ pub fn protect(path: &Path) {
         INPUTS
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(id);
+            .insert(id);
     }
 }
 

@@ -8,8 +8,8 @@ use crate::output::identity;
 use crate::run::trace_warnings;
 use crate::terminal::{Warnings, say};
 use destage_trace::{
-    RequestPasses, Source, Stored, TraceError, TraceMeta, WriteSummary, load_bounded, write_bin,
-    write_csv, write_fio, write_msr, write_ssdsim,
+    RequestPasses, Source, Stored, TraceError, TraceMeta, Volume, WriteSummary, load_bounded,
+    write_bin, write_csv, write_fio, write_msr, write_ssdsim,
 };
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -47,39 +47,37 @@ pub fn run(
     if !input.split() {
         return write_stored(&trace, output, to);
     }
-    let parts = trace.split()?;
-    let outputs = outputs(&parts, output)?;
-    for output in &outputs {
-        identity::refuse([path], output)?;
+    check_outputs(&trace.meta().volumes, path, output)?;
+    for part in trace.split(memory)? {
+        let part = part?;
+        let output = named(output, &part.meta().volumes[0].name);
+        write_stored(&part, &output, to)?;
     }
-    let mut each = parts.iter().zip(&outputs);
-    each.try_for_each(|(part, output)| write_stored(part, output, to))
+    Ok(())
 }
 
 fn write_stored(trace: &Stored, output: &Path, to: ToFormat) -> Result<(), Failure> {
     write_one(&trace.workload(), trace.meta(), output, to)
 }
 
-/// The files of single volumes.
+/// Checks the files of single volumes before one is written.
 ///
 /// # Errors
-/// The names of two give the same file.
-fn outputs(parts: &[Stored], output: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut outputs: Vec<PathBuf> = Vec::new();
-    let mut volumes: BTreeMap<PathBuf, &str> = BTreeMap::new();
-    for part in parts {
-        let volume = &part.meta().volumes[0].name;
-        let file = named(output, volume);
-        if let Some(other) = volumes.insert(file.clone(), volume) {
+/// The names of two give the same file, or one is the input.
+fn check_outputs(volumes: &[Volume], input: &Path, output: &Path) -> Result<(), Failure> {
+    let mut seen: BTreeMap<PathBuf, &str> = BTreeMap::new();
+    for volume in volumes {
+        let (volume, file) = (&volume.name, named(output, &volume.name));
+        identity::refuse([input], &file)?;
+        if let Some(other) = seen.insert(file.clone(), volume) {
             return Err(Failure::usage(format!(
                 "volumes {other} and {volume} would both be written to {}; convert them one by one \
                  (--volumes only=NAME)",
                 file.display()
             )));
         }
-        outputs.push(file);
     }
-    Ok(outputs)
+    Ok(())
 }
 
 /// `output` with the name of a volume before its extension.

@@ -90,8 +90,8 @@ fn info(
             |_| {},
         )?;
         trace_warnings(trace.meta(), &mut warnings);
-        for volume in trace.split()? {
-            show(&of_stored(volume, limit)?)?;
+        for volume in trace.split(limit.of_requests())? {
+            show(&of_stored(volume?, limit)?)?;
         }
     }
     Ok(())

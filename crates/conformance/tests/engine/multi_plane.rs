@@ -329,7 +329,7 @@ fn busy_time_is_the_sum_of_the_operations() {
                 }),
             }
         }
-        engine.end(pages as u64, 0);
+        engine.end(pages, 0);
         now += Nanos(rng.below(20_000));
     }
     while engine.next_event() != Nanos::NEVER {

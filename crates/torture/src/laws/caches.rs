@@ -92,7 +92,11 @@ fn own_caches(lab: &Lab, case: &Case) -> Verdict {
     let own = serve(case);
     want("hits", own.hits, count(&record, "page_hits"))?;
     want("evictions", own.evictions, count(&record, "evictions"))?;
-    want("programs", own.programs, count(&record, "flash_writes_host"))?;
+    want(
+        "programs",
+        own.programs,
+        count(&record, "flash_writes_host"),
+    )?;
     Ok(true)
 }
 
@@ -125,6 +129,9 @@ mod tests {
         let requests = [(Write, 1), (Read, 2), (Read, 1), (Write, 3), (Read, 1)];
         assert_eq!(served("lru", &requests), [2, 1, 0]);
         assert_eq!(served("fifo", &requests), [1, 2, 1]);
-        assert_eq!(served("lru", &[(Write, 1), (Trim, 1), (Read, 1)]), [0, 0, 0]);
+        assert_eq!(
+            served("lru", &[(Write, 1), (Trim, 1), (Read, 1)]),
+            [0, 0, 0]
+        );
     }
 }

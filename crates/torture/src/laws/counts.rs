@@ -33,10 +33,18 @@ fn of_requests(record: &Value) -> Result<(), Fault> {
     let data = sum(["read_requests", "write_requests"]);
     let others = sum(["trim_requests", "flush_requests"]);
     want("requests by kind", data + others, c("requests"))?;
-    want("pages", sum(["read_pages", "write_pages"]), c("page_accesses"))?;
+    want(
+        "pages",
+        sum(["read_pages", "write_pages"]),
+        c("page_accesses"),
+    )?;
     let hits = sum(["read_page_hits", "write_page_hits"]);
     want("page hits", hits, c("page_hits"))?;
-    want("sectors", sum(["read_sectors", "write_sectors"]), c("sectors"))?;
+    want(
+        "sectors",
+        sum(["read_sectors", "write_sectors"]),
+        c("sectors"),
+    )?;
     let hits = sum(["read_sector_hits", "write_sector_hits"]);
     want("sector hits", hits, c("sector_hits"))?;
     for kind in ["read", "write"] {
@@ -55,7 +63,11 @@ fn of_requests(record: &Value) -> Result<(), Fault> {
         at_most("hit fractions", fraction, hits[1] + 1e-6)?;
         let ratio = record["ratios"][at("page_hit_ratio")].as_f64();
         let (part, whole) = (c(&at("page_hits")) as f64, c(&at("pages")) as f64);
-        near(kind, ratio.unwrap_or(0.0), if whole > 0.0 { part / whole } else { 0.0 })?;
+        near(
+            kind,
+            ratio.unwrap_or(0.0),
+            if whole > 0.0 { part / whole } else { 0.0 },
+        )?;
     }
     Ok(())
 }
@@ -90,10 +102,18 @@ fn of_flash(record: &Value) -> Result<(), Fault> {
     want("programs by cause", sum(&writes), c("flash_writes_host"))?;
     let evicted = sum(&["flash_writes_evict", "inflight_evictions"]);
     want("pages of evictions", evicted, c("flushed_pages"))?;
-    at_most("pages past the cache", c("bypassed_pages"), c("flash_writes_bypass"))?;
+    at_most(
+        "pages past the cache",
+        c("bypassed_pages"),
+        c("flash_writes_bypass"),
+    )?;
     want("pages moved", c("flash_reads_gc"), c("flash_writes_gc"))?;
     at_most("copybacks", c("copybacks"), c("flash_writes_gc"))?;
-    at_most("pages of victims", c("gc_victim_pages"), c("flash_writes_gc"))?;
+    at_most(
+        "pages of victims",
+        c("gc_victim_pages"),
+        c("flash_writes_gc"),
+    )?;
     at_most("victims", c("gc_victims"), c("erases"))?;
     if let Some(waf) = record["ratios"]["waf"].as_f64() {
         let all = sum(&["flash_writes_host", "flash_writes_gc", "flash_writes_meta"]);
@@ -115,8 +135,14 @@ fn of_times(record: &Value) -> Result<(), Fault> {
         at_most("0", 0.0, number("std"))?;
     }
     let parts = ["array_read", "array_program", "array_erase", "channel"];
-    let parts: Vec<f64> = parts.iter().filter_map(|p| record["energy_nj"][p].as_f64()).collect();
-    if let Some(total) = record["energy_nj"]["total"].as_f64().filter(|_| !parts.is_empty()) {
+    let parts: Vec<f64> = parts
+        .iter()
+        .filter_map(|p| record["energy_nj"][p].as_f64())
+        .collect();
+    if let Some(total) = record["energy_nj"]["total"]
+        .as_f64()
+        .filter(|_| !parts.is_empty())
+    {
         near("energy", parts.iter().sum(), total)?;
     }
     Ok(())
@@ -126,7 +152,14 @@ pub const FROM_TRACE: Law = Law {
     name: "from-trace",
     promise: "requests, pages and sectors are those of the trace, counted anew",
     adapt: |case, _| {
-        let hides = ["--warmup", "--limit", "--tags", "--host-fs", "--wrap", "--fit"];
+        let hides = [
+            "--warmup",
+            "--limit",
+            "--tags",
+            "--host-fs",
+            "--wrap",
+            "--fit",
+        ];
         case.without(&hides);
     },
     check: from_trace,
@@ -162,7 +195,11 @@ fn from_trace(lab: &Lab, case: &Case) -> Verdict {
             pages += touched.len() as u64;
         }
         want(&format!("{kind}_pages"), pages, c(&format!("{kind}_pages")))?;
-        want(&format!("{kind}_sectors"), sectors, c(&format!("{kind}_sectors")))?;
+        want(
+            &format!("{kind}_sectors"),
+            sectors,
+            c(&format!("{kind}_sectors")),
+        )?;
     }
     Ok(true)
 }

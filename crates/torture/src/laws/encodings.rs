@@ -68,7 +68,9 @@ fn encodings(lab: &Lab, case: &Case) -> Verdict {
     let coded = lab.records(&case.with(&format).run(&other))?;
     let held = same(&own, &coded, &["trace", "config"])?;
     lab.must(&option("trace convert trace.csv -o own.csv"))?;
-    lab.must(&option(&format!("trace convert {other} {format} -o back.csv")))?;
+    lab.must(&option(&format!(
+        "trace convert {other} {format} -o back.csv"
+    )))?;
     let (own, back) = (lab.read("own.csv")?, lab.read("back.csv")?);
     match own == back {
         true => Ok(held),
@@ -133,7 +135,18 @@ pub const DAMAGED: Law = Law {
 
 /// What damage is made of beside single bytes.
 const WORDS: [&[u8]; 12] = [
-    b",", b"\n", b"\r\n", b"-1", b"0", b"#", b";", b" ", b"\0", b"\xff\xfe", b"99", b"R,",
+    b",",
+    b"\n",
+    b"\r\n",
+    b"-1",
+    b"0",
+    b"#",
+    b";",
+    b" ",
+    b"\0",
+    b"\xff\xfe",
+    b"99",
+    b"R,",
 ];
 
 fn damage(bytes: &mut Vec<u8>, rng: &mut SplitMix64) {
@@ -180,13 +193,21 @@ fn damaged(lab: &Lab, case: &Case) -> Verdict {
     want("requests", &info[0]["requests"], &again[0]["requests"])?;
     let mut case = case.clone();
     case.without(&["--limit"]);
-    case.options.extend([option(how.trim())].into_iter().filter(|o| !o[0].is_empty()));
+    case.options.extend(
+        [option(how.trim())]
+            .into_iter()
+            .filter(|o| !o[0].is_empty()),
+    );
     let Some(record) = lab.record(&case, "damaged")? else {
         return Ok(true);
     };
     if case.options.len() == usize::from(!how.is_empty()) && case.device.is_none() {
         let requests = info[0]["requests"].as_u64();
-        want("requests of info and run", requests, Some(count(&record, "requests")))?;
+        want(
+            "requests of info and run",
+            requests,
+            Some(count(&record, "requests")),
+        )?;
     }
     Ok(true)
 }

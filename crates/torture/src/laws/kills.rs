@@ -203,12 +203,16 @@ mod tests {
 
     #[test]
     fn what_is_left_behind_is_seen() {
-        let one = |name: &str, content: &[u8]| BTreeMap::from([(name.to_owned(), content.to_vec())]);
+        let one =
+            |name: &str, content: &[u8]| BTreeMap::from([(name.to_owned(), content.to_vec())]);
         assert!(resumed(&one("a", b"x"), &one("a", b"x")).is_ok());
         assert!(resumed(&one("a", b"x"), &one("a", b"y")).is_err());
         assert!(resumed(&one("a", b"x"), &one("b", b"x")).is_err());
         let record = |n: u64| format!("{{\"a\":1,\"run\":{n}}}\n");
-        let (one, two) = (one(JOURNAL, record(1).as_bytes()), one(JOURNAL, record(2).as_bytes()));
+        let (one, two) = (
+            one(JOURNAL, record(1).as_bytes()),
+            one(JOURNAL, record(2).as_bytes()),
+        );
         assert!(resumed(&one, &two).is_ok());
     }
 }

@@ -70,11 +70,25 @@ fn summed(record: &Value, class: &str, mut times: Vec<u64>) -> Result<(), Fault>
         0 => None,
         _ => times.get((n * thousandths).div_ceil(1000) - 1).copied(),
     };
-    for (name, thousandths) in [("p50", 500), ("p95", 950), ("p99", 990), ("p999", 999), ("max", 1000)] {
-        want(&format!("{class} {name}"), rank(thousandths), figures[name].as_u64())?;
+    for (name, thousandths) in [
+        ("p50", 500),
+        ("p95", 950),
+        ("p99", 990),
+        ("p999", 999),
+        ("max", 1000),
+    ] {
+        want(
+            &format!("{class} {name}"),
+            rank(thousandths),
+            figures[name].as_u64(),
+        )?;
     }
     let mean = times.iter().map(|&t| t as f64).sum::<f64>() / n.max(1) as f64;
-    near(&format!("{class} mean"), mean, figures["mean"].as_f64().unwrap_or(0.0))
+    near(
+        &format!("{class} mean"),
+        mean,
+        figures["mean"].as_f64().unwrap_or(0.0),
+    )
 }
 
 fn requests(record: &Value, log: &str) -> Result<(), Fault> {
@@ -112,7 +126,10 @@ fn requests(record: &Value, log: &str) -> Result<(), Fault> {
     want("pages", pages, c("page_accesses"))?;
     want("hit pages", hits, c("page_hits"))?;
     let classes = ["all", "read", "write"];
-    let summed = classes.into_iter().zip(times).map(|(class, times)| summed(record, class, times));
+    let summed = classes
+        .into_iter()
+        .zip(times)
+        .map(|(class, times)| summed(record, class, times));
     summed.collect()
 }
 

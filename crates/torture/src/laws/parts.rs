@@ -45,7 +45,13 @@ pub const WARM_UP: Law = Law {
     adapt: |case, _| {
         case.no_device();
         // What is set aside for metadata depends on the trace, and so does a file system's volume.
-        case.without(&["--limit", "--warmup", "--charge-metadata", "--host-fs", "--tags"]);
+        case.without(&[
+            "--limit",
+            "--warmup",
+            "--charge-metadata",
+            "--host-fs",
+            "--tags",
+        ]);
         if is_offline(case) {
             case.scheme = "lru".to_owned();
         }
@@ -68,7 +74,11 @@ fn warm_up(lab: &Lab, case: &Case) -> Verdict {
     };
     for (name, value) in all["counts"].as_object().into_iter().flatten() {
         let part = |record: &Value| record["counts"][name].as_f64().unwrap_or(0.0);
-        near(name, part(&first) + part(&rest), value.as_f64().unwrap_or(0.0))?;
+        near(
+            name,
+            part(&first) + part(&rest),
+            value.as_f64().unwrap_or(0.0),
+        )?;
     }
     Ok(true)
 }
@@ -77,7 +87,13 @@ pub const FINAL_FLUSH: Law = Law {
     name: "flush-at-end",
     promise: "--flush-at-end changes no other figure and writes what a FLUSH behind all work does",
     adapt: |case, _| {
-        let hides = ["--flush-at-end", "--limit", "--tags", "--host-fs", "--closed-loop"];
+        let hides = [
+            "--flush-at-end",
+            "--limit",
+            "--tags",
+            "--host-fs",
+            "--closed-loop",
+        ];
         case.without(&hides);
         let percent = |o: &Vec<String>| o[0] == "--warmup" && o[1].parse::<u64>().is_err();
         case.options.retain(|o| !percent(o));
@@ -98,7 +114,10 @@ fn final_flush(lab: &Lab, case: &Case) -> Verdict {
         };
     };
     equal(&plain, &flushed, &["config", "final_flush"])?;
-    let background = case.expr().chain().any(|l| l.scheme().role == Role::Background);
+    let background = case
+        .expr()
+        .chain()
+        .any(|l| l.scheme().role == Role::Background);
     // Idle times before the FLUSH are for background work.
     if background {
         return Ok(true);
@@ -157,14 +176,17 @@ fn curve(lab: &Lab, case: &Case) -> Verdict {
             return Err(Fault::law("the run at the size of a point is refused"));
         };
         for (name, value) in point.as_object().into_iter().flatten() {
-            let measured = [&record["counts"][name], &record["ratios"][name], &record[name]];
-            if let Some(measured) = measured.into_iter().find(|v| !v.is_null()) {
-                if name != "trace" {
-                    want(name, value, measured)?;
-                }
+            let measured = [
+                &record["counts"][name],
+                &record["ratios"][name],
+                &record[name],
+            ];
+            if let Some(measured) = measured.into_iter().find(|v| !v.is_null())
+                && name != "trace"
+            {
+                want(name, value, measured)?;
             }
         }
     }
     Ok(true)
 }
-

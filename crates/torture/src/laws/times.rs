@@ -17,7 +17,11 @@ pub const NO_LATENCIES: Law = Law {
         case.no_device();
         case.without(&["--host-fs", "--closed-loop"]);
         // Nothing is idle without a device, and a page that was trimmed is not read from flash.
-        if case.expr().chain().any(|l| l.scheme().role == Role::Background) {
+        if case
+            .expr()
+            .chain()
+            .any(|l| l.scheme().role == Role::Background)
+        {
             case.scheme = "ecr".to_owned();
         }
         case.requests.retain(|r| r.host.op != Op::Trim);
@@ -73,13 +77,19 @@ fn no_latencies(lab: &Lab, case: &Case) -> Verdict {
         want(name, value, &timed["counts"][name])?;
     }
     want("unmapped reads", count(&timed, "unmapped_reads"), 0)?;
-    want("longest", timed["latency_ns"]["all"]["max"].as_u64().unwrap_or(0), 0)?;
+    want(
+        "longest",
+        timed["latency_ns"]["all"]["max"].as_u64().unwrap_or(0),
+        0,
+    )?;
     Ok(true)
 }
 
 /// Keys of a device that are times.
 fn times() -> impl Iterator<Item = &'static str> {
-    let times = keys().iter().filter(|key| key.value_type() == ValueType::Time);
+    let times = keys()
+        .iter()
+        .filter(|key| key.value_type() == ValueType::Time);
     times.map(|key| key.name)
 }
 
@@ -88,7 +98,10 @@ pub const SCALED: Law = Law {
     promise: "with all times k-fold, response times are k-fold and counters the same",
     adapt: |case, rng| {
         let time = |kind: &Kind| matches!(kind, Kind::Time | Kind::IntegerOrTime { .. });
-        let has_times = case.expr().chain().any(|l| l.scheme().params().any(|p| time(&p.kind)));
+        let has_times = case
+            .expr()
+            .chain()
+            .any(|l| l.scheme().params().any(|p| time(&p.kind)));
         if has_times {
             case.scheme = "awb(lru)".to_owned();
         }
@@ -98,7 +111,8 @@ pub const SCALED: Law = Law {
         sets.retain(|set| !set.starts_with("cache_region"));
         case.device = Some(sets);
         // Between two passes there is a pause of its own.
-        case.options.retain(|o| !o.iter().any(|word| word.starts_with("passes=")));
+        case.options
+            .retain(|o| !o.iter().any(|word| word.starts_with("passes=")));
         if !case.has("--wrap") {
             case.without(&["--fit"]);
             case.options.push(vec!["--wrap".to_owned()]);
@@ -124,13 +138,21 @@ fn scaled(lab: &Lab, case: &Case) -> Verdict {
     let (short, long) = (of(1), of(k));
     lab.write(&short, "trace.csv")?;
     lab.write(&long, "long.csv")?;
-    let (short, long) = (lab.record(&short, "trace.csv")?, lab.record(&long, "long.csv")?);
+    let (short, long) = (
+        lab.record(&short, "trace.csv")?,
+        lab.record(&long, "long.csv")?,
+    );
     let (short, long) = match (short, long) {
         (Some(short), Some(long)) => (short, long),
         (None, None) => return Ok(false),
         _ => return Err(Fault::law("only one of both is refused")),
     };
-    let times = ["latency_ns", "evict_wait_ns", "evict_turnaround_ns", "final_flush"];
+    let times = [
+        "latency_ns",
+        "evict_wait_ns",
+        "evict_turnaround_ns",
+        "final_flush",
+    ];
     let others = [&times[..], &["trace", "config", "unbalance"]].concat();
     // Shares of time may differ by rounding.
     let others = [&others[..], &["utilisation"]].concat();
@@ -147,7 +169,12 @@ fn multiple(name: &str, short: &Value, long: &Value, k: u64) -> Result<(), Fault
         want(name, short.len(), long.len())?;
         let null = &Value::Null;
         return short.iter().try_for_each(|(key, value)| {
-            multiple(&format!("{name}.{key}"), value, long.get(key).unwrap_or(null), k)
+            multiple(
+                &format!("{name}.{key}"),
+                value,
+                long.get(key).unwrap_or(null),
+                k,
+            )
         });
     }
     match (short.as_f64(), long.as_f64()) {
