@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
 
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
 use destage_conformance::suites::on_all_processors;
@@ -15,9 +16,10 @@ use destage_scheme::registry::SCHEMES;
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::RunError;
 use destage_sim::run::{Hooks, execute};
-use destage_sim::spec::{RunSpec, Warmup};
+use destage_sim::spec::{Replay, RunSpec, Warmup};
+use destage_sim::{Every, Series, SeriesRow};
 use destage_trace::{LoadOptions, Source, Trace, load};
-use destage_types::{ByteSize, Op, PageSize};
+use destage_types::{ByteSize, Nanos, Op, PageSize};
 
 /// Compositions beside every scheme by its name.
 const COMPOSED: [&str; 15] = [
@@ -439,6 +441,41 @@ fn a_record_sums_up_its_requests() {
         let header = "request,op,arrival_ns,complete_ns,pages,hit_pages\n".to_owned();
         let wanted: String = std::iter::once(header).chain(rows).collect();
         assert_eq!(log.text(), wanted, "{expr}");
+    }
+}
+
+/// In a closed loop time passes before it is known when the next request is issued.
+#[test]
+fn a_series_of_time_sums_up_a_closed_loop() {
+    let rows = Arc::new(Mutex::new(Vec::new()));
+    for (seed, depth, length) in [(1, 1, 10), (2, 1, 20_000), (3, 4, 500), (4, 30, 3_000_000)] {
+        let trace = trace_of(&timed_swarm(seed, Profile::new(300, 8), 7_000));
+        let spec = RunSpec {
+            device: Some(Arc::new(scaled(1, "dram=per_page"))),
+            warmup: Warmup::Requests(20),
+            replay: Replay::Closed {
+                depth: NonZeroU32::new(depth).expect("at least 1"),
+            },
+            ..spec(Expr::parse("lru").expect("legal"), 24, PageSize::KIB4)
+        };
+        let unwatched = execute(&spec, &trace, Hooks::default()).expect("the run starts");
+        let taken = Arc::clone(&rows);
+        let sink = move |row: Option<&SeriesRow>| {
+            taken.lock().expect("one writer").extend(row.cloned());
+            Ok(())
+        };
+        let hooks = Hooks {
+            series: Some(Series::new(Every::Time(Nanos(length)), Box::new(sink))),
+            ..Hooks::default()
+        };
+        let watched = execute(&spec, &trace, hooks).expect("the run starts");
+        assert_eq!(unwatched, watched);
+        let rows = std::mem::take(&mut *rows.lock().expect("the run is over"));
+        let sum = |figure: fn(&SeriesRow) -> u64| rows.iter().map(figure).sum::<u64>();
+        assert_eq!(sum(|row| row.requests), watched.counts.requests);
+        assert_eq!(sum(|row| row.evictions), watched.counts.evictions);
+        assert_eq!(sum(|row| row.flash_writes_host), watched.counts.flash_writes_host);
+        assert!(rows.is_sorted_by(|a, b| a.time_ns < b.time_ns), "depth {depth}");
     }
 }
 

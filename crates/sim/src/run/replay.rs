@@ -284,15 +284,14 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     #[inline(never)]
     fn prepare(&mut self, head: &HostRequest) -> Result<Nanos, RunError> {
         let now = self.issue(head)?;
-        if self.series.is_some() {
-            self.end_intervals(now)?;
-        }
+        self.end_intervals(now)?;
+        self.issued = now;
         Ok(now)
     }
 
-    /// A request is issued at `now`: intervals of time that end before it give their row.
+    /// Something happens at `now`: intervals of time that end before it give their row.
+    #[inline]
     fn end_intervals(&mut self, now: Nanos) -> Result<(), RunError> {
-        self.issued = now;
         if let Some(series) = &mut self.series
             && let Some(end) = series.ended(now)
         {
@@ -340,6 +339,8 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 return Ok(closed.now);
             }
             assert!(next != Nanos::NEVER, "a request never completes");
+            // An interval that ends before this event has its row before: time does not go back.
+            self.end_intervals(next)?;
             self.cache.advance(next);
         }
     }
