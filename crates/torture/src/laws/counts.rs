@@ -6,7 +6,6 @@ use crate::compare::{at_most, count, near, want};
 use crate::lab::{Fault, Lab, Verdict};
 use destage_types::Op;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 pub const CONSERVATION: Law = Law {
     name: "conservation",
@@ -183,16 +182,13 @@ fn from_trace(lab: &Lab, case: &Case) -> Verdict {
         if !matches!(op, Op::Read | Op::Write) {
             continue;
         }
+        // A page is accessed by each extent that touches it.
         let (mut pages, mut sectors) = (0, 0);
-        for request in of_kind {
-            let mut touched = BTreeSet::new();
-            for &(start, length) in &request.host.extents {
-                let per_page = case.page / 512;
-                let last = start + u64::from(length) - 1;
-                touched.extend(start / per_page..=last / per_page);
-                sectors += u64::from(length);
-            }
-            pages += touched.len() as u64;
+        for &(start, length) in of_kind.iter().flat_map(|r| &r.host.extents) {
+            let per_page = case.page / 512;
+            let last = start + u64::from(length) - 1;
+            pages += last / per_page - start / per_page + 1;
+            sectors += u64::from(length);
         }
         want(&format!("{kind}_pages"), pages, c(&format!("{kind}_pages")))?;
         want(
