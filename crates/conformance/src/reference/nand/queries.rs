@@ -174,7 +174,8 @@ impl Reference {
 
     /// Time for which operations have held a die up to now.
     pub fn held_so_far(&self, chip: ChipId, die: u32) -> Nanos {
-        let started = self.on_die(chip, die).filter(|op| !op.waits());
+        let has_started = |op: &&Operation| op.in_service() || op.at == Progress::Ended;
+        let started = self.on_die(chip, die).filter(has_started);
         let held = started.map(|op| match op.end_known() {
             true => op.end.min(self.now) - op.start,
             false => self.now - op.start,
