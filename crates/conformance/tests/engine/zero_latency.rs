@@ -2,8 +2,8 @@
 //! scale together; the same run gives the same result.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
@@ -474,8 +474,14 @@ fn a_series_of_time_sums_up_a_closed_loop() {
         let sum = |figure: fn(&SeriesRow) -> u64| rows.iter().map(figure).sum::<u64>();
         assert_eq!(sum(|row| row.requests), watched.counts.requests);
         assert_eq!(sum(|row| row.evictions), watched.counts.evictions);
-        assert_eq!(sum(|row| row.flash_writes_host), watched.counts.flash_writes_host);
-        assert!(rows.is_sorted_by(|a, b| a.time_ns < b.time_ns), "depth {depth}");
+        assert_eq!(
+            sum(|row| row.flash_writes_host),
+            watched.counts.flash_writes_host
+        );
+        assert!(
+            rows.is_sorted_by(|a, b| a.time_ns < b.time_ns),
+            "depth {depth}"
+        );
     }
 }
 
