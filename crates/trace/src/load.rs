@@ -5,7 +5,7 @@ use destage_types::RequestBatch;
 use crate::Container;
 use crate::bytes::source::Source;
 use crate::error::{BadLine, TraceError};
-use crate::reader::{Reader, open};
+use crate::reader::open;
 use crate::readers::BlkEvent;
 use crate::tags::TagSet;
 use crate::volume::{Volume, Volumes};
@@ -127,26 +127,13 @@ impl Trace {
 /// Reads a whole trace into memory, 32 B per request.
 ///
 /// # Errors
-/// Those of [`open`], [`Reader::next_batch`] and [`Reader::finish`].
+/// Those of [`open`], [`Reader::next_batch`](crate::Reader::next_batch) and
+/// [`Reader::finish`](crate::Reader::finish).
 pub fn load(source: Source, options: &LoadOptions) -> Result<Trace, TraceError> {
-    load_with(source, options, |_| {})
-}
-
-/// As [`load`], calling `progress` after each batch.
-///
-/// # Errors
-/// Those of [`load`].
-pub fn load_with(
-    source: Source,
-    options: &LoadOptions,
-    mut progress: impl FnMut(&Reader),
-) -> Result<Trace, TraceError> {
     let mut reader = open(source, options)?;
     reader.place_later();
     let mut requests = RequestBatch::new();
-    while reader.next_batch(&mut requests)? > 0 {
-        progress(&reader);
-    }
+    while reader.next_batch(&mut requests)? > 0 {}
     reader.place_all(&mut requests)?;
     let meta = reader.finish()?;
     Ok(Trace { requests, meta })

@@ -114,10 +114,14 @@ fn exported(sectors: u64) -> String {
     }
 }
 
-fn read(path: &Path, options: &LoadOptions, memory: u64) -> Result<Stored, TraceError> {
+/// Reads a whole trace, into at most `memory` bytes or into a temporary file, with a progress bar.
+///
+/// # Errors
+/// Those of reading.
+pub fn read(path: &Path, options: &LoadOptions, memory: u64) -> Result<Stored, TraceError> {
     let mut progress = None;
     let label = format!("reading {}", path.display());
-    load_bounded(Source::from_arg(path), options, memory, |reader| {
+    load_bounded(Source::from_arg(path), options, memory, &mut |reader| {
         let (read, total) = reader.progress();
         let progress = progress.get_or_insert_with(|| Progress::bytes(&label, total));
         progress.set(read);

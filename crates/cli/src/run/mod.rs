@@ -11,7 +11,7 @@ mod settings;
 mod sweep;
 mod touched;
 
-pub use input::{load, trace_warnings};
+pub use input::{load, read, trace_warnings};
 pub use logs::RunLogs;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};

@@ -42,7 +42,7 @@ pub fn run(
         false => MEMORY,
     };
     let options = input.options(false);
-    let trace = load_bounded(Source::from_arg(path), &options, memory, |_| {})?;
+    let trace = load_bounded(Source::from_arg(path), &options, memory, &mut |_| {})?;
     trace_warnings(trace.meta(), &mut Warnings::default());
     if !input.split() {
         return write_stored(&trace, output, to);

@@ -18,7 +18,7 @@ use destage_types::{RequestBatch, RequestRef};
 use info::{Info, TraceReport};
 use std::path::{Path, PathBuf};
 
-use crate::run::trace_warnings;
+use crate::run::{read, trace_warnings};
 
 /// Does what `args` say.
 ///
@@ -87,7 +87,7 @@ fn info(
             Source::from_arg(path),
             &options,
             limit.of_requests(),
-            |_| {},
+            &mut |_| {},
         )?;
         trace_warnings(trace.meta(), &mut warnings);
         for volume in trace.split(limit.of_requests())? {
@@ -165,14 +165,7 @@ fn piped(
     limit: MemoryLimit,
     warnings: &mut Warnings,
 ) -> Result<TraceReport, Failure> {
-    let mut progress = None;
-    let label = format!("reading {}", path.display());
-    let stored = load_bounded(Source::from_arg(path), options, MEMORY, |reader| {
-        let (read, total) = reader.progress();
-        let progress = progress.get_or_insert_with(|| Progress::bytes(&label, total));
-        progress.set(read);
-    })?;
-    drop(progress);
+    let stored = read(path, options, MEMORY)?;
     trace_warnings(stored.meta(), warnings);
     of_stored(stored, limit)
 }

@@ -66,7 +66,7 @@ pub fn load_bounded(
     source: Source,
     options: &LoadOptions,
     memory: u64,
-    mut progress: impl FnMut(&Reader),
+    progress: &mut dyn FnMut(&Reader),
 ) -> Result<Stored, TraceError> {
     let mut reader = open(source, options)?;
     reader.place_later();

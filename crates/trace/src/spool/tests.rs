@@ -15,7 +15,7 @@ const MSR: &str = "0,hm,0,Write,4096,8192,7\n10,hm,1,Read,0,4096,7\n30,hm,0,Writ
 fn both(options: &LoadOptions) -> [Stored; 2] {
     let source = || Source::bytes("hm.csv", MSR);
     let trace = load(source(), options).unwrap();
-    let spooled = load_bounded(source(), options, 0, |_| {}).unwrap();
+    let spooled = load_bounded(source(), options, 0, &mut |_| {}).unwrap();
     assert!(matches!(spooled, Stored::Spooled { .. }));
     [Stored::Memory(trace), spooled]
 }
@@ -90,7 +90,7 @@ fn volumes_with_places_are_split_likewise() {
     let plain = volumes_of(plain, 0);
     assert_eq!(requests(&plain[1])[0], "0 0 Read 0+8 1");
     for memory in [0, u64::MAX] {
-        let spooled = load_bounded(source(), &options, 0, |_| {}).unwrap();
+        let spooled = load_bounded(source(), &options, 0, &mut |_| {}).unwrap();
         same_volumes(&plain, &volumes_of(spooled, memory));
     }
 }
@@ -107,7 +107,7 @@ fn the_work_of_a_split_does_not_grow_with_the_number_of_volumes() {
     assert_eq!(plain.len() as u64, count);
     // All volumes at once, files of some of them, a file for each.
     for (memory, levels) in [(u64::MAX, 0), (60_000, 1), (2_000, 3), (0, 3)] {
-        let spooled = load_bounded(source(), &options, 0, |_| {}).unwrap();
+        let spooled = load_bounded(source(), &options, 0, &mut |_| {}).unwrap();
         let before = READ.with(Cell::get);
         let volumes = volumes_of(spooled, memory);
         let read = READ.with(Cell::get) - before;
@@ -141,7 +141,7 @@ fn a_volume_does_not_carry_the_names_of_all() {
     };
     let source = || Source::bytes("a.csv", text.clone());
     let plain = Stored::Memory(load(source(), &options).unwrap());
-    let spooled = load_bounded(source(), &options, 0, |_| {}).unwrap();
+    let spooled = load_bounded(source(), &options, 0, &mut |_| {}).unwrap();
     for stored in [plain, spooled] {
         let mut volumes = 0;
         for volume in stored.split(u64::MAX).unwrap() {
