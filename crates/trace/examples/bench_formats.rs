@@ -30,13 +30,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let count = std::env::args().nth(1);
     let count: u64 = count.map_or(Ok(5_000_000), |n| n.parse())?;
     let batch = requests(count);
+    let (mut bin, mut csv) = (Vec::new(), Vec::new());
     let (mut msr, mut ssdsim, mut fio) = (Vec::new(), Vec::new(), Vec::new());
+    write_bin(&batch, &[], true, &mut bin)?;
+    write_csv(&batch, &mut csv)?;
     write_msr(&batch, &[], &mut msr)?;
     write_ssdsim(&batch, &[], &mut ssdsim)?;
     write_fio(&batch, &[], &mut fio)?;
     let traces = [
-        ("destage-bin", write_bin(&batch, &[], true, Vec::new())?),
-        ("destage", write_csv(&batch, Vec::new())?),
+        ("destage-bin", bin),
+        ("destage", csv),
         ("msr", msr),
         ("ssdsim", ssdsim),
         ("fio", fio),

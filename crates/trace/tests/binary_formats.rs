@@ -3,8 +3,8 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{limited, read, read_with, refused, refuses, says, skipping};
-use destage_trace::{FORMATS, write_bin};
+use common::{bin, limited, read, read_with, refused, refuses, says, skipping};
+use destage_trace::FORMATS;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 
 fn vscsi1(cmd: u16, len: u32, lbn: u64, ts: u64) -> Vec<u8> {
@@ -164,7 +164,7 @@ fn small() -> Vec<u8> {
         &[more],
         &[1, 2],
     );
-    write_bin(&batch, &[], true, Vec::new()).unwrap()
+    bin(&batch, &[], true)
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn destage_bin_is_read_up_to_a_limit_without_its_end() {
     for i in 0..30_000 {
         batch.push(HostRequest::new(Nanos(i), Op::Read, i, 1));
     }
-    let bytes = write_bin(&batch, &[], false, Vec::new()).unwrap();
+    let bytes = bin(&batch, &[], false);
     for limit in [1, 8_191, 8_192, 8_193, 20_000] {
         let options = limited(limit);
         // The rest of the file may be missing.

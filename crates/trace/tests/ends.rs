@@ -3,8 +3,8 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{limited, read, read_with, refused, skipping};
-use destage_trace::{write_csv, write_fio};
+use common::{csv, limited, read, read_with, refused, skipping};
+use destage_trace::write_fio;
 
 const PLAIN: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n0,W,0,8,0,,0\n\
                      1000,R,8,8,0,,0\n2000,W,16,8,0,,0\n";
@@ -21,7 +21,7 @@ fn beginnings(text: &str, first: usize) -> impl Iterator<Item = &str> {
 fn own_csv_ends_with_its_number_of_requests() {
     // What people write by hand needs no last line.
     let trace = read("destage", PLAIN).unwrap();
-    let text = String::from_utf8(write_csv(&trace.requests, Vec::new()).unwrap()).unwrap();
+    let text = csv(&trace.requests);
     assert_eq!(text, format!("# destage csv 2\n{PLAIN}# requests: 3\n"));
     assert_eq!(read("", &text).unwrap().meta.requests, 3);
     assert!(beginnings(&text, 2).count() == 4);

@@ -3,8 +3,8 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{cases, detected, read, refused, refuses, says};
-use destage_trace::{LoadOptions, Pairs, Source, load, open, write_csv};
+use common::{cases, csv, detected, read, refused, refuses, says};
+use destage_trace::{LoadOptions, Pairs, Source, load, open};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, RequestBatch, Tag};
 
@@ -83,7 +83,7 @@ fn tags_choose_rows_inside_a_request() {
 fn tags_choose_requests_of_any_format() {
     let text = format!("{HEAD}100,W,8,8,,f2fs,node,1\n200,W,16,8,,f2fs,data,2\n");
     let all = read("fs-capture", &text).unwrap();
-    let csv = String::from_utf8(write_csv(&all.requests, Vec::new()).unwrap()).unwrap();
+    let csv = csv(&all.requests);
     let data = chosen(&csv, "data");
     assert_eq!(data.meta.format, "destage");
     assert_eq!(data.requests.len(), 1);

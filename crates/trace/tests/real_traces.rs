@@ -230,7 +230,8 @@ fn cloud_volumes_are_stacked() {
         all.iter().map(|part| part.requests.len()).sum::<usize>(),
         50_000
     );
-    let bytes = write_bin(&trace.requests, volumes, true, Vec::new()).unwrap();
+    let mut bytes = Vec::new();
+    write_bin(&trace.requests, volumes, true, &mut bytes).unwrap();
     let again = load(Source::bytes("x", bytes), &LoadOptions::default()).unwrap();
     assert_eq!(again.requests.records(), trace.requests.records());
     assert_eq!(&again.meta.volumes, volumes);

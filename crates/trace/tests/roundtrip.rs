@@ -3,8 +3,8 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{overlay, read, read_with};
-use destage_trace::{CsvColumns, CsvWriter, write_csv};
+use common::{csv, overlay, read, read_with};
+use destage_trace::{CsvColumns, CsvWriter};
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, Tag};
 use proptest::prelude::*;
@@ -106,12 +106,12 @@ proptest! {
     #[test]
     fn written_requests_are_read_as_they_were(requests in prop::collection::vec(request(), 1..40)) {
         let batch = batch(&requests);
-        let text = write_csv(&batch, Vec::new()).unwrap();
+        let text = csv(&batch);
         let trace = read("", &text).unwrap();
         prop_assert_eq!(trace.meta.format, "destage");
         assert_same(&batch, &trace.requests)?;
         // Writing again gives the same bytes.
-        prop_assert_eq!(write_csv(&trace.requests, Vec::new()).unwrap(), text);
+        prop_assert_eq!(csv(&trace.requests), text);
     }
 
     #[test]

@@ -3,11 +3,12 @@
 #[allow(dead_code)]
 mod common;
 
-use std::io::{self, Cursor};
+use std::io::{self, Cursor, Write};
 
-use common::{overlay, read, read_with, says};
+use common::{bin, overlay, read, read_with, says};
 use destage_trace::{
-    BinWriter, FORMATS, Trace, Volume, WriteSummary, write_bin, write_fio, write_msr, write_ssdsim,
+    BinWriter, FORMATS, RequestPasses, Trace, Volume, WriteSummary, write_bin, write_fio,
+    write_msr, write_ssdsim,
 };
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, Tag};
@@ -60,7 +61,7 @@ fn again(format: &str, bytes: &[u8]) -> Trace {
 const DATA: &[Op] = &[Op::Read, Op::Write];
 const ALL: &[Op] = &[Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-type Writer = fn(&RequestBatch, &[Volume], &mut Vec<u8>) -> io::Result<WriteSummary>;
+type Writer = fn(&dyn RequestPasses, &[Volume], &mut dyn Write) -> io::Result<WriteSummary>;
 
 proptest! {
     #[test]
@@ -94,7 +95,7 @@ proptest! {
     #[test]
     fn destage_bin_keeps_every_kind(batch in plain(1, ALL), timed in any::<bool>()) {
         let volumes: Vec<Volume> = (0..4).map(|n| volume(n, &"v".repeat(n as usize * 5))).collect();
-        let bytes = write_bin(&batch, &volumes, timed, Vec::new()).unwrap();
+        let bytes = bin(&batch, &volumes, timed);
         let trace = again("", &bytes);
         prop_assert_eq!((trace.meta.format, trace.meta.timed), ("destage-bin", timed));
         prop_assert_eq!(trace.requests.records(), batch.records());
@@ -119,7 +120,7 @@ fn the_example_of_destage_bin_is_what_the_writer_writes() {
     (write.stream, flush.stream) = (3, 3);
     batch.push(write);
     batch.push(flush);
-    let bytes = write_bin(&batch, &[volume(3, "hm_0")], true, Vec::new()).unwrap();
+    let bytes = bin(&batch, &[volume(3, "hm_0")], true);
     let format = FORMATS.iter().find(|f| f.name == "destage-bin").unwrap();
     assert_eq!(bytes, format.example, "{}", bytes.escape_ascii());
 }
@@ -146,7 +147,7 @@ fn rich() -> RequestBatch {
 #[test]
 fn destage_bin_keeps_lists_tags_and_marks() {
     let batch = rich();
-    for bytes in [write_bin(&batch, &[], true, Vec::new()).unwrap(), {
+    for bytes in [bin(&batch, &[], true), {
         let mut writer = BinWriter::new(Cursor::new(Vec::new())).unwrap();
         batch.iter().for_each(|r| writer.write(r).unwrap());
         writer.finish(&[volume(0, "x")], true).unwrap().into_inner()
@@ -185,9 +186,9 @@ fn foreign_formats_refuse_what_they_cannot_say() {
         (long, &[], &[], "below 4 GiB", "fio"),
     ];
     let writers: [(&str, Writer); 3] = [
-        ("ssdsim", write_ssdsim::<Vec<u8>>),
-        ("msr", write_msr::<Vec<u8>>),
-        ("fio", write_fio::<Vec<u8>>),
+        ("ssdsim", write_ssdsim),
+        ("msr", write_msr),
+        ("fio", write_fio),
     ];
     for (request, more, prev, what, refusing) in cases {
         let mut batch = RequestBatch::new();
@@ -256,7 +257,7 @@ fn stacked_volumes_are_written_with_their_own_names_and_addresses() {
     };
     assert_eq!(starts(&again), starts(&trace));
     // The own binary keeps names and places, and what is read is not stacked again.
-    let bytes = write_bin(&trace.requests, &trace.meta.volumes, true, Vec::new()).unwrap();
+    let bytes = bin(&trace.requests, &trace.meta.volumes, true);
     let again = read("", bytes).unwrap();
     assert_eq!(again.requests.records(), trace.requests.records());
     assert_eq!(again.meta.volumes, trace.meta.volumes);
@@ -294,7 +295,15 @@ fn names_that_a_format_cannot_take_are_refused() {
             .unwrap()
             .contains("0,host0,0,Write,0,4096,0\n0,host0,1,")
     );
-    assert!(write_bin(&batch, &[volume(0, &"x".repeat(4_097))], true, Vec::new()).is_err());
+    assert!(
+        write_bin(
+            &batch,
+            &[volume(0, &"x".repeat(4_097))],
+            true,
+            &mut Vec::new()
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -302,12 +311,12 @@ fn destage_bin_refuses_times_that_run_back_and_rebases_the_others() {
     let mut batch = RequestBatch::new();
     batch.push(HostRequest::new(Nanos(500), Op::Write, 0, 8));
     batch.push(HostRequest::new(Nanos(700), Op::Write, 0, 8));
-    let trace = read("", write_bin(&batch, &[], true, Vec::new()).unwrap()).unwrap();
+    let trace = read("", bin(&batch, &[], true)).unwrap();
     assert_eq!(trace.requests.records()[1].arrival, Nanos(200));
     batch.push(HostRequest::new(Nanos(600), Op::Write, 0, 8));
-    let error = write_bin(&batch, &[], true, Vec::new()).unwrap_err();
+    let error = write_bin(&batch, &[], true, &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("request 2: it arrives before"));
-    let empty = write_bin(&RequestBatch::new(), &[], true, Vec::new()).unwrap();
+    let empty = bin(&RequestBatch::new(), &[], true);
     assert!(
         read("", empty)
             .unwrap_err()

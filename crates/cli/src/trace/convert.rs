@@ -100,7 +100,7 @@ fn named(output: &Path, volume: &str) -> PathBuf {
 /// # Errors
 /// The output cannot be written, or a request that the format cannot hold.
 pub fn write_one(
-    requests: &impl RequestPasses,
+    requests: &dyn RequestPasses,
     meta: &TraceMeta,
     output: &Path,
     to: ToFormat,
@@ -109,14 +109,14 @@ pub fn write_one(
         if to == ToFormat::DestageBin && io::stdout().is_terminal() {
             return Err(Failure::usage("--to destage-bin is no text for a terminal"));
         }
-        let written = write(requests, meta, to, io::stdout().lock());
+        let written = write(requests, meta, to, &mut io::stdout().lock());
         return written
             .map_err(|error| refused(meta, &error).unwrap_or_else(|| Failure::stdout(error)));
     }
     let place = output.display();
     let mut file = OutputFile::create(output)
         .map_err(|error| Failure::usage(format!("--output {place}: cannot create it: {error}")))?;
-    let written = write(requests, meta, to, BufWriter::new(&mut file));
+    let written = write(requests, meta, to, &mut BufWriter::new(&mut file));
     written.and_then(|()| file.commit()).map_err(|error| {
         let unwritten = || Failure::Run(format!("cannot write {place}: {error}"));
         refused(meta, &error).unwrap_or_else(unwritten)
@@ -134,24 +134,18 @@ fn refused(meta: &TraceMeta, error: &io::Error) -> Option<Failure> {
 }
 
 fn write(
-    requests: &impl RequestPasses,
+    requests: &dyn RequestPasses,
     meta: &TraceMeta,
     to: ToFormat,
-    mut out: impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let volumes = &meta.volumes[..];
     let written = match to {
-        ToFormat::Destage => {
-            write_csv(requests, out)?;
-            return Ok(());
-        }
-        ToFormat::DestageBin => {
-            write_bin(requests, volumes, meta.timed, out)?;
-            return Ok(());
-        }
-        ToFormat::Msr => write_msr(requests, volumes, &mut out)?,
-        ToFormat::Fio => write_fio(requests, volumes, &mut out)?,
-        ToFormat::Ssdsim => write_ssdsim(requests, volumes, &mut out)?,
+        ToFormat::Destage => return write_csv(requests, out),
+        ToFormat::DestageBin => return write_bin(requests, volumes, meta.timed, out),
+        ToFormat::Msr => write_msr(requests, volumes, out)?,
+        ToFormat::Fio => write_fio(requests, volumes, out)?,
+        ToFormat::Ssdsim => write_ssdsim(requests, volumes, out)?,
     };
     let WriteSummary {
         requests,
@@ -164,5 +158,5 @@ fn write(
             meta.name
         ));
     }
-    out.flush()
+    Ok(())
 }

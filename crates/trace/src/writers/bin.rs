@@ -169,12 +169,12 @@ impl<W: Write + Seek> BinWriter<W> {
 ///
 /// # Errors
 /// Those of [`BinWriter`]; the requests cannot be read.
-pub fn write_bin<W: Write>(
-    requests: &impl RequestPasses,
+pub fn write_bin(
+    requests: &dyn RequestPasses,
     volumes: &[Volume],
     timed: bool,
-    mut out: W,
-) -> io::Result<W> {
+    out: &mut dyn Write,
+) -> io::Result<()> {
     // The header holds the hash of all that follows, so everything is encoded twice.
     let mut header = Header::default();
     for pass in 0..2 {
@@ -198,6 +198,5 @@ pub fn write_bin<W: Write>(
         }
         header = encoder.header(volumes, timed, (HEADER as u64, chunks_at));
     }
-    out.flush()?;
-    Ok(out)
+    out.flush()
 }

@@ -27,7 +27,7 @@ impl CsvColumns {
     ///
     /// # Errors
     /// The requests cannot be read.
-    pub fn needed_by(requests: &impl RequestPasses) -> io::Result<CsvColumns> {
+    pub fn needed_by(requests: &dyn RequestPasses) -> io::Result<CsvColumns> {
         let mut columns = CsvColumns::default();
         requests.pass(&mut |request| {
             columns.tag |= request.head.tag != Tag::None;
@@ -172,8 +172,9 @@ impl<W: Write> CsvWriter<W> {
 ///
 /// # Errors
 /// Those of [`CsvWriter::write`]; the requests cannot be read.
-pub fn write_csv<W: Write>(requests: &impl RequestPasses, out: W) -> io::Result<W> {
+pub fn write_csv(requests: &dyn RequestPasses, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = CsvWriter::new(out, CsvColumns::needed_by(requests)?);
     requests.pass(&mut |request| writer.write(request))?;
-    writer.finish()
+    writer.finish()?;
+    Ok(())
 }

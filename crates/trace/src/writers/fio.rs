@@ -27,10 +27,10 @@ const MAX_NAME: usize = 256;
 /// fio has no several extents, old addresses, atomic writes or tags, and no request of 4 GiB or
 /// more; two streams have the same name, or a name is empty or longer than 256 bytes; or writing
 /// fails, or the requests cannot be read.
-pub fn write_fio<W: Write>(
-    requests: &impl RequestPasses,
+pub fn write_fio(
+    requests: &dyn RequestPasses,
     volumes: &[Volume],
-    out: &mut W,
+    out: &mut dyn Write,
 ) -> io::Result<WriteSummary> {
     let names = names(requests, volumes)?;
     let mut header = b"fio version 3 iolog\n".to_vec();
@@ -67,7 +67,7 @@ pub fn write_fio<W: Write>(
 }
 
 /// The file name of each stream, in order of first appearance.
-fn names(requests: &impl RequestPasses, volumes: &[Volume]) -> io::Result<Vec<(u32, String)>> {
+fn names(requests: &dyn RequestPasses, volumes: &[Volume]) -> io::Result<Vec<(u32, String)>> {
     let known: BTreeMap<u32, &str> = volumes.iter().map(|v| (v.stream, &*v.name)).collect();
     let (mut seen, mut used) = (BTreeSet::new(), BTreeSet::new());
     let mut names = Vec::new();

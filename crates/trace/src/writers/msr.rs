@@ -34,10 +34,10 @@ fn source(stream: u32, volume: Option<&Volume>) -> String {
 /// # Errors
 /// The format has no TRIM, FLUSH, several extents, old addresses, atomic writes or tags; or
 /// writing fails, or the requests cannot be read.
-pub fn write_msr<W: Write>(
-    requests: &impl RequestPasses,
+pub fn write_msr(
+    requests: &dyn RequestPasses,
     volumes: &[Volume],
-    out: &mut W,
+    out: &mut dyn Write,
 ) -> io::Result<WriteSummary> {
     let known: BTreeMap<u32, &Volume> = volumes.iter().map(|v| (v.stream, v)).collect();
     let mut last = (None, String::new());

@@ -23,10 +23,10 @@ const ABILITY: Ability = Ability {
 /// # Errors
 /// The format has no TRIM, FLUSH, several extents, old addresses, atomic writes or tags; or
 /// writing fails, or the requests cannot be read.
-pub fn write_ssdsim<W: Write>(
-    requests: &impl RequestPasses,
+pub fn write_ssdsim(
+    requests: &dyn RequestPasses,
     volumes: &[Volume],
-    out: &mut W,
+    out: &mut dyn Write,
 ) -> io::Result<WriteSummary> {
     write(requests, volumes, (&ABILITY, b""), out, |r, buffer| {
         let op = u64::from(r.op == Op::Read);

@@ -66,11 +66,11 @@ pub(super) struct Plain {
 }
 
 /// Writes `header`, and then each request as `line` puts it.
-pub(super) fn write<W: Write>(
-    requests: &impl RequestPasses,
+pub(super) fn write(
+    requests: &dyn RequestPasses,
     volumes: &[Volume],
     (ability, header): (&Ability, &[u8]),
-    out: &mut W,
+    out: &mut dyn Write,
     mut line: impl FnMut(&Plain, &mut Vec<u8>) -> Result<(), String>,
 ) -> io::Result<WriteSummary> {
     let starts: BTreeMap<u32, u64> = volumes.iter().map(|v| (v.stream, v.start_sector)).collect();

@@ -2,7 +2,9 @@
 
 use std::io::{Read, Write};
 
-use destage_trace::{LoadOptions, Source, Trace, TraceError, Volumes, load};
+use destage_trace::{
+    LoadOptions, Source, Trace, TraceError, Volume, Volumes, load, write_bin, write_csv,
+};
 use destage_types::{Op, RequestBatch};
 
 /// Loads bytes as `format` (empty: detected), bad lines being errors.
@@ -20,6 +22,20 @@ pub fn read_with(
         options.format = Some(format.to_owned());
     }
     load(Source::bytes("trace.csv", text.as_ref().to_vec()), &options)
+}
+
+/// Requests as `destage-bin`.
+pub fn bin(batch: &RequestBatch, volumes: &[Volume], timed: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_bin(batch, volumes, timed, &mut out).unwrap();
+    out
+}
+
+/// Requests as `destage`.
+pub fn csv(batch: &RequestBatch) -> String {
+    let mut out = Vec::new();
+    write_csv(batch, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
 }
 
 pub fn skipping() -> LoadOptions {
