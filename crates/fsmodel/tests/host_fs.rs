@@ -327,7 +327,7 @@ fn every_option_keeps_the_map_right() {
         if fs != "lfs" && !fs.contains("ssr") && !fs.contains("util") {
             assert!(has(Op::Write, Tag::Gc), "{fs}");
         }
-        let moved = Pairs::of(&out.requests);
+        let moved = Pairs::of((&out).into()).unwrap();
         assert!(moved.moved > 500 || fs.contains("util"), "{fs}: {moved:?}");
         let tables = fs.starts_with("f2fs");
         assert_eq!(has(Op::Write, Tag::Meta), tables, "{fs}");

@@ -1,9 +1,11 @@
 //! How many blocks of a trace name the address of their old copy.
 
 use destage_types::request::NO_PREV;
-use destage_types::{Op, RequestBatch, RequestRef};
+use destage_types::{Op, RequestRef};
 
+use crate::error::TraceError;
 use crate::extent::blocks;
+use crate::spool::workload::Workload;
 
 /// Written 4 KiB blocks of a trace by what is known about the copy they replace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,15 +19,21 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Counts the written blocks of `requests`.
-    pub fn of(requests: &RequestBatch) -> Pairs {
+    /// Counts the written blocks of `workload`.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn of(workload: Workload<'_>) -> Result<Pairs, TraceError> {
         let mut pairs = Pairs::default();
-        requests.iter().for_each(|request| pairs.add(request));
-        pairs
+        workload.try_each(|_, request| {
+            pairs.add(request);
+            Ok::<(), TraceError>(())
+        })?;
+        Ok(pairs)
     }
 
     /// Counts the blocks of a request, if it writes.
-    pub fn add(&mut self, request: RequestRef<'_>) {
+    fn add(&mut self, request: RequestRef<'_>) {
         if request.head.op != Op::Write {
             return;
         }

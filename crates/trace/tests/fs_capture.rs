@@ -38,7 +38,7 @@ fn rows_of_one_request_are_one_request() {
         (all[2].head.tag, all[2].head.arrival.0),
         (Tag::Meta, 60_000)
     );
-    let pairs = Pairs::of(&trace.requests);
+    let pairs = Pairs::of((&trace).into()).unwrap();
     assert_eq!((pairs.moved, pairs.in_place, pairs.unknown), (2, 1, 1));
 }
 

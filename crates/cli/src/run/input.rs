@@ -75,11 +75,7 @@ pub fn fit(trace: &mut Stored, run: &RunSpec, warnings: &mut Warnings) -> Result
         return Ok(());
     };
     let space = destage_sim::precondition::address_space(device);
-    let mut end = 0;
-    trace.workload().try_each(|_, request| {
-        end = request.extents().map(|e| e.end()).fold(end, u64::max);
-        Ok::<(), TraceError>(())
-    })?;
+    let end = trace.workload().end_sector()?;
     if end <= space {
         return Ok(());
     }
@@ -97,7 +93,7 @@ pub fn fit(trace: &mut Stored, run: &RunSpec, warnings: &mut Warnings) -> Result
     warnings.warn(format!(
         "{name}: the trace goes up to {} MiB, device {} exports {}; the parts of 1 MiB that are \
          touched were moved together and end at {} MiB (--fit)",
-        size(packing.end_before()),
+        size(end),
         device.name,
         exported(space),
         size(packing.end_sector())
@@ -180,13 +176,8 @@ pub fn pairs_warning(
     let Some(run) = runs.iter().find(|run| renames(&run.expr)) else {
         return Ok(None);
     };
-    let mut pairs = Pairs::default();
-    workload.try_each(|_, request| {
-        pairs.add(request);
-        Ok::<(), TraceError>(())
-    })?;
     let (name, expr) = (&workload.meta.name, &run.expr);
-    Ok(match pairs {
+    Ok(match Pairs::of(workload)? {
         Pairs { moved: 1.., .. }
         | Pairs {
             unknown: 0,
@@ -275,13 +266,8 @@ pub fn reuse_warning(
     let HostFs::Lfs(config) = &fs.fs else {
         return Ok(None);
     };
-    let mut end = 0;
-    trace.try_each(|_, request| {
-        end = request.extents().map(|e| e.end()).fold(end, u64::max);
-        Ok::<(), TraceError>(())
-    })?;
     let cache = runs.iter().map(|run| run.cache.0).max().unwrap_or(0);
-    let volume = end * 512;
+    let volume = trace.end_sector()? * 512;
     // A volume of at least some size comes round later than its highest address tells.
     let small = config.blocks.is_none() && config.least == 0;
     Ok((small && volume < 8 * cache).then(|| {

@@ -15,19 +15,16 @@ const PART: u64 = 2048;
 pub struct AddressPacking {
     /// Numbers of the parts that are touched, ascending.
     parts: Vec<u64>,
-    before: u64,
 }
 
 impl AddressPacking {
     /// The parts that `workload` touches, old addresses included.
     pub(crate) fn of(workload: &Workload<'_>) -> Result<AddressPacking, TraceError> {
         let mut parts: Vec<u64> = Vec::new();
-        let mut before = 0;
         // Sorted runs of touched parts; joined before they grow beyond what is different.
         let mut limit = 1 << 16;
         workload.try_each(|_, request| {
             for extent in request.extents() {
-                before = before.max(extent.end());
                 parts.extend(extent.start_sector / PART..=(extent.end() - 1) / PART);
             }
             let old = request.prev.iter().filter(|p| **p != NO_PREV);
@@ -41,17 +38,12 @@ impl AddressPacking {
         })?;
         parts.sort_unstable();
         parts.dedup();
-        Ok(AddressPacking { parts, before })
+        Ok(AddressPacking { parts })
     }
 
     /// First sector behind the highest part, once packed.
     pub fn end_sector(&self) -> u64 {
         self.parts.len() as u64 * PART
-    }
-
-    /// First sector behind the highest address of the trace as it was.
-    pub fn end_before(&self) -> u64 {
-        self.before
     }
 
     /// Gives the requests their new addresses.

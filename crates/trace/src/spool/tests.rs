@@ -125,6 +125,7 @@ fn packed_addresses_are_the_same_in_memory_and_in_the_file() {
     assert_eq!(packing, spooled.pack().unwrap());
     // hm_0 within its first MiB, hm_1 within its first and its 1001st.
     assert_eq!(packing.end_sector(), 3 * 2048);
+    assert_eq!(spooled.workload().end_sector().unwrap(), 2 * 2048 + 8);
     assert_eq!(requests(&memory), requests(&spooled));
     assert_eq!(requests(&memory)[3], "3 4000 Write 4096+8 1");
 }

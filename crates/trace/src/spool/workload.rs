@@ -66,6 +66,19 @@ impl<'a> Workload<'a> {
         }
     }
 
+    /// First sector behind the highest address; 0 if no request has one.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn end_sector(&self) -> Result<u64, TraceError> {
+        let mut end = 0;
+        self.try_each(|_, request| {
+            end = request.extents().map(|e| e.end()).fold(end, u64::max);
+            Ok::<(), TraceError>(())
+        })?;
+        Ok(end)
+    }
+
     /// Starts going through all requests.
     ///
     /// # Errors
