@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`cache`] (one host request from arrival to the last eviction), [`flash`] (what it
 //! asks of the device), [`engine`] (how a device answers), [`run`] (a trace from its first request to
-//! the record), [`result`] (what comes out).
+//! the record), [`result`] (what comes out). Beside them: [`summary`] (what a trace consists of).
 
 pub mod cache;
 pub mod curve;
@@ -11,6 +11,7 @@ mod error;
 pub mod flash;
 pub mod result;
 pub mod run;
+pub mod summary;
 
 pub use cache::counts::Counts;
 pub use cache::observe::{self, Event, Observer};

@@ -3,9 +3,7 @@
 mod convert;
 mod import;
 mod info;
-mod pages;
 mod report;
-mod streams;
 mod synth;
 
 use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
@@ -13,9 +11,10 @@ use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::{print, print_json};
 use crate::terminal::{Progress, Warnings};
-use destage_trace::{LoadOptions, Source, Stored, Volumes, load_bounded, open};
-use destage_types::{RequestBatch, RequestRef};
-use info::{Info, TraceReport};
+use destage_sim::summary::TraceSummary;
+use destage_trace::{LoadOptions, RequestSlice, Source, Stored, Volumes, load_bounded, open};
+use destage_types::RequestBatch;
+use info::TraceReport;
 use std::path::{Path, PathBuf};
 
 use crate::run::{read, trace_warnings};
@@ -105,7 +104,7 @@ const LOOK: u64 = 1 << 16;
 
 /// Counts requests as long as there is memory for what is remembered of them.
 struct Counting {
-    info: Info,
+    summary: TraceSummary,
     requests: u64,
     limit: MemoryLimit,
 }
@@ -113,16 +112,17 @@ struct Counting {
 impl Counting {
     fn new(limit: MemoryLimit) -> Counting {
         Counting {
-            info: Info::default(),
+            summary: TraceSummary::default(),
             requests: 0,
             limit,
         }
     }
 
-    fn request(&mut self, name: &str, request: RequestRef<'_>) -> Result<(), Failure> {
-        self.info.request(request);
-        self.requests += 1;
-        if self.requests.is_multiple_of(LOOK)
+    fn block(&mut self, name: &str, block: RequestSlice<'_>) -> Result<(), Failure> {
+        self.summary.add(block);
+        let looks = self.requests / LOOK;
+        self.requests += block.records.len() as u64;
+        if self.requests / LOOK > looks
             && let Some(bytes) = self.limit.exceeded()
         {
             let what = format!("{name}: counting its first {} requests", self.requests);
@@ -149,14 +149,19 @@ fn streamed(
     let mut batch = RequestBatch::new();
     let name = path.display().to_string();
     while reader.next_batch(&mut batch)? > 0 {
-        batch.iter().try_for_each(|r| counting.request(&name, r))?;
+        let records = batch.records();
+        let block = RequestSlice {
+            batch: &batch,
+            records,
+        };
+        counting.block(&name, block)?;
         batch.clear();
         progress.set(reader.progress().0);
     }
     let meta = reader.finish()?;
     drop(progress);
     trace_warnings(&meta, warnings);
-    Ok(TraceReport::of(&counting.info, meta))
+    Ok(TraceReport::of(&counting.summary, meta))
 }
 
 fn piped(
@@ -173,7 +178,9 @@ fn piped(
 fn of_stored(stored: Stored, limit: MemoryLimit) -> Result<TraceReport, Failure> {
     let mut counting = Counting::new(limit);
     let name = &stored.meta().name;
-    let counted = stored.workload().try_each(|_, r| counting.request(name, r));
-    counted?;
-    Ok(TraceReport::of(&counting.info, stored.into_meta()))
+    let mut pass = stored.workload().pass()?;
+    while let Some(block) = pass.next(LOOK)? {
+        counting.block(name, block)?;
+    }
+    Ok(TraceReport::of(&counting.summary, stored.into_meta()))
 }

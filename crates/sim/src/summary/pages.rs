@@ -22,24 +22,30 @@ struct Run {
     marks: Marks,
 }
 
-/// Counts of what a trace did to its pages.
+/// Counts of what the reads and writes of a trace did to its pages of 4 KiB.
 #[derive(Default)]
 pub struct PageMarks {
     /// Runs of chunks by the number of the first one; a request adds a handful at most.
     runs: BTreeMap<u64, Run>,
+    /// Pages accessed.
     pub touched: u64,
+    /// Pages written.
     pub written: u64,
-    /// Accessed three times and more, and those of them that were written.
+    /// Pages accessed three times and more.
     pub frequent: u64,
+    /// Those of them that were written.
     pub frequent_written: u64,
+    /// Page accesses.
     pub accesses: u64,
+    /// Those of writes.
     pub write_accesses: u64,
+    /// Those of them to a page that was written before.
     pub updates: u64,
 }
 
 impl PageMarks {
     /// Counts an access to pages `first..end` and says whether one of them was written before.
-    pub fn access(&mut self, first: u64, end: u64, write: bool) -> bool {
+    pub(super) fn access(&mut self, first: u64, end: u64, write: bool) -> bool {
         self.accesses += end - first;
         self.write_accesses += if write { end - first } else { 0 };
         let (mut page, mut any) = (first, false);

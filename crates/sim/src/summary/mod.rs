@@ -1,0 +1,180 @@
+//! What a trace consists of: counting, in memory that grows with its requests only, whatever they say of
+//! their length.
+
+mod pages;
+mod streams;
+
+pub use pages::PageMarks;
+
+use destage_trace::RequestSlice;
+use destage_types::{Extent, Nanos, Op, RequestRef, SECTOR_BYTES};
+use std::collections::BTreeMap;
+use streams::RecentSets;
+
+/// Sectors of a 4 KiB page, the unit of the footprint.
+const PAGE: u64 = 8;
+/// Sectors above which a set of sequential writes is large, and writes that a set is remembered
+/// for (Prober, sections 3.1 and 4.2.1).
+const SSP: u64 = 256;
+const RIP: u64 = 3000;
+/// Classes of request sizes: up to 512 B, 1 KiB, 2 KiB, ... 2 TiB.
+pub const CLASSES: usize = 33;
+
+/// Bytes of the requests of a kind.
+#[derive(Clone, Copy)]
+pub struct RequestSizes {
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// Bytes of the smallest; 0 without one.
+    pub least: u64,
+    /// Bytes of the largest.
+    pub most: u64,
+    /// Requests of up to `512 << class` bytes and more than half of that.
+    pub classes: [u64; CLASSES],
+}
+
+impl Default for RequestSizes {
+    fn default() -> RequestSizes {
+        RequestSizes {
+            bytes: 0,
+            least: 0,
+            most: 0,
+            classes: [0; CLASSES],
+        }
+    }
+}
+
+impl RequestSizes {
+    fn add(&mut self, bytes: u64, first: bool) {
+        self.bytes += bytes;
+        self.least = if first { bytes } else { self.least.min(bytes) };
+        self.most = self.most.max(bytes);
+        let sectors = bytes.div_ceil(SECTOR_BYTES);
+        let class = sectors.next_power_of_two().trailing_zeros() as usize;
+        self.classes[class.min(CLASSES - 1)] += 1;
+    }
+}
+
+/// What is counted of the requests of a trace.
+pub struct TraceSummary {
+    /// Requests of each [`Op`], in its order.
+    pub requests: [u64; 4],
+    /// Of reads and of writes.
+    pub sizes: [RequestSizes; 2],
+    /// Of reads and writes.
+    pub pages: PageMarks,
+    /// Write requests to a page that was written before.
+    pub update_requests: u64,
+    /// Where the last request of each stream ended.
+    ends: BTreeMap<u32, u64>,
+    /// Reads and writes that begin where the one before it of the same stream ended.
+    pub sequential: u64,
+    sets: RecentSets,
+    /// Bytes written in sequential sets of more than 128 KiB (Prober, Table 1).
+    pub large_bytes: u64,
+    /// Lowest sector; `u64::MAX` if no request has an address.
+    pub first_sector: u64,
+    /// First sector behind the highest address.
+    pub end_sector: u64,
+    /// Arrival of the last request.
+    pub last: Nanos,
+    /// Requests that name an old address.
+    pub requests_with_prev: u64,
+    /// Requests that are part of an atomic write.
+    pub atomic: u64,
+}
+
+impl Default for TraceSummary {
+    fn default() -> TraceSummary {
+        TraceSummary {
+            requests: [0; 4],
+            sizes: [RequestSizes::default(); 2],
+            pages: PageMarks::default(),
+            update_requests: 0,
+            ends: BTreeMap::new(),
+            sequential: 0,
+            sets: RecentSets::new(SSP, RIP),
+            large_bytes: 0,
+            first_sector: u64::MAX,
+            end_sector: 0,
+            last: Nanos::ZERO,
+            requests_with_prev: 0,
+            atomic: 0,
+        }
+    }
+}
+
+impl TraceSummary {
+    /// Counts the next requests of the trace.
+    pub fn add(&mut self, block: RequestSlice<'_>) {
+        for head in block.records {
+            self.request(block.batch.with_sides(head));
+        }
+    }
+
+    /// Streams that have a request.
+    pub fn streams(&self) -> u64 {
+        self.ends.len() as u64
+    }
+
+    fn request(&mut self, request: RequestRef<'_>) {
+        let head = request.head;
+        let number = &mut self.requests[head.op as usize];
+        let first = *number == 0;
+        *number += 1;
+        self.last = head.arrival;
+        self.requests_with_prev += u64::from(!request.prev.is_empty());
+        self.atomic += u64::from(head.atomic);
+        let end = self.ends.entry(head.stream).or_insert(u64::MAX);
+        for extent in request.extents() {
+            self.first_sector = self.first_sector.min(extent.start_sector);
+            self.end_sector = self.end_sector.max(extent.end());
+        }
+        if matches!(head.op, Op::Read | Op::Write) {
+            self.sequential += u64::from(*end == head.start_sector);
+            *end = request.extents().last().map_or(u64::MAX, |e| e.end());
+            let write = head.op == Op::Write;
+            self.sizes[usize::from(write)].add(request.bytes(), first);
+            self.data(request, write);
+        }
+    }
+
+    fn data(&mut self, request: RequestRef<'_>, write: bool) {
+        let mut update = false;
+        if write {
+            self.sets.begin();
+        }
+        for extent in request.extents() {
+            let pages = (extent.start_sector / PAGE, extent.end().div_ceil(PAGE));
+            update |= self.pages.access(pages.0, pages.1, write);
+            if write {
+                self.large(extent);
+            }
+        }
+        self.update_requests += u64::from(write && update);
+    }
+
+    /// A set that becomes large brings along what it was made of (Prober, section 3.1).
+    fn large(&mut self, extent: Extent) {
+        let sectors = self.sets.write(extent.start_sector, extent.end() - 1);
+        self.large_bytes += sectors * SECTOR_BYTES;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_fall_into_classes() {
+        let mut sizes = RequestSizes::default();
+        for (i, bytes) in [4096, 512, 4608, 8192].into_iter().enumerate() {
+            sizes.add(bytes, i == 0);
+        }
+        assert_eq!((sizes.bytes, sizes.least, sizes.most), (17_408, 512, 8_192));
+        assert_eq!(
+            (sizes.classes[0], sizes.classes[3], sizes.classes[4]),
+            (1, 1, 2)
+        );
+    }
+}
