@@ -23,4 +23,5 @@ pub use result::record::{self, ResultRecord};
 pub use result::series::{self, Every, Series, SeriesRow};
 pub use run::runner::{self, Logs, MemoryExcess, Meter, Sweep};
 pub use run::spec::{self, Replay, RunSpec, TimeScale, Warmup};
+pub use run::touched::Touched;
 pub use run::{Hooks, execute, precondition, run_with};

@@ -1,14 +1,13 @@
 //! Reading traces: checks before the first run, progress, and warnings about what was read.
 
 use super::plan::Plan;
-use super::touched::Touched;
 use crate::args::HostFsArg;
 use crate::failure::{Failure, explained};
 use crate::terminal::{Progress, Warnings};
 use destage_fsmodel::host_fs::{self, HostFs, HostFsError};
 use destage_scheme::{Expr, Role};
-use destage_sim::RunSpec;
 use destage_sim::record::ConfigEntry;
+use destage_sim::{RunSpec, Touched};
 use destage_trace::{
     LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload, load_bounded, open,
 };
@@ -197,6 +196,10 @@ pub fn pairs_warning(
     })
 }
 
+/// Bytes per block of a model of a file system: its number, its place and its owner, and once more for the
+/// blocks of one request with their old places.
+const PER_MODEL_BLOCK: u64 = 64;
+
 /// The trace as the file system sends it to the device, and the runs over that.
 ///
 /// # Errors
@@ -208,7 +211,7 @@ pub fn through(
 ) -> Result<(Stored, Vec<RunSpec>), Failure> {
     let (name, limit) = (&trace.meta.name, plan.args.limit.limit());
     if let HostFs::Lfs(_) = &fs.fs {
-        let needs = trace.memory() + Touched::by(trace, PageSize::KIB4)?.of_model();
+        let needs = trace.memory() + Touched::by(trace, PageSize::KIB4)?.pages * PER_MODEL_BLOCK;
         if needs > limit.bytes() {
             let what = format!("{name}: the model --host-fs {}", fs.text);
             return Err(limit.refused(&what, needs));

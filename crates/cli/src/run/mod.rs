@@ -9,14 +9,12 @@ mod resume;
 mod series;
 mod settings;
 mod sweep;
-mod touched;
 
 pub use input::{load, read, trace_warnings};
 pub use logs::RunLogs;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
 pub use sweep::{Batch, execute};
-pub use touched::Touched;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;

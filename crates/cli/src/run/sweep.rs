@@ -1,13 +1,12 @@
 //! Executing the runs over one trace: threads, clocks, progress, memory, logs.
 
 use super::logs::RunLogs;
-use super::touched::Touched;
 use crate::failure::Failure;
 use crate::memory::{MemoryLimit, MemoryWatch, mib};
 use crate::terminal::{Progress, say};
 use cpu_time::ThreadTime;
 use destage_sim::record::RunInfo;
-use destage_sim::{MemoryExcess, Meter, ResultRecord, RunSpec, Sweep};
+use destage_sim::{MemoryExcess, Meter, ResultRecord, RunSpec, Sweep, Touched};
 use destage_trace::Workload;
 use destage_types::ByteSize;
 use std::collections::BTreeMap;

@@ -8,6 +8,7 @@ pub mod precondition;
 pub(crate) mod replay;
 pub mod runner;
 pub mod spec;
+pub(crate) mod touched;
 
 use self::final_flush::final_flush;
 use self::metadata_budget::{Capacity, Demand};

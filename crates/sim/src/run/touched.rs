@@ -1,9 +1,10 @@
 //! What the pages of a trace take in memory while runs go through it, known before they do.
 
+use crate::cache::page_span;
+use crate::run::spec::RunSpec;
 use destage_scheme::Role;
 use destage_scheme::store::PageIndex;
 use destage_scheme::store::page_index::CHUNK;
-use destage_sim::RunSpec;
 use destage_trace::{TraceError, Workload};
 use destage_types::{Extent, Op, PageSize};
 
@@ -22,9 +23,6 @@ const PER_BLOCK: u64 = 16;
 /// Bytes per page that a curve of all sizes of LRU goes over: its number, its place in the stack, and
 /// the sizes at which it changes.
 const PER_CURVE_PAGE: u64 = 96;
-/// Bytes per block of a model of a file system: its number, its place and its owner, and once more for the
-/// blocks of one request with their old places.
-const PER_MODEL_BLOCK: u64 = 64;
 /// Neighbourhoods that the index of a cache keeps in any case, and requests between two looks at it.
 const KEPT: u64 = 8_192;
 const BLOCK: u64 = 32;
@@ -33,8 +31,8 @@ const BLOCK: u64 = 32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Touched {
     accesses: u64,
-    /// At most.
-    pages: u64,
+    /// Pages touched, at most.
+    pub pages: u64,
     chunks: u64,
     /// Neighbourhoods of the longest request.
     longest: u64,
@@ -109,11 +107,6 @@ impl Touched {
         known.saturating_add(future)
     }
 
-    /// Memory of the model of a log-structured file system beside the trace, in bytes.
-    pub fn of_model(self) -> u64 {
-        self.pages * PER_MODEL_BLOCK
-    }
-
     /// Memory of one pass for the curve of a scheme beside the trace, in bytes.
     pub fn of_curve(self) -> u64 {
         self.chunks * PER_CHUNK + self.pages * PER_CURVE_PAGE
@@ -135,12 +128,10 @@ struct Count {
 impl Count {
     /// Counts an extent and says in how many neighbourhoods it lies.
     fn extent(&mut self, extent: Extent) -> u64 {
-        let (first, last) = (
-            self.page.page_of(extent.start_sector).0,
-            self.page.page_of(extent.end() - 1).0,
-        );
-        self.accesses = self.accesses.saturating_add(last - first + 1);
-        let (first, last) = (first / CHUNK as u64, last / CHUNK as u64);
+        let (first, pages) = page_span(&extent, self.page);
+        self.accesses = self.accesses.saturating_add(u64::from(pages));
+        let last = first.0 + u64::from(pages) - 1;
+        let (first, last) = (first.0 / CHUNK as u64, last / CHUNK as u64);
         for chunk in first..=last {
             let (word, bit) = (self.seen.at(chunk / 64), 1 << (chunk % 64));
             self.chunks += u64::from(*word & bit == 0);
