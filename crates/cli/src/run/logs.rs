@@ -37,14 +37,16 @@ impl RunLogs {
 
     /// The logs, and what a run writes to.
     pub fn open(self) -> (RunLogs, Logs) {
-        let writer = |file: &LogFile| BufWriter::new(file.clone());
+        let writer = |file: &LogFile| Box::new(file.clone()) as Box<dyn Write + Send>;
         let evictions = self.evictions.as_ref().map(writer).map(EvictionLog::new);
         let requests = self.requests.as_ref().map(writer);
         let series = self.series.as_ref();
         let writers = Logs {
             observer: evictions.map(|log| Box::new(log) as Box<dyn Observer + Send>),
-            requests: requests.map(|out| Box::new(out) as Box<dyn Write + Send>),
-            series: series.map(|(file, every)| series::to_file(*every, &file.path, writer(file))),
+            requests,
+            series: series.map(|(file, every)| {
+                series::to_file(*every, &file.path, BufWriter::new(file.clone()))
+            }),
         };
         (self, writers)
     }

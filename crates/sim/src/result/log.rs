@@ -4,7 +4,7 @@ use crate::cache::observe::{Event, Observer};
 use crate::engine::Completion;
 use destage_types::{Lpn, Op};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 /// `--log-evictions`: one JSON object per eviction, in the order in which they happen.
 ///
@@ -12,18 +12,18 @@ use std::io::Write;
 ///
 /// A page whose write-back is in flight stands under `inflight`, present only then. Pages that a
 /// request supersedes without an eviction give one object per request with only `discard`.
-pub struct EvictionLog<W> {
-    out: W,
+pub struct EvictionLog {
+    out: BufWriter<Box<dyn Write + Send>>,
     request: u64,
     discarded: Vec<Lpn>,
     failed: Option<std::io::Error>,
 }
 
-impl<W: Write> EvictionLog<W> {
+impl EvictionLog {
     /// Logs to `out`. The first write error ends the log and is told by `finish`.
-    pub fn new(out: W) -> EvictionLog<W> {
+    pub fn new(out: Box<dyn Write + Send>) -> EvictionLog {
         EvictionLog {
-            out,
+            out: BufWriter::new(out),
             request: 0,
             discarded: Vec::new(),
             failed: None,
@@ -48,7 +48,7 @@ impl<W: Write> EvictionLog<W> {
     }
 }
 
-impl<W: Write> Observer for EvictionLog<W> {
+impl Observer for EvictionLog {
     fn request(&mut self, index: u64) {
         self.request = index;
     }
@@ -93,19 +93,20 @@ impl<W: Write> Observer for EvictionLog<W> {
 ///
 /// Columns `request,op,arrival_ns,complete_ns,pages,hit_pages`; `request` is the 0-based index in
 /// the decoded trace, `op` one of R, W, T, F.
-pub struct RequestLog<W> {
-    out: W,
+pub struct RequestLog {
+    out: BufWriter<Box<dyn Write + Send>>,
     /// Requests that are complete before an earlier one.
     waiting: BTreeMap<u64, Completion>,
     next: u64,
 }
 
-impl<W: Write> RequestLog<W> {
+impl RequestLog {
     /// Logs requests from `first` on to `out`, header first.
     ///
     /// # Errors
     /// The header cannot be written.
-    pub fn new(mut out: W, first: u64) -> std::io::Result<RequestLog<W>> {
+    pub fn new(out: Box<dyn Write + Send>, first: u64) -> std::io::Result<RequestLog> {
+        let mut out = BufWriter::new(out);
         writeln!(out, "request,op,arrival_ns,complete_ns,pages,hit_pages")?;
         Ok(RequestLog {
             out,

@@ -47,7 +47,7 @@ pub(crate) struct Session<'a, S, F> {
     cache: Cache<S, F>,
     pace: Pace,
     followers: Followers<'a>,
-    log: Option<RequestLog<Box<dyn Write + Send>>>,
+    log: Option<RequestLog>,
     series: Option<Series>,
     /// Figures of the scheme when the measured part began.
     stats_before: SchemeStats,
