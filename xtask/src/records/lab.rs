@@ -110,7 +110,10 @@ impl Lab {
         }
         for file in files(&folder)? {
             let name = file.file_name().unwrap_or_default();
-            add(&name.to_string_lossy(), &std::fs::read(&file)?);
+            add(
+                &without_key(&name.to_string_lossy()),
+                &std::fs::read(&file)?,
+            );
             if case.input {
                 std::fs::rename(&file, made.join(name))?;
             }
@@ -136,10 +139,20 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(all)
 }
 
+/// The name of a log without the beginning of the key of its run, which names the program, too.
+fn without_key(name: &str) -> String {
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_key = |key: &str| key.len() == 8 && key.bytes().all(|b| b.is_ascii_hexdigit());
+    match stem.rsplit_once('-') {
+        Some((stem, key)) if is_key(key) => format!("{stem}.{extension}"),
+        _ => name.to_owned(),
+    }
+}
+
 /// An output without what differs from run to run: the object `run` that ends a JSON record, the
 /// columns of it that end a CSV record, and the version of the program.
 fn comparable(output: &[u8], version: &str) -> Vec<u8> {
-    const COLUMNS: &str = ",run.wall_s,run.cpu_s,run.threads,run.host";
+    const COLUMNS: &str = ",run.wall_s,run.cpu_s,run.threads,run.host,run.key";
     let Ok(text) = std::str::from_utf8(output) else {
         return output.to_vec();
     };
@@ -148,7 +161,7 @@ fn comparable(output: &[u8], version: &str) -> Vec<u8> {
     let mut kept = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let end = match has_columns {
-            true => line.rmatch_indices(',').nth(3).map(|(place, _)| place),
+            true => line.rmatch_indices(',').nth(4).map(|(place, _)| place),
             false => line.rfind(",\"run\":{\"wall_s\":"),
         };
         kept.push_str(&line[..end.unwrap_or(line.len())]);
@@ -182,10 +195,20 @@ mod tests {
 
     #[test]
     fn times_and_version_of_a_csv_record_go() {
-        let table = "scheme,version,stats,run.wall_s,run.cpu_s,run.threads,run.host\n\
-                     \"cac(lru,ghosts=true)\",0.1.0+abc,{},0.25,0.5,2,box\n";
+        let table = "scheme,version,stats,run.wall_s,run.cpu_s,run.threads,run.host,run.key\n\
+                     \"cac(lru,ghosts=true)\",0.1.0+abc,{},0.25,0.5,2,box,\n";
         let kept = "scheme,version,stats\n\"cac(lru,ghosts=true)\",VERSION,{}\n";
         assert_eq!(text(table), kept);
+    }
+
+    #[test]
+    fn keys_of_logs_go() {
+        assert_eq!(
+            without_key("e-t-lru-1MiB-0a1b2c3d.jsonl"),
+            "e-t-lru-1MiB.jsonl"
+        );
+        assert_eq!(without_key("results.jsonl"), "results.jsonl");
+        assert_eq!(without_key("t-lru-16384KiB.csv"), "t-lru-16384KiB.csv");
     }
 
     #[test]
