@@ -32,11 +32,12 @@ pub const NO_LATENCIES: Law = Law {
 };
 
 /// One die, or several where that changes nothing: `ecr` has an instance of its base per chip, and
-/// only those of LRU that share all frames are together the same as one.
+/// only those of LRU are together the same as one; parameters may tell chips apart (`tie`).
 fn dies(case: &Case) -> u64 {
     let expr = case.expr();
-    let one = expr.policy().scheme().name != "lru" || case.scheme.contains("inner-capacity");
-    match expr.contains("ecr") && one {
+    let by_chip = expr.contains("ecr") && expr.policy().scheme().name != "lru";
+    let aware = expr.chain().any(|layer| layer.scheme().chip_aware);
+    match by_chip || aware && case.scheme.contains('=') {
         true => 1,
         false => 1 + case.seed % 4,
     }
