@@ -50,12 +50,13 @@ fn no_latencies(lab: &Lab, case: &Case) -> Verdict {
     let dies = dies(case);
     // The trace and the cache have room.
     let pages = (requests::end(&case.requests) * 512 / case.page + 1).max(case.frames);
-    let blocks = (pages * 2).div_ceil(dies * 16) + 8;
+    let blocks = (pages * 2).div_ceil(dies * 64) + 8;
     let mut sets: Vec<String> = [
         "channels=1",
         "chips_per_channel=1",
         "planes_per_die=1",
-        "pages_per_block=16",
+        // As many as schemes assume without a device.
+        "pages_per_block=64",
         "op=0.4",
         "precondition.trace=false",
         "precondition.fill=1",
