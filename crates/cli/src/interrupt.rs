@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::NamedTempFile;
 
 /// What the end of the process leaves to do. Who changes files holds it.
 struct AtEnd {
@@ -55,9 +56,17 @@ fn end(signal: i32) -> ! {
     std::process::exit(128 + signal)
 }
 
-/// `path` is not complete: it goes with the process.
-pub fn remove_at_end(path: &Path) {
-    at_end().incomplete.insert(path.to_owned());
+/// Makes a file that is not complete: it goes with the process from its first moment.
+///
+/// # Errors
+/// It cannot be made.
+pub fn make_incomplete(
+    make: impl FnOnce() -> io::Result<NamedTempFile>,
+) -> io::Result<NamedTempFile> {
+    let mut at_end = at_end();
+    let made = make()?;
+    at_end.incomplete.insert(made.path().to_owned());
+    Ok(made)
 }
 
 /// `path` is complete, or gone.

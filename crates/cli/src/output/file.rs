@@ -61,7 +61,6 @@ impl OutputFile {
         if let Some(permissions) = before {
             file.set_permissions(permissions)?;
         }
-        interrupt::remove_at_end(&temporary);
         let replaces = Some((temporary, target));
         Ok(OutputFile { file, replaces })
     }
@@ -95,8 +94,11 @@ impl OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        if let Some((temporary, _)) = &self.replaces {
-            interrupt::forget(temporary);
+        if let Some((temporary, _)) = self.replaces.take() {
+            let name = temporary.to_path_buf();
+            // Until it is gone, an interruption has to remove it.
+            drop(temporary);
+            interrupt::forget(&name);
         }
     }
 }
@@ -157,11 +159,13 @@ fn parts(path: &Path) -> io::Result<(&Path, String)> {
 /// A temporary file for `name`, with a lock on it that ends with this process.
 fn locked(folder: &Path, name: &str) -> io::Result<(File, TempPath)> {
     loop {
-        let temporary = tempfile::Builder::new()
-            .prefix(&prefix(name))
-            .suffix(SUFFIX)
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder);
+        let temporary = interrupt::make_incomplete(|| {
+            tempfile::Builder::new()
+                .prefix(&prefix(name))
+                .suffix(SUFFIX)
+                .permissions(Permissions::from_mode(0o666))
+                .tempfile_in(folder)
+        });
         // The name of the temporary file would only confuse.
         let (file, path) = temporary
             .map_err(|e| io::Error::from(e.kind()))?
