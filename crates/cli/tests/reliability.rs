@@ -411,3 +411,29 @@ fn outputs_that_take_nothing_are_errors() {
     let said = String::from_utf8_lossy(&closed.stderr);
     assert!(said.contains("standard output is closed"), "{said}");
 }
+
+#[test]
+fn interrupted_commands_leave_nothing_behind() {
+    let folder = folder(3000);
+    let at = folder.path();
+    let line = "trace convert t.csv -o c.csv";
+    let start = Instant::now();
+    succeeds(at, line);
+    let complete = contents(at);
+    for moment in moments(start.elapsed()) {
+        let mut child = command(at, line).spawn().unwrap();
+        std::thread::sleep(moment);
+        // It may have ended already.
+        let pid = child.id().to_string();
+        let _ = Command::new("kill")
+            .args(["-s", "INT", &pid])
+            .stderr(Stdio::null())
+            .status();
+        let status = child.wait().unwrap();
+        // Before it watches for signals it ends by them.
+        let ended = (status.code(), status.signal());
+        let known = [(Some(0), None), (Some(130), None), (None, Some(2))];
+        assert!(known.contains(&ended), "{ended:?}");
+        assert!(contents(at) == complete, "{:?}", contents(at).keys());
+    }
+}
