@@ -187,3 +187,26 @@ fn garbage_collection_wear_and_energy_are_shown_everywhere() {
         assert_eq!(rows[1][column], record.pointer(&path).unwrap().to_string());
     }
 }
+
+#[test]
+fn the_log_of_requests_has_those_of_cleaning() {
+    let bench = Bench::with(mixed(400));
+    let line = "run t.csv --cache 16k --device default --host-fs lfs(segment=4,fill=0.5)";
+    for warmup in ["0", "100", "passes=1"] {
+        let record = bench.record(&format!("{line} --warmup {warmup} --log-requests q.csv"));
+        let count = |key: &str| record["counts"][key].as_u64().unwrap();
+        assert!(count("lfs_clean_requests") > 0, "{warmup}");
+        let text = bench.read("q.csv");
+        let numbers = text
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').next().unwrap());
+        let numbers: Vec<u64> = numbers.map(|number| number.parse().unwrap()).collect();
+        let all = count("requests") + count("lfs_clean_requests");
+        assert_eq!(numbers.len() as u64, all, "{warmup}");
+        assert!(
+            numbers.windows(2).all(|pair| pair[1] == pair[0] + 1),
+            "{warmup}"
+        );
+    }
+}

@@ -137,7 +137,9 @@ struct OpenRequest {
     done: Nanos,
     /// Operations whose end it waits for and does not know; one more until all are known.
     waiting: u32,
+    /// Do its times count? Not in the warm-up, nor those of cleaning.
     measured: bool,
+    warm_up: bool,
     pages: u64,
     hits: u64,
 }
@@ -166,7 +168,8 @@ pub struct Completion {
     pub pages: u64,
     /// Page hits.
     pub hits: u64,
-    /// Does it belong to the measured part?
+    /// Did it come in the measured part? Cleaning of a modelled file system may, though its times do
+    /// not count.
     pub measured: bool,
 }
 
@@ -207,6 +210,8 @@ pub(super) struct InFlight {
     /// Latest end of a program of host data, demand or background.
     latest_end: Nanos,
     measured: bool,
+    /// Has the measured part not begun?
+    warm_up: bool,
     /// Serial number of the first operation of the measured part.
     measured_from: u64,
     /// Reads, writes, other requests.
@@ -244,6 +249,7 @@ impl InFlight {
             untimed: 0,
             latest_end: Nanos::ZERO,
             measured: false,
+            warm_up: true,
             measured_from: 0,
             latency: [stats(), stats(), stats()],
             evict_wait: MeanTime::default(),
@@ -261,7 +267,7 @@ impl InFlight {
 
     /// The measured part begins with the next request.
     pub fn start_measuring(&mut self) {
-        self.measured = true;
+        (self.measured, self.warm_up) = (true, false);
         self.measured_from = self.serial;
         self.latency.iter_mut().for_each(LatencyStats::clear);
         (self.evict_wait, self.evict_turnaround) = (MeanTime::default(), MeanTime::default());
@@ -286,6 +292,7 @@ impl InFlight {
             done: now + self.rules.t_dram,
             waiting: 1,
             measured: self.measured,
+            warm_up: self.warm_up,
             pages: 0,
             hits: 0,
         });
@@ -449,7 +456,7 @@ impl InFlight {
                 complete: r.done,
                 pages: r.pages,
                 hits: r.hits,
-                measured: r.measured,
+                measured: !r.warm_up,
             });
         }
         if !r.measured {
