@@ -193,7 +193,7 @@ fn the_log_of_requests_has_those_of_cleaning() {
     let bench = Bench::with(mixed(400));
     let line = "run t.csv --cache 16k --device default --host-fs lfs(segment=4,fill=0.5)";
     for warmup in ["0", "100", "passes=1"] {
-        let record = bench.record(&format!("{line} --warmup {warmup} --log-requests q.csv"));
+        let record = bench.record(format!("{line} --warmup {warmup} --log-requests q.csv"));
         let count = |key: &str| record["counts"][key].as_u64().unwrap();
         assert!(count("lfs_clean_requests") > 0, "{warmup}");
         let text = bench.read("q.csv");
