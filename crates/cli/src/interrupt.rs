@@ -51,7 +51,7 @@ fn end(signal: i32) -> ! {
     let advice = at_end
         .advice
         .as_deref()
-        .unwrap_or("no output file has changed");
+        .unwrap_or("files that were not complete are as they were");
     say(&format!("interrupted; {advice}"));
     std::process::exit(128 + signal)
 }

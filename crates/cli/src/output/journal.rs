@@ -102,16 +102,17 @@ impl Journal {
     /// # Errors
     /// It cannot be written.
     pub fn add(&mut self, record: &ResultRecord) -> io::Result<()> {
+        // Said before the line is there: an interruption may come right behind it.
+        interrupt::advise(format!(
+            "what is done is in {}; the same command goes on from there",
+            self.folder.display()
+        ));
         let mut line = serde_json::to_vec(record)?;
         line.push(b'\n');
         match &mut self.file {
             Some(file) => interrupt::uninterrupted(|| file.write_all(&line))?,
             None => self.file = Some(self.begin(&line)?),
         }
-        interrupt::advise(format!(
-            "what is done is in {}; the same command goes on from there",
-            self.folder.display()
-        ));
         Ok(())
     }
 

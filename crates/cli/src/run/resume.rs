@@ -10,10 +10,11 @@ use destage_trace::{TraceMeta, Workload};
 use sha2::{Digest, Sha256};
 use std::sync::OnceLock;
 
-/// What a run is, whenever and wherever it runs: program, trace and settings.
-fn key(trace: &TraceMeta, run: &RunSpec) -> Result<String, Failure> {
-    let text = format!("{}\n{trace:?}\n{}", program()?, run.identity());
-    Ok(hash(text.as_bytes()))
+/// What each run is, whenever and wherever it runs: program, trace and settings.
+fn keys(trace: &TraceMeta, runs: &[RunSpec]) -> Result<Vec<String>, Failure> {
+    let shared = hash(format!("{}\n{trace:?}", program()?).as_bytes());
+    let key = |run: &RunSpec| hash(format!("{shared}\n{}", run.identity()).as_bytes());
+    Ok(runs.iter().map(key).collect())
 }
 
 /// The hash of the program itself: one whose schemes were changed gives other results under the same version.
@@ -44,10 +45,7 @@ pub fn execute_open(
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
     let keys: Vec<String> = match output.has_journal() {
-        true => runs
-            .iter()
-            .map(|run| key(workload.meta, run))
-            .collect::<Result<_, _>>()?,
+        true => keys(workload.meta, runs)?,
         false => vec![String::new(); runs.len()],
     };
     let logs = |run: usize| plan.logs(name, &runs[run], &keys[run]);

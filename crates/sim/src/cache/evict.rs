@@ -110,7 +110,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     }
 
     /// Programs the dirty pages and the padding of a unit in ascending LPN; the clean pages too if
-    /// the block leaves whole. Pages in `inflight`, ascending, are not. A block at the end of the device has no pages beyond it.
+    /// the block leaves whole. Pages in `inflight`, ascending, are on their way already. A block at the
+    /// end of the device has no pages beyond it.
     fn program_unit(&mut self, unit: &Unit, inflight: &[Lpn], to: Option<u64>) {
         let holds = self.flash.pages();
         let mut pad = (unit.pad.iter().copied())

@@ -143,8 +143,11 @@ impl RequestLog {
     ///
     /// # Errors
     /// The last rows cannot be written.
+    ///
+    /// # Panics
+    /// A request was not added: rows behind it would be missing without a word.
     pub fn finish(&mut self) -> std::io::Result<()> {
-        debug_assert!(self.waiting.is_empty(), "a request never completed");
+        assert!(self.waiting.is_empty(), "a request never completed");
         self.out.flush()
     }
 }

@@ -26,7 +26,7 @@ const PASS_GAP: Nanos = Nanos(1_000_000);
 pub(crate) struct RunLength {
     /// Requests before the measured part.
     pub warmup: u64,
-    /// RunLength over the trace.
+    /// Passes over the trace.
     pub passes: u64,
 }
 
