@@ -12,6 +12,7 @@ pub use values::{
 };
 
 use crate::memory::MemoryLimit;
+use crate::repro::Scale;
 use crate::run::parse_every;
 use clap::builder::{EnumValueParser, PathBufValueParser, StringValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -42,6 +43,8 @@ pub enum DestageCommand {
     Mrc(Box<MrcArgs>),
     /// Run a built-in workload through the standard schemes; needs no input.
     Demo(DemoArgs),
+    /// Run what the papers measured, and print what they say beside what comes out.
+    Repro(ReproArgs),
     /// List the cache schemes, or explain one.
     Schemes(SchemesArgs),
     /// List the devices that come with the program, or print one as TOML.
@@ -306,6 +309,15 @@ impl InputArgs {
 }
 
 impl RunArgs {
+    /// What `run` is told by these words.
+    pub fn of_command(words: &[&str]) -> RunArgs {
+        let words = ["destage", "run"].iter().chain(words);
+        match Cli::parse_from(words).command {
+            DestageCommand::Run(args) => *args,
+            _ => unreachable!("the command is `run`"),
+        }
+    }
+
     /// The options that name the logs of one run, and the files given.
     pub fn logs(&self) -> [(&'static str, Option<&Path>); 3] {
         [
@@ -411,6 +423,31 @@ pub struct DemoArgs {
     /// Write tables and charts as one HTML page that needs nothing else
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+}
+
+/// Options of `repro`.
+#[derive(Args, Debug)]
+pub struct ReproArgs {
+    /// Paper: req-block, prober, cac, ecr, procache, or all of them
+    #[arg(default_value = "all")]
+    pub paper: String,
+    /// Only this figure, table or section, as the ledger names it
+    pub figure: Option<String>,
+    /// How much of the traces is run
+    #[arg(long, value_enum, default_value = "small")]
+    pub scale: Scale,
+    /// Folder of real traces; those with the published names are the originals, all others are tried
+    /// with the cache scaled to what they write [default: $DESTAGE_TRACES]
+    #[arg(long, value_name = "DIR")]
+    pub traces: Option<PathBuf>,
+    /// Folder of ledgers, figures and results; what is done there is not repeated
+    #[arg(long, value_name = "DIR", default_value = "repro")]
+    pub out: PathBuf,
+    /// Repeat what is done
+    #[arg(long)]
+    pub fresh: bool,
+    #[command(flatten)]
+    pub threads: JobsArgs,
 }
 
 /// Options of `schemes`.

@@ -13,6 +13,7 @@ mod mrc;
 mod output;
 mod presets;
 mod report;
+mod repro;
 mod run;
 mod schemes;
 mod series_style;
@@ -49,6 +50,7 @@ pub fn main(stdout_is_closed: bool) -> ExitCode {
         DestageCommand::Run(args) => run::run(*args),
         DestageCommand::Mrc(args) => mrc::run(&args),
         DestageCommand::Demo(args) => demo::run(&args),
+        DestageCommand::Repro(args) => repro::run(&args),
         DestageCommand::Schemes(args) => schemes::run(&args),
         DestageCommand::Presets(args) => presets::run(&args),
         DestageCommand::Trace(args) => trace::run(&args),

@@ -42,14 +42,30 @@ fn turns_direction(c: char) -> bool {
 #[derive(Default)]
 pub struct Warnings {
     said: BTreeSet<String>,
+    unsaid: bool,
 }
 
 impl Warnings {
+    /// Warnings that are only collected.
+    pub fn unsaid() -> Warnings {
+        Warnings {
+            unsaid: true,
+            ..Warnings::default()
+        }
+    }
+
+    /// All of them.
+    pub fn into_all(self) -> impl Iterator<Item = String> {
+        self.said.into_iter()
+    }
+
     /// Says `warning` unless it was said before.
     pub fn warn(&mut self, warning: impl Into<String>) {
         let warning = warning.into();
         if !self.said.contains(&warning) {
-            say(&format!("warning: {warning}"));
+            if !self.unsaid {
+                say(&format!("warning: {warning}"));
+            }
             self.said.insert(warning);
         }
     }

@@ -19,8 +19,8 @@ const LOCK: &str = ".destage.lock";
 pub struct Journal {
     folder: PathBuf,
     _lock: File,
-    /// Records of earlier commands, by key.
-    earlier: BTreeMap<String, ResultRecord>,
+    /// Records of runs that are done, by key.
+    finished: BTreeMap<String, ResultRecord>,
     /// Bytes of the journal that are whole lines.
     whole: u64,
     /// The journal, from the first new line on.
@@ -58,7 +58,7 @@ impl Journal {
         let mut journal = Journal {
             folder: folder.to_owned(),
             _lock: lock,
-            earlier: BTreeMap::new(),
+            finished: BTreeMap::new(),
             whole: 0,
             file: None,
         };
@@ -86,7 +86,7 @@ impl Journal {
             self.whole += line.len() as u64;
             // Records of versions without keys stand there, and are never taken for a run.
             if !record.run.key.is_empty() {
-                self.earlier.insert(record.run.key.clone(), record);
+                self.finished.insert(record.run.key.clone(), record);
             }
         }
         Ok(())
@@ -94,7 +94,7 @@ impl Journal {
 
     /// The record of a run that an earlier command finished.
     pub fn finished(&self, key: &str) -> Option<&ResultRecord> {
-        self.earlier.get(key)
+        self.finished.get(key)
     }
 
     /// Takes the next record.
@@ -113,6 +113,8 @@ impl Journal {
             Some(file) => interrupt::uninterrupted(|| file.write_all(&line))?,
             None => self.file = Some(self.begin(&line)?),
         }
+        // The same run may be asked for again by the same command.
+        self.finished.insert(record.run.key.clone(), record.clone());
         Ok(())
     }
 

@@ -38,6 +38,8 @@ pub struct Output<'a> {
     report: Option<HtmlReport>,
     details: bool,
     below: Option<Below<'a>>,
+    /// Nobody is told which runs were done before.
+    quiet: bool,
 }
 
 /// Results beside the journal, written when all are there.
@@ -88,6 +90,7 @@ impl<'a> Output<'a> {
             report: None,
             details: false,
             below: None,
+            quiet: false,
         })
     }
 
@@ -120,6 +123,7 @@ impl<'a> Output<'a> {
             report: None,
             details: false,
             below: None,
+            quiet: false,
         })
     }
 
@@ -136,6 +140,16 @@ impl<'a> Output<'a> {
     /// Shows `text` of all records below the table, if there is one.
     pub fn below(&mut self, text: impl Fn(&[ResultRecord]) -> String + 'a) {
         self.below = Some(Box::new(text));
+    }
+
+    /// Says nothing of runs that were done before.
+    pub fn quiet(&mut self) {
+        self.quiet = true;
+    }
+
+    /// Is that so?
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Is there a journal, so that runs need keys?
@@ -177,6 +191,20 @@ impl<'a> Output<'a> {
             table.push(record);
         }
         Ok(())
+    }
+
+    /// The records since the last call.
+    pub fn take_shown(&mut self) -> Vec<ResultRecord> {
+        self.table.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Ends a folder of results of which no table is shown.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn close(mut self) -> Result<(), Failure> {
+        self.take_shown();
+        self.finish(true)
     }
 
     /// Ends the outputs and shows the table if there is one. Files whose content is that of all runs are

@@ -52,7 +52,7 @@ impl HtmlReport {
     }
 }
 
-const STYLE: &str = "
+pub const STYLE: &str = "
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 1180px; margin: 24px auto;
   padding: 0 16px; }
 h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 19px; margin: 32px 0 8px; }
@@ -315,7 +315,7 @@ fn rows(records: &[&ResultRecord], readings: &Readings<'_>) -> String {
     text + "</table>\n"
 }
 
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

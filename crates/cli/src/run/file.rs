@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use toml::Value;
 
 /// Keys of one part of a run file, by name.
-type Keys = BTreeMap<String, Value>;
+pub type Keys = BTreeMap<String, Value>;
 
 /// Options about the output as a whole, which cannot differ from one `[[run]]` to the next.
 const WHOLE: [&str; 8] = [
@@ -78,6 +78,28 @@ impl RunFile {
         };
         reader.file(content).map_err(|fault| refused(&fault))
     }
+}
+
+/// The options of `run` that `keys` of the file `name` give, under `given`, and which of them it gave.
+///
+/// # Errors
+/// A key is no option, or a value is none of its option.
+pub fn run_keys(
+    keys: &Keys,
+    given: &RunArgs,
+    name: &str,
+) -> Result<(RunArgs, FileOptions), Failure> {
+    let mut command = Cli::command();
+    command.build();
+    let reader = FileReader {
+        given,
+        folder: Path::new(""),
+        name: name.to_owned(),
+        command: command.find_subcommand("run").expect("`run` is a command"),
+    };
+    let group = reader.group(keys);
+    let group = group.map_err(|fault| Failure::usage(format!("{name}: {fault}")))?;
+    Ok(group.expect("no trace is looked for"))
 }
 
 struct FileReader<'a> {

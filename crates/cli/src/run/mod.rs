@@ -10,8 +10,10 @@ mod series;
 mod settings;
 mod sweep;
 
+pub use file::{Keys, run_keys};
 pub use input::{load, read, trace_warnings};
 pub use logs::RunLogs;
+pub use plan::Plan;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
 pub use sweep::{Batch, execute};
@@ -23,9 +25,8 @@ use crate::report::HtmlReport;
 use crate::terminal::Warnings;
 use claims::Claim;
 use destage_sim::RunSpec;
-use destage_trace::Workload;
+use destage_trace::{Stored, Workload};
 use file::RunFile;
-use plan::Plan;
 
 /// Does what `args` say, or what the run file that they name says.
 ///
@@ -113,23 +114,37 @@ fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Resu
             false => (Some(Ok(stored)), None),
         };
         for trace in whole.into_iter().chain(parts.into_iter().flatten()) {
-            let mut trace = trace?;
-            if args.fit
-                && let Some(run) = plan.runs.first()
-            {
-                input::fit(&mut trace, run, warnings)?;
-            }
-            if args.host_fs.is_empty() {
-                one(plan, trace.workload(), &plan.runs, output, warnings)?;
-            }
-            for fs in &args.host_fs {
-                let (modelled, runs) = input::through(trace.workload(), fs, plan)?;
-                if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
-                    warnings.warn(warning);
-                }
-                one(plan, modelled.workload(), &runs, output, warnings)?;
-            }
+            over(plan, trace?, output, warnings)?;
         }
+    }
+    Ok(())
+}
+
+/// The runs over one trace, through each file system.
+///
+/// # Errors
+/// The trace does not suit the runs, or one of them failed.
+pub fn over(
+    plan: &Plan,
+    mut trace: Stored,
+    output: &mut Output<'_>,
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
+    let args = &plan.args;
+    if args.fit
+        && let Some(run) = plan.runs.first()
+    {
+        input::fit(&mut trace, run, warnings)?;
+    }
+    if args.host_fs.is_empty() {
+        one(plan, trace.workload(), &plan.runs, output, warnings)?;
+    }
+    for fs in &args.host_fs {
+        let (modelled, runs) = input::through(trace.workload(), fs, plan)?;
+        if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
+            warnings.warn(warning);
+        }
+        one(plan, modelled.workload(), &runs, output, warnings)?;
     }
     Ok(())
 }

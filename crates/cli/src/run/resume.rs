@@ -56,7 +56,7 @@ pub fn execute_open(
     };
     let mut done: Vec<Option<ResultRecord>> = (0..runs.len()).map(done).collect();
     let open: Vec<usize> = (0..runs.len()).filter(|&run| done[run].is_none()).collect();
-    if open.len() < runs.len() {
+    if open.len() < runs.len() && !output.is_quiet() {
         let (number, all) = (runs.len() - open.len(), runs.len());
         say(&format!(
             "{name}: {number} of {all} runs are done already (--fresh repeats them)"

@@ -22,6 +22,7 @@ mod refusals;
 mod refused_input;
 mod replay;
 mod report;
+mod repro;
 mod results;
 mod run_file;
 mod schema;

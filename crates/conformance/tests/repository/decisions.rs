@@ -184,3 +184,25 @@ fn codes_and_ranges_are_recognised() {
     let wanted = ["D11", "D12", "D2", "ECR-4", "RB-5", "X0", "X1", "X2"];
     assert_eq!(codes, wanted);
 }
+
+/// Tests that the ledger of claims names.
+#[test]
+fn tests_that_hold_claims_of_papers_exist() {
+    let texts = texts();
+    let files = texts
+        .iter()
+        .filter(|(path, _)| path.ends_with("claims.toml"));
+    let mut named = 0;
+    for (path, text) in files {
+        for line in text.lines().filter(|line| line.starts_with("held-by = ")) {
+            let test = line.trim_start_matches("held-by = ").trim_matches('"');
+            let function = format!("fn {test}(");
+            let exists = texts
+                .iter()
+                .any(|(p, text)| p.ends_with(".rs") && text.contains(&function));
+            assert!(exists, "{path}: no test {test}");
+            named += 1;
+        }
+    }
+    assert!(named >= 5, "claims are held by tests");
+}

@@ -286,3 +286,16 @@ fn the_base_adapts_to_large_data_only_if_it_gives_the_victim() {
     let said = "flush{25} flush{0} flush{1}";
     assert_eq!(cache.said(), said, "then LDR gives the victims");
 }
+
+#[test]
+fn pr_11_a_queue_of_3000_nodes_takes_46_9_kib() {
+    let mut cache = cache(4, ",rip=3000");
+    // Every other page: no write continues one before.
+    for i in 0..4000 {
+        cache.run(&format!("W{}", 2 * i));
+    }
+    assert_eq!(cache.scheme.queue.len(), 3000);
+    let queue = cache.metadata_bytes() - 4 * PAGE_NODE_BYTES;
+    assert_eq!(queue, 48_000);
+    assert_eq!((queue as f64 / 1024.0 * 10.0).round() / 10.0, 46.9);
+}

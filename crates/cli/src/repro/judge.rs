@@ -1,0 +1,427 @@
+//! From runs to verdicts. A point is one load with one cache size; a claim holds or fails at each point.
+
+use super::loads::Evidence;
+use super::paper::{BaseOfChange, Expected, Measured, MeasuredRun, Paper, PaperClaim};
+use crate::output::columns::cell;
+use serde::Serialize;
+use serde_json::Value;
+
+/// One run of an experiment.
+pub struct LoadOutcome {
+    /// Number of the experiment in its paper.
+    pub experiment: usize,
+    /// Number of the reading; 0 is the experiment as it stands.
+    pub reading: usize,
+    /// Name of the load.
+    pub load: String,
+    /// What a result on it can show.
+    pub evidence: Evidence,
+    /// File system in front of the device; empty without one.
+    pub host_fs: String,
+    /// Cache size of the paper.
+    pub cache: String,
+    /// Our cache over that of the paper.
+    pub factor: f64,
+    /// The record.
+    pub record: Value,
+}
+
+/// A claim at one load and one cache size.
+#[derive(Serialize, Clone, Debug, PartialEq)]
+pub struct ClaimPoint {
+    /// The load.
+    pub load: String,
+    /// Cache size of the paper.
+    pub cache: String,
+    /// Our cache over that of the paper.
+    pub factor: f64,
+    /// Percent of change, or the value.
+    pub here: f64,
+    /// Does the claim hold?
+    pub holds: bool,
+    /// Is it neither more nor less?
+    pub tie: bool,
+}
+
+/// What one reading gives.
+#[derive(Serialize, Debug)]
+pub struct ReadingResult {
+    /// Its name; empty for the experiment as it stands.
+    pub name: String,
+    /// Points at which the claim holds.
+    pub holds: usize,
+    /// Mean over the points.
+    pub mean: f64,
+    /// Median over the points.
+    pub median: f64,
+    /// Least and most.
+    pub range: (f64, f64),
+    /// Two-sided sign test over the points that are no ties: how probable so one-sided a result is by chance.
+    /// Only of claims that say more or less.
+    pub sign_test: Option<f64>,
+    /// The points.
+    pub points: Vec<ClaimPoint>,
+}
+
+/// Where a claim stands.
+#[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Held by a test: it follows from the rules alone.
+    Exact,
+    /// Measured on what the paper measured: true at every point.
+    Holds,
+    /// True at more than half of the points.
+    HoldsInPart,
+    /// True at half of the points at most.
+    DoesNotHold,
+    /// Measured on other traces: only the direction counts.
+    Direction,
+    /// Nothing here decides.
+    Open,
+}
+
+/// A claim and where it stands.
+#[derive(Serialize)]
+pub struct LedgerRow {
+    /// Figure, table or section.
+    pub id: String,
+    /// What the paper says.
+    pub what: String,
+    /// Its figure as printed.
+    pub paper: String,
+    /// The same as a number.
+    pub value: Option<f64>,
+    /// Is `here` a change in percent, or a value?
+    pub change: bool,
+    /// What it was measured on.
+    pub evidence: Option<Evidence>,
+    /// Where it stands.
+    pub verdict: Verdict,
+    /// The first is the experiment as it stands.
+    pub readings: Vec<ReadingResult>,
+    /// The reading that comes nearest to the published number.
+    pub nearest: Option<String>,
+    /// Readings under which the claim would be judged otherwise.
+    pub hangs_on: Vec<String>,
+    /// The test that holds it.
+    pub held_by: Option<String>,
+    /// What is missing.
+    pub needs: Option<String>,
+    /// What explains it.
+    pub because: Option<String>,
+}
+
+/// Judges `claim` by the runs of its paper.
+pub fn judge(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> LedgerRow {
+    let mut row = LedgerRow {
+        id: claim.id.clone(),
+        what: claim.what.clone(),
+        paper: claim.paper.clone(),
+        value: claim.value,
+        change: false,
+        evidence: None,
+        verdict: match claim.held_by {
+            Some(_) => Verdict::Exact,
+            None => Verdict::Open,
+        },
+        readings: Vec::new(),
+        nearest: None,
+        hangs_on: Vec::new(),
+        held_by: claim.held_by.clone(),
+        needs: claim.needs.clone(),
+        because: claim.because.clone(),
+    };
+    let Some(measured) = &claim.measured else {
+        return row;
+    };
+    row.change = measured.against.is_some();
+    let number = paper.experiment(&measured.experiment);
+    let experiment = &paper.experiment[number.expect("checked when it was read")];
+    let of_experiment = |o: &&LoadOutcome| Some(o.experiment) == number;
+    let found: Vec<&LoadOutcome> = outcomes.iter().filter(of_experiment).collect();
+    // The strongest evidence there is decides alone: kinds are never mixed.
+    row.evidence = found.iter().map(|o| o.evidence).min();
+    for number in 0..=experiment.reading.len() {
+        let reading = number.checked_sub(1).map(|i| &experiment.reading[i]);
+        let swapped = |run: &MeasuredRun| {
+            let other = reading.and_then(|reading| reading.swap.get(&run.scheme));
+            MeasuredRun {
+                scheme: other.unwrap_or(&run.scheme).clone(),
+                ..run.clone()
+            }
+        };
+        let runs: Vec<&LoadOutcome> = found
+            .iter()
+            .copied()
+            .filter(|o| o.reading == number && Some(o.evidence) == row.evidence)
+            .collect();
+        let points = points(measured, &swapped, &runs);
+        if !points.is_empty() {
+            let name = reading.map_or_else(String::new, |reading| reading.name.clone());
+            row.readings.push(summed(name, measured.expect, points));
+        }
+    }
+    decide(&mut row, claim);
+    row
+}
+
+fn decide(row: &mut LedgerRow, claim: &PaperClaim) {
+    let Some(first) = row.readings.first().filter(|first| first.name.is_empty()) else {
+        row.evidence = None;
+        row.needs = Some("a folder of traces (--traces)".to_owned());
+        return;
+    };
+    let most = |r: &ReadingResult| 2 * r.holds > r.points.len();
+    row.verdict = match row.evidence {
+        Some(Evidence::Original | Evidence::Printed) => match first.holds {
+            n if n == first.points.len() => Verdict::Holds,
+            _ if most(first) => Verdict::HoldsInPart,
+            _ => Verdict::DoesNotHold,
+        },
+        Some(Evidence::Cut) => Verdict::Direction,
+        None => Verdict::Open,
+    };
+    let others = row.readings[1..].iter();
+    row.hangs_on = others
+        .filter(|other| most(other) != most(first))
+        .map(|other| other.name.clone())
+        .collect();
+    if let Some(value) = claim.value.filter(|_| row.readings.len() > 1) {
+        let far = |r: &ReadingResult| (r.median - value).abs();
+        let nearest = row.readings.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
+        row.nearest = nearest.map(|r| r.name.clone());
+    }
+}
+
+/// The points of a claim among the runs of one reading.
+fn points(
+    measured: &Measured,
+    swapped: &dyn Fn(&MeasuredRun) -> MeasuredRun,
+    runs: &[&LoadOutcome],
+) -> Vec<ClaimPoint> {
+    let mut places: Vec<(&str, &str, f64)> = Vec::new();
+    for run in runs {
+        let place = (run.load.as_str(), run.cache.as_str(), run.factor);
+        let asked = measured.cache.as_ref().is_none_or(|c| *c == run.cache)
+            && measured.load.as_ref().is_none_or(|l| *l == run.load)
+            && !is_cacheless(run);
+        if asked && !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    let field = |run: &MeasuredRun, (load, cache, _): (&str, &str, f64)| {
+        let run = swapped(run);
+        let is = |o: &&&LoadOutcome| {
+            o.load == load
+                && (o.cache == cache || is_cacheless(o))
+                && o.host_fs == run.host_fs
+                && o.record["scheme"] == Value::String(run.scheme.clone())
+        };
+        let record = &runs.iter().find(is)?.record;
+        cell(record, &measured.field).as_f64()
+    };
+    let point = |place: (&str, &str, f64)| {
+        let of = field(&measured.of, place)?;
+        let (here, holds, tie) = match &measured.against {
+            Some(against) => {
+                let against = field(against, place)?;
+                let base = match measured.share_of {
+                    BaseOfChange::Against => against,
+                    BaseOfChange::Of => of,
+                };
+                if base == 0.0 {
+                    return None;
+                }
+                let change = 100.0 * (of - against) / base;
+                (change, holds(measured.expect, change)?, of == against)
+            }
+            None => {
+                let scheme = |scheme: &String| MeasuredRun {
+                    scheme: scheme.clone(),
+                    ..measured.of.clone()
+                };
+                let others = measured.among.iter();
+                let others: Option<Vec<f64>> =
+                    others.map(|other| field(&scheme(other), place)).collect();
+                let others = others?;
+                let best = match measured.expect {
+                    Expected::Largest => others.iter().all(|other| of >= *other),
+                    Expected::Smallest => others.iter().all(|other| of <= *other),
+                    expected => holds(expected, shown(&measured.field, of))?,
+                };
+                (shown(&measured.field, of), best, false)
+            }
+        };
+        Some(ClaimPoint {
+            load: place.0.to_owned(),
+            cache: place.1.to_owned(),
+            factor: place.2,
+            here,
+            holds,
+            tie,
+        })
+    };
+    places.into_iter().filter_map(point).collect()
+}
+
+/// Runs without a cache belong to every cache size.
+fn is_cacheless(outcome: &LoadOutcome) -> bool {
+    outcome.record["cache_pages"] == 0
+}
+
+/// Ratios are shown in percent.
+pub fn shown(field: &str, value: f64) -> f64 {
+    let ratio = field.starts_with("ratios.") && !field.contains("waf");
+    let share = ratio || field.contains("share");
+    if share { 100.0 * value } else { value }
+}
+
+fn holds(expected: Expected, here: f64) -> Option<bool> {
+    match expected {
+        Expected::Higher => Some(here > 0.0),
+        Expected::Lower => Some(here < 0.0),
+        Expected::Within(percent) => Some(here.abs() <= percent),
+        Expected::Between(least, most) => Some((least..=most).contains(&here)),
+        Expected::Largest | Expected::Smallest => None,
+    }
+}
+
+fn summed(name: String, expected: Expected, points: Vec<ClaimPoint>) -> ReadingResult {
+    let mut values: Vec<f64> = points.iter().map(|p| p.here).collect();
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    let decided: Vec<&ClaimPoint> = points.iter().filter(|p| !p.tie).collect();
+    let directed = matches!(expected, Expected::Higher | Expected::Lower);
+    let agree = decided.iter().filter(|p| p.holds).count();
+    ReadingResult {
+        name,
+        holds: points.iter().filter(|p| p.holds).count(),
+        mean: values.iter().sum::<f64>() / n as f64,
+        median: (values[(n - 1) / 2] + values[n / 2]) / 2.0,
+        range: (values[0], values[n - 1]),
+        sign_test: directed.then(|| sign_test(agree, decided.len())),
+        points,
+    }
+}
+
+/// Probability that of `n` fair coins at least as many fall on one side as did here (`k`), both sides counted.
+fn sign_test(k: usize, n: usize) -> f64 {
+    let side = k.max(n - k);
+    // Terms of the binomial distribution from C(n,0) / 2^n on.
+    let mut term = libm::exp2(-(n as f64));
+    let mut tail = 0.0;
+    for i in 0..=n {
+        if i >= side {
+            tail += term;
+        }
+        term *= (n - i) as f64 / (i + 1) as f64;
+    }
+    (2.0 * tail).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_sign_test_is_that_of_the_tables() {
+        assert_eq!(sign_test(0, 0), 1.0);
+        assert_eq!(sign_test(5, 5), 0.0625);
+        assert_eq!(sign_test(0, 5), 0.0625);
+        // 2 * (45 + 10 + 1) / 1024.
+        assert!((sign_test(8, 10) - 0.109375).abs() < 1e-12);
+        assert_eq!(sign_test(3, 6), 1.0);
+    }
+
+    fn outcome(
+        load: &str,
+        cache: &str,
+        scheme: &str,
+        mean: f64,
+        evidence: Evidence,
+    ) -> LoadOutcome {
+        LoadOutcome {
+            experiment: 0,
+            reading: 0,
+            load: load.to_owned(),
+            evidence,
+            host_fs: String::new(),
+            cache: cache.to_owned(),
+            factor: 1.0,
+            record: json!({
+                "scheme": scheme,
+                "cache_pages": 16,
+                "latency_ns": { "all": { "mean": mean } },
+            }),
+        }
+    }
+
+    fn paper(expect: &str) -> Paper {
+        let text = format!(
+            "title = \"t\"\nfootprints = \"f\"\n[[experiment]]\nname = \"main\"\n\
+             scheme = [\"lru\", \"fifo\"]\ncache = [\"1MiB\"]\n\
+             [[claim]]\nid = \"1\"\nwhat = \"w\"\npaper = \"10 %\"\nvalue = -10\n[claim.measured]\n\
+             experiment = \"main\"\nfield = \"latency_ns.all.mean\"\nof = {{ scheme = \"fifo\" }}\n\
+             against = {{ scheme = \"lru\" }}\nexpect = {expect}\n"
+        );
+        toml::from_str(&text).unwrap()
+    }
+
+    fn judged(expect: &str, outcomes: &[LoadOutcome]) -> LedgerRow {
+        let paper = paper(expect);
+        judge(&paper, &paper.claim[0], outcomes)
+    }
+
+    /// LRU takes 100 on both loads, FIFO takes 80 and 110.
+    fn both(evidence: Evidence) -> Vec<LoadOutcome> {
+        let one = |load, scheme, mean| outcome(load, "1MiB", scheme, mean, evidence);
+        vec![
+            one("a", "lru", 100.0),
+            one("a", "fifo", 80.0),
+            one("b", "lru", 100.0),
+            one("b", "fifo", 110.0),
+        ]
+    }
+
+    #[test]
+    fn changes_are_counted_load_by_load() {
+        let row = judged("\"lower\"", &both(Evidence::Cut));
+        assert_eq!(row.verdict, Verdict::Direction);
+        let first = &row.readings[0];
+        assert_eq!((first.holds, first.points.len()), (1, 2));
+        assert_eq!((first.mean, first.median), (-5.0, -5.0));
+        assert_eq!(first.range, (-20.0, 10.0));
+        assert_eq!(first.sign_test, Some(1.0));
+        let row = judged("{ within = 15 }", &both(Evidence::Cut));
+        assert_eq!(
+            (row.readings[0].holds, row.readings[0].sign_test),
+            (1, None)
+        );
+    }
+
+    #[test]
+    fn only_what_the_paper_measured_decides() {
+        let printed = both(Evidence::Printed);
+        let row = judged("\"lower\"", &printed);
+        assert_eq!(row.verdict, Verdict::DoesNotHold);
+        let row = judged("\"lower\"", &printed[..2]);
+        assert_eq!(row.verdict, Verdict::Holds);
+        // A cut says nothing beside the original.
+        let mut mixed = both(Evidence::Cut);
+        mixed.extend(both(Evidence::Original).into_iter().take(2));
+        let row = judged("\"lower\"", &mixed);
+        assert_eq!(
+            (row.verdict, row.readings[0].points.len()),
+            (Verdict::Holds, 1)
+        );
+    }
+
+    #[test]
+    fn without_runs_a_claim_is_open_and_says_why() {
+        let row = judged("\"lower\"", &[]);
+        assert_eq!(row.verdict, Verdict::Open);
+        assert!(row.needs.unwrap().contains("traces"));
+    }
+}

@@ -1,0 +1,349 @@
+//! The ledger: what each paper says, what came out, on what evidence, and the verdict.
+
+use super::judge::{LedgerRow, ReadingResult, Verdict};
+use super::loads::{Evidence, median_written_mib};
+use super::{Reproduction, Scale, figure};
+use crate::failure::Failure;
+use crate::output::table::{lines, plain};
+use crate::report::{STYLE, escaped};
+use serde_json::json;
+use std::path::Path;
+
+/// What the words of the ledger mean; also the head of `docs/PAPERS.md`.
+const HEAD: &str = "\
+Every row is a statement of a paper. Evidence, never mixed:
+
+- **original**: the paper's own traces, whole; **printed**: a generated load that the paper describes. Only these
+  decide: *holds* at every point (load and cache size), *holds in part* at more than half, *does not hold* else.
+- **cut**: other real traces, mostly short, with the cache scaled as below. They show a direction: at k of n points,
+  with median, mean, range and a two-sided sign test (p: how often chance alone is so one-sided; points of one trace are not
+  independent, so take it as an order of magnitude).
+- **exact**: follows from the rules alone and is held by the test named.
+- **open**: nothing here decides; the row says what is missing.
+
+Changes are in percent of what is compared with, unless the row says otherwise. Readings are what the paper leaves open: all
+were run and stand with their median; named are the one that comes nearest to the published number and those under which the answer changes sides.
+";
+
+/// The number of a claim in a few digits.
+fn number(x: f64, change: bool) -> String {
+    let text = match x.abs() {
+        a if a >= 1e6 => format!("{x:.3e}"),
+        a if a >= 1000.0 => format!("{x:.0}"),
+        a if a >= 10.0 => format!("{x:.1}"),
+        _ => format!("{x:.2}"),
+    };
+    match change && x > 0.0 {
+        true => format!("+{text}"),
+        false => text,
+    }
+}
+
+fn here(row: &LedgerRow) -> String {
+    let Some(first) = row.readings.first() else {
+        return "-".to_owned();
+    };
+    let show = |x: f64| number(x, row.change);
+    match first.points.len() {
+        1 => show(first.mean),
+        _ => format!(
+            "median {}, mean {}, {} to {}",
+            show(first.median),
+            show(first.mean),
+            show(first.range.0),
+            show(first.range.1)
+        ),
+    }
+}
+
+fn verdict(row: &LedgerRow) -> String {
+    let first = row.readings.first();
+    let counts = first.map(|r| (r.holds, r.points.len()));
+    let (k, n) = counts.unwrap_or_default();
+    match row.verdict {
+        Verdict::Exact => "exact".to_owned(),
+        Verdict::Holds => format!("holds ({k} of {n})"),
+        Verdict::HoldsInPart => format!("holds in part ({k} of {n})"),
+        Verdict::DoesNotHold => format!("does not hold ({k} of {n})"),
+        Verdict::Direction => {
+            let p = first.and_then(|r| r.sign_test).filter(|_| n > 1);
+            let p = p.map_or_else(String::new, |p| format!(", p {}", probability(p)));
+            format!("direction holds in {k} of {n}{p}")
+        }
+        Verdict::Open => "open".to_owned(),
+    }
+}
+
+fn probability(p: f64) -> String {
+    match p < 0.001 {
+        true => "< 0.001".to_owned(),
+        false => format!("{p:.3}"),
+    }
+}
+
+fn evidence(row: &LedgerRow) -> String {
+    let word = match row.evidence {
+        None => return row.held_by.as_ref().map_or("-", |_| "the rules").to_owned(),
+        Some(Evidence::Original) => "original",
+        Some(Evidence::Printed) => "printed",
+        Some(Evidence::Cut) => "cut",
+    };
+    let points = row.readings.first().map_or(&[][..], |r| &r.points);
+    let mut loads: Vec<&str> = points.iter().map(|p| p.load.as_str()).collect();
+    loads.dedup();
+    let factors = || points.iter().map(|p| p.factor);
+    let (least, most) = (
+        factors().fold(f64::INFINITY, f64::min),
+        factors().fold(0.0, f64::max),
+    );
+    let scaled = match row.evidence {
+        Some(Evidence::Cut) if least < 1.0 || most > 1.0 => {
+            format!(
+                ", cache x {} to {}",
+                number(least, false),
+                number(most, false)
+            )
+        }
+        _ => String::new(),
+    };
+    match loads[..] {
+        [one] => format!("{word}: {one}{scaled}"),
+        _ => format!("{word}: {} loads{scaled}", loads.len()),
+    }
+}
+
+fn notes(row: &LedgerRow) -> String {
+    let mut parts = Vec::new();
+    let named = |name: &str| match name {
+        "" => "as run".to_owned(),
+        name => name.to_owned(),
+    };
+    let others = row.readings.iter().skip(1);
+    let others: Vec<String> = others.map(|r| other(r, row.change)).collect();
+    if !others.is_empty() {
+        parts.push(format!("readings: {}", others.join("; ")));
+    }
+    parts.extend(
+        row.nearest
+            .as_ref()
+            .map(|n| format!("nearest: {}", named(n))),
+    );
+    if !row.hangs_on.is_empty() {
+        parts.push(format!(
+            "**changes sides under {}**",
+            row.hangs_on.join(", ")
+        ));
+    }
+    parts.extend(row.held_by.as_ref().map(|test| format!("test `{test}`")));
+    parts.extend(row.needs.as_ref().map(|what| format!("needs {what}")));
+    parts.extend(row.because.clone());
+    parts.join(". ")
+}
+
+fn other(reading: &ReadingResult, change: bool) -> String {
+    format!(
+        "{} {} ({} of {})",
+        reading.name,
+        number(reading.median, change),
+        reading.holds,
+        reading.points.len()
+    )
+}
+
+/// How large caches are on traces that are not the paper's.
+fn rule(of: &Reproduction) -> String {
+    let scaled = match of.paper.original.is_empty() {
+        true => String::new(),
+        false => format!(
+            "Cache on cuts: the paper's size times (MiB of different pages that the trace writes) / {:.0}, the median \
+             over the paper's traces ({}). ",
+            median_written_mib(&of.paper),
+            of.paper.footprints
+        ),
+    };
+    let scale = match of.scale {
+        Scale::Small => "the first 20,000 requests of each trace",
+        Scale::Full => "whole traces",
+    };
+    format!("{scaled}Run over {scale}.")
+}
+
+/// The ledgers for a terminal.
+pub fn text(all: &[Reproduction]) -> String {
+    let mut text = String::new();
+    for of in all {
+        text += &format!("{}: {}\n", of.paper.name, of.paper.title);
+        let mut table = plain(
+            &["figure", "claim", "paper", "here", "evidence", "verdict"],
+            6,
+        );
+        for row in &of.rows {
+            table.add_row(vec![
+                row.id.clone(),
+                row.what.clone(),
+                row.paper.clone(),
+                here(row),
+                evidence(row),
+                verdict(row),
+            ]);
+        }
+        text += &lines(&table);
+        text.push('\n');
+    }
+    let rows = || all.iter().flat_map(|of| &of.rows);
+    let count = |verdict: Verdict| rows().filter(|row| row.verdict == verdict).count();
+    text + &format!(
+        "{} claims: {} exact, {} hold, {} in part, {} do not, {} a direction only, {} open\n",
+        rows().count(),
+        count(Verdict::Exact),
+        count(Verdict::Holds),
+        count(Verdict::HoldsInPart),
+        count(Verdict::DoesNotHold),
+        count(Verdict::Direction),
+        count(Verdict::Open)
+    )
+}
+
+/// The last line of the command.
+pub fn where_it_is(out: &Path) -> String {
+    format!(
+        "readings, reasons and points: ledger.md, claims.json and report.html in {}\n",
+        out.display()
+    )
+}
+
+/// The ledgers as a document.
+pub fn markdown(all: &[Reproduction]) -> String {
+    let mut text = String::from("# Claims of the papers\n\n");
+    text += "<!-- Generated by `destage repro`; do not edit. -->\n\n";
+    text += HEAD;
+    for of in all {
+        text += &format!(
+            "\n## {}\n\n{}. {}\n",
+            of.paper.name,
+            of.paper.title,
+            rule(of)
+        );
+        text += "\n| figure | claim | paper | here | evidence | verdict | readings and reasons |\n";
+        text += "|--|--|--|--|--|--|--|\n";
+        for row in &of.rows {
+            let cells = [
+                &row.id,
+                &row.what,
+                &row.paper,
+                &here(row),
+                &evidence(row),
+                &verdict(row),
+                &notes(row),
+            ];
+            let cells = cells.map(|cell| cell.replace('|', "\\|"));
+            text += &format!("| {} |\n", cells.join(" | "));
+        }
+        if !of.left_out.is_empty() {
+            text += "\nLeft out:\n\n";
+            for (experiments, line) in &of.left_out {
+                text += &format!("- {line} ({experiments})\n");
+            }
+        }
+        if !of.warnings.is_empty() {
+            text += "\nChanged before the runs:\n\n";
+            of.warnings
+                .iter()
+                .for_each(|line| text += &format!("- {line}\n"));
+        }
+    }
+    text
+}
+
+/// The ledgers with all points, for programs.
+///
+/// # Errors
+/// A number has no JSON form.
+pub fn json(all: &[Reproduction]) -> Result<String, Failure> {
+    let papers = all.iter().map(|of| {
+        json!({
+            "paper": of.paper.name,
+            "title": of.paper.title,
+            "scale": match of.scale { Scale::Small => "small", Scale::Full => "full" },
+            "rule": rule(of),
+            "left_out": of.left_out,
+            "warnings": of.warnings,
+            "claims": of.rows,
+        })
+    });
+    let text = serde_json::to_string_pretty(&papers.collect::<Vec<_>>());
+    text.map(|text| text + "\n")
+        .map_err(|error| Failure::Run(format!("the ledger is no JSON: {error}")))
+}
+
+/// The ledgers with their figures as one page that needs nothing else.
+///
+/// # Errors
+/// A figure cannot be drawn.
+pub fn html(all: &[Reproduction]) -> Result<String, Failure> {
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>destage repro</title>\n\
+         <style>{STYLE}td.wrap {{ white-space: normal; text-align: left; max-width: 26em; }}\n\
+         .wide {{ overflow-x: auto; }}</style>\n</head>\n<body>\n<h1>Claims of the papers</h1>\n\
+         <p class=\"about\">destage {}</p>\n<pre>{}</pre>\n",
+        escaped(crate::VERSION),
+        escaped(HEAD)
+    );
+    for of in all {
+        page += &format!(
+            "<h2>{}</h2>\n<p class=\"about\">{}. {}</p>\n<div class=\"wide\"><table>\n<tr>",
+            escaped(of.paper.name),
+            escaped(&of.paper.title),
+            escaped(&rule(of))
+        );
+        for head in [
+            "figure",
+            "claim",
+            "paper",
+            "here",
+            "evidence",
+            "verdict",
+            "readings and reasons",
+        ] {
+            page += &format!("<th class=\"l\">{head}</th>");
+        }
+        page += "</tr>\n";
+        for row in &of.rows {
+            page += "<tr>";
+            let cells = [
+                row.id.clone(),
+                row.what.clone(),
+                row.paper.clone(),
+                here(row),
+                evidence(row),
+                verdict(row),
+                notes(row),
+            ];
+            for cell in cells {
+                page += &format!("<td class=\"wrap\">{}</td>", escaped(&cell));
+            }
+            page += "</tr>\n";
+        }
+        page += "</table></div>\n<div class=\"charts\">\n";
+        for (_, svg) in figure::all(of)? {
+            page += &svg;
+            page.push('\n');
+        }
+        page += "</div>\n";
+    }
+    Ok(page + "</body>\n</html>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_few_digits_and_changes_a_sign() {
+        assert_eq!(number(12.345, true), "+12.3");
+        assert_eq!(number(-0.5, true), "-0.50");
+        assert_eq!(number(1234.5, false), "1234");
+        assert_eq!(probability(0.0004), "< 0.001");
+    }
+}

@@ -1,0 +1,327 @@
+//! `destage repro`: everything the papers measured, and a ledger of what they say and what comes out.
+//!
+//! `paper` has the data of a paper, `loads` what it is tried on, `judge` the verdicts, `ledger` and
+//! `figure` what is written of them.
+
+mod figure;
+mod judge;
+mod ledger;
+mod loads;
+mod paper;
+
+use crate::args::{ReproArgs, RunArgs};
+use crate::failure::Failure;
+use crate::memory::MemoryLimit;
+use crate::output::file::write_file;
+use crate::output::{Output, print};
+use crate::run::{Keys, Plan, over, run_keys};
+use crate::terminal::{Warnings, say};
+use clap::ValueEnum;
+use destage_types::ByteSize;
+use judge::{LedgerRow, LoadOutcome, judge};
+use loads::{PaperLoad, ScaledCache, loads};
+use paper::{Experiment, Paper, PaperReading, papers};
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use toml::Value;
+
+/// How much of the traces is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Scale {
+    /// The first 20,000 requests of each trace; no trace counts as the paper's own.
+    Small,
+    /// Whole traces.
+    Full,
+}
+
+impl Scale {
+    /// Requests of a trace that are run.
+    fn requests(self) -> Option<u64> {
+        match self {
+            Scale::Small => Some(20_000),
+            Scale::Full => None,
+        }
+    }
+}
+
+/// A paper with what was measured.
+pub struct Reproduction {
+    paper: Paper,
+    rows: Vec<LedgerRow>,
+    outcomes: Vec<LoadOutcome>,
+    /// Experiments, and a trace that could show nothing in them with the reason.
+    left_out: Vec<(String, String)>,
+    /// What was done to others so that they could.
+    warnings: BTreeSet<String>,
+    scale: Scale,
+}
+
+/// Does what `args` say.
+///
+/// # Errors
+/// Bad usage or input, or an output that cannot be written.
+pub fn run(args: &ReproArgs) -> Result<(), Failure> {
+    let papers = papers(&args.paper)?;
+    if let Some(id) = &args.figure
+        && !papers.iter().any(|p| p.claim.iter().any(|c| c.id == *id))
+    {
+        let mut all: Vec<&str> = papers
+            .iter()
+            .flat_map(|p| p.claim.iter().map(|c| c.id.as_str()))
+            .collect();
+        all.dedup();
+        return Err(Failure::usage(format!(
+            "no figure `{id}` of {}: allowed: {}",
+            args.paper,
+            all.join(", ")
+        )));
+    }
+    let traces = args.traces.clone().or_else(|| {
+        let folder = std::env::var_os("DESTAGE_TRACES");
+        folder.filter(|f| !f.is_empty()).map(PathBuf::from)
+    });
+    let mut work = Repro {
+        args,
+        traces: traces.as_deref(),
+        started: Instant::now(),
+        done: 0,
+        total: 0,
+    };
+    for paper in &papers {
+        work.total += work.loads_of(paper)?;
+    }
+    if traces.is_none() {
+        say(
+            "note: no folder of traces (--traces): claims that need real traces stay open; loads \
+             that a paper describes are run",
+        );
+    }
+    let mut all = Vec::new();
+    for paper in papers {
+        all.push(work.reproduce(paper)?);
+    }
+    let place = |name: &str| args.out.join(name);
+    write(&place("ledger.md"), &ledger::markdown(&all))?;
+    write(&place("claims.json"), &ledger::json(&all)?)?;
+    write(&place("report.html"), &ledger::html(&all)?)?;
+    for reproduction in &all {
+        for (id, svg) in figure::all(reproduction)? {
+            let folder = args.out.join(reproduction.paper.name);
+            write(&folder.join(format!("{id}.svg")), &svg)?;
+        }
+    }
+    print(&format!(
+        "{}\n{}",
+        ledger::text(&all),
+        ledger::where_it_is(&args.out)
+    ))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    write_file(path, text)
+        .map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))
+}
+
+/// The command while it works.
+struct Repro<'a> {
+    args: &'a ReproArgs,
+    traces: Option<&'a Path>,
+    started: Instant,
+    /// Loads of experiments that are done, and all of them.
+    done: usize,
+    total: usize,
+}
+
+impl Repro<'_> {
+    /// Is `experiment` needed for what was asked?
+    fn wanted(&self, paper: &Paper, experiment: &Experiment) -> bool {
+        let Some(id) = &self.args.figure else {
+            return true;
+        };
+        let of_claim = paper.claim.iter().filter(|c| c.id == *id);
+        let mut of_claim = of_claim.filter_map(|c| c.measured.as_ref());
+        of_claim.any(|m| m.experiment == experiment.name)
+    }
+
+    fn loads_of(&self, paper: &Paper) -> Result<usize, Failure> {
+        let wanted = paper.experiment.iter().filter(|e| self.wanted(paper, e));
+        let counts = wanted.map(|e| Ok(loads(paper, e, (self.traces, self.args.scale))?.len()));
+        counts.sum()
+    }
+
+    fn reproduce(&mut self, paper: Paper) -> Result<Reproduction, Failure> {
+        let folder = self.args.out.join(paper.name);
+        let format = crate::args::FormatOut::Table;
+        let mut output = Output::folder(format, &folder, self.args.fresh)?;
+        output.quiet();
+        let mut done = Reproduction {
+            rows: Vec::new(),
+            outcomes: Vec::new(),
+            left_out: Vec::new(),
+            warnings: BTreeSet::new(),
+            scale: self.args.scale,
+            paper,
+        };
+        for number in 0..done.paper.experiment.len() {
+            if self.wanted(&done.paper, &done.paper.experiment[number]) {
+                self.experiment(number, &mut done, &mut output)?;
+            }
+        }
+        output.close()?;
+        let wanted = |id: &str| self.args.figure.as_deref().is_none_or(|asked| asked == id);
+        let claims = done.paper.claim.iter().filter(|claim| wanted(&claim.id));
+        done.rows = claims
+            .map(|claim| judge(&done.paper, claim, &done.outcomes))
+            .collect();
+        Ok(done)
+    }
+
+    fn experiment(
+        &mut self,
+        number: usize,
+        to: &mut Reproduction,
+        output: &mut Output<'_>,
+    ) -> Result<(), Failure> {
+        let paper = &to.paper;
+        let experiment = &paper.experiment[number];
+        let limit = MemoryLimit::new(None);
+        for load in loads(paper, experiment, (self.traces, self.args.scale))? {
+            self.say_where(paper, experiment, &load);
+            self.done += 1;
+            let stored = load.read(self.args.scale, limit.of_requests())?;
+            let caches = match load.caches(paper, experiment, stored.workload())? {
+                Ok(caches) => caches,
+                Err(why) => {
+                    let line = format!("{}: {why}", load.name);
+                    match to.left_out.iter_mut().find(|l| l.1 == line) {
+                        Some((experiments, _)) => *experiments += &format!(", {}", experiment.name),
+                        None => to.left_out.push((experiment.name.clone(), line)),
+                    }
+                    continue;
+                }
+            };
+            // Readings share the requests; what moves addresses is given a copy of its own.
+            let readings = [None]
+                .into_iter()
+                .chain(experiment.reading.iter().map(Some));
+            let mut stored = Some(stored);
+            for (i, reading) in readings.enumerate() {
+                let requests = match stored.take() {
+                    Some(requests) => requests,
+                    None => load.read(self.args.scale, limit.of_requests())?,
+                };
+                let plan = self.plan(paper, (experiment, reading), &caches)?;
+                let mut warnings = Warnings::unsaid();
+                over(&plan, requests, output, &mut warnings)?;
+                to.warnings.extend(warnings.into_all());
+                let found = output.take_shown();
+                let outcomes = found
+                    .iter()
+                    .map(|record| outcome((number, i), &load, &caches, record));
+                to.outcomes.extend(outcomes.collect::<Result<Vec<_>, _>>()?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The runs of one reading of an experiment.
+    fn plan(
+        &self,
+        paper: &Paper,
+        (experiment, reading): (&Experiment, Option<&PaperReading>),
+        caches: &[ScaledCache],
+    ) -> Result<Plan, Failure> {
+        let mut keys: Keys = experiment.options.clone();
+        let mut schemes = experiment.scheme.clone();
+        if let Some(reading) = reading {
+            keys.extend(reading.options.clone());
+            for scheme in &mut schemes {
+                if let Some(other) = reading.swap.get(scheme) {
+                    scheme.clone_from(other);
+                }
+            }
+        }
+        schemes.dedup();
+        let texts =
+            |texts: Vec<String>| Value::Array(texts.into_iter().map(Value::String).collect());
+        let mut sizes: Vec<ByteSize> = caches.iter().map(|c| c.here).collect();
+        sizes.dedup();
+        keys.insert("scheme".to_owned(), texts(schemes));
+        keys.insert(
+            "cache".to_owned(),
+            texts(sizes.iter().map(ByteSize::to_string).collect()),
+        );
+        let file = format!("papers/{}/claims.toml", paper.name);
+        let mut given = RunArgs::of_command(&["-"]);
+        given.threads = self.args.threads.clone();
+        let place = reading.map_or("as run", |reading| &reading.name);
+        let plan = run_keys(&keys, &given, &file).and_then(|(run, filed)| Plan::new(run, filed));
+        plan.map_err(|failure| match failure {
+            Failure::Usage(faults) => {
+                let place = format!("{}, {place}", experiment.name);
+                let faults = faults.iter().map(|fault| format!("{place}: {fault}"));
+                Failure::Usage(faults.collect())
+            }
+            other => other,
+        })
+    }
+
+    fn say_where(&self, paper: &Paper, experiment: &Experiment, load: &PaperLoad) {
+        if !std::io::stderr().is_terminal() {
+            return;
+        }
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let left = match self.done {
+            0 => String::new(),
+            done => {
+                let left = elapsed / done as f64 * (self.total - done) as f64;
+                format!(", about {} left", minutes(left))
+            }
+        };
+        say(&format!(
+            "{} of {}{left}: {}, {}, {}",
+            self.done + 1,
+            self.total,
+            paper.name,
+            experiment.name,
+            load.name
+        ));
+    }
+}
+
+fn minutes(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s => format!("{:.0} min", s / 60.0),
+    }
+}
+
+fn outcome(
+    (experiment, reading): (usize, usize),
+    load: &PaperLoad,
+    caches: &[ScaledCache],
+    record: &destage_sim::ResultRecord,
+) -> Result<LoadOutcome, Failure> {
+    let json = serde_json::to_value(record)
+        .map_err(|error| Failure::Run(format!("a record is no JSON: {error}")))?;
+    let cache = caches.iter().find(|c| c.here.0 == record.cache_bytes);
+    // A run without a cache has none of the sizes.
+    let cache = cache.or(caches.first()).expect("a run has a cache");
+    let fs = record.trace.name.rsplit_once('+').filter(|_| {
+        json["config"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|entry| entry["key"] == "host_fs"))
+    });
+    Ok(LoadOutcome {
+        experiment,
+        reading,
+        load: load.name.clone(),
+        evidence: load.evidence,
+        host_fs: fs.map_or(String::new(), |fs| fs.1.to_owned()),
+        cache: cache.paper.clone(),
+        factor: cache.factor,
+        record: json,
+    })
+}

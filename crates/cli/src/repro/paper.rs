@@ -1,0 +1,358 @@
+//! What a paper measured and says, as data: `papers/NAME/claims.toml`.
+
+use crate::failure::Failure;
+use destage_scheme::Expr;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use toml::Value;
+
+/// The papers, in the order of their year, with their files.
+const FILES: [(&str, &str); 5] = [
+    (
+        "prober",
+        include_str!("../../../../papers/prober/claims.toml"),
+    ),
+    (
+        "procache",
+        include_str!("../../../../papers/procache/claims.toml"),
+    ),
+    ("ecr", include_str!("../../../../papers/ecr/claims.toml")),
+    (
+        "req-block",
+        include_str!("../../../../papers/req-block/claims.toml"),
+    ),
+    ("cac", include_str!("../../../../papers/cac/claims.toml")),
+];
+
+/// One paper.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Paper {
+    /// Its short name.
+    #[serde(skip)]
+    pub name: &'static str,
+    /// Authors, title, place, year.
+    pub title: String,
+    /// Where the written footprints of its traces come from.
+    pub footprints: String,
+    /// Its traces.
+    #[serde(default)]
+    pub original: Vec<OriginalTrace>,
+    /// What is run.
+    #[serde(default)]
+    pub experiment: Vec<Experiment>,
+    /// What it says.
+    pub claim: Vec<PaperClaim>,
+    /// What it draws.
+    #[serde(default)]
+    pub figure: Vec<PaperFigure>,
+}
+
+/// A trace that the paper measured.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OriginalTrace {
+    /// Its published name, which is the name of its file up to the first dot.
+    pub name: String,
+    /// MiB of different pages that it writes.
+    pub written_mib: f64,
+}
+
+/// Runs: loads x schemes x cache sizes, once for each reading.
+#[derive(Deserialize, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub struct Experiment {
+    /// What claims call it.
+    pub name: String,
+    /// Schemes.
+    pub scheme: Vec<String>,
+    /// Cache sizes of the paper.
+    pub cache: Vec<String>,
+    /// Generated loads that the paper describes; no other loads then.
+    #[serde(default)]
+    pub load: Vec<String>,
+    /// Traces of the folder of traces that it needs; no other loads then, and the cache as it is.
+    #[serde(default)]
+    pub trace: Vec<String>,
+    /// Does it measure time, so that traces without times are of no use?
+    #[serde(default)]
+    pub timed: bool,
+    /// What the paper leaves open; each is run beside the first reading, which is `options` alone.
+    #[serde(default)]
+    pub reading: Vec<PaperReading>,
+    /// Options of `run`.
+    #[serde(flatten)]
+    pub options: BTreeMap<String, Value>,
+}
+
+/// Another way to read what the paper leaves open.
+#[derive(Deserialize, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub struct PaperReading {
+    /// What the ledger calls it.
+    pub name: String,
+    /// Schemes that stand in for those of the experiment.
+    #[serde(default)]
+    pub swap: BTreeMap<String, String>,
+    /// Options of `run` that differ.
+    #[serde(flatten)]
+    pub options: BTreeMap<String, Value>,
+}
+
+/// A statement of a paper.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PaperClaim {
+    /// Figure, table or section.
+    pub id: String,
+    /// What is said.
+    pub what: String,
+    /// The published figure as it is printed.
+    pub paper: String,
+    /// The same as a number to compare with: percent of change, or a value.
+    pub value: Option<f64>,
+    /// The test that holds a claim that follows from the rules alone.
+    pub held_by: Option<String>,
+    /// What is missing for a claim that nothing here can measure.
+    pub needs: Option<String>,
+    /// Where it is measured.
+    pub measured: Option<Measured>,
+    /// What explains the outcome.
+    pub because: Option<String>,
+}
+
+/// How a claim is measured.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Measured {
+    /// The experiment.
+    pub experiment: String,
+    /// Field of the result record.
+    pub field: String,
+    /// The runs that the claim is about.
+    pub of: MeasuredRun,
+    /// The runs that they are compared with.
+    pub against: Option<MeasuredRun>,
+    /// Schemes of which that of `of` is to be the best or among the best.
+    #[serde(default)]
+    pub among: Vec<String>,
+    /// Whose value a change is a share of.
+    #[serde(default)]
+    pub share_of: BaseOfChange,
+    /// Only this cache size of the experiment.
+    pub cache: Option<String>,
+    /// Only this load.
+    pub load: Option<String>,
+    /// What has to come out for the claim to hold at a point.
+    pub expect: Expected,
+}
+
+/// A run of an experiment.
+#[derive(Deserialize, Debug, Clone)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MeasuredRun {
+    /// The scheme.
+    pub scheme: String,
+    /// The file system in front of the device, as `--host-fs` has it.
+    #[serde(default)]
+    pub host_fs: String,
+}
+
+/// The denominator of a change.
+#[derive(Deserialize, Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum BaseOfChange {
+    /// The runs compared with.
+    #[default]
+    Against,
+    /// The runs that the claim is about.
+    Of,
+}
+
+/// What makes a claim hold at a point.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expected {
+    /// A change above 0.
+    Higher,
+    /// A change below 0.
+    Lower,
+    /// A change of at most so many percent either way.
+    Within(f64),
+    /// A value in this range.
+    Between(f64, f64),
+    /// The largest of the schemes in `among`.
+    Largest,
+    /// The smallest of them.
+    Smallest,
+}
+
+/// Bars of several schemes over the loads.
+#[derive(Deserialize, Serialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PaperFigure {
+    /// Its name, that of the paper's figure.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// The experiment.
+    pub experiment: String,
+    /// Field of the result record.
+    pub field: String,
+    /// The scheme that all are relative to; absolute values without one.
+    pub relative_to: Option<String>,
+    /// The schemes drawn.
+    pub scheme: Vec<String>,
+}
+
+/// The papers that `name` stands for.
+///
+/// # Errors
+/// No paper has the name, or a file has a fault.
+pub fn papers(name: &str) -> Result<Vec<Paper>, Failure> {
+    let chosen = FILES.iter().filter(|f| name == "all" || f.0 == name);
+    let papers: Vec<Paper> = chosen.map(read).collect::<Result<_, _>>()?;
+    match papers.is_empty() {
+        true => {
+            let names = FILES.map(|f| f.0).join(", ");
+            Err(Failure::usage(format!(
+                "no paper `{name}`: allowed: all, {names}"
+            )))
+        }
+        false => Ok(papers),
+    }
+}
+
+fn read((name, text): &(&'static str, &str)) -> Result<Paper, Failure> {
+    let fault = |fault: &dyn std::fmt::Display| {
+        Failure::usage(format!("papers/{name}/claims.toml: {fault}"))
+    };
+    let mut paper: Paper = toml::from_str(text).map_err(|error| fault(&error))?;
+    paper.name = name;
+    for experiment in &mut paper.experiment {
+        for scheme in &mut experiment.scheme {
+            *scheme = canonical(scheme).map_err(|error| fault(&error))?;
+        }
+        for reading in &mut experiment.reading {
+            let swap = std::mem::take(&mut reading.swap).into_iter();
+            let swap = swap.map(|(from, to)| Ok((canonical(&from)?, canonical(&to)?)));
+            let swap: Result<_, String> = swap.collect();
+            reading.swap = swap.map_err(|error| fault(&error))?;
+        }
+    }
+    for measured in paper.claim.iter_mut().filter_map(|c| c.measured.as_mut()) {
+        let runs = [Some(&mut measured.of), measured.against.as_mut()];
+        let named = runs.into_iter().flatten().map(|run| &mut run.scheme);
+        for scheme in named.chain(&mut measured.among) {
+            *scheme = canonical(scheme).map_err(|error| fault(&error))?;
+        }
+    }
+    for figure in &mut paper.figure {
+        for scheme in figure.scheme.iter_mut().chain(&mut figure.relative_to) {
+            *scheme = canonical(scheme).map_err(|error| fault(&error))?;
+        }
+    }
+    paper.check().map_err(|text| fault(&text))?;
+    Ok(paper)
+}
+
+/// A scheme as records write it.
+fn canonical(scheme: &str) -> Result<String, String> {
+    let expr = Expr::parse(scheme).map_err(|refusal| refusal.to_string())?;
+    Ok(expr.to_string())
+}
+
+impl Paper {
+    /// The experiment called `name`.
+    pub fn experiment(&self, name: &str) -> Option<usize> {
+        self.experiment.iter().position(|e| e.name == name)
+    }
+
+    /// Everything that a claim or a figure names is there, and every claim is measured, held or open.
+    fn check(&self) -> Result<(), String> {
+        for claim in &self.claim {
+            let place = format!("claim {} ({})", claim.id, claim.what);
+            let ways = [
+                claim.measured.is_some(),
+                claim.held_by.is_some(),
+                claim.needs.is_some(),
+            ];
+            if ways.iter().filter(|way| **way).count() != 1 {
+                return Err(format!(
+                    "{place}: exactly one of `measured`, `held-by` and `needs` says where it stands"
+                ));
+            }
+            let Some(measured) = &claim.measured else {
+                continue;
+            };
+            let Some(number) = self.experiment(&measured.experiment) else {
+                return Err(format!("{place}: no experiment `{}`", measured.experiment));
+            };
+            let experiment = &self.experiment[number];
+            let against = measured.against.iter().map(|run| &run.scheme);
+            let named = [&measured.of.scheme].into_iter().chain(against);
+            for scheme in named.chain(&measured.among) {
+                if !experiment.scheme.contains(scheme) {
+                    return Err(format!(
+                        "{place}: {scheme} is not run in `{}`",
+                        experiment.name
+                    ));
+                }
+            }
+            if let Some(cache) = measured
+                .cache
+                .as_ref()
+                .filter(|c| !experiment.cache.contains(c))
+            {
+                return Err(format!(
+                    "{place}: no cache of {cache} in `{}`",
+                    experiment.name
+                ));
+            }
+            let compared = measured.against.is_some();
+            let fits = match measured.expect {
+                Expected::Higher | Expected::Lower | Expected::Within(_) => compared,
+                Expected::Between(..) => true,
+                Expected::Largest | Expected::Smallest => !measured.among.is_empty(),
+            };
+            if !fits {
+                return Err(format!(
+                    "{place}: what is expected needs `against`, or `among` for the best of several"
+                ));
+            }
+        }
+        for figure in &self.figure {
+            if self.experiment(&figure.experiment).is_none() {
+                return Err(format!(
+                    "figure {}: no experiment `{}`",
+                    figure.id, figure.experiment
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_papers_are_read() {
+        let all = papers("all").unwrap();
+        assert_eq!(all.len(), FILES.len());
+        for paper in &all {
+            assert!(paper.claim.len() >= 8, "{}", paper.name);
+        }
+        assert!(matches!(papers("arc"), Err(Failure::Usage(_))));
+    }
+
+    #[test]
+    fn a_claim_is_measured_or_held_or_open() {
+        let text = "title = \"t\"\nfootprints = \"f\"\n[[claim]]\nid = \"1\"\nwhat = \"w\"\npaper = \"1 %\"\n";
+        let paper: Paper = toml::from_str(text).unwrap();
+        assert!(paper.check().unwrap_err().contains("exactly one of"));
+        let paper: Paper = toml::from_str(&format!("{text}needs = \"a trace\"\n")).unwrap();
+        paper.check().unwrap();
+    }
+}

@@ -1,0 +1,164 @@
+//! `destage repro`: ledgers of what papers say and what comes out.
+
+use super::common::Bench;
+use serde_json::Value;
+use std::fs;
+
+/// A folder of traces: a load of hot pages beside streams, and one that has no writes to speak of.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let made = "trace synth hot-cold --requests 20000 -o traces/hot.csv";
+    fs::create_dir(bench.dir.path().join("traces")).unwrap();
+    bench.destage(made).ok();
+    bench
+        .destage("trace synth common --requests 2000 --writes 0 -o traces/reads.csv")
+        .ok();
+    fs::write(bench.dir.path().join("traces/README.md"), "no trace\n").unwrap();
+    bench
+}
+
+fn ledger(bench: &Bench, out: &str) -> Vec<Value> {
+    let text = fs::read_to_string(bench.dir.path().join(format!("{out}/claims.json"))).unwrap();
+    match serde_json::from_str(&text).unwrap() {
+        Value::Array(papers) => papers,
+        other => panic!("{other}"),
+    }
+}
+
+fn claim<'a>(paper: &'a Value, id: &str, what: &str) -> &'a Value {
+    let claims = paper["claims"].as_array().unwrap();
+    let found = claims.iter().find(|claim| {
+        claim["id"] == id && claim["what"].as_str().is_some_and(|w| w.contains(what))
+    });
+    found.unwrap_or_else(|| panic!("no claim {id}: {what}"))
+}
+
+/// The command, with no folder of traces in the environment.
+fn without_folder(bench: &Bench, line: &str) -> String {
+    let mut command = bench.command(line);
+    let output = command.env_remove("DESTAGE_TRACES").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+#[test]
+fn without_traces_what_needs_them_is_open() {
+    let bench = bench();
+    let said = without_folder(&bench, "repro req-block --out r");
+    assert!(
+        said.contains("claims that need real traces stay open"),
+        "{said}"
+    );
+    let papers = ledger(&bench, "r");
+    for claim in papers[0]["claims"].as_array().unwrap() {
+        assert_eq!(claim["verdict"], "open", "{claim}");
+        assert!(claim["needs"].is_string(), "{claim}");
+    }
+}
+
+#[test]
+fn a_cut_shows_a_direction_with_the_cache_scaled() {
+    let bench = bench();
+    let line = "repro req-block rb-fig9 --traces traces --out r";
+    let done = bench.destage(line).ok();
+    done.shows("rb-fig9");
+    let papers = ledger(&bench, "r");
+    let row = claim(&papers[0], "rb-fig9", "against LRU");
+    assert_eq!(
+        (&row["verdict"], &row["evidence"]),
+        (&"direction".into(), &"cut".into())
+    );
+    let points = row["readings"][0]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 3, "three sizes on one trace");
+    let records = fs::read_to_string(bench.dir.path().join("r/req-block/results.jsonl")).unwrap();
+    let records: Vec<Value> = records
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let hits = |scheme: &str, cache: u64| {
+        let found = records.iter().find(|r| {
+            r["scheme"] == scheme
+                && r["cache_bytes"] == cache
+                && r["reading"]["read_alloc"] == false
+        });
+        found.unwrap()["ratios"]["page_hit_ratio"].as_f64().unwrap()
+    };
+    for (point, paper) in points.iter().zip([16u64, 32, 64]) {
+        let factor = point["factor"].as_f64().unwrap();
+        // Pages that the trace writes over the median of the paper, 2391.5 MiB; whole units of 8 KiB.
+        let cache = ((paper << 20) as f64 * factor) as u64 / 8192 * 8192;
+        let (of, against) = (hits("req-block", cache), hits("lru", cache));
+        let here = point["here"].as_f64().unwrap();
+        assert!((here - 100.0 * (of - against) / against).abs() < 1e-9);
+        assert_eq!(point["holds"], here > 0.0);
+    }
+    let left_out = papers[0]["left_out"].to_string();
+    assert!(
+        left_out.contains("reads: 0 writes among 2000 requests"),
+        "{left_out}"
+    );
+    // Only what was asked for.
+    assert!(
+        papers[0]["claims"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|c| c["id"] == "rb-fig9")
+    );
+    let page = fs::read_to_string(bench.dir.path().join("r/report.html")).unwrap();
+    assert!(
+        page.contains("<svg") && !page.contains("src=") && !page.contains("<link"),
+        "one page with pictures"
+    );
+    assert!(bench.dir.path().join("r/req-block/rb-fig9.svg").is_file());
+    // Again: nothing is repeated and nothing changes.
+    let before = fs::read_to_string(bench.dir.path().join("r/claims.json")).unwrap();
+    let lines = records.len();
+    bench.destage(line).ok();
+    assert_eq!(
+        fs::read_to_string(bench.dir.path().join("r/claims.json")).unwrap(),
+        before
+    );
+    let again = fs::read_to_string(bench.dir.path().join("r/req-block/results.jsonl")).unwrap();
+    assert_eq!(again.lines().count(), lines);
+}
+
+#[test]
+fn a_trace_of_the_paper_decides_at_full_scale_only() {
+    let bench = bench();
+    fs::rename(
+        bench.dir.path().join("traces/hot.csv"),
+        bench.dir.path().join("traces/TS_0.csv"),
+    )
+    .unwrap();
+    let verdict = |scale: &str| {
+        let line =
+            format!("repro req-block rb-fig11 --traces traces --out {scale} --scale {scale}");
+        bench.destage(&line).ok();
+        let papers = ledger(&bench, scale);
+        let row = claim(&papers[0], "rb-fig11", "against LRU").clone();
+        (row["evidence"].clone(), row["verdict"].clone())
+    };
+    assert_eq!(verdict("small"), ("cut".into(), "direction".into()));
+    let (evidence, verdict) = verdict("full");
+    assert_eq!(evidence, "original");
+    let decided = ["holds", "holds-in-part", "does-not-hold"].map(Value::from);
+    assert!(decided.contains(&verdict), "{verdict}");
+}
+
+#[test]
+fn what_is_not_there_is_refused_by_name() {
+    let bench = bench();
+    bench.destage("repro arc --out r").fails(
+        2,
+        &["no paper `arc`", "prober, procache, ecr, req-block, cac"],
+    );
+    bench
+        .destage("repro ecr rb-fig9 --out r")
+        .fails(2, &["no figure `rb-fig9` of ecr", "ecr-fig6"]);
+    bench
+        .destage("repro req-block --traces nowhere --out r")
+        .fails(2, &["--traces nowhere"]);
+    assert!(!bench.dir.path().join("r/ledger.md").exists());
+}
