@@ -115,6 +115,13 @@ impl Case {
         self.without(&needs);
     }
 
+    /// Lets the trace come through a model of a file system.
+    pub fn through_file_system(&mut self, rng: &mut SplitMix64) {
+        self.without(&["--host-fs"]);
+        let model = option(&format!("--host-fs {}", pick(rng, &HOST_FS)));
+        self.options.push(model);
+    }
+
     /// The same with one option more.
     pub fn with(&self, text: &str) -> Case {
         let mut case = self.clone();

@@ -149,14 +149,37 @@ const WORDS: [&[u8]; 12] = [
     b"R,",
 ];
 
+/// Numbers around the ends of what a field can hold.
+const NUMBERS: [&str; 8] = [
+    "4294967295",
+    "4294967296",
+    "9223372036854775808",
+    "18446744073709551615",
+    "18446744073709551616",
+    "1000000000000000000000000000000",
+    "-1",
+    "-9223372036854775808",
+];
+
+/// Puts one of these in the place of the first number of the text from `at` on.
+fn replace_number(bytes: &mut Vec<u8>, at: usize, number: &str) {
+    let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit) else {
+        return;
+    };
+    let digits = bytes[at + start..].iter();
+    let end = at + start + digits.take_while(|byte| byte.is_ascii_digit()).count();
+    bytes.splice(at + start..end, number.bytes());
+}
+
 fn damage(bytes: &mut Vec<u8>, rng: &mut SplitMix64) {
     for _ in 0..=rng.below(4) {
         let at = rng.below(bytes.len() as u64 + 1) as usize;
-        match rng.below(5) {
+        match rng.below(7) {
             0 => bytes.truncate(at),
             1 => drop(bytes.splice(at..at, pick(rng, &WORDS).iter().copied())),
             2 if at < bytes.len() => bytes[at] = rng.below(256) as u8,
             3 if at < bytes.len() => drop(bytes.remove(at)),
+            4 | 5 => replace_number(bytes, at, pick(rng, &NUMBERS)),
             _ => {
                 let end = (at + rng.below(60) as usize).min(bytes.len());
                 let copy = bytes[at..end].to_vec();
@@ -210,4 +233,22 @@ fn damaged(lab: &Lab, case: &Case) -> Verdict {
         )?;
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_replaced_as_a_whole() {
+        let replaced = |text: &str, at| {
+            let mut bytes = text.as_bytes().to_vec();
+            replace_number(&mut bytes, at, "-1");
+            String::from_utf8(bytes).unwrap()
+        };
+        assert_eq!(replaced("12,W,345\n", 0), "-1,W,345\n");
+        assert_eq!(replaced("12,W,345\n", 2), "12,W,-1\n");
+        assert_eq!(replaced("12,W,345\n", 9), "12,W,345\n");
+        assert_eq!(replaced("", 0), "");
+    }
 }

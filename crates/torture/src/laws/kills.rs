@@ -3,7 +3,9 @@
 use super::Law;
 use crate::case::{Case, option};
 use crate::compare::{equal, want};
+use crate::device;
 use crate::lab::{Fault, Kind, Lab, Verdict, records};
+use crate::requests::pick;
 use destage_conformance::reference::rng::SplitMix64;
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +17,14 @@ pub const KILLS: Law = Law {
     name: "kills",
     promise: "a killed command leaves each file absent, old or complete; the same command goes on to \
               what an uninterrupted one gives",
-    adapt: |case, _| case.without(&["--jobs"]),
+    adapt: |case, rng| {
+        case.without(&["--jobs"]);
+        if kind(case) == LOG_REQUESTS && case.device.is_none() {
+            case.device = Some(device::draw(rng, case.page));
+            case.without(&["--fit", "--wrap"]);
+            case.options.push(option("--wrap"));
+        }
+    },
     check: kills,
 };
 
@@ -26,11 +35,65 @@ const JOURNAL: &str = "results.jsonl";
 /// Held by commands that write to a folder.
 const LOCK: &str = ".destage.lock";
 
+/// How a command is interrupted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Signal {
+    name: &'static str,
+    number: i32,
+}
+
+const KILL: Signal = Signal {
+    name: "KILL",
+    number: 9,
+};
+const INT: Signal = Signal {
+    name: "INT",
+    number: 2,
+};
+const TERM: Signal = Signal {
+    name: "TERM",
+    number: 15,
+};
+
+impl Signal {
+    /// Whether the program may catch it, to remove what is incomplete.
+    fn is_caught(self) -> bool {
+        self != KILL
+    }
+
+    fn send(self, child: &Child) -> Result<(), Fault> {
+        let (name, pid) = (format!("-{}", self.name), child.id().to_string());
+        // It may be gone already.
+        Command::new("kill").args([name, pid]).output()?;
+        Ok(())
+    }
+}
+
+/// Kinds of commands, and the one that needs a device.
+const KINDS: u64 = 8;
+const LOG_REQUESTS: u64 = 5;
+
+fn kind(case: &Case) -> u64 {
+    (case.seed >> 1) % KINDS
+}
+
+/// A curve with its picture. Without a device, as curves are.
+fn curve(case: &Case, sweep: &str, folder: &str) -> Vec<String> {
+    let mut case = case.clone();
+    case.no_device();
+    case.without(&["--charge-metadata", "--flush-at-end", "--host-fs"]);
+    let mut words = case
+        .with(&format!("{sweep} --plot {folder}/curve.svg"))
+        .run("trace.csv");
+    words[0] = "mrc".to_owned();
+    words
+}
+
 /// The words of a command that writes to the folder, and the files that it replaces.
 fn command(case: &Case, folder: &str) -> (Vec<String>, Vec<&'static str>) {
     let sweep = format!("--scheme fifo --cache {}", case.cache(3));
     let run = |more: &str| case.with(more).run("trace.csv");
-    match (case.seed >> 1) % 6 {
+    match kind(case) {
         0 => (run(&format!("{sweep} --out {folder}")), vec![]),
         1 => {
             let logs = "--log-evictions evictions.jsonl --series series.csv --series-every 1";
@@ -50,6 +113,11 @@ fn command(case: &Case, folder: &str) -> (Vec<String>, Vec<&'static str>) {
             let words = format!("trace convert trace.csv --to {to} -o {folder}/converted");
             (option(&words), vec!["converted"])
         }
+        LOG_REQUESTS => {
+            let log = format!("--log-requests {folder}/requests.csv");
+            (run(&log), vec!["requests.csv"])
+        }
+        6 => (curve(case, &sweep, folder), vec!["curve.svg"]),
         _ => {
             let words = format!("trace synth --requests 20000 --seed 7 -o {folder}/synth.csv");
             (option(&words), vec!["synth.csv"])
@@ -79,30 +147,16 @@ fn is_complete(name: &str, content: &[u8], whole: &[u8]) -> bool {
     }
 }
 
-fn signal(child: &mut Child, interrupt: bool) -> Result<(), Fault> {
-    match interrupt {
-        false => child.kill()?,
-        true => {
-            let pid = child.id().to_string();
-            // It may be gone already.
-            Command::new("kill").args(["-INT", &pid]).output()?;
-        }
-    }
-    Ok(())
-}
-
 /// How an interrupted command may end: complete, refused as ever, killed, or interrupted and said so.
-fn ended(status: ExitStatus, interrupt: bool) -> Result<(), Fault> {
-    let expected = match interrupt {
-        // Before the program has started, nobody catches the signal.
-        true => status.code() == Some(130) || status.signal() == Some(2),
-        false => status.signal() == Some(9),
-    };
-    match expected || status.success() {
+fn ended(status: ExitStatus, signal: Signal) -> Result<(), Fault> {
+    // Before the program has started, nobody catches the signal.
+    let by_signal = status.signal() == Some(signal.number);
+    let caught = signal.is_caught() && status.code() == Some(128 + signal.number);
+    match by_signal || caught || status.success() {
         true => Ok(()),
         false => Err(Fault {
             kind: Kind::Status,
-            message: format!("interrupted, it ended with {status}"),
+            message: format!("after SIG{}, it ended with {status}", signal.name),
         }),
     }
 }
@@ -125,14 +179,14 @@ fn kills(lab: &Lab, case: &Case) -> Verdict {
         fs::write(lab.path("cut").join(name), OLD)?;
     }
     let rng = &mut SplitMix64::new(case.seed);
-    let interrupt = rng.chance(50);
+    let signal = pick(rng, &[KILL, INT, TERM]);
     for _ in 0..1 + rng.below(3) {
-        let mut child = lab.start(&words)?;
+        let child = lab.start(&words)?;
         let pause = rng.below(took.as_micros() as u64 + 1);
         std::thread::sleep(Duration::from_micros(pause));
-        signal(&mut child, interrupt)?;
-        ended(lab.end(child)?, interrupt)?;
-        left(lab, &whole, interrupt)?;
+        signal.send(&child)?;
+        ended(lab.end(child)?, signal)?;
+        left(lab, &whole, signal)?;
     }
     lab.must(&words)?;
     resumed(&whole, &files(lab, "cut")?)?;
@@ -140,12 +194,15 @@ fn kills(lab: &Lab, case: &Case) -> Verdict {
 }
 
 /// Looks through what an interrupted command left.
-fn left(lab: &Lab, whole: &BTreeMap<String, Vec<u8>>, interrupt: bool) -> Result<(), Fault> {
+fn left(lab: &Lab, whole: &BTreeMap<String, Vec<u8>>, signal: Signal) -> Result<(), Fault> {
     for (name, content) in files(lab, "cut")? {
         let Some(complete) = whole.get(&name) else {
             // A temporary file, which SIGKILL cannot but leave to the next command.
-            match interrupt {
-                true => return Err(Fault::law(format!("{name} is left after SIGINT"))),
+            match signal.is_caught() {
+                true => {
+                    let message = format!("{name} is left after SIG{}", signal.name);
+                    return Err(Fault::law(message));
+                }
                 false => continue,
             }
         };
@@ -194,11 +251,11 @@ mod tests {
 
     #[test]
     fn statuses_of_interrupted_commands() {
-        assert!(ended(ExitStatus::from_raw(9), false).is_ok());
-        assert!(ended(ExitStatus::from_raw(130 << 8), true).is_ok());
-        assert!(ended(ExitStatus::from_raw(0), true).is_ok());
-        assert!(ended(ExitStatus::from_raw(130 << 8), false).is_err());
-        assert!(ended(ExitStatus::from_raw(1 << 8), true).is_err());
+        let ended = |raw, signal| ended(ExitStatus::from_raw(raw), signal).is_ok();
+        assert!(ended(9, KILL) && ended(130 << 8, INT) && ended(143 << 8, TERM));
+        assert!(ended(2, INT) && ended(15, TERM) && ended(0, INT));
+        assert!(!ended(130 << 8, KILL) && !ended(130 << 8, TERM) && !ended(15, INT));
+        assert!(!ended(1 << 8, INT) && !ended(137 << 8, KILL));
     }
 
     #[test]
