@@ -155,7 +155,9 @@ fn write_column<'a, W: Write + Send>(
     let to = &mut column;
     match kind {
         // Parquet keeps unsigned numbers in the bits of signed ones.
-        CellType::Integer => write::<Int64Type>(to, cells, |v| v.as_u64().map(|n| n as i64)),
+        CellType::Integer => write::<Int64Type>(to, cells, |v| {
+            v.as_i64().or_else(|| v.as_u64().map(|n| n as i64))
+        }),
         CellType::Number => write::<DoubleType>(to, cells, Value::as_f64),
         CellType::Flag => write::<BoolType>(to, cells, Value::as_bool),
         CellType::Text => write::<ByteArrayType>(to, cells, |v| v.as_str().map(ByteArray::from)),

@@ -151,6 +151,30 @@ fn the_cleaning_of_a_file_system_is_in_the_intervals_of_those_who_need_it() {
     }
 }
 
+/// A write-back of a partial page is queued with its read in one interval, and taken back in the next.
+#[test]
+fn reads_that_are_taken_back_are_in_the_intervals() {
+    let requests = [
+        "0,W,3,1",
+        "39594294,W,6,1",
+        "50612121,W,1,7",
+        "155301733,W,3,2",
+        "235227977,W,6,2",
+        "235293817,F,0,0",
+        "235293817,W,5,1",
+        "235817635,T,0,8",
+    ];
+    let lines: String = requests.map(|line| format!("{line},0,,0\n")).concat();
+    let bench = Bench::with(format!("{HEAD}{lines}"));
+    let run = "run t.csv --scheme eager(refcount(prober(cflru))) --cache 8192B --device default";
+    let record = bench.record(format!("{run} --series s.csv --series-every 10ns"));
+    let reads = column(&bench.read("s.csv"), "flash_reads_host");
+    let reads: Vec<i64> = reads.iter().map(|cell| cell.parse().unwrap()).collect();
+    assert!(reads.contains(&-1), "{reads:?}");
+    let sum: i64 = reads.iter().sum();
+    assert_eq!(record["counts"]["flash_reads_host"], sum);
+}
+
 #[test]
 fn series_are_written_as_parquet_and_per_run() {
     let bench = Bench::with(mixed(500));

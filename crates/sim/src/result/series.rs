@@ -49,8 +49,9 @@ pub struct SeriesRow {
     pub evictions: u64,
     /// Pages removed by them.
     pub evicted_pages: u64,
-    /// Flash reads for the host.
-    pub flash_reads_host: u64,
+    /// Flash reads for the host; below 0 where more reads that were counted before were taken back, with the
+    /// write-backs they were for, than came.
+    pub flash_reads_host: i64,
     /// Flash programs for the host.
     pub flash_writes_host: u64,
     /// Flash programs of garbage collection and wear levelling; null without a device.
@@ -182,8 +183,7 @@ impl Series {
             write_page_hit_ratio: r(c.write_page_hits - b.write_page_hits, writes),
             evictions: c.evictions - b.evictions,
             evicted_pages: c.evicted_pages - b.evicted_pages,
-            // A cancelled write-back takes a counted read back.
-            flash_reads_host: c.flash_reads_host.saturating_sub(b.flash_reads_host),
+            flash_reads_host: c.flash_reads_host.wrapping_sub(b.flash_reads_host) as i64,
             flash_writes_host: c.flash_writes_host - b.flash_writes_host,
             flash_writes_gc: F::TIMED.then_some(t.writes_gc - u.writes_gc),
             erases: F::TIMED.then_some(t.erases - u.erases),

@@ -170,9 +170,9 @@ fn series(lab: &Lab, case: &Case) -> Verdict {
         let Some(column) = names.iter().position(|n| *n == name) else {
             return Err(Fault::law(format!("the series has no column {name}")));
         };
-        let cell = |row: &Vec<&str>| row.get(column).and_then(|c| c.parse::<u64>().ok());
-        let sum: u64 = rows.iter().filter_map(cell).sum();
-        want(name, sum, count(&record, name))?;
+        let cell = |row: &Vec<&str>| row.get(column).and_then(|c| c.parse::<i64>().ok());
+        let sum: i64 = rows.iter().filter_map(cell).sum();
+        want(name, sum, count(&record, name) as i64)?;
     }
     Ok(true)
 }
