@@ -24,16 +24,21 @@ impl AddressPacking {
         // Sorted runs of touched parts; joined before they grow beyond what is different.
         let mut limit = 1 << 16;
         workload.try_each(|_, request| {
+            let mut join = |parts: &mut Vec<u64>| {
+                if parts.len() >= limit {
+                    parts.sort_unstable();
+                    parts.dedup();
+                    limit = (2 * parts.len()).max(1 << 16);
+                }
+            };
+            // Extents of one request may lie over each other, each of them large.
             for extent in request.extents() {
                 parts.extend(extent.start_sector / PART..=(extent.end() - 1) / PART);
+                join(&mut parts);
             }
             let old = request.prev.iter().filter(|p| **p != NO_PREV);
             parts.extend(old.flat_map(|p| [p / PART, (p + 7) / PART]));
-            if parts.len() >= limit {
-                parts.sort_unstable();
-                parts.dedup();
-                limit = (2 * parts.len()).max(1 << 16);
-            }
+            join(&mut parts);
             Ok::<(), TraceError>(())
         })?;
         parts.sort_unstable();

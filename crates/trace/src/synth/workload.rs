@@ -7,7 +7,7 @@ use destage_types::{HostRequest, Nanos, Op, Picos, RequestBatch, RequestRef, SEC
 
 use super::part::{At, SynthPart};
 use super::random::Random;
-use super::zipf::{ZipfRanks, scatter};
+use super::zipf::{PER_RANK, ZipfRanks, scatter};
 use crate::writers::RequestPasses;
 use crate::{Trace, TraceMeta, Volume};
 
@@ -119,6 +119,12 @@ impl Synth {
             Some(_) => Ok(()),
             None => Err("the last request may come after 584 years".to_owned()),
         }
+    }
+
+    /// Bytes that the tables of its parts take while they are made.
+    pub fn memory(&self) -> u64 {
+        let zipf = self.parts.iter().filter(|p| matches!(p.at, At::Zipf(_)));
+        zipf.map(|part| part.units() * PER_RANK).sum()
     }
 
     /// The requests, in memory.

@@ -2,6 +2,10 @@
 
 use super::random::Random;
 
+/// Bytes that a rank takes at most while the table is made: weight, share, column, and its place in one of
+/// two lists, which may have room for more.
+pub(super) const PER_RANK: u64 = 40;
+
 /// The alias method (Walker 1974, Vose 1991): rank r has weight (r + 1)^-theta, up to the 2^-32
 /// of the stored thresholds.
 pub(super) struct ZipfRanks {
