@@ -193,6 +193,9 @@ pub struct SchemeInfo {
     /// Is the victim known before the page comes that needs its room? Not if that page has a say in it:
     /// then the first in the order, or the block that was named, may stay.
     pub victim_is_known: fn(&Expr) -> bool,
+    /// Keeps the pages that were accessed last, and nothing else decides: what a small cache holds, a
+    /// larger one holds too, so one pass over a trace tells all sizes.
+    pub recency_stack: bool,
     /// Prefers clean victims, so it needs clean pages to have an effect (X8).
     pub clean_aware: bool,
     /// Chooses victims by chip, so it needs static page allocation (X7).
@@ -242,6 +245,7 @@ impl SchemeInfo {
         write_buffer: false,
         order: None,
         victim_is_known: |_| true,
+        recency_stack: false,
         clean_aware: false,
         chip_aware: false,
         chip_lists: false,

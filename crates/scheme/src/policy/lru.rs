@@ -15,6 +15,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     source: PaperSource::CLASSIC,
     ties: "none: recency is a total order",
     order: Some("tail to head"),
+    recency_stack: true,
     vectors: &["lru"],
     build: Some(boxed::<Pages<Lru>>),
     ..SchemeInfo::BASE

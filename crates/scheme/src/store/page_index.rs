@@ -56,6 +56,9 @@ impl Place {
 const CHUNK_SHIFT: u32 = 9;
 /// Page numbers that one entry of the directory stands for.
 pub const CHUNK: usize = 1 << CHUNK_SHIFT;
+/// Neighbourhoods of [`CHUNK`] numbers that one index can know: places are numbers of 32 bits, and one
+/// chunk stays blank. Whoever fills an index sees to it that there are no more.
+pub const MOST_CHUNKS: u64 = (1 << (u32::BITS - CHUNK_SHIFT)) - 1;
 /// Entries that the directory may always have.
 const NEAR: usize = 1 << 16;
 /// Entries that it may have for each chunk in use: 1 KiB beside the 2 KiB or more of the chunk.
@@ -243,11 +246,8 @@ impl<T: Copy> PageIndex<T> {
 
     fn add_chunk(&mut self) -> u32 {
         let chunk = self.values.len() / CHUNK;
+        assert!(chunk as u64 <= MOST_CHUNKS, "fewer than 2^32 values");
         self.values.resize(self.values.len() + CHUNK, self.blank);
-        assert!(
-            chunk < 1 << (u32::BITS - CHUNK_SHIFT),
-            "fewer than 2^32 values"
-        );
         self.named_by.push(u32::MAX);
         chunk as u32
     }
