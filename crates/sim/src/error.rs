@@ -2,6 +2,7 @@
 
 use destage_device::ftl::DeviceFull;
 use destage_scheme::Refusal;
+use destage_scheme::store::page_index::CHUNK;
 use destage_types::ByteSize;
 
 /// Why a run cannot start or end.
@@ -51,8 +52,7 @@ pub enum RunError {
     /// The program has come to take more memory than it may.
     #[error(
         "after request {request} of the trace (from 0, warm-up passes included) the program takes \
-         {bytes} bytes of memory, more than the {limit} of --memory: fewer --jobs, a smaller --cache or a \
-         smaller --trace-memory"
+         {bytes} bytes of memory, more than {limit}"
     )]
     Memory {
         /// Requests served before, over all passes.
@@ -62,10 +62,21 @@ pub enum RunError {
         /// What it may take.
         limit: u64,
     },
+    /// An index of pages cannot tell so many apart.
+    #[error(
+        "the trace touches {chunks} neighbourhoods of {CHUNK} pages, more than the {most} that an index \
+         of pages holds"
+    )]
+    IndexFull {
+        /// Neighbourhoods that the trace touches.
+        chunks: u64,
+        /// Neighbourhoods that there may be.
+        most: u64,
+    },
     /// There is no memory for so many pages.
     #[error(
-        "the tables of a cache of {slots} pages, as many as the trace touches or --cache holds, take \
-         {bytes} bytes at least, and the system does not give them; a smaller --cache"
+        "the tables of a cache of {slots} pages, as many as the trace touches or the cache holds, take \
+         {bytes} bytes at least, and the system does not give them"
     )]
     CacheMemory {
         /// Pages that the cache can come to hold.

@@ -6,7 +6,7 @@ use destage_sim::curve::{
     Curve, CurveError, CurvePoint, Method, SampleSize, SampledCurve, Sampling, footprint,
 };
 use destage_sim::record::RunInfo;
-use destage_sim::{Hooks, Meter, ReadFill, RunSpec, Warmup, execute};
+use destage_sim::{Hooks, MemoryExcess, Meter, ReadFill, RunError, RunSpec, Warmup, execute};
 use destage_trace::Trace;
 use destage_types::{ByteSize, Extent, HostRequest, Nanos, Op, PageSize, RequestBatch};
 use std::sync::atomic::AtomicU64;
@@ -143,9 +143,61 @@ fn compare(trace: &Trace, base: &RunSpec, sizes: &[ByteSize]) -> usize {
         .count()
 }
 
+/// Always finds that the program takes too much.
+struct NoMemory;
+
+impl Meter for NoMemory {
+    fn measure(&self, run: &mut dyn FnMut()) -> RunInfo {
+        run();
+        RunInfo::default()
+    }
+
+    fn excess(&self) -> Option<MemoryExcess> {
+        let (bytes, limit) = (2, 1);
+        Some(MemoryExcess { bytes, limit })
+    }
+}
+
+#[test]
+fn every_pass_of_a_curve_looks_at_the_memory() {
+    let mix = Mix {
+        seed: 3,
+        whole: true,
+        trims: 0,
+        whole_trims: true,
+    };
+    let trace = trace(mix, 10_000);
+    let full = |error: RunError| match error {
+        RunError::Memory { request, .. } => request,
+        other => panic!("{other}"),
+    };
+    let counted = footprint((&trace).into(), PageSize::KIB4, &NoMemory);
+    assert_eq!(full(counted.unwrap_err()), 4_095);
+    let base = spec("lru");
+    let curve = Curve {
+        trace: (&trace).into(),
+        base: &base,
+        sizes: &[ByteSize(1 << 16)],
+        jobs: 1,
+        progress: &AtomicU64::new(0),
+        meter: &NoMemory,
+    };
+    let sampling = |size| curve.sampled(&Sampling { size, seed: 1 }).map(|_| ());
+    for done in [
+        curve.exact().map(|_| ()),
+        sampling(SampleSize::Rate(0.5)),
+        sampling(SampleSize::Pages(50)),
+    ] {
+        let Err(CurveError::Run(error)) = done else {
+            panic!("no look at the memory")
+        };
+        assert_eq!(full(error), 4_095);
+    }
+}
+
 /// Every size up to the footprint and beyond.
 fn all_sizes(trace: &Trace) -> Vec<ByteSize> {
-    sizes(1..=footprint(trace.into(), PageSize::KIB4).unwrap() + 3)
+    sizes(1..=footprint(trace.into(), PageSize::KIB4, &NoMeter).unwrap() + 3)
 }
 
 #[test]
@@ -276,7 +328,7 @@ fn a_sample_of_all_pages_is_exact() {
     };
     let trace = trace(mix, 2_000);
     let sizes = sizes([1, 5, 20, 70]);
-    let pages = footprint((&trace).into(), PageSize::KIB4).unwrap();
+    let pages = footprint((&trace).into(), PageSize::KIB4, &NoMeter).unwrap();
     for warmup in [Warmup::None, Warmup::Requests(500), Warmup::Passes(2)] {
         let base = RunSpec {
             warmup,

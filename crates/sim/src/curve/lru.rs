@@ -14,11 +14,13 @@
 //! of that size. Sizes are independent of each other, so the others remain exact. The caller runs
 //! a lost size through the cache core.
 
-use super::CurveCounts;
 use super::pages::{PageNumbers, each_page};
 use super::stack::LruStack;
+use super::{CurveCounts, LOOK_EVERY};
+use crate::RunError;
 use crate::cache::ReadFill;
-use destage_trace::{TraceError, Workload};
+use crate::run::runner::{Meter, look};
+use destage_trace::Workload;
 use destage_types::{Op, PageSize, RequestRef, SectorMask};
 
 /// Settings of the pass. Read misses enter the cache; without that LRU needs a run per size.
@@ -37,9 +39,6 @@ pub(super) struct Pass<'a> {
 const CLEAN: u32 = u32::MAX;
 /// Every sector is valid in every cache that has the page.
 const FULL: u32 = u32::MAX;
-
-/// Requests between two looks at whether any size is left.
-const BLOCK: u64 = 4_096;
 
 #[derive(Clone, Copy)]
 struct Page {
@@ -74,11 +73,12 @@ struct State<'a> {
 /// The counts at each size; `None`: lost.
 ///
 /// # Errors
-/// The trace cannot be read again.
+/// The trace cannot be read again, or the program takes too much memory.
 pub(super) fn one_pass(
     trace: Workload<'_>,
     pass: &Pass<'_>,
-) -> Result<Vec<Option<CurveCounts>>, TraceError> {
+    meter: &dyn Meter,
+) -> Result<Vec<Option<CurveCounts>>, RunError> {
     let n = pass.sizes.len();
     let mut state = State {
         pass,
@@ -98,7 +98,7 @@ pub(super) fn one_pass(
     for _ in 0..pass.passes {
         let mut requests = trace.pass()?;
         // All sizes may be lost early.
-        while let Some(block) = requests.next(BLOCK)?
+        while let Some(block) = requests.next(LOOK_EVERY)?
             && state.left > 0
         {
             for head in block.records {
@@ -108,6 +108,7 @@ pub(super) fn one_pass(
                 state.serve(block.batch.with_sides(head));
                 served += 1;
             }
+            look(meter, served - 1)?;
         }
     }
     Ok(state.finish())

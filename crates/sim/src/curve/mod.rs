@@ -16,10 +16,10 @@ pub use sample::{Estimate, GROUPS, SampleSize, SampledCurve, SampledPoint, Sampl
 use crate::RunError;
 use crate::cache::counts::ratio;
 use crate::result::record::CountFields;
-use crate::run::runner::{Logs, Meter, Sweep};
+use crate::run::runner::{Logs, Meter, Sweep, look};
 use crate::run::spec::RunSpec;
 use destage_trace::{TraceError, Workload};
-use destage_types::{ByteSize, Op, PageSize};
+use destage_types::{ByteSize, Op, PageSize, RequestRef};
 use pages::{PageNumbers, each_page};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -202,7 +202,8 @@ impl Curve<'_> {
     /// The points in the order of the sizes.
     ///
     /// # Errors
-    /// A size that the scheme refuses, or a warm-up that covers the trace.
+    /// A size that the scheme refuses, a warm-up that covers the trace, or the program takes too much
+    /// memory.
     pub fn exact(&self) -> Result<Vec<CurvePoint>, CurveError> {
         let specs: Vec<RunSpec> = self.sizes.iter().map(|&size| self.spec(size)).collect();
         let mut capacities = Vec::with_capacity(specs.len());
@@ -243,7 +244,7 @@ impl Curve<'_> {
 
     /// What one pass tells about each of the capacities; `None` where a run is needed.
     fn one_pass(&self, capacities: &[u32]) -> Result<Vec<Option<CurveCounts>>, RunError> {
-        let plain = self.base.expr.to_string() == "lru" && self.base.device.is_none();
+        let plain = self.base.expr.scheme().recency_stack && self.base.device.is_none();
         if !plain || !self.base.resolved_read_alloc() {
             return Ok(vec![None; capacities.len()]);
         }
@@ -258,7 +259,7 @@ impl Curve<'_> {
             passes,
             sizes: &sizes,
         };
-        let found = lru::one_pass(self.trace, &pass)?;
+        let found = lru::one_pass(self.trace, &pass, self.meter)?;
         self.progress
             .fetch_add(passes * requests, Ordering::Relaxed);
         let of = |pages: &u32| found[sizes.partition_point(|size| size < pages)];
@@ -269,16 +270,36 @@ impl Curve<'_> {
 /// Different pages that the trace reads or writes: the size at which no cache grows any more.
 ///
 /// # Errors
-/// The trace cannot be read again.
-pub fn footprint(trace: Workload<'_>, page: PageSize) -> Result<u64, TraceError> {
+/// The trace cannot be read again, or the program takes too much memory.
+pub fn footprint(trace: Workload<'_>, page: PageSize, meter: &dyn Meter) -> Result<u64, RunError> {
     let mut numbers = PageNumbers::default();
-    trace.try_each(|_, request| {
+    try_each(trace, meter, |_, request| {
         if matches!(request.head.op, Op::Read | Op::Write) {
             each_page(request, page, |lpn, _| {
                 numbers.number(lpn);
             });
         }
-        Ok::<(), TraceError>(())
     })?;
     Ok(u64::from(numbers.len()))
+}
+
+/// Requests of a pass between two looks at the memory of the program.
+const LOOK_EVERY: u64 = 4_096;
+
+/// Calls `f` with every request and its number.
+///
+/// # Errors
+/// As [`footprint`].
+fn try_each(
+    trace: Workload<'_>,
+    meter: &dyn Meter,
+    mut f: impl FnMut(u64, RequestRef<'_>),
+) -> Result<(), RunError> {
+    trace.try_each(|i, request| {
+        f(i, request);
+        match (i + 1).is_multiple_of(LOOK_EVERY) {
+            true => look(meter, i),
+            false => Ok(()),
+        }
+    })
 }

@@ -11,7 +11,9 @@
 //! left out once, and the whole estimate is made anew, distances included.
 
 use super::pages::each_page;
-use super::{Curve, CurveCounts, CurveError};
+use super::{Curve, CurveCounts, CurveError, try_each};
+use crate::RunError;
+use crate::run::runner::Meter;
 use crate::run::spec::{RunSpec, Warmup};
 use destage_scheme::rng::mix64;
 use destage_scheme::{Role, rng};
@@ -115,12 +117,13 @@ impl Picker {
         trace: Workload<'_>,
         page: PageSize,
         pages: u64,
-    ) -> Result<Picker, TraceError> {
+        meter: &dyn Meter,
+    ) -> Result<Picker, RunError> {
         let mut kept = BTreeSet::new();
         self.threshold = 1 << HASH_BITS;
-        trace.try_each(|_, request| {
+        try_each(trace, meter, |_, request| {
             if !moves_data(request.head.op) {
-                return Ok(());
+                return;
             }
             each_page(request, page, |lpn, _| {
                 let hash = self.hash(lpn) >> (64 - HASH_BITS);
@@ -130,7 +133,6 @@ impl Picker {
                     self.threshold = out.0;
                 }
             });
-            Ok::<(), TraceError>(())
         })?;
         Ok(self)
     }
@@ -154,7 +156,8 @@ fn sample(
     page: PageSize,
     warmup: u64,
     picker: Picker,
-) -> Result<Sample, TraceError> {
+    meter: &dyn Meter,
+) -> Result<Sample, RunError> {
     let mut sample = Sample {
         trace: Trace {
             requests: RequestBatch::new(),
@@ -165,7 +168,7 @@ fn sample(
         warmup: 0,
     };
     let mut extents: Vec<Extent> = Vec::new();
-    trace.try_each(|i, request| {
+    try_each(trace, meter, |i, request| {
         extents.clear();
         each_page(request, page, |lpn, mask| {
             if picker.picks(lpn) {
@@ -183,10 +186,9 @@ fn sample(
                 sample.trace.requests.push_with(head, more, &[]);
             }
             None if op == Op::Flush => sample.trace.requests.push(*request.head),
-            None => return Ok(()),
+            None => return,
         }
         sample.warmup += u64::from(i < warmup);
-        Ok::<(), TraceError>(())
     })?;
     sample.trace.meta.requests = sample.trace.requests.len() as u64;
     Ok(sample)
@@ -280,7 +282,7 @@ impl Curve<'_> {
         })
     }
 
-    fn picker(&self, sampling: &Sampling) -> Result<Picker, TraceError> {
+    fn picker(&self, sampling: &Sampling) -> Result<Picker, RunError> {
         let picker = Picker {
             seed: sampling.seed,
             threshold: 1 << HASH_BITS,
@@ -295,7 +297,9 @@ impl Curve<'_> {
                     ..picker
                 })
             }
-            SampleSize::Pages(pages) => picker.smallest(self.trace, self.base.page, pages),
+            SampleSize::Pages(pages) => {
+                picker.smallest(self.trace, self.base.page, pages, self.meter)
+            }
         }
     }
 
@@ -306,7 +310,7 @@ impl Curve<'_> {
         (warmup, passes): (u64, u64),
     ) -> Result<Estimated, CurveError> {
         let page = self.base.page;
-        let sample = sample(self.trace, page, warmup, picker)?;
+        let sample = sample(self.trace, page, warmup, picker, self.meter)?;
         let pages = sample.pages.len() as u64;
         if sample.warmup >= sample.trace.meta.requests * passes {
             return Err(CurveError::EmptySample { pages });

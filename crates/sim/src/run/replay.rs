@@ -8,7 +8,7 @@ use crate::engine::Completion;
 use crate::flash::{Flash, FlashState};
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
-use crate::run::runner::{MemoryExcess, Meter};
+use crate::run::runner::{Meter, look};
 use crate::run::spec::{Replay, RunSpec, TimeScale};
 use destage_scheme::{PREFETCH, Scheme, SchemeStats, Upcoming};
 use destage_trace::{Workload, WorkloadPass};
@@ -156,14 +156,8 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 progress.fetch_add(next - at, Ordering::Relaxed);
             }
             at = next;
-            if let Some(excess) = self.followers.meter.and_then(Meter::excess) {
-                let MemoryExcess { bytes, limit } = excess;
-                let request = at - 1;
-                return Err(RunError::Memory {
-                    request,
-                    bytes,
-                    limit,
-                });
+            if let Some(meter) = self.followers.meter {
+                look(meter, at - 1)?;
             }
             if at == warmup {
                 self.start_measuring()?;

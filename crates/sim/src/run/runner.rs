@@ -17,9 +17,25 @@ pub trait Meter: Sync {
     /// Calls `run` and says what it cost.
     fn measure(&self, run: &mut dyn FnMut()) -> RunInfo;
 
-    /// Does the program take more memory than it may? Asked by each run every 10,000 requests.
+    /// Does the program take more memory than it may? Asked by each run every 10,000 requests, and by
+    /// the passes of a curve.
     fn excess(&self) -> Option<MemoryExcess> {
         None
+    }
+}
+
+/// Asks `meter` after request number `request`, counted from 0.
+///
+/// # Errors
+/// The program takes too much memory.
+pub(crate) fn look(meter: &dyn Meter, request: u64) -> Result<(), RunError> {
+    match meter.excess() {
+        None => Ok(()),
+        Some(MemoryExcess { bytes, limit }) => Err(RunError::Memory {
+            request,
+            bytes,
+            limit,
+        }),
     }
 }
 

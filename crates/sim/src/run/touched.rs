@@ -1,10 +1,11 @@
 //! What the pages of a trace take in memory while runs go through it, known before they do.
 
+use crate::RunError;
 use crate::cache::page_span;
 use crate::run::spec::RunSpec;
 use destage_scheme::Role;
 use destage_scheme::store::PageIndex;
-use destage_scheme::store::page_index::CHUNK;
+use destage_scheme::store::page_index::{CHUNK, MOST_CHUNKS};
 use destage_trace::{TraceError, Workload};
 use destage_types::{Extent, Op, PageSize};
 
@@ -23,6 +24,13 @@ const PER_BLOCK: u64 = 16;
 /// Bytes per page that a curve of all sizes of LRU goes over: its number, its place in the stack, and
 /// the sizes at which it changes.
 const PER_CURVE_PAGE: u64 = 96;
+/// Bytes per access to a page of a sample: a request of its own, or an extent of one.
+const PER_SAMPLED: u64 = 48;
+/// Parts of 1 MiB in a neighbourhood of pages of 4 KiB.
+const PARTS_OF_CHUNK: u64 = 2;
+/// Bytes per part while parts are collected: twice as many before they are joined, in a list with room for
+/// as many more.
+const PER_PART: u64 = 32;
 /// Neighbourhoods that the index of a cache keeps in any case, and requests between two looks at it.
 const KEPT: u64 = 8_192;
 const BLOCK: u64 = 32;
@@ -107,6 +115,47 @@ impl Touched {
         known.saturating_add(future)
     }
 
+    /// Whether an index of pages can tell apart what the trace touches.
+    ///
+    /// # Errors
+    /// It has room for fewer neighbourhoods.
+    pub fn fits_index(self) -> Result<(), RunError> {
+        self.fits_index_of(MOST_CHUNKS)
+    }
+
+    fn fits_index_of(self, most: u64) -> Result<(), RunError> {
+        let chunks = self.chunks;
+        match chunks <= most {
+            true => Ok(()),
+            false => Err(RunError::IndexFull { chunks, most }),
+        }
+    }
+
+    /// Memory of counting the pages exactly, in bytes.
+    pub fn of_count(self) -> u64 {
+        self.chunks * PER_CHUNK
+    }
+
+    /// Memory of the curve from a sample of that share of the pages beside the trace, in bytes.
+    pub fn of_sample(self, rate: f64) -> u64 {
+        let part = |all: u64| libm::ceil(all as f64 * rate) as u64;
+        let (accesses, pages) = (part(self.accesses), part(self.pages));
+        let index = self.chunks.min(pages).saturating_mul(PER_CHUNK);
+        let known = accesses.saturating_mul(PER_SAMPLED);
+        known.saturating_add(index + pages * PER_CURVE_PAGE)
+    }
+
+    /// Memory of moving together the parts of 1 MiB that `workload` touches, in bytes. Goes through it
+    /// once.
+    ///
+    /// # Errors
+    /// The requests cannot be read.
+    pub fn of_packing(workload: Workload<'_>) -> Result<u64, TraceError> {
+        let touched = Touched::by(workload, PageSize::KIB4)?;
+        let parts = touched.pages.min(touched.chunks * PARTS_OF_CHUNK);
+        Ok(parts * PER_PART)
+    }
+
     /// Memory of one pass for the curve of a scheme beside the trace, in bytes.
     pub fn of_curve(self) -> u64 {
         self.chunks * PER_CHUNK + self.pages * PER_CURVE_PAGE
@@ -173,6 +222,37 @@ mod tests {
         // An address far away costs no more than one nearby.
         assert_eq!(touched(&[near, far]).of_run(&run(1 << 30)), 2 * one);
         assert_eq!(touched(&[near, far]).of_curve(), 2 * (3072 + 96));
+    }
+
+    #[test]
+    fn an_index_is_refused_what_it_cannot_hold() {
+        let write = |sector| HostRequest::new(Nanos(0), Op::Write, sector, 8);
+        let mut batch = RequestBatch::new();
+        [0, 1 << 38, 8].map(|sector| batch.push(write(sector)));
+        let trace = Trace::generated("test", batch);
+        let touched = Touched::by((&trace).into(), PageSize::KIB4).unwrap();
+        assert!(touched.fits_index_of(2).is_ok() && touched.fits_index().is_ok());
+        let refused = touched.fits_index_of(1).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "the trace touches 2 neighbourhoods of 512 pages, more than the 1 that an index of pages \
+             holds"
+        );
+    }
+
+    #[test]
+    fn samples_and_parts_take_what_is_in_them() {
+        let mut batch = RequestBatch::new();
+        for i in 0..1_000 {
+            batch.push(HostRequest::new(Nanos(i), Op::Write, 4096 * i, 8));
+        }
+        let trace = Trace::generated("test", batch);
+        let touched = Touched::by((&trace).into(), PageSize::KIB4).unwrap();
+        assert_eq!(touched.of_count(), 1_000 * 3072);
+        assert_eq!(touched.of_sample(1.0), 1_000 * (48 + 96 + 3072));
+        assert_eq!(touched.of_sample(0.1), 100 * (48 + 96 + 3072));
+        // One in two parts of 1 MiB.
+        assert_eq!(Touched::of_packing((&trace).into()).unwrap(), 1_000 * 32);
     }
 
     #[test]
