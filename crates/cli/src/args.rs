@@ -67,7 +67,8 @@ options! {
         /// Trace format; told by the content if absent
         #[arg(long, value_name = "NAME")]
         format: Option<String> = text(), word "detected", shown "";
-        /// Stop after that many requests of each trace
+        /// Stop after that many requests of each trace. `--volumes only=NAME` counts those of the volume,
+        /// `--volumes split` those of the whole file
         #[arg(long, value_name = "N")]
         limit: Option<u64> = whole(1..=u64::MAX), word "none", shown "";
         /// Count bad lines and go on, instead of stopping at the first one

@@ -67,14 +67,28 @@ pub fn explained(error: &TraceError) -> String {
     }
 }
 
+/// The message of `error`, with the options that help.
+fn advised(error: &RunError) -> String {
+    match error {
+        RunError::Memory { .. } => format!(
+            "{error}, the limit of --memory: fewer --jobs, a smaller --cache or a smaller \
+             --trace-memory"
+        ),
+        RunError::CacheMemory { .. } => format!("{error}; a smaller --cache"),
+        RunError::IndexFull { .. } => format!("{error}; a larger --page, or --limit"),
+        _ => error.to_string(),
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
             RunError::Log(_)
             | RunError::DeviceFull { .. }
             | RunError::Memory { .. }
-            | RunError::Trace(_) => Failure::Run(error.to_string()),
-            _ => Failure::usage(error.to_string()),
+            | RunError::IndexFull { .. }
+            | RunError::Trace(_) => Failure::Run(advised(&error)),
+            _ => Failure::usage(advised(&error)),
         }
     }
 }
@@ -84,10 +98,10 @@ impl Failure {
     pub fn of_run(place: &str, error: RunError) -> Failure {
         match error {
             RunError::Log(_) | RunError::Trace(_) => error.into(),
-            RunError::DeviceFull { .. } | RunError::Memory { .. } => {
-                Failure::Run(format!("{place}: {error}"))
+            RunError::DeviceFull { .. } | RunError::Memory { .. } | RunError::IndexFull { .. } => {
+                Failure::Run(format!("{place}: {}", advised(&error)))
             }
-            _ => Failure::usage(format!("{place}: {error}")),
+            _ => Failure::usage(format!("{place}: {}", advised(&error))),
         }
     }
 }

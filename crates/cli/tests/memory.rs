@@ -351,6 +351,22 @@ fn what_does_not_fit_is_refused_before_it_begins() {
             "mrc long.csv",
             "long: the curve with its trace (--sample-pages estimates one in less) takes ",
         ),
+        (
+            "mrc long.csv --sample-rate 0.5",
+            "long: the sampled curve with its trace ",
+        ),
+        (
+            "mrc long.csv --sample-pages 10000000 --cache 1GiB",
+            "long: the sampled curve with its trace ",
+        ),
+        (
+            "run long.csv --device default --fit",
+            "long: moving the trace together (--fit) takes ",
+        ),
+        (
+            "trace synth --part at=zipf(1),space=64GiB",
+            "zipf(THETA), which has a table of the units of its space (a larger unit=SIZE), takes ",
+        ),
     ] {
         for memory in ["", " --memory 358MiB"] {
             let (exit, said) = limited(dir.path(), &format!("{args}{memory}"));
@@ -363,12 +379,49 @@ fn what_does_not_fit_is_refused_before_it_begins() {
     }
 }
 
+/// What memory would do for, and the numbers of an index do not.
+#[test]
+fn what_an_index_cannot_number_is_refused() {
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("long.csv"), long_requests()).unwrap();
+    for args in [
+        "run long.csv --scheme lru --cache 1MiB --memory 1000TiB",
+        "mrc long.csv --cache 1MiB --memory 1000TiB",
+        "mrc long.csv --cache 1MiB --memory 1000TiB --sample-rate 0.01",
+    ] {
+        let (exit, said) = limited(dir.path(), args);
+        assert_eq!(exit, Some(1), "{args}: {said}");
+        let part =
+            "long: the trace touches 104857600 neighbourhoods of 512 pages, more than the 8388607 ";
+        assert!(said.contains(part), "{args}: {said}");
+    }
+}
+
+/// A request whose extents lie over each other takes no more to move than one of them.
+#[test]
+fn extents_over_each_other_are_moved_together_in_little_memory() {
+    let dir = TempDir::new().unwrap();
+    let lines = format!("0,W,0,{LONG},0,,1\n").repeat(40);
+    std::fs::write(dir.path().join("group.csv"), OWN.to_owned() + &lines).unwrap();
+    let (exit, said) = limited(dir.path(), "run group.csv --device default --fit");
+    assert_eq!(exit, Some(2), "{said}");
+    assert!(said.contains("even moved together (--fit)"), "{said}");
+}
+
 #[test]
 fn a_command_that_takes_too_much_names_the_request() {
     let dir = traced();
     for (args, part) in [
         (
             "run t.csv --scheme lru --cache 64k --memory 4MiB --trace-memory 1MiB",
+            "t: after request ",
+        ),
+        (
+            "mrc t.csv --cache 64k --memory 5MiB --trace-memory 1MiB",
+            "t: after request ",
+        ),
+        (
+            "mrc t.csv --sample-rate 0.01 --memory 5MiB --trace-memory 1MiB",
             "t: after request ",
         ),
         (

@@ -99,6 +99,8 @@ pub struct SynthArgs {
     /// Seed of all draws [default: 1]
     #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub memory: LimitArgs,
     /// File to write; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,

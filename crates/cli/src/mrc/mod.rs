@@ -6,12 +6,11 @@ mod points;
 use crate::args::{MrcArgs, PointsOut};
 use crate::failure::Failure;
 use crate::output::{file, identity, print, print_exactly};
-use crate::run::load;
+use crate::run::{Clocks, load};
 use crate::terminal::{Progress, Warnings};
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
-use destage_sim::record::RunInfo;
-use destage_sim::{Meter, RunError, RunSpec, Touched};
+use destage_sim::{RunError, RunSpec, Touched};
 use destage_trace::{Workload, readers};
 use destage_types::{ByteSize, PageSize};
 use points::{CurvePoints, SchemeCurve};
@@ -124,7 +123,12 @@ fn usual_sizes(pages: u64, page: PageSize) -> Vec<ByteSize> {
 }
 
 /// The sizes of a curve: those asked for, or the usual ones that the scheme can work with.
-fn sizes(args: &MrcArgs, trace: Workload<'_>, base: &RunSpec) -> Result<Vec<ByteSize>, Failure> {
+fn sizes(
+    args: &MrcArgs,
+    trace: Workload<'_>,
+    base: &RunSpec,
+    meter: &Clocks,
+) -> Result<Vec<ByteSize>, Failure> {
     if !args.caches.cache.is_empty() {
         return Ok(args.caches.cache.clone());
     }
@@ -135,7 +139,9 @@ fn sizes(args: &MrcArgs, trace: Workload<'_>, base: &RunSpec) -> Result<Vec<Byte
         };
         spec.check().map(|_| ())
     };
-    let mut sizes = usual_sizes(footprint(trace, base.page)?, base.page);
+    let pages = footprint(trace, base.page, meter);
+    let pages = pages.map_err(|error| Failure::of_run(&trace.meta.name, error))?;
+    let mut sizes = usual_sizes(pages, base.page);
     if let Some(&largest) = sizes.last() {
         check(largest)?;
     }
@@ -143,29 +149,60 @@ fn sizes(args: &MrcArgs, trace: Workload<'_>, base: &RunSpec) -> Result<Vec<Byte
     Ok(sizes)
 }
 
-/// What a point costs is of no interest here.
-struct NoMeter;
-
-impl Meter for NoMeter {
-    fn measure(&self, run: &mut dyn FnMut()) -> RunInfo {
-        run();
-        RunInfo::default()
+/// What share of the pages the sample has, if there is to be one.
+fn sample_rate(size: SampleSize, touched: Touched) -> f64 {
+    match size {
+        SampleSize::Rate(rate) => rate,
+        SampleSize::Pages(pages) => (pages as f64 / touched.pages.max(1) as f64).min(1.0),
     }
 }
 
-fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCurve, Failure> {
-    let limit = args.limit.limit();
-    if args.sample_rate.is_none() && args.sample_pages.is_none() {
-        let needs = trace.memory() + Touched::by(trace, base.page)?.of_curve();
-        if needs > limit.bytes() {
-            let what = format!(
-                "{}: the curve with its trace (--sample-pages estimates one in less)",
-                trace.meta.name
-            );
-            return Err(limit.refused(&what, needs));
+/// Whether there is memory for the curve.
+///
+/// # Errors
+/// There is not.
+fn check_memory(
+    args: &MrcArgs,
+    trace: Workload<'_>,
+    page: PageSize,
+    sample: Option<SampleSize>,
+) -> Result<(), Failure> {
+    let (name, limit) = (&trace.meta.name, args.limit.limit());
+    let touched = Touched::by(trace, page)?;
+    let (what, needs) = match sample {
+        None => (
+            "the curve with its trace (--sample-pages estimates one in less)",
+            touched.of_curve(),
+        ),
+        Some(size) => {
+            // Without sizes, those that are usual for all pages are taken, for which these are counted.
+            let counted = match args.caches.cache.is_empty() {
+                true => touched.of_count(),
+                false => 0,
+            };
+            let sampled = touched.of_sample(sample_rate(size, touched));
+            (
+                "the sampled curve with its trace (a smaller sample, or sizes by --cache)",
+                sampled.max(counted),
+            )
         }
+    };
+    let needs = needs.saturating_add(trace.memory());
+    if needs > limit.bytes() {
+        return Err(limit.refused(&format!("{name}: {what}"), needs));
     }
-    let sizes = sizes(args, trace, &base)?;
+    let indexed = touched.fits_index();
+    indexed.map_err(|error| Failure::of_run(name, error))
+}
+
+fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCurve, Failure> {
+    let sample = match (args.sample_rate, args.sample_pages) {
+        (Some(rate), _) => Some(SampleSize::Rate(rate)),
+        (None, pages) => pages.map(SampleSize::Pages),
+    };
+    check_memory(args, trace, base.page, sample)?;
+    let meter = Clocks::new(args.limit.limit());
+    let sizes = sizes(args, trace, &base, &meter)?;
     let counter = AtomicU64::new(0);
     let curve = Curve {
         trace,
@@ -173,11 +210,7 @@ fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCur
         sizes: &sizes,
         jobs: args.threads.resolve(),
         progress: &counter,
-        meter: &NoMeter,
-    };
-    let sample = match (args.sample_rate, args.sample_pages) {
-        (Some(rate), _) => Some(SampleSize::Rate(rate)),
-        (None, pages) => pages.map(SampleSize::Pages),
+        meter: &meter,
     };
     let label = format!("{} {}", trace.meta.name, base.expr);
     // At most as many; one pass for all sizes ends the bar early.
@@ -193,7 +226,7 @@ fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCur
     });
     drop(progress);
     let found = found.map_err(|error| match error {
-        CurveError::Run(error) => Failure::from(error),
+        CurveError::Run(error) => Failure::of_run(&trace.meta.name, error),
         other => Failure::usage(other.to_string()),
     })?;
     Ok(SchemeCurve {

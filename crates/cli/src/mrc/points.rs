@@ -215,7 +215,7 @@ fn reading(curve: &SchemeCurve) -> String {
                 "\nexact: {} sizes in one pass, {runs} by a run each",
                 points.len() - runs
             );
-            if runs > 0 && spec.expr.to_string() == "lru" {
+            if runs > 0 && spec.expr.scheme().recency_stack {
                 text += match spec.resolved_read_alloc() {
                     true => {
                         " (there a read met a page without all of its sectors, or a TRIM took a \

@@ -3,6 +3,7 @@
 use super::plan::Plan;
 use crate::args::HostFsArg;
 use crate::failure::{Failure, explained};
+use crate::memory::MemoryLimit;
 use crate::terminal::{Progress, Warnings};
 use destage_fsmodel::host_fs::{self, HostFs, HostFsError};
 use destage_scheme::{Expr, Role};
@@ -68,8 +69,13 @@ pub fn load(
 /// Moves the addresses of a trace together if it goes beyond the device of `run`.
 ///
 /// # Errors
-/// What the trace touches is larger than the device.
-pub fn fit(trace: &mut Stored, run: &RunSpec, warnings: &mut Warnings) -> Result<(), Failure> {
+/// What the trace touches is larger than the device, or the list of it than the memory.
+pub fn fit(
+    trace: &mut Stored,
+    run: &RunSpec,
+    limit: MemoryLimit,
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
     let Some(device) = &run.device else {
         return Ok(());
     };
@@ -77,6 +83,11 @@ pub fn fit(trace: &mut Stored, run: &RunSpec, warnings: &mut Warnings) -> Result
     let end = trace.workload().end_sector()?;
     if end <= space {
         return Ok(());
+    }
+    let needs = trace.workload().memory() + Touched::of_packing(trace.workload())?;
+    if needs > limit.bytes() {
+        let what = format!("{}: moving the trace together (--fit)", trace.meta().name);
+        return Err(limit.refused(&what, needs));
     }
     let packing = trace.pack()?;
     let (name, size) = (&trace.meta().name, |sectors: u64| sectors.div_ceil(2048));

@@ -16,7 +16,7 @@ pub use logs::RunLogs;
 pub use plan::Plan;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
-pub use sweep::{Batch, execute};
+pub use sweep::{Batch, Clocks, execute};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -134,7 +134,7 @@ pub fn over(
     if args.fit
         && let Some(run) = plan.runs.first()
     {
-        input::fit(&mut trace, run, warnings)?;
+        input::fit(&mut trace, run, args.limit.limit(), warnings)?;
     }
     if args.host_fs.is_empty() {
         one(plan, trace.workload(), &plan.runs, output, warnings)?;

@@ -49,9 +49,7 @@ pub fn execute(
         jobs,
         version: crate::VERSION,
         progress: &counter,
-        meter: &Clocks {
-            memory: MemoryWatch::new(batch.limit),
-        },
+        meter: &Clocks::new(batch.limit),
     };
     // Logs of runs that have begun; they are there once the record of their run is.
     let begun = Mutex::new(BTreeMap::new());
@@ -89,8 +87,17 @@ fn place(batch: &Batch<'_>, run: usize) -> String {
 }
 
 /// Wall clock and CPU time of the calling thread, and the memory of the program.
-struct Clocks {
+pub struct Clocks {
     memory: MemoryWatch,
+}
+
+impl Clocks {
+    /// Clocks of a command that may take so much memory.
+    pub fn new(limit: MemoryLimit) -> Clocks {
+        Clocks {
+            memory: MemoryWatch::new(limit),
+        }
+    }
 }
 
 impl Meter for Clocks {
@@ -151,7 +158,8 @@ fn jobs_that_fit(batch: &Batch<'_>) -> Result<usize, Failure> {
         return Ok(batch.jobs);
     }
     // All runs of a command have the same page.
-    let needs = needs(Touched::by(batch.workload, first.page)?);
+    let touched = Touched::by(batch.workload, first.page)?;
+    let needs = needs(touched);
     let fit = (1..=together)
         .rev()
         .find(|&n| sum(&needs[..n]) <= batch.limit.bytes());
@@ -159,6 +167,8 @@ fn jobs_that_fit(batch: &Batch<'_>) -> Result<usize, Failure> {
         let what = format!("{}: this run with its trace", place(batch, needs[0].1));
         return Err(batch.limit.refused(&what, sum(&needs[..1])));
     };
+    let indexed = touched.fits_index();
+    indexed.map_err(|error| Failure::of_run(&batch.workload.meta.name, error))?;
     if fit < together {
         let allowed = ByteSize(batch.limit.bytes());
         say(&format!(

@@ -22,6 +22,11 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     }
     let synth = workload(args).map_err(Failure::usage)?;
     synth.check().map_err(Failure::usage)?;
+    let (limit, needs) = (args.memory.limit(), synth.memory());
+    if needs > limit.bytes() {
+        let what = "zipf(THETA), which has a table of the units of its space (a larger unit=SIZE),";
+        return Err(limit.refused(what, needs));
+    }
     let to = args.to.unwrap_or(ToFormat::Destage);
     // Every pass of the writer generates the requests anew: none is kept.
     write_one(&synth, &synth.meta(), &args.output, to)
