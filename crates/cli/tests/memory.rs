@@ -401,8 +401,9 @@ fn what_an_index_cannot_number_is_refused() {
 #[test]
 fn extents_over_each_other_are_moved_together_in_little_memory() {
     let dir = TempDir::new().unwrap();
-    let lines = format!("0,W,0,{LONG},0,,1\n").repeat(40);
-    std::fs::write(dir.path().join("group.csv"), OWN.to_owned() + &lines).unwrap();
+    let head = "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n";
+    let lines = format!("0,W,0,{LONG},0,,0,,1\n").repeat(40);
+    std::fs::write(dir.path().join("group.csv"), head.to_owned() + &lines).unwrap();
     let (exit, said) = limited(dir.path(), "run group.csv --device default --fit");
     assert_eq!(exit, Some(2), "{said}");
     assert!(said.contains("even moved together (--fit)"), "{said}");

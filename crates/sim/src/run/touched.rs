@@ -228,7 +228,9 @@ mod tests {
     fn an_index_is_refused_what_it_cannot_hold() {
         let write = |sector| HostRequest::new(Nanos(0), Op::Write, sector, 8);
         let mut batch = RequestBatch::new();
-        [0, 1 << 38, 8].map(|sector| batch.push(write(sector)));
+        for sector in [0, 1 << 38, 8] {
+            batch.push(write(sector));
+        }
         let trace = Trace::generated("test", batch);
         let touched = Touched::by((&trace).into(), PageSize::KIB4).unwrap();
         assert!(touched.fits_index_of(2).is_ok() && touched.fits_index().is_ok());
