@@ -21,6 +21,13 @@ pub struct EcrLatencies {
     pub pages_per_block: u64,
 }
 
+impl EcrLatencies {
+    /// T_gc of Equation 3.
+    fn collection(&self, victim_valid_pages: u64) -> Nanos {
+        Nanos(self.erase.0 + victim_valid_pages * (self.read.0 + self.program.0))
+    }
+}
+
 /// The parts of Equation 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parts {
@@ -39,7 +46,7 @@ pub struct Parts {
 /// what is left of it in place of S_i * T_gc.
 pub fn equation(queue: &Equation1, victim_valid_pages: u64, l: &EcrLatencies) -> Parts {
     let gc = queue.predicts_gc();
-    let gc_time = l.erase.0 + victim_valid_pages * (l.read.0 + l.program.0);
+    let gc_time = l.collection(victim_valid_pages).0;
     // The copies of a predicted collection fill the frontier too, even while the job that runs
     // stands for S_i * T_gc.
     let copies = if gc { victim_valid_pages } else { 0 };
@@ -123,6 +130,26 @@ words! {
     }
 }
 
+words! {
+    /// How Equation 2 sees whether the queued programs make a chip collect (ECR-8).
+    pub enum GcStateBy {
+        /// By free pages, as it is printed.
+        Page = "page",
+        /// By free blocks: are they at the threshold when the queued programs are done?
+        Block = "block",
+    }
+}
+
+words! {
+    /// How far a running or scheduled collection counts (ECR-8).
+    pub enum GcResidual {
+        /// With the time that is left of it.
+        Remaining = "remaining",
+        /// As a whole one (T_gc, Equation 3).
+        Whole = "whole",
+    }
+}
+
 /// Summary-page write of the DiskSim SSD extension: 13.2 us transfer, 200 us program (ECR-1).
 ///
 /// The paper has it "only a little smaller than the latency of a normal flash write" (section 3.1),
@@ -148,6 +175,10 @@ params! {
         /// free pages of Eq. 2: all that are not programmed, or those left by the queued programs,
         /// which N_w then counts again
         nfp: FreePages = ParamInfo::word(FreePages::WORDS).source("3.1, Table 1"),
+        /// Eq. 2 by free pages, or by free blocks, for which nfp does not matter
+        gc_state: GcStateBy = ParamInfo::word(GcStateBy::WORDS).source("ECR-8"),
+        /// a running collection counts with what is left of it, or with all of T_gc
+        gc_residual: GcResidual = ParamInfo::word(GcResidual::WORDS).source("ECR-8"),
     }
 }
 
@@ -160,6 +191,8 @@ impl Cqct {
         l_sp: DEFAULT_SUMMARY,
         page_latency: PageLatency::Constant,
         nfp: FreePages::Unprogrammed,
+        gc_state: GcStateBy::Page,
+        gc_residual: GcResidual::Remaining,
     };
 
     /// CQCT of `chip` now; zero without a device.
@@ -178,13 +211,24 @@ impl Cqct {
         };
         let l = self.latencies(&costs, program);
         let mut queue = v.device.equation_1(chip);
-        if self.nfp == FreePages::Unprogrammed {
-            queue.free_pages += queue.writes;
+        match (self.gc_state, self.nfp) {
+            (GcStateBy::Page, FreePages::Mapping) => {}
+            (GcStateBy::Page, FreePages::Unprogrammed) => queue.free_pages += queue.writes,
+            (GcStateBy::Block, _) => {
+                // The same inequality: what the queued programs take is in neither side of it.
+                let blocks = v.device.gc_blocks(chip);
+                queue.free_pages = blocks.free + queue.writes;
+                queue.gc_threshold_pages = blocks.threshold;
+            }
         }
-        let copies = match queue.predicts_gc() {
+        let whole = self.gc_residual == GcResidual::Whole && queue.gc_remaining.is_some();
+        let copies = match whole || queue.predicts_gc() {
             true => v.device.victim_valid_pages(chip),
             false => 0,
         };
+        if whole {
+            queue.gc_remaining = Some(l.collection(copies));
+        }
         let total = equation(&queue, copies, &l).total;
         match self.residual {
             Residual::Full => total,
@@ -204,6 +248,7 @@ impl Cqct {
         self.cqct == CqctSource::Equation
             && self.residual == Residual::Full
             && self.page_latency == PageLatency::Constant
+            && self.gc_state == GcStateBy::Page
             && l.pages_per_block > 0
             && !times.contains(&Nanos::ZERO)
             && !v.device.any_in_gc()
@@ -213,11 +258,11 @@ impl Cqct {
     pub fn each(&self, chips: usize, v: &View, mut f: impl FnMut(usize, Nanos)) {
         for first in (0..chips).step_by(64) {
             let count = (chips - first).min(64);
-            let idle = match self.cqct {
-                CqctSource::Equation => v
+            let idle = match (self.cqct, self.gc_state) {
+                (CqctSource::Equation, GcStateBy::Page) => v
                     .device
                     .equation_1_is_zero(ChipId(first as u32), count as u32),
-                CqctSource::Oracle => 0,
+                _ => 0,
             };
             for i in 0..count {
                 let time = || self.of_chip(ChipId((first + i) as u32), v);
@@ -273,7 +318,7 @@ fn with_residual(
 mod tests {
     use super::*;
     use crate::testing::{ChipState, Chips, boxed};
-    use crate::{DeviceView, NoDevice};
+    use crate::{DeviceView, GcBlocks, NoDevice};
 
     const US: u64 = 1000;
 
@@ -427,6 +472,47 @@ mod tests {
         assert_eq!(costs(401, FreePages::Unprogrammed), queue);
         assert_eq!(costs(405, FreePages::Mapping), queue + collection);
         assert_eq!(costs(406, FreePages::Mapping), queue);
+    }
+
+    /// The same row: five queued programs, 10 valid pages in the victim.
+    #[test]
+    fn collections_are_predicted_by_blocks_if_asked() {
+        let mut device = device();
+        device.costs.transfer = Nanos(0);
+        device.states[0].queue = queue(1, 5, 400, 20);
+        let options = Cqct {
+            gc_state: GcStateBy::Block,
+            ..Cqct::DEFAULT
+        };
+        let (queue, collection) = (25 + 5 * 200, 1500 + 10 * 225);
+        device.blocks = GcBlocks {
+            free: 7,
+            threshold: 6,
+        };
+        assert_eq!(
+            of(options, &device),
+            queue,
+            "pages would be at the threshold"
+        );
+        device.blocks.free = 6;
+        for nfp in [FreePages::Unprogrammed, FreePages::Mapping] {
+            assert_eq!(of(Cqct { nfp, ..options }, &device), queue + collection);
+        }
+    }
+
+    #[test]
+    fn a_running_collection_counts_as_a_whole_one_if_asked() {
+        let mut device = device();
+        device.costs.transfer = Nanos(0);
+        device.states[0].queue = queue(1, 5, 5000, 20);
+        let whole = Cqct {
+            gc_residual: GcResidual::Whole,
+            ..Cqct::DEFAULT
+        };
+        assert_eq!(of(whole, &device), 25 + 5 * 200, "none runs");
+        device.states[0].queue.gc_remaining = Some(Nanos(7));
+        assert_eq!(of(whole, &device), 25 + 5 * 200 + 1500 + 10 * 225);
+        assert_eq!(of(Cqct::DEFAULT, &device), 25 + 5 * 200 + 7);
     }
 
     #[test]

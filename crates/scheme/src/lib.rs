@@ -23,8 +23,8 @@ pub mod store;
 mod testing;
 
 pub use contract::{
-    Access, Admission, After, Boxed, DeviceView, Env, Equation1, FlashCosts, GroupPolicy, Groups,
-    InService, LargeWrites, Layer, NoDevice, PAGE_NODE_BYTES, Pages, Placement, Policy,
+    Access, Admission, After, Boxed, DeviceView, Env, Equation1, FlashCosts, GcBlocks, GroupPolicy,
+    Groups, InService, LargeWrites, Layer, NoDevice, PAGE_NODE_BYTES, Pages, Placement, Policy,
     RemoveReason, RenamePlan, Request, Scheme, SchemeExt, SchemeStats, Unit, Update, Victim, View,
     WriteBack,
 };

@@ -2,7 +2,7 @@
 
 use super::{Stage, journal::Shared};
 use destage_device::ftl::DeviceFull;
-use destage_scheme::{DeviceView, Equation1, FlashCosts, InService};
+use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_sim::{BackgroundProgram, Cause, Flash, Program};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
@@ -24,6 +24,8 @@ pub struct ChipState {
     pub in_service: Option<InService>,
     /// Time until all is done.
     pub drain: Nanos,
+    /// Free blocks.
+    pub blocks: GcBlocks,
 }
 
 impl ChipState {
@@ -39,6 +41,10 @@ impl ChipState {
         },
         in_service: None,
         drain: Nanos::ZERO,
+        blocks: GcBlocks {
+            free: 0,
+            threshold: 0,
+        },
     };
 }
 
@@ -111,6 +117,10 @@ impl DeviceView for Chips {
 
     fn equation_1(&self, chip: ChipId) -> Equation1 {
         self.loads[chip.index()].queue
+    }
+
+    fn gc_blocks(&self, chip: ChipId) -> GcBlocks {
+        self.loads[chip.index()].blocks
     }
 
     fn victim_valid_pages(&self, chip: ChipId) -> u64 {

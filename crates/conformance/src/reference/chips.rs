@@ -81,7 +81,7 @@ pub struct Ecr {
     oldest: bool,
 }
 
-const ECR_KEYS: [&str; 9] = [
+const ECR_KEYS: [&str; 11] = [
     "xfer",
     "residual",
     "cqct",
@@ -89,6 +89,8 @@ const ECR_KEYS: [&str; 9] = [
     "tie",
     "page-latency",
     "nfp",
+    "gc-state",
+    "gc-residual",
     "inner-capacity",
     "node-bytes",
 ];

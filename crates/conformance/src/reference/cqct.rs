@@ -12,6 +12,10 @@ pub struct Cost {
     oracle: bool,
     /// Are the pages of queued programs free in N_fp?
     unprogrammed: bool,
+    /// Is a collection predicted by free blocks?
+    by_block: bool,
+    /// Does a running collection count as a whole one?
+    whole_collection: bool,
     summary: u64,
 }
 
@@ -22,6 +26,8 @@ impl Default for Cost {
             remaining: false,
             oracle: false,
             unprogrammed: true,
+            by_block: false,
+            whole_collection: false,
             summary: 213_200,
         }
     }
@@ -44,6 +50,8 @@ pub struct Queue {
     pub pages_per_block: u64,
     pub free: u64,
     pub threshold: u64,
+    pub free_blocks: u64,
+    pub threshold_blocks: u64,
     pub frontier_free: u64,
     pub victim_valid: u64,
     pub gc_remaining: Option<u64>,
@@ -60,6 +68,8 @@ impl Cost {
             remaining: expr.word("residual", &["full", "remaining"])? == "remaining",
             oracle: expr.word("cqct", &["equation", "oracle"])? == "oracle",
             unprogrammed: expr.word("nfp", &["unprogrammed", "mapping"])? == "unprogrammed",
+            by_block: expr.word("gc-state", &["page", "block"])? == "block",
+            whole_collection: expr.word("gc-residual", &["remaining", "whole"])? == "whole",
             summary: expr.time("l-sp", 213_200)?,
         })
     }
@@ -89,9 +99,18 @@ impl Cost {
             true => q.free + q.writes,
             false => q.free,
         };
-        let s = int(n_fp) - int(q.writes) <= int(q.threshold);
+        let s = match self.by_block {
+            // The queued programs have taken their blocks already.
+            true => q.free_blocks <= q.threshold_blocks,
+            false => int(n_fp) - int(q.writes) <= int(q.threshold),
+        };
         let t_gc = q.t_erase + q.victim_valid * (l_r + l_w);
-        let s_t_gc = q.gc_remaining.unwrap_or(if s { t_gc } else { 0 });
+        let s_t_gc = match q.gc_remaining {
+            Some(_) if self.whole_collection => t_gc,
+            Some(rest) => rest,
+            None if s => t_gc,
+            None => 0,
+        };
         let copies = if s { q.victim_valid } else { 0 };
         let beyond = int(q.writes + copies) - (int(q.frontier_free) - 1);
         let n_sp = match beyond < 0 {

@@ -221,7 +221,8 @@ impl SlowDevice {
     pub fn precondition(&mut self, pages: impl IntoIterator<Item = u64>) {
         for lpn in pages {
             if !self.map.is_mapped(lpn) {
-                self.map.write(lpn, None).0.expect(ROOM);
+                let written = self.map.write(lpn, None).0.expect(ROOM);
+                self.map.behind_write(&written);
             }
         }
     }
@@ -268,6 +269,7 @@ impl SlowDevice {
             let written = written.expect(ROOM);
             work.expedited.extend(before.expedited);
             work.blocks.extend(before.blocks);
+            work.blocks.extend(self.map.behind_write(&written).blocks);
             if written.summary {
                 summaries.push(written);
             }
@@ -324,9 +326,14 @@ impl SlowDevice {
 
     fn host_read(&mut self, lpn: u64, sectors: u32, behind: Option<u64>) -> u32 {
         let (chip, die) = self.map.place(lpn);
+        let work = self.map.before_read(lpn);
+        let held = work.blocks.iter().any(|c| (c.chip, c.die) == (chip, die));
+        self.collect(work);
         let command = FlashCommand::read(ChipId(chip as u32), self.transfer(sectors), 0).die(die);
-        // Whatever the discipline: after a pending program of the page.
-        let after = self.last_program.get(&lpn).copied();
+        // Whatever the discipline: after a pending program of the page, and after the collection that
+        // the read has called for, which is behind that.
+        let job = self.last_job_of(chip, die).filter(|_| held);
+        let after = job.or(self.last_program.get(&lpn).copied());
         self.submit_page(Purpose::Read, lpn, command, [after, behind], None)
     }
 
@@ -452,6 +459,8 @@ impl SlowFlash for SlowDevice {
             pages_per_block: c.geometry.pages_per_block.into(),
             free: self.map.free_pages(chip),
             threshold: self.map.threshold_of_chip(),
+            free_blocks: self.map.free_blocks_of_chip(chip),
+            threshold_blocks: self.map.threshold_blocks_of_chip(),
             frontier_free: self.map.frontier_free_pages(chip),
             victim_valid: self.map.victim_valid_pages(chip),
             gc_remaining: self.gc_remaining(id),
@@ -564,6 +573,8 @@ impl SlowFlash for SlowDevice {
             self.summary(&written);
         }
         self.collect_in_background(written.chip);
+        let work = self.map.behind_write(&written);
+        self.collect(work);
         None
     }
 

@@ -3,10 +3,11 @@
 
 mod collect;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use destage_device::config::{
-    DeviceConfig, FlashUnit, GcMode, GcPolicy, Ratio, ThresholdBase, WearLevelling,
+    DeviceConfig, FlashUnit, GcMode, GcPolicy, GcStop, GcTrigger, Ratio, ThresholdBase,
+    ThresholdUnit, WearLevelling,
 };
 use destage_types::rng::SplitMix64;
 use destage_types::{Axis, QueuePer};
@@ -71,6 +72,8 @@ pub struct SlowMap {
     last_turn: BTreeMap<u64, u64>,
     /// Blocks whose background erase has not ended, in order of collection.
     awaiting: Vec<BlockId>,
+    /// GC units that came to their threshold in the background and have not collected enough.
+    collecting: BTreeSet<u64>,
     /// Was a page placed elsewhere than its address says?
     displaced: bool,
     /// Counts changes.
@@ -133,6 +136,7 @@ impl SlowMap {
             open: BTreeMap::new(),
             last_turn: BTreeMap::new(),
             awaiting: Vec::new(),
+            collecting: BTreeSet::new(),
             displaced: false,
             time: 0,
             programmed: 0,
@@ -144,12 +148,10 @@ impl SlowMap {
 
     /// Pages the host can address: what the pages leave beside the over-provisioning.
     pub fn logical_pages(&self) -> u64 {
-        let pages = u128::from(self.planes() * self.pages_per_plane());
+        let pages = u128::from(
+            self.planes() * u64::from(self.config.geometry.blocks_per_plane) * self.pages_per_block,
+        );
         (pages * (BILLION - billionths(self.config.op)) / BILLION) as u64
-    }
-
-    fn pages_per_plane(&self) -> u64 {
-        u64::from(self.config.geometry.blocks_per_plane) * self.pages_per_block
     }
 
     /// Is there garbage collection?
@@ -163,17 +165,20 @@ impl SlowMap {
     }
 
     /// Free pages of `planes` planes below which they are collected: a share of all their pages, or
-    /// of those that are not exported, rounded up.
+    /// of those that are not exported, rounded up. Or the pages of as many free blocks as make them
+    /// collect: the same share of the blocks, rounded down.
     fn threshold_of(&self, planes: u64) -> u64 {
-        let pages = u128::from(planes * self.pages_per_plane());
         let share = billionths(self.config.gc_threshold);
-        let threshold = match self.config.gc_threshold_base {
-            ThresholdBase::Total => (pages * share).div_ceil(BILLION),
-            ThresholdBase::Spare => {
-                (pages * share * billionths(self.config.op)).div_ceil(BILLION * BILLION)
-            }
+        let (share, whole) = match self.config.gc_threshold_base {
+            ThresholdBase::Total => (share, BILLION),
+            ThresholdBase::Spare => (share * billionths(self.config.op), BILLION * BILLION),
         };
-        threshold as u64
+        let blocks = u128::from(planes) * u128::from(self.config.geometry.blocks_per_plane);
+        let pages = u128::from(self.pages_per_block);
+        match self.config.gc_threshold_unit {
+            ThresholdUnit::Pages => (blocks * pages * share).div_ceil(whole) as u64,
+            ThresholdUnit::Blocks => (blocks * share / whole * pages) as u64,
+        }
     }
 
     fn planes_in(&self, unit: FlashUnit) -> u64 {

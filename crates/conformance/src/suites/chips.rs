@@ -6,7 +6,7 @@ use crate::reference::cqct::{Cost, Queue};
 use crate::reference::expr::SlowExpr;
 use crate::reference::rng::SplitMix64;
 use destage_device::nand::OpKind;
-use destage_scheme::{Equation1, FlashCosts, InService};
+use destage_scheme::{Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{Nanos, Op};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -86,6 +86,10 @@ impl Script {
                 residual,
             }),
             drain,
+            blocks: GcBlocks {
+                free: 4 + rng.below(4),
+                threshold: 5,
+            },
         };
         (load, victim_valid_pages)
     }
@@ -143,6 +147,8 @@ impl SlowFlash for SlowChips {
             pages_per_block: COSTS.pages_per_block,
             free: queue.free_pages,
             threshold: queue.gc_threshold_pages,
+            free_blocks: load.blocks.free,
+            threshold_blocks: load.blocks.threshold,
             frontier_free: queue.frontier_free_pages,
             victim_valid: script.victim_valid_pages[chip],
             gc_remaining: queue.gc_remaining.map(|left| left.0),

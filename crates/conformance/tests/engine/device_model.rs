@@ -29,13 +29,15 @@ const PLAIN: [&str; 13] = [
 ];
 
 /// Schemes over chips that static allocation numbers page by page.
-const CHIPS: [&str; 9] = [
+const CHIPS: [&str; 11] = [
     "ecr",
     "ecr(lru,cqct=oracle)",
     "ecr(lru,xfer=excluded,tie=lowest_index)",
     "ecr(lru,residual=remaining)",
     "ecr-eps",
     "ecr-eps(residual=remaining)",
+    "ecr(lru,gc-state=block)",
+    "ecr-eps(gc-state=block,gc-residual=whole)",
     "cflru-eps",
     "gcar(lru)",
     "prober(ecr(lru,cqct=oracle),ssp=8k,rip=6)",
@@ -104,6 +106,14 @@ fn collecting(rng: &mut SplitMix64, planes: u64, per: &str, units: &[&str]) -> V
     set("gc_policy", pick(rng, &policies).to_owned());
     set("gc_choices", pick(rng, &["1", "2", "5"]).to_owned());
     set("gc_threshold", pick(rng, &["0", "0.1", "0.3"]).to_owned());
+    let triggers = ["program", "operation", "immediate"];
+    set("gc_trigger", pick(rng, &triggers).to_owned());
+    set("gc_stop", pick(rng, &["one", "watermark"]).to_owned());
+    set("gc_stop_blocks", pick(rng, &["0", "1", "2"]).to_owned());
+    set(
+        "gc_threshold_unit",
+        pick(rng, &["pages", "blocks"]).to_owned(),
+    );
     set("copyback", rng.chance(40).to_string());
     let levelling = pick(rng, &["off", "dynamic", "static"]);
     set("wear_levelling", levelling.to_owned());

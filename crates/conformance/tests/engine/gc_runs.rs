@@ -46,7 +46,7 @@ pub fn timed(number: usize) -> Trace {
     writing(|seed| timed_swarm(seed, profile, 9_000), 40, number)
 }
 
-pub const MODES: [&str; 9] = [
+pub const MODES: [&str; 12] = [
     "gc_mode=foreground",
     "gc_mode=foreground copyback=on wear_levelling=static wear_threshold=2",
     "gc_mode=foreground gc_preempt=page gc_policy=cost-benefit",
@@ -56,6 +56,11 @@ pub const MODES: [&str; 9] = [
     "gc_mode=foreground queue=read-first queue_per=chip die_interleave=on",
     "gc_mode=foreground multi_plane=on planes_per_die=2",
     "gc_mode=background multi_plane=on plane_aligned=on planes_per_die=2 gc_unit=die",
+    "gc_trigger=operation gc_stop=watermark gc_threshold_unit=blocks gc_threshold_base=total \
+     gc_threshold=0.1",
+    "gc_trigger=immediate gc_stop=watermark gc_threshold_unit=blocks gc_threshold_base=total \
+     gc_threshold=0.1 queue=read-first",
+    "gc_mode=background gc_stop=watermark",
 ];
 
 #[test]

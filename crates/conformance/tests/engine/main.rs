@@ -2,6 +2,7 @@
 
 mod cache_region;
 mod device_model;
+mod gc_rules;
 mod gc_runs;
 mod measured_part;
 mod monitor;

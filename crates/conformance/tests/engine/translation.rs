@@ -83,6 +83,10 @@ impl Both {
         if work.blocks.is_empty() {
             assert_eq!(found.old.map(|old| self.spot(old)), before);
         }
+        let plane = found.place.plane;
+        self.map.collect_behind_program(plane, &mut self.work);
+        let work = self.slow.behind_write(&expected);
+        self.compare(&work.blocks);
         true
     }
 
@@ -129,6 +133,15 @@ impl Both {
             }
         }
         assert_eq!(found.valid, copies);
+    }
+
+    /// What a read of a page makes its unit collect.
+    fn read(&mut self, lpn: u64) {
+        if let Some(place) = self.map.read(Lpn(lpn)) {
+            self.map.collect_before_read(place.plane, &mut self.work);
+            let work = self.slow.before_read(lpn);
+            self.compare(&work.blocks);
+        }
     }
 
     fn trim(&mut self, lpn: u64) {
@@ -214,6 +227,7 @@ impl Both {
             let left = slow.frontier_free_pages(chip);
             assert_eq!(map.chip_free_pages(id), free);
             assert_eq!(map.chip_frontier_free_pages(id), left);
+            assert_eq!(map.chip_free_blocks(id), slow.free_blocks_of_chip(chip));
             assert_eq!(
                 map.chip_victim_valid_pages(id),
                 slow.victim_valid_pages(chip)
@@ -221,6 +235,8 @@ impl Both {
             room |= u64::from(free > slow.threshold_of_chip() && left > 1) << chip;
         }
         assert_eq!(map.chip_gc_threshold_pages(), slow.threshold_of_chip());
+        let blocks = slow.threshold_blocks_of_chip();
+        assert_eq!(map.chip_gc_threshold_blocks(), blocks);
         assert_eq!(map.chips_with_free_space(ChipId(0), chips as u32), room);
         let free = (0..chips).map(|chip| slow.free_pages(chip)).sum::<u64>();
         assert_eq!(map.free_pages(), free);
@@ -255,6 +271,7 @@ proptest! {
                     both.collect_in_background(b as usize % chips);
                 }
                 16 => both.end_erase(b as usize),
+                18 | 19 => both.read(lpn),
                 17 if b % 4 == 0 => {
                     // A stretch that writes everything.
                     (0..logical).for_each(|lpn| { both.write(lpn, None); });

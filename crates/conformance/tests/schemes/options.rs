@@ -49,6 +49,8 @@ ecr | l-sp | 213.2us | time with a unit (ns, us, ms)
 ecr | tie | oldest | oldest, lowest-index
 ecr | page-latency | constant | constant, per-page
 ecr | nfp | unprogrammed | unprogrammed, mapping
+ecr | gc-state | page | page, block
+ecr | gc-residual | remaining | remaining, whole
 ecr | inner-capacity | total | total, share
 ecr | node-bytes | 13 | integer, 0 or more
 ecr-eps | xfer | included | included, excluded
@@ -58,6 +60,8 @@ ecr-eps | l-sp | 213.2us | time with a unit (ns, us, ms)
 ecr-eps | tie | oldest | oldest, lowest-index
 ecr-eps | page-latency | constant | constant, per-page
 ecr-eps | nfp | unprogrammed | unprogrammed, mapping
+ecr-eps | gc-state | page | page, block
+ecr-eps | gc-residual | remaining | remaining, whole
 ecr-eps | node-bytes | 13 | integer, 0 or more
 cflru-eps
 procache | p | 0.1 | number in (0, 1]

@@ -1,7 +1,7 @@
 //! What values of a device go together, and what its user may not expect.
 
 use super::reader::KeyReader;
-use super::{Allocation, DeviceConfig, FlashUnit};
+use super::{Allocation, DeviceConfig, FlashUnit, GcMode, GcTrigger, ThresholdUnit};
 use destage_types::{Geometry, PageSize, QueuePer};
 
 /// Most planes of a device: each has a write frontier, which exists from the start.
@@ -199,26 +199,49 @@ pub(super) fn notices(config: &DeviceConfig) -> Vec<String> {
     let filled = config.precondition.fill.of(config.logical_pages());
     let valid =
         filled.div_ceil(u64::from(g.planes())) * u64::from(config.planes_per(config.gc_unit));
-    if config.collects() && config.gc_threshold_pages() + valid >= unit {
+    if config.collects() {
+        gc_notices(config, unit, valid, &mut notices);
+    }
+    notices
+}
+
+/// The same of when a GC unit of `unit` pages collects, `valid` of which are filled from the start.
+fn gc_notices(config: &DeviceConfig, unit: u64, valid: u64, notices: &mut Vec<String>) {
+    let threshold = config.gc_threshold_pages();
+    let share = format!("{} of {}", config.gc_threshold, config.gc_threshold_base);
+    let filled = config.precondition.fill;
+    if threshold + valid >= unit {
         notices.push(format!(
-            "gc_threshold = {} of {}: with the device filled to {} the threshold of {} free pages \
-             is never met, so every program that finds a block to collect collects one",
-            config.gc_threshold,
-            config.gc_threshold_base,
-            config.precondition.fill,
-            config.gc_threshold_pages()
+            "gc_threshold = {share}: with the device filled to {filled} the threshold of {threshold} \
+             free pages is never met, so every program that finds a block to collect collects one"
         ));
     }
-    if config.collects() && config.gc_threshold_pages() < config.gc_least_free_pages() {
+    let page = u64::from(config.geometry.pages_per_block);
+    let pages = |watermark| match config.gc_threshold_unit {
+        ThresholdUnit::Pages => watermark,
+        ThresholdUnit::Blocks => watermark * page,
+    };
+    if let Some(watermark) = config.gc_watermark().map(pages)
+        && watermark + valid >= unit
+    {
         notices.push(format!(
-            "gc_threshold = {} of {} has no effect: the threshold of {} free pages is never met, as \
-             a {} keeps {} for the copies of garbage collection",
-            config.gc_threshold,
-            config.gc_threshold_base,
-            config.gc_threshold_pages(),
+            "gc_stop = watermark: with the device filled to {filled} the watermark of {watermark} \
+             free pages is never met, so every collection goes on until no block has an invalid page"
+        ));
+    }
+    if config.is_threshold_below_reserve() {
+        notices.push(format!(
+            "gc_threshold = {share} has no effect: the threshold of {threshold} free pages is never \
+             met, as a {} keeps {} for the copies of garbage collection",
             config.gc_unit,
             config.gc_least_free_pages()
         ));
     }
-    notices
+    if config.gc_mode == GcMode::Background && config.gc_trigger != GcTrigger::Program {
+        notices.push(format!(
+            "gc_trigger = {} has no effect: with gc_mode = background a unit at its threshold \
+             collects whenever its chip has nothing else to do",
+            config.gc_trigger
+        ));
+    }
 }

@@ -3,8 +3,8 @@
 use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
     Allocation, CacheRegion, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPolicy,
-    GcPreempt, HostLink, Precondition, QueueOrder, Ratio, ReadTransfer, ThresholdBase,
-    WearLevelling, checks,
+    GcPreempt, GcStop, GcTrigger, HostLink, Precondition, QueueOrder, Ratio, ReadTransfer,
+    ThresholdBase, ThresholdUnit, WearLevelling, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -221,8 +221,17 @@ device_keys! {
     gc_mode: GcMode,
     /// What may pass a foreground GC job.
     gc_preempt: GcPreempt,
-    /// GC is scheduled when the free pages of a unit fall below this share of the base.
+    /// What makes a unit at its threshold collect in the foreground (ECR-7).
+    gc_trigger: GcTrigger,
+    /// How much a unit collects once it has come to its threshold (ECR-7).
+    gc_stop: GcStop,
+    /// Blocks beyond the threshold that are free when a collection to the watermark ends.
+    gc_stop_blocks: u32 [0..=65535],
+    /// A unit is at its threshold when its free pages are no more than this share of the base allows
+    /// (one more program would leave fewer), or its free blocks are at this share, rounded down.
     gc_threshold: Ratio [Ratio::ZERO..=Ratio::ONE],
+    /// What of a unit `gc_threshold` counts.
+    gc_threshold_unit: ThresholdUnit,
     /// What `gc_threshold` is a share of.
     gc_threshold_base: ThresholdBase,
     /// FlashUnit with one GC victim choice.

@@ -25,8 +25,8 @@ pub use ratio::Ratio;
 pub use reader::ValueType;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
-    Allocation, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPreempt, HostLink,
-    QueueOrder, ReadTransfer, ThresholdBase, WearLevelling,
+    Allocation, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPreempt, GcStop,
+    GcTrigger, HostLink, QueueOrder, ReadTransfer, ThresholdBase, ThresholdUnit, WearLevelling,
 };
 
 use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};
@@ -85,9 +85,11 @@ impl DeviceConfig {
         })
     }
 
-    /// GC is scheduled when a `gc_unit` has fewer free pages than this.
+    /// GC is scheduled when a `gc_unit` has fewer free pages than this, or, where free blocks are
+    /// counted, no more free blocks than make this many pages.
     ///
-    /// Rounded up: free pages are whole, so they are below the share iff they are below this.
+    /// A share of pages is rounded up: free pages are whole, so they are below the share iff they are
+    /// below this. A share of blocks is rounded down.
     pub fn gc_threshold_pages(&self) -> u64 {
         self.gc_threshold_of(self.planes_per(self.gc_unit))
     }
@@ -112,7 +114,24 @@ impl DeviceConfig {
     /// have to run out at the same time.
     pub fn collects_before_threshold(&self) -> bool {
         self.planes_per(self.gc_unit) > self.planes_per(self.frontier)
-            || self.gc_threshold_pages() < self.gc_least_free_pages()
+            || self.is_threshold_below_reserve()
+    }
+
+    /// Is the threshold a number of free pages that a GC unit always has?
+    pub(crate) fn is_threshold_below_reserve(&self) -> bool {
+        self.gc_threshold_unit == ThresholdUnit::Pages
+            && self.gc_threshold_pages() < self.gc_least_free_pages()
+    }
+
+    /// Free pages, or blocks where these are counted, that a GC unit has more than when it has
+    /// collected enough; `None` if one block is always enough.
+    pub fn gc_watermark(&self) -> Option<u64> {
+        let (unit, more) = match self.gc_threshold_unit {
+            ThresholdUnit::Pages => (1, u64::from(self.geometry.pages_per_block)),
+            ThresholdUnit::Blocks => (u64::from(self.geometry.pages_per_block), 1),
+        };
+        let watermark = self.gc_threshold_pages() / unit + u64::from(self.gc_stop_blocks) * more;
+        (self.gc_stop == GcStop::Watermark).then_some(watermark)
     }
 
     /// The threshold of one queue unit (N_mfp of ECR Eq. 2): the sum over its GC units, or its
@@ -127,11 +146,17 @@ impl DeviceConfig {
 
     fn gc_threshold_of(&self, planes: u32) -> u64 {
         let g = &self.geometry;
-        let pages =
-            u64::from(planes) * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block);
-        match self.gc_threshold_base {
-            ThresholdBase::Total => self.gc_threshold.of_up(pages),
-            ThresholdBase::Spare => self.gc_threshold.of_product_up(self.op, pages),
+        let blocks = u64::from(planes) * u64::from(g.blocks_per_plane);
+        let pages = u64::from(g.pages_per_block);
+        match (self.gc_threshold_unit, self.gc_threshold_base) {
+            (ThresholdUnit::Pages, ThresholdBase::Total) => self.gc_threshold.of_up(blocks * pages),
+            (ThresholdUnit::Pages, ThresholdBase::Spare) => {
+                self.gc_threshold.of_product_up(self.op, blocks * pages)
+            }
+            (ThresholdUnit::Blocks, ThresholdBase::Total) => self.gc_threshold.of(blocks) * pages,
+            (ThresholdUnit::Blocks, ThresholdBase::Spare) => {
+                self.gc_threshold.of_product(self.op, blocks) * pages
+            }
         }
     }
 

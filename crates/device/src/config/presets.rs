@@ -22,12 +22,13 @@ macro_rules! preset {
 /// Name of the lowest layer of every device.
 pub const DEFAULT_PRESET: &str = "default";
 
-static PRESETS: [Preset; 10] = [
+static PRESETS: [Preset; 11] = [
     preset!("default"),
     preset!("req-block-128g"),
     preset!("prober-512g"),
     preset!("cac-128g"),
     preset!("ecr-64g"),
+    preset!("ecr-64g-background"),
     preset!("procache-32g"),
     preset!("procache-emu"),
     preset!("procache-emu-uniform"),

@@ -65,6 +65,13 @@ impl Ratio {
         // both <= 10^18 < 2^60, so the product stays below 2^124.
         (n as u128 * both).div_ceil(square) as u64
     }
+
+    /// The same, rounded down once.
+    pub const fn of_product(self, other: Ratio, n: u64) -> u64 {
+        let both = self.billionths as u128 * other.billionths as u128;
+        let square = ONE as u128 * ONE as u128;
+        (n as u128 * both / square) as u64
+    }
 }
 
 impl fmt::Display for Ratio {
@@ -98,6 +105,7 @@ mod tests {
         let half = Ratio::from_f64(0.5).unwrap();
         assert_eq!(half.of_product_up(Ratio::from_f64(0.1).unwrap(), 100), 5);
         assert_eq!(half.of_product_up(op, 100), 4, "3.5 rounded up");
+        assert_eq!(half.of_product(op, 100), 3, "3.5 rounded down");
         for x in [-0.1, f64::NAN, f64::INFINITY, 1e7, 0.12345678912] {
             assert!(Ratio::from_f64(x).is_none(), "{x}");
         }

@@ -101,6 +101,29 @@ words! {
         /// Host operations, between two pages of the job.
         Page = "page",
     }
+    /// What makes a GC unit at its threshold collect.
+    pub enum GcTrigger {
+        /// A program into it, before that.
+        Program = "program",
+        /// A read of it, too: whatever the host does there next.
+        Operation = "operation",
+        /// Coming to its threshold: it collects right behind the program that brought it there.
+        Immediate = "immediate",
+    }
+    /// How much a GC unit collects at a time.
+    pub enum GcStop {
+        /// One block.
+        One = "one",
+        /// Block after block, until `gc_stop_blocks` blocks more than the threshold are free.
+        Watermark = "watermark",
+    }
+    /// What `gc_threshold` counts.
+    pub enum ThresholdUnit {
+        /// Free pages, those of the blocks being filled included.
+        Pages = "pages",
+        /// Free blocks, without those being filled.
+        Blocks = "blocks",
+    }
     /// What `gc_threshold` is a share of.
     pub enum ThresholdBase {
         /// All pages of the unit.

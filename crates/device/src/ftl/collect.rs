@@ -116,8 +116,7 @@ impl PageMap {
                 self.units.row(PlaneId(next)).gc
             }
         };
-        self.frontiers.slots(row.unit) > self.gc.reserve
-            && self.gc.free[gc as usize] > self.gc.threshold
+        self.frontiers.slots(row.unit) > self.gc.reserve && !self.is_at_threshold(gc)
     }
 
     #[cold]
@@ -138,17 +137,18 @@ impl PageMap {
 
     /// Collects what a write at the frontier of `plane` calls for; says whether it has room then.
     fn reclaim(&mut self, plane: PlaneId, work: &mut GcWork) -> bool {
-        // At the threshold one block is enough; further ones only while the frontier has no more than
-        // the reserve that the copies of a collection need.
+        // What the threshold calls for comes first; more only while the frontier has no more than the
+        // reserve that the copies of a collection need.
         let unit = self.units.row(plane).unit;
         let next = self.frontiers.next_plane(unit, &self.free_blocks);
         let gc = self.units.row(PlaneId(next)).gc;
-        if self.gc.free[gc as usize] <= self.gc.threshold {
+        if self.is_at_threshold(gc) {
             self.note_reached(gc);
-            if !self.gc.background
-                && let Some(victim) = self.victim_of_gc_unit(gc)
-            {
-                self.collect_now(victim, work);
+            if !self.gc.background {
+                self.collect_unit(gc, work);
+                if self.gc.in_blocks || self.gc.watermark.is_some() {
+                    self.note_at_threshold(unit);
+                }
             }
         }
         while self.frontiers.slots(unit) <= self.gc.reserve {
@@ -164,6 +164,42 @@ impl PageMap {
         true
     }
 
+    /// Collects a GC unit at its threshold: one block, or block after block up to the watermark.
+    fn collect_unit(&mut self, gc: u32, work: &mut GcWork) {
+        while let Some(victim) = self.victim_of_gc_unit(gc) {
+            self.collect_now(victim, work);
+            if self.has_collected_enough(gc) {
+                return;
+            }
+        }
+    }
+
+    /// Collects what a read of a page in `plane` calls for, and adds it to `work`: nothing unless
+    /// reads do so. The page may have moved.
+    #[inline]
+    pub fn collect_before_read(&mut self, plane: PlaneId, work: &mut GcWork) {
+        if self.gc.before_reads {
+            self.collect_where_due(plane, work);
+        }
+    }
+
+    /// Collects what a program of a page in `plane` calls for behind it, and adds it to `work`:
+    /// nothing unless units collect as soon as they come to their threshold.
+    #[inline]
+    pub fn collect_behind_program(&mut self, plane: PlaneId, work: &mut GcWork) {
+        if self.gc.at_once {
+            self.collect_where_due(plane, work);
+        }
+    }
+
+    fn collect_where_due(&mut self, plane: PlaneId, work: &mut GcWork) {
+        let gc = self.units.row(plane).gc;
+        if self.is_at_threshold(gc) {
+            self.note_reached(gc);
+            self.collect_unit(gc, work);
+        }
+    }
+
     /// The frontier `unit` has no room left and collects `victim`: planes of it without free pages
     /// are at their threshold, although nothing is written to them.
     fn note_out_of_room(&mut self, unit: u32, victim: u32) {
@@ -174,10 +210,19 @@ impl PageMap {
         if self.gc.out_of_room_counts {
             self.note_reached(self.units.row(plane).gc);
         }
+        self.note_at_threshold(unit);
+    }
+
+    /// Notes the GC units of a frontier that are at their threshold. Copies may have filled them, and
+    /// the frontier leaves planes without a free block alone.
+    fn note_at_threshold(&mut self, unit: u32) {
+        if self.gc.reached_count == self.units.gc_units() {
+            return;
+        }
         for i in 0..self.units.of_frontier(unit).0.len() {
             let plane = PlaneId(self.units.of_frontier(unit).0[i]);
             let gc = self.units.row(plane).gc;
-            if self.gc.free[gc as usize] <= self.gc.threshold {
+            if self.is_at_threshold(gc) {
                 self.note_reached(gc);
             }
         }
@@ -225,16 +270,12 @@ impl PageMap {
         true
     }
 
-    /// Collects one block of a GC unit of `chip` that is at its threshold, for the background. The
+    /// Collects one block of a GC unit of `chip` that is due, for the background: it is at its
+    /// threshold, or it was and has not come to the watermark yet. The
     /// block stays unusable until [`PageMap::erased`], or until a write needs it
     /// ([`GcWork::expedited`]). Units with such a block wait. Says whether there was anything to do.
     pub fn collect_in_background(&mut self, chip: ChipId, work: &mut GcWork) -> bool {
-        let due = |&&gc: &&u32| {
-            let row = |c: &Collected| self.units.row(c.plane).gc;
-            self.gc.free[gc as usize] <= self.gc.threshold
-                && self.gc.awaiting.iter().all(|c| row(c) != gc)
-        };
-        let Some(&gc) = self.units.gc_of_chip(chip).iter().find(due) else {
+        let Some(gc) = self.due_in_background(chip) else {
             return false;
         };
         self.note_reached(gc);
@@ -253,6 +294,16 @@ impl PageMap {
             self.gc.awaiting.push(collected);
         }
         true
+    }
+
+    /// The first GC unit of `chip` that is due in the background and has no block waiting.
+    fn due_in_background(&mut self, chip: ChipId) -> Option<u32> {
+        (0..self.units.gc_of_chip(chip).len()).find_map(|i| {
+            let gc = self.units.gc_of_chip(chip)[i];
+            let waits = |c: &Collected| self.units.row(c.plane).gc == gc;
+            let waits = self.gc.awaiting.iter().any(waits);
+            (self.is_due_in_background(gc) && !waits).then_some(gc)
+        })
     }
 
     /// The erase of a block collected in the background has ended. Nothing happens if the block

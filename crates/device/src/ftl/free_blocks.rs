@@ -25,11 +25,21 @@ pub(super) struct FreeBlocks {
     /// Erased blocks as (erases, block) with wear levelling.
     heaps: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
     per_plane: u32,
+    /// GC unit of every plane.
+    gc_of: Vec<u32>,
+    /// Free blocks of every GC unit.
+    of_gc: Vec<u64>,
 }
 
 impl FreeBlocks {
-    /// All blocks free.
-    pub fn new(planes: u32, per_plane: u32, levelling: bool) -> FreeBlocks {
+    /// All blocks free; `gc_of` has the GC unit of every plane.
+    pub fn new(gc_of: Vec<u32>, per_plane: u32, levelling: bool) -> FreeBlocks {
+        let planes = gc_of.len() as u32;
+        let units = gc_of.iter().max().map_or(0, |last| last + 1);
+        let mut of_gc = vec![0; units as usize];
+        for &gc in &gc_of {
+            of_gc[gc as usize] += u64::from(per_plane);
+        }
         let unused = Plane {
             fresh: 0,
             head: NONE,
@@ -41,6 +51,8 @@ impl FreeBlocks {
             planes: vec![unused; planes as usize],
             heaps: vec![BinaryHeap::new(); heaps as usize],
             per_plane,
+            gc_of,
+            of_gc,
         }
     }
 
@@ -51,6 +63,7 @@ impl FreeBlocks {
             return None;
         }
         own.free -= 1;
+        self.of_gc[self.gc_of[plane as usize] as usize] -= 1;
         // A block that was never used has fewer erases than any erased one.
         if own.fresh < self.per_plane {
             own.fresh += 1;
@@ -72,6 +85,7 @@ impl FreeBlocks {
     pub fn give(&mut self, plane: u32, block: u32, erases: u32, blocks: &mut BlockTable) {
         let own = &mut self.planes[plane as usize];
         own.free += 1;
+        self.of_gc[self.gc_of[plane as usize] as usize] += 1;
         if let Some(heap) = self.heaps.get_mut(plane as usize) {
             return heap.push(Reverse((erases, block)));
         }
@@ -87,10 +101,17 @@ impl FreeBlocks {
         self.planes[plane as usize].free
     }
 
+    /// Blocks of a GC unit that can be taken.
+    #[inline]
+    pub fn of_gc(&self, gc: u32) -> u64 {
+        self.of_gc[gc as usize]
+    }
+
     /// Bytes taken so far.
     pub fn bytes(&self) -> u64 {
         let heaps: usize = self.heaps.iter().map(|h| h.capacity() * 8).sum();
         let each = size_of::<BinaryHeap<Reverse<(u32, u32)>>>();
-        (self.planes.len() * size_of::<Plane>() + self.heaps.len() * each + heaps) as u64
+        let counts = self.gc_of.len() * 4 + self.of_gc.len() * 8;
+        (self.planes.len() * size_of::<Plane>() + self.heaps.len() * each + heaps + counts) as u64
     }
 }

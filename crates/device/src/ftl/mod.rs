@@ -16,9 +16,11 @@
 //!
 //! # When a block is collected
 //! Let D be the data pages of a block. Before a host write to a frontier, in this order:
-//! 1. If the GC unit of the plane that the frontier's next page lies in has at most
-//!    `gc_threshold` free pages (so that this write would leave fewer), one block of that GC unit is
-//!    collected, provided there is a candidate. Not in background mode.
+//! 1. If the GC unit of the plane that the frontier's next page lies in is at its threshold, one block
+//!    of that GC unit is collected, or with `gc_stop = watermark` block after block until it has more
+//!    than the watermark, as long as there is a candidate. Not in background mode. At its threshold
+//!    is a unit with at most `gc_threshold` free pages (so that this write would leave fewer), or
+//!    with `gc_threshold_unit = blocks` at most so many free blocks, the open ones not counted.
 //! 2. While the frontier's unit has fewer than D free data pages, blocks of *that* unit are collected.
 //!    In background mode those whose erase is still to come are taken first, oldest first: they
 //!    count as erased from then on.
@@ -28,6 +30,10 @@
 //!
 //! Then the page is mapped, and only then is its old version invalid: a collected block may still
 //! move it. The D - 1 free data pages that step 2 keeps are what the copies of any candidate need.
+//!
+//! With `gc_trigger = operation` step 1 is done before a host read, too, for the GC unit of the page
+//! ([`PageMap::collect_before_read`]), and with `immediate` in addition right behind every host write,
+//! for the GC unit of the page written ([`PageMap::collect_behind_program`]).
 //!
 //! Candidates are full blocks with fewer than D valid pages; others gain nothing. A policy
 //! ([`GcPolicy`]) chooses among those of one unit. Blocks with the same valid count are in the order
@@ -44,7 +50,8 @@
 //!
 //! In the background ([`PageMap::collect_in_background`]) the same happens for a chip with nothing to
 //! do: the first of its GC units, ascending, that is at its threshold and has no block waiting for its
-//! erase is given one. The block is free when its erase has ended.
+//! erase is given one. The block is free when its erase has ended. With `gc_stop = watermark` a unit
+//! that has come to its threshold is given blocks until it has more than the watermark.
 
 mod block_table;
 mod buckets;
@@ -54,6 +61,7 @@ mod first_touch;
 mod free_blocks;
 mod free_space;
 mod frontier;
+mod gc_state;
 mod moving;
 mod page_map;
 mod page_table;

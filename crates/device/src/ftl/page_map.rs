@@ -15,12 +15,12 @@ use super::first_touch::FirstTouch;
 use super::free_blocks::FreeBlocks;
 use super::free_space::FreeSpace;
 use super::frontier::{Frontiers, Taken};
-use super::moving::Owned;
+use super::gc_state::GcState;
 use super::page_table::PageTable;
 use super::units::{PlaneRow, Units};
 use super::victim::VictimChooser;
 use super::wear::Coldest;
-use super::{Collected, DeviceFull, PhysicalPage, Placed};
+use super::{DeviceFull, PhysicalPage, Placed};
 use crate::config::{DeviceConfig, FlashUnit, WearLevelling};
 use destage_types::{ChipId, Lpn, PlaneId, Ppn, StaticLayout};
 
@@ -68,46 +68,6 @@ pub struct PageMap {
     pub(super) programmed: u64,
 }
 
-/// Free pages of a GC unit of `pages` pages from which on its full blocks are kept in lists: its
-/// threshold, a few blocks and a thirty-second of it, which is more than the programs that wait for
-/// a chip. ECR asks for victims when those would use up what is left.
-fn near_gc(config: &DeviceConfig, pages: u64) -> u64 {
-    let block = u64::from(config.geometry.pages_per_block);
-    config.gc_threshold_pages() + 8 * block + pages / 32
-}
-
-/// What garbage collection knows.
-#[derive(Clone, Debug)]
-pub(super) struct GcState {
-    /// Is there garbage collection?
-    pub on: bool,
-    /// Is it done in the background while there is room?
-    pub background: bool,
-    /// A GC unit with so many free pages or fewer is collected.
-    pub threshold: u64,
-    /// Free data pages that the host leaves to GC in every unit with a frontier.
-    pub reserve: u64,
-    /// With so many free pages or fewer, victims of a GC unit may be asked for soon.
-    pub near: u64,
-    /// Free pages, by GC unit.
-    pub free: Vec<u64>,
-    /// GC units that have been at their threshold.
-    pub reached: Vec<bool>,
-    pub reached_count: u32,
-    /// Does it count as having reached its threshold that a unit collects for a frontier that has no
-    /// room left?
-    pub out_of_room_counts: bool,
-    /// Blocks whose erase has not ended, in the order of their collection.
-    pub awaiting: Vec<Collected>,
-    /// Room for the valid pages of a block that is collected.
-    pub moving: Vec<Owned>,
-    /// Was a page placed elsewhere than its address says?
-    pub displaced: bool,
-    /// Chip and, in its units, the unit that dynamic allocation used last.
-    pub last_chip: u32,
-    pub turns: Vec<u32>,
-}
-
 impl PageMap {
     /// An empty device: nothing is mapped, every block is free. Random choices start from `seed`.
     pub fn new(config: &DeviceConfig, seed: u64) -> PageMap {
@@ -123,6 +83,9 @@ impl PageMap {
         let levelling = config.wear_levelling;
         let data = config.data_pages_per_block();
         let gc_units = units.gc_units();
+        let gc_of = (0..g.planes())
+            .map(|plane| units.row(PlaneId(plane)).gc)
+            .collect();
         let logical = config.logical_pages();
         let tightest = (0..chips)
             .map(|chip| units.of_chip(ChipId(chip))[0])
@@ -131,29 +94,14 @@ impl PageMap {
             l2p: PageTable::new(logical, g.pages(), PageTable::spare_of(SCATTERED, logical)),
             p2l: PageTable::new(g.pages(), logical, OPEN),
             blocks: BlockTable::new(all_blocks, narrow),
-            free_blocks: FreeBlocks::new(g.planes(), blocks, levelling != WearLevelling::Off),
+            free_blocks: FreeBlocks::new(gc_of, blocks, levelling != WearLevelling::Off),
             buckets: Buckets::new(units.cells(), pages),
             stamps: config.gc_uses_age().then(|| FirstTouch::new(all_blocks, 0)),
             coldest: (levelling == WearLevelling::Static).then(|| Coldest::new(g.planes(), blocks)),
             wear_threshold: config.wear_threshold,
             frontiers: Frontiers::new(by_unit, planes_per_unit, blocks, pages, config.summary_page),
             chooser: VictimChooser::new(config.gc_policy, seed, config.gc_choices),
-            gc: GcState {
-                on: config.collects(),
-                background: config.collects_in_background(),
-                threshold: config.gc_threshold_pages(),
-                reserve: u64::from(data - 1),
-                near: near_gc(config, g.pages() / u64::from(gc_units)),
-                free: vec![g.pages() / u64::from(gc_units); gc_units as usize],
-                reached: vec![false; gc_units as usize],
-                reached_count: 0,
-                out_of_room_counts: config.collects_before_threshold(),
-                awaiting: Vec::new(),
-                moving: Vec::new(),
-                displaced: false,
-                last_chip: chips - 1,
-                turns: vec![0; chips as usize],
-            },
+            gc: GcState::new(config, gc_units, chips),
             units,
             spread: (0..g.planes())
                 .map(|n| layout.plane(Lpn(u64::from(n))).0)

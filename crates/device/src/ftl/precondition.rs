@@ -23,7 +23,7 @@ impl PageMap {
         for lpn in lpns {
             if !self.is_mapped(lpn) {
                 work.clear();
-                self.host_write(lpn, None, &mut work)?;
+                self.write_and_collect(lpn, &mut work)?;
                 mapped += 1;
             }
         }
@@ -41,6 +41,12 @@ impl PageMap {
     pub fn fill(&mut self, share: Ratio) -> Result<u64, Box<DeviceFull>> {
         let last = self.filled_by(share);
         self.map_trace((0..last).map(Lpn))
+    }
+
+    fn write_and_collect(&mut self, lpn: Lpn, work: &mut GcWork) -> Result<(), Box<DeviceFull>> {
+        let placed = self.host_write(lpn, None, work)?;
+        self.collect_behind_program(placed.place.plane, work);
+        Ok(())
     }
 
     fn filled_by(&self, share: Ratio) -> u64 {
@@ -84,7 +90,7 @@ impl PageMap {
                 break None;
             }
             work.clear();
-            if let Err(full) = self.host_write(Lpn(rng.below(range)), None, &mut work) {
+            if let Err(full) = self.write_and_collect(Lpn(rng.below(range)), &mut work) {
                 break Some(full);
             }
             written += 1;

@@ -82,6 +82,20 @@ impl PageMap {
         self.threshold_per_chip
     }
 
+    /// Free blocks of a chip, without those that are being filled.
+    pub fn chip_free_blocks(&self, chip: ChipId) -> u64 {
+        let units = self.units.of_chip(chip).iter();
+        let planes = units.flat_map(|&unit| self.frontiers.planes(unit));
+        planes
+            .map(|&plane| u64::from(self.free_blocks.count(plane)))
+            .sum()
+    }
+
+    /// GC threshold of every chip in whole blocks.
+    pub fn chip_gc_threshold_blocks(&self) -> u64 {
+        self.threshold_per_chip / u64::from(self.pages_per_block.get())
+    }
+
     /// Free pages of the frontier that the chip's next program uses (N_fpb of ECR Eq. 4), its
     /// summary page included; a full frontier counts as the block that is opened next.
     ///

@@ -44,4 +44,4 @@ pub use values::{
     Access, Admission, After, Placement, RemoveReason, RenamePlan, Request, Unit, Update, Victim,
     WriteBack,
 };
-pub use view::{DeviceView, Equation1, FlashCosts, InService, NoDevice, View};
+pub use view::{DeviceView, Equation1, FlashCosts, GcBlocks, InService, NoDevice, View};

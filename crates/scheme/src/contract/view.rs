@@ -83,6 +83,15 @@ impl Equation1 {
     }
 }
 
+/// Free blocks of a chip, for the reading of Equation 2 that counts them (ECR-8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GcBlocks {
+    /// Blocks that are free when the queued programs are done, without those being filled.
+    pub free: u64,
+    /// GC threshold of the chip in whole blocks.
+    pub threshold: u64,
+}
+
 /// The host operation that a chip has in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InService {
@@ -131,6 +140,9 @@ pub trait DeviceView {
 
     /// What Equation 1 of ECR uses of `chip`.
     fn equation_1(&self, chip: ChipId) -> Equation1;
+
+    /// Free blocks of `chip`, and how many make it collect.
+    fn gc_blocks(&self, chip: ChipId) -> GcBlocks;
 
     /// [`Equation1::is_zero`] of `count` chips from `first` on, at most 64, in the lowest bits. With
     /// every eviction ECR asks this of all chips, and of most of them it is true most of the time.
@@ -186,6 +198,13 @@ impl DeviceView for NoDevice {
 
     fn equation_1(&self, _chip: ChipId) -> Equation1 {
         Equation1::IDLE
+    }
+
+    fn gc_blocks(&self, _chip: ChipId) -> GcBlocks {
+        GcBlocks {
+            free: u64::MAX,
+            threshold: 0,
+        }
     }
 
     fn victim_valid_pages(&self, _chip: ChipId) -> u64 {

@@ -107,17 +107,18 @@ mod tests {
             (
                 ecr("ecr"),
                 "{ cqct: Cqct { xfer: Included, residual: Full, cqct: Equation, \
-                 l_sp: Nanos(213200), page_latency: Constant, nfp: Unprogrammed }, tie: Oldest, \
-                 node_bytes: 13 }",
+                 l_sp: Nanos(213200), page_latency: Constant, nfp: Unprogrammed, gc_state: Page, \
+                 gc_residual: Remaining }, tie: Oldest, node_bytes: 13 }",
             ),
             (
                 ecr(
                     "ecr(lru,xfer=excluded,residual=remaining,cqct=oracle,l-sp=150us,\
-                     tie=lowest-index,nfp=mapping,page-latency=per-page,node-bytes=16)",
+                     tie=lowest-index,nfp=mapping,page-latency=per-page,node-bytes=16,\
+                     gc-state=block,gc-residual=whole)",
                 ),
                 "{ cqct: Cqct { xfer: Excluded, residual: Remaining, cqct: Oracle, \
-                 l_sp: Nanos(150000), page_latency: PerPage, nfp: Mapping }, tie: LowestIndex, \
-                 node_bytes: 16 }",
+                 l_sp: Nanos(150000), page_latency: PerPage, nfp: Mapping, gc_state: Block, \
+                 gc_residual: Whole }, tie: LowestIndex, node_bytes: 16 }",
             ),
         ] {
             assert_eq!(found, wanted);

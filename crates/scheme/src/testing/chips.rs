@@ -1,7 +1,7 @@
 //! A device that says what it is told to say.
 
 use crate::rng::SplitMix64;
-use crate::{DeviceView, Equation1, FlashCosts, InService};
+use crate::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{ChipId, Nanos, Op};
 
 /// What a chip says of itself.
@@ -53,6 +53,8 @@ impl ChipState {
 pub(crate) struct Chips {
     pub costs: FlashCosts,
     pub next_program: Option<Nanos>,
+    /// Free blocks of every chip.
+    pub blocks: GcBlocks,
     pub states: Vec<ChipState>,
 }
 
@@ -62,6 +64,7 @@ impl Chips {
         Chips {
             costs: FlashCosts::default(),
             next_program: None,
+            blocks: GcBlocks::default(),
             states: vec![ChipState::IDLE; chips],
         }
     }
@@ -100,6 +103,10 @@ impl DeviceView for Chips {
 
     fn equation_1(&self, chip: ChipId) -> Equation1 {
         self.of(chip).queue
+    }
+
+    fn gc_blocks(&self, _chip: ChipId) -> GcBlocks {
+        self.blocks
     }
 
     fn victim_valid_pages(&self, chip: ChipId) -> u64 {

@@ -6,14 +6,16 @@
 //! moved page waits for nothing but the program of the host that wrote it.
 //!
 //! Foreground jobs are submitted in front of the program that they make room for; that program,
-//! and every later one for the die, goes after the last of them. Background jobs run while the
+//! and every later one for the die, goes after the last of them. So does a read that made its unit
+//! collect; others are kept back by the queue alone. Where a collection goes on up to a watermark, the
+//! blocks of one die are one job. Background jobs run while the
 //! chip has nothing else to do. They are submitted when a host program has left a GC unit at its
 //! threshold, and again when such an erase ends.
 
 use super::Engine;
 use super::in_flight::OpRole;
-use destage_device::config::{DeviceConfig, GcPreempt};
-use destage_device::ftl::{Collected, GcStep, GcWork, Placed};
+use destage_device::config::{DeviceConfig, GcPreempt, GcStop};
+use destage_device::ftl::{Collected, GcStep, GcWork, PhysicalPage, Placed};
 use destage_device::nand::{FlashCommand, JobId, JobKind, NO_TOKEN, OpId, OpState, Preempt};
 use destage_types::{ChipId, Lpn, PlaneId};
 
@@ -39,6 +41,8 @@ pub(super) struct GcJobs {
     pub dies: u32,
     foreground: JobKind,
     copyback: bool,
+    /// Does a collection go on, block by block, without anything else in between?
+    goes_on: bool,
     work: GcWork,
     commands: Vec<FlashCommand>,
     /// The last foreground job of every die, die by die of a chip.
@@ -62,6 +66,7 @@ impl GcJobs {
                 GcPreempt::Page => Preempt::Page,
             }),
             copyback: config.copyback,
+            goes_on: config.gc_stop == GcStop::Watermark,
             work: GcWork::default(),
             commands: Vec::new(),
             last: vec![None; (chips * dies) as usize],
@@ -69,6 +74,18 @@ impl GcJobs {
             pending: Vec::new(),
             spare: Vec::new(),
         }
+    }
+
+    /// Where collections are noted before they are submitted.
+    #[inline]
+    pub fn noted_work(&mut self) -> &mut GcWork {
+        &mut self.work
+    }
+
+    /// Are there collections to submit?
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        !self.work.is_empty()
     }
 
     fn last_of(&mut self, chip: ChipId, die: u32) -> &mut Option<OpId> {
@@ -133,17 +150,54 @@ impl Engine {
             self.expedite(block);
         }
         let mut commands = std::mem::take(&mut self.gc.commands);
-        for block in &work.blocks {
-            commands.clear();
+        for (i, block) in work.blocks.iter().enumerate() {
             self.commands_of(block, work.steps_of(block), &mut commands);
             commands.push(self.erase(block, NO_TOKEN));
+            let place = self.queue_of(block);
+            let next = work.blocks.get(i + 1).filter(|_| self.gc.goes_on);
+            if next.is_some_and(|next| self.queue_of(next) == place) {
+                continue;
+            }
             let kind = self.gc.foreground;
             let job = self.submit_job(kind, &commands);
-            self.gc.set_last(block.chip, commands[0].die, job.last());
+            self.gc.set_last(place.0, place.1, job.last());
+            commands.clear();
         }
         self.gc.commands = commands;
         work.clear();
         self.gc.work = work;
+    }
+
+    /// Chip and die that collect a block.
+    fn queue_of(&self, block: &Collected) -> (ChipId, u32) {
+        (block.chip, self.die(block.plane))
+    }
+
+    /// A read of `lpn` has made its unit collect: where its data are now, and what it goes after.
+    #[cold]
+    pub(super) fn collect_before_read(
+        &mut self,
+        lpn: Lpn,
+        place: PhysicalPage,
+    ) -> (PhysicalPage, Option<OpId>) {
+        let here = (place.chip, self.die(place.plane));
+        let mut blocks = self.gc.work.blocks.iter();
+        let waits = blocks.any(|block| self.queue_of(block) == here);
+        self.submit_gc();
+        let job = waits.then(|| self.last_job_of(here.0, here.1)).flatten();
+        let moved = self.map.read(lpn);
+        (moved.expect("a page that is read stays mapped"), job)
+    }
+
+    /// What a host program at `place` makes its unit collect behind it.
+    #[inline]
+    pub(super) fn collect_behind(&mut self, place: PhysicalPage) {
+        self.collect_in_background(place.chip);
+        self.map
+            .collect_behind_program(place.plane, &mut self.gc.work);
+        if !self.gc.work.is_empty() {
+            self.submit_gc();
+        }
     }
 
     fn submit_job(&mut self, kind: JobKind, commands: &[FlashCommand]) -> JobId {
@@ -219,7 +273,7 @@ impl Engine {
 
     /// Collects for GC units of `chip` that are at their threshold, in the background.
     #[inline]
-    pub(super) fn collect_in_background(&mut self, chip: ChipId) {
+    fn collect_in_background(&mut self, chip: ChipId) {
         if self.gc.background {
             self.collect_for(chip);
         }

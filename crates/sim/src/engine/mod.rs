@@ -200,7 +200,11 @@ impl Engine {
                     };
                     // The mapping changes when a write-back starts.
                     match self.map.host_write(lpn, plane, &mut self.due.gc) {
-                        Ok(placed) => self.due.summaries.extend(placed.summary),
+                        Ok(placed) => {
+                            self.due.summaries.extend(placed.summary);
+                            self.map
+                                .collect_behind_program(placed.place.plane, &mut self.due.gc);
+                        }
                         Err(full) => {
                             self.full.get_or_insert(full);
                         }

@@ -126,7 +126,7 @@ impl Flash for Engine {
         if let Some(summary) = placed.summary {
             self.submit_summary(summary);
         }
-        self.collect_in_background(chip);
+        self.collect_behind(placed.place);
     }
 
     fn trim(&mut self, lpn: Lpn) {
@@ -246,7 +246,14 @@ impl Engine {
         sectors: u32,
         after: Option<OpId>,
     ) -> OpId {
-        let waits_for = self.in_flight.pending_program(lpn);
+        let (mut place, mut job) = (place, None);
+        self.map
+            .collect_before_read(place.plane, self.gc.noted_work());
+        if self.gc.has_work() {
+            (place, job) = self.collect_before_read(lpn, place);
+        }
+        // A job stands behind the programs that were queued for its die before.
+        let waits_for = job.or_else(|| self.in_flight.pending_program(lpn));
         let token = self.in_flight.add_op(role, lpn, self.now);
         let transfer = self.transfer_of(sectors);
         let mut command = FlashCommand::read(place.chip, transfer, token)

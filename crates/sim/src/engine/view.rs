@@ -2,7 +2,7 @@
 
 use super::Engine;
 use destage_device::nand::{Class, OpKind};
-use destage_scheme::{DeviceView, Equation1, FlashCosts, InService};
+use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{ChipId, Nanos, Op};
 
 impl Engine {
@@ -44,6 +44,13 @@ impl DeviceView for Engine {
             gc_threshold_pages: map.chip_gc_threshold_pages(),
             frontier_free_pages: map.chip_frontier_free_pages(chip),
             gc_remaining: self.gc_remaining(chip),
+        }
+    }
+
+    fn gc_blocks(&self, chip: ChipId) -> GcBlocks {
+        GcBlocks {
+            free: self.map.chip_free_blocks(chip),
+            threshold: self.map.chip_gc_threshold_blocks(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::reference::pagemap::{BlockId, Collection, SlowStep};
-use destage_device::config::GcPreempt;
+use destage_device::config::{GcPreempt, GcStop};
 use destage_device::nand::{JobKind, Preempt};
 
 /// A background collection.
@@ -55,11 +55,22 @@ impl SlowDevice {
         for block in work.expedited {
             self.expedite(block);
         }
-        for collection in work.blocks {
-            let commands = self.commands(&collection, NO_TOKEN);
-            let kind = self.foreground();
-            let last = self.submit_job(kind, &commands) + commands.len() as u64 - 1;
-            self.gc.last.insert((collection.chip, collection.die), last);
+        let mut waiting: Vec<FlashCommand> = Vec::new();
+        let mut blocks = work.blocks.iter().peekable();
+        while let Some(collection) = blocks.next() {
+            waiting.extend(self.commands(collection, NO_TOKEN));
+            let place = (collection.chip, collection.die);
+            // A collection that goes on is one job as long as it stays on the die.
+            let goes_on = self.config.gc_stop == GcStop::Watermark
+                && blocks
+                    .peek()
+                    .is_some_and(|next| (next.chip, next.die) == place);
+            if !goes_on {
+                let commands = std::mem::take(&mut waiting);
+                let kind = self.foreground();
+                let last = self.submit_job(kind, &commands) + commands.len() as u64 - 1;
+                self.gc.last.insert(place, last);
+            }
         }
     }
 

@@ -56,6 +56,64 @@ impl SlowMap {
         self.free_in(&self.planes_of(self.config.gc_unit, gc))
     }
 
+    /// Free pages of a GC unit; where blocks are counted, those of its free blocks alone.
+    fn counted_free(&self, gc: u64) -> u64 {
+        let planes = self.planes_of(self.config.gc_unit, gc);
+        match self.config.gc_threshold_unit {
+            ThresholdUnit::Pages => self.free_in(&planes),
+            ThresholdUnit::Blocks => {
+                let blocks = planes.iter().map(|&plane| self.free_blocks(plane));
+                blocks.sum::<u64>() * self.pages_per_block
+            }
+        }
+    }
+
+    fn is_at_threshold(&self, gc: u64) -> bool {
+        self.counted_free(gc) <= self.threshold()
+    }
+
+    /// Has a GC unit that has collected a block collected enough?
+    fn is_beyond_watermark(&self, gc: u64) -> bool {
+        let more = u64::from(self.config.gc_stop_blocks) * self.pages_per_block;
+        self.config.gc_stop == GcStop::One || self.counted_free(gc) > self.threshold() + more
+    }
+
+    /// Collects a GC unit that is at its threshold.
+    fn collect_unit(&mut self, gc: u64, work: &mut Work) {
+        let planes = self.planes_of(self.config.gc_unit, gc);
+        loop {
+            let Some(victim) = self.victim(&planes) else {
+                break;
+            };
+            self.collect_now(victim, work);
+            if self.is_beyond_watermark(gc) {
+                break;
+            }
+        }
+    }
+
+    /// What has to be done before a read of a mapped page.
+    pub fn before_read(&mut self, lpn: u64) -> Work {
+        let plane = self.spot(lpn).plane;
+        self.done_at(plane, &[GcTrigger::Operation, GcTrigger::Immediate])
+    }
+
+    /// What has to be done right behind a write of the host.
+    pub fn behind_write(&mut self, written: &WrittenPage) -> Work {
+        self.done_at(written.spot.plane, &[GcTrigger::Immediate])
+    }
+
+    fn done_at(&mut self, plane: u64, triggers: &[GcTrigger]) -> Work {
+        let mut work = Work::default();
+        let gc = self.unit_of(self.config.gc_unit, plane);
+        let foreground = self.collects() && !self.collects_in_background();
+        let wanted = triggers.contains(&self.config.gc_trigger);
+        if foreground && wanted && self.is_at_threshold(gc) {
+            self.collect_unit(gc, &mut work);
+        }
+        work
+    }
+
     /// Plane of the next page of a frontier.
     fn next_plane(&self, frontier: u64) -> u64 {
         if let Some(block) = self.open.get(&frontier) {
@@ -88,12 +146,8 @@ impl SlowMap {
     fn reclaim(&mut self, plane: u64, work: &mut Work) -> bool {
         let frontier = self.unit_of(self.config.frontier, plane);
         let gc = self.unit_of(self.config.gc_unit, self.next_plane(frontier));
-        let due = self.gc_free(gc) <= self.threshold();
-        if due && !self.collects_in_background() {
-            let planes = self.planes_of(self.config.gc_unit, gc);
-            if let Some(victim) = self.victim(&planes) {
-                self.collect_now(victim, work);
-            }
+        if self.is_at_threshold(gc) && !self.collects_in_background() {
+            self.collect_unit(gc, work);
         }
         while self.slots(frontier) < self.data_per_block {
             let of = |b: &BlockId| self.unit_of(self.config.frontier, b.0) == frontier;
@@ -258,11 +312,17 @@ impl SlowMap {
 
     /// What a chip with nothing to do collects next.
     pub fn collect_in_background(&mut self, chip: usize) -> Option<Vec<Collection>> {
-        let due = |&gc: &u64| {
+        let mut units = self.gc_units(chip).into_iter();
+        let gc = units.find(|&gc| {
+            if self.collecting.contains(&gc) && self.is_beyond_watermark(gc) {
+                self.collecting.remove(&gc);
+            }
+            if self.is_at_threshold(gc) {
+                self.collecting.insert(gc);
+            }
             let waits = |b: &BlockId| self.unit_of(self.config.gc_unit, b.0) == gc;
-            self.gc_free(gc) <= self.threshold() && !self.awaiting.iter().any(waits)
-        };
-        let gc = self.gc_units(chip).into_iter().find(due)?;
+            self.collecting.contains(&gc) && !self.awaiting.iter().any(waits)
+        })?;
         let victim = self.victim(&self.planes_of(self.config.gc_unit, gc))?;
         let frontier = self.unit_of(self.config.frontier, victim.0);
         if self.slots(frontier) < self.valid(victim).len() as u64 {
@@ -275,6 +335,17 @@ impl SlowMap {
             self.awaiting.push(cold);
         }
         Some(collections)
+    }
+
+    /// Free blocks of a chip.
+    pub fn free_blocks_of_chip(&self, chip: usize) -> u64 {
+        let planes = (0..self.planes()).filter(|&p| self.die_of_plane(p).0 == chip);
+        planes.map(|plane| self.free_blocks(plane)).sum()
+    }
+
+    /// GC threshold of a chip in whole blocks.
+    pub fn threshold_blocks_of_chip(&self) -> u64 {
+        self.threshold_of_chip() / self.pages_per_block
     }
 
     /// N_vp of ECR: valid pages of the block that greedy GC would pick in the fullest GC unit.

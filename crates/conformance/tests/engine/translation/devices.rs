@@ -78,11 +78,22 @@ pub fn any_collecting_device() -> impl Strategy<Value = DeviceConfig> {
     let threshold = one_of(&["0", "0.1", "0.4", "1"]);
     let base = one_of(&["total", "spare"]);
     let mode = one_of(&["foreground", "background"]);
-    let gc = (policy, unit, wear, threshold, base, mode).prop_map(|(p, u, w, t, b, m)| {
+    let counts = one_of(&["pages", "blocks"]);
+    let trigger = one_of(&["program", "operation", "immediate"]);
+    let stop = one_of(&[
+        "one",
+        "watermark",
+        "watermark gc_stop_blocks=0",
+        "watermark gc_stop_blocks=2",
+    ]);
+    let when = (threshold, base, counts, trigger, stop).prop_map(|(t, b, c, r, s)| {
         format!(
-            "gc_policy={p} gc_unit={u} wear_levelling={w} gc_threshold={t} gc_threshold_base={b} \
-             gc_mode={m}"
+            "gc_threshold={t} gc_threshold_base={b} gc_threshold_unit={c} gc_trigger={r} \
+             gc_stop={s}"
         )
+    });
+    let gc = (policy, unit, wear, mode, when).prop_map(|(p, u, w, m, when)| {
+        format!("gc_policy={p} gc_unit={u} wear_levelling={w} gc_mode={m} {when}")
     });
     (0..SHAPES.len(), any_layout(), gc).prop_map(|(shape, (layout, summary), gc)| {
         // Blocks of one or two pages, or the least spare space, have no room for summaries.

@@ -36,6 +36,7 @@ fn presets_have_the_sizes_of_the_tables() {
         ("prober-512g", 1024.0, 716.8),
         ("cac-128g", 128.0, 115.2),
         ("ecr-64g", 64.0, 54.4),
+        ("ecr-64g-background", 64.0, 54.4),
         ("procache-32g", 32.0, 29.76),
         ("procache-emu", 32.0, 29.76),
         ("procache-emu-uniform", 32.0, 29.76),
@@ -103,9 +104,18 @@ fn values_of_two_presets() {
     );
     assert!(ecr.summary_page);
     assert_eq!(ecr.data_pages_per_block(), 63);
-    // 5 % of 8 x 512 x 64 pages is 13107.2.
-    assert_eq!(ecr.gc_threshold_pages(), 13_108);
-    assert_eq!(ecr.gc_threshold_pages_per_chip(), 13_108);
+    // 5 % of 8 x 512 blocks is 204.8: at 204 free blocks a chip collects until 206 are free.
+    assert_eq!(ecr.gc_threshold_unit, ThresholdUnit::Blocks);
+    assert_eq!(ecr.gc_threshold_pages(), 204 * 64);
+    assert_eq!(ecr.gc_threshold_pages_per_chip(), 204 * 64);
+    assert_eq!(ecr.gc_watermark(), Some(205));
+    assert_eq!(
+        (
+            ecr.gc_trigger,
+            preset("ecr-64g-background").config().gc_trigger
+        ),
+        (GcTrigger::Operation, GcTrigger::Immediate)
+    );
     assert_eq!(ecr.cache, ByteSize(32 << 20));
     let device = preset("req-block-128g");
     let rb = device.config();
@@ -124,6 +134,7 @@ fn values_of_two_presets() {
 fn presets_are_preconditioned_as_their_papers_ask() {
     for (name, fill, until_gc) in [
         ("ecr-64g", 1, true),
+        ("ecr-64g-background", 1, true),
         ("prober-512g", 1, true),
         ("cac-128g", 0, false),
     ] {
@@ -533,4 +544,58 @@ fn faults_of_a_region() {
     let found = faults("default", &[whole, "allocation=dynamic"]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("`cache_region`") && found[0].contains("gives addresses no chip"));
+}
+
+/// Of 64 blocks of 256 pages in a plane 7 % are spare; a fifth of those are 0.896 blocks.
+#[test]
+fn thresholds_and_watermarks_in_pages_and_blocks() {
+    let of = |more: &[&str]| {
+        let all = [
+            &["blocks_per_plane=64", "op=0.07", "gc_threshold=0.2"],
+            more,
+        ]
+        .concat();
+        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
+        let config = device.config();
+        (config.gc_threshold_pages(), config.gc_watermark())
+    };
+    let (blocks, total) = ("gc_threshold_unit=blocks", "gc_threshold_base=total");
+    let on = "gc_stop=watermark";
+    assert_eq!(of(&[]), (230, None), "229.376 rounded up");
+    assert_eq!(of(&[on]), (230, Some(230 + 256)));
+    assert_eq!(of(&[on, "gc_stop_blocks=3"]), (230, Some(230 + 768)));
+    assert_eq!(of(&[blocks]), (0, None), "rounded down");
+    assert_eq!(of(&[blocks, total]), (12 * 256, None), "12.8 rounded down");
+    assert_eq!(of(&[blocks, total, on]), (12 * 256, Some(13)));
+    let zero = "gc_stop_blocks=0";
+    assert_eq!(of(&[blocks, total, on, zero]), (12 * 256, Some(12)));
+}
+
+#[test]
+fn triggers_and_watermarks_without_effect_are_told() {
+    let notices = |more: &[&str]| {
+        let all = [
+            &["blocks_per_plane=64", "op=0.07", "gc_threshold=0.5"],
+            more,
+        ]
+        .concat();
+        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
+        device.notices().join("\n")
+    };
+    assert_eq!(notices(&["gc_trigger=immediate", "gc_stop=watermark"]), "");
+    let background = notices(&["gc_trigger=operation", "gc_mode=background"]);
+    assert!(background.contains("gc_trigger = operation has no effect"));
+    let full = [
+        "precondition.fill=1",
+        "gc_stop=watermark",
+        "gc_stop_blocks=4",
+    ];
+    let never = notices(&full);
+    assert!(
+        never.contains("the watermark of 1598 free pages is never met"),
+        "{never}"
+    );
+    // A threshold of no free block is met.
+    let blocks = ["gc_threshold=0.1", "gc_threshold_unit=blocks"];
+    assert_eq!(notices(&blocks), "");
 }
