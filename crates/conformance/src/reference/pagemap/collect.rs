@@ -81,10 +81,7 @@ impl SlowMap {
     /// Collects a GC unit that is at its threshold.
     fn collect_unit(&mut self, gc: u64, work: &mut Work) {
         let planes = self.planes_of(self.config.gc_unit, gc);
-        loop {
-            let Some(victim) = self.victim(&planes) else {
-                break;
-            };
+        while let Some(victim) = self.victim(&planes) {
             self.collect_now(victim, work);
             if self.is_beyond_watermark(gc) {
                 break;
