@@ -5,29 +5,28 @@ use destage_types::{ChipId, Nanos};
 use super::{Class, Discipline, FlashCommand, OpId, OpKind, Timing};
 
 pub(super) const NONE: u32 = u32::MAX;
-/// Lists of a lane, in the order in which its candidate is looked for. `HELD` has at most one
-/// entry: the next operation of the job that keeps the lane. The last list holds the operations
-/// that wait for another one to end. Later operations of a job are in no list; they come there when
-/// the one before them starts.
+/// Lists of a lane, each by number, in the order in which its candidate is looked for. `HELD` has at
+/// most one entry: the next operation of the job that keeps the lane. Then come reads that go first,
+/// and for every class a list of its operations ([`list_of`]) and right behind that one of those that
+/// are marked in-order ([`marked`]). The last two hold the operations that wait for another one to
+/// end: those that hold marked ones back, and others. Later operations of a job are in no list; they
+/// come there when the one before them starts.
 pub(super) const HELD: u8 = 0;
 pub(super) const FIRST: u8 = 1;
-pub(super) const HOST: u8 = 2;
-pub(super) const GC: u8 = 3;
-pub(super) const BACKGROUND: u8 = 4;
-pub(super) const BACKGROUND_GC: u8 = 5;
-pub(super) const BLOCKED: u8 = 6;
-pub(super) const LISTS: usize = 7;
+pub(super) const BLOCKED_HOLDING: u8 = 10;
+pub(super) const BLOCKED: u8 = 11;
+pub(super) const LISTS: usize = 12;
 
-/// The list of an operation that may start.
+/// The list of operations of `class` that may start, if they are not marked in-order.
 #[inline]
-fn home(class: Class, reads_first: bool) -> u8 {
-    match class {
-        Class::Host if reads_first => FIRST,
-        Class::Host => HOST,
-        Class::Gc => GC,
-        Class::Background => BACKGROUND,
-        Class::BackgroundGc => BACKGROUND_GC,
-    }
+pub(super) const fn list_of(class: Class) -> u8 {
+    2 + 2 * class as u8
+}
+
+/// The list of operations that are marked in-order, of the class whose others are in `list`.
+#[inline]
+pub(super) const fn marked(list: u8) -> u8 {
+    list + 1
 }
 
 /// What all operations have in common: durations by [`OpKind`], looked up without a branch.
@@ -219,7 +218,11 @@ impl WaitingOp {
             and_after: None,
             kind,
             class,
-            home: home(class, shared.read_first & read & !in_order),
+            home: match (in_order, class) {
+                (true, _) => marked(list_of(class)),
+                (false, Class::Host) if shared.read_first & read => FIRST,
+                (false, _) => list_of(class),
+            },
             in_order,
             holds: kind.programs() & !class.is_background(),
             notify: command.notify_end | (class == Class::Background),

@@ -1,10 +1,26 @@
 //! Waiting operations: a pool of entries and the lists of one lane.
 
-use super::operation::{BLOCKED, GC, HELD, LISTS, NONE, WaitingOp};
+use super::operation::{
+    BLOCKED, BLOCKED_HOLDING, FIRST, HELD, LISTS, NONE, WaitingOp, list_of, marked,
+};
 use super::{Class, OpId, OpKind};
 
 /// Number of a free pool entry; no operation reaches it.
 const FREE: u64 = u64::MAX;
+
+/// Lists of operations that wait for another one, as bits of [`LaneQueue::filled`].
+const ALL_BLOCKED: u16 = 1 << BLOCKED_HOLDING | 1 << BLOCKED;
+/// The same of operations marked in-order that wait for no other one's end.
+const ALL_MARKED: u16 = 1 << marked(list_of(Class::Host))
+    | 1 << marked(list_of(Class::Gc))
+    | 1 << marked(list_of(Class::Background))
+    | 1 << marked(list_of(Class::BackgroundGc));
+
+#[cfg(test)]
+thread_local! {
+    /// Operations looked at in search of what holds others back.
+    pub(super) static LOOKED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
 
 /// All waiting operations of the array. Grows with the longest backlog, never shrinks.
 #[derive(Clone, Debug)]
@@ -89,12 +105,7 @@ struct Ends {
 pub(super) struct LaneQueue {
     lists: [Ends; LISTS],
     /// Bit i: list i is not empty.
-    filled: u8,
-    /// Operations marked in-order outside the blocked list.
-    marked: u32,
-    /// Operations that a marked one may have to wait for although they stand behind it or nowhere:
-    /// blocked ones and those of GC class.
-    holding: u32,
+    filled: u16,
     /// Summed durations by class.
     pub time: [u64; 4],
     pub host_reads: u32,
@@ -110,8 +121,6 @@ impl LaneQueue {
         LaneQueue {
             lists: [empty; LISTS],
             filled: 0,
-            marked: 0,
-            holding: 0,
             time: [0; 4],
             host_reads: 0,
             host_writes: 0,
@@ -126,7 +135,7 @@ impl LaneQueue {
     /// Is an operation waiting that waits for no other one's end?
     #[inline]
     pub fn has_ready(&self) -> bool {
-        self.filled & !(1 << BLOCKED) != 0
+        self.filled & !ALL_BLOCKED != 0
     }
 
     /// Are there reads or programs of the host?
@@ -138,13 +147,13 @@ impl LaneQueue {
     /// Is there an operation that waits for another one?
     #[inline]
     pub fn has_blocked(&self) -> bool {
-        self.filled & (1 << BLOCKED) != 0
+        self.filled & ALL_BLOCKED != 0
     }
 
     /// May an operation marked in-order have to wait although nothing is ready?
     #[inline]
     pub fn holds_marked(&self) -> bool {
-        self.holding != 0
+        self.filled & (1 << BLOCKED_HOLDING) != 0
     }
 
     /// Adds an operation that was just submitted.
@@ -156,7 +165,12 @@ impl LaneQueue {
         if blocked {
             pool[slot].behind = self.lists[home as usize].tail;
         }
-        self.link(pool, slot, if blocked { BLOCKED } else { home });
+        let list = match (blocked, pool[slot].holds) {
+            (false, _) => home,
+            (true, true) => BLOCKED_HOLDING,
+            (true, false) => BLOCKED,
+        };
+        self.link(pool, slot, list);
     }
 
     /// Counts an operation that waits.
@@ -204,43 +218,70 @@ impl LaneQueue {
     /// The operation that may start next, `NONE` if none may.
     #[inline]
     pub fn candidate(&self, pool: &OpPool) -> u32 {
-        if !self.has_ready() {
-            return NONE;
+        if self.filled & ALL_MARKED != 0 {
+            return self.first_eligible(pool);
         }
-        if self.marked == 0 || self.holding == 0 {
+        match self.has_ready() {
+            true => self.lists[self.filled.trailing_zeros() as usize].head,
+            false => NONE,
+        }
+    }
+
+    /// [`LaneQueue::candidate`] where operations marked in-order wait. Of these only the first of a
+    /// class needs a look: what holds it back holds back the others, so the time this takes does not grow
+    /// with the backlog.
+    ///
+    /// Programs of the host lists need no look: they are eligible and stand before what is marked, or are
+    /// in jobs that are held back by the same programs.
+    fn first_eligible(&self, pool: &OpPool) -> u32 {
+        if self.filled & (1 << HELD | 1 << FIRST) != 0 {
             return self.lists[self.filled.trailing_zeros() as usize].head;
         }
-        self.first_eligible(pool)
-    }
-
-    /// Programs of the host lists need no look: they are eligible and stand before what is marked,
-    /// or are jobs that are held back by the same programs.
-    #[cold]
-    fn first_eligible(&self, pool: &OpPool) -> u32 {
-        let holds = |slot: &u32| pool[*slot].holds;
-        let first = |list| self.in_list(pool, list).find(holds);
-        let first = [first(GC), first(BLOCKED)].into_iter().flatten();
-        let limit = first.map(|slot| pool[slot].number).min();
-        let limit = limit.expect("something holds back what is marked");
-        let eligible = |slot: &u32| !pool[*slot].in_order || pool[*slot].number <= limit;
-        let found = (HELD..BLOCKED).find_map(|list| self.in_list(pool, list).find(eligible));
-        found.unwrap_or(NONE)
-    }
-
-    fn in_list<'a>(&self, pool: &'a OpPool, list: u8) -> impl Iterator<Item = u32> + 'a {
-        let some = |slot: u32| (slot != NONE).then_some(slot);
-        std::iter::successors(some(self.lists[list as usize].head), move |&slot| {
-            some(pool[slot].next)
-        })
-    }
-
-    fn count(&mut self, entry: &WaitingOp, list: u8, step: u32) {
-        if entry.in_order && list != BLOCKED {
-            self.marked = self.marked.wrapping_add(step);
+        let gc = list_of(Class::Gc);
+        // Few: operations of jobs that have started.
+        let limit = self
+            .first_holding(pool, gc, u64::MAX)
+            .min(self.first_number(pool, BLOCKED_HOLDING));
+        for list in Class::ALL.map(list_of) {
+            let (mut limit, number) = (limit, self.first_number(pool, marked(list)));
+            // Jobs of GC class that hold back one of their own list stand behind it, and if their first one
+            // may not start, what it waits for comes before all that they hold back.
+            if list < gc && number < FREE {
+                limit = limit.min(self.first_holding(pool, marked(gc), number));
+            }
+            let other = self.first_number(pool, list);
+            if number <= limit && number < other {
+                return self.lists[marked(list) as usize].head;
+            }
+            if other < FREE {
+                return self.lists[list as usize].head;
+            }
         }
-        if (list == GC || list == BLOCKED) && entry.holds {
-            self.holding = self.holding.wrapping_add(step);
+        NONE
+    }
+
+    /// Number of the first operation of a list, [`FREE`] if it is empty.
+    #[inline]
+    fn first_number(&self, pool: &OpPool, list: u8) -> u64 {
+        match self.lists[list as usize].head {
+            NONE => FREE,
+            slot => pool[slot].number,
         }
+    }
+
+    /// Number of the first operation of a list that holds back what is marked, if that is below `limit`;
+    /// [`FREE`] without one.
+    fn first_holding(&self, pool: &OpPool, list: u8, limit: u64) -> u64 {
+        let mut slot = self.lists[list as usize].head;
+        while slot != NONE && pool[slot].number < limit {
+            #[cfg(test)]
+            LOOKED.with(|looked| looked.set(looked.get() + 1));
+            if pool[slot].holds {
+                return pool[slot].number;
+            }
+            slot = pool[slot].next;
+        }
+        FREE
     }
 
     /// Puts an entry at its place by number, nearly always the tail.
@@ -254,7 +295,6 @@ impl LaneQueue {
             (entry.prev, entry.next, entry.list) = (NONE, NONE, HELD);
             return;
         }
-        self.count(&pool[slot], list, 1);
         let number = pool[slot].number;
         let mut prev = self.lists[list as usize].tail;
         if prev != NONE && pool[prev].number > number {
@@ -315,7 +355,6 @@ impl LaneQueue {
             self.filled &= !(1 << HELD);
             return;
         }
-        self.count(&pool[slot], list, 1u32.wrapping_neg());
         let ends = &mut self.lists[list as usize];
         if prev == NONE {
             ends.head = next;

@@ -188,11 +188,13 @@ fn job_entry(
     shared: &Durations,
 ) -> WaitingOp {
     let mut entry = WaitingOp::new(number, lane, now, &command.class(kind.class()), shared);
-    match before {
-        Some(before) if kind.keeps_after(before) => entry.home = HELD,
-        None if kind == JobKind::Foreground(Preempt::Never) => entry.home = HOST,
-        _ => {}
-    }
+    let list = list_of(kind.class());
+    entry.home = match before {
+        Some(before) if kind.keeps_after(before) => HELD,
+        Some(_) => list,
+        None if kind == JobKind::Foreground(Preempt::Never) => marked(list_of(Class::Host)),
+        None => marked(list),
+    };
     entry.in_order = false;
     entry.plain = false;
     entry

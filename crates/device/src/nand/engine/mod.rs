@@ -15,7 +15,7 @@ use destage_types::{ChannelId, Geometry, Nanos, QueuePer};
 use super::bit_set::BitSet;
 use super::event_queue::NEVER;
 use super::job_queue::JobQueue;
-use super::operation::{Durations, HELD, HOST, NONE, OpStart, WaitingOp};
+use super::operation::{Durations, HELD, NONE, OpStart, WaitingOp, list_of, marked};
 use super::queue::OpPool;
 use super::{
     Class, Discipline, EventHeap, EventQueue, FlashCommand, JobId, JobKind, NO_TOKEN, Notice, OpId,
