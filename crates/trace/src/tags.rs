@@ -18,6 +18,9 @@ const KINDS: [&str; 7] = ["data", "node", "meta", "gc", "none", "discard", "flus
 pub struct TagSet(u8);
 
 impl TagSet {
+    /// All kinds.
+    pub(crate) const ALL: TagSet = TagSet((1 << KINDS.len()) - 1);
+
     /// Does a request with this operation and tag belong to the set?
     pub fn has(self, op: Op, tag: Tag) -> bool {
         let bit = match (op, tag) {

@@ -59,14 +59,14 @@ fn failed(source: io::Error) -> TraceError {
 /// Bytes of requests that a producer makes before they are kept.
 const PART: u64 = 1 << 20;
 
-/// Keeps what a producer makes.
+/// Keeps what a producer makes. The first request kept arrives at 0, as in every trace.
 pub struct RequestCollector {
     /// What was made last: the producer appends to it.
     pub made: RequestBatch,
     kept: RequestBatch,
     file: Option<SpoolFile>,
     memory: u64,
-    tags: Option<TagSet>,
+    tags: TagSet,
     /// Arrival of the first request kept.
     first: Option<Nanos>,
     requests: u64,
@@ -80,7 +80,7 @@ impl RequestCollector {
             kept: RequestBatch::new(),
             file: None,
             memory,
-            tags,
+            tags: tags.unwrap_or(TagSet::ALL),
             first: None,
             requests: 0,
         }
@@ -99,15 +99,7 @@ impl RequestCollector {
 
     fn keep(&mut self) -> Result<(), TraceError> {
         let before = self.kept.len();
-        match self.tags {
-            Some(tags) => tags.copy(&self.made, &mut self.first, &mut self.kept),
-            None => {
-                for request in self.made.iter() {
-                    self.kept
-                        .push_with(*request.head, request.more, request.prev);
-                }
-            }
-        }
+        self.tags.copy(&self.made, &mut self.first, &mut self.kept);
         self.requests += (self.kept.len() - before) as u64;
         self.made.clear();
         if self.file.is_none() && self.kept.memory() > self.memory {
