@@ -19,15 +19,12 @@ use destage_device::ftl::{Collected, GcStep, GcWork, PhysicalPage, Placed};
 use destage_device::nand::{FlashCommand, JobId, JobKind, NO_TOKEN, OpId, OpState, Preempt};
 use destage_types::{ChipId, Lpn, PlaneId};
 
-/// A background job whose erase has not ended.
+/// A background job whose erase has not ended, and whose block no write has needed.
 #[derive(Clone, Debug)]
-struct BackgroundJob {
+pub(super) struct BackgroundJob {
     block: u32,
-    chip: ChipId,
     /// Of its erase.
     token: u32,
-    /// A write needed the block: the mapping uses it as erased before its erase has ended.
-    expedited: bool,
     id: JobId,
     commands: Vec<FlashCommand>,
 }
@@ -49,7 +46,8 @@ pub(super) struct GcJobs {
     last: Vec<Option<OpId>>,
     /// Has there been a foreground job?
     any_job: bool,
-    pending: Vec<BackgroundJob>,
+    /// A few for each GC unit at most.
+    pub pending: Vec<BackgroundJob>,
     /// Memory of lists that are not in use.
     spare: Vec<Vec<FlashCommand>>,
 }
@@ -255,20 +253,19 @@ impl Engine {
     /// if nothing of it has started, and programs for its die go after it.
     fn expedite(&mut self, block: &Collected) {
         let mut pending = self.gc.pending.iter();
-        let at = pending.position(|job| job.block == block.number && !job.expedited);
+        let at = pending.position(|job| job.block == block.number);
         let at = at.expect("a block waits for the end of its job");
-        self.gc.pending[at].expedited = true;
-        let mut id = self.gc.pending[at].id;
+        // The mapping uses the block as erased from now on, before its erase has ended.
+        let BackgroundJob {
+            mut id, commands, ..
+        } = self.gc.pending.swap_remove(at);
         let cancelled = self.nand.cancel_job(self.now, id);
         self.take_notices();
         if cancelled {
-            let commands = std::mem::take(&mut self.gc.pending[at].commands);
             id = self.submit_job(self.gc.foreground, &commands);
-            self.gc.pending[at].commands = commands;
-            self.gc.pending[at].id = id;
         }
-        let die = self.gc.pending[at].commands[0].die;
-        self.gc.set_last(block.chip, die, id.last());
+        self.gc.set_last(block.chip, commands[0].die, id.last());
+        self.gc.spare.push(commands);
     }
 
     /// Collects for GC units of `chip` that are at their threshold, in the background.
@@ -296,13 +293,12 @@ impl Engine {
         self.commands_of(block, steps, &mut commands);
         let number = Lpn(u64::from(block.number));
         let token = self.in_flight.add_op(OpRole::Erase, number, self.now);
+        self.in_flight.ops[token].plane = block.plane.0;
         commands.push(self.erase(block, token).notify_end());
         let id = self.submit_job(JobKind::Background, &commands);
         self.gc.pending.push(BackgroundJob {
             block: block.number,
-            chip: block.chip,
             token,
-            expedited: false,
             id,
             commands,
         });
@@ -329,15 +325,14 @@ impl Engine {
 
     /// The erase `token` of a background job has ended.
     fn end_job(&mut self, token: u32) -> ChipId {
+        let plane = PlaneId(self.in_flight.ops.remove(token).plane);
+        // Without one a write has needed the block.
         let mut pending = self.gc.pending.iter();
-        let at = pending.position(|job| job.token == token);
-        let at = at.expect("a job is pending until its erase ends");
-        let job = self.gc.pending.swap_remove(at);
-        self.in_flight.ops.remove(token);
-        if !job.expedited {
+        if let Some(at) = pending.position(|job| job.token == token) {
+            let job = self.gc.pending.swap_remove(at);
             self.map.erased(job.block);
+            self.gc.spare.push(job.commands);
         }
-        self.gc.spare.push(job.commands);
-        job.chip
+        self.map.plane_chip(plane).0
     }
 }

@@ -93,7 +93,8 @@ pub(super) struct InFlightOp {
     /// The page after this one in a multi-plane operation, whose name in the array is the token of
     /// its first page.
     next: u32,
-    /// Background: number of the plane it was queued for, or [`NO_TOKEN`]: that of its address.
+    /// Background: number of the plane it was queued for, or [`NO_TOKEN`]: that of its address. Of an
+    /// erase, that of its block.
     pub plane: u32,
     request: u32,
     index: u64,

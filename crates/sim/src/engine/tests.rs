@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::cache::{Cache, CacheOptions, ReadFill};
-use crate::flash::Flash;
+use crate::flash::{Cause, Flash, Program};
 use destage_device::config::EffectiveDevice;
 use destage_scheme::policy::lru::Lru;
 use destage_scheme::{Env, Expr, Pages, Policy};
-use destage_types::{HostRequest, Op, PageSize, RequestBatch};
+use destage_types::{HostRequest, Lpn, Op, PageSize, RequestBatch};
 
 /// `chips` channels with one chip of one plane each, programs of 200 ns, reads of 25 ns, DRAM in
 /// 1 ns, free transfers.
@@ -148,4 +148,28 @@ fn flush_waits_for_programs_of_others_alone() {
 fn an_unmapped_read_takes_the_dram_time() {
     let engine = device(1, "program_done", &[]);
     assert_eq!(responses(engine, 1, true, &[(Read, 9, 1, 5)]), [1]);
+}
+
+/// Jobs in whose block a write has gone already are not looked for among those that may be expedited,
+/// however many of them wait.
+#[test]
+fn a_backlog_of_expedited_jobs_is_not_searched() {
+    let mut engine = device(1, "issue", &["gc_mode=background", "gc_threshold=0.3"]);
+    let mut most = 0;
+    for index in 0..2000 {
+        engine.begin(index, Op::Write, Nanos::ZERO);
+        engine.program(Program {
+            lpn: Lpn(index % 8),
+            unit: None,
+            read_first: false,
+            cause: Cause::Own,
+            cached: false,
+        });
+        engine.end(1, 0);
+        most = most.max(engine.gc.pending.len());
+    }
+    assert!(engine.traffic.erases > 200, "{:?}", engine.traffic);
+    assert!((1..=2).contains(&most), "{most} jobs of one plane");
+    engine.step(Nanos::NEVER);
+    assert!(engine.gc.pending.len() <= 2);
 }
