@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 /// Without a folder, standard output takes the form asked for. With a folder, `results.jsonl` there is a
 /// journal of all runs, the records of this command also go to `results.csv` or `results.parquet` if that
 /// form is asked for, and the table goes to standard output.
-pub struct Output<'a> {
+pub struct Output {
     /// For the table, shown at the end.
     table: Option<Vec<ResultRecord>>,
     stdout: Option<Rows<io::Stdout>>,
@@ -37,7 +37,6 @@ pub struct Output<'a> {
     file: Option<ResultsFile>,
     report: Option<HtmlReport>,
     details: bool,
-    below: Option<Below<'a>>,
     /// Nobody is told which runs were done before.
     quiet: bool,
 }
@@ -48,9 +47,6 @@ struct ResultsFile {
     form: Form,
     records: Vec<ResultRecord>,
 }
-
-/// What stands below a table.
-type Below<'a> = Box<dyn Fn(&[ResultRecord]) -> String + 'a>;
 
 /// The files of results that `--out` may write.
 pub fn results_files(folder: &Path, format: FormatOut) -> Vec<PathBuf> {
@@ -69,12 +65,12 @@ fn form(format: FormatOut) -> Option<Form> {
     }
 }
 
-impl<'a> Output<'a> {
+impl Output {
     /// Results on standard output.
     ///
     /// # Errors
     /// It takes nothing.
-    pub fn stdout(format: FormatOut) -> Result<Output<'a>, Failure> {
+    pub fn stdout(format: FormatOut) -> Result<Output, Failure> {
         let form = form(format);
         if form == Some(Form::Parquet) && io::stdout().is_terminal() {
             return Err(Failure::usage(
@@ -89,7 +85,6 @@ impl<'a> Output<'a> {
             file: None,
             report: None,
             details: false,
-            below: None,
             quiet: false,
         })
     }
@@ -98,7 +93,7 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     /// Nothing can be written there, or another command writes there.
-    pub fn folder(format: FormatOut, folder: &Path, fresh: bool) -> Result<Output<'a>, Failure> {
+    pub fn folder(format: FormatOut, folder: &Path, fresh: bool) -> Result<Output, Failure> {
         let journal = Journal::open(folder, fresh)?;
         let mut file = None;
         if let [_, path] = &results_files(folder, format)[..] {
@@ -122,7 +117,6 @@ impl<'a> Output<'a> {
             file,
             report: None,
             details: false,
-            below: None,
             quiet: false,
         })
     }
@@ -135,11 +129,6 @@ impl<'a> Output<'a> {
     /// Shows what else was measured below the table, if there is one.
     pub fn details(&mut self) {
         self.details = true;
-    }
-
-    /// Shows `text` of all records below the table, if there is one.
-    pub fn below(&mut self, text: impl Fn(&[ResultRecord]) -> String + 'a) {
-        self.below = Some(Box::new(text));
     }
 
     /// Says nothing of runs that were done before.
@@ -228,14 +217,11 @@ impl<'a> Output<'a> {
         }
         match self.table {
             Some(records) if !records.is_empty() => {
-                let below = self
-                    .below
-                    .map_or_else(String::new, |below| format!("\n{}", below(&records)));
                 let details = match self.details {
                     true => details::text(&records),
                     false => String::new(),
                 };
-                print(&(table::text(&records) + &details + &below))
+                print(&(table::text(&records) + &details))
             }
             _ => Ok(()),
         }

@@ -107,9 +107,9 @@ fn evidence(row: &LedgerRow) -> String {
     let scaled = match row.evidence {
         Some(Evidence::Cut) if least < 1.0 || most > 1.0 => {
             format!(
-                ", cache x {} to {}",
-                number(least, false),
-                number(most, false)
+                ", cache {} to {} % of the paper's",
+                number(100.0 * least, false),
+                number(100.0 * most, false)
             )
         }
         _ => String::new(),
@@ -158,6 +158,29 @@ fn other(reading: &ReadingResult, change: bool) -> String {
     )
 }
 
+/// The columns of a ledger; a terminal has no room for the last.
+const COLUMNS: [&str; 7] = [
+    "figure",
+    "claim",
+    "paper",
+    "here",
+    "evidence",
+    "verdict",
+    "readings and reasons",
+];
+
+fn cells(row: &LedgerRow) -> [String; COLUMNS.len()] {
+    [
+        row.id.clone(),
+        row.what.clone(),
+        row.paper.clone(),
+        here(row),
+        evidence(row),
+        verdict(row),
+        notes(row),
+    ]
+}
+
 /// How large caches are on traces that are not the paper's.
 fn rule(of: &Reproduction) -> String {
     let scaled = match of.paper.original.is_empty() {
@@ -181,19 +204,10 @@ pub fn text(all: &[Reproduction]) -> String {
     let mut text = String::new();
     for of in all {
         text += &format!("{}: {}\n", of.paper.name, of.paper.title);
-        let mut table = plain(
-            &["figure", "claim", "paper", "here", "evidence", "verdict"],
-            6,
-        );
+        let shown = COLUMNS.len() - 1;
+        let mut table = plain(&COLUMNS[..shown], shown);
         for row in &of.rows {
-            table.add_row(vec![
-                row.id.clone(),
-                row.what.clone(),
-                row.paper.clone(),
-                here(row),
-                evidence(row),
-                verdict(row),
-            ]);
+            table.add_row(cells(row).into_iter().take(shown));
         }
         text += &lines(&table);
         text.push('\n');
@@ -233,19 +247,16 @@ pub fn markdown(all: &[Reproduction]) -> String {
             of.paper.title,
             rule(of)
         );
-        text += "\n| figure | claim | paper | here | evidence | verdict | readings and reasons |\n";
-        text += "|--|--|--|--|--|--|--|\n";
+        text += &format!(
+            "
+| {} |
+{}|
+",
+            COLUMNS.join(" | "),
+            "|--".repeat(COLUMNS.len())
+        );
         for row in &of.rows {
-            let cells = [
-                &row.id,
-                &row.what,
-                &row.paper,
-                &here(row),
-                &evidence(row),
-                &verdict(row),
-                &notes(row),
-            ];
-            let cells = cells.map(|cell| cell.replace('|', "\\|"));
+            let cells = cells(row).map(|cell| cell.replace('|', "\\|"));
             text += &format!("| {} |\n", cells.join(" | "));
         }
         if !of.left_out.is_empty() {
@@ -306,30 +317,13 @@ pub fn html(all: &[Reproduction]) -> Result<String, Failure> {
             escaped(&of.paper.title),
             escaped(&rule(of))
         );
-        for head in [
-            "figure",
-            "claim",
-            "paper",
-            "here",
-            "evidence",
-            "verdict",
-            "readings and reasons",
-        ] {
+        for head in COLUMNS {
             page += &format!("<th class=\"l\">{head}</th>");
         }
         page += "</tr>\n";
         for row in &of.rows {
             page += "<tr>";
-            let cells = [
-                row.id.clone(),
-                row.what.clone(),
-                row.paper.clone(),
-                here(row),
-                evidence(row),
-                verdict(row),
-                notes(row),
-            ];
-            for cell in cells {
+            for cell in cells(row) {
                 page += &format!("<td class=\"wrap\">{}</td>", escaped(&cell));
             }
             page += "</tr>\n";

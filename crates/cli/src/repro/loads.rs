@@ -123,16 +123,23 @@ fn stem(path: &Path) -> String {
 }
 
 impl PaperLoad {
-    /// Its requests.
+    /// Its requests, read as `input` says.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn read(&self, scale: Scale, memory: u64) -> Result<Stored, Failure> {
+    pub fn read(
+        &self,
+        experiment: &Experiment,
+        (input, scale): (&LoadOptions, Scale),
+        memory: u64,
+    ) -> Result<Stored, Failure> {
         match &self.source {
             LoadSource::File(path) => {
+                // A capture is short and its whole is meant.
+                let scaled = scale.requests().filter(|_| experiment.trace.is_empty());
                 let options = LoadOptions {
-                    limit: scale.requests(),
-                    ..LoadOptions::default()
+                    limit: scaled.or(input.limit),
+                    ..input.clone()
                 };
                 Ok(read(path, &options, memory)?)
             }

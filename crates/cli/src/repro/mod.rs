@@ -17,7 +17,6 @@ use crate::output::{Output, print};
 use crate::run::{Keys, Plan, over, run_keys};
 use crate::terminal::{Warnings, say};
 use clap::ValueEnum;
-use destage_types::ByteSize;
 use judge::{LedgerRow, LoadOutcome, judge};
 use loads::{PaperLoad, ScaledCache, loads};
 use paper::{Experiment, Paper, PaperReading, papers};
@@ -182,15 +181,18 @@ impl Repro<'_> {
         &mut self,
         number: usize,
         to: &mut Reproduction,
-        output: &mut Output<'_>,
+        output: &mut Output,
     ) -> Result<(), Failure> {
         let paper = &to.paper;
         let experiment = &paper.experiment[number];
-        let limit = MemoryLimit::new(None);
+        let memory = MemoryLimit::new(None).of_requests();
+        let input = self
+            .plan(paper, (experiment, None), &experiment.cache)?
+            .load;
         for load in loads(paper, experiment, (self.traces, self.args.scale))? {
             self.say_where(paper, experiment, &load);
             self.done += 1;
-            let stored = load.read(self.args.scale, limit.of_requests())?;
+            let mut stored = load.read(experiment, (&input, self.args.scale), memory)?;
             let caches = match load.caches(paper, experiment, stored.workload())? {
                 Ok(caches) => caches,
                 Err(why) => {
@@ -202,19 +204,12 @@ impl Repro<'_> {
                     continue;
                 }
             };
-            // Readings share the requests; what moves addresses is given a copy of its own.
-            let readings = [None]
-                .into_iter()
-                .chain(experiment.reading.iter().map(Some));
-            let mut stored = Some(stored);
-            for (i, reading) in readings.enumerate() {
-                let requests = match stored.take() {
-                    Some(requests) => requests,
-                    None => load.read(self.args.scale, limit.of_requests())?,
-                };
-                let plan = self.plan(paper, (experiment, reading), &caches)?;
+            let sizes: Vec<String> = caches.iter().map(|c| c.here.to_string()).collect();
+            let readings = experiment.reading.iter().map(Some);
+            for (i, reading) in [None].into_iter().chain(readings).enumerate() {
+                let plan = self.plan(paper, (experiment, reading), &sizes)?;
                 let mut warnings = Warnings::unsaid();
-                over(&plan, requests, output, &mut warnings)?;
+                over(&plan, &mut stored, output, &mut warnings)?;
                 to.warnings.extend(warnings.into_all());
                 let found = output.take_shown();
                 let outcomes = found
@@ -231,7 +226,7 @@ impl Repro<'_> {
         &self,
         paper: &Paper,
         (experiment, reading): (&Experiment, Option<&PaperReading>),
-        caches: &[ScaledCache],
+        sizes: &[String],
     ) -> Result<Plan, Failure> {
         let mut keys: Keys = experiment.options.clone();
         let mut schemes = experiment.scheme.clone();
@@ -243,16 +238,10 @@ impl Repro<'_> {
                 }
             }
         }
-        schemes.dedup();
         let texts =
-            |texts: Vec<String>| Value::Array(texts.into_iter().map(Value::String).collect());
-        let mut sizes: Vec<ByteSize> = caches.iter().map(|c| c.here).collect();
-        sizes.dedup();
-        keys.insert("scheme".to_owned(), texts(schemes));
-        keys.insert(
-            "cache".to_owned(),
-            texts(sizes.iter().map(ByteSize::to_string).collect()),
-        );
+            |texts: &[String]| Value::Array(texts.iter().cloned().map(Value::String).collect());
+        keys.insert("scheme".to_owned(), texts(&schemes));
+        keys.insert("cache".to_owned(), texts(sizes));
         let file = format!("papers/{}/claims.toml", paper.name);
         let mut given = RunArgs::of_command(&["-"]);
         given.threads = self.args.threads.clone();

@@ -1,5 +1,6 @@
 //! What a paper measured and says, as data: `papers/NAME/claims.toml`.
 
+use crate::args::InputArgs;
 use crate::failure::Failure;
 use destage_scheme::Expr;
 use serde::{Deserialize, Serialize};
@@ -262,6 +263,20 @@ fn canonical(scheme: &str) -> Result<String, String> {
     Ok(expr.to_string())
 }
 
+impl Experiment {
+    /// It runs each of `schemes`, which `place` names.
+    fn runs<'a>(
+        &self,
+        mut schemes: impl Iterator<Item = &'a String>,
+        place: &str,
+    ) -> Result<(), String> {
+        match schemes.find(|scheme| !self.scheme.contains(scheme)) {
+            Some(scheme) => Err(format!("{place}: {scheme} is not run in `{}`", self.name)),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Paper {
     /// The experiment called `name`.
     pub fn experiment(&self, name: &str) -> Option<usize> {
@@ -291,14 +306,7 @@ impl Paper {
             let experiment = &self.experiment[number];
             let against = measured.against.iter().map(|run| &run.scheme);
             let named = [&measured.of.scheme].into_iter().chain(against);
-            for scheme in named.chain(&measured.among) {
-                if !experiment.scheme.contains(scheme) {
-                    return Err(format!(
-                        "{place}: {scheme} is not run in `{}`",
-                        experiment.name
-                    ));
-                }
-            }
+            experiment.runs(named.chain(&measured.among), &place)?;
             if let Some(cache) = measured
                 .cache
                 .as_ref()
@@ -306,6 +314,14 @@ impl Paper {
             {
                 return Err(format!(
                     "{place}: no cache of {cache} in `{}`",
+                    experiment.name
+                ));
+            }
+            let unknown = |load: &&String| !experiment.load.contains(load);
+            let loads = measured.load.iter().filter(|_| !experiment.load.is_empty());
+            if let Some(load) = loads.clone().find(unknown) {
+                return Err(format!(
+                    "{place}: no load `{load}` in `{}`",
                     experiment.name
                 ));
             }
@@ -322,11 +338,28 @@ impl Paper {
             }
         }
         for figure in &self.figure {
-            if self.experiment(&figure.experiment).is_none() {
-                return Err(format!(
-                    "figure {}: no experiment `{}`",
-                    figure.id, figure.experiment
-                ));
+            let place = format!("figure {}", figure.id);
+            let Some(number) = self.experiment(&figure.experiment) else {
+                return Err(format!("{place}: no experiment `{}`", figure.experiment));
+            };
+            let named = figure.scheme.iter().chain(&figure.relative_to);
+            self.experiment[number].runs(named, &place)?;
+        }
+        for experiment in &self.experiment {
+            for reading in &experiment.reading {
+                let place = format!("reading `{}`", reading.name);
+                experiment.runs(reading.swap.keys(), &place)?;
+                let of_input = |key: &&String| {
+                    let inputs = InputArgs::DEFAULTS.iter();
+                    inputs
+                        .map(|d| d.0.replace('_', "-"))
+                        .any(|input| input == **key)
+                };
+                if let Some(key) = reading.options.keys().find(of_input) {
+                    return Err(format!(
+                        "{place}: `{key}` is about what is read, which all readings share"
+                    ));
+                }
             }
         }
         Ok(())
@@ -354,5 +387,25 @@ mod tests {
         assert!(paper.check().unwrap_err().contains("exactly one of"));
         let paper: Paper = toml::from_str(&format!("{text}needs = \"a trace\"\n")).unwrap();
         paper.check().unwrap();
+    }
+
+    #[test]
+    fn what_is_not_run_is_not_named() {
+        let head = "title = \"t\"\nfootprints = \"f\"\nclaim = []\n[[experiment]]\nname = \"main\"\n\
+                    scheme = [\"lru\"]\ncache = [\"1MiB\"]\n";
+        for (more, fault) in [
+            (
+                "reading = [{ name = \"r\", swap = { fifo = \"clock\" } }]\n",
+                "reading `r`: fifo",
+            ),
+            (
+                "[[figure]]\nid = \"1\"\ntitle = \"t\"\nexperiment = \"main\"\nfield = \"x\"\nscheme = [\"arc\"]\n",
+                "figure 1: arc is not run in `main`",
+            ),
+        ] {
+            let paper: Paper = toml::from_str(&format!("{head}{more}")).unwrap();
+            let found = paper.check().unwrap_err();
+            assert!(found.starts_with(fault), "{found}");
+        }
     }
 }

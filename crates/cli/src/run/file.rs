@@ -1,7 +1,6 @@
 //! Run files: TOML whose keys are the long options of `run`, several runs to a file, for
 //! experiments that are to be repeated.
 
-use super::claims::Claim;
 use super::settings::FileOptions;
 use crate::args::{Cli, FileEntry, FromFile, RunArgs};
 use crate::failure::Failure;
@@ -34,8 +33,6 @@ const OWN: [&str; 3] = ["trace", "name", "if-present"];
 struct Content {
     #[serde(default)]
     run: Vec<Keys>,
-    #[serde(default)]
-    claim: Vec<Claim>,
     /// Keys that all runs share.
     #[serde(flatten)]
     shared: Keys,
@@ -45,8 +42,6 @@ struct Content {
 pub struct RunFile {
     /// The options of each `[[run]]`, and which of them the file gave.
     pub runs: Vec<(RunArgs, FileOptions)>,
-    /// Figures of a paper to compare the results with.
-    pub claims: Vec<Claim>,
     /// What was left out.
     pub warnings: Vec<String>,
 }
@@ -124,7 +119,6 @@ impl FileReader<'_> {
         };
         let mut file = RunFile {
             runs: Vec::new(),
-            claims: content.claim,
             warnings: Vec::new(),
         };
         for (i, own) in groups.into_iter().enumerate() {

@@ -1,6 +1,5 @@
 //! `destage run`: traces x schemes x cache sizes, one decoded trace at a time.
 
-mod claims;
 mod file;
 mod input;
 mod logs;
@@ -23,7 +22,6 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::HtmlReport;
 use crate::terminal::Warnings;
-use claims::Claim;
 use destage_sim::RunSpec;
 use destage_trace::{Stored, Workload};
 use file::RunFile;
@@ -36,7 +34,7 @@ use file::RunFile;
 pub fn run(args: RunArgs) -> Result<(), Failure> {
     let Some(path) = args.config.clone() else {
         let plan = Plan::new(args, FileOptions::default())?;
-        return plans(&[plan], &[], Vec::new());
+        return plans(&[plan], Vec::new());
     };
     let file = RunFile::read(&path, &args)?;
     let (mut all, mut faults) = (Vec::new(), Vec::new());
@@ -55,13 +53,13 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         }
     }
     match faults.is_empty() {
-        true => plans(&all, &file.claims, file.warnings),
+        true => plans(&all, file.warnings),
         false => Err(Failure::Usage(faults)),
     }
 }
 
 /// One or several plans with one output, which is that of the first.
-fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Failure> {
+fn plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
     let Some(first) = plans.first().map(|plan| &plan.args) else {
         return Ok(());
     };
@@ -90,9 +88,6 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
     if let Some(path) = &first.report {
         output.report(HtmlReport::open(path, "destage run")?);
     }
-    if !claims.is_empty() {
-        output.below(|records| claims::text(claims, records));
-    }
     let mut done = Ok(());
     for plan in plans {
         done = done.and_then(|()| replay(plan, &mut output, &mut warnings));
@@ -102,7 +97,7 @@ fn plans(plans: &[Plan], claims: &[Claim], said: Vec<String>) -> Result<(), Fail
     done.and(shown)
 }
 
-fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Result<(), Failure> {
+fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(), Failure> {
     let (args, memory) = (
         &plan.args,
         plan.args.memory.of_requests(plan.args.limit.limit()),
@@ -114,27 +109,27 @@ fn replay(plan: &Plan, output: &mut Output<'_>, warnings: &mut Warnings) -> Resu
             false => (Some(Ok(stored)), None),
         };
         for trace in whole.into_iter().chain(parts.into_iter().flatten()) {
-            over(plan, trace?, output, warnings)?;
+            over(plan, &mut trace?, output, warnings)?;
         }
     }
     Ok(())
 }
 
-/// The runs over one trace, through each file system.
+/// The runs over one trace, through each file system. What `--fit` moves stays moved.
 ///
 /// # Errors
 /// The trace does not suit the runs, or one of them failed.
 pub fn over(
     plan: &Plan,
-    mut trace: Stored,
-    output: &mut Output<'_>,
+    trace: &mut Stored,
+    output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
     let args = &plan.args;
     if args.fit
         && let Some(run) = plan.runs.first()
     {
-        input::fit(&mut trace, run, args.limit.limit(), warnings)?;
+        input::fit(trace, run, args.limit.limit(), warnings)?;
     }
     if args.host_fs.is_empty() {
         one(plan, trace.workload(), &plan.runs, output, warnings)?;
@@ -154,7 +149,7 @@ fn one(
     plan: &Plan,
     workload: Workload<'_>,
     runs: &[RunSpec],
-    output: &mut Output<'_>,
+    output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;

@@ -41,7 +41,7 @@ pub fn execute_open(
     plan: &Plan,
     workload: Workload<'_>,
     runs: &[RunSpec],
-    output: &mut Output<'_>,
+    output: &mut Output,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
     let keys: Vec<String> = match output.has_journal() {
@@ -63,7 +63,7 @@ pub fn execute_open(
         ));
     }
     let mut shown = 0;
-    let mut show_until = |run: usize, output: &mut Output<'_>| {
+    let mut show_until = |run: usize, output: &mut Output| {
         let mut earlier = done[shown..run].iter_mut().filter_map(Option::take);
         shown = run;
         earlier.try_for_each(|record| output.show(record))

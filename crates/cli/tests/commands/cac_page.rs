@@ -4,7 +4,7 @@
 //! A fenced block that begins with `destage` is run in a folder in which `traces` is that of
 //! `DESTAGE_TRACES` and `papers` that of this repository. A comment behind it says what becomes of
 //! the results: `<!-- columns: ... -->`, `<!-- pivot: rows=...; columns=...; cell=... -->` (of `run`
-//! or `mrc`) or `<!-- claims -->`; `<!-- models -->` alone is the table of models against captures.
+//! or `mrc`); `<!-- models -->` alone is the table of models against captures.
 //! Pictures are drawn anew with the tables, but their layout is not compared.
 
 use crate::common::{Bench, objects, root, trace};
@@ -106,17 +106,6 @@ fn pivot(records: &[Value], spec: &str) -> Vec<String> {
     table(&header, &rows)
 }
 
-/// The comparison below the table of a run file.
-fn claims(text: &str) -> Vec<String> {
-    let split = |line: &str| -> Vec<String> {
-        let cells = line.split("  ").map(str::trim).filter(|c| !c.is_empty());
-        cells.map(str::to_owned).collect()
-    };
-    let mut lines = text.lines().skip_while(|l| !l.starts_with("figure"));
-    let header = split(lines.next().expect("a run file with claims"));
-    table(&header, &lines.map(split).collect::<Vec<_>>())
-}
-
 struct Page {
     bench: Bench,
 }
@@ -133,16 +122,14 @@ impl Page {
         Page { bench }
     }
 
-    /// Runs a command of the page; results as records if they are wanted so.
-    fn run(&self, command: &str, records: bool) -> String {
-        assert!(command.starts_with("destage "), "{command}");
-        let form = if records { "--format-out jsonl" } else { "" };
-        let line = command.trim_start_matches("destage ");
-        self.bench.shown(format!("{line} {form}"))
+    /// What a command of the page prints.
+    fn run(&self, command: &str) -> String {
+        let line = command.strip_prefix("destage ").expect(command);
+        self.bench.shown(line)
     }
 
     fn records(&self, command: &str) -> Vec<Value> {
-        objects(&self.run(command, true))
+        objects(&self.run(&format!("{command} --format-out jsonl")))
     }
 
     fn made(&self, comment: &str, command: Option<&str>) -> Vec<String> {
@@ -150,9 +137,6 @@ impl Page {
             return models(self);
         }
         let command = command.unwrap_or_else(|| panic!("no command before {comment}"));
-        if comment == "claims" {
-            return claims(&self.run(command, false));
-        }
         match comment.split_once(": ") {
             Some(("columns", names)) => columns(&self.records(command), names),
             Some(("pivot", spec)) => pivot(&self.records(command), spec),
@@ -179,7 +163,7 @@ impl Page {
                     command = commands.pop().map(str::to_owned);
                 }
                 for command in commands {
-                    self.run(command, false);
+                    self.run(command);
                 }
             } else if let Some(comment) = line.strip_prefix("<!-- ") {
                 let comment = comment

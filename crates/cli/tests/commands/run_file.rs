@@ -96,36 +96,6 @@ fn several_runs_are_one_table() {
 }
 
 #[test]
-fn claims_stand_below_the_table() {
-    let bench = bench(
-        "trace = 'b.csv'\nscheme = ['none', 'lru']\ncache = ['4KiB', '40KiB']\n\
-         [[claim]]\nfigure = '3'\nwhat = 'write hits'\npaper = 50\ncache = '40KiB'\n\
-         field = 'ratios.write_page_hit_ratio'\nof = { trace = 'b', scheme = 'lru' }\n\
-         [[claim]]\nfigure = '5'\nwhat = 'writes'\npaper = -10.5\nfield = 'counts.evictions'\n\
-         of = { trace = 'b', scheme = 'lru', cache = '40KiB' }\n\
-         against = { trace = 'b', scheme = 'lru', cache = '4KiB' }\n\
-         [[claim]]\nfigure = '6'\nwhat = 'absent'\npaper = 1\nfield = 'counts.evictions'\n\
-         of = { trace = 'c', scheme = 'lru' }\n",
-    );
-    let text = bench.shown(RUN);
-    let rows: Vec<String> = text
-        .lines()
-        .skip_while(|l| !l.starts_with("figure"))
-        .map(|l| l.split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect();
-    assert_eq!(
-        rows,
-        [
-            "figure claim paper here difference",
-            "3 write hits 50.0 40.0 -10.0",
-            "5 writes -10.5 -100.0 -89.5",
-            "6 absent 1.0 - -",
-        ]
-    );
-    assert_eq!(bench.records(RUN).len(), 3, "programs get records alone");
-}
-
-#[test]
 fn bad_run_files_are_refused() {
     // Lines of the file stand between semicolons.
     let cases = r#"
@@ -146,9 +116,7 @@ fn bad_run_files_are_refused() {
         log-evictions = 'x'; [[run]]; trace = 'a.csv'; [[run]]; trace = 'b.csv'
           | `log-evictions`: a run file with several [[run]] writes no logs
         trace = | --config run.toml: TOML parse error
-        trace = 'a.csv'; [[claim]]; figure = '1' | missing field
-        trace = 'a.csv'; [[claim]]; figure = '1'; what = ''; paper = 1; of = { trace = 'a', sheme = 'lru' }
-          | unknown field `sheme`
+        trace = 'a.csv'; claim = 1 | no option `claim`
     "#
     .replace("\n          |", " |");
     for case in cases.lines().map(str::trim).filter(|case| !case.is_empty()) {
@@ -178,7 +146,7 @@ fn the_experiment_of_cac() {
         "run --config '{}' --out . --trace-dir '{traces}'",
         file.display()
     );
-    let text = out.shown(run);
+    out.shown(run);
     let records = objects(&out.read("results.jsonl"));
     let hits = |trace: &str, scheme: &str, mib: u64| {
         let found = records.iter().find(|r| {
@@ -196,12 +164,5 @@ fn the_experiment_of_cac() {
             assert_eq!(hits(f2fs, with, mib), hits(ext4, plain, mib), "{mib} MiB");
             assert_eq!(hits(f2fs, plain, mib), "0.0");
         }
-    }
-    for row in [
-        "3b      write hits %, EXT4, LRU                              93.0   93.3         0.3",
-        "7b      write hits %, F2FS, LRU+CAC                          92.7   93.3         0.6",
-        "9       dirty write-backs, CAC against none, LRU            -90.8  -96.7        -5.9",
-    ] {
-        crate::common::contains(&text, row);
     }
 }

@@ -2,6 +2,8 @@ use super::*;
 use destage_types::{Axis, ByteSize, Picos};
 use std::io::{self, Read};
 
+mod gc;
+mod region;
 mod roundtrip;
 
 fn sets(list: &[&str]) -> Vec<String> {
@@ -156,33 +158,6 @@ fn presets_are_preconditioned_as_their_papers_ask() {
         "{:?}",
         device.notices()
     );
-}
-
-#[test]
-fn gc_needs_room() {
-    let few = only_fault(&["blocks_per_plane=1"]);
-    assert!(few.contains("a plane has 1 (more blocks"), "{few}");
-    let tight = ["blocks_per_plane=4", "pages_per_block=4"];
-    let tight = only_fault(&tight);
-    assert!(
-        tight.contains("leaves no space to garbage collection"),
-        "{tight}"
-    );
-    assert!(
-        tight.contains("op must be about 0.3125 at least"),
-        "{tight}"
-    );
-    for off in ["gc_mode=off", "gc_policy=none", "frontier=die"] {
-        let blocks = if off == "frontier=die" {
-            "blocks_per_plane=16"
-        } else {
-            "blocks_per_plane=1"
-        };
-        assert!(
-            EffectiveDevice::from_preset("default", &sets(&[off, blocks])).is_ok(),
-            "{off}"
-        );
-    }
 }
 
 #[test]
@@ -384,33 +359,6 @@ fn multi_plane_commands_need_planes_and_their_frontiers() {
     assert!(many.contains("256 planes of a die, at most 255"), "{many}");
 }
 
-/// 64 blocks of 256 pages have 1,146 spare ones; a frontier keeps 255 for copies.
-#[test]
-fn thresholds_that_are_never_met_are_named() {
-    let notices = |more: &[&str]| {
-        let all = [&["blocks_per_plane=64", "op=0.07"], more].concat();
-        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
-        device.notices().join("\n")
-    };
-    let low = notices(&["gc_threshold=0.2"]);
-    assert!(
-        low.contains("0.2 of spare has no effect") && low.contains("a plane keeps 255"),
-        "{low}"
-    );
-    assert_eq!(notices(&["gc_threshold=0.23"]), "");
-    let two = ["planes_per_die=2", "gc_unit=die", "gc_threshold=0.2"];
-    assert!(notices(&two).contains("a die keeps 510"));
-    // A part of a frontier may run out.
-    let part = ["planes_per_die=2", "frontier=die", "gc_threshold=0.01"];
-    assert_eq!(notices(&part), "");
-    assert_eq!(
-        notices(&["gc_threshold=0.2", "gc_mode=off"])
-            .lines()
-            .count(),
-        1
-    );
-}
-
 #[test]
 fn names_and_files() {
     let no_file = |_: &str| -> io::Result<io::Empty> { Err(io::Error::other("no such file")) };
@@ -480,122 +428,4 @@ fn printed_devices_are_device_files_with_sources() {
         "{text}"
     );
     assert!(text.starts_with("name = "), "{text}");
-}
-
-#[test]
-fn the_cache_may_be_in_a_region_of_flash() {
-    assert_eq!(preset("default").config().cache_region, None);
-    let emulator = preset("procache-emu");
-    let region = emulator.config().cache_region.unwrap();
-    assert_eq!(region.size, ByteSize(1 << 30));
-    let times = |c: &DeviceConfig| [c.t_read, c.t_program, c.t_erase].map(|t| t.0 / 1_000_000);
-    assert_eq!(times(emulator.config()), [66, 1_000, 5_000]);
-    assert_eq!(
-        [region.t_read, region.t_program].map(|t| t.0 / 1_000_000),
-        [20, 200]
-    );
-    assert!(region.evict_read && emulator.config().t_dram == Picos(0));
-    let uniform = preset("procache-emu-uniform");
-    assert_eq!(times(uniform.config()), [20, 200, 1_500]);
-    assert_eq!(uniform.config().cache_region, Some(region));
-    // One field, and none at all.
-    let set = |list: &[&str]| {
-        let device = EffectiveDevice::from_preset("procache-emu", &sets(list)).unwrap();
-        (device.toml_text(), device.into_config().cache_region)
-    };
-    let (_, slower) = set(&[
-        "cache_region.t_program=0.5ms",
-        "cache_region.evict_read=off",
-    ]);
-    let wanted = CacheRegion {
-        t_program: Picos(500_000_000),
-        evict_read: false,
-        ..region
-    };
-    assert_eq!(slower, Some(wanted));
-    for none in ["cache_region=off", "cache_region=false"] {
-        let (text, region) = set(&[none, "allocation=dynamic"]);
-        assert_eq!(region, None);
-        assert!(text.contains("# cache_region: none"), "{text}");
-    }
-}
-
-#[test]
-fn faults_of_a_region() {
-    let whole = "cache_region={size=\"1GiB\",t_read=\"1us\",t_program=\"2us\"}";
-    for (set, part) in [
-        ("cache_region=slc", "false or a table"),
-        (
-            "cache_region.size=1GiB",
-            "`cache_region.t_read` is not given",
-        ),
-        (
-            "cache_region={size=\"1GiB\",t_read=\"1us\"}",
-            "`cache_region.t_program` is not given",
-        ),
-        ("cache_region.siez=1GiB", "did you mean `size`"),
-        ("cache_region.size=1GB", "did you mean `1GiB`"),
-        ("cache_region.t_read=20", "a time needs a unit"),
-        ("cache_region.evict_read=maybe", "true or false"),
-    ] {
-        let found = faults("default", &[set]).join("\n");
-        assert!(found.contains(part), "{set}: {found}");
-    }
-    let found = faults("default", &[whole, "allocation=dynamic"]);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].starts_with("`cache_region`") && found[0].contains("gives addresses no chip"));
-}
-
-/// Of 64 blocks of 256 pages in a plane 7 % are spare; a fifth of those are 0.896 blocks.
-#[test]
-fn thresholds_and_watermarks_in_pages_and_blocks() {
-    let of = |more: &[&str]| {
-        let all = [
-            &["blocks_per_plane=64", "op=0.07", "gc_threshold=0.2"],
-            more,
-        ]
-        .concat();
-        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
-        let config = device.config();
-        (config.gc_threshold_pages(), config.gc_watermark())
-    };
-    let (blocks, total) = ("gc_threshold_unit=blocks", "gc_threshold_base=total");
-    let on = "gc_stop=watermark";
-    assert_eq!(of(&[]), (230, None), "229.376 rounded up");
-    assert_eq!(of(&[on]), (230, Some(230 + 256)));
-    assert_eq!(of(&[on, "gc_stop_blocks=3"]), (230, Some(230 + 768)));
-    assert_eq!(of(&[blocks]), (0, None), "rounded down");
-    assert_eq!(of(&[blocks, total]), (12 * 256, None), "12.8 rounded down");
-    assert_eq!(of(&[blocks, total, on]), (12 * 256, Some(13)));
-    let zero = "gc_stop_blocks=0";
-    assert_eq!(of(&[blocks, total, on, zero]), (12 * 256, Some(12)));
-}
-
-#[test]
-fn triggers_and_watermarks_without_effect_are_told() {
-    let notices = |more: &[&str]| {
-        let all = [
-            &["blocks_per_plane=64", "op=0.07", "gc_threshold=0.5"],
-            more,
-        ]
-        .concat();
-        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
-        device.notices().join("\n")
-    };
-    assert_eq!(notices(&["gc_trigger=immediate", "gc_stop=watermark"]), "");
-    let background = notices(&["gc_trigger=operation", "gc_mode=background"]);
-    assert!(background.contains("gc_trigger = operation has no effect"));
-    let full = [
-        "precondition.fill=1",
-        "gc_stop=watermark",
-        "gc_stop_blocks=4",
-    ];
-    let never = notices(&full);
-    assert!(
-        never.contains("the watermark of 1598 free pages is never met"),
-        "{never}"
-    );
-    // A threshold of no free block is met.
-    let blocks = ["gc_threshold=0.1", "gc_threshold_unit=blocks"];
-    assert_eq!(notices(&blocks), "");
 }
