@@ -165,7 +165,7 @@ fn beside(svg: &mut String, id: &str, rows: &[&LedgerRow]) -> Result<(), String>
     area.fill(&WHITE).map_err(text)?;
     put(
         &area,
-        &format!("{id}: published (upper) and here (lower, line: range)"),
+        &format!("{id}: published (upper) and median here (lower; line: range)"),
         (10, 16),
         17,
         HPos::Left,
@@ -173,7 +173,7 @@ fn beside(svg: &mut String, id: &str, rows: &[&LedgerRow]) -> Result<(), String>
     let mut ends = vec![0.0f64];
     for row in rows {
         ends.extend(row.value);
-        ends.extend(row.readings.first().map(|r| r.mean));
+        ends.extend(row.readings.first().map(|r| r.median));
         // One outlier is not to hide all bars.
         let range = row.readings.first().map(|r| r.range);
         let limit = 4.0 * row.value.map_or(25.0, f64::abs).max(25.0);
@@ -194,7 +194,7 @@ fn beside(svg: &mut String, id: &str, rows: &[&LedgerRow]) -> Result<(), String>
         put(&area, &row.what, (LABELS - 8, y + BAR), 12, HPos::Right)?;
         let bars = [
             (row.value, colour(6)),
-            (row.readings.first().map(|r| r.mean), colour(0)),
+            (row.readings.first().map(|r| r.median), colour(0)),
         ];
         for (b, (value, colour)) in bars.into_iter().enumerate() {
             let Some(value) = value else { continue };

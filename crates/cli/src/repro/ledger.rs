@@ -296,6 +296,11 @@ pub fn json(all: &[Reproduction]) -> Result<String, Failure> {
         .map_err(|error| Failure::Run(format!("the ledger is no JSON: {error}")))
 }
 
+/// Text of the document for the page, which has no marks for weight and code.
+fn unmarked(text: &str) -> String {
+    escaped(&text.replace(['*', '`'], ""))
+}
+
 /// The ledgers with their figures as one page that needs nothing else.
 ///
 /// # Errors
@@ -308,7 +313,7 @@ pub fn html(all: &[Reproduction]) -> Result<String, Failure> {
          .wide {{ overflow-x: auto; }}</style>\n</head>\n<body>\n<h1>Claims of the papers</h1>\n\
          <p class=\"about\">destage {}</p>\n<pre>{}</pre>\n",
         escaped(crate::VERSION),
-        escaped(HEAD)
+        unmarked(HEAD)
     );
     for of in all {
         page += &format!(
@@ -324,7 +329,7 @@ pub fn html(all: &[Reproduction]) -> Result<String, Failure> {
         for row in &of.rows {
             page += "<tr>";
             for cell in cells(row) {
-                page += &format!("<td class=\"wrap\">{}</td>", escaped(&cell));
+                page += &format!("<td class=\"wrap\">{}</td>", unmarked(&cell));
             }
             page += "</tr>\n";
         }
