@@ -138,6 +138,15 @@ fn files(lab: &Lab, folder: &str) -> Result<BTreeMap<String, Vec<u8>>, Fault> {
     Ok(files)
 }
 
+/// What a killed command may leave of a journal: whole lines, and the beginning of one behind them if
+/// nothing in the process could finish it. The kernel cuts a write in two where a page of the file ends.
+fn is_journal(content: &[u8], signal: Signal) -> bool {
+    let whole = content.iter().rposition(|&byte| byte == b'\n');
+    let (lines, rest) = content.split_at(whole.map_or(0, |at| at + 1));
+    let begun = !signal.is_caught() && !lines.is_empty() && rest.starts_with(b"{");
+    !lines.is_empty() && records(lines).is_ok() && (rest.is_empty() || begun)
+}
+
 /// Is the file what an uninterrupted command leaves? Times of runs stand in two of them.
 fn is_complete(name: &str, content: &[u8], whole: &[u8]) -> bool {
     match name {
@@ -206,7 +215,11 @@ fn left(lab: &Lab, whole: &BTreeMap<String, Vec<u8>>, signal: Signal) -> Result<
                 false => continue,
             }
         };
-        if content != OLD.as_bytes() && !is_complete(&name, &content, complete) {
+        let good = match &*name {
+            JOURNAL => is_journal(&content, signal),
+            _ => content == OLD.as_bytes() || is_complete(&name, &content, complete),
+        };
+        if !good {
             let length = content.len();
             return Err(Fault::law(format!("{name} is torn at {length} bytes")));
         }
@@ -247,6 +260,15 @@ mod tests {
         assert!(!is_complete(JOURNAL, b"{}\n{\"a\":", b""));
         assert!(!is_complete(JOURNAL, b"", b"{}\n"));
         assert!(!is_complete("report.html", b"<html>", b""));
+    }
+
+    #[test]
+    fn only_what_nobody_can_catch_cuts_a_line() {
+        assert!(is_journal(b"{}\n{}\n", INT) && is_journal(b"{}\n{\"a\":", KILL));
+        assert!(!is_journal(b"{}\n{\"a\":", INT) && !is_journal(b"{}\n{\"a\":", TERM));
+        // The first line comes with the file.
+        assert!(!is_journal(b"{\"a\":", KILL) && !is_journal(b"", KILL));
+        assert!(!is_journal(b"{\"a\":\n{}\n", KILL) && !is_journal(b"{}\na", KILL));
     }
 
     #[test]
