@@ -18,7 +18,7 @@ use clap::builder::{EnumValueParser, PathBufValueParser, StringValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use destage_scheme::ReadAlloc;
 use destage_sim::{Every, ReadFill, Warmup};
-use destage_trace::{BlkEvent, LoadOptions, TagSet, Volumes};
+use destage_trace::{BlkEvent, LoadOptions, TagSet, TimeUnit, Volumes};
 use destage_types::{ByteSize, PageSize};
 use options::options;
 use std::num::NonZeroU32;
@@ -86,6 +86,10 @@ options! {
         /// (inserted), D (issued) or C (completed)
         #[arg(long, value_name = "Q|G|I|D|C")]
         event: Option<BlkEvent> = str::parse::<BlkEvent>, default "Q";
+        /// Unit of the trace's times, for files that do not keep to that of their format, such as
+        /// SSDsim's in us
+        #[arg(long, value_name = "s|ms|us|ns")]
+        time_unit: Option<TimeUnit> = str::parse::<TimeUnit>, word "as the format says", shown "";
     }
 }
 
@@ -208,7 +212,7 @@ options! {
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String> = text();
         flatten hits: HitArgs;
-        /// Factor on all arrival times; needs a device
+        /// Factor on all arrival times
         #[arg(long, value_name = "X")]
         time_scale: Option<TimeScaleArg> = time_scale, default "1";
         /// Ignore the arrivals of the trace: issue that many requests, then the next one whenever one
@@ -300,6 +304,7 @@ impl InputArgs {
             },
             event: self.event(),
             tags: self.tags,
+            time_unit: self.time_unit,
         }
     }
 

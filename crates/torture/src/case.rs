@@ -105,13 +105,7 @@ impl Case {
     /// Takes the device away, and all that needs one.
     pub fn no_device(&mut self) {
         self.device = None;
-        let needs = [
-            "--time-scale",
-            "--closed-loop",
-            "--wrap",
-            "--fit",
-            "--unbalance",
-        ];
+        let needs = ["--closed-loop", "--wrap", "--fit", "--unbalance"];
         self.without(&needs);
     }
 

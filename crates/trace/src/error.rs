@@ -149,6 +149,9 @@ pub enum TraceError {
         format: &'static str,
         reason: String,
     },
+    /// A unit of times is given, and the format has no number that would be in it.
+    #[error("{file}: the times of `{format}` have the unit that the format says, and no other")]
+    TimeUnit { file: String, format: &'static str },
     /// The volume asked for is not in the trace.
     #[error("{file}: the trace has no volume `{wanted}`; its volumes: {known}")]
     NoVolume {

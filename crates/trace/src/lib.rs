@@ -34,6 +34,7 @@ mod spool;
 pub mod synth;
 mod tags;
 mod text;
+mod time_unit;
 mod volume;
 mod writers;
 
@@ -54,6 +55,7 @@ pub use spool::workload::{RequestSlice, Workload, WorkloadPass};
 pub use spool::{Spool, Stored, load_bounded};
 pub use tags::TagSet;
 pub use text::numbers::parse_decimal;
+pub use time_unit::TimeUnit;
 pub use volume::{Volume, VolumeName, Volumes, split};
 pub use writers::{
     BinWriter, CsvColumns, CsvWriter, RequestPasses, WriteSummary, write_bin, write_csv, write_fio,

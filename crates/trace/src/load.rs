@@ -8,6 +8,7 @@ use crate::error::{BadLine, TraceError};
 use crate::reader::open;
 use crate::readers::BlkEvent;
 use crate::tags::TagSet;
+use crate::time_unit::TimeUnit;
 use crate::volume::{Volume, Volumes};
 
 /// How to read a trace.
@@ -27,6 +28,8 @@ pub struct LoadOptions {
     pub event: BlkEvent,
     /// Keep requests of these kinds only; `None`: all.
     pub tags: Option<TagSet>,
+    /// The unit of the times, if it is not that of the format.
+    pub time_unit: Option<TimeUnit>,
 }
 
 impl Default for LoadOptions {
@@ -39,6 +42,7 @@ impl Default for LoadOptions {
             hash: true,
             volumes: Volumes::Stack,
             event: BlkEvent::Queue,
+            time_unit: None,
             tags: None,
         }
     }

@@ -89,6 +89,10 @@ pub(crate) fn open_as(
         Some(format) => format,
         None => readers::detect(formats, &mut input)?,
     };
+    if options.time_unit.is_some() && !format.takes_time_unit() {
+        let format = format.name;
+        return Err(TraceError::TimeUnit { file, format });
+    }
     let container = input.container();
     // A pipe has a path, too, but gives its bytes only once.
     let again = path.filter(|_| raw.progress().1.is_some());
@@ -106,6 +110,7 @@ pub(crate) fn open_as(
         skip_bad_lines: options.skip_bad_lines,
         event: options.event,
         tags: options.tags,
+        time_unit: options.time_unit,
     };
     let reader = (format.open)(input, read);
     let reader = match options.tags {

@@ -3,7 +3,8 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{cases, check_errors, detected, read, rows};
+use common::{cases, check_errors, detected, read, read_with, rows};
+use destage_trace::{LoadOptions, TimeUnit};
 use destage_types::Op;
 
 struct Example {
@@ -241,4 +242,42 @@ fn what_single_formats_allow() {
     let trace = read("replayer", "0.0 0 511 2 0\n").unwrap();
     assert_eq!(rows(&trace), [(0, Op::Write, 0, 2, 0)]);
     assert_eq!(trace.meta.unaligned_requests, 1);
+}
+
+/// Arrival of the second request, `line` with its time `time` after 0.
+fn second_arrival(format: &str, time: &str, rest: &str, unit: &str) -> Result<u64, String> {
+    let options = LoadOptions {
+        time_unit: Some(unit.parse::<TimeUnit>().unwrap()),
+        ..LoadOptions::default()
+    };
+    match read_with(format, format!("0{rest}\n{time}{rest}\n"), &options) {
+        Ok(trace) => Ok(rows(&trace)[1].0),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn times_have_the_unit_that_is_said() {
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    for (unit, ns) in units.into_iter().chain([("ns", 1)]) {
+        // Whole numbers, and numbers with a fraction whose digits behind the ns are dropped.
+        assert_eq!(second_arrival("ssdsim", "7", " 0 8 8 0", unit), Ok(7 * ns));
+        let fraction = second_arrival("disksim", "1.25", " 0 8 8 0", unit);
+        assert_eq!(fraction, Ok(ns * 125 / 100), "{unit}");
+        let msr = second_arrival("msr", "7", ",h,0,Write,4096,4096,1", unit);
+        assert_eq!(msr, Ok(7 * ns));
+    }
+    // More digits than the unit of the format would keep.
+    let digits = second_arrival("disksim", "1.2500000191", " 0 8 8 0", "s");
+    assert_eq!(digits, Ok(1_250_000_019));
+    let refused = |format, time, unit| second_arrival(format, time, " 0 8 8 0", unit).unwrap_err();
+    assert_eq!(
+        refused("ssdsim", "7.5", "us"),
+        "trace.csv: line 2, column 1 (time): `7.5` is not a whole number; allowed: a number of us"
+    );
+    assert_eq!(
+        refused("fio", "7", "us"),
+        "trace.csv: the times of `fio` have the unit that the format says, and no other"
+    );
+    assert!("min".parse::<TimeUnit>().is_err());
 }

@@ -224,7 +224,6 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
             ("--wrap", args.wrap),
             ("--fit", args.fit),
             ("--closed-loop", args.closed_loop.is_some()),
-            ("--time-scale", args.time_scale.is_some()),
             ("--log-requests", args.log_requests.is_some()),
             ("--unbalance", args.unbalance),
         ];

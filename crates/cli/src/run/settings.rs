@@ -208,8 +208,9 @@ impl<'a> RunBuilder<'a> {
         all.add("tags", input.tags);
         all.add("volumes", input.volumes.as_ref());
         all.add("event", input.event);
+        all.add("time_unit", input.time_unit);
+        all.add("time_scale", args.time_scale.as_ref().map(|t| &t.text));
         if let Some(device) = self.device {
-            all.add("time_scale", args.time_scale.as_ref().map(|t| &t.text));
             all.add("closed_loop", args.closed_loop);
             all.flag("wrap", args.wrap);
             all.flag("unbalance", args.unbalance);

@@ -96,3 +96,53 @@ fn times_do_not_start_again_at_zero() {
         bench.destage(run).ok();
     }
 }
+
+#[test]
+fn times_of_a_trace_have_the_unit_that_is_said() {
+    let bench = Bench::new();
+    bench.file("us.txt", "0 0 8 8 0\n7 0 16 8 0\n10 0 24 8 1\n");
+    let last = |options: &str| {
+        let run = format!("run us.txt --format ssdsim --device default {options}");
+        let record = bench.record(&format!("{run} --log-requests log.csv"));
+        let settings = record["config"].as_array().unwrap().iter();
+        let unit = settings.clone().find(|s| s["key"] == "time_unit").unwrap();
+        let log = bench.read("log.csv");
+        let arrival = log.lines().last().unwrap().split(',').nth(2).unwrap();
+        (
+            arrival.to_owned(),
+            unit["value"].as_str().unwrap().to_owned(),
+        )
+    };
+    let pair = |arrival: &str, unit: &str| (arrival.to_owned(), unit.to_owned());
+    assert_eq!(last(""), pair("10", "as the format says"));
+    assert_eq!(last("--time-unit us"), pair("10000", "us"));
+    bench.refuses(
+        "
+        run us.txt --time-unit min | --time-unit | `min` is none of the units s, ms, us, ns
+        run us.txt --format block-list --time-unit us | us.txt: the times of `block-list`
+        ",
+    );
+}
+
+#[test]
+fn schemes_that_read_the_clock_do_so_without_a_device() {
+    let bench = Bench::new();
+    // One page every ms, four times: its counter fades every 2.5 ms, or not before the end.
+    let lines = (0..4).map(|i| format!("{} 0 8 8 0\n", i * 1_000_000));
+    bench.file("t.txt", lines.collect::<String>());
+    let bypassed = |options: &str| {
+        let scheme = "refcount(lru,threshold=3,decay-period=2500us)";
+        let run = format!("run t.txt --format ssdsim --scheme {scheme} {options}");
+        bench.record(&run)["counts"]["bypassed_pages"]
+            .as_u64()
+            .unwrap()
+    };
+    assert_eq!(
+        [
+            bypassed(""),
+            bypassed("--time-scale 0.5"),
+            bypassed("--time-unit us")
+        ],
+        [4, 3, 4]
+    );
+}

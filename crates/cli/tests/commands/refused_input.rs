@@ -155,7 +155,6 @@ fn devices() {
         "--wrap",
         "--fit",
         "--closed-loop 2",
-        "--time-scale 2",
         "--log-requests l",
         "--unbalance",
     ] {

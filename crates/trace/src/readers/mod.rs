@@ -29,6 +29,7 @@ use destage_types::{RequestBatch, nearest};
 use crate::bytes::input::{BOM, Input};
 use crate::error::{BadLine, TraceError, shown};
 use crate::tags::TagSet;
+use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
 pub use blkparse::BlkEvent;
@@ -133,6 +134,11 @@ impl FormatInfo {
         format!("| `{name}` | {about} | {columns} | {} |", self.source)
     }
 
+    /// Are arrivals one number, so that a user can say that it has another unit?
+    pub(crate) fn takes_time_unit(&self) -> bool {
+        self.columns.iter().any(TraceColumn::is_time)
+    }
+
     /// What a line consists of, for messages.
     pub(crate) fn line_shape(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|c| c.name).collect();
@@ -153,6 +159,8 @@ pub(crate) struct ReadOptions {
     pub event: BlkEvent,
     /// Only requests of these kinds are wanted.
     pub tags: Option<TagSet>,
+    /// The unit of the times, instead of that of the format.
+    pub time_unit: Option<TimeUnit>,
 }
 
 /// What a reader counts.

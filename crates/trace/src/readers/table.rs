@@ -12,6 +12,7 @@ use crate::extent::{self, ExtentFault};
 use crate::text::fields::{Fields, RawLine};
 use crate::text::line::{LineFormat, LineReader, RequestSink};
 use crate::text::numbers::{looks_like_decimal, looks_like_integer};
+use crate::time_unit::TimeUnit;
 
 /// One column of a format.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +91,16 @@ pub(super) fn r_or_w(text: &[u8]) -> Option<Op> {
 }
 
 impl TraceColumn {
+    /// Is it the arrival, a number of units?
+    pub(crate) fn is_time(&self) -> bool {
+        matches!(self.holds, Holds::Ticks(_) | Holds::Decimal(_))
+    }
+
+    /// Nanoseconds of what a reader calls a tick, if the user says that times are in `unit`.
+    pub(crate) fn tick_ns(&self, unit: TimeUnit) -> Option<u64> {
+        matches!(self.holds, Holds::Ticks(_)).then(|| unit.ns())
+    }
+
     /// Does a field look like one of the column? For telling formats apart: a number may be
     /// negative or too large here, and is refused with its reason when it is read.
     fn fits(&self, field: &[u8]) -> bool {
@@ -131,11 +142,18 @@ pub(super) fn detect<T: TableFormat>(sample: &Sample<'_>) -> bool {
 
 /// A reader of the table.
 pub(super) fn open<T: TableFormat>(input: Input, options: ReadOptions) -> Box<dyn TraceReader> {
-    let table = Table(PhantomData::<T>);
+    let table = Table {
+        unit: options.time_unit,
+        format: PhantomData::<T>,
+    };
     Box::new(LineReader::new(T::INFO, table, input, options))
 }
 
-struct Table<T>(PhantomData<T>);
+struct Table<T> {
+    /// The unit of the times, if it is not that of the column.
+    unit: Option<TimeUnit>,
+    format: PhantomData<T>,
+}
 
 /// What the columns of a line say.
 struct Values {
@@ -191,6 +209,7 @@ impl<T: TableFormat> Table<T> {
     /// Column `I`, if there is one. It is known when the program is compiled what it holds.
     #[inline(always)]
     fn column<const I: usize, const BLANKS: bool>(
+        &self,
         fields: &mut Fields<'_, BLANKS>,
         values: &mut Values,
     ) -> Result<(), FieldFault> {
@@ -200,7 +219,10 @@ impl<T: TableFormat> Table<T> {
         let refused = |why| Err(FieldFault::at(I as u16, why));
         match Self::COLUMNS[I].holds {
             Holds::Ticks(_) => values.ticks = fields.u64()?,
-            Holds::Decimal(places) => values.ticks = fields.decimal(places)?,
+            Holds::Decimal(places) => {
+                let places = self.unit.map_or(places, TimeUnit::places);
+                values.ticks = fields.decimal(places)?;
+            }
             Holds::Stream => values.stream = fields.u32()?,
             Holds::Kind(read) => match read(fields.text()?) {
                 Some(op) => values.op = op,
@@ -220,6 +242,7 @@ impl<T: TableFormat> Table<T> {
 
     #[inline(always)]
     fn read<const BLANKS: bool>(
+        &self,
         mut fields: Fields<'_, BLANKS>,
         sink: &mut RequestSink<'_>,
     ) -> Result<(), FieldFault> {
@@ -232,13 +255,13 @@ impl<T: TableFormat> Table<T> {
             start,
             length,
         };
-        Self::column::<0, BLANKS>(f, &mut values)?;
-        Self::column::<1, BLANKS>(f, &mut values)?;
-        Self::column::<2, BLANKS>(f, &mut values)?;
-        Self::column::<3, BLANKS>(f, &mut values)?;
-        Self::column::<4, BLANKS>(f, &mut values)?;
-        Self::column::<5, BLANKS>(f, &mut values)?;
-        Self::column::<6, BLANKS>(f, &mut values)?;
+        self.column::<0, BLANKS>(f, &mut values)?;
+        self.column::<1, BLANKS>(f, &mut values)?;
+        self.column::<2, BLANKS>(f, &mut values)?;
+        self.column::<3, BLANKS>(f, &mut values)?;
+        self.column::<4, BLANKS>(f, &mut values)?;
+        self.column::<5, BLANKS>(f, &mut values)?;
+        self.column::<6, BLANKS>(f, &mut values)?;
         const { assert!(Self::COLUMNS.len() <= 7, "one call for each column") };
         if !T::OPEN_END {
             fields.end()?;
@@ -271,8 +294,8 @@ impl<T: TableFormat> LineFormat for Table<T> {
             return Ok(());
         }
         match T::INFO.separator {
-            Separator::Blank => Self::read(line.words(), sink),
-            _ => Self::read(line.fields(), sink),
+            Separator::Blank => self.read(line.words(), sink),
+            _ => self.read(line.fields(), sink),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::readers::{FormatInfo, ReadCounts, ReadOptions, TraceReader};
 pub(crate) use crate::sink::RequestSink;
 use crate::sink::{ArrivalClock, LISTS};
 use crate::text::fields::RawLine;
+use crate::time_unit::TimeUnit;
 use crate::volume::VolumeName;
 
 /// What is special about one line-oriented format.
@@ -93,12 +94,14 @@ impl<F: LineFormat> LineReader<F> {
         if input.window().starts_with(BOM) {
             input.consume(BOM.len()); // It is no part of the first line.
         }
+        let tick = |unit| info.columns.iter().find_map(|column| column.tick_ns(unit));
+        let tick_ns = options.time_unit.and_then(tick);
         LineReader {
             info,
             format,
             input,
             options,
-            clock: ArrivalClock::new(F::TICK_NS),
+            clock: ArrivalClock::new(tick_ns.unwrap_or(F::TICK_NS)),
             counts: ReadCounts::default(),
             extra: None,
             goal: (0, 0),
@@ -174,7 +177,16 @@ impl<F: LineFormat> LineReader<F> {
         let text = self.input.window()[..len].trim_ascii_end();
         let known = self.format.column(usize::from(fault.column));
         self.counts.bad(self.options.skip_bad_lines, |number| {
-            describe(self.info, self.input.file(), number, fault, known, text)
+            let unit = self.options.time_unit;
+            describe(
+                self.info,
+                self.input.file(),
+                number,
+                fault,
+                known,
+                text,
+                unit,
+            )
         })
     }
 
@@ -300,6 +312,7 @@ fn describe(
     fault: FieldFault,
     known: usize,
     text: &[u8],
+    unit: Option<TimeUnit>,
 ) -> BadLine {
     let position = usize::from(fault.column);
     let whole = fault.column == FieldFault::LINE;
@@ -315,6 +328,10 @@ fn describe(
         column: (!whole).then(|| (position + 1, column.map_or("", |c| c.name))),
         value: shown(value),
         reason: fault.why,
-        allowed: column.map_or_else(|| info.line_shape(), |c| c.allowed.to_owned()),
+        allowed: match (column, unit) {
+            (Some(column), Some(unit)) if column.is_time() => format!("a number of {unit}"),
+            (Some(column), _) => column.allowed.to_owned(),
+            (None, _) => info.line_shape(),
+        },
     }
 }
