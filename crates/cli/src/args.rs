@@ -234,6 +234,10 @@ options! {
         /// time; needs a device
         #[arg(long)]
         unbalance: bool;
+        /// Count pages and hits by the size of the write request that brought the page in, which takes
+        /// time
+        #[arg(long)]
+        hits_by_size: bool;
         /// Write all dirty pages back after the last request; what that takes is reported apart
         #[arg(long)]
         flush_at_end: bool;

@@ -147,7 +147,7 @@ fn scheme(rng: &mut SplitMix64) -> Expr {
     }
 }
 
-const ANYWHERE: [&str; 16] = [
+const ANYWHERE: [&str; 18] = [
     "--warmup 1",
     "--warmup 10",
     "--warmup 37.5%",
@@ -159,6 +159,8 @@ const ANYWHERE: [&str; 16] = [
     "--read-fill requested",
     "--charge-metadata",
     "--flush-at-end",
+    "--hits-by-size",
+    "--time-scale 0.37",
     "--seed 7",
     "--tags data,node,none",
     "--volumes overlay",
@@ -166,8 +168,7 @@ const ANYWHERE: [&str; 16] = [
     "--trace-memory 2KiB",
 ];
 
-const WITH_DEVICE: [&str; 6] = [
-    "--time-scale 0.37",
+const WITH_DEVICE: [&str; 5] = [
     "--time-scale 1000",
     "--closed-loop 1",
     "--closed-loop 7",

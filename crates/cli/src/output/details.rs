@@ -219,6 +219,24 @@ const SUBJECTS: &[Subject] = &[
         ],
     ),
     (
+        "by the size of the write request that brought a page in",
+        |r| r.hits_by_size.is_some(),
+        &[
+            ("mean request, KiB", |r| {
+                number(Some(r.hits_by_size.as_ref()?.mean_bytes / 1024.0), 1)
+            }),
+            ("inserts by smaller, %", |r| {
+                percent(r.hits_by_size.as_ref()?.small_insert_share)
+            }),
+            ("hits on theirs, %", |r| {
+                percent(r.hits_by_size.as_ref()?.small_hit_share)
+            }),
+            ("pages of larger hit again, %", |r| {
+                percent(r.hits_by_size.as_ref()?.large_reaccessed_share)
+            }),
+        ],
+    ),
+    (
         "metadata, means of samples every 10000 requests",
         |r| r.meta_bytes_mean.is_some(),
         &[

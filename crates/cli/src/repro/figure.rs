@@ -1,10 +1,10 @@
 //! Pictures: bars of schemes over loads as the papers draw them, and published numbers beside ours.
 
 use super::Reproduction;
-use super::judge::{LedgerRow, LoadOutcome, shown};
+use super::judge::{LedgerRow, LoadOutcome};
+use super::measure::{measure, shown};
 use super::paper::PaperFigure;
 use crate::failure::Failure;
-use crate::output::columns::cell;
 use crate::series_style::{FONT, colour};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -76,7 +76,7 @@ fn groups(of: &Reproduction, figure: &PaperFigure) -> Vec<BarGroup> {
             (o.load.as_str(), o.cache.as_str(), o.host_fs.as_str()) == place
                 && o.record["scheme"] == Value::String(scheme.to_owned())
         })?;
-        cell(&run.record, &figure.field).as_f64()
+        measure(&run.record, &figure.field)
     };
     let group = |place: (&str, &str, &str)| {
         let base = match &figure.relative_to {

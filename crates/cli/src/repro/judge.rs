@@ -1,8 +1,8 @@
 //! From runs to verdicts. A point is one load with one cache size; a claim holds or fails at each point.
 
 use super::loads::Evidence;
+use super::measure::{measure, shown};
 use super::paper::{BaseOfChange, Expected, Measured, MeasuredRun, Paper, PaperClaim};
-use crate::output::columns::cell;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -219,22 +219,18 @@ fn points(
                 && o.record["scheme"] == Value::String(run.scheme.clone())
         };
         let record = &runs.iter().find(is)?.record;
-        cell(record, &measured.field).as_f64()
+        measure(record, &measured.field)
     };
     let point = |place: (&str, &str, f64)| {
         let of = field(&measured.of, place)?;
         let (here, holds, tie) = match &measured.against {
             Some(against) => {
-                let against = field(against, place)?;
-                let base = match measured.share_of {
-                    BaseOfChange::Against => against,
-                    BaseOfChange::Of => of,
-                };
-                if base == 0.0 {
-                    return None;
+                let mut change = change(of, field(against, place)?, measured.share_of)?;
+                if let Some(other) = &measured.more_than {
+                    let (of, against) = (field(&other.of, place)?, field(&other.against, place)?);
+                    change -= self::change(of, against, measured.share_of)?;
                 }
-                let change = 100.0 * (of - against) / base;
-                (change, holds(measured.expect, change)?, of == against)
+                (change, holds(measured.expect, change)?, change == 0.0)
             }
             None => {
                 let scheme = |scheme: &String| MeasuredRun {
@@ -265,16 +261,18 @@ fn points(
     places.into_iter().filter_map(point).collect()
 }
 
+/// From `against` to `of`, in percent of one of them; `None` if that is 0.
+fn change(of: f64, against: f64, share_of: BaseOfChange) -> Option<f64> {
+    let base = match share_of {
+        BaseOfChange::Against => against,
+        BaseOfChange::Of => of,
+    };
+    (base != 0.0).then(|| 100.0 * (of - against) / base)
+}
+
 /// Runs without a cache belong to every cache size.
 fn is_cacheless(outcome: &LoadOutcome) -> bool {
     outcome.record["cache_pages"] == 0
-}
-
-/// Ratios are shown in percent.
-pub fn shown(field: &str, value: f64) -> f64 {
-    let ratio = field.starts_with("ratios.") && !field.contains("waf");
-    let share = ratio || field.contains("share");
-    if share { 100.0 * value } else { value }
 }
 
 fn holds(expected: Expected, here: f64) -> Option<bool> {

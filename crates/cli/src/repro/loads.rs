@@ -9,6 +9,7 @@ use destage_trace::synth::preset;
 use destage_trace::{LoadOptions, Source, Stored, Workload, open};
 use destage_types::ByteSize;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// What a result can show, the strongest first.
@@ -158,7 +159,7 @@ impl PaperLoad {
         &self,
         paper: &Paper,
         experiment: &Experiment,
-        workload: Workload<'_>,
+        (workload, summary): (Workload<'_>, &TraceSummary),
     ) -> Result<Result<Vec<ScaledCache>, String>, Failure> {
         let sizes = experiment.cache.iter().map(|text| {
             let size = ByteSize::parse(text);
@@ -175,11 +176,10 @@ impl PaperLoad {
             };
             return Ok(Ok(sizes.into_iter().map(same).collect()));
         }
-        let summary = summary(workload)?;
-        if let Some(why) = useless(experiment, workload, &summary) {
+        if let Some(why) = useless(experiment, workload, summary) {
             return Ok(Err(why));
         }
-        let factor = written_mib(&summary) / median_written_mib(paper);
+        let factor = written_mib(summary) / median_written_mib(paper);
         let scaled = sizes.into_iter().map(|(paper, size)| ScaledCache {
             paper,
             here: ByteSize((size.0 as f64 * factor) as u64 / UNIT * UNIT),
@@ -189,7 +189,7 @@ impl PaperLoad {
         Ok(match caches.is_empty() {
             true => Err(format!(
                 "writes {:.1} MiB, for which every cache is below {}",
-                written_mib(&summary),
+                written_mib(summary),
                 ByteSize(LEAST_CACHE)
             )),
             false => Ok(caches),
@@ -197,13 +197,32 @@ impl PaperLoad {
     }
 }
 
-fn summary(workload: Workload<'_>) -> Result<TraceSummary, Failure> {
+/// What the load consists of.
+///
+/// # Errors
+/// It cannot be read again.
+pub fn summary(workload: Workload<'_>) -> Result<TraceSummary, Failure> {
     let mut summary = TraceSummary::default();
     let mut pass = workload.pass()?;
     while let Some(block) = pass.next(u64::MAX)? {
         summary.add(block);
     }
     Ok(summary)
+}
+
+/// Largest request that is small to ProCache (5.2: the best cut-off), as a class of sizes: 512 B << 4.
+const SMALL: usize = 4;
+
+/// Figures of the load itself, which claims find under `load` in the records of its runs.
+pub fn figures(summary: &TraceSummary) -> Value {
+    let [reads, writes, ..] = summary.requests;
+    let sizes = &summary.sizes[1];
+    let sum = |classes: &[u64]| classes[..=SMALL].iter().sum::<u64>() as f64;
+    let share = |part: f64, all: u64| (all > 0).then(|| part / all as f64);
+    json!({
+        "small_request_share": share(sum(&sizes.classes), reads + writes),
+        "small_volume_share": share(sum(&sizes.class_bytes), sizes.bytes),
+    })
 }
 
 fn written_mib(summary: &TraceSummary) -> f64 {

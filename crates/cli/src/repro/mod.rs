@@ -7,6 +7,7 @@ mod figure;
 mod judge;
 mod ledger;
 mod loads;
+mod measure;
 mod paper;
 
 use crate::args::{ReproArgs, RunArgs};
@@ -193,7 +194,10 @@ impl Repro<'_> {
             self.say_where(paper, experiment, &load);
             self.done += 1;
             let mut stored = load.read(experiment, (&input, self.args.scale), memory)?;
-            let caches = match load.caches(paper, experiment, stored.workload())? {
+            let summary = loads::summary(stored.workload())?;
+            let of_load = loads::figures(&summary);
+            let caches = load.caches(paper, experiment, (stored.workload(), &summary))?;
+            let caches = match caches {
                 Ok(caches) => caches,
                 Err(why) => {
                     let line = format!("{}: {why}", load.name);
@@ -214,7 +218,7 @@ impl Repro<'_> {
                 let found = output.take_shown();
                 let outcomes = found
                     .iter()
-                    .map(|record| outcome((number, i), &load, &caches, record));
+                    .map(|record| outcome((number, i), &load, (&caches, &of_load), record));
                 to.outcomes.extend(outcomes.collect::<Result<Vec<_>, _>>()?);
             }
         }
@@ -290,11 +294,12 @@ fn minutes(seconds: f64) -> String {
 fn outcome(
     (experiment, reading): (usize, usize),
     load: &PaperLoad,
-    caches: &[ScaledCache],
+    (caches, of_load): (&[ScaledCache], &serde_json::Value),
     record: &destage_sim::ResultRecord,
 ) -> Result<LoadOutcome, Failure> {
-    let json = serde_json::to_value(record)
+    let mut json = serde_json::to_value(record)
         .map_err(|error| Failure::Run(format!("a record is no JSON: {error}")))?;
+    json["load"] = of_load.clone();
     let cache = caches.iter().find(|c| c.here.0 == record.cache_bytes);
     // A run without a cache has none of the sizes.
     let cache = cache.or(caches.first()).expect("a run has a cache");

@@ -134,6 +134,8 @@ pub struct Measured {
     pub of: MeasuredRun,
     /// The runs that they are compared with.
     pub against: Option<MeasuredRun>,
+    /// Another change, in whose place the claim is about the difference of both, in points.
+    pub more_than: Option<OtherChange>,
     /// Schemes of which that of `of` is to be the best or among the best.
     #[serde(default)]
     pub among: Vec<String>,
@@ -146,6 +148,16 @@ pub struct Measured {
     pub load: Option<String>,
     /// What has to come out for the claim to hold at a point.
     pub expect: Expected,
+}
+
+/// A change that another one is compared with.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OtherChange {
+    /// The runs that it is about.
+    pub of: MeasuredRun,
+    /// The runs that they are compared with.
+    pub against: MeasuredRun,
 }
 
 /// A run of an experiment.
@@ -242,8 +254,10 @@ fn read((name, text): &(&'static str, &str)) -> Result<Paper, Failure> {
         }
     }
     for measured in paper.claim.iter_mut().filter_map(|c| c.measured.as_mut()) {
-        let runs = [Some(&mut measured.of), measured.against.as_mut()];
-        let named = runs.into_iter().flatten().map(|run| &mut run.scheme);
+        let other = measured.more_than.iter_mut();
+        let other = other.flat_map(|other| [&mut other.of, &mut other.against]);
+        let runs = [&mut measured.of].into_iter().chain(&mut measured.against);
+        let named = runs.chain(other).map(|run| &mut run.scheme);
         for scheme in named.chain(&mut measured.among) {
             *scheme = canonical(scheme).map_err(|error| fault(&error))?;
         }
@@ -304,8 +318,9 @@ impl Paper {
                 return Err(format!("{place}: no experiment `{}`", measured.experiment));
             };
             let experiment = &self.experiment[number];
-            let against = measured.against.iter().map(|run| &run.scheme);
-            let named = [&measured.of.scheme].into_iter().chain(against);
+            let other = measured.more_than.iter().flat_map(|o| [&o.of, &o.against]);
+            let runs = [&measured.of].into_iter().chain(&measured.against);
+            let named = runs.chain(other).map(|run| &run.scheme);
             experiment.runs(named.chain(&measured.among), &place)?;
             if let Some(cache) = measured
                 .cache
@@ -326,6 +341,9 @@ impl Paper {
                 ));
             }
             let compared = measured.against.is_some();
+            if measured.more_than.is_some() && !compared {
+                return Err(format!("{place}: `more-than` needs `against`"));
+            }
             let fits = match measured.expect {
                 Expected::Higher | Expected::Lower | Expected::Within(_) => compared,
                 Expected::Between(..) => true,

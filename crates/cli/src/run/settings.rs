@@ -166,6 +166,7 @@ impl<'a> RunBuilder<'a> {
                 None => Replay::Open,
             },
             unbalance: args.unbalance,
+            hits_by_size: args.hits_by_size,
             flush_at_end: args.flush_at_end,
             seed: args.random.seed(),
             settings: self.settings(&expr, cache),
@@ -202,6 +203,7 @@ impl<'a> RunBuilder<'a> {
         let input = &args.input;
         all.add("limit", input.limit);
         all.flag("flush_at_end", args.flush_at_end);
+        all.flag("hits_by_size", args.hits_by_size);
         all.add("seed", args.random.seed);
         all.add("format", input.format.as_ref());
         all.flag("skip_bad_lines", input.skip_bad_lines);

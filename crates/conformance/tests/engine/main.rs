@@ -4,6 +4,7 @@ mod cache_region;
 mod device_model;
 mod gc_rules;
 mod gc_runs;
+mod hits_by_size;
 mod measured_part;
 mod monitor;
 mod multi_plane;

@@ -163,6 +163,8 @@ struct Stats {
     hot: u64,
     cold: u64,
     cold_size: u64,
+    /// Write requests that are not cold by size, hit or not.
+    eligible: u64,
 }
 
 /// The admission layer.
@@ -279,6 +281,7 @@ impl<S: Scheme> Layer for ProCache<S> {
     crate::inside!(inner: S);
 
     fn admit_request(&mut self, r: &Request, v: &View) -> Admission {
+        self.stats.eligible += u64::from(self.threshold(r.bytes).is_some());
         let hit = match self.hit_rule {
             HitRule::All => pages(r, v).all(|l| v.slot_of(l).is_some()),
             HitRule::Any => pages(r, v).any(|l| v.slot_of(l).is_some()),
@@ -341,6 +344,7 @@ impl<S: Scheme> Layer for ProCache<S> {
         out.counter("admitted", self.stats.hot);
         out.counter("refused_by_draw", self.stats.cold);
         out.counter("refused_by_size", self.stats.cold_size);
+        out.counter("eligible", self.stats.eligible);
         self.inner.stats(out);
     }
 

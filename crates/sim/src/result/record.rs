@@ -9,6 +9,7 @@ pub use crate::cache::sample::{ListPages, Unbalance};
 pub use crate::engine::latency::{Latencies, Latency, MeanNs};
 pub use crate::result::device_report::{EnergyNj, EraseCounts, Utilisation};
 pub use crate::run::final_flush::FinalFlush;
+pub use crate::run::hits_by_size::{HitsBySize, SizeClass};
 pub use crate::run::spec::ConfigEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,9 @@ pub struct ResultRecord {
     /// Spread of the chip queues at dirty evictions. Only with a device, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbalance: Option<Unbalance>,
+    /// Who is hit, by the size of the request that brought the page in. Only if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hits_by_size: Option<HitsBySize>,
     /// Mean metadata of the scheme, sampled every 10,000 requests and at the end.
     pub meta_bytes_mean: Option<f64>,
     /// Req-block: pages per list every 10,000 requests.

@@ -3,6 +3,7 @@
 pub(crate) mod final_flush;
 mod footprint;
 mod future;
+pub(crate) mod hits_by_size;
 mod metadata_budget;
 pub mod precondition;
 pub(crate) mod replay;
@@ -11,6 +12,7 @@ pub mod spec;
 pub(crate) mod touched;
 
 use self::final_flush::final_flush;
+use self::hits_by_size::{SizeMeter, mean_bytes};
 use self::metadata_budget::{Capacity, Demand};
 use self::precondition::{address_space, prepare};
 use self::replay::{Followers, Outcome, RunLength, Session, last_arrival};
@@ -80,6 +82,13 @@ pub fn execute<'a>(
     if spec.expr.scheme().role == Role::Offline {
         let future = run.future(Belady::next_of(&spec.expr, &env))?;
         env.future = Some(Arc::new(future));
+    }
+    if spec.hits_by_size {
+        let warmup = run.plan.length.warmup;
+        let (meter, found) = SizeMeter::around(Boxed::build(&spec.expr, &env), warmup);
+        let mut record = run.visit(meter)?;
+        record.hits_by_size = Some(found.report(mean_bytes(workload)?));
+        return Ok(record);
     }
     match spec.boxed {
         true => run.visit(Boxed::build(&spec.expr, &env)),
@@ -330,6 +339,7 @@ impl Execution<'_> {
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: cache.evict_pages().rows(),
             final_flush: None,
+            hits_by_size: None,
             unbalance: cache.queues().map(QueueSampler::report),
             meta_bytes_mean: meta,
             list_pages: (!samples.list_pages.is_empty()).then_some(samples.list_pages),

@@ -198,6 +198,9 @@ pub struct RunSpec {
     /// Sample the chip queues before every dirty eviction ([`crate::result::record::Unbalance`]), which
     /// takes time. Nothing without a device.
     pub unbalance: bool,
+    /// Count pages by the size of the request that brought them in
+    /// ([`crate::result::record::HitsBySize`]), which takes time.
+    pub hits_by_size: bool,
     /// Write all dirty pages back at the end, and count that apart.
     pub flush_at_end: bool,
     /// Build every layer through dynamic calls, to compare with the static types.
@@ -226,6 +229,7 @@ impl RunSpec {
             replay,
             seed,
             unbalance,
+            hits_by_size,
             flush_at_end,
             boxed,
             settings,
@@ -233,7 +237,7 @@ impl RunSpec {
         let own =
             format!("{expr} {cache:?} {charge_metadata} {page:?} {read_alloc:?} {read_fill:?}");
         let replayed = format!("{rmw} {warmup:?} {wrap} {time_scale:?} {replay:?} {seed}");
-        let reported = format!("{unbalance} {flush_at_end} {boxed} {settings:?}");
+        let reported = format!("{unbalance} {hits_by_size} {flush_at_end} {boxed} {settings:?}");
         format!("{own} {replayed} {reported} {device:?}")
     }
 
@@ -274,6 +278,7 @@ impl RunSpec {
             replay: Replay::Open,
             seed: 1,
             unbalance: false,
+            hits_by_size: false,
             flush_at_end: false,
             boxed: false,
             settings: Vec::new(),

@@ -31,6 +31,8 @@ pub struct RequestSizes {
     pub most: u64,
     /// Requests of up to `512 << class` bytes and more than half of that.
     pub classes: [u64; CLASSES],
+    /// Their bytes.
+    pub class_bytes: [u64; CLASSES],
 }
 
 impl Default for RequestSizes {
@@ -40,6 +42,7 @@ impl Default for RequestSizes {
             least: 0,
             most: 0,
             classes: [0; CLASSES],
+            class_bytes: [0; CLASSES],
         }
     }
 }
@@ -51,7 +54,9 @@ impl RequestSizes {
         self.most = self.most.max(bytes);
         let sectors = bytes.div_ceil(SECTOR_BYTES);
         let class = sectors.next_power_of_two().trailing_zeros() as usize;
-        self.classes[class.min(CLASSES - 1)] += 1;
+        let class = class.min(CLASSES - 1);
+        self.classes[class] += 1;
+        self.class_bytes[class] += bytes;
     }
 }
 

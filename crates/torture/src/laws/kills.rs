@@ -81,7 +81,13 @@ fn kind(case: &Case) -> u64 {
 fn curve(case: &Case, sweep: &str, folder: &str) -> Vec<String> {
     let mut case = case.clone();
     case.no_device();
-    case.without(&["--charge-metadata", "--flush-at-end", "--host-fs"]);
+    case.without(&[
+        "--charge-metadata",
+        "--flush-at-end",
+        "--hits-by-size",
+        "--host-fs",
+        "--time-scale",
+    ]);
     let mut words = case
         .with(&format!("{sweep} --plot {folder}/curve.svg"))
         .run("trace.csv");

@@ -150,7 +150,13 @@ pub const CURVE: Law = Law {
     promise: "the points of a curve are the runs at their sizes",
     adapt: |case, _| {
         case.no_device();
-        case.without(&["--charge-metadata", "--flush-at-end", "--host-fs"]);
+        case.without(&[
+            "--charge-metadata",
+            "--flush-at-end",
+            "--hits-by-size",
+            "--host-fs",
+            "--time-scale",
+        ]);
         if case.requests.is_empty() || case.scheme == "none" {
             case.scheme = "lru".to_owned();
         }

@@ -1,0 +1,185 @@
+//! Who is hit: pages by the size of the write request that brought them in (Req-block, Figs 2 and 3).
+
+use crate::RunError;
+use crate::cache::counts::ratio;
+use destage_scheme::{Access, Layer, Request, Scheme, View};
+use destage_trace::Workload;
+use destage_types::{Op, Slot};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Pages of the measured part by the size of the write request that brought them into the cache. Pages
+/// that a read brought in are in none of it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct HitsBySize {
+    /// Mean size of all reads and writes of the trace. Larger requests are large.
+    pub mean_bytes: f64,
+    /// Share of the pages brought in that small requests brought; null without a page.
+    pub small_insert_share: Option<f64>,
+    /// Share of the page hits that are on pages of small requests; null without a hit.
+    pub small_hit_share: Option<f64>,
+    /// Share of the pages of large requests that were hit before they left; null without a page.
+    pub large_reaccessed_share: Option<f64>,
+    /// Classes of request sizes, ascending.
+    pub classes: Vec<SizeClass>,
+}
+
+/// Requests of up to `bytes` and more than half of that.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct SizeClass {
+    /// A power of two, at least 512.
+    pub bytes: u64,
+    /// Pages that they brought in.
+    pub inserts: u64,
+    /// Reads and writes that hit such a page.
+    pub hits: u64,
+    /// Pages that were hit at least once before they left.
+    pub reaccessed: u64,
+}
+
+impl SizeClass {
+    fn of(bytes: u64) -> u64 {
+        bytes.next_power_of_two().max(512)
+    }
+
+    fn add(&mut self, other: &SizeClass) {
+        self.inserts += other.inserts;
+        self.hits += other.hits;
+        self.reaccessed += other.reaccessed;
+    }
+}
+
+/// Counts of requests of one exact size.
+type Sizes = BTreeMap<u64, SizeClass>;
+
+/// What a [`SizeMeter`] has found so far.
+#[derive(Clone, Default)]
+pub(super) struct SizesFound(Arc<Mutex<Sizes>>);
+
+impl SizesFound {
+    fn add(&self, bytes: u64, what: impl FnOnce(&mut SizeClass)) {
+        let mut sizes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        what(sizes.entry(bytes).or_default());
+    }
+
+    pub fn report(&self, mean_bytes: f64) -> HitsBySize {
+        let sizes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut small, mut large) = (SizeClass::default(), SizeClass::default());
+        let mut classes: Sizes = BTreeMap::new();
+        for (&bytes, found) in sizes.iter() {
+            let side = match bytes as f64 > mean_bytes {
+                true => &mut large,
+                false => &mut small,
+            };
+            side.add(found);
+            let class = SizeClass::of(bytes);
+            let row = classes.entry(class).or_default();
+            row.bytes = class;
+            row.add(found);
+        }
+        let share = |part: u64, rest: u64| ratio(part as f64, (part + rest) as f64);
+        HitsBySize {
+            mean_bytes,
+            small_insert_share: share(small.inserts, large.inserts),
+            small_hit_share: share(small.hits, large.hits),
+            large_reaccessed_share: ratio(large.reaccessed as f64, large.inserts as f64),
+            classes: classes.into_values().collect(),
+        }
+    }
+}
+
+/// The page in a slot.
+#[derive(Clone, Copy, Default)]
+struct Origin {
+    /// Bytes of the write request that brought it in; 0 if a read did.
+    bytes: u64,
+    /// It came in in the measured part.
+    counts: bool,
+    /// It was hit since.
+    hit: bool,
+}
+
+/// Watches what the cache tells the scheme inside, and decides nothing. What leaves needs no look: the
+/// next page in its slot takes its place.
+pub(super) struct SizeMeter<S> {
+    inner: S,
+    /// Requests before the measured part.
+    warmup: u64,
+    /// Bytes of the request that is served; 0 for a read.
+    bytes: u64,
+    slots: Vec<Origin>,
+    found: SizesFound,
+}
+
+impl<S> SizeMeter<S> {
+    pub fn around(inner: S, warmup: u64) -> (SizeMeter<S>, SizesFound) {
+        let found = SizesFound::default();
+        let meter = SizeMeter {
+            inner,
+            warmup,
+            bytes: 0,
+            slots: Vec::new(),
+            found: found.clone(),
+        };
+        (meter, found)
+    }
+}
+
+impl<S: Scheme> Layer for SizeMeter<S> {
+    destage_scheme::inside!(inner: S);
+
+    fn on_request(&mut self, r: &Request, v: &View) {
+        self.bytes = match r.op {
+            Op::Read => 0,
+            _ => r.bytes,
+        };
+        self.inner.on_request(r, v);
+    }
+
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
+        let i = slot.index();
+        if i >= self.slots.len() {
+            self.slots.resize(i + 1, Origin::default());
+        }
+        let counts = a.request > self.warmup;
+        self.slots[i] = Origin {
+            bytes: self.bytes,
+            counts,
+            hit: false,
+        };
+        if counts && self.bytes > 0 {
+            self.found.add(self.bytes, |class| class.inserts += 1);
+        }
+        self.inner.on_insert(slot, a, v);
+    }
+
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        let origin = &mut self.slots[slot.index()];
+        if a.request > self.warmup && origin.bytes > 0 {
+            let first = origin.counts && !origin.hit;
+            self.found.add(origin.bytes, |class| {
+                class.hits += 1;
+                class.reaccessed += u64::from(first);
+            });
+        }
+        origin.hit = true;
+        self.inner.on_hit(slot, a, v);
+    }
+}
+
+/// Mean size of all reads and writes, in bytes; 0 without one.
+pub(super) fn mean_bytes(workload: Workload<'_>) -> Result<f64, RunError> {
+    let (mut requests, mut bytes) = (0u64, 0u128);
+    let mut pass = workload.pass()?;
+    while let Some(block) = pass.next(u64::MAX)? {
+        for head in block.records {
+            if matches!(head.op, Op::Read | Op::Write) {
+                requests += 1;
+                bytes += u128::from(block.batch.with_sides(head).bytes());
+            }
+        }
+    }
+    Ok(ratio(bytes as f64, requests as f64).unwrap_or(0.0))
+}
