@@ -103,7 +103,7 @@ fn times_of_a_trace_have_the_unit_that_is_said() {
     bench.file("us.txt", "0 0 8 8 0\n7 0 16 8 0\n10 0 24 8 1\n");
     let last = |options: &str| {
         let run = format!("run us.txt --format ssdsim --device default {options}");
-        let record = bench.record(&format!("{run} --log-requests log.csv"));
+        let record = bench.record(format!("{run} --log-requests log.csv"));
         let settings = record["config"].as_array().unwrap().iter();
         let unit = settings.clone().find(|s| s["key"] == "time_unit").unwrap();
         let log = bench.read("log.csv");
