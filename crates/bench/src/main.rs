@@ -226,6 +226,7 @@ fn plain(scheme: &str, cache: ByteSize) -> anyhow::Result<RunSpec> {
         warmup: Warmup::None,
         seed: 1,
         unbalance: false,
+        hits_by_size: false,
         flush_at_end: false,
         boxed: false,
         device: None,
