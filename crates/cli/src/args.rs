@@ -234,6 +234,11 @@ options! {
         /// time; needs a device
         #[arg(long)]
         unbalance: bool;
+        /// Columns of the table, instead of all that fit: page-hit, read-hit, write-hit, mean, p99, iops,
+        /// mb-per-s, flash-writes, dirty-left, waf, evictions, pages-per-eviction, or fields of the record
+        /// such as counts.erases
+        #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+        columns: Vec<String> = text();
         /// Count pages and hits by the size of the write request that brought the page in, which takes
         /// time
         #[arg(long)]

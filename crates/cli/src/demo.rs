@@ -161,7 +161,34 @@ fn text(records: &[ResultRecord], seed: u64, missing: &[String]) -> String {
             table.add_row([""]);
         }
     }
-    head(records, seed) + &table::lines(&table) + "\n" + &foot(&readings, missing)
+    let seen = seen(records).unwrap_or_default();
+    head(records, seed) + &table::lines(&table) + "\n" + &foot(&readings, missing) + &seen
+}
+
+/// What was seen at the size in the middle, and what to try next.
+fn seen(records: &[ResultRecord]) -> Option<String> {
+    let cache = CACHES[CACHES.len() / 2];
+    let rows = records.iter().filter(|r| r.cache_bytes == cache.0);
+    let rows: Vec<&ResultRecord> = rows.filter(|r| r.scheme != BOUND).collect();
+    let mean = |r: &ResultRecord| r.latency_ns.and_then(|l| l.all.mean);
+    let hits = |r: &ResultRecord| r.ratios.page_hit_ratio;
+    let most = rows
+        .iter()
+        .max_by(|a, b| hits(a).partial_cmp(&hits(b)).expect("ratios are numbers"))?;
+    let timed = rows.iter().filter(|r| mean(r).is_some());
+    let fastest = timed.min_by(|a, b| mean(a).partial_cmp(&mean(b)).expect("times are numbers"))?;
+    let lru = rows.iter().find(|r| r.scheme == "lru")?;
+    Some(format!(
+        "\nseen: with {cache}, {} hits most ({} %, lru {} %) and {} answers fastest ({} ms, lru {} ms)\n\
+         next: destage run YOUR_TRACE --device default --scheme lru --scheme '{}'\n",
+        most.scheme,
+        or_dash(percent(hits(most))),
+        or_dash(percent(hits(lru))),
+        fastest.scheme,
+        or_dash(ms(mean(fastest))),
+        or_dash(ms(mean(lru))),
+        fastest.scheme
+    ))
 }
 
 fn head(records: &[ResultRecord], seed: u64) -> String {

@@ -11,6 +11,33 @@ use std::time::Duration;
 /// Time between two looks at the counter behind a progress bar.
 const TICK: Duration = Duration::from_millis(100);
 
+/// What standard output is shown on.
+pub struct Screen {
+    /// Columns, if it is a terminal that says how many.
+    pub width: Option<usize>,
+    /// May there be colours? Not where `NO_COLOR` is set.
+    pub colours: bool,
+}
+
+impl Screen {
+    /// That of this process.
+    pub fn of_stdout() -> Screen {
+        let out = std::io::stdout();
+        if !out.is_terminal() {
+            let (width, colours) = (None, false);
+            return Screen { width, colours };
+        }
+        let size = rustix::termios::tcgetwinsize(&out).ok();
+        let width = size
+            .map(|size| usize::from(size.ws_col))
+            .filter(|&width| width > 0);
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let colours = !dumb && !set("NO_COLOR");
+        Screen { width, colours }
+    }
+}
+
 /// Writes a line to standard error. If nobody listens, nothing is lost that could be told.
 pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", harmless(line));

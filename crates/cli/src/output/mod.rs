@@ -2,11 +2,13 @@
 
 pub mod columns;
 pub mod details;
+pub mod figures;
 pub mod file;
 pub mod identity;
 mod journal;
 mod reading;
 mod rows;
+mod run_table;
 pub mod table;
 
 pub use reading::Readings;
@@ -15,7 +17,7 @@ pub use rows::csv_cell;
 use crate::args::FormatOut;
 use crate::failure::Failure;
 use crate::report::HtmlReport;
-use crate::terminal::harmless;
+use crate::terminal::{Screen, harmless};
 use destage_sim::ResultRecord;
 use file::OutputFile;
 use journal::Journal;
@@ -37,6 +39,8 @@ pub struct Output {
     file: Option<ResultsFile>,
     report: Option<HtmlReport>,
     details: bool,
+    /// Columns of the table, if not the usual ones.
+    columns: Vec<String>,
     /// Nobody is told which runs were done before.
     quiet: bool,
 }
@@ -85,6 +89,7 @@ impl Output {
             file: None,
             report: None,
             details: false,
+            columns: Vec::new(),
             quiet: false,
         })
     }
@@ -117,6 +122,7 @@ impl Output {
             file,
             report: None,
             details: false,
+            columns: Vec::new(),
             quiet: false,
         })
     }
@@ -129,6 +135,11 @@ impl Output {
     /// Shows what else was measured below the table, if there is one.
     pub fn details(&mut self) {
         self.details = true;
+    }
+
+    /// Shows these columns in the table.
+    pub fn columns(&mut self, names: &[String]) {
+        self.columns = names.to_vec();
     }
 
     /// Says nothing of runs that were done before.
@@ -221,7 +232,9 @@ impl Output {
                     true => details::text(&records),
                     false => String::new(),
                 };
-                print(&(table::text(&records) + &details))
+                // Names in it are harmless already, and colours are to be obeyed.
+                let table = run_table::text(&records, &self.columns, &Screen::of_stdout());
+                print_exactly(&(table + &harmless(&details)))
             }
             _ => Ok(()),
         }

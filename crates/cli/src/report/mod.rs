@@ -3,6 +3,7 @@
 mod chart;
 
 use crate::failure::Failure;
+use crate::output::figures::{Figure, figures};
 use crate::output::file;
 use crate::output::{Readings, details, table};
 use crate::run::Settings;
@@ -272,11 +273,11 @@ fn line(number: usize, scheme: &str, records: &[&ResultRecord], measure: Measure
 }
 
 fn rows(records: &[&ResultRecord], readings: &Readings<'_>) -> String {
-    let figures = table::figures(records.iter().copied());
+    let figures: Vec<&Figure> = figures(records.iter().copied()).collect();
     let mut text =
         String::from("<table>\n<tr><th class=\"l\">cache</th><th class=\"l\">scheme</th>");
-    for figure in figures {
-        text += &format!("<th>{}</th>", figure.report);
+    for figure in &figures {
+        text += &format!("<th>{}</th>", figure.head);
     }
     text += "</tr>\n";
     let mut sorted = records.to_vec();

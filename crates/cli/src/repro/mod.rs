@@ -18,6 +18,7 @@ use crate::output::{Output, print};
 use crate::run::{Keys, Plan, over, run_keys};
 use crate::terminal::{Warnings, say};
 use clap::ValueEnum;
+use destage_trace::Stored;
 use judge::{LedgerRow, LoadOutcome, judge};
 use loads::{PaperLoad, ScaledCache, loads};
 use paper::{Experiment, Paper, PaperReading, papers};
@@ -56,6 +57,17 @@ pub struct Reproduction {
     /// What was done to others so that they could.
     warnings: BTreeSet<String>,
     scale: Scale,
+}
+
+impl Reproduction {
+    /// A load says nothing in an experiment, for this reason.
+    fn leave_out(&mut self, experiment: usize, why: &str) {
+        let name = &self.paper.experiment[experiment].name;
+        match self.left_out.iter_mut().find(|l| l.1 == why) {
+            Some((experiments, _)) => *experiments += &format!(", {name}"),
+            None => self.left_out.push((name.clone(), why.to_owned())),
+        }
+    }
 }
 
 /// Does what `args` say.
@@ -186,41 +198,58 @@ impl Repro<'_> {
     ) -> Result<(), Failure> {
         let paper = &to.paper;
         let experiment = &paper.experiment[number];
+        let all = loads(paper, experiment, (self.traces, self.args.scale))?;
         let memory = MemoryLimit::new(None).of_requests();
         let input = self
             .plan(paper, (experiment, None), &experiment.cache)?
             .load;
-        for load in loads(paper, experiment, (self.traces, self.args.scale))? {
+        for load in all {
+            let paper = &to.paper;
+            let experiment = &paper.experiment[number];
             self.say_where(paper, experiment, &load);
             self.done += 1;
             let mut stored = load.read(experiment, (&input, self.args.scale), memory)?;
             let summary = loads::summary(stored.workload())?;
             let of_load = loads::figures(&summary);
             let caches = load.caches(paper, experiment, (stored.workload(), &summary))?;
-            let caches = match caches {
-                Ok(caches) => caches,
-                Err(why) => {
-                    let line = format!("{}: {why}", load.name);
-                    match to.left_out.iter_mut().find(|l| l.1 == line) {
-                        Some((experiments, _)) => *experiments += &format!(", {}", experiment.name),
-                        None => to.left_out.push((experiment.name.clone(), line)),
-                    }
-                    continue;
-                }
-            };
-            let sizes: Vec<String> = caches.iter().map(|c| c.here.to_string()).collect();
-            let readings = experiment.reading.iter().map(Some);
-            for (i, reading) in [None].into_iter().chain(readings).enumerate() {
-                let plan = self.plan(paper, (experiment, reading), &sizes)?;
-                let mut warnings = Warnings::unsaid();
-                over(&plan, &mut stored, output, &mut warnings)?;
-                to.warnings.extend(warnings.into_all());
-                let found = output.take_shown();
-                let outcomes = found
-                    .iter()
-                    .map(|record| outcome((number, i), &load, (&caches, &of_load), record));
-                to.outcomes.extend(outcomes.collect::<Result<Vec<_>, _>>()?);
+            match caches {
+                Err(why) => to.leave_out(number, &format!("{}: {why}", load.name)),
+                Ok(caches) => match self.readings(
+                    (number, &load),
+                    (&caches, &of_load),
+                    to,
+                    (&mut stored, output),
+                ) {
+                    // The trace does not suit the device: what the plan says was checked before.
+                    Err(Failure::Usage(faults)) => to.leave_out(number, &faults.join("; ")),
+                    done => done?,
+                },
             }
+        }
+        Ok(())
+    }
+
+    /// All readings of an experiment on one load.
+    fn readings(
+        &self,
+        (number, load): (usize, &PaperLoad),
+        (caches, of_load): (&[ScaledCache], &serde_json::Value),
+        to: &mut Reproduction,
+        (stored, output): (&mut Stored, &mut Output),
+    ) -> Result<(), Failure> {
+        let sizes: Vec<String> = caches.iter().map(|c| c.here.to_string()).collect();
+        let experiment = &to.paper.experiment[number];
+        let readings = experiment.reading.iter().map(Some);
+        for (i, reading) in [None].into_iter().chain(readings).enumerate() {
+            let plan = self.plan(&to.paper, (experiment, reading), &sizes)?;
+            let mut warnings = Warnings::unsaid();
+            over(&plan, stored, output, &mut warnings)?;
+            to.warnings.extend(warnings.into_all());
+            let found = output.take_shown();
+            let outcomes = found
+                .iter()
+                .map(|record| outcome((number, i), load, (caches, of_load), record));
+            to.outcomes.extend(outcomes.collect::<Result<Vec<_>, _>>()?);
         }
         Ok(())
     }

@@ -15,11 +15,12 @@ use toml::Value;
 pub type Keys = BTreeMap<String, Value>;
 
 /// Options about the output as a whole, which cannot differ from one `[[run]]` to the next.
-const WHOLE: [&str; 8] = [
+const WHOLE: [&str; 9] = [
     "out",
     "fresh",
     "format-out",
     "details",
+    "columns",
     "report",
     "log-evictions",
     "log-requests",

@@ -41,6 +41,42 @@ pub fn preflight(traces: &[PathBuf], options: &LoadOptions) -> Result<(), Failur
     }
 }
 
+/// What each trace is called: its file name without extensions, with as many folders in front as tell it
+/// from the others.
+pub fn names(traces: &[PathBuf]) -> Vec<String> {
+    let deepest = traces.iter().map(|t| t.components().count()).max();
+    let all = |folders: usize| -> Vec<String> { traces.iter().map(|t| name(t, folders)).collect() };
+    let mut names = all(0);
+    for folders in 1..=deepest.unwrap_or(0) {
+        let longer = all(folders);
+        let alike = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+        let next = names.iter().zip(longer);
+        names = next
+            .map(|(name, longer)| if alike(name) { longer } else { name.clone() })
+            .collect();
+    }
+    // Files of one folder that differ in their extensions.
+    let alike = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+    let whole = |(name, path): (&String, &PathBuf)| match alike(name) {
+        true => path.display().to_string(),
+        false => name.clone(),
+    };
+    names.iter().zip(traces).map(whole).collect()
+}
+
+/// The name of a trace with that many of its folders.
+fn name(path: &Path, folders: usize) -> String {
+    let stem = Source::from_arg(path).trace_name();
+    let parents = path
+        .ancestors()
+        .skip(1)
+        .filter_map(Path::file_name)
+        .take(folders);
+    parents.fold(stem, |name, folder| {
+        format!("{}/{name}", folder.to_string_lossy())
+    })
+}
+
 /// Reads a whole trace, into at most `memory` bytes or into a temporary file, and warns of what it
 /// had to change or to leave out.
 ///
@@ -293,4 +329,20 @@ pub fn reuse_warning(
             cache >> 10
         )
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_have_names_of_their_own() {
+        let named = |paths: &[&str]| names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(named(&["x/a.csv.zst", "x/b.csv"]), ["a", "b"]);
+        assert_eq!(named(&["x/a.csv", "y/a.csv", "b.csv"]), ["x/a", "y/a", "b"]);
+        assert_eq!(named(&["z/x/a.csv", "y/x/a.csv"]), ["z/x/a", "y/x/a"]);
+        assert_eq!(named(&["a.csv", "x/a.csv"]), ["a", "x/a"]);
+        assert_eq!(named(&["x/a.csv", "x/a.msr"]), ["x/a.csv", "x/a.msr"]);
+        assert_eq!(named(&["-"]), ["stdin"]);
+    }
 }

@@ -1,5 +1,6 @@
 //! `destage run`: traces x schemes x cache sizes, one decoded trace at a time.
 
+mod clock;
 mod file;
 mod input;
 mod logs;
@@ -82,6 +83,7 @@ fn plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
         Some(folder) => Output::folder(format, folder, first.fresh)?,
         None => Output::stdout(format)?,
     };
+    output.columns(&first.columns);
     if first.details {
         output.details();
     }
@@ -102,8 +104,9 @@ fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(
         &plan.args,
         plan.args.memory.of_requests(plan.args.limit.limit()),
     );
-    for path in &args.traces {
-        let stored = input::load(path, &plan.load, memory, warnings)?;
+    for (path, name) in args.traces.iter().zip(input::names(&args.traces)) {
+        let mut stored = input::load(path, &plan.load, memory, warnings)?;
+        stored.meta_mut().name = name;
         let (whole, parts) = match args.input.split() {
             true => (None, Some(stored.split(memory)?)),
             false => (Some(Ok(stored)), None),
@@ -163,6 +166,9 @@ fn one(
         return Err(Failure::usage(format!("{name}: {error}")));
     }
     if let Some(warning) = input::pairs_warning(workload, runs)? {
+        warnings.warn(warning);
+    }
+    if let Some(warning) = clock::warning(workload, &plan.load, runs)? {
         warnings.warn(warning);
     }
     resume::execute_open(plan, workload, runs, output)

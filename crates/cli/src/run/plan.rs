@@ -4,6 +4,7 @@ use super::logs::{LogFile, RunLogs};
 use super::settings::{FileOptions, RunBuilder};
 use crate::args::RunArgs;
 use crate::failure::Failure;
+use crate::output::figures::TableColumn;
 use crate::output::{file, identity, results_files};
 use destage_device::config::EffectiveDevice;
 use destage_scheme::{Expr, Role};
@@ -218,6 +219,8 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
     {
         faults.push(format!("--format: {error}"));
     }
+    let columns = args.columns.iter().map(|name| TableColumn::parse(name));
+    faults.extend(columns.filter_map(|c| Some(format!("--columns: {}", c.err()?))));
     if args.device.as_deref().is_none_or(|name| name == "none") {
         let needs = [
             ("--set", !args.set.is_empty()),

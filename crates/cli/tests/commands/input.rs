@@ -1,6 +1,6 @@
 //! Traces that are not what they should be, but are read.
 
-use crate::common::{Bench, HEAD, available_schemes, csv, mixed};
+use crate::common::{Bench, HEAD, available_schemes, contains, csv, mixed};
 
 #[test]
 fn skipped_lines_are_told_once() {
@@ -145,4 +145,46 @@ fn schemes_that_read_the_clock_do_so_without_a_device() {
         ],
         [4, 3, 4]
     );
+}
+
+#[test]
+fn arrivals_that_carry_no_time_are_warned_of() {
+    let bench = Bench::new();
+    bench.file("burst.txt", "5 0 8 8 0\n".repeat(9));
+    bench.file("blocks.txt", "1\n2\n3\n");
+    bench.file("near.txt", "0 0 9 7 0\n12 0 17 7 0\n20 0 25 7 1\n");
+    let seconds = |i: u64| format!("{},{},8,1,7\n", 1_538_323_200 + i / 10, 8 * i);
+    bench.file("tencent.csv", (0..40).map(seconds).collect::<String>());
+    for (run, part) in [
+        (
+            "burst.txt --format ssdsim",
+            "all 9 requests arrive at the same time",
+        ),
+        ("blocks.txt", "the format block-list has no times"),
+        (
+            "near.txt",
+            "taken for ssdsim, whose times are in ns: 10.0 ns",
+        ),
+        (
+            "tencent.csv",
+            "arrivals are whole s, and 90.0 % of the requests",
+        ),
+    ] {
+        let run = format!("run {run}");
+        let done = bench.destage(format!("{run} --device default")).ok();
+        contains(&done.stderr, part);
+        // Without times, nothing rests on them.
+        for other in ["--device default --closed-loop 2", ""] {
+            let done = bench.destage(format!("{run} {other}")).ok();
+            assert!(
+                !done.stderr.contains(part),
+                "{run} {other}: {}",
+                done.stderr
+            );
+        }
+    }
+    let named = bench
+        .destage("run near.txt --format ssdsim --device default")
+        .ok();
+    assert!(!named.stderr.contains("taken for"), "{}", named.stderr);
 }

@@ -1,6 +1,6 @@
 //! What `run` prints when all is well.
 
-use crate::common::{Bench, HEAD, available_schemes, counted, csv, mixed, options, setting};
+use crate::common::{Bench, HEAD, available_schemes, counted, csv, mixed, options, setting, words};
 use serde_json::Value;
 
 /// Two frames of LRU: pages 0, 1, 0 again, then 2 pushes out 1, and 1 pushes out 0.
@@ -49,15 +49,138 @@ fn the_table_has_the_columns_and_the_reading_line() {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(
         words(lines[0]),
-        "trace scheme cache page hit % read hit % write hit % evictions pages/eviction flash writes"
+        "trace scheme cache page hit % read hit % write hit % flash writes dirty left evictions pages/eviction"
     );
-    assert_eq!(words(lines[1]), "t lru 8KiB 20.00 50.00 0.00 2 1.00 2");
+    assert_eq!(words(lines[1]), "t lru 8KiB 20.00 50.00 0.00 2 1 2 1.00");
     assert_eq!(
         lines[3],
         "reading: read allocation on, read fill page, evict_wait - (no device), unmapped reads - \
          (no device), warm-up none"
     );
-    assert_eq!(lines.len(), 4, "the cache is a column: {}", done.stdout);
+    assert!(lines[4].starts_with("dirty left: "), "{}", done.stdout);
+    assert_eq!(lines.len(), 5, "the cache is a column: {}", done.stdout);
+}
+
+#[test]
+fn the_best_of_a_size_is_marked_and_the_bound_is_not() {
+    let bench = Bench::with(mixed(3000));
+    let schemes = "--scheme lru --scheme fifo --scheme belady --scheme none --read-alloc on";
+    let done = bench
+        .destage(format!("run t.csv {schemes} --cache 64k --cache 256k"))
+        .ok();
+    let text = &done.stdout;
+    let of = |start: &str| {
+        let line = text.lines().find(|line| line.starts_with(start));
+        words(line.unwrap_or_else(|| panic!("{start} in {text}")))
+    };
+    // One row of the table, then sizes against schemes.
+    let row = |scheme: &str| {
+        let line = text
+            .lines()
+            .find(|line| words(line).get(1).is_some_and(|word| word == scheme));
+        words(line.unwrap()).join(" ")
+    };
+    assert!(
+        row("lru").contains(" <") && !row("fifo").contains('<'),
+        "{text}"
+    );
+    assert!(
+        row("belady").contains("(bound)") && !row("belady").contains('<'),
+        "{text}"
+    );
+    assert_eq!(of("t: page hit %")[4..], ["64KiB", "256KiB"]);
+    assert_eq!(of("lru").iter().filter(|word| *word == "<").count(), 2);
+    let hits = |r: &Value| {
+        format!(
+            "{:.2}",
+            100.0 * r["ratios"]["page_hit_ratio"].as_f64().unwrap()
+        )
+    };
+    let records = bench.records(format!("run t.csv {schemes} --cache 64k --cache 256k"));
+    let fifo: Vec<String> = records
+        .iter()
+        .filter(|r| r["scheme"] == "fifo")
+        .map(hits)
+        .collect();
+    assert_eq!(of("fifo")[1..], fifo);
+    done.shows("<: best of its cache size");
+    // One size needs no such table, and one scheme has no best.
+    for less in [
+        "--scheme lru --scheme fifo --cache 64k",
+        "--scheme lru --cache 64k --cache 128k",
+    ] {
+        let done = bench.destage(format!("run t.csv {less}")).ok();
+        assert!(
+            !done.stdout.contains("t: page hit %"),
+            "{less}: {}",
+            done.stdout
+        );
+    }
+    assert!(
+        !bench
+            .destage("run t.csv --scheme lru")
+            .ok()
+            .stdout
+            .contains('<')
+    );
+}
+
+#[test]
+fn columns_are_those_asked_for() {
+    let bench = Bench::with(mixed(500));
+    let run = "run t.csv --cache 64k --columns";
+    let done = bench
+        .destage(format!("{run} evictions,counts.write_pages"))
+        .ok();
+    let header = words(done.stdout.lines().next().unwrap()).join(" ");
+    assert_eq!(header, "trace scheme cache evictions counts.write_pages");
+    bench.refuses(&format!(
+        "{run} hits | --columns: `hits` is no figure | page-hit, | docs/OUTPUT.md"
+    ));
+}
+
+#[test]
+fn a_closed_loop_says_what_it_achieves() {
+    let bench = Bench::with(mixed(500));
+    let run = "run t.csv --cache 64k --device default --closed-loop 4";
+    let record = bench.record(run);
+    let mean = record["latency_ns"]["all"]["mean"].as_f64().unwrap();
+    let found = |key: &str| record["throughput"][key].as_f64().unwrap();
+    let rate = 4e9 / mean;
+    assert!((found("requests_per_s") / rate - 1.0).abs() < 1e-9);
+    let sectors = counted(&record, "read_sectors") + counted(&record, "write_sectors");
+    let bytes = rate * (sectors * 512) as f64 / counted(&record, "requests") as f64;
+    assert!((found("bytes_per_s") / bytes - 1.0).abs() < 1e-9);
+    let done = bench.destage(run).ok();
+    done.shows("IOPS");
+    done.shows("MB/s");
+    let open = bench.record("run t.csv --cache 64k --device default");
+    assert!(open.get("throughput").is_none());
+}
+
+#[test]
+fn dirty_pages_that_are_left_are_said() {
+    let bench = Bench::with(csv("W0 W1 R2 W0"));
+    let record = bench.record("run t.csv --cache 64k");
+    assert_eq!(record["dirty_pages_left"], 2);
+    let flushed = bench.record("run t.csv --cache 64k --flush-at-end");
+    assert_eq!(flushed["dirty_pages_left"], 2);
+    assert_eq!(flushed["final_flush"]["flash_writes_host"], 2);
+}
+
+#[test]
+fn traces_of_one_name_are_told_apart() {
+    let bench = Bench::new();
+    for folder in ["a", "b"] {
+        std::fs::create_dir(bench.file("x", "").with_file_name(folder)).unwrap();
+        bench.file(&format!("{folder}/t.csv"), mixed(100));
+    }
+    let records = bench.records("run a/t.csv b/t.csv --cache 64k");
+    let names: Vec<&str> = records
+        .iter()
+        .map(|r| r["trace"]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["a/t", "b/t"]);
 }
 
 #[test]

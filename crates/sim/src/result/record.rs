@@ -51,6 +51,9 @@ pub struct ResultRecord {
     /// Response times. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<Latencies>,
+    /// What a closed loop achieves. Only in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<Throughput>,
     /// Time from enqueue to start of the programs of dirty evictions. Only with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evict_wait_ns: Option<MeanNs>,
@@ -75,6 +78,10 @@ pub struct ResultRecord {
     pub evict_flush_mean: Option<f64>,
     /// Evictions by pages removed: (pages, evictions), ascending.
     pub evict_pages_histogram: Vec<(u64, u64)>,
+    /// Dirty pages in the cache when the last request has arrived: still to be written, and in no count
+    /// of flash writes.
+    #[serde(default)]
+    pub dirty_pages_left: u64,
     /// What was written back after the last request, in no other figure. Only if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_flush: Option<FinalFlush>,
@@ -96,6 +103,28 @@ pub struct ResultRecord {
     pub config: Vec<ConfigEntry>,
     /// What the execution cost; not part of determinism.
     pub run: RunInfo,
+}
+
+/// Rates while as many requests are under way as the loop lets: by Little's law the queue depth over the
+/// mean response time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Throughput {
+    /// Requests of all kinds per second.
+    pub requests_per_s: f64,
+    /// Bytes that they read and write per second.
+    pub bytes_per_s: f64,
+}
+
+impl Throughput {
+    /// That of a loop of `depth` requests; `None` if they take no time.
+    pub fn of(depth: u32, latency: &Latencies, c: &Counts) -> Option<Throughput> {
+        let requests_per_s = ratio(f64::from(depth) * 1e9, latency.all.mean?)?;
+        let bytes = (c.read_sectors + c.write_sectors) as f64 * 512.0;
+        Some(Throughput {
+            requests_per_s,
+            bytes_per_s: requests_per_s * ratio(bytes, c.requests as f64)?,
+        })
+    }
 }
 
 /// The trace of a run.

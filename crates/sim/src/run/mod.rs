@@ -26,7 +26,7 @@ use crate::cache::{Cache, CacheOptions, ReadFill};
 use crate::flash::{CacheOnly, Flash};
 use crate::result::record::{
     Conditions, CountFields, CountParts, EnergyNj, EraseCounts, Ratios, ResultRecord, RunInfo,
-    SCHEMA, TraceInfo, Utilisation,
+    SCHEMA, Throughput, TraceInfo, Utilisation,
 };
 use crate::result::series::Series;
 use destage_scheme::policy::belady::Belady;
@@ -323,6 +323,11 @@ impl Execution<'_> {
             counts: fields,
             ratios: Ratios::new(c, meta_ratio, F::TIMED),
             latency_ns: measures.map(|m| m.latency),
+            throughput: spec
+                .replay
+                .depth()
+                .zip(measures.as_ref())
+                .and_then(|(depth, m)| Throughput::of(depth, &m.latency, c)),
             evict_wait_ns: measures.map(|m| m.evict_wait),
             evict_turnaround_ns: measures.map(|m| m.evict_turnaround),
             victim_valid_pages_mean: flash
@@ -338,6 +343,7 @@ impl Execution<'_> {
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: cache.evict_pages().rows(),
+            dirty_pages_left: cache.frames().dirty_slots().count() as u64,
             final_flush: None,
             hits_by_size: None,
             unbalance: cache.queues().map(QueueSampler::report),

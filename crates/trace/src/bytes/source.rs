@@ -45,7 +45,7 @@ impl Source {
     }
 
     /// The name results use: the file name without directories and extensions.
-    pub(crate) fn trace_name(&self) -> String {
+    pub fn trace_name(&self) -> String {
         match self {
             Source::Path(path) => stem(path),
             Source::Stdin => "stdin".to_owned(),
