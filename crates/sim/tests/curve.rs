@@ -90,6 +90,41 @@ fn exact(trace: &Trace, base: &RunSpec, sizes: &[ByteSize]) -> Vec<CurvePoint> {
     curve(trace, base, sizes, |c| c.exact()).unwrap()
 }
 
+/// Share of the intervals that contain the truth, over samples of other seeds.
+fn covered(trace: &Trace, base: &RunSpec, sizes: &[ByteSize], rate: f64) -> f64 {
+    let exact = exact(trace, base, sizes);
+    let (mut inside, mut all) = (0, 0);
+    for seed in 1..=10 {
+        let size = SampleSize::Rate(rate);
+        let sampling = Sampling { size, seed };
+        let sampled = curve(trace, base, sizes, |c| c.sampled(&sampling)).unwrap();
+        for (s, p) in sampled.points.iter().zip(&exact) {
+            // Less than one page of the cache is left.
+            let Some(estimate) = s.page_hit_ratio else {
+                assert!(s.scaled_pages < 1.0);
+                continue;
+            };
+            let truth = p.counts.page_hit_ratio().unwrap();
+            assert!((0.0..=1.0).contains(&estimate.low) && estimate.high <= 1.0);
+            inside += usize::from((estimate.low..=estimate.high).contains(&truth));
+            all += 1;
+        }
+    }
+    inside as f64 / all as f64
+}
+
+#[test]
+fn intervals_contain_the_truth() {
+    let trace = destage_trace::synth::demo(3);
+    let sizes = sizes((6..16).step_by(3).map(|i| 1 << i));
+    for expr in ["lru", "arc"] {
+        for rate in [0.1, 0.01] {
+            let covered = covered(&trace, &spec(expr), &sizes, rate);
+            assert!(covered >= 0.9, "{expr} at {rate}: {covered}");
+        }
+    }
+}
+
 fn sampled(trace: &Trace, base: &RunSpec, sizes: &[ByteSize], size: SampleSize) -> SampledCurve {
     let sampling = Sampling { size, seed: 1 };
     curve(trace, base, sizes, |c| c.sampled(&sampling)).unwrap()
@@ -339,7 +374,7 @@ fn a_sample_of_all_pages_is_exact() {
             let sampled = sampled(&trace, &base, &sizes, size);
             assert_eq!((sampled.rate, sampled.sampled_pages), (1.0, pages));
             for (s, p) in sampled.points.iter().zip(&points) {
-                assert_eq!(s.scaled_pages, p.pages);
+                assert_eq!(s.scaled_pages, f64::from(p.pages));
                 assert_eq!(s.page_hit_ratio.map(|e| e.value), p.counts.page_hit_ratio());
                 let write = s.write_page_hit_ratio.unwrap();
                 assert_eq!(Some(write.value), p.counts.write_page_hit_ratio());

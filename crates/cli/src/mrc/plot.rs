@@ -121,22 +121,17 @@ fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), S
         .map_err(|e| said(&e))?;
     for (i, (name, points)) in curves.iter().enumerate() {
         let style = line_of(i);
-        let at = |sign: f64| {
-            move |(x, hit): &(f64, Estimate)| {
-                let y = 100.0 * (hit.value + sign * super::points::T95 * hit.error);
-                (*x, y.clamp(0.0, 100.0))
-            }
-        };
+        let at = |of: fn(&Estimate) -> f64| move |(x, hit): &(f64, Estimate)| (*x, 100.0 * of(hit));
         if points.iter().any(|p| p.1.error > 0.0) {
-            let above = points.iter().map(at(1.0));
-            let below = points.iter().rev().map(at(-1.0));
+            let above = points.iter().map(at(|e| e.high));
+            let below = points.iter().rev().map(at(|e| e.low));
             let band: Vec<(f64, f64)> = above.chain(below).collect();
             let band = Polygon::new(band, colour(i).mix(0.2));
             chart
                 .draw_series(std::iter::once(band))
                 .map_err(|e| said(&e))?;
         }
-        let line = LineSeries::new(points.iter().map(at(0.0)), style);
+        let line = LineSeries::new(points.iter().map(at(|e| e.value)), style);
         chart
             .draw_series(line.point_size(3))
             .map_err(|e| said(&e))?

@@ -11,9 +11,6 @@ use destage_sim::curve::{
 use destage_types::ByteSize;
 use serde_json::{Map, Value, json};
 
-/// Student's t for 95 % and as many degrees of freedom as there are groups less one.
-pub const T95: f64 = 2.365;
-
 /// A curve with what it is of.
 pub struct SchemeCurve {
     /// Scheme and settings.
@@ -33,10 +30,10 @@ pub enum CurvePoints {
 impl SchemeCurve {
     /// Cache size and page hit ratio with its error, point by point.
     pub fn page_hits(&self) -> Vec<(ByteSize, Estimate)> {
-        let sure = |value| Estimate { value, error: 0.0 };
         match &self.points {
             CurvePoints::Exact(points) => {
-                let point = |p: &CurvePoint| Some((p.cache, sure(p.counts.page_hit_ratio()?)));
+                let point =
+                    |p: &CurvePoint| Some((p.cache, Estimate::sure(p.counts.page_hit_ratio()?)));
                 points.iter().filter_map(point).collect()
             }
             CurvePoints::Sampled(curve) => {
@@ -104,14 +101,27 @@ fn method(method: Method) -> &'static str {
 
 fn sampled(curve: &SampledCurve, point: &SampledPoint) -> Value {
     let value = |estimate: Option<Estimate>| estimate.map(|e| e.value);
-    let error = |estimate: Option<Estimate>| estimate.map(|e| e.error);
+    let interval = |estimate: Option<Estimate>| estimate.map(|e| [e.low, e.high]);
+    let ends = [
+        point.page_hit_ratio,
+        point.read_page_hit_ratio,
+        point.write_page_hit_ratio,
+    ];
+    let [all, reads, writes] = ends.map(interval);
+    let (low, high) = (
+        |i: Option<[f64; 2]>| i.map(|i| i[0]),
+        |i: Option<[f64; 2]>| i.map(|i| i[1]),
+    );
     json!({
         "page_hit_ratio": value(point.page_hit_ratio),
-        "page_hit_ratio_stderr": error(point.page_hit_ratio),
+        "page_hit_ratio_low": low(all),
+        "page_hit_ratio_high": high(all),
         "read_page_hit_ratio": value(point.read_page_hit_ratio),
-        "read_page_hit_ratio_stderr": error(point.read_page_hit_ratio),
+        "read_page_hit_ratio_low": low(reads),
+        "read_page_hit_ratio_high": high(reads),
         "write_page_hit_ratio": value(point.write_page_hit_ratio),
-        "write_page_hit_ratio_stderr": error(point.write_page_hit_ratio),
+        "write_page_hit_ratio_low": low(writes),
+        "write_page_hit_ratio_high": high(writes),
         "sample_rate": curve.rate,
         "sampled_pages": curve.sampled_pages,
         "sampled_accesses": curve.sampled_accesses,
@@ -180,7 +190,12 @@ fn sampled_table(curve: &SampledCurve) -> String {
     let mut table = plain(&HEAD, 1);
     let cell = |estimate: Option<Estimate>| match estimate {
         None => "-".to_owned(),
-        Some(e) => format!("{:.2} ±{:.2}", 100.0 * e.value, 100.0 * T95 * e.error),
+        Some(e) => format!(
+            "{:.2} ({:.2} to {:.2})",
+            100.0 * e.value,
+            100.0 * e.low,
+            100.0 * e.high
+        ),
     };
     for point in &curve.points {
         table.add_row([
@@ -227,9 +242,9 @@ fn reading(curve: &SchemeCurve) -> String {
         }
         CurvePoints::Sampled(s) => {
             text += &format!(
-                "\nestimated from {} pages ({:.4} % of them by hash, seed {}) with {} accesses; ± \
-                 is the half-width of a 95 % confidence interval, by a jackknife over {GROUPS} \
-                 groups of pages",
+                "\nestimated from {} pages ({:.4} % of them by hash, seed {}) with {} accesses; in \
+                 brackets the 95 % confidence interval, by a jackknife over {GROUPS} groups of pages; - \
+                 where less than one page of the cache is left",
                 s.sampled_pages,
                 100.0 * s.rate,
                 spec.seed,

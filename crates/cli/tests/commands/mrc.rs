@@ -111,13 +111,22 @@ fn a_sample_says_its_error() {
             assert_eq!(s["method"], "sampled");
             let off = number(s, "page_hit_ratio") - number(e, "page_hit_ratio");
             assert!(off.abs() < 0.1, "{s}");
-            assert!(number(s, "page_hit_ratio_stderr") > 0.0);
+            let [low, high] =
+                ["low", "high"].map(|end| number(s, &format!("page_hit_ratio_{end}")));
+            let value = number(s, "page_hit_ratio");
+            assert!(
+                (0.0..value).contains(&low) && value < high && high <= 1.0,
+                "{s}"
+            );
         }
         assert_ne!(sampled, points(&format!("{sample} --seed 7")));
     }
     assert_eq!(points("--sample-pages 200")[0]["sampled_pages"], 200);
     let done = bench.destage(format!("{args} --sample-rate 0.5")).ok();
     done.shows("95 % confidence interval");
+    // 25 pages of which 1 in 50 is looked at: less than one.
+    let small = points("--sample-rate 0.02");
+    assert!(small[0]["page_hit_ratio"].is_null() && small[0]["page_hit_ratio_low"].is_null());
 }
 
 #[test]

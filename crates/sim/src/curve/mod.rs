@@ -6,12 +6,14 @@
 //! - [`Curve::sampled`]: the same on a part of the pages that a hash picks, with caches scaled
 //!   down alike, and with the error that comes of it.
 
+mod estimate;
 mod lru;
 mod pages;
 mod sample;
 mod stack;
 
-pub use sample::{Estimate, GROUPS, SampleSize, SampledCurve, SampledPoint, Sampling};
+pub use estimate::Estimate;
+pub use sample::{GROUPS, SampleSize, SampledCurve, SampledPoint, Sampling};
 
 use crate::RunError;
 use crate::cache::counts::ratio;

@@ -8,8 +8,17 @@
 //! because it is the few hottest pages that make it.
 //!
 //! The error is a standard error by the jackknife: the pages fall into [`GROUPS`] groups, each is
-//! left out once, and the whole estimate is made anew, distances included.
+//! left out once, and the whole estimate is made anew, distances included. Estimates beyond 0 and 1 are
+//! cut off only at the end: a hit ratio near 0 would have no error otherwise.
+//!
+//! The interval is that of the cache with one standard deviation fewer and more pages: as many pages as
+//! the cache has are in the sample with a binomial distribution, and where many distances are alike, the
+//! jackknife sees nothing of that.
+//!
+//! A cache of which less than one frame is left has no estimate, and one of few frames lies between two
+//! caches of whole frames.
 
+use super::estimate::{Between, Estimate, Ratios, error, ratios};
 use super::pages::each_page;
 use super::{Curve, CurveCounts, CurveError, try_each};
 use crate::RunError;
@@ -19,7 +28,7 @@ use destage_scheme::rng::mix64;
 use destage_scheme::{Role, rng};
 use destage_trace::{Trace, TraceError, Workload};
 use destage_types::{ByteSize, Extent, HostRequest, Lpn, Op, PageSize, RequestBatch, SectorMask};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Groups of pages, each of which is left out once for the error.
 pub const GROUPS: u64 = 8;
@@ -45,15 +54,6 @@ pub struct Sampling {
     pub seed: u64,
 }
 
-/// A ratio with its standard error.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Estimate {
-    /// The ratio.
-    pub value: f64,
-    /// Its standard error; 0 if every page is in the sample.
-    pub error: f64,
-}
-
 /// One size of a sampled curve. A ratio without a denominator is `None`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SampledPoint {
@@ -61,8 +61,8 @@ pub struct SampledPoint {
     pub cache: ByteSize,
     /// Page frames of that cache.
     pub pages: u32,
-    /// Page frames of the cache that stands for it.
-    pub scaled_pages: u32,
+    /// Page frames of the cache that stands for it. Below one there is no estimate.
+    pub scaled_pages: f64,
     /// Hits per page access.
     pub page_hit_ratio: Option<Estimate>,
     /// Hits per read page.
@@ -199,33 +199,6 @@ fn extent(lpn: Lpn, mask: SectorMask, page: PageSize) -> Extent {
     Extent::new(page.first_sector(lpn) + before, mask.count())
 }
 
-/// Hit ratios of one sample, all, reads and writes.
-type Ratios = [Option<f64>; 3];
-
-/// Hits per access, the number of accesses being what the share promises.
-fn adjusted(hits: u64, accesses: u64, expected: f64) -> Option<f64> {
-    let hits = hits as f64 + (expected - accesses as f64);
-    (expected > 0.0).then(|| (hits / expected).clamp(0.0, 1.0))
-}
-
-fn ratios(c: &CurveCounts, all: &CurveCounts, rate: f64) -> Ratios {
-    let (read, write) = (all.read_pages as f64 * rate, all.write_pages as f64 * rate);
-    [
-        adjusted(c.page_hits(), c.page_accesses(), read + write),
-        adjusted(c.read_page_hits, c.read_pages, read),
-        adjusted(c.write_page_hits, c.write_pages, write),
-    ]
-}
-
-/// Standard error of `whole` by the jackknife.
-fn error(without: &[Option<f64>]) -> f64 {
-    let n = without.len() as f64;
-    let values = || without.iter().map(|v| v.unwrap_or(0.0));
-    let mean = values().sum::<f64>() / n;
-    let squares: f64 = values().map(|v| (v - mean) * (v - mean)).sum();
-    libm::sqrt((n - 1.0) / n * squares)
-}
-
 impl Curve<'_> {
     /// The curve from a sample of the pages.
     ///
@@ -242,7 +215,21 @@ impl Curve<'_> {
         let (warmup, passes) = self.base.warmup.resolve(self.trace.len())?;
         let picker = self.picker(sampling)?;
         let all = measured(self.trace, self.base.page, warmup, passes)?;
-        let whole = self.estimate(picker, &all, (warmup, passes))?;
+        let mut scaled = Vec::with_capacity(self.sizes.len());
+        for &size in self.sizes {
+            scaled.push(f64::from(self.spec(size).capacity()?) * picker.rate());
+        }
+        let part = 1.0 - picker.rate();
+        let beside = |sign: f64| {
+            scaled
+                .iter()
+                .map(move |n| (n + sign * libm::sqrt(n * part)).max(0.0))
+        };
+        let frames: Vec<f64> = beside(-1.0)
+            .chain(scaled.iter().copied())
+            .chain(beside(1.0))
+            .collect();
+        let whole = self.estimate(picker, &all, (warmup, passes), &frames)?;
         let mut without = Vec::new();
         if picker.threshold < 1 << HASH_BITS {
             for group in 0..GROUPS {
@@ -250,25 +237,33 @@ impl Curve<'_> {
                     without: Some(group),
                     ..picker
                 };
-                without.push(self.estimate(part, &all, (warmup, passes))?.ratios);
+                let share = part.rate() / picker.rate();
+                let frames: Vec<f64> = scaled.iter().map(|frames| frames * share).collect();
+                without.push(self.estimate(part, &all, (warmup, passes), &frames)?.ratios);
             }
         }
         let estimate = |point: usize, kind: usize| {
-            let value = whole.ratios[point][kind]?;
+            if scaled[point] < 1.0 {
+                return None;
+            }
+            let n = scaled.len();
+            let [smaller, value, larger] =
+                [point, n + point, 2 * n + point].map(|i| whole.ratios[i][kind]);
+            let values = [smaller?, value?, larger?];
             let others: Vec<_> = without.iter().map(|r| r[point][kind]).collect();
             let error = if others.is_empty() {
                 0.0
             } else {
                 error(&others)
             };
-            Some(Estimate { value, error })
+            Some(Estimate::between(values, error))
         };
         let mut points = Vec::with_capacity(self.sizes.len());
         for (i, &cache) in self.sizes.iter().enumerate() {
             points.push(SampledPoint {
                 cache,
                 pages: self.spec(cache).capacity()?,
-                scaled_pages: whole.scaled[i],
+                scaled_pages: scaled[i],
                 page_hit_ratio: estimate(i, 0),
                 read_page_hit_ratio: estimate(i, 1),
                 write_page_hit_ratio: estimate(i, 2),
@@ -308,6 +303,7 @@ impl Curve<'_> {
         picker: Picker,
         all: &CurveCounts,
         (warmup, passes): (u64, u64),
+        frames: &[f64],
     ) -> Result<Estimated, CurveError> {
         let page = self.base.page;
         let sample = sample(self.trace, page, warmup, picker, self.meter)?;
@@ -316,14 +312,13 @@ impl Curve<'_> {
             return Err(CurveError::EmptySample { pages });
         }
         let rate = picker.rate();
-        let mut scaled = Vec::with_capacity(self.sizes.len());
-        for &size in self.sizes {
-            let frames = f64::from(self.spec(size).capacity()?) * rate;
-            scaled.push((libm::round(frames) as u32).max(1));
-        }
-        let sizes: Vec<ByteSize> = scaled
+        let between: Vec<Between> = frames.iter().map(|&frames| Between::of(frames)).collect();
+        let frames = between.iter().flat_map(|b| [b.below, b.above]);
+        // Without a frame nothing hits, which needs no run but the number of accesses.
+        let frames: BTreeSet<u64> = frames.filter(|&frames| frames > 0).chain([1]).collect();
+        let sizes: Vec<ByteSize> = frames
             .iter()
-            .map(|&frames| ByteSize(u64::from(frames) * page.bytes()))
+            .map(|frames| ByteSize(frames * page.bytes()))
             .collect();
         let base = RunSpec {
             warmup: match self.base.warmup {
@@ -339,10 +334,16 @@ impl Curve<'_> {
             ..*self
         };
         let points = curve.exact()?;
-        let ratios = |p: &super::CurvePoint| ratios(&p.counts, all, rate);
+        let found = points.iter().map(|p| ratios(&p.counts, all, rate));
+        let mut of: BTreeMap<u64, Ratios> = frames.into_iter().zip(found).collect();
+        let empty = CurveCounts {
+            read_page_hits: 0,
+            write_page_hits: 0,
+            ..points[0].counts.clone()
+        };
+        of.insert(0, ratios(&empty, all, rate));
         Ok(Estimated {
-            ratios: points.iter().map(ratios).collect(),
-            scaled,
+            ratios: between.iter().map(|b| b.ratios(&of)).collect(),
             pages,
             accesses: sample.accesses,
         })
@@ -351,7 +352,6 @@ impl Curve<'_> {
 
 struct Estimated {
     ratios: Vec<Ratios>,
-    scaled: Vec<u32>,
     pages: u64,
     accesses: u64,
 }
@@ -375,25 +375,4 @@ fn measured(
         Ok::<(), TraceError>(())
     })?;
     Ok(all)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_jackknife_of_a_mean_is_its_standard_error() {
-        // Means of 1, 2, 3, 6 without each in turn; variance 14/3, divided by 4.
-        let without = [11.0 / 3.0, 10.0 / 3.0, 3.0, 2.0].map(Some);
-        let expected = libm::sqrt(14.0 / 3.0 / 4.0);
-        assert!((error(&without) - expected).abs() < 1e-12);
-    }
-
-    #[test]
-    fn surplus_accesses_are_hits() {
-        assert_eq!(adjusted(50, 90, 100.0), Some(0.6));
-        assert_eq!(adjusted(50, 110, 100.0), Some(0.4));
-        assert_eq!(adjusted(0, 110, 100.0), Some(0.0));
-        assert_eq!(adjusted(0, 0, 0.0), None);
-    }
 }
