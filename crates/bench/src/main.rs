@@ -2,6 +2,7 @@
 //! from its standard output. What is generated is generated before the clock starts.
 
 mod cost;
+mod intervals;
 mod minimal;
 mod reader;
 mod stream;
@@ -85,6 +86,15 @@ enum Command {
         #[arg(long)]
         lines: u64,
     },
+    /// How many 95 % intervals of sampled LRU curves contain the exact hit ratio, trace by trace.
+    Intervals {
+        /// Folder of traces.
+        #[arg(long)]
+        traces: PathBuf,
+        /// Samples of each trace and rate.
+        #[arg(long, default_value_t = 10)]
+        seeds: u64,
+    },
     /// Writes the common workload of the device benches.
     Workload {
         /// File to write.
@@ -117,6 +127,7 @@ fn main() -> anyhow::Result<()> {
             times,
         } => device(&scheme, requests, times)?,
         Command::StaticTypes => static_types()?,
+        Command::Intervals { traces, seeds } => intervals::intervals(&traces, seeds)?,
         Command::Minimal { pages, shape } => {
             let stream: Vec<u32> = shape.pages().collect();
             measure(|| {
