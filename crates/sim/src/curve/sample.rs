@@ -339,7 +339,7 @@ impl Curve<'_> {
         let empty = CurveCounts {
             read_page_hits: 0,
             write_page_hits: 0,
-            ..points[0].counts.clone()
+            ..points[0].counts
         };
         of.insert(0, ratios(&empty, all, rate));
         Ok(Estimated {
