@@ -4,12 +4,11 @@ use anyhow::Context;
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling};
 use destage_sim::record::RunInfo;
-use destage_sim::{Meter, RunSpec};
+use destage_sim::{Meter, RunSpec, SweepProgress};
 use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::ByteSize;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 const RATES: [f64; 3] = [0.1, 0.01, 0.001];
 const SIZES: [ByteSize; 4] = [
@@ -92,7 +91,7 @@ fn of_trace(trace: &Trace, rate: f64, seeds: u64) -> anyhow::Result<Intervals> {
         base: &base,
         sizes: &SIZES,
         jobs: 1,
-        progress: &AtomicU64::new(0),
+        progress: &SweepProgress::default(),
         meter: &Unmetered,
     };
     let exact = curve.exact()?;

@@ -333,6 +333,11 @@ impl RunArgs {
         }
     }
 
+    /// Is there one stream of requests only, as far as that is known before the traces are read?
+    pub fn is_one_stream(&self) -> bool {
+        self.traces.len() * self.host_fs.len().max(1) <= 1 && !self.input.split()
+    }
+
     /// The options that name the logs of one run, and the files given.
     pub fn logs(&self) -> [(&'static str, Option<&Path>); 3] {
         [

@@ -10,7 +10,7 @@ use crate::report::HtmlReport;
 use crate::run::{Batch, RunLogs, Settings, execute};
 use destage_device::config::{DeviceConfig, EffectiveDevice};
 use destage_scheme::{Expr, ReadAlloc};
-use destage_sim::{ResultRecord, RunSpec};
+use destage_sim::{PreparedDevices, ResultRecord, RunSpec};
 use destage_trace::synth::demo;
 use destage_types::ByteSize;
 use std::sync::Arc;
@@ -45,6 +45,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         runs: &runs,
         jobs: args.threads.resolve(),
         limit: MemoryLimit::new(None),
+        devices: &PreparedDevices::new(0),
         logs: &|_| RunLogs::default(),
     };
     let report = args.report.as_deref();

@@ -21,7 +21,9 @@ fn main() {
         );
         let start = Instant::now();
         let share = Ratio::from_f64(fill).expect("a share");
-        let pages = map.fill(share).expect("the logical space fits");
+        let pages = map
+            .fill(share, &mut |_| {})
+            .expect("the logical space fits");
         let each = start.elapsed().as_nanos() / u128::from(pages.max(1));
         println!(
             "{name}: fill {pages} pages, {each} ns each, {} MiB",

@@ -6,10 +6,11 @@ use destage_sim::curve::{
     Curve, CurveError, CurvePoint, Method, SampleSize, SampledCurve, Sampling, footprint,
 };
 use destage_sim::record::RunInfo;
-use destage_sim::{Hooks, MemoryExcess, Meter, ReadFill, RunError, RunSpec, Warmup, execute};
+use destage_sim::{
+    Hooks, MemoryExcess, Meter, ReadFill, RunError, RunSpec, SweepProgress, Warmup, execute,
+};
 use destage_trace::Trace;
 use destage_types::{ByteSize, Extent, HostRequest, Nanos, Op, PageSize, RequestBatch};
-use std::sync::atomic::AtomicU64;
 
 struct NoMeter;
 
@@ -75,7 +76,7 @@ fn spec(expr: &str) -> RunSpec {
 }
 
 fn curve<T>(trace: &Trace, base: &RunSpec, sizes: &[ByteSize], f: impl Fn(&Curve<'_>) -> T) -> T {
-    let progress = AtomicU64::new(0);
+    let progress = SweepProgress::default();
     f(&Curve {
         trace: trace.into(),
         base,
@@ -214,7 +215,7 @@ fn every_pass_of_a_curve_looks_at_the_memory() {
         base: &base,
         sizes: &[ByteSize(1 << 16)],
         jobs: 1,
-        progress: &AtomicU64::new(0),
+        progress: &SweepProgress::default(),
         meter: &NoMemory,
     };
     let sampling = |size| curve.sampled(&Sampling { size, seed: 1 }).map(|_| ());

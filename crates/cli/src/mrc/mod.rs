@@ -10,11 +10,10 @@ use crate::run::{Clocks, load};
 use crate::terminal::{Progress, Warnings};
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
-use destage_sim::{RunError, RunSpec, Touched};
+use destage_sim::{RunError, RunSpec, SweepProgress, Touched};
 use destage_trace::{Workload, readers};
 use destage_types::{ByteSize, PageSize};
 use points::{CurvePoints, SchemeCurve};
-use std::sync::atomic::AtomicU64;
 
 /// Does what `args` say.
 ///
@@ -203,7 +202,7 @@ fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCur
     check_memory(args, trace, base.page, sample)?;
     let meter = Clocks::new(args.limit.limit());
     let sizes = sizes(args, trace, &base, &meter)?;
-    let counter = AtomicU64::new(0);
+    let counter = SweepProgress::default();
     let curve = Curve {
         trace,
         base: &base,
@@ -215,7 +214,7 @@ fn curve(args: &MrcArgs, trace: Workload<'_>, base: RunSpec) -> Result<SchemeCur
     let label = format!("{} {}", trace.meta.name, base.expr);
     // At most as many; one pass for all sizes ends the bar early.
     let progress = Progress::requests(&label, trace.len() * sizes.len() as u64);
-    let found = progress.follow(&counter, || match sample {
+    let found = progress.follow(&counter.requests, || match sample {
         None => curve.exact().map(CurvePoints::Exact),
         Some(size) => {
             let seed = base.seed;

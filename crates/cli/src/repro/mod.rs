@@ -15,9 +15,10 @@ use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::file::write_file;
 use crate::output::{Output, print};
-use crate::run::{Keys, Plan, over, run_keys};
+use crate::run::{Keys, Plan, over, prepared_devices, run_keys};
 use crate::terminal::{Warnings, say};
 use clap::ValueEnum;
+use destage_sim::PreparedDevices;
 use destage_trace::Stored;
 use judge::{LedgerRow, LoadOutcome, judge};
 use loads::{PaperLoad, ScaledCache, loads};
@@ -98,6 +99,7 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
         args,
         traces: traces.as_deref(),
         started: Instant::now(),
+        devices: prepared_devices(true, MemoryLimit::new(None)),
         done: 0,
         total: 0,
     };
@@ -141,6 +143,7 @@ struct Repro<'a> {
     args: &'a ReproArgs,
     traces: Option<&'a Path>,
     started: Instant,
+    devices: PreparedDevices,
     /// Loads of experiments that are done, and all of them.
     done: usize,
     total: usize,
@@ -243,7 +246,7 @@ impl Repro<'_> {
         for (i, reading) in [None].into_iter().chain(readings).enumerate() {
             let plan = self.plan(&to.paper, (experiment, reading), &sizes)?;
             let mut warnings = Warnings::unsaid();
-            over(&plan, stored, output, &mut warnings)?;
+            over(&plan, stored, &self.devices, output, &mut warnings)?;
             to.warnings.extend(warnings.into_all());
             let found = output.take_shown();
             let outcomes = found

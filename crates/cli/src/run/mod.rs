@@ -2,6 +2,7 @@
 
 mod clock;
 mod file;
+mod fitting;
 mod input;
 mod logs;
 mod plan;
@@ -20,10 +21,11 @@ pub use sweep::{Batch, Clocks, execute};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
+use crate::memory::MemoryLimit;
 use crate::output::Output;
 use crate::report::HtmlReport;
 use crate::terminal::Warnings;
-use destage_sim::RunSpec;
+use destage_sim::{PreparedDevices, RunSpec};
 use destage_trace::{Stored, Workload};
 use file::RunFile;
 
@@ -90,16 +92,28 @@ fn plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
     if let Some(path) = &first.report {
         output.report(HtmlReport::open(path, "destage run")?);
     }
+    let several = plans.len() > 1 || !first.is_one_stream();
+    let devices = prepared_devices(several, first.limit.limit());
     let mut done = Ok(());
     for plan in plans {
-        done = done.and_then(|()| replay(plan, &mut output, &mut warnings));
+        done = done.and_then(|()| replay(plan, &devices, &mut output, &mut warnings));
     }
     // What was finished is shown even if a later trace failed.
     let shown = output.finish(done.is_ok());
     done.and(shown)
 }
 
-fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(), Failure> {
+/// Prepared devices; where runs over several streams follow each other, some are kept in a part of the memory.
+pub fn prepared_devices(several: bool, limit: MemoryLimit) -> PreparedDevices {
+    PreparedDevices::new(if several { limit.bytes() / 8 } else { 0 })
+}
+
+fn replay(
+    plan: &Plan,
+    devices: &PreparedDevices,
+    output: &mut Output,
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
     let (args, memory) = (
         &plan.args,
         plan.args.memory.of_requests(plan.args.limit.limit()),
@@ -112,7 +126,7 @@ fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(
             false => (Some(Ok(stored)), None),
         };
         for trace in whole.into_iter().chain(parts.into_iter().flatten()) {
-            over(plan, &mut trace?, output, warnings)?;
+            over(plan, &mut trace?, devices, output, warnings)?;
         }
     }
     Ok(())
@@ -125,6 +139,7 @@ fn replay(plan: &Plan, output: &mut Output, warnings: &mut Warnings) -> Result<(
 pub fn over(
     plan: &Plan,
     trace: &mut Stored,
+    devices: &PreparedDevices,
     output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
@@ -135,14 +150,26 @@ pub fn over(
         input::fit(trace, run, args.limit.limit(), warnings)?;
     }
     if args.host_fs.is_empty() {
-        one(plan, trace.workload(), &plan.runs, output, warnings)?;
+        one(
+            plan,
+            (trace.workload(), &plan.runs),
+            devices,
+            output,
+            warnings,
+        )?;
     }
     for fs in &args.host_fs {
         let (modelled, runs) = input::through(trace.workload(), fs, plan)?;
         if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
             warnings.warn(warning);
         }
-        one(plan, modelled.workload(), &runs, output, warnings)?;
+        one(
+            plan,
+            (modelled.workload(), &runs),
+            devices,
+            output,
+            warnings,
+        )?;
     }
     Ok(())
 }
@@ -150,8 +177,8 @@ pub fn over(
 /// The runs over one stream of requests.
 fn one(
     plan: &Plan,
-    workload: Workload<'_>,
-    runs: &[RunSpec],
+    (workload, runs): (Workload<'_>, &[RunSpec]),
+    devices: &PreparedDevices,
     output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
@@ -171,5 +198,5 @@ fn one(
     if let Some(warning) = clock::warning(workload, &plan.load, runs)? {
         warnings.warn(warning);
     }
-    resume::execute_open(plan, workload, runs, output)
+    resume::execute_open(plan, (workload, runs), devices, output)
 }

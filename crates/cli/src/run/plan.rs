@@ -79,8 +79,7 @@ impl Plan {
 
     /// Is there one run only, as far as that is known before the traces are read?
     fn single(&self) -> bool {
-        let streams = self.args.traces.len() * self.args.host_fs.len().max(1);
-        streams * self.runs.len() <= 1 && !self.args.input.split()
+        self.args.is_one_stream() && self.runs.len() <= 1
     }
 
     /// Makes sure that logs can be written before anything runs.

@@ -5,7 +5,7 @@ use super::sweep::{Batch, execute};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::terminal::say;
-use destage_sim::{ResultRecord, RunSpec};
+use destage_sim::{PreparedDevices, ResultRecord, RunSpec};
 use destage_trace::{TraceMeta, Workload};
 use sha2::{Digest, Sha256};
 use std::sync::OnceLock;
@@ -39,8 +39,8 @@ fn hash(bytes: &[u8]) -> String {
 /// A run failed, or a record cannot be written.
 pub fn execute_open(
     plan: &Plan,
-    workload: Workload<'_>,
-    runs: &[RunSpec],
+    (workload, runs): (Workload<'_>, &[RunSpec]),
+    devices: &PreparedDevices,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
@@ -74,6 +74,7 @@ pub fn execute_open(
         runs: &specs,
         jobs: plan.args.threads.resolve(),
         limit: plan.args.limit.limit(),
+        devices,
         logs: &|i| logs(open[i]),
     };
     let mut next = open.iter();

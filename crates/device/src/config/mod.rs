@@ -62,6 +62,22 @@ impl DeviceConfig {
         self.gc_policy == GcPolicy::CostBenefit
     }
 
+    /// Are the pages of this device and of `other` mapped alike? Says so of devices that differ in no more
+    /// than their names, the times of their operations, and what a request waits for.
+    pub fn maps_like(&self, other: &DeviceConfig) -> bool {
+        let alike = DeviceConfig {
+            name: other.name.clone(),
+            t_read: other.t_read,
+            t_program: other.t_program,
+            t_erase: other.t_erase,
+            t_dram: other.t_dram,
+            evict_wait: other.evict_wait,
+            evict_wait_read: other.evict_wait_read,
+            ..self.clone()
+        };
+        alike == *other
+    }
+
     /// Where static allocation puts every page.
     pub fn layout(&self) -> StaticLayout {
         StaticLayout::new(&self.geometry, self.allocation_order, self.queue_per)

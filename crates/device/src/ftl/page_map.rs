@@ -124,6 +124,18 @@ impl PageMap {
         }
     }
 
+    /// Makes copies cheap: they share what they do not change.
+    pub fn freeze(&mut self) {
+        self.l2p.freeze();
+        self.p2l.freeze();
+    }
+
+    /// Takes back what copies shared, if there are none any more.
+    pub fn thaw(&mut self) {
+        self.l2p.thaw();
+        self.p2l.thaw();
+    }
+
     /// Writes `lpn` at the frontier that its address belongs to, without collecting before.
     ///
     /// # Errors

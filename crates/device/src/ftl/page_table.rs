@@ -2,12 +2,16 @@
 
 use super::piece_packing::{PLACES, PiecePacking, Put};
 use super::piece_pool::PiecePool;
+use std::sync::Arc;
 
 /// No page.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// A dense piece.
+type Piece = [u32; PLACES];
+
 /// Bytes of a dense piece.
-const DENSE: u64 = size_of::<[u32; PLACES]>() as u64;
+const DENSE: u64 = size_of::<Piece>() as u64;
 
 /// What a packed piece takes beyond 4 bytes a number at the most, for numbers of up to 29 bits (2 TiB
 /// in pages of 4 KiB): that many near 186 numbers, the places of which take 11 bits each.
@@ -26,14 +30,20 @@ const PACKED: u64 = 256;
 /// Memory: at most 4 bytes for each number set, plus `spare`, plus 256 bytes for each piece and
 /// 12 for its places in the lists of pieces, but for what the [`PiecePool`] cannot avoid (one segment,
 /// and one in 64 bytes).
+///
+/// The dense pieces of a table that was frozen ([`PageTable::freeze`]) belong to all of its copies, and
+/// a copy takes one for itself when it first changes a number there. That is found where there is no dense
+/// piece: tables that were never frozen pay nothing for it.
 #[derive(Clone, Debug)]
 pub(super) struct PageTable {
-    dense: Vec<Option<Box<[u32; PLACES]>>>,
+    dense: Vec<Option<Box<Piece>>>,
+    /// Those dense pieces that are not in `dense`, if the table was frozen.
+    frozen: Option<Arc<Vec<Option<Box<Piece>>>>>,
     /// Pieces that are not dense.
     packed: PiecePool,
     packing: PiecePacking,
     spare: u64,
-    /// Bytes of the dense pieces.
+    /// Bytes of the dense pieces, those of all copies included.
     dense_bytes: u64,
 }
 
@@ -45,6 +55,7 @@ impl PageTable {
         let pieces = usize::try_from(pieces).expect("tables fit the address space");
         PageTable {
             dense: vec![None; pieces],
+            frozen: None,
             packed: PiecePool::new(pieces),
             packing: PiecePacking::new(values),
             spare,
@@ -57,6 +68,47 @@ impl PageTable {
     pub fn spare_of(bytes: u64, len: u64) -> u64 {
         let packed = len.div_ceil(PLACES as u64) * PACKED;
         bytes.saturating_sub(packed).max(bytes / 5)
+    }
+
+    /// Makes copies cheap: they share the dense pieces.
+    pub fn freeze(&mut self) {
+        for at in 0..self.dense.len() {
+            self.own(at);
+        }
+        let none = vec![None; self.dense.len()];
+        self.frozen = Some(Arc::new(std::mem::replace(&mut self.dense, none)));
+    }
+
+    /// Takes the dense pieces back if there are no copies any more.
+    pub fn thaw(&mut self) {
+        let Some(frozen) = self.frozen.take() else {
+            return;
+        };
+        match Arc::try_unwrap(frozen) {
+            Ok(mut pieces) => {
+                for (piece, changed) in pieces.iter_mut().zip(&mut self.dense) {
+                    if changed.is_some() {
+                        *piece = changed.take();
+                    }
+                }
+                self.dense = pieces;
+            }
+            Err(frozen) => self.frozen = Some(frozen),
+        }
+    }
+
+    /// The dense piece `at` that copies share, if this table has not changed it.
+    fn frozen(&self, at: usize) -> Option<&Piece> {
+        self.frozen.as_ref()?[at].as_deref()
+    }
+
+    /// The dense piece `at`, copied if it is shared.
+    fn own(&mut self, at: usize) -> Option<&mut Piece> {
+        let dense = &mut self.dense[at];
+        if let (None, Some(frozen)) = (&dense, &self.frozen) {
+            dense.clone_from(&frozen[at]);
+        }
+        dense.as_deref_mut()
     }
 
     /// Number `index`.
@@ -82,7 +134,8 @@ impl PageTable {
         while index < end {
             let place = index as usize % PLACES;
             let stop = end.min(index + (PLACES - place) as u64);
-            match &self.dense[index as usize / PLACES] {
+            let at = index as usize / PLACES;
+            match self.dense[at].as_deref().or_else(|| self.frozen(at)) {
                 Some(piece) => {
                     let run = &piece[place..place + (stop - index) as usize];
                     (index..stop)
@@ -115,7 +168,7 @@ impl PageTable {
     pub fn clear(&mut self, index: u64) {
         let index = index as usize;
         let (at, place) = (index / PLACES, index % PLACES);
-        if let Some(piece) = &mut self.dense[at] {
+        if let Some(piece) = self.own(at) {
             piece[place] = NONE;
         } else if let Some(piece) = self.packed.run_mut(at) {
             self.packing.remove(piece, place);
@@ -125,7 +178,11 @@ impl PageTable {
     #[cold]
     #[inline(never)]
     fn get_packed(&self, index: usize) -> u32 {
-        let piece = self.packed.run(index / PLACES);
+        let at = index / PLACES;
+        if let Some(piece) = self.frozen(at) {
+            return piece[index % PLACES];
+        }
+        let piece = self.packed.run(at);
         let number = piece.and_then(|piece| self.packing.get(piece, index % PLACES));
         number.unwrap_or(NONE)
     }
@@ -138,6 +195,9 @@ impl PageTable {
             let old = self.get_packed(index);
             self.clear(index as u64);
             return old;
+        }
+        if let Some(piece) = self.own(at) {
+            return std::mem::replace(&mut piece[place], number);
         }
         if let Some(piece) = self.packed.run_mut(at) {
             match self.packing.put(piece, place, number) {
@@ -161,7 +221,7 @@ impl PageTable {
         NONE
     }
 
-    fn make_dense(&mut self, at: usize) -> &mut [u32; PLACES] {
+    fn make_dense(&mut self, at: usize) -> &mut Piece {
         let dense = self.dense[at].insert(Box::new([NONE; PLACES]));
         if let Some(piece) = self.packed.run(at) {
             let each = |place: usize, number| dense[place] = number;
@@ -174,146 +234,10 @@ impl PageTable {
 
     /// Bytes of the pieces so far, and of the lists of pieces.
     pub fn bytes(&self) -> u64 {
-        let dense = self.dense.len() * size_of::<Option<Box<[u32; PLACES]>>>();
+        let dense = self.dense.len() * size_of::<Option<Box<Piece>>>();
         self.dense_bytes + self.packed.bytes() + self.packed.list_bytes() + dense as u64
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use destage_types::rng::SplitMix64;
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
-
-    /// A segment of the pool.
-    const SEGMENT: u64 = 256 << 10;
-
-    struct Checked {
-        table: PageTable,
-        model: BTreeMap<u64, u32>,
-        len: u64,
-    }
-
-    impl Checked {
-        fn new(pieces: u64, values: u64, spare: u64) -> Checked {
-            let len = pieces * PLACES as u64;
-            Checked {
-                table: PageTable::new(len, values, spare),
-                model: BTreeMap::new(),
-                len,
-            }
-        }
-
-        fn replace(&mut self, index: u64, number: u32) {
-            let set = self.model.len() as u64;
-            let old = match number {
-                NONE => self.model.remove(&index),
-                _ => self.model.insert(index, number),
-            };
-            let replaced = self.table.replace(index, number, set);
-            assert_eq!(replaced, old.unwrap_or(NONE), "{index}");
-        }
-
-        fn clear(&mut self, index: u64) {
-            self.model.remove(&index);
-            self.table.clear(index);
-        }
-
-        fn check(&self) {
-            for index in 0..self.len {
-                let number = self.model.get(&index).copied().unwrap_or(NONE);
-                assert_eq!(self.table.get(index), number, "{index}");
-            }
-            let dense = self.table.dense.iter().flatten().count() as u64;
-            assert_eq!(self.table.dense_bytes, dense * DENSE);
-        }
-    }
-
-    /// From one number to all of them, in several orders: what [`PageTable`] promises.
-    fn assert_bounded(order: impl Iterator<Item = u64>, len: u64, values: u64, spare: u64) {
-        let mut table = PageTable::new(len, values, spare);
-        let pieces = len / PLACES as u64;
-        let number = |index: u64| (index.wrapping_mul(0x9E37_79B9_7F4A_7C15) % values) as u32;
-        let mut given = 0;
-        for (set, index) in (0..).zip(order) {
-            assert_eq!(table.replace(index, number(index), set), NONE);
-            let most = 4 * (set + 1) + spare + pieces * (PACKED + 12) + SEGMENT;
-            let bytes = table.bytes();
-            assert!(bytes <= most + bytes / 64, "{bytes} of {most} for {set}");
-            given = set + 1;
-        }
-        assert_eq!(given, len);
-        assert!((0..len).all(|index| table.get(index) == number(index)));
-    }
-
-    #[test]
-    fn bytes_stay_bounded_at_every_density() {
-        // A piece is an eighth of a segment when full, so this is some 1,000 pieces of each size.
-        let pieces = 1024;
-        let len = pieces * PLACES as u64;
-        let values = [(1 << 28, 0), (5 << 26, 64 * DENSE)];
-        for (seed, (values, spare)) in (1..).zip(values) {
-            let (mut rng, mut all) = (SplitMix64::new(seed), (0..len).collect::<Vec<_>>());
-            for i in (1..all.len()).rev() {
-                all.swap(i, rng.below(i as u64 + 1) as usize);
-            }
-            assert_bounded(all.into_iter(), len, values, spare);
-            for stride in [2048, 11, 2, 1] {
-                let turns = (0..stride).flat_map(|first| (first..len).step_by(stride as usize));
-                assert_bounded(turns, len, values, spare);
-            }
-        }
-    }
-
-    #[test]
-    fn neighbourhoods_are_dense_and_single_pages_are_packed() {
-        let (len, spare) = (64 * PLACES as u64, 2 * DENSE);
-        let mut table = PageTable::new(len, 1 << 28, spare);
-        let empty = table.bytes();
-        assert_eq!((table.get(0), table.get(len - 1)), (NONE, NONE));
-        table.clear(5);
-        assert_eq!(table.bytes(), empty, "reading and clearing take nothing");
-        for (set, piece) in (0..10).enumerate() {
-            assert_eq!(table.replace(piece * PLACES as u64, 7, set as u64), NONE);
-        }
-        assert_eq!(table.bytes(), empty + spare + SEGMENT);
-        let mut filled = PageTable::new(len, 1 << 28, spare);
-        (0..len).for_each(|index| _ = filled.replace(index, 1, index));
-        assert_eq!(
-            filled.bytes(),
-            empty + 4 * len,
-            "filled in order all is dense"
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn a_table_is_a_map(
-            seed: u64,
-            spare in 0..16 * DENSE,
-            width in 1..33u32,
-            phases in prop::collection::vec((1..PLACES as u64, 0..10u64, 1..4000u32), 1..6),
-        ) {
-            let values = 1u64 << width;
-            let (mut rng, mut checked) = (SplitMix64::new(seed), Checked::new(16, values, spare));
-            for (span, clears, steps) in phases {
-                for _ in 0..steps {
-                    // Some pieces are filled, others get single pages.
-                    let piece = rng.below(16);
-                    let within = match piece % 4 {
-                        0 => rng.below(PLACES as u64),
-                        _ => rng.below(span),
-                    };
-                    let index = piece * PLACES as u64 + within;
-                    match rng.below(20) {
-                        n if n < clears => checked.clear(index),
-                        19 => checked.replace(index, NONE),
-                        _ => checked.replace(index, rng.below(values) as u32),
-                    }
-                }
-                checked.check();
-            }
-        }
-    }
-}
+mod tests;

@@ -181,10 +181,10 @@ fn preconditioning_maps_without_moving() {
     let mut map = PageMap::new(&tiny(""), 1);
     assert_eq!(map.map_trace([Lpn(9), Lpn(2), Lpn(9)]), Ok(2));
     let nine = map.read(Lpn(9));
-    assert_eq!(map.fill(Ratio::from_f64(0.5).unwrap()), Ok(70));
+    assert_eq!(map.fill(Ratio::from_f64(0.5).unwrap(), &mut |_| {}), Ok(70));
     assert_eq!(map.read(Lpn(9)), nine);
     assert!(map.is_mapped(Lpn(71)) && !map.is_mapped(Lpn(72)));
-    assert_eq!(map.fill(Ratio::ONE), Ok(72));
+    assert_eq!(map.fill(Ratio::ONE, &mut |_| {}), Ok(72));
     assert_eq!(map.valid_pages(), 144);
     assert_eq!(map.free_pages(), 48);
 }
@@ -258,7 +258,7 @@ fn single_pages_all_over_a_terabyte_take_eight_bytes_each() {
         bound(&map);
         // As long as it is not GC that makes room, an overwrite is a page more.
         let times = Overwrite::Times(Ratio::from_f64(0.001).unwrap());
-        map.overwrite(Ratio::from_f64(0.0).unwrap(), times, 1)
+        map.overwrite(Ratio::from_f64(0.0).unwrap(), times, 1, &mut |_| {})
             .unwrap();
         bound(&map);
     }
@@ -268,7 +268,7 @@ fn single_pages_all_over_a_terabyte_take_eight_bytes_each() {
 fn a_filled_device_takes_eight_bytes_per_page_and_sixteen_per_block() {
     let config = device("blocks_per_plane=64");
     let mut map = PageMap::new(&config, 1);
-    map.fill(Ratio::ONE).unwrap();
+    map.fill(Ratio::ONE, &mut |_| {}).unwrap();
     let blocks = u64::from(config.geometry.planes()) * 64;
     assert!(
         map.memory_bytes() <= 8 * map.pages() + 16 * blocks,

@@ -18,13 +18,13 @@ pub use sample::{GROUPS, SampleSize, SampledCurve, SampledPoint, Sampling};
 use crate::RunError;
 use crate::cache::counts::ratio;
 use crate::result::record::CountFields;
-use crate::run::runner::{Logs, Meter, Sweep, look};
+use crate::run::runner::{Logs, Meter, Sweep, SweepProgress, look};
 use crate::run::spec::RunSpec;
 use destage_trace::{TraceError, Workload};
 use destage_types::{ByteSize, Op, PageSize, RequestRef};
 use pages::{PageNumbers, each_page};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// What is counted at each size, over the measured part, as the result record has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -188,7 +188,7 @@ pub struct Curve<'a> {
     /// Threads, at least 1.
     pub jobs: usize,
     /// Counts the requests served by all runs; a pass over all sizes counts once.
-    pub progress: &'a AtomicU64,
+    pub progress: &'a SweepProgress,
     /// Measures each run.
     pub meter: &'a dyn Meter,
 }
@@ -223,6 +223,7 @@ impl Curve<'_> {
             jobs: self.jobs,
             version: "",
             progress: self.progress,
+            devices: None,
             meter: self.meter,
         };
         let mut records = sweep.execute(&|_| Logs::default())?.into_iter();
@@ -262,8 +263,8 @@ impl Curve<'_> {
             sizes: &sizes,
         };
         let found = lru::one_pass(self.trace, &pass, self.meter)?;
-        self.progress
-            .fetch_add(passes * requests, Ordering::Relaxed);
+        let served = &self.progress.requests;
+        served.fetch_add(passes * requests, Ordering::Relaxed);
         let of = |pages: &u32| found[sizes.partition_point(|size| size < pages)];
         Ok(capacities.iter().map(of).collect())
     }

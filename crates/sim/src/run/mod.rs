@@ -1,5 +1,6 @@
 //! One run from a decoded trace to a result record.
 
+pub mod devices;
 pub(crate) mod final_flush;
 mod footprint;
 mod future;
@@ -11,10 +12,11 @@ pub mod runner;
 pub mod spec;
 pub(crate) mod touched;
 
+use self::devices::SweepDevices;
 use self::final_flush::final_flush;
 use self::hits_by_size::{SizeMeter, mean_bytes};
 use self::metadata_budget::{Capacity, Demand};
-use self::precondition::{address_space, prepare};
+use self::precondition::{address_space, prepared_map};
 use self::replay::{Followers, Outcome, RunLength, Session, last_arrival};
 use self::runner::Meter;
 use self::spec::RunSpec;
@@ -23,6 +25,7 @@ use crate::cache::counts::ratio;
 use crate::cache::observe::Observer;
 use crate::cache::sample::QueueSampler;
 use crate::cache::{Cache, CacheOptions, ReadFill};
+use crate::engine::Engine;
 use crate::flash::{CacheOnly, Flash};
 use crate::result::record::{
     Conditions, CountFields, CountParts, EnergyNj, EraseCounts, Ratios, ResultRecord, RunInfo,
@@ -44,6 +47,8 @@ use std::sync::atomic::AtomicU64;
 pub struct Hooks<'a> {
     /// Requests served so far by all runs that share it.
     pub progress: Option<&'a AtomicU64>,
+    /// The device of the run where runs share one; else it is prepared for this run.
+    pub device: Option<DeviceOfRun<'a>>,
     /// Asked whether the program takes too much memory.
     pub meter: Option<&'a dyn Meter>,
     /// Sees every event of the measured part.
@@ -54,6 +59,13 @@ pub struct Hooks<'a> {
     pub series: Option<Series>,
     /// Version of destage for the record.
     pub version: &'a str,
+}
+
+/// A run of a sweep, among whose devices is its own.
+#[derive(Clone, Copy)]
+pub struct DeviceOfRun<'a> {
+    devices: &'a SweepDevices<'a>,
+    run: usize,
 }
 
 /// Executes one run. [`RunSpec::check`] must have passed.
@@ -215,13 +227,14 @@ impl Visit for Execution<'_> {
             return self.drive(Cache::new(scheme, CacheOnly, frames, page, layout, options));
         };
         let background = self.spec.has_background();
-        let mut engine = prepare(
-            device,
-            self.workload,
-            self.spec.wrap,
-            background,
-            self.spec.seed,
-        )?;
+        let map = match self.hooks.device {
+            Some(DeviceOfRun { devices, run }) => devices.take(run, self.workload)?,
+            None => {
+                let (wrap, seed) = (self.spec.wrap, self.spec.seed);
+                prepared_map(device, self.workload, (wrap, seed), &mut |_| {})?
+            }
+        };
+        let mut engine = Engine::new(device, map, background);
         if self.looks_at_results_alone() {
             engine.skip_unobserved_events();
         }

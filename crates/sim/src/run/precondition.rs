@@ -20,29 +20,59 @@ pub fn prepare<'a>(
     background: bool,
     seed: u64,
 ) -> Result<Engine, RunError> {
-    let workload = workload.into();
-    let space = address_space(config);
-    let mut map = PageMap::new(config, seed);
-    let prepared = precondition(&mut map, config, workload, (space, wrap), seed);
-    if !wrap && (prepared.is_err() || !config.precondition.trace) {
-        // That addresses do not fit is said before anything else.
-        check_addresses(config, workload, space)?;
-    }
-    prepared?;
+    let map = prepared_map(config, workload.into(), (wrap, seed), &mut |_| {})?;
     Ok(Engine::new(config, map, background))
+}
+
+/// The mapping of a device ready for `workload`; `tell` hears now and then how many of about
+/// [`PageMap::pages_of`] pages more were written.
+///
+/// # Errors
+/// Those of [`prepare`].
+pub(crate) fn prepared_map(
+    config: &DeviceConfig,
+    workload: Workload<'_>,
+    (wrap, seed): (bool, u64),
+    tell: &mut dyn FnMut(u64),
+) -> Result<PageMap, RunError> {
+    let space = address_space(config);
+    if is_filled(config) {
+        // That addresses do not fit is said before anything else.
+        check_fits(config, workload, wrap)?;
+    }
+    let mut map = PageMap::new(config, seed);
+    let prepared = precondition(&mut map, config, workload, (space, wrap), seed, tell);
+    if prepared.is_err() {
+        check_fits(config, workload, wrap)?;
+    }
+    prepared.map(|()| map)
+}
+
+/// Does preconditioning leave the same whatever the trace? A trace maps no page of a device that is full.
+pub(crate) fn is_filled(config: &DeviceConfig) -> bool {
+    let (wanted, logical) = (&config.precondition, config.logical_pages());
+    !wanted.trace || wanted.fill.of(logical) >= logical
+}
+
+/// Checks that the addresses of `workload` are on the device, unless they `wrap`.
+///
+/// # Errors
+/// The first request that goes beyond.
+pub(crate) fn check_fits(
+    config: &DeviceConfig,
+    workload: Workload<'_>,
+    wrap: bool,
+) -> Result<(), RunError> {
+    let space = address_space(config);
+    match wrap {
+        true => Ok(()),
+        false => workload.try_each(|number, request| check_request(config, number, request, space)),
+    }
 }
 
 /// Sectors the host can address.
 pub fn address_space(config: &DeviceConfig) -> u64 {
     config.logical_pages() * u64::from(config.geometry.page.sectors())
-}
-
-fn check_addresses(
-    config: &DeviceConfig,
-    workload: Workload<'_>,
-    space: u64,
-) -> Result<(), RunError> {
-    workload.try_each(|number, request| check_request(config, number, request, space))
 }
 
 fn check_request(
@@ -62,7 +92,7 @@ fn check_request(
     }
 }
 
-/// Preconditions, in one way through the trace with the check of its addresses: those beyond
+/// Preconditions. Where that depends on the trace its addresses are checked on the way: those beyond
 /// `space` sectors are taken modulo of it if they `wrap`.
 fn precondition(
     map: &mut PageMap,
@@ -70,14 +100,15 @@ fn precondition(
     workload: Workload<'_>,
     (space, wrap): (u64, bool),
     seed: u64,
+    tell: &mut dyn FnMut(u64),
 ) -> Result<(), RunError> {
     let refused = |full| RunError::Precondition {
         device: config.name.clone(),
         full,
     };
     let wanted = &config.precondition;
-    map.fill(wanted.fill).map_err(refused)?;
-    if wanted.trace {
+    map.fill(wanted.fill, tell).map_err(refused)?;
+    if !is_filled(config) {
         let mut reads = FirstReads::new(config.geometry.page, config.logical_pages());
         let mut extents: Vec<Extent> = Vec::new();
         workload.try_each(|number, request| {
@@ -95,7 +126,7 @@ fn precondition(
             each.try_for_each(|extent| reads.map(map, op, extent).map_err(refused))
         })?;
     }
-    let written = map.overwrite(wanted.fill, wanted.overwrite, seed);
+    let written = map.overwrite(wanted.fill, wanted.overwrite, seed, tell);
     written.map(|_| ()).map_err(refused)
 }
 

@@ -4,8 +4,9 @@ use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::result::record::{ResultRecord, RunInfo};
 use crate::result::series::Series;
+use crate::run::devices::{PreparedDevices, SweepDevices};
 use crate::run::spec::RunSpec;
-use crate::run::{Hooks, execute};
+use crate::run::{DeviceOfRun, Hooks, execute};
 use destage_trace::Workload;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -58,10 +59,31 @@ pub struct Sweep<'a> {
     pub jobs: usize,
     /// Version of destage for the records.
     pub version: &'a str,
-    /// Counts the requests served by all runs.
-    pub progress: &'a AtomicU64,
+    /// Counts what is done.
+    pub progress: &'a SweepProgress,
+    /// Where prepared devices are kept, so that runs share them; without it each run prepares its own.
+    pub devices: Option<&'a PreparedDevices>,
     /// Measures each run.
     pub meter: &'a dyn Meter,
+}
+
+/// How far a sweep has come.
+#[derive(Default, Debug)]
+pub struct SweepProgress {
+    /// Requests served by all runs.
+    pub requests: AtomicU64,
+    /// Runs that have ended.
+    pub runs: AtomicU64,
+    /// Pages written to prepare devices.
+    pub pages_prepared: AtomicU64,
+    /// All pages to be written for that, those that are included.
+    pub pages_to_prepare: AtomicU64,
+}
+
+impl SweepProgress {
+    pub(crate) fn prepared(&self, pages: u64) {
+        self.pages_prepared.fetch_add(pages, Ordering::Relaxed);
+    }
 }
 
 /// The logs of one run.
@@ -113,15 +135,18 @@ impl Sweep<'_> {
         emit: &mut dyn FnMut(ResultRecord) -> bool,
     ) -> Result<(), FailedRun> {
         let next = AtomicUsize::new(0);
+        let devices = SweepDevices::new(self.devices, self.runs, self.progress);
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
             for _ in 0..self.jobs.clamp(1, self.runs.len().max(1)) {
-                let (sender, next) = (sender.clone(), &next);
+                let (sender, next, devices) = (sender.clone(), &next, &devices);
                 scope.spawn(move || {
                     loop {
                         let i = next.fetch_add(1, Ordering::Relaxed);
                         let Some(spec) = self.runs.get(i) else { break };
-                        if sender.send((i, self.one(spec, logs(i)))).is_err() {
+                        let result = self.one(spec, DeviceOfRun { devices, run: i }, logs(i));
+                        self.progress.runs.fetch_add(1, Ordering::Relaxed);
+                        if sender.send((i, result)).is_err() {
                             break;
                         }
                     }
@@ -145,9 +170,15 @@ impl Sweep<'_> {
         })
     }
 
-    fn one(&self, spec: &RunSpec, logs: Logs) -> Result<ResultRecord, RunError> {
+    fn one(
+        &self,
+        spec: &RunSpec,
+        device: DeviceOfRun<'_>,
+        logs: Logs,
+    ) -> Result<ResultRecord, RunError> {
         let mut hooks = Some(Hooks {
-            progress: Some(self.progress),
+            progress: Some(&self.progress.requests),
+            device: Some(device),
             meter: Some(self.meter),
             observer: logs.observer,
             request_log: logs.requests,

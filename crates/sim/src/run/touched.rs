@@ -99,12 +99,7 @@ impl Touched {
     /// Memory of a run beside its trace, in bytes.
     pub fn of_run(self, run: &RunSpec) -> u64 {
         let frames = u64::from(run.capacity().unwrap_or(0)).min(self.pages);
-        let flash = run.device.as_ref().map_or(0, |device| {
-            let (geometry, filled) = (&device.geometry, device.precondition.fill.as_f64());
-            let blocks = geometry.pages() / u64::from(geometry.pages_per_block);
-            let mapped = self.pages.max((geometry.pages() as f64 * filled) as u64);
-            mapped * PER_FLASH_PAGE + blocks * PER_BLOCK
-        });
+        let flash = self.of_device(run);
         let kept = 2 * frames + KEPT + BLOCK.saturating_mul(self.longest);
         let index = self.chunks.min(kept) * PER_CHUNK;
         let future = match is_offline(run) {
@@ -113,6 +108,16 @@ impl Touched {
         };
         let known = frames * PER_FRAME + index + self.pages * PER_PAGE + flash;
         known.saturating_add(future)
+    }
+
+    /// Memory of the device of a run, in bytes.
+    pub fn of_device(self, run: &RunSpec) -> u64 {
+        run.device.as_ref().map_or(0, |device| {
+            let (geometry, filled) = (&device.geometry, device.precondition.fill.as_f64());
+            let blocks = geometry.pages() / u64::from(geometry.pages_per_block);
+            let mapped = self.pages.max((geometry.pages() as f64 * filled) as u64);
+            mapped * PER_FLASH_PAGE + blocks * PER_BLOCK
+        })
     }
 
     /// Whether an index of pages can tell apart what the trace touches.

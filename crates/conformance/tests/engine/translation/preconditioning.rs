@@ -15,22 +15,26 @@ fn preconditioning_reaches_the_threshold_of_every_unit() {
         SHAPES[5]
     ));
     let mut map = PageMap::new(&config, 1);
-    map.fill(Ratio::ONE).unwrap();
+    map.fill(Ratio::ONE, &mut |_| {}).unwrap();
     assert_eq!(map.gc_units_reached().0, 0);
-    let written = map.overwrite(Ratio::ONE, Overwrite::UntilGc, 1).unwrap();
+    let written = map
+        .overwrite(Ratio::ONE, Overwrite::UntilGc, 1, &mut |_| {})
+        .unwrap();
     let (reached, units) = map.gc_units_reached();
     assert_eq!((reached, units), (8, 8));
     assert!(written > 0 && map.valid_pages() == map.logical_pages());
     let twice = Overwrite::Times(Ratio::from_f64(2.5).unwrap());
-    let times = map.overwrite(Ratio::ONE, twice, 1).unwrap();
+    let times = map.overwrite(Ratio::ONE, twice, 1, &mut |_| {}).unwrap();
     assert_eq!(times, map.logical_pages() * 5 / 2);
 }
 
 fn until_gc(config: &DeviceConfig, fill: f64) -> (PageMap, u64) {
     let mut map = PageMap::new(config, 1);
     let share = Ratio::from_f64(fill).unwrap();
-    map.fill(share).unwrap();
-    let written = map.overwrite(share, Overwrite::UntilGc, 7).unwrap();
+    map.fill(share, &mut |_| {}).unwrap();
+    let written = map
+        .overwrite(share, Overwrite::UntilGc, 7, &mut |_| {})
+        .unwrap();
     (map, written)
 }
 
