@@ -28,7 +28,7 @@ impl NoticeSums {
                     self.last_end = self.last_end.max(times.end.0);
                 }
                 Notice::Ended { .. } => self.ended += 1,
-                Notice::Idle { .. } => {}
+                Notice::Started { .. } | Notice::Idle { .. } => {}
             }
         }
     }
@@ -81,6 +81,8 @@ fn measure<E: EventQueue>(name: &str, mean_gap: u64, notify: bool, work: &[(Nano
         timing,
         discipline: Discipline::Fifo,
         watch_idle: notify,
+        suspension: None,
+        late_times: false,
     };
     let mut nand = Nand::<E>::with_events(&config);
     let mut sum = NoticeSums::default();

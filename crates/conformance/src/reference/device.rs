@@ -112,7 +112,7 @@ impl Entries {
                     self.erased.push(at);
                 }
             }
-            Notice::Idle { .. } => {}
+            Notice::Started { .. } | Notice::Idle { .. } => {}
         }
     }
 
@@ -194,6 +194,8 @@ impl SlowDevice {
                 QueueOrder::ReadFirst => Discipline::ReadFirst,
             },
             watch_idle: false,
+            suspension: None,
+            late_times: false,
         };
         SlowDevice {
             config: c.clone(),

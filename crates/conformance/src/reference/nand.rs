@@ -3,12 +3,13 @@
 mod planes;
 mod queries;
 mod settle;
+mod suspend;
 
 use destage_device::nand::{
     ArrayConfig, Class, Discipline, FlashCommand, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpState,
-    OpTimes, Preempt, Timing,
+    OpTimes, Preempt, Suspension, Timing,
 };
-use destage_types::{ChannelId, Nanos};
+use destage_types::{ChannelId, ChipId, Nanos};
 
 /// Where an operation is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +27,8 @@ enum Progress {
     WaitsForBus(u64),
     /// Data of a read on the bus until this time.
     DataOut(u64),
+    /// Gives way to reads, with so much left in the array.
+    Suspended { left: u64 },
     Ended,
     Cancelled,
 }
@@ -43,6 +46,14 @@ struct Operation {
     /// Of the last bus transfer, 0 before it is known.
     last_transfer: u64,
     end: u64,
+    /// Since when it has held its die, and for how long before it was suspended.
+    since: u64,
+    held: u64,
+    suspensions: u32,
+    /// Its array time has not been told.
+    late: bool,
+    /// Its end was not known when it started.
+    open: bool,
 }
 
 /// What an operation is in its job.
@@ -64,6 +75,10 @@ pub struct Reference {
     timing: Timing,
     read_first: bool,
     watch_idle: bool,
+    suspension: Option<Suspension>,
+    late_times: bool,
+    /// Suspensions by kind of operation.
+    pub suspended: [u64; 4],
     /// Is nothing allowed to start?
     held: bool,
     now: u64,
@@ -90,6 +105,9 @@ impl Reference {
             timing: config.timing,
             read_first: config.discipline == Discipline::ReadFirst,
             watch_idle: config.watch_idle,
+            suspension: config.suspension,
+            late_times: config.late_times,
+            suspended: [0; 4],
             held: false,
             now: 0,
             operations: Vec::new(),
@@ -109,6 +127,7 @@ impl Reference {
     pub fn next_event_time(&self) -> Nanos {
         let due = |op: &Operation| match op.at {
             Progress::CommandThenArray { bus, .. } if bus > self.now => Some(bus),
+            Progress::CommandThenArray { .. } if op.late => None,
             Progress::CommandThenArray { array, .. } => Some(array),
             Progress::DataOut(until) => Some(until),
             _ => None,
@@ -202,6 +221,11 @@ impl Reference {
             start: 0,
             last_transfer: 0,
             end: 0,
+            since: 0,
+            held: 0,
+            suspensions: 0,
+            late: false,
+            open: false,
         });
         number
     }
@@ -300,8 +324,13 @@ impl Operation {
     fn end_known(&self) -> bool {
         match self.at {
             Progress::DataOut(_) | Progress::Ended => true,
-            Progress::CommandThenArray { .. } => self.command.kind != OpKind::Read,
+            Progress::CommandThenArray { .. } => self.command.kind != OpKind::Read && !self.open,
             _ => false,
         }
+    }
+
+    /// In service and not suspended.
+    fn holds_die(&self) -> bool {
+        self.in_service() && !matches!(self.at, Progress::Suspended { .. })
     }
 }

@@ -4,7 +4,7 @@
 use destage_conformance::reference::nand::Reference;
 use destage_device::nand::{
     ArrayConfig, Class, Discipline, EventHeap, EventQueue, EventTree, FlashCommand, JobId, JobKind,
-    Nand, OpId, OpKind, OpState, Preempt, Timing,
+    Nand, Notice, OpId, OpKind, OpState, Preempt, Suspension, Timing,
 };
 use destage_types::{ChannelId, ChipId, Nanos};
 
@@ -91,6 +91,12 @@ fn random_config(random: &mut Random) -> ArrayConfig {
         timing,
         discipline: random.pick(&[Discipline::Fifo, Discipline::ReadFirst]),
         watch_idle: random.percent(50),
+        suspension: random.percent(50).then(|| Suspension {
+            programs: random.percent(60),
+            resume: Nanos(random.pick(&[0, 0, 1, 3, 20])),
+            at_most: random.pick(&[1, 2, 3, 1000]),
+        }),
+        late_times: random.percent(30),
     }
 }
 
@@ -212,6 +218,9 @@ struct Seen {
     /// Pages that joined an operation, and instants at which all work waited for its end.
     joins: u64,
     holds: u64,
+    /// Suspensions by kind, and array times told late.
+    suspensions: [u64; 4],
+    late: u64,
 }
 
 impl Seen {
@@ -228,6 +237,10 @@ impl Seen {
         self.copybacks += other.copybacks;
         self.more_planes += other.more_planes;
         self.joins += other.joins;
+        for (sum, n) in self.suspensions.iter_mut().zip(other.suspensions) {
+            *sum += n;
+        }
+        self.late += other.late;
         self.holds += other.holds;
     }
 }
@@ -246,7 +259,7 @@ impl<E: EventQueue> Pair<E> {
     }
 
     fn advance(&mut self, until: Nanos, stepwise: bool) {
-        if stepwise {
+        if stepwise || self.config.late_times {
             while let Some(at) = self.engine.step(until) {
                 self.model.advance(at);
                 self.compare();
@@ -278,15 +291,15 @@ impl<E: EventQueue> Pair<E> {
     }
 
     /// A page joins a waiting read or program of no job, if `id` is one.
-    fn join(&mut self, id: OpId, transfer: Nanos, bytes: u32) {
+    fn join(&mut self, id: OpId, transfer: Nanos, bytes: u32, array: Option<Nanos>) {
         let waits = self.engine.state(id) == OpState::Waiting;
         if !waits || self.jobs.iter().any(|job| is_of(job, id)) {
             return;
         }
         let command = self.model.command(id.number());
         if matches!(command.kind, OpKind::Read | OpKind::Program) && command.planes < 9 {
-            self.engine.join(id, transfer, bytes);
-            self.model.join(id.number(), transfer, bytes);
+            self.engine.join(id, transfer, bytes, array);
+            self.model.join(id.number(), transfer, bytes, array);
             self.seen.joins += 1;
             self.compare();
         }
@@ -328,10 +341,34 @@ impl<E: EventQueue> Pair<E> {
         self.compare();
     }
 
+    /// Notices so far; background programs that have started get their times if they have none.
+    fn compare_notices(&mut self) {
+        loop {
+            let notices: Vec<_> = self.engine.drain_notices().collect();
+            assert_eq!(notices, std::mem::take(&mut self.model.notices));
+            if notices.is_empty() {
+                break;
+            }
+            for notice in notices {
+                let Notice::Started { token, .. } = notice else {
+                    continue;
+                };
+                let id = self.ids[token as usize];
+                let command = self.model.command(u64::from(token));
+                let late = command.class == Class::Background && command.kind == OpKind::Program;
+                if self.config.late_times && late {
+                    let time = Nanos(u64::from(token) % 5 * u64::from(token) % 40);
+                    self.engine.set_array_time(id, time);
+                    self.model.set_array_time(id.number(), time);
+                    self.seen.late += 1;
+                }
+            }
+        }
+    }
+
     /// Notices so far, and the state of every unit and operation.
     fn compare(&mut self) {
-        let notices: Vec<_> = self.engine.drain_notices().collect();
-        assert_eq!(notices, std::mem::take(&mut self.model.notices));
+        self.compare_notices();
         let (engine, model) = (&self.engine, &self.model);
         for chip in (0..engine.chips()).map(ChipId) {
             let state = (
@@ -414,6 +451,8 @@ impl<E: EventQueue> Pair<E> {
         self.seen.operations = started;
         self.seen.cancelled = self.cancelled;
         let stats = self.engine.stats();
+        assert_eq!(stats.suspensions, self.model.suspended);
+        self.seen.suspensions = stats.suspensions;
         self.seen.copybacks = stats.of_kind(OpKind::Copyback);
         let chips = (0..self.engine.chips()).map(ChipId);
         let done = chips.map(|chip| self.engine.chip_stats(chip).done.iter().sum::<u64>());
@@ -449,7 +488,9 @@ fn run<E: EventQueue>(seed: u64, config: ArrayConfig, mix: Mix, operations: usiz
             if mix.planes && random.percent(40) && !pair.ids.is_empty() {
                 let back = random.below(pair.ids.len().min(6) as u64) as usize;
                 let id = pair.ids[pair.ids.len() - 1 - back];
-                pair.join(id, Nanos(random.below(5)), random.below(5000) as u32);
+                let (transfer, bytes) = (Nanos(random.below(5)), random.below(5000) as u32);
+                let array = random.percent(30).then(|| Nanos(random.below(12)));
+                pair.join(id, transfer, bytes, array);
             }
             if mix.jobs && random.percent(15) {
                 let (kind, commands) = random_job(&mut random, &config, &mix, &pair.ids);
@@ -544,6 +585,9 @@ fn has_met_everything(seen: &Seen) {
     assert!(seen.in_gc.iter().all(|&n| n > 2_000));
     assert!(seen.copybacks > 2_000 && seen.more_planes > 5_000);
     assert!(seen.joins > 1_000 && seen.holds > 1_000, "{seen:?}");
+    assert_eq!(seen.suspensions[OpKind::Read as usize], 0);
+    assert!(seen.suspensions[1..].iter().all(|&n| n > 30), "{seen:?}");
+    assert!(seen.late > 300, "{seen:?}");
 }
 
 #[test]

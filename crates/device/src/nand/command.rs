@@ -320,6 +320,16 @@ pub enum Notice {
         /// When it runs.
         times: OpTimes,
     },
+    /// An operation starts whose end is not known, as it may be suspended or gets its array time later.
+    /// [`Notice::Timed`] follows when it has ended.
+    Started {
+        /// Its name.
+        token: u32,
+        /// When.
+        start: Nanos,
+        /// End of its last bus transfer.
+        last_transfer: Nanos,
+    },
     /// An operation of [`Class::Background`] or with [`FlashCommand::notify_end`] has ended.
     Ended {
         /// Its name.

@@ -13,6 +13,8 @@ pub struct ArrayStats {
     pub operations: [[u64; 4]; 4],
     /// Background operations taken back before they started.
     pub cancelled: u64,
+    /// Suspensions by [`OpKind`] of what was suspended.
+    pub suspensions: [u64; 4],
 }
 
 impl ArrayStats {
@@ -97,7 +99,9 @@ impl Lane {
         match self.phase {
             // The operation counts in full from the start of its last phase.
             Phase::Free | Phase::Last => self.busy - self.until.saturating_sub(now.max(self.start)),
-            Phase::Array | Phase::WaitData => self.busy + now.saturating_sub(self.start),
+            Phase::Array | Phase::WaitData | Phase::WaitTime | Phase::OpenArray => {
+                self.busy + now.saturating_sub(self.start)
+            }
         }
     }
 }
@@ -107,6 +111,7 @@ impl<E: EventQueue> Nand<E> {
     pub fn stats(&self) -> ArrayStats {
         let mut stats = ArrayStats {
             cancelled: self.cancelled,
+            suspensions: self.open.as_ref().map_or([0; 4], |open| open.counts),
             ..ArrayStats::default()
         };
         let sums = stats.operations.as_flattened_mut();

@@ -12,6 +12,9 @@ pub trait EventQueue {
     fn new(resources: usize) -> Self;
     /// Adds the event of `resource` at `time` ns. The resource must have none pending.
     fn set(&mut self, resource: usize, time: u64);
+    /// [`EventQueue::set`] of a resource that may have an event pending, which may be given out at
+    /// its old time all the same.
+    fn replace(&mut self, resource: usize, time: u64);
     /// Time of the earliest event, `u64::MAX` without one.
     fn peek(&self) -> u64;
     /// Removes the lowest resource among those due at `time`, which must not be after the
@@ -56,6 +59,11 @@ impl EventQueue for EventHeap {
         } else {
             self.events.push(event);
         }
+    }
+
+    #[inline]
+    fn replace(&mut self, resource: usize, time: u64) {
+        self.set(resource, time);
     }
 
     #[inline]
@@ -109,6 +117,16 @@ impl EventQueue for EventTree {
         while node > 1 && self.times[node / 2] > time {
             node /= 2;
             self.times[node] = time;
+        }
+    }
+
+    #[inline]
+    fn replace(&mut self, resource: usize, time: u64) {
+        let mut node = self.leaves + resource;
+        self.times[node] = time;
+        while node > 1 {
+            node /= 2;
+            self.times[node] = self.times[2 * node].min(self.times[2 * node + 1]);
         }
     }
 

@@ -166,6 +166,22 @@ impl JobQueue {
         }
     }
 
+    /// Calls `f` with the operations from the run `at` on in the order of their turns, with equal ones
+    /// of a run once. Gives the operation of the pool behind them.
+    pub fn each_in_turn(&self, mut at: u32, mut f: impl FnMut(&WaitingOp)) -> u32 {
+        let mut last = NONE;
+        while at != NONE {
+            let run = &self.list[at as usize];
+            let next = (run.done % 2) as usize;
+            f(&run.turns[next]);
+            if run.count - run.done > 1 {
+                f(&run.turns[1 - next]);
+            }
+            (at, last) = (run.next, run.last);
+        }
+        last
+    }
+
     /// Forgets all operations from the run `at` on, none of which has had its turn. Gives how many
     /// there were, the time they take, and the operation of the pool behind them.
     pub fn drop_from(&mut self, mut at: u32) -> (u32, u64, u32) {

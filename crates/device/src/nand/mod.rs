@@ -85,7 +85,7 @@ pub use command::{
     OpTimes, Preempt,
 };
 pub use counters::{ArrayStats, ChipStats};
-pub use engine::{ArrayConfig, Nand};
+pub use engine::{ArrayConfig, Nand, Suspension};
 pub use event_queue::{EventHeap, EventQueue, EventTree};
 pub use timing::{BusTransfer, Timing};
 

@@ -83,10 +83,15 @@ impl Durations {
     /// [`Timing::array`].
     #[inline]
     pub fn array(&self, command: &FlashCommand) -> u64 {
-        let kind = command.kind as usize;
-        match command.array {
-            None => self.array[kind],
-            Some(array) => self.beside[kind] + array.0,
+        self.array_of(command.kind, command.array)
+    }
+
+    /// The same of any command of a kind with its own array time or none.
+    #[inline]
+    pub fn array_of(&self, kind: OpKind, array: Option<Nanos>) -> u64 {
+        match array {
+            None => self.array[kind as usize],
+            Some(array) => self.beside[kind as usize] + array.0,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::operation::{
     BLOCKED, BLOCKED_HOLDING, FIRST, HELD, LISTS, NONE, WaitingOp, list_of, marked,
 };
+use super::engine::HOST_LISTS;
 use super::{Class, OpId, OpKind};
 
 /// Number of a free pool entry; no operation reaches it.
@@ -218,12 +219,55 @@ impl LaneQueue {
     /// The operation that may start next, `NONE` if none may.
     #[inline]
     pub fn candidate(&self, pool: &OpPool) -> u32 {
-        if self.filled & ALL_MARKED != 0 {
-            return self.first_eligible(pool);
+        self.candidate_of(self.filled, pool)
+    }
+
+    #[inline]
+    fn candidate_of(&self, filled: u16, pool: &OpPool) -> u32 {
+        if filled & ALL_MARKED != 0 {
+            return self.first_eligible(filled, pool);
         }
-        match self.has_ready() {
-            true => self.lists[self.filled.trailing_zeros() as usize].head,
+        match filled & !ALL_BLOCKED != 0 {
+            true => self.lists[filled.trailing_zeros() as usize].head,
             false => NONE,
+        }
+    }
+
+    /// The read of the host that would start next if the job that keeps the lane did not, `NONE` if
+    /// that is no such read.
+    pub fn next_host_read(&self, pool: &OpPool) -> u32 {
+        let slot = self.candidate_of(self.filled & !(1 << HELD), pool);
+        let is_read =
+            |entry: &WaitingOp| entry.kind == OpKind::Read && entry.class == Class::Host;
+        match slot != NONE && is_read(&pool[slot]) {
+            true => slot,
+            false => NONE,
+        }
+    }
+
+    /// The next operation of the job that keeps the lane.
+    pub fn held<'a>(&self, pool: &'a OpPool) -> Option<&'a WaitingOp> {
+        let slot = self.lists[HELD as usize].head;
+        (slot != NONE).then(|| &pool[slot])
+    }
+
+    /// Calls `f` with what waits among the operations of the host and for no other one's end, in
+    /// the order in which it starts if nothing holds it back.
+    pub fn each_of_host(&self, pool: &OpPool, mut f: impl FnMut(&WaitingOp)) {
+        let mut slot = self.lists[FIRST as usize].head;
+        while slot != NONE {
+            f(&pool[slot]);
+            slot = pool[slot].next;
+        }
+        let mut heads = HOST_LISTS.map(|list| self.lists[list as usize].head);
+        loop {
+            let number = |slot: u32| if slot == NONE { FREE } else { pool[slot].number };
+            let at = usize::from(number(heads[1]) < number(heads[0]));
+            if heads[at] == NONE {
+                return;
+            }
+            f(&pool[heads[at]]);
+            heads[at] = pool[heads[at]].next;
         }
     }
 
@@ -233,14 +277,15 @@ impl LaneQueue {
     ///
     /// Programs of the host lists need no look: they are eligible and stand before what is marked, or are
     /// in jobs that are held back by the same programs.
-    fn first_eligible(&self, pool: &OpPool) -> u32 {
-        if self.filled & (1 << HELD | 1 << FIRST) != 0 {
-            return self.lists[self.filled.trailing_zeros() as usize].head;
+    fn first_eligible(&self, filled: u16, pool: &OpPool) -> u32 {
+        if filled & (1 << HELD | 1 << FIRST) != 0 {
+            return self.lists[filled.trailing_zeros() as usize].head;
         }
         let gc = list_of(Class::Gc);
         // Few: operations of jobs that have started.
         let limit = self
             .first_holding(pool, gc, u64::MAX)
+            .min(self.first_holding(pool, HELD, u64::MAX))
             .min(self.first_number(pool, BLOCKED_HOLDING));
         for list in Class::ALL.map(list_of) {
             let (mut limit, number) = (limit, self.first_number(pool, marked(list)));

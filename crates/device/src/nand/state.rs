@@ -2,7 +2,7 @@
 
 use destage_types::{ChannelId, ChipId, Nanos};
 
-use super::engine::{Channel, Lane, OpenJobs, Phase, job_index};
+use super::engine::{Channel, Lane, OpenJobs, Phase, SuspendedOp, job_index};
 use super::{Class, EventQueue, Nand, OpId, OpKind, OpState};
 
 impl Lane {
@@ -25,7 +25,8 @@ impl Lane {
         match self.phase {
             Phase::Free => 0,
             Phase::Array => self.until - now + self.last_bus,
-            Phase::WaitData => self.last_bus,
+            Phase::WaitData | Phase::WaitTime => self.last_bus,
+            Phase::OpenArray => self.until - now,
             Phase::Last => {
                 let rest = self.until.saturating_sub(now);
                 // Its data may still wait for the bus.
@@ -51,8 +52,8 @@ impl Lane {
         match self.phase {
             Phase::Free => 0,
             Phase::Array => self.until + self.last_bus,
-            Phase::WaitData => now + self.last_bus,
-            Phase::Last => self.until,
+            Phase::WaitData | Phase::WaitTime => now + self.last_bus,
+            Phase::Last | Phase::OpenArray => self.until,
         }
     }
 }
@@ -112,13 +113,22 @@ impl<E: EventQueue> Nand<E> {
         self.lanes_of(chip).map(of).sum()
     }
 
-    /// Host programs of a chip: waiting (also for another operation) and in service. N_w of
-    /// ECR. A multi-plane program is one.
+    /// Host programs of a chip: waiting (also for another operation), suspended and in service. N_w
+    /// of ECR. A multi-plane program is one.
     #[inline]
     pub fn host_writes(&self, chip: ChipId) -> u32 {
         let of =
             |lane: &Lane| lane.queue.host_writes + u32::from(self.serves(lane, OpKind::Program));
-        self.lanes_of(chip).map(of).sum()
+        let suspended = self.suspended_on(chip);
+        let programs =
+            suspended.filter(|op| op.kind == OpKind::Program && op.class == Class::Host);
+        self.lanes_of(chip).map(of).sum::<u32>() + programs.count() as u32
+    }
+
+    /// The operations of a chip that are suspended.
+    fn suspended_on(&self, chip: ChipId) -> impl Iterator<Item = &SuspendedOp> {
+        let lanes = (chip.index()..self.lanes.len()).step_by(self.chips as usize);
+        lanes.filter_map(|l| self.suspended(l))
     }
 
     /// Which of `count` chips from `first` on, at most 64, have host reads or programs, waiting or
@@ -148,7 +158,8 @@ impl<E: EventQueue> Nand<E> {
         bits
     }
 
-    /// Has the chip nothing to do, of any class: no operation waits or is in service?
+    /// Has the chip nothing to do, of any class: no operation waits or is in service? What is
+    /// suspended has a read before it.
     pub fn is_chip_idle(&self, chip: ChipId) -> bool {
         let idle = |lane: &Lane| lane.queue.is_empty() && lane.is_free(self.clock);
         self.lanes_of(chip).all(idle)
@@ -197,13 +208,23 @@ impl<E: EventQueue> Nand<E> {
     ///
     /// Counts the chip's own operations only. Waiting for a bus that other chips use, and for
     /// operations elsewhere ([`super::FlashCommand::after`]), is not in it; without both, and with
-    /// nothing else arriving, it is the exact drain time (the `cqct=oracle` of `ecr`).
+    /// nothing else arriving, it is the exact drain time (the `cqct=oracle` of `ecr`). What is
+    /// suspended counts with its rest, and what resuming will add is counted as if no read were marked
+    /// [`super::FlashCommand::in_order`]. With a penalty for resuming this looks at all that waits.
     #[inline]
     pub fn drain_time(&self, chip: ChipId, lowest: Class) -> Nanos {
         let of = |lane: &Lane| {
             let waiting: u64 = lane.queue.time[..=lowest as usize].iter().sum();
             lane.residual(self.clock) + lane.granted_time(self.clock) + waiting
         };
+        if self.open.is_some() {
+            let lanes = (chip.index()..self.lanes.len()).step_by(self.chips as usize);
+            let all = lanes.map(|l| {
+                let suspended = self.suspended(l).map_or(0, |op| op.left);
+                of(&self.lanes[l]) + suspended + self.resumes_to_come(l)
+            });
+            return Nanos(all.max().unwrap_or(0));
+        }
         Nanos(self.lanes_of(chip).map(of).max().unwrap_or(0))
     }
 
@@ -232,7 +253,9 @@ impl<E: EventQueue> Nand<E> {
             let rest = if serves { lane.residual(self.clock) } else { 0 };
             rest + lane.queue.time[class as usize]
         };
-        Nanos(self.lanes_of(chip).map(of).sum())
+        let suspended = self.suspended_on(chip).filter(|op| op.class == class);
+        let left: u64 = suspended.map(|op| op.left).sum();
+        Nanos(self.lanes_of(chip).map(of).sum::<u64>() + left)
     }
 
     /// Idle in the sense of Prober 3.4: no host or GC operation, background GC included, waiting or

@@ -211,7 +211,7 @@ impl Engine {
                     }
                 }
                 Notice::Ended { token, .. } => self.in_flight.ended(token),
-                Notice::Idle { .. } => {}
+                Notice::Started { .. } | Notice::Idle { .. } => {}
             }
         }
     }

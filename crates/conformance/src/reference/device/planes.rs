@@ -60,7 +60,8 @@ impl SlowDevice {
         };
         shared.spots.push(spot);
         let (number, head) = (shared.number, shared.token);
-        self.array.join(number, command.transfer, command.bytes);
+        self.array
+            .join(number, command.transfer, command.bytes, command.array);
         let token = self.enter(purpose, lpn, command.class, before);
         self.entries.all[token as usize].number = number;
         self.entries.joined.push((head, token));

@@ -10,7 +10,7 @@ impl Reference {
         ops.filter(move |op| op.command.chip == chip)
     }
 
-    fn on_die(&self, chip: ChipId, die: u32) -> impl Iterator<Item = &Operation> {
+    pub(super) fn on_die(&self, chip: ChipId, die: u32) -> impl Iterator<Item = &Operation> {
         self.on_chip(chip).filter(move |op| op.command.die == die)
     }
 
@@ -62,7 +62,7 @@ impl Reference {
     pub fn in_service(&self, chip: ChipId) -> Option<(OpKind, Class)> {
         let mut found: Option<&Operation> = None;
         for die in 0..self.dies {
-            let Some(op) = self.on_die(chip, die).find(|op| op.in_service()) else {
+            let Some(op) = self.on_die(chip, die).find(|op| op.holds_die()) else {
                 continue;
             };
             if found.is_none_or(|f| self.rest(op) > self.rest(f)) {
@@ -94,6 +94,9 @@ impl Reference {
             let (first, array) = phases(&self.timing, &op.command);
             return first + array + data_out(&op.command);
         }
+        if let (Progress::Suspended { left }, Some(rule)) = (op.at, self.suspension) {
+            return left + rule.resume.0;
+        }
         self.rest(op)
     }
 
@@ -103,7 +106,8 @@ impl Reference {
         let of = |die| {
             let ops = self.on_die(chip, die);
             let ops = ops.filter(|op| op.in_service() || op.command.class <= lowest);
-            ops.map(|op| self.still(op)).sum()
+            let times = ops.map(|op| self.still(op)).sum::<u64>();
+            times + self.resumes_to_come(chip, die)
         };
         Nanos((0..self.dies).map(of).max().unwrap_or(0))
     }
@@ -144,10 +148,12 @@ impl Reference {
         for op in self.on_die(chip, die) {
             let c = &op.command;
             if op.end_known() {
-                let (first, array) = phases(&self.timing, c);
-                let held = op.end - op.start;
+                let held = op.held + op.end - op.since;
                 stats.busy += Nanos(held);
-                stats.stalled += Nanos(held - first - array - data_out(c));
+                if c.kind == OpKind::Read {
+                    let (first, array) = phases(&self.timing, c);
+                    stats.stalled += Nanos(held - first - array - data_out(c));
+                }
             }
             if op.in_service() || op.at == Progress::Ended {
                 stats.done[c.kind as usize] += u64::from(c.planes);
@@ -177,8 +183,9 @@ impl Reference {
         let has_started = |op: &&Operation| op.in_service() || op.at == Progress::Ended;
         let started = self.on_die(chip, die).filter(has_started);
         let held = started.map(|op| match op.end_known() {
-            true => op.end.min(self.now) - op.start,
-            false => self.now - op.start,
+            true => op.held + op.end.min(self.now) - op.since,
+            false if !op.holds_die() => op.held,
+            false => op.held + self.now - op.since,
         });
         Nanos(held.sum())
     }

@@ -11,9 +11,10 @@ impl Reference {
         self.gone = pending.unwrap_or(self.operations.len());
         loop {
             let changed = self.state_changes();
+            let gave_way = self.give_way();
             let started = self.start_without_bus();
             let granted = self.grant_buses();
-            if !changed && !started && !granted {
+            if !changed && !gave_way && !started && !granted {
                 break;
             }
         }
@@ -34,7 +35,7 @@ impl Reference {
         let mut due = Vec::new();
         for (i, op) in self.pending() {
             let array_done = matches!(op.at, Progress::CommandThenArray { array, .. }
-                if array == self.now);
+                if array == self.now && !op.late);
             if array_done || op.at == Progress::DataOut(self.now) {
                 due.push((self.lane(&op.command), i));
             }
@@ -48,6 +49,11 @@ impl Reference {
                 continue;
             }
             self.operations[i].at = Progress::Ended;
+            if op.open {
+                self.operations[i].end = self.now;
+                self.tell_times(i);
+            }
+            let op = self.operations[i];
             let lane = self.lane(&op.command);
             let free_since = &mut self.free_since[lane as usize];
             *free_since = op.end.max(*free_since);
@@ -114,8 +120,9 @@ impl Reference {
 
     fn grant(&mut self, i: usize) {
         let (timing, now) = (self.timing, self.now);
+        let c = self.operations[i].command;
+        let (open, late) = (self.has_open_end(&c), self.comes_late(&c));
         let op = &mut self.operations[i];
-        let c = op.command;
         let bus;
         if let Progress::WaitsForBus(_) = op.at {
             bus = c.transfer.0;
@@ -124,29 +131,41 @@ impl Reference {
         } else {
             let (first, array) = phases(&timing, &c);
             bus = first;
-            op.start = now;
+            (op.start, op.since) = (now, now);
+            (op.open, op.late) = (open, late);
             op.at = Progress::CommandThenArray {
                 bus: now + first,
                 array: now + first + array,
             };
-            if c.kind != OpKind::Read {
+            if open {
+                op.last_transfer = now + first;
+                if c.token != NO_TOKEN {
+                    self.notices.push(Notice::Started {
+                        token: c.token,
+                        start: Nanos(now),
+                        last_transfer: Nanos(now + first),
+                    });
+                }
+            } else if c.kind != OpKind::Read {
                 (op.last_transfer, op.end) = (now + first, now + first + array);
             }
         }
         self.transfers[(c.chip.0 % self.channels) as usize].push([now, now + bus]);
+        if self.operations[i].end_known() {
+            self.tell_times(i);
+        }
+    }
+
+    fn tell_times(&mut self, i: usize) {
         let op = &self.operations[i];
-        if op.end_known() {
-            let times = OpTimes {
-                start: Nanos(op.start),
-                last_transfer: Nanos(op.last_transfer),
-                end: Nanos(op.end),
-            };
-            if c.token != NO_TOKEN {
-                self.notices.push(Notice::Timed {
-                    token: c.token,
-                    times,
-                });
-            }
+        let times = OpTimes {
+            start: Nanos(op.start),
+            last_transfer: Nanos(op.last_transfer),
+            end: Nanos(op.end),
+        };
+        let token = op.command.token;
+        if token != NO_TOKEN {
+            self.notices.push(Notice::Timed { token, times });
         }
     }
 
@@ -168,7 +187,7 @@ impl Reference {
     }
 
     /// A die by its number: chips counted fastest.
-    fn lane(&self, command: &FlashCommand) -> u32 {
+    pub(super) fn lane(&self, command: &FlashCommand) -> u32 {
         command.die * self.chips + command.chip.0
     }
 
@@ -179,17 +198,31 @@ impl Reference {
             self.pending()
                 .filter(|(_, op)| self.lane(&op.command) == lane)
         };
-        if let Some((i, op)) = mine().find(|(_, op)| op.in_service()) {
+        if let Some((i, op)) = mine().find(|(_, op)| op.holds_die()) {
             return match op.at {
                 Progress::WaitsForBus(since) => Some((since, i)),
                 _ => None,
             };
         }
+        // While an operation is suspended its job has to wait.
+        let suspended = mine().any(|(_, op)| op.in_service());
+        self.next_in_queue(lane, !suspended)
+    }
+
+    /// The operation that goes first in the queue of a die, and since when it could; that of the job
+    /// that keeps the die only if wanted.
+    pub(super) fn next_in_queue(&self, lane: u32, kept: bool) -> Option<(u64, usize)> {
+        let mine = || {
+            self.pending()
+                .filter(|(_, op)| self.lane(&op.command) == lane)
+        };
         let free_since = self.free_since[lane as usize];
         let queued = || mine().filter(|(_, op)| matches!(op.at, Progress::Queued(_)));
-        let kept = queued().find(|(_, op)| op.job.is_some_and(|job| job.kept));
-        let (i, op) = kept.or_else(|| {
+        let keeps = |op: &Operation| op.job.is_some_and(|job| job.kept);
+        let first = queued().find(|(_, op)| kept && keeps(op));
+        let (i, op) = first.or_else(|| {
             queued()
+                .filter(|(_, op)| !keeps(op))
                 .filter(|(i, _)| !self.must_wait(*i))
                 .min_by_key(|(i, op)| (op.rank(), !self.goes_ahead(&op.command), *i))
         })?;
@@ -199,7 +232,7 @@ impl Reference {
         }
     }
 
-    fn goes_ahead(&self, command: &FlashCommand) -> bool {
+    pub(super) fn goes_ahead(&self, command: &FlashCommand) -> bool {
         let host_read = command.kind == OpKind::Read && command.class == Class::Host;
         self.read_first && host_read && !command.in_order
     }

@@ -10,10 +10,15 @@ pub(in crate::nand) enum Phase {
     Free,
     /// Last phase; ends at `until`. Without an event (`armed`) it ends unseen.
     Last,
-    /// First bus phase or array of a read; ends at `until`.
+    /// First bus phase or array of a read; ends at `until`. Of an operation whose end is open its
+    /// first bus phase, `last_bus` being its array time.
     Array,
     /// A read that waits for the bus to move its data.
     WaitData,
+    /// An operation whose end is open has its data and not its array time, which is `last_bus` so far.
+    WaitTime,
+    /// Array phase of an operation whose end is open; ends at `until` unless it is suspended.
+    OpenArray,
 }
 
 /// What runs one operation at a time: a chip, or a die of it if its dies interleave.

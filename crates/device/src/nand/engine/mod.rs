@@ -4,11 +4,14 @@ mod jobs;
 mod lanes;
 mod run;
 mod submit;
+mod suspend;
 mod waiting;
 
 pub(super) use jobs::job_index;
 use lanes::Waiter;
 pub(super) use lanes::{Channel, Lane, OpenJobs, Phase};
+pub use suspend::Suspension;
+pub(super) use suspend::{HOST_LISTS, OpenEnds, SuspendedOp};
 
 use destage_types::{ChannelId, Geometry, Nanos, QueuePer};
 
@@ -38,6 +41,11 @@ pub struct ArrayConfig {
     pub discipline: Discipline,
     /// Report the instants at which a channel becomes idle ([`Notice::Idle`]).
     pub watch_idle: bool,
+    /// May reads of the host suspend programs and erases?
+    pub suspension: Option<Suspension>,
+    /// Do programs of [`Class::Background`] get their array time only when they have started
+    /// ([`Nand::set_array_time`])? So it is where it depends on a page that is chosen then.
+    pub late_times: bool,
 }
 
 impl ArrayConfig {
@@ -50,6 +58,8 @@ impl ArrayConfig {
             timing,
             discipline: Discipline::Fifo,
             watch_idle: false,
+            suspension: None,
+            late_times: false,
         }
     }
 }
@@ -82,6 +92,8 @@ pub struct Nand<E: EventQueue = EventHeap> {
     held: bool,
     /// See [`Nand::grant_early`].
     early_grants: bool,
+    /// If there are operations whose end is not known when they start.
+    pub(super) open: Option<Box<OpenEnds>>,
     watch: bool,
     /// Channels to grant in this round.
     touched: BitSet,
@@ -130,6 +142,7 @@ impl<E: EventQueue> Nand<E> {
             host_until: vec![0; lanes as usize],
             held: false,
             early_grants: false,
+            open: OpenEnds::new(config, lanes),
             watch: config.watch_idle,
             touched: BitSet::new(n),
             startable: Vec::new(),
@@ -151,10 +164,13 @@ impl<E: EventQueue> Nand<E> {
     ///
     /// # Panics
     /// If reads go first, as they take each other's place, or idle channels are watched, or an
-    /// operation takes no time in the array.
+    /// operation takes no time in the array, or its end may not be known when it starts.
     pub fn grant_early(&mut self) {
         assert!(
-            !self.shared.read_first && !self.watch && self.shared.takes_time(),
+            !self.shared.read_first
+                && !self.watch
+                && self.shared.takes_time()
+                && self.open.is_none(),
             "a bus is granted ahead of time in plain queues only"
         );
         self.early_grants = true;
@@ -305,6 +321,6 @@ impl<E: EventQueue> Nand<E> {
     #[inline]
     pub(super) fn runs(&self, id: OpId) -> bool {
         let lane = &self.lanes[id.lane as usize];
-        lane.number == id.number() && !lane.is_free(self.clock)
+        (lane.number == id.number() && !lane.is_free(self.clock)) || self.is_suspended(id)
     }
 }

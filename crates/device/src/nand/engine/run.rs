@@ -6,7 +6,7 @@ impl<E: EventQueue> Nand<E> {
     /// Settles the instant `now`, at which something is due.
     pub(super) fn settle(&mut self, now: u64) {
         while let Some(resource) = self.events.pop_due(now) {
-            let alone = self.events.peek() != now;
+            let alone = self.open.is_none() && self.events.peek() != now;
             // All changes of the instant come before its grants: a bus that becomes free and a die that
             // becomes ready for it must see each other.
             if !alone || !self.alone(resource, now) {
@@ -121,8 +121,14 @@ impl<E: EventQueue> Nand<E> {
 
     #[inline]
     fn lane_event(&mut self, l: usize, now: u64) {
+        if self.is_left_over(l, now) {
+            return;
+        }
         let lane = &mut self.lanes[l];
         if lane.phase == Phase::Array {
+            if lane.kind != OpKind::Read {
+                return self.begin_array(l, now);
+            }
             lane.phase = Phase::WaitData;
             let waiter = Waiter {
                 ready: now,
@@ -132,7 +138,11 @@ impl<E: EventQueue> Nand<E> {
             let ch = lane.channel as usize;
             return self.queue_for_bus(ch, waiter);
         }
-        debug_assert!(lane.phase == Phase::Last, "only two phases raise events");
+        if lane.phase == Phase::OpenArray {
+            self.end_array(l, now);
+        }
+        let lane = &mut self.lanes[l];
+        debug_assert!(lane.phase == Phase::Last, "only last phases end here");
         lane.phase = Phase::Free;
         lane.armed = false;
         let dependents = std::mem::replace(&mut lane.dependents, NONE);
@@ -148,13 +158,16 @@ impl<E: EventQueue> Nand<E> {
         if dependents != NONE {
             self.release_all(dependents, now);
         }
-        if self.lanes[l].queue.has_ready() {
+        if self.lanes[l].queue.has_ready() || self.suspended(l).is_some() {
             self.refresh(l);
         }
     }
 
     #[inline]
     fn grants(&mut self, now: u64) {
+        if self.open.is_some() {
+            self.review(now);
+        }
         if !self.startable.is_empty() {
             self.start_without_bus(now);
         }
@@ -287,7 +300,11 @@ impl<E: EventQueue> Nand<E> {
             if start.class == Class::Host {
                 self.host_until[l] = NEVER;
             }
-            self.events.set(l, array_end);
+            self.set_lane_event(l, array_end);
+        } else if let Some(open) = &self.open
+            && open.is_open(start.kind, start.class)
+        {
+            self.start_open(l, bus_end, start.array);
         } else {
             return Some(self.finish(l, bus_end, array_end));
         }
@@ -305,16 +322,37 @@ impl<E: EventQueue> Nand<E> {
     /// The last phase of the operation on lane `l` starts; it ends at `end`.
     #[inline]
     fn finish(&mut self, l: usize, last_transfer: u64, end: u64) -> OpTimes {
+        self.close(l, end);
+        let lane = &mut self.lanes[l];
+        let times = OpTimes {
+            start: Nanos(lane.start),
+            last_transfer: Nanos(last_transfer),
+            end: Nanos(end),
+        };
+        lane.armed = lane.notify || lane.dependents != NONE || lane.queue.has_ready();
+        if self.lanes[l].armed || self.suspended(l).is_some() {
+            self.lanes[l].armed = true;
+            self.set_lane_event(l, end);
+        }
+        times
+    }
+
+    /// It is known that the operation on lane `l` ends at `end`.
+    #[inline]
+    pub(super) fn close(&mut self, l: usize, end: u64) {
         let lane = &mut self.lanes[l];
         lane.phase = Phase::Last;
         lane.until = end;
         lane.busy += end - lane.start;
         if lane.class == Class::Host && matches!(lane.kind, OpKind::Read | OpKind::Program) {
-            self.host_until[l] = match lane.queue.has_host_work() {
+            let program = |op: &SuspendedOp| op.kind == OpKind::Program && op.class == Class::Host;
+            let works = lane.queue.has_host_work() || self.suspended(l).is_some_and(program);
+            self.host_until[l] = match works {
                 true => NEVER,
                 false => end,
             };
         }
+        let lane = &mut self.lanes[l];
         let channel = &mut self.channels[lane.channel as usize];
         if lane.class != Class::Background {
             channel.pending -= 1;
@@ -325,16 +363,6 @@ impl<E: EventQueue> Nand<E> {
             lane.jobs.close(kind, end);
             self.jobs.close(kind, end);
         }
-        let times = OpTimes {
-            start: Nanos(lane.start),
-            last_transfer: Nanos(last_transfer),
-            end: Nanos(end),
-        };
-        lane.armed = lane.notify || lane.dependents != NONE || lane.queue.has_ready();
-        if lane.armed {
-            self.events.set(l, end);
-        }
-        times
     }
 
     /// Remembers that channel `ch` may have become idle or busy.

@@ -35,7 +35,8 @@ impl<E: EventQueue> Nand<E> {
     pub fn program_at_once(&mut self, now: Nanos, command: &FlashCommand) -> Option<OpTimes> {
         let plain = command.kind == OpKind::Program && command.class == Class::Host;
         assert!(plain && !command.notify_end, "a program of the host");
-        if self.held {
+        let open = |open: &OpenEnds| open.is_open(OpKind::Program, Class::Host);
+        if self.held || self.open.as_deref().is_some_and(open) {
             return None;
         }
         let now = now.0;

@@ -11,6 +11,7 @@ impl<E: EventQueue> Nand<E> {
             self.refresh(l);
         } else {
             self.arm_end(l);
+            self.look_at(l);
         }
     }
 
@@ -19,16 +20,27 @@ impl<E: EventQueue> Nand<E> {
         let lane = &mut self.lanes[l];
         if lane.phase == Phase::Last && !lane.armed {
             lane.armed = true;
-            self.events.set(l, lane.until);
+            let until = lane.until;
+            self.set_lane_event(l, until);
         }
     }
 
     /// Chooses the candidate of a free lane again, after its queue changed.
     #[inline]
     pub(super) fn refresh(&mut self, l: usize) {
+        if self.suspended(l).is_some() {
+            return self.look_at(l);
+        }
         let lane = &mut self.lanes[l];
         lane.phase = Phase::Free;
         let slot = lane.queue.candidate(&self.pool);
+        self.set_candidate(l, slot);
+    }
+
+    /// `slot` may start next on lane `l`, which is free or has its operation suspended.
+    #[inline]
+    pub(super) fn set_candidate(&mut self, l: usize, slot: u32) {
+        let lane = &mut self.lanes[l];
         if slot == lane.candidate {
             return;
         }
@@ -81,7 +93,7 @@ impl<E: EventQueue> Nand<E> {
             &mut self.pool[parent.slot].dependents
         } else {
             self.arm_end(parent.lane as usize);
-            &mut self.lanes[parent.lane as usize].dependents
+            self.dependents_of(parent)
         };
         let sibling = std::mem::replace(first, slot);
         self.pool[slot].sibling = sibling;
@@ -94,13 +106,13 @@ impl<E: EventQueue> Nand<E> {
         let mut at = if self.pool.holds(parent) {
             self.pool[parent.slot].dependents
         } else {
-            self.lanes[parent.lane as usize].dependents
+            *self.dependents_of(parent)
         };
         if at == slot {
             if self.pool.holds(parent) {
                 self.pool[parent.slot].dependents = sibling;
             } else {
-                self.lanes[parent.lane as usize].dependents = sibling;
+                *self.dependents_of(parent) = sibling;
             }
             return;
         }
@@ -162,12 +174,14 @@ impl<E: EventQueue> Nand<E> {
     }
 
     /// Adds a page on one more plane of the die to a read or program that waits: one command more,
-    /// and `transfer` and `bytes` of data. The operation keeps its number, its place and its token.
+    /// and `transfer` and `bytes` of data; it takes the longest array time of its pages, `array` being
+    /// that of the new one where it has its own. The operation keeps its number, its place and its
+    /// token.
     ///
     /// # Panics
     /// If the operation does not wait, is no read or program, is part of a job, or works on 255
     /// planes already.
-    pub fn join(&mut self, id: OpId, transfer: Nanos, bytes: u32) {
+    pub fn join(&mut self, id: OpId, transfer: Nanos, bytes: u32, array: Option<Nanos>) {
         assert!(self.pool.holds(id), "only what waits is joined");
         let entry = &mut self.pool[id.slot];
         let joins = matches!(entry.kind, OpKind::Read | OpKind::Program) && !entry.in_job();
@@ -183,7 +197,12 @@ impl<E: EventQueue> Nand<E> {
             }
             _ => entry.first_bus += command + transfer.0,
         }
+        let longest = self.shared.array_of(entry.kind, array).max(entry.array);
+        let longer = match array {
+            Some(_) => longest - std::mem::replace(&mut entry.array, longest),
+            None => 0,
+        };
         let class = entry.class as usize;
-        self.lanes[id.lane as usize].queue.time[class] += command + transfer.0;
+        self.lanes[id.lane as usize].queue.time[class] += command + transfer.0 + longer;
     }
 }

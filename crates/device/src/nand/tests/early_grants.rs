@@ -27,6 +27,8 @@ fn random_config(rng: &mut SplitMix64) -> ArrayConfig {
         timing: random_timing(rng),
         discipline: Discipline::Fifo,
         watch_idle: false,
+        suspension: None,
+        late_times: false,
     }
 }
 

@@ -22,6 +22,7 @@ impl Log {
             match notice {
                 Notice::Timed { token, times } => self.times.push((token, times)),
                 Notice::Ended { token, at } => self.ended.push((token, at.0)),
+                Notice::Started { .. } => {}
                 Notice::Idle { channel, at } => self.idle.push((channel.0, at.0)),
             }
         }
@@ -65,6 +66,8 @@ fn one_chip() -> ArrayConfig {
         timing: plain(),
         discipline: Discipline::Fifo,
         watch_idle: false,
+        suspension: None,
+        late_times: false,
     }
 }
 
@@ -82,6 +85,8 @@ impl Bench {
             timing,
             discipline: Discipline::Fifo,
             watch_idle: false,
+            suspension: None,
+            late_times: false,
         })
     }
 
@@ -213,6 +218,8 @@ fn idle_channels_are_reported_at_the_instant() {
         timing: plain(),
         discipline: Discipline::Fifo,
         watch_idle: true,
+        suspension: None,
+        late_times: false,
     };
     let mut bench = Bench::with(&config);
     bench.program(0, 0, 0, 0); // channel 0, until 1030
@@ -356,6 +363,8 @@ fn events_cannot_be_jumped_over() {
         timing: plain(),
         discipline: Discipline::Fifo,
         watch_idle: false,
+        suspension: None,
+        late_times: false,
     });
     nand.submit(Nanos(0), FlashCommand::read(ChipId(0), Nanos(5), 0));
     nand.submit(Nanos(900), FlashCommand::read(ChipId(0), Nanos(5), 1));

@@ -61,6 +61,8 @@ fn reads_first_but_not_past_their_own_program() {
         timing: plain(),
         discipline: Discipline::ReadFirst,
         watch_idle: false,
+        suspension: None,
+        late_times: false,
     };
     let mut bench = Bench::with(&config);
     let chip = ChipId(0);

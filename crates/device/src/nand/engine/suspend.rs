@@ -1,0 +1,370 @@
+//! Operations whose end is not known when they start: reads of the host may suspend them, or their
+//! array time is told later. Each has events of its own at the start and the end of its array phase.
+
+use super::super::operation::list_of;
+use super::*;
+
+/// Programs and erases that give way to reads of the host (Wu and He, FAST 2012).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Suspension {
+    /// Programs and copybacks too, not erases alone.
+    pub programs: bool,
+    /// Added to what is left of an operation each time it resumes.
+    pub resume: Nanos,
+    /// How often one operation may be suspended.
+    pub at_most: u32,
+}
+
+impl Suspension {
+    /// May an operation of this kind be suspended?
+    pub const fn covers(&self, kind: OpKind) -> bool {
+        match kind {
+            OpKind::Read => false,
+            OpKind::Erase => true,
+            OpKind::Program | OpKind::Copyback => self.programs,
+        }
+    }
+}
+
+/// All that is kept of operations with an open end.
+#[derive(Clone, Debug)]
+pub(in crate::nand) struct OpenEnds {
+    suspension: Option<Suspension>,
+    late_times: bool,
+    lanes: Vec<OpenEnd>,
+    /// Lanes on which an operation may have to be suspended or resumed in this round.
+    review: Vec<u32>,
+    /// Suspensions by [`OpKind`].
+    pub counts: [u64; 4],
+}
+
+/// What is kept of one lane: its event, and the operation with an open end that it runs or has
+/// suspended.
+#[derive(Clone, Copy, Debug)]
+struct OpenEnd {
+    /// When its event is due. Events of other times are left over from before a suspension.
+    event_at: u64,
+    start: u64,
+    last_transfer: u64,
+    suspensions: u32,
+    awaits_time: bool,
+    suspended: Option<SuspendedOp>,
+}
+
+/// What a lane knew of an operation while it ran.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::nand) struct SuspendedOp {
+    /// Rest of its array time, what resuming adds included.
+    pub left: u64,
+    pub number: u64,
+    pub kind: OpKind,
+    pub class: Class,
+    dependents: u32,
+    token: u32,
+    moves: u32,
+    notify: bool,
+    ends_job: bool,
+}
+
+impl OpenEnds {
+    pub fn new(config: &ArrayConfig, lanes: u32) -> Option<Box<OpenEnds>> {
+        let lane = OpenEnd {
+            event_at: NEVER,
+            start: 0,
+            last_transfer: 0,
+            suspensions: 0,
+            awaits_time: false,
+            suspended: None,
+        };
+        let wanted = config.suspension.is_some() || config.late_times;
+        wanted.then(|| {
+            Box::new(OpenEnds {
+                suspension: config.suspension,
+                late_times: config.late_times,
+                lanes: vec![lane; lanes as usize],
+                review: Vec::new(),
+                counts: [0; 4],
+            })
+        })
+    }
+
+    fn is_late(&self, kind: OpKind, class: Class) -> bool {
+        self.late_times && kind == OpKind::Program && class == Class::Background
+    }
+
+    fn may_suspend(&self, kind: OpKind) -> bool {
+        self.suspension.is_some_and(|s| s.covers(kind))
+    }
+
+    /// Is the end of such an operation not known when it starts?
+    pub fn is_open(&self, kind: OpKind, class: Class) -> bool {
+        self.may_suspend(kind) || self.is_late(kind, class)
+    }
+}
+
+impl<E: EventQueue> Nand<E> {
+    /// The operation that lane `l` has suspended.
+    #[inline]
+    pub(in crate::nand) fn suspended(&self, l: usize) -> Option<&SuspendedOp> {
+        self.open.as_ref()?.lanes[l].suspended.as_ref()
+    }
+
+    /// Is the operation called `id` suspended?
+    #[inline]
+    pub(super) fn is_suspended(&self, id: OpId) -> bool {
+        let suspended = self.suspended(id.lane as usize);
+        suspended.is_some_and(|op| op.number == id.number())
+    }
+
+    /// Sets the event of lane `l`, which replaces one that a suspension has left over.
+    #[inline]
+    pub(super) fn set_lane_event(&mut self, l: usize, time: u64) {
+        match &mut self.open {
+            None => self.events.set(l, time),
+            Some(open) => {
+                open.lanes[l].event_at = time;
+                self.events.replace(l, time);
+            }
+        }
+    }
+
+    /// Is the event of lane `l` left over from before a suspension? If not it is taken.
+    #[inline]
+    pub(super) fn is_left_over(&mut self, l: usize, now: u64) -> bool {
+        let Some(open) = &mut self.open else {
+            return false;
+        };
+        let at = &mut open.lanes[l].event_at;
+        if *at == now {
+            *at = NEVER;
+            return false;
+        }
+        true
+    }
+
+    /// The operations that wait for the end of `parent`, which lane `l` runs or has suspended.
+    pub(super) fn dependents_of(&mut self, parent: OpId) -> &mut u32 {
+        let l = parent.lane as usize;
+        if self.is_suspended(parent)
+            && let Some(open) = &mut self.open
+            && let Some(op) = &mut open.lanes[l].suspended
+        {
+            return &mut op.dependents;
+        }
+        &mut self.lanes[l].dependents
+    }
+
+    /// The operation on lane `l` starts, and its end is open.
+    #[inline(never)]
+    pub(super) fn start_open(&mut self, l: usize, bus_end: u64, array: u64) {
+        let lane = &mut self.lanes[l];
+        lane.phase = Phase::Array;
+        lane.until = bus_end;
+        lane.last_bus = array;
+        if lane.class == Class::Host && lane.kind == OpKind::Program {
+            self.host_until[l] = NEVER;
+        }
+        if lane.token != NO_TOKEN {
+            self.notices.push(Notice::Started {
+                token: lane.token,
+                start: Nanos(lane.start),
+                last_transfer: Nanos(bus_end),
+            });
+        }
+        let open = self.open.as_mut().expect("some operations have open ends");
+        let awaits_time = open.is_late(lane.kind, lane.class);
+        let row = &mut open.lanes[l];
+        (row.start, row.last_transfer) = (lane.start, bus_end);
+        (row.suspensions, row.awaits_time) = (0, awaits_time);
+        self.set_lane_event(l, bus_end);
+    }
+
+    /// Tells the array time of the background program `id`, which has started at this instant: so far
+    /// it counted with that of its command. Its array phase does not begin before.
+    ///
+    /// # Panics
+    /// If it has not started, or has its time, or [`ArrayConfig::late_times`] is off.
+    pub fn set_array_time(&mut self, id: OpId, time: Nanos) {
+        let l = id.lane as usize;
+        let lane = &mut self.lanes[l];
+        let open = self.open.as_mut().expect("times are told later");
+        let awaits = &mut open.lanes[l].awaits_time;
+        assert!(
+            *awaits && lane.number == id.number(),
+            "a program that has started and has no time"
+        );
+        *awaits = false;
+        lane.last_bus = time.0;
+        if lane.phase == Phase::WaitTime {
+            let now = self.clock;
+            self.begin_array(l, now);
+            self.settle_unheld(now);
+        }
+    }
+
+    /// The bus phase of the operation on lane `l` has ended.
+    pub(super) fn begin_array(&mut self, l: usize, now: u64) {
+        let open = self.open.as_mut().expect("its end is open");
+        let lane = &mut self.lanes[l];
+        if open.lanes[l].awaits_time {
+            lane.phase = Phase::WaitTime;
+            return;
+        }
+        lane.phase = Phase::OpenArray;
+        lane.until = now + lane.last_bus;
+        open.review.push(l as u32);
+        let until = lane.until;
+        self.set_lane_event(l, until);
+    }
+
+    /// The array phase of the operation on lane `l` has ended, and so has the operation.
+    pub(super) fn end_array(&mut self, l: usize, now: u64) {
+        let OpenEnd {
+            start,
+            last_transfer,
+            ..
+        } = self.open.as_ref().expect("its end is open").lanes[l];
+        self.close(l, now);
+        self.note_change(self.lanes[l].channel as usize);
+        let times = OpTimes {
+            start: Nanos(start),
+            last_transfer: Nanos(last_transfer),
+            end: Nanos(now),
+        };
+        self.tell(self.lanes[l].token, times);
+    }
+
+    /// What goes first in the queue of lane `l` may have changed.
+    #[inline]
+    pub(super) fn look_at(&mut self, l: usize) {
+        if let Some(open) = &mut self.open {
+            open.review.push(l as u32);
+        }
+    }
+
+    /// Suspends and resumes what the queues of lanes ask for. Lanes do not depend on each other.
+    #[inline]
+    pub(super) fn review(&mut self, now: u64) {
+        while let Some(l) = self.open.as_mut().and_then(|open| open.review.pop()) {
+            self.review_lane(l as usize, now);
+        }
+    }
+
+    fn review_lane(&mut self, l: usize, now: u64) {
+        let Some(open) = &self.open else { return };
+        let (row, lane) = (&open.lanes[l], &self.lanes[l]);
+        let read = lane.queue.next_host_read(&self.pool);
+        let suspends = row.suspended.is_none()
+            && lane.phase == Phase::OpenArray
+            && lane.until > now
+            && open.may_suspend(lane.kind)
+            && open.suspension.is_some_and(|s| row.suspensions < s.at_most);
+        if suspends && read != NONE {
+            self.suspend(l, now);
+            self.set_candidate(l, read);
+        } else if row.suspended.is_some() && lane.phase == Phase::Free {
+            self.set_candidate(l, read);
+            if read == NONE {
+                self.resume_operation(l, now);
+            }
+        }
+    }
+
+    fn suspend(&mut self, l: usize, now: u64) {
+        let Some(open) = &mut self.open else { return };
+        let lane = &mut self.lanes[l];
+        let row = &mut open.lanes[l];
+        row.suspensions += 1;
+        open.counts[lane.kind as usize] += 1;
+        let resume = open.suspension.map_or(0, |s| s.resume.0);
+        row.event_at = NEVER;
+        row.suspended = Some(SuspendedOp {
+            left: lane.until - now + resume,
+            number: lane.number,
+            kind: lane.kind,
+            class: lane.class,
+            dependents: lane.dependents,
+            token: lane.token,
+            moves: lane.moves,
+            notify: lane.notify,
+            ends_job: lane.ends_job,
+        });
+        lane.busy += now - lane.start;
+        (lane.phase, lane.until, lane.armed) = (Phase::Free, now, false);
+        // Until the read starts it is nobody's.
+        lane.dependents = NONE;
+    }
+
+    fn resume_operation(&mut self, l: usize, now: u64) {
+        let Some(open) = &mut self.open else { return };
+        let Some(op) = open.lanes[l].suspended.take() else {
+            return;
+        };
+        let lane = &mut self.lanes[l];
+        (lane.number, lane.kind, lane.class) = (op.number, op.kind, op.class);
+        (lane.token, lane.moves) = (op.token, op.moves);
+        (lane.dependents, lane.notify, lane.ends_job) = (op.dependents, op.notify, op.ends_job);
+        lane.phase = Phase::OpenArray;
+        (lane.start, lane.until, lane.last_bus) = (now, now + op.left, 0);
+        self.set_lane_event(l, now + op.left);
+    }
+
+    /// Time that resuming will add on lane `l` to what it runs and what waits for it, if nothing else
+    /// arrives: once for every operation that may be suspended, or run of operations of a job that
+    /// keeps the lane, right behind which a read of the host stands. What waits for other operations
+    /// is left out.
+    pub(in crate::nand) fn resumes_to_come(&self, l: usize) -> u64 {
+        let suspension = self.open.as_ref().and_then(|open| open.suspension);
+        let Some(suspension) = suspension.filter(|s| s.resume > Nanos::ZERO) else {
+            return 0;
+        };
+        let queue = &self.lanes[l].queue;
+        let mut gives_way = self.running_gives_way(l, &suspension);
+        let mut count = 0;
+        queue.each_of_host(&self.pool, |entry| {
+            if entry.kind == OpKind::Read && entry.class == Class::Host {
+                count += u64::from(gives_way);
+                gives_way = false;
+            } else {
+                gives_way = self.gives_way(entry, &suspension);
+            }
+        });
+        count * suspension.resume.0
+    }
+
+    /// Can what lane `l` runs, or what of its job keeps the lane, still be suspended?
+    fn running_gives_way(&self, l: usize, suspension: &Suspension) -> bool {
+        let lane = &self.lanes[l];
+        let row = self.open.as_ref().map(|open| &open.lanes[l]);
+        let in_bus_phase = matches!(lane.phase, Phase::Array | Phase::WaitTime);
+        let held = lane.queue.held(&self.pool);
+        row.is_some_and(|row| row.suspended.is_none())
+            && (in_bus_phase && suspension.covers(lane.kind)
+                || held.is_some_and(|entry| self.gives_way(entry, suspension)))
+    }
+
+    /// May an operation be suspended, or one behind it in its job before the lane is open?
+    fn gives_way(&self, entry: &WaitingOp, suspension: &Suspension) -> bool {
+        if suspension.covers(entry.kind) {
+            return true;
+        }
+        let mut kept = entry.in_job();
+        let mut found = false;
+        let mut last = entry.job_next;
+        if entry.run != NONE {
+            last = self.job_queue.each_in_turn(entry.run, |entry| {
+                kept &= entry.home == HELD;
+                found |= kept && suspension.covers(entry.kind);
+            });
+        }
+        if last != NONE {
+            let entry = &self.pool[last];
+            found |= kept && entry.home == HELD && suspension.covers(entry.kind);
+        }
+        found
+    }
+}
+
+/// The lists of operations of the host by themselves, those that wait for another one left out.
+pub(in crate::nand) const HOST_LISTS: [u8; 2] =
+    [list_of(Class::Host), marked(list_of(Class::Host))];
