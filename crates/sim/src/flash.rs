@@ -214,6 +214,10 @@ pub struct Traffic {
     pub cache_reads: u64,
     /// Programs of that region.
     pub cache_programs: u64,
+    /// How often reads of the host suspended erases.
+    pub erase_suspensions: u64,
+    /// The same of programs and copybacks.
+    pub program_suspensions: u64,
 }
 
 /// The state of flash at the end of a run.

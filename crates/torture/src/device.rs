@@ -83,6 +83,7 @@ fn value(rng: &mut SplitMix64, key: &DeviceKey) -> Vec<String> {
             &["0ns", "1ns", "0.83ns", "40ns", "7us", "600us", "3ms"],
         )
         .to_owned(),
+        ValueType::Times => pick(rng, &["0ns", "200us", "40ns,7us", "600us,3ms,1ms"]).to_owned(),
         ValueType::Energy => pick(rng, &["0pJ", "7pJ", "3nJ", "2uJ"]).to_owned(),
         ValueType::Flag => pick(rng, &["true", "false"]).to_owned(),
         ValueType::Words(words) => pick(rng, &words).to_owned(),

@@ -145,6 +145,14 @@ const SUBJECTS: &[Subject] = &[
         ],
     ),
     (
+        "suspended by reads",
+        |r| r.counts.erase_suspensions.is_some(),
+        &[
+            ("erases", |r| count(r.counts.erase_suspensions?)),
+            ("programs", |r| count(r.counts.program_suspensions?)),
+        ],
+    ),
+    (
         "erases per block since the device was new",
         |r| r.erase_counts.as_ref().is_some_and(|e| e.max > 0),
         &[

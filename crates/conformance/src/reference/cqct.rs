@@ -17,6 +17,8 @@ pub struct Cost {
     /// Does a running collection count as a whole one?
     whole_collection: bool,
     summary: u64,
+    /// L_w is that of the page that is written next.
+    pub per_page: bool,
 }
 
 impl Default for Cost {
@@ -27,6 +29,7 @@ impl Default for Cost {
             oracle: false,
             unprogrammed: true,
             by_block: false,
+            per_page: false,
             whole_collection: false,
             summary: 213_200,
         }
@@ -45,6 +48,8 @@ pub struct Queue {
     pub residual: u64,
     pub t_read: u64,
     pub t_program: u64,
+    /// That of the next page of the frontier.
+    pub t_next_program: u64,
     pub t_erase: u64,
     pub transfer: u64,
     pub pages_per_block: u64,
@@ -69,6 +74,7 @@ impl Cost {
             oracle: expr.word("cqct", &["equation", "oracle"])? == "oracle",
             unprogrammed: expr.word("nfp", &["unprogrammed", "mapping"])? == "unprogrammed",
             by_block: expr.word("gc-state", &["page", "block"])? == "block",
+            per_page: expr.word("page-latency", &["constant", "per-page"])? == "per-page",
             whole_collection: expr.word("gc-residual", &["remaining", "whole"])? == "whole",
             summary: expr.time("l-sp", 213_200)?,
         })
@@ -92,7 +98,11 @@ impl Cost {
             return q.drain;
         }
         let transfer = if self.with_transfer { q.transfer } else { 0 };
-        let (l_r, l_w) = (q.t_read + transfer, q.t_program + transfer);
+        let program = match self.per_page {
+            true => q.t_next_program,
+            false => q.t_program,
+        };
+        let (l_r, l_w) = (q.t_read + transfer, program + transfer);
         let int = |x: u64| i128::from(x);
         // The mapping gave the queued programs their pages when they were queued.
         let n_fp = match self.unprogrammed {

@@ -12,11 +12,11 @@ mod write_back;
 use std::collections::BTreeMap;
 
 use destage_device::config::{
-    Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder,
+    Allocation, DeviceConfig, Dram, EvictWait, EvictWaitRead, QueueOrder, Suspend,
 };
 use destage_device::nand::{
     ArrayConfig, Class, Discipline, FlashCommand, NO_TOKEN, Notice, OpKind, OpState, OpTimes,
-    Timing,
+    Suspension, Timing,
 };
 use destage_types::{ChannelId, ChipId, Nanos, Op, Picos};
 
@@ -58,6 +58,7 @@ struct Entry {
     enqueued: u64,
     number: u64,
     times: Option<OpTimes>,
+    started: bool,
     ended: bool,
     /// The read before a write-back.
     before: Option<u32>,
@@ -104,6 +105,7 @@ struct Entries {
 impl Entries {
     fn note(&mut self, notice: Notice) {
         match notice {
+            Notice::Started { token, .. } => self.start(token),
             Notice::Timed { token, times } => self.timed(token, times),
             Notice::Ended { token, .. } => {
                 let entry = &mut self.all[token as usize];
@@ -112,16 +114,23 @@ impl Entries {
                     self.erased.push(at);
                 }
             }
-            Notice::Started { .. } | Notice::Idle { .. } => {}
+            Notice::Idle { .. } => {}
+        }
+    }
+
+    fn start(&mut self, token: u32) {
+        let entry = &mut self.all[token as usize];
+        entry.started = true;
+        if entry.purpose == Purpose::WriteBack {
+            self.started.push(token);
         }
     }
 
     fn timed(&mut self, token: u32, times: OpTimes) {
-        let entry = &mut self.all[token as usize];
-        entry.times = Some(times);
-        if entry.purpose == Purpose::WriteBack {
-            self.started.push(token);
+        if !self.all[token as usize].started {
+            self.start(token);
         }
+        self.all[token as usize].times = Some(times);
         for &(_, page) in self.joined.iter().filter(|&&(head, _)| head == token) {
             self.all[page as usize].times = Some(times);
         }
@@ -179,7 +188,7 @@ impl SlowDevice {
             t_cmd_erase: time(c.t_cmd_erase),
             t_cmd_copyback: Nanos::ZERO,
             t_read: time(c.t_read),
-            t_program: time(c.t_program),
+            t_program: c.t_program.mean(),
             t_erase: time(c.t_erase),
             t_ready: time(c.t_ready),
         };
@@ -194,8 +203,15 @@ impl SlowDevice {
                 QueueOrder::ReadFirst => Discipline::ReadFirst,
             },
             watch_idle: false,
-            suspension: None,
-            late_times: false,
+            suspension: match c.suspend {
+                Suspend::Off => None,
+                some => Some(Suspension {
+                    programs: some == Suspend::ProgramErase,
+                    resume: time(c.t_resume),
+                    at_most: c.max_suspends,
+                }),
+            },
+            late_times: c.t_program.differ(),
         };
         SlowDevice {
             config: c.clone(),
@@ -261,14 +277,33 @@ impl SlowDevice {
     fn note_starts(&mut self) {
         self.take_notices();
         let (mut work, mut summaries) = (Work::default(), Vec::new());
-        for token in std::mem::take(&mut self.entries.started) {
+        let mut times: Vec<(u64, Nanos)> = Vec::new();
+        loop {
+            if self.entries.started.is_empty() && times.is_empty() {
+                break;
+            }
+            if self.entries.started.is_empty() {
+                for (number, time) in std::mem::take(&mut times) {
+                    self.array.set_array_time(number, time);
+                }
+                self.take_notices();
+                continue;
+            }
+            let token = self.entries.started.remove(0);
             self.write_backs += 1;
-            let lpn = self.entries.all[token as usize].lpn;
-            // Its chip is busy with it: a read of the page comes after it anyway.
-            self.last_program.remove(&lpn);
+            let Entry { lpn, number, .. } = self.entries.all[token as usize];
+            match self.config.suspend {
+                // A read may pass it although it has started.
+                Suspend::ProgramErase => drop(self.last_program.insert(lpn, number)),
+                // Its chip is busy with it: a read of the page comes after it anyway.
+                _ => drop(self.last_program.remove(&lpn)),
+            }
             let plane = self.planes_of_write_backs.remove(&(token as usize));
             let (written, before) = self.map.write(lpn, plane.flatten());
             let written = written.expect(ROOM);
+            if let Some(time) = self.array_time(written.spot.page) {
+                times.push((number, time));
+            }
             work.expedited.extend(before.expedited);
             work.blocks.extend(before.blocks);
             work.blocks.extend(self.map.behind_write(&written).blocks);
@@ -282,7 +317,26 @@ impl SlowDevice {
         }
     }
 
+    /// Suspensions of erases, and of programs and copybacks.
+    pub fn suspensions(&self) -> [u64; 2] {
+        let of = |kind: OpKind| self.array.suspended[kind as usize];
+        [
+            of(OpKind::Erase),
+            of(OpKind::Program) + of(OpKind::Copyback),
+        ]
+    }
+
     // ---- operations ----
+
+    /// Array time of the program of a page of a block, where pages differ.
+    fn array_time(&self, page: usize) -> Option<Nanos> {
+        let times = self.config.t_program.of_types();
+        (times.len() > 1).then(|| times[page % times.len()])
+    }
+
+    fn last_page(&self) -> usize {
+        self.config.geometry.pages_per_block as usize - 1
+    }
 
     fn submit(
         &mut self,
@@ -311,6 +365,7 @@ impl SlowDevice {
             enqueued: self.now,
             number: 0,
             times: None,
+            started: false,
             ended: false,
             before,
         });
@@ -342,7 +397,10 @@ impl SlowDevice {
     fn summary(&mut self, written: &WrittenPage) {
         self.summaries += 1;
         let chip = ChipId(written.chip as u32);
-        let command = FlashCommand::program(chip, self.transfer(1), 0).die(written.die);
+        let command = FlashCommand {
+            array: self.array_time(self.last_page()),
+            ..FlashCommand::program(chip, self.transfer(1), 0).die(written.die)
+        };
         let after = [self.last_job(written), None];
         self.submit(Purpose::Summary, u64::MAX, command, after, None);
     }
@@ -455,7 +513,13 @@ impl SlowFlash for SlowDevice {
             },
             residual: self.array.residual(id).0,
             t_read: (time(c.t_read) + time(c.t_ready)).0,
-            t_program: time(c.t_program).0,
+            t_program: c.t_program.mean().0,
+            t_next_program: {
+                let pages = u64::from(c.geometry.pages_per_block);
+                let used = pages - self.map.frontier_free_pages(chip);
+                let next = self.array_time((used % pages) as usize);
+                next.unwrap_or(c.t_program.mean()).0
+            },
             t_erase: time(c.t_erase).0,
             transfer: page.0,
             pages_per_block: c.geometry.pages_per_block.into(),
@@ -480,7 +544,7 @@ impl SlowFlash for SlowDevice {
             for (token, entry) in self.entries.all.iter().enumerate() {
                 let in_flight = match entry.purpose {
                     Purpose::Program(_) | Purpose::CacheWrite => true,
-                    Purpose::WriteBack => entry.times.is_some(),
+                    Purpose::WriteBack => entry.started,
                     _ => false,
                 };
                 if in_flight {
@@ -563,7 +627,10 @@ impl SlowFlash for SlowDevice {
         let written = written.expect(ROOM);
         self.collect(work);
         let chip = ChipId(written.chip as u32);
-        let command = FlashCommand::program(chip, self.page_transfer(), 0).die(written.die);
+        let command = FlashCommand {
+            array: self.array_time(written.spot.page),
+            ..FlashCommand::program(chip, self.page_transfer(), 0).die(written.die)
+        };
         let read = before.map(|read| self.number(read));
         let after = [self.last_job(&written), read];
         let purpose = Purpose::Program(write.cause);

@@ -28,7 +28,9 @@ enum Progress {
     /// Data of a read on the bus until this time.
     DataOut(u64),
     /// Gives way to reads, with so much left in the array.
-    Suspended { left: u64 },
+    Suspended {
+        left: u64,
+    },
     Ended,
     Cancelled,
 }

@@ -142,6 +142,7 @@ impl SlowFlash for SlowChips {
             residual: load.in_service.map_or(0, |s| s.residual.0),
             t_read: COSTS.read.0,
             t_program: COSTS.program.0,
+            t_next_program: COSTS.program.0,
             t_erase: COSTS.erase.0,
             transfer: COSTS.transfer.0,
             pages_per_block: COSTS.pages_per_block,

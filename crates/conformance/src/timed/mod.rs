@@ -61,6 +61,8 @@ pub struct Outcome {
     /// Counters of a device: background writes, cancels, stale ones, evictions in flight, unmapped
     /// reads, summary programs, wrapped requests, erases, reads and programs of a cache in flash.
     pub device_counts: [u64; 10],
+    /// Suspensions of erases and of programs, all to the end.
+    pub suspensions: [u64; 2],
     /// Pages left in the cache and whether they are dirty, after all work has ended.
     pub pages: BTreeMap<u64, bool>,
     /// Pages read and programmed in multi-plane operations of others.
@@ -205,6 +207,7 @@ impl TimedRun {
         let programs = device.programs();
         let cache_accesses = device.accesses_of_cache();
         let joined = device.joined_pages;
+        let suspensions = device.suspensions();
         let frames = cache.store.frames.iter();
         Outcome {
             requests,
@@ -229,6 +232,7 @@ impl TimedRun {
             ],
             pages: frames.map(|(&lpn, f)| (lpn, f.dirty != 0)).collect(),
             joined,
+            suspensions,
             evict_wait_mean: (n > 0).then(|| sum as f64 / n as f64),
         }
     }
@@ -289,6 +293,8 @@ impl Visit for Real<'_> {
         let mut cache_accesses: Vec<SlowCacheAccess> = cached.iter().map(access).collect();
         cache_accesses.sort_unstable();
         let joined = [OpKind::Read, OpKind::Program].map(|kind| joined(cache.flash().nand(), kind));
+        let all = cache.flash().traffic();
+        let suspensions = [all.erase_suspensions, all.program_suspensions];
         let frames = cache.frames();
         let space = run.device.logical_pages();
         let cached = (0..space).filter_map(|lpn| Some((lpn, frames.slot_of(Lpn(lpn))?)));
@@ -313,6 +319,7 @@ impl Visit for Real<'_> {
                 .map(|(lpn, slot)| (lpn, frames.is_dirty(slot)))
                 .collect(),
             joined,
+            suspensions,
             evict_wait_mean: after.evict_wait.mean,
         }
     }
@@ -387,5 +394,6 @@ pub fn compare(real: &Outcome, slow: &Outcome, what: &str) {
         real.joined, slow.joined,
         "{what}: pages in operations of others"
     );
+    assert_eq!(real.suspensions, slow.suspensions, "{what}: suspensions");
     assert_eq!(real.evict_wait_mean, slow.evict_wait_mean, "{what}: wait");
 }

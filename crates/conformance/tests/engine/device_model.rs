@@ -29,7 +29,7 @@ const PLAIN: [&str; 13] = [
 ];
 
 /// Schemes over chips that static allocation numbers page by page.
-const CHIPS: [&str; 11] = [
+const CHIPS: [&str; 12] = [
     "ecr",
     "ecr(lru,cqct=oracle)",
     "ecr(lru,xfer=excluded,tie=lowest_index)",
@@ -37,6 +37,7 @@ const CHIPS: [&str; 11] = [
     "ecr-eps",
     "ecr-eps(residual=remaining)",
     "ecr(lru,gc-state=block)",
+    "ecr(lru,page-latency=per-page)",
     "ecr-eps(gc-state=block,gc-residual=whole)",
     "cflru-eps",
     "gcar(lru)",
@@ -126,6 +127,40 @@ fn collecting(rng: &mut SplitMix64, planes: u64, per: &str, units: &[&str]) -> V
     sets
 }
 
+/// Suspension, and programs that take longer on some pages than on others.
+fn array_settings(rng: &mut SplitMix64, program: u64, scale: u64) -> Vec<String> {
+    let mut sets = Vec::new();
+    if rng.chance(40) {
+        let suspend = pick(rng, &["erase", "program+erase", "program+erase"]);
+        sets.push(format!("suspend={suspend}"));
+        let resume = pick(rng, &[0, 0, scale, scale * 7]);
+        sets.push(format!("t_resume={resume}ns"));
+        let most = pick(rng, &["1", "2", "3", "65535"]);
+        sets.push(format!("max_suspends={most}"));
+    }
+    if rng.chance(40) {
+        let types = 2 + rng.below(3);
+        let times: Vec<String> = (1..=types)
+            .map(|i| {
+                format!(
+                    "{}ns",
+                    program * pick(rng, &[1, i, 2 * i]) / pick(rng, &[1, 2])
+                )
+            })
+            .collect();
+        sets.push(format!("t_program={}", times.join(",")));
+    }
+    sets
+}
+
+/// What is drawn by itself, so that devices without it are those that they would be.
+struct Features {
+    /// Planes of a die that share operations, and whether they must be aligned.
+    joins: Option<(u32, bool)>,
+    in_flash: Option<SplitMix64>,
+    array: SplitMix64,
+}
+
 /// A device drawn at random, and the time of a program.
 fn random_device(
     rng: &mut SplitMix64,
@@ -133,9 +168,13 @@ fn random_device(
     any_order: bool,
     anywhere: bool,
     collects: bool,
-    joins: Option<(u32, bool)>,
-    mut in_flash: Option<SplitMix64>,
+    features: Features,
 ) -> (DeviceConfig, u64) {
+    let Features {
+        joins,
+        mut in_flash,
+        mut array,
+    } = features;
     let mut sets: Vec<String> = Vec::new();
     let mut set = |key: &str, value: String| sets.push(format!("{key}={value}"));
     let (channels, chips) = pick(
@@ -229,6 +268,7 @@ fn random_device(
             &["plane", "die", "chip"][..frontiers],
         ));
     }
+    sets.extend(array_settings(&mut array, program, scale));
     if let Some(rng) = &mut in_flash {
         let read = scale * rng.below(5);
         let programs = [0, scale, scale * rng.below(20)];
@@ -269,6 +309,9 @@ struct Seen {
     /// Runs with a cache in flash.
     in_flash: usize,
     wrapped: usize,
+    /// Erases and programs that were suspended; runs with page types.
+    suspensions: [u64; 2],
+    page_types: usize,
     /// Pages that shared an operation with others, read and programmed; aligned planes and others.
     joined: [[u64; 2]; 2],
 }
@@ -292,8 +335,12 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let mut region = SplitMix64::new(seed ^ 0x51c0);
         let in_flash = region.chance(50).then_some(region);
         let (collects, by_address) = (case.collects, !by_chip);
-        let (device, program) =
-            random_device(rng, spp, by_address, anywhere, collects, joins, in_flash);
+        let features = Features {
+            joins,
+            in_flash,
+            array: SplitMix64::new(seed ^ 0x77e1),
+        };
+        let (device, program) = random_device(rng, spp, by_address, anywhere, collects, features);
         let requests = pick(rng, &[40, 80, 80, 200]);
         let pages = pick(rng, &[24, 64, 200]);
         let mut profile = Profile::new(requests, spp).pages(pages);
@@ -347,6 +394,8 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let late = |r: &&(u64, u64, u64, u64, u64)| r.4 - r.3 > long;
         seen.queued += outcome.requests.iter().filter(late).count();
         seen.wrapped += usize::from(run.wrap);
+        (0..2).for_each(|i| seen.suspensions[i] += outcome.suspensions[i]);
+        seen.page_types += usize::from(run.device.t_program.differ());
         seen.in_flash += usize::from(run.device.cache_region.is_some());
         let joined = &mut seen.joined[usize::from(run.device.plane_aligned)];
         (0..2).for_each(|i| joined[i] += outcome.joined[i]);
@@ -361,6 +410,12 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         seen.device[8] > 5_000 && seen.device[9] > 5_000,
         "their accesses"
     );
+    assert!(seen.suspensions[1] > 100, "suspended programs");
+    assert!(
+        !case.collects || seen.suspensions[0] > 15,
+        "suspended erases"
+    );
+    assert!(4 * seen.page_types > seen.runs, "runs with page types");
     seen
 }
 
@@ -411,7 +466,12 @@ fn a_run_that_nobody_sees_ends_in_the_same_record() {
     for seed in 60_000..63_000 {
         let rng = &mut SplitMix64::new(seed * 7919 + 17);
         let (expr, collects) = (pick(rng, &schemes), rng.chance(15));
-        let (device, program) = random_device(rng, 8, false, false, collects, None, None);
+        let features = Features {
+            joins: None,
+            in_flash: None,
+            array: SplitMix64::new(seed ^ 0x77e1),
+        };
+        let (device, program) = random_device(rng, 8, false, false, collects, features);
         let mut profile = Profile::new(pick(rng, &[40, 200, 400]), 8).pages(200);
         profile.partial = rng.chance(50);
         profile.prev = expr.starts_with("cac");

@@ -1,5 +1,6 @@
 //! The simulated device: array, translation layer and cache region, alone and in whole runs.
 
+mod array_times;
 mod cache_region;
 mod device_model;
 mod gc_rules;

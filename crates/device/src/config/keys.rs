@@ -3,8 +3,8 @@
 use super::reader::{KeyReader, KeyValue, ValueType};
 use super::{
     Allocation, CacheRegion, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPolicy,
-    GcPreempt, GcStop, GcTrigger, HostLink, Precondition, QueueOrder, Ratio, ReadTransfer,
-    ThresholdBase, ThresholdUnit, WearLevelling, checks,
+    GcPreempt, GcStop, GcTrigger, HostLink, PageTimes, Precondition, QueueOrder, Ratio,
+    ReadTransfer, Suspend, ThresholdBase, ThresholdUnit, WearLevelling, checks,
 };
 use destage_types::{Axis, ByteSize, Energy, Geometry, PageSize, Picos, QueuePer};
 
@@ -160,8 +160,10 @@ device_keys! {
     op: Ratio [Ratio::ZERO..=Ratio::ONE],
     /// Array time of a read.
     t_read: Picos,
-    /// Array time of a program.
-    t_program: Picos,
+    /// Array time of a program; a list gives it by page of a word line, LSB first, and page `i` of a
+    /// block is of type `i` modulo its length (NF-2). A multi-plane program takes the longest of its
+    /// pages'.
+    t_program: PageTimes,
     /// Array time of an erase.
     t_erase: Picos,
     /// Command and address phase on the channel.
@@ -204,6 +206,13 @@ device_keys! {
     queue_per: QueuePer,
     /// Order of host operations in a queue.
     queue: QueueOrder,
+    /// What a read of the host that is next in the queue suspends in its array phase, whosever it is.
+    /// All such reads run, then it goes on (NF-1).
+    suspend: Suspend,
+    /// Added to what is left of a program or erase each time it goes on after a suspension.
+    t_resume: Picos,
+    /// How often one operation is suspended at most.
+    max_suspends: u32 [1..=65535],
     /// Do pages of one request that lie on one die in different planes go into one multi-plane
     /// read or program? Without effect with one plane per die.
     multi_plane: bool,

@@ -8,6 +8,7 @@ mod checks;
 mod error;
 mod keys;
 mod layers;
+mod page_times;
 mod presets;
 mod ratio;
 mod reader;
@@ -20,13 +21,15 @@ pub use crate::ftl::GcPolicy;
 pub use error::{ConfigError, DeviceFault, Reason};
 pub use keys::{DeviceConfig, DeviceKey, keys};
 pub use layers::{EffectiveDevice, EffectiveValue, MAX_FILE_BYTES, Origin};
+pub use page_times::PageTimes;
 pub use presets::{DEFAULT_PRESET, Preset, preset_names, presets};
 pub use ratio::Ratio;
 pub use reader::ValueType;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
     Allocation, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPreempt, GcStop,
-    GcTrigger, HostLink, QueueOrder, ReadTransfer, ThresholdBase, ThresholdUnit, WearLevelling,
+    GcTrigger, HostLink, QueueOrder, ReadTransfer, Suspend, ThresholdBase, ThresholdUnit,
+    WearLevelling,
 };
 
 use destage_types::{Nanos, QueuePer, SECTOR_BYTES, StaticLayout, nearest};

@@ -25,6 +25,8 @@ pub enum ValueType {
     Ratio(RangeInclusive<Ratio>),
     /// A time with its unit.
     Time,
+    /// A time, or one for each page of a word line.
+    Times,
     /// An energy with its unit.
     Energy,
     /// Bytes with their unit.

@@ -85,6 +85,15 @@ words! {
         /// Reads before programs.
         ReadFirst = "read-first",
     }
+    /// What a read of the host may suspend.
+    pub enum Suspend {
+        /// Nothing: what has started ends.
+        Off = "off",
+        /// Erases.
+        Erase = "erase",
+        /// Programs, copybacks and erases.
+        ProgramErase = "program+erase",
+    }
     /// When GC runs.
     pub enum GcMode {
         /// In front of a program that would leave too few free pages.

@@ -37,6 +37,12 @@ impl PageMap {
         place(u64::from(ppn.0), plane, *self.units.row(PlaneId(plane)))
     }
 
+    /// Position of a physical page in its block.
+    #[inline]
+    pub fn page_of_block(&self, ppn: Ppn) -> usize {
+        self.pages_per_block.rest(ppn.0) as usize
+    }
+
     /// Reads what writes of the logical pages `numbers` will ask for, so that the processor has it
     /// close: where the pages are, and the state of their blocks. The number means nothing; it
     /// must be used, or the lookups are left out. What `numbers` holds afterwards means nothing

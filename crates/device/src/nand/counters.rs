@@ -111,7 +111,7 @@ impl<E: EventQueue> Nand<E> {
     pub fn stats(&self) -> ArrayStats {
         let mut stats = ArrayStats {
             cancelled: self.cancelled,
-            suspensions: self.open.as_ref().map_or([0; 4], |open| open.counts),
+            suspensions: self.suspensions(),
             ..ArrayStats::default()
         };
         let sums = stats.operations.as_flattened_mut();
@@ -137,6 +137,11 @@ impl<E: EventQueue> Nand<E> {
         let lanes = self.lanes_of(chip);
         lanes.for_each(|lane| sum.add(lane, self.clock));
         sum
+    }
+
+    /// Suspensions by [`OpKind`] of what was suspended.
+    pub fn suspensions(&self) -> [u64; 4] {
+        self.open.as_ref().map_or([0; 4], |open| open.counts)
     }
 
     /// Counters of one die of a chip.

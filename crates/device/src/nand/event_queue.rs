@@ -1,4 +1,4 @@
-//! Containers of pending events. Every resource has at most one.
+//! Containers of pending events. Every resource has at most one that counts.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,11 +10,9 @@ pub(super) const NEVER: u64 = u64::MAX;
 pub trait EventQueue {
     /// An empty set for resources `0..resources`.
     fn new(resources: usize) -> Self;
-    /// Adds the event of `resource` at `time` ns. The resource must have none pending.
+    /// Adds the event of `resource` at `time` ns. If the resource has one pending, that may be given
+    /// out at its old time all the same.
     fn set(&mut self, resource: usize, time: u64);
-    /// [`EventQueue::set`] of a resource that may have an event pending, which may be given out at
-    /// its old time all the same.
-    fn replace(&mut self, resource: usize, time: u64);
     /// Time of the earliest event, `u64::MAX` without one.
     fn peek(&self) -> u64;
     /// Removes the lowest resource among those due at `time`, which must not be after the
@@ -59,11 +57,6 @@ impl EventQueue for EventHeap {
         } else {
             self.events.push(event);
         }
-    }
-
-    #[inline]
-    fn replace(&mut self, resource: usize, time: u64) {
-        self.set(resource, time);
     }
 
     #[inline]
@@ -112,16 +105,6 @@ impl EventQueue for EventTree {
 
     #[inline]
     fn set(&mut self, resource: usize, time: u64) {
-        let mut node = self.leaves + resource;
-        self.times[node] = time;
-        while node > 1 && self.times[node / 2] > time {
-            node /= 2;
-            self.times[node] = time;
-        }
-    }
-
-    #[inline]
-    fn replace(&mut self, resource: usize, time: u64) {
         let mut node = self.leaves + resource;
         self.times[node] = time;
         while node > 1 {

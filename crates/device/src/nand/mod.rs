@@ -21,15 +21,16 @@
 //! | copyback | `t_cmd_copyback`, usually 0 | `t_read + t_ready + t_program` | |
 //!
 //! A multi-plane operation ([`FlashCommand::planes`]) is one operation: one command for every plane and
-//! all transfers follow one another in one hold of the bus, and the array times are those of one
-//! page. All its pages are done at its end. A copyback without a command needs no bus. It is
+//! all transfers follow one another in one hold of the bus, and the array time is the longest of its
+//! pages. All its pages are done at its end. A copyback without a command needs no bus. It is
 //! submitted as such, or grows while it waits ([`Nand::join`]); [`Nand::hold`] keeps everything
 //! waiting until the pages that belong together are known.
 //!
 //! # One instant
 //! An instant is settled in rounds. A round first makes every state change that is due (array
 //! done, chip free, operations released that waited for one that ended), dies in ascending order
-//! (the first die of every chip, then the second, and so on). Then each die whose candidate needs
+//! (the first die of every chip, then the second, and so on). Then operations are suspended and
+//! resumed. Then each die whose candidate needs
 //! no bus starts it, in the same order; then every free bus, channels in ascending order, is
 //! granted once: to the smallest (ready time, operation number). Rounds repeat until nothing is
 //! due (only phases of length zero need more than one). Work submitted at the instant comes after
@@ -52,6 +53,21 @@
 //!   program, and how a collection reads only what has been written.
 //!
 //! A started operation is never aborted; a waiting background operation can be cancelled.
+//!
+//! # Suspension (NF-1)
+//! With [`ArrayConfig::suspension`] an erase, or a program or copyback too, gives way in its array
+//! phase, whatever its class and its job. It is suspended when the operation that is next in the queue
+//! of its die, its own job left out, is a read of the host, which may start then; what has been done
+//! counts. It goes on when the die is free and no such read is next: what is left then takes longer by
+//! [`Suspension::resume`], in which it may be suspended again, but not more often than
+//! [`Suspension::at_most`] in all. Transfers are never suspended. The priority of a read is over the
+//! running operation alone: in a FIFO one that stands behind a program waits for that to start. While
+//! an operation is suspended nothing but reads of the host starts, and the die counts as busy only
+//! while one runs. Suspending and resuming need no bus.
+//!
+//! So the end of an operation is not known when it starts: [`Notice::Started`] tells its start, and
+//! [`Notice::Timed`] comes at its end. The same holds for background programs with
+//! [`ArrayConfig::late_times`].
 //!
 //! # Jobs
 //! [`Nand::submit_job`] takes a run of operations for one die: a collection is, for every valid

@@ -3,7 +3,6 @@
 use super::operation::{
     BLOCKED, BLOCKED_HOLDING, FIRST, HELD, LISTS, NONE, WaitingOp, list_of, marked,
 };
-use super::engine::HOST_LISTS;
 use super::{Class, OpId, OpKind};
 
 /// Number of a free pool entry; no operation reaches it.
@@ -237,8 +236,7 @@ impl LaneQueue {
     /// that is no such read.
     pub fn next_host_read(&self, pool: &OpPool) -> u32 {
         let slot = self.candidate_of(self.filled & !(1 << HELD), pool);
-        let is_read =
-            |entry: &WaitingOp| entry.kind == OpKind::Read && entry.class == Class::Host;
+        let is_read = |entry: &WaitingOp| entry.kind == OpKind::Read && entry.class == Class::Host;
         match slot != NONE && is_read(&pool[slot]) {
             true => slot,
             false => NONE,
@@ -259,9 +257,16 @@ impl LaneQueue {
             f(&pool[slot]);
             slot = pool[slot].next;
         }
-        let mut heads = HOST_LISTS.map(|list| self.lists[list as usize].head);
+        let host = list_of(Class::Host);
+        let mut heads = [host, marked(host)].map(|list| self.lists[list as usize].head);
         loop {
-            let number = |slot: u32| if slot == NONE { FREE } else { pool[slot].number };
+            let number = |slot: u32| {
+                if slot == NONE {
+                    FREE
+                } else {
+                    pool[slot].number
+                }
+            };
             let at = usize::from(number(heads[1]) < number(heads[0]));
             if heads[at] == NONE {
                 return;

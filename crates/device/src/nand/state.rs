@@ -120,8 +120,7 @@ impl<E: EventQueue> Nand<E> {
         let of =
             |lane: &Lane| lane.queue.host_writes + u32::from(self.serves(lane, OpKind::Program));
         let suspended = self.suspended_on(chip);
-        let programs =
-            suspended.filter(|op| op.kind == OpKind::Program && op.class == Class::Host);
+        let programs = suspended.filter(|op| op.kind == OpKind::Program && op.class == Class::Host);
         self.lanes_of(chip).map(of).sum::<u32>() + programs.count() as u32
     }
 

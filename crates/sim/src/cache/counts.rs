@@ -97,6 +97,10 @@ pub struct Counts {
     /// Programs of that region: writes of the host to the cache, and read misses that enter it. In
     /// no other count of flash programs and in no write amplification.
     pub cache_programs: u64,
+    /// How often reads of the host suspended erases.
+    pub erase_suspensions: u64,
+    /// How often they suspended programs, copybacks included.
+    pub program_suspensions: u64,
     /// Background write-backs that were programmed.
     pub background_writes: u64,
     /// Background write-backs cancelled before they started.
@@ -144,6 +148,8 @@ impl Counts {
         self.gc_victim_pages = traffic.victim_pages;
         self.cache_reads = traffic.cache_reads;
         self.cache_programs = traffic.cache_programs;
+        self.erase_suspensions = traffic.erase_suspensions;
+        self.program_suspensions = traffic.program_suspensions;
     }
 
     /// Sectors read and written.

@@ -222,21 +222,33 @@ impl Engine {
         for step in steps {
             match *step {
                 GcStep::Copy {
-                    same_plane: true, ..
+                    same_plane: true,
+                    to,
+                    ..
                 } if self.gc.copyback => {
-                    commands.push(FlashCommand::copyback(block.chip, NO_TOKEN).die(die));
+                    let array = self.array_time(to);
+                    commands.push(FlashCommand {
+                        array,
+                        ..FlashCommand::copyback(block.chip, NO_TOKEN).die(die)
+                    });
                     self.traffic.copybacks += 1;
                 }
-                GcStep::Copy { .. } => {
+                GcStep::Copy { to, .. } => {
                     let read = FlashCommand::read(block.chip, page, NO_TOKEN).die(die);
                     commands.push(read.bytes(bytes));
                     let program = FlashCommand::program(block.chip, page, NO_TOKEN).die(die);
-                    commands.push(program.bytes(bytes));
+                    commands.push(FlashCommand {
+                        array: self.array_time(to),
+                        ..program.bytes(bytes)
+                    });
                 }
-                GcStep::Summary { .. } => {
+                GcStep::Summary { at } => {
                     let one = self.transfer.sectors(1);
                     let program = FlashCommand::program(block.chip, one, NO_TOKEN).die(die);
-                    commands.push(program.bytes(self.bytes(1)));
+                    commands.push(FlashCommand {
+                        array: self.array_time(at),
+                        ..program.bytes(self.bytes(1))
+                    });
                     self.traffic.writes_meta += 1;
                 }
             }

@@ -86,7 +86,7 @@ pub(super) struct InFlightOp {
     pub lpn: Lpn,
     /// Name in the array, once submitted.
     pub id: Option<OpId>,
-    /// Background: it has started, and ends then.
+    /// Background: it has started, and ends then; [`Nanos::NEVER`] while that is not known.
     pub started: Option<Nanos>,
     /// Background: token of the read before it, which may have one before it in turn, or [`NO_TOKEN`].
     pub before: u32,
@@ -205,8 +205,11 @@ pub(super) struct InFlight {
     requests: Slab<OpenRequest>,
     current: u32,
     flushes: Vec<WaitingFlush>,
+    /// Requests that wait for a background write-back whose end is not known, with its token.
+    adopters: Vec<(u32, u32)>,
     serial: u64,
-    /// Programs of host data whose times are not known yet, those of a cache in flash included.
+    /// Programs of host data whose times are not known yet, those of a cache in flash included, and
+    /// started background ones.
     untimed: u32,
     /// Latest end of a program of host data, demand or background.
     latest_end: Nanos,
@@ -235,6 +238,8 @@ pub(super) struct InFlight {
     pub pending_writes: Option<PendingWrites>,
     /// Waiting programs of a cache in flash by page.
     pub pending_cache_writes: Option<PendingWrites>,
+    /// Can reads pass programs that have started?
+    pub reads_pass_started: bool,
 }
 
 impl InFlight {
@@ -246,6 +251,7 @@ impl InFlight {
             requests: Slab::new(),
             current: u32::MAX,
             flushes: Vec::new(),
+            adopters: Vec::new(),
             serial: 0,
             untimed: 0,
             latest_end: Nanos::ZERO,
@@ -263,6 +269,7 @@ impl InFlight {
             cache_accesses: None,
             pending_writes: None,
             pending_cache_writes: None,
+            reads_pass_started: false,
         }
     }
 
@@ -408,7 +415,12 @@ impl InFlight {
         }
         if self.caused_wait() != EvictWait::Issue {
             let request = &mut self.requests[self.current];
-            request.done = request.done.max(end);
+            if end == Nanos::NEVER {
+                request.waiting += 1;
+                self.adopters.push((token, self.current));
+            } else {
+                request.done = request.done.max(end);
+            }
         }
     }
 

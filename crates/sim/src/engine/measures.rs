@@ -3,7 +3,7 @@
 use super::Engine;
 use super::latency::{Latencies, LatencyStats, LatencySums};
 use crate::flash::{DeviceMeasures, FlashState, Traffic};
-use destage_device::nand::ChipStats;
+use destage_device::nand::{ChipStats, OpKind};
 use destage_scheme::FlashCosts;
 use destage_types::{ChannelId, ChipId, Nanos};
 
@@ -42,6 +42,7 @@ impl Engine {
     /// The measured part begins now.
     pub(super) fn start_measures(&mut self) {
         self.traffic = Traffic::default();
+        self.suspensions_before = self.nand.suspensions();
         self.before = self.nand.issued();
         self.busy_before = self.busy_until(
             self.now,
@@ -85,6 +86,17 @@ impl Engine {
         }
     }
 
+    /// What flash did beside host data in the measured part.
+    pub(super) fn traffic_so_far(&self) -> Traffic {
+        let (all, before) = (self.nand.suspensions(), self.suspensions_before);
+        let of = |kind: OpKind| all[kind as usize] - before[kind as usize];
+        Traffic {
+            erase_suspensions: of(OpKind::Erase),
+            program_suspensions: of(OpKind::Program) + of(OpKind::Copyback),
+            ..self.traffic
+        }
+    }
+
     /// Response times of the measured part.
     pub(super) fn device_measures(&self) -> DeviceMeasures {
         let in_flight = &self.in_flight;
@@ -114,7 +126,7 @@ impl Engine {
     /// before the end, and not when the end of a request became known. Buses may then be granted
     /// early, which changes no time and saves events ([`destage_device::nand::Nand::grant_early`]).
     /// Says whether the device can do so; it cannot if it depends on the state of channels itself,
-    /// or if an operation takes no time.
+    /// or if an operation takes no time or may be suspended.
     ///
     /// # Panics
     /// Later, if the promise is broken.
@@ -126,13 +138,15 @@ impl Engine {
             ..
         } = self.costs;
         let times = [read, program, erase, self.transfer.sectors(1)];
-        self.unobserved = !self.reads_first
+        let by_page = self.page_times.iter().flatten();
+        self.unobserved = !self.nand.has_open_ends()
+            && !self.reads_first
             && !self.dynamic
             && self.multi_plane.is_none()
             && self.cache_region.is_none()
             && !self.watches_idle
             && !self.gc.background
-            && times.iter().all(|&time| time > Nanos::ZERO);
+            && times.iter().chain(by_page).all(|&time| time > Nanos::ZERO);
         if self.unobserved {
             self.nand.grant_early();
         }

@@ -28,13 +28,16 @@ pub use measures::BusyTimes;
 
 use crate::flash::Traffic;
 use cache_region::RegionAccess;
-use destage_device::config::{Allocation, DeviceConfig, EvictWaitRead, GcPreempt, QueueOrder};
+use destage_device::config::{
+    Allocation, DeviceConfig, EvictWaitRead, GcPreempt, QueueOrder, Suspend,
+};
 use destage_device::ftl::{DeviceFull, GcWork, PageMap, PhysicalPage};
 use destage_device::nand::{
-    ArrayConfig, BusTransfer, ChipStats, Discipline, FlashCommand, Nand, Notice, OpId, Timing,
+    ArrayConfig, BusTransfer, ChipStats, Discipline, FlashCommand, Nand, Notice, OpId, Suspension,
+    Timing,
 };
 use destage_scheme::FlashCosts;
-use destage_types::{Nanos, Picos, QueuePer};
+use destage_types::{Nanos, Picos, Ppn, QueuePer};
 use gc::GcJobs;
 use in_flight::{CompletionRules, InFlight};
 use multi_plane::MultiPlaneBatch;
@@ -59,6 +62,10 @@ pub struct Engine {
     page_transfer: Nanos,
     page_sectors: u32,
     costs: FlashCosts,
+    /// Array times of programs by page of a word line, if they differ.
+    page_times: Option<Box<[Nanos]>>,
+    /// Array times of background programs that have started, to be told.
+    late_times: Vec<(OpId, Nanos)>,
     /// Does every program go to the least busy chip?
     dynamic: bool,
     reads_first: bool,
@@ -70,6 +77,8 @@ pub struct Engine {
     traffic: Traffic,
     /// Counters of the array when the measured part began, by chip.
     before: Vec<ChipStats>,
+    /// Suspensions until then.
+    suspensions_before: [u64; 4],
     /// The same of the time that channels and dies were busy.
     busy_before: BusyTimes,
     now: Nanos,
@@ -97,6 +106,9 @@ impl Engine {
             },
             watch_idle: background,
             dies: interleaved_dies(config),
+            suspension: suspension(config),
+            // Their pages are chosen when they start.
+            late_times: background && config.t_program.differ(),
             ..ArrayConfig::new(&config.geometry, config.queue_per, timing)
         };
         let mut in_flight = InFlight::new(CompletionRules {
@@ -112,9 +124,12 @@ impl Engine {
         // the read does not go to; nor may a read join one that stands before the program.
         let passes_jobs = config.collects_in_background()
             || (config.collects() && config.gc_preempt == GcPreempt::Page);
+        // One that is suspended has started, and its page is not there before its end.
+        let suspends = config.suspend == Suspend::ProgramErase;
         let in_flash = cache_region.is_some();
-        let overtakes = reads_first || passes_jobs || multi_plane.is_some() || in_flash;
+        let overtakes = reads_first || passes_jobs || multi_plane.is_some() || in_flash || suspends;
         in_flight.pending_writes = overtakes.then(PendingWrites::new);
+        in_flight.reads_pass_started = suspends;
         in_flight.pending_cache_writes = in_flash.then(PendingWrites::new);
         Engine {
             nand: Nand::new(&nand),
@@ -138,12 +153,18 @@ impl Engine {
                 transfer: config.page_transfer(),
                 pages_per_block: u64::from(config.geometry.pages_per_block),
             },
+            page_times: config
+                .t_program
+                .differ()
+                .then(|| config.t_program.of_types().into_boxed_slice()),
+            late_times: Vec::new(),
             dynamic: config.allocation == Allocation::Dynamic,
             reads_first,
             watches_idle: background,
             unobserved: false,
             traffic: Traffic::default(),
             before: Vec::new(),
+            suspensions_before: [0; 4],
             busy_before: BusyTimes::default(),
             now: Nanos::ZERO,
         }
@@ -193,27 +214,65 @@ impl Engine {
 
     fn take_all_notices(&mut self) {
         for notice in self.nand.drain_notices() {
-            match notice {
-                Notice::Timed { token, times } => {
-                    let Some((lpn, plane)) = self.in_flight.timed(token, times) else {
-                        continue;
-                    };
-                    // The mapping changes when a write-back starts.
-                    match self.map.host_write(lpn, plane, &mut self.due.gc) {
-                        Ok(placed) => {
-                            self.due.summaries.extend(placed.summary);
-                            self.map
-                                .collect_behind_program(placed.place.plane, &mut self.due.gc);
-                        }
-                        Err(full) => {
-                            self.full.get_or_insert(full);
-                        }
-                    }
+            let started = match notice {
+                Notice::Timed { token, times } => self.in_flight.timed(token, times),
+                Notice::Started {
+                    token,
+                    start,
+                    last_transfer,
+                } => self.in_flight.started(token, start, last_transfer),
+                Notice::Ended { token, .. } => {
+                    self.in_flight.ended(token);
+                    None
                 }
-                Notice::Ended { token, .. } => self.in_flight.ended(token),
-                Notice::Started { .. } | Notice::Idle { .. } => {}
+                Notice::Idle { .. } => None,
+            };
+            let Some(started) = started else {
+                continue;
+            };
+            // The mapping changes when a write-back starts.
+            let (lpn, plane) = (started.lpn, started.plane);
+            let mut page = None;
+            match self.map.host_write(lpn, plane, &mut self.due.gc) {
+                Ok(placed) => {
+                    page = Some(placed.place.ppn);
+                    self.due.summaries.extend(placed.summary);
+                    self.map
+                        .collect_behind_program(placed.place.plane, &mut self.due.gc);
+                }
+                Err(full) => {
+                    self.full.get_or_insert(full);
+                }
+            }
+            if let Some(times) = &self.page_times {
+                let id = self.in_flight.ops[started.token].id;
+                let id = id.expect("a queued write-back was submitted");
+                let time = page.map(|page| times[self.map.page_of_block(page) % times.len()]);
+                self.late_times
+                    .push((id, time.unwrap_or(self.costs.program)));
             }
         }
+        if !self.late_times.is_empty() {
+            self.tell_late_times();
+        }
+    }
+
+    /// Tells the array times of background programs that have started, and takes in what comes of it.
+    #[cold]
+    fn tell_late_times(&mut self) {
+        let mut late = std::mem::take(&mut self.late_times);
+        for (id, time) in late.drain(..) {
+            self.nand.set_array_time(id, time);
+        }
+        self.late_times = late;
+        self.take_notices();
+    }
+
+    /// Array time of the program of a physical page, where pages differ.
+    #[inline(never)]
+    fn array_time(&self, page: Ppn) -> Option<Nanos> {
+        let times = self.page_times.as_ref()?;
+        Some(times[self.map.page_of_block(page) % times.len()])
     }
 
     /// Lets time pass up to `until`, or up to the next instant at which the cache may act.
@@ -248,10 +307,18 @@ fn timing(config: &DeviceConfig) -> Timing {
         t_cmd_erase: t(config.t_cmd_erase),
         t_cmd_copyback: Nanos::ZERO,
         t_read: t(config.t_read),
-        t_program: t(config.t_program),
+        t_program: config.t_program.mean(),
         t_erase: t(config.t_erase),
         t_ready: t(config.t_ready),
     }
+}
+
+fn suspension(config: &DeviceConfig) -> Option<Suspension> {
+    (config.suspend != Suspend::Off).then(|| Suspension {
+        programs: config.suspend == Suspend::ProgramErase,
+        resume: config.t_resume.times(1),
+        at_most: config.max_suspends,
+    })
 }
 
 /// Dies of a queue unit that work at the same time.

@@ -102,6 +102,9 @@ impl Flash for Engine {
         let chip = placed.place.chip;
         let plane = placed.place.plane;
         let mut command = self.program_command(chip, plane, self.page_sectors, NO_TOKEN);
+        if self.page_times.is_some() {
+            command.array = self.array_time(placed.place.ppn);
+        }
         command.after = self.job_of(chip, command.die);
         if let Some(read) = before {
             command = command.after(read);
@@ -208,7 +211,7 @@ impl Flash for Engine {
     }
 
     fn traffic(&self) -> Traffic {
-        self.traffic
+        self.traffic_so_far()
     }
 
     fn flash_state(&self) -> Option<FlashState> {
@@ -276,6 +279,7 @@ impl Engine {
             .in_flight
             .add_op(OpRole::Summary, Lpn(u64::MAX), self.now);
         let mut command = self.program_command(place.chip, place.plane, 1, token);
+        command.array = self.array_time(place.ppn);
         command.after = self.job_of(place.chip, command.die);
         self.submit(command);
     }

@@ -82,6 +82,16 @@ impl DeviceView for Engine {
         self.costs
     }
 
+    fn next_program(&self, chip: ChipId) -> Nanos {
+        let Some(times) = &self.page_times else {
+            return self.costs.program;
+        };
+        let pages = u64::from(self.map.pages_per_block());
+        // Without a free page the next one is the first of a block that is collected by then.
+        let page = (pages - self.map.chip_frontier_free_pages(chip)) % pages;
+        times[page as usize % times.len()]
+    }
+
     fn allocates_dynamically(&self) -> bool {
         self.dynamic
     }

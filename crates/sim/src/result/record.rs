@@ -193,6 +193,8 @@ pub struct CountParts {
     pub timed: bool,
     /// Those of a cache in a region of flash.
     pub region: bool,
+    /// Those of a device on which reads suspend other operations.
+    pub suspends: bool,
     /// Those of a host file system's model.
     pub modelled: bool,
 }
@@ -202,6 +204,7 @@ macro_rules! count_fields {
         always { $($a:ident)* }
         device { $($d:ident)* }
         region { $($r:ident)* }
+        suspends { $($s:ident)* }
         host_fs { $($l:ident)* }
     ) => {
         /// Counters; those that need a device are absent without one, those of a cache in flash
@@ -222,6 +225,7 @@ macro_rules! count_fields {
             pub zero_cqct_decisions: Option<u64>,
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $d: Option<u64>,)*
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $r: Option<u64>,)*
+            $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $s: Option<u64>,)*
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $l: Option<u64>,)*
         }
 
@@ -240,6 +244,7 @@ macro_rules! count_fields {
                     zero_cqct_decisions: None,
                     $($d: parts.timed.then_some(c.$d),)*
                     $($r: parts.region.then_some(c.$r),)*
+                    $($s: parts.suspends.then_some(c.$s),)*
                     $($l: parts.modelled.then_some(c.$l),)*
                 }
             }
@@ -265,6 +270,9 @@ count_fields! {
     }
     region {
         cache_reads cache_programs
+    }
+    suspends {
+        erase_suspensions program_suspensions
     }
     host_fs {
         lfs_clean_requests lfs_clean_read_blocks lfs_clean_write_blocks lfs_segments_cleaned

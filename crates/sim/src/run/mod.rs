@@ -307,6 +307,10 @@ impl Execution<'_> {
             CountParts {
                 timed: F::TIMED,
                 region: spec.cache_region().is_some(),
+                suspends: spec
+                    .device
+                    .as_ref()
+                    .is_some_and(|d| d.suspend != destage_device::config::Suspend::Off),
                 modelled: self.workload.meta.modelled,
             },
         );

@@ -92,7 +92,7 @@ fn no_latencies(lab: &Lab, case: &Case) -> Verdict {
 fn times() -> impl Iterator<Item = &'static str> {
     let times = keys()
         .iter()
-        .filter(|key| key.value_type() == ValueType::Time);
+        .filter(|key| matches!(key.value_type(), ValueType::Time | ValueType::Times));
     times.map(|key| key.name)
 }
 

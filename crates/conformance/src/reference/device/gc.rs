@@ -82,23 +82,35 @@ impl SlowDevice {
         for step in &collection.steps {
             match step {
                 SlowStep::Copy {
-                    same_plane: true, ..
+                    same_plane: true,
+                    to,
+                    ..
                 } if self.config.copyback => {
-                    commands.push(FlashCommand::copyback(chip, NO_TOKEN));
+                    let copyback = FlashCommand::copyback(chip, NO_TOKEN);
+                    commands.push(self.on_page(copyback, to.page));
                 }
-                SlowStep::Copy { .. } => {
+                SlowStep::Copy { to, .. } => {
                     commands.push(FlashCommand::read(chip, page, NO_TOKEN));
-                    commands.push(FlashCommand::program(chip, page, NO_TOKEN));
+                    let program = FlashCommand::program(chip, page, NO_TOKEN);
+                    commands.push(self.on_page(program, to.page));
                 }
                 SlowStep::Summary => {
                     self.summaries += 1;
-                    commands.push(FlashCommand::program(chip, one, NO_TOKEN));
+                    let program = FlashCommand::program(chip, one, NO_TOKEN);
+                    commands.push(self.on_page(program, self.last_page()));
                 }
             }
         }
         commands.push(FlashCommand::erase(chip, erase));
         let on_die = commands.into_iter().map(|c| c.die(collection.die));
         on_die.collect()
+    }
+
+    fn on_page(&self, command: FlashCommand, page: usize) -> FlashCommand {
+        FlashCommand {
+            array: self.array_time(page),
+            ..command
+        }
     }
 
     /// A background collection is needed now.
@@ -153,6 +165,7 @@ impl SlowDevice {
             enqueued: self.now,
             number: 0,
             times: None,
+            started: false,
             ended: false,
             before: None,
         });

@@ -33,7 +33,12 @@ impl SlowDevice {
         }
         let spot = self.map.spot(lpn);
         let (chip, die) = (command.chip.0 as usize, command.die);
-        let waiting = |n: &u64| self.array.state(*n) == OpState::Waiting;
+        // Only what can be passed by a read counts once it has started.
+        let waiting = |n: &u64| match self.array.state(*n) {
+            OpState::Waiting => true,
+            OpState::Started => self.config.suspend == Suspend::ProgramErase,
+            OpState::Finished => false,
+        };
         let [one, two] = after.map(|n| n.filter(waiting));
         let waits = [one, two, self.last_job_of(chip, die)];
         let same_kind = |s: &SharedOperation| s.kind == command.kind;

@@ -76,7 +76,7 @@ impl SlowDevice {
 
     /// Has the write-back started?
     pub fn has_started(&self, token: u32) -> bool {
-        self.entries.all[token as usize].times.is_some()
+        self.entries.all[token as usize].started
     }
 
     /// Has the write-back ended?

@@ -36,12 +36,14 @@ impl Reference {
         let mut changed = false;
         for i in self.gone..self.operations.len() {
             let op = self.operations[i];
+            if !op.in_service() || !self.gives_way(op.command.kind) {
+                continue;
+            }
             let lane = self.lane(&op.command);
             let read = self.read_before(lane);
             match op.at {
                 Progress::CommandThenArray { bus, array }
-                    if self.gives_way(op.command.kind)
-                        && !op.late
+                    if !op.late
                         && bus <= self.now
                         && self.now < array
                         && op.suspensions < rule.at_most
@@ -142,9 +144,8 @@ impl Reference {
 
     /// Does what its job does right behind operation `number`, nothing in between, give way?
     fn job_gives_way(&self, all: &[&Operation], number: u64) -> bool {
-        let follows = |op: &&&Operation| {
-            op.after[2] == Some(number) && op.job.is_some_and(|job| job.kept)
-        };
+        let follows =
+            |op: &&&Operation| op.after[2] == Some(number) && op.job.is_some_and(|job| job.kept);
         let Some(next) = all.iter().find(follows) else {
             return false;
         };

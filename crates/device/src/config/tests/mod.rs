@@ -96,8 +96,8 @@ fn values_of_two_presets() {
     let device = preset("ecr-64g");
     let ecr = device.config();
     assert_eq!(
-        (ecr.t_read, ecr.t_program),
-        (Picos(25_000_000), Picos(200_000_000))
+        (ecr.t_read, ecr.t_program.of_types()),
+        (Picos(25_000_000), vec![Nanos(200_000)])
     );
     assert_eq!(ecr.page_transfer(), Nanos(105_600), "8 x 528 B x 25 ns");
     assert_eq!(
@@ -251,6 +251,25 @@ fn single_faults() {
         ("t_read=25 weeks", "unknown unit of time"),
         ("t_read=2000s", "allowed: 0 to 1000s"),
         ("t_read=true", "a time such as \"25us\""),
+        (
+            "t_program=[]",
+            "t_program` = [] (--set): out of range; allowed: 1 to 5 times",
+        ),
+        ("t_program=1us,1us,1us,1us,1us,1us", "allowed: 1 to 5 times"),
+        ("t_program=[[\"1us\"]]", "or up to 5 by page of a word line"),
+        ("t_program=true", "or up to 5 by page of a word line"),
+        ("t_program=1us,5", "a time needs a unit"),
+        ("t_program=1us,2000s", "allowed: 0 to 1000s"),
+        ("t_program=1us,", "time"),
+        ("suspend=always", "allowed: off, erase, program+erase"),
+        ("suspend=program", "allowed: off, erase, program+erase"),
+        (
+            "max_suspends=0",
+            "max_suspends` = 0 (--set): out of range; allowed: 1 to 65535",
+        ),
+        ("max_suspends=65536", "allowed: 1 to 65535"),
+        ("t_resume=5", "a time needs a unit"),
+        ("t_resume=-1us", "time"),
         ("cache=16MB", "did you mean `16MiB`"),
         ("cache=16", "a size needs a unit"),
         ("op=1", "none is left to the host"),
@@ -428,4 +447,30 @@ fn printed_devices_are_device_files_with_sources() {
         "{text}"
     );
     assert!(text.starts_with("name = "), "{text}");
+}
+
+#[test]
+fn program_times_are_one_or_a_list() {
+    for (set, times, mean, shown) in [
+        ("t_program=1.5ms", vec![1_500_000], 1_500_000, "\"1500us\""),
+        (
+            "t_program=500us,2ms,5ms",
+            vec![500_000, 2_000_000, 5_000_000],
+            2_500_000,
+            "[\"500us\", \"2ms\", \"5ms\"]",
+        ),
+        (
+            "t_program=[\"1ns\", \"2ns\"]",
+            vec![1, 2],
+            2,
+            "[\"1ns\", \"2ns\"]",
+        ),
+    ] {
+        let device = EffectiveDevice::from_preset("default", &sets(&[set])).unwrap();
+        let program = &device.config().t_program;
+        let of_types: Vec<u64> = program.of_types().iter().map(|time| time.0).collect();
+        assert_eq!((of_types, program.mean()), (times, Nanos(mean)), "{set}");
+        assert_eq!(program.to_string(), shown);
+        assert_eq!(program.differ(), set.contains(','));
+    }
 }

@@ -41,6 +41,12 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
         (_, ValueType::Ratio(_)) => share(0..999_999_999),
         (_, ValueType::PageSize) => (0..8u32).prop_map(|n| (512 << n).to_string()).boxed(),
         (_, ValueType::Time) => (0..10_000_000u64).prop_map(|n| format!("{n}ps")).boxed(),
+        (_, ValueType::Times) => proptest::collection::vec(0..10_000_000u64, 1..=5)
+            .prop_map(|times| {
+                let times: Vec<String> = times.iter().map(|n| format!("{n}ps")).collect();
+                times.join(",")
+            })
+            .boxed(),
         (_, ValueType::Energy) => (0..2_000_000u32, proptest::sample::select(vec!["nJ", "pJ"]))
             .prop_map(|(n, unit)| format!("{n}{unit}"))
             .boxed(),

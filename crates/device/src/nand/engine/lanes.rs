@@ -41,6 +41,8 @@ pub(in crate::nand) struct Lane {
     pub phase: Phase,
     pub armed: bool,
     pub notify: bool,
+    /// It has suspended an operation.
+    pub suspended: bool,
     /// The operation is the last of a job.
     pub ends_job: bool,
     pub kind: OpKind,
@@ -127,6 +129,7 @@ impl Lane {
             phase: Phase::Free,
             armed: false,
             notify: false,
+            suspended: false,
             ends_job: false,
             kind: OpKind::Read,
             class: Class::Host,

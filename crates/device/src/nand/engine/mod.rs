@@ -11,7 +11,7 @@ pub(super) use jobs::job_index;
 use lanes::Waiter;
 pub(super) use lanes::{Channel, Lane, OpenJobs, Phase};
 pub use suspend::Suspension;
-pub(super) use suspend::{HOST_LISTS, OpenEnds, SuspendedOp};
+pub(super) use suspend::{OpenEnds, SuspendedOp};
 
 use destage_types::{ChannelId, Geometry, Nanos, QueuePer};
 

@@ -5,8 +5,11 @@ use super::*;
 impl<E: EventQueue> Nand<E> {
     /// Settles the instant `now`, at which something is due.
     pub(super) fn settle(&mut self, now: u64) {
+        if self.open.is_some() {
+            return self.settle_open(now);
+        }
         while let Some(resource) = self.events.pop_due(now) {
-            let alone = self.open.is_none() && self.events.peek() != now;
+            let alone = self.events.peek() != now;
             // All changes of the instant come before its grants: a bus that becomes free and a die that
             // becomes ready for it must see each other.
             if !alone || !self.alone(resource, now) {
@@ -83,6 +86,9 @@ impl<E: EventQueue> Nand<E> {
     /// Settles `now` after work came in.
     #[inline]
     pub(super) fn settle_rest(&mut self, now: u64) {
+        if self.open.is_some() {
+            self.review(now);
+        }
         self.grants(now);
         if self.events.peek() == now {
             self.settle(now);
@@ -106,7 +112,7 @@ impl<E: EventQueue> Nand<E> {
     }
 
     #[inline]
-    fn change(&mut self, resource: usize, now: u64) {
+    pub(super) fn change(&mut self, resource: usize, now: u64) {
         let (lanes, channels) = (self.lanes.len(), self.channels.len());
         if resource < lanes {
             self.lane_event(resource, now);
@@ -121,14 +127,8 @@ impl<E: EventQueue> Nand<E> {
 
     #[inline]
     fn lane_event(&mut self, l: usize, now: u64) {
-        if self.is_left_over(l, now) {
-            return;
-        }
         let lane = &mut self.lanes[l];
         if lane.phase == Phase::Array {
-            if lane.kind != OpKind::Read {
-                return self.begin_array(l, now);
-            }
             lane.phase = Phase::WaitData;
             let waiter = Waiter {
                 ready: now,
@@ -138,11 +138,7 @@ impl<E: EventQueue> Nand<E> {
             let ch = lane.channel as usize;
             return self.queue_for_bus(ch, waiter);
         }
-        if lane.phase == Phase::OpenArray {
-            self.end_array(l, now);
-        }
-        let lane = &mut self.lanes[l];
-        debug_assert!(lane.phase == Phase::Last, "only last phases end here");
+        debug_assert!(lane.phase == Phase::Last, "only two phases raise events");
         lane.phase = Phase::Free;
         lane.armed = false;
         let dependents = std::mem::replace(&mut lane.dependents, NONE);
@@ -158,16 +154,13 @@ impl<E: EventQueue> Nand<E> {
         if dependents != NONE {
             self.release_all(dependents, now);
         }
-        if self.lanes[l].queue.has_ready() || self.suspended(l).is_some() {
+        if self.lanes[l].queue.has_ready() {
             self.refresh(l);
         }
     }
 
     #[inline]
-    fn grants(&mut self, now: u64) {
-        if self.open.is_some() {
-            self.review(now);
-        }
+    pub(super) fn grants(&mut self, now: u64) {
         if !self.startable.is_empty() {
             self.start_without_bus(now);
         }
@@ -222,6 +215,9 @@ impl<E: EventQueue> Nand<E> {
             lane.stalled += now - lane.until;
             self.hold_bus(ch, now, bus);
             let times = self.finish(l, now + bus, now + bus);
+            if self.open.is_some() {
+                self.keep_in_view(l);
+            }
             self.tell(token, times);
         } else {
             let slot = std::mem::replace(&mut lane.candidate, NONE);
@@ -300,7 +296,7 @@ impl<E: EventQueue> Nand<E> {
             if start.class == Class::Host {
                 self.host_until[l] = NEVER;
             }
-            self.set_lane_event(l, array_end);
+            self.events.set(l, array_end);
         } else if let Some(open) = &self.open
             && open.is_open(start.kind, start.class)
         {
@@ -321,38 +317,17 @@ impl<E: EventQueue> Nand<E> {
 
     /// The last phase of the operation on lane `l` starts; it ends at `end`.
     #[inline]
-    fn finish(&mut self, l: usize, last_transfer: u64, end: u64) -> OpTimes {
-        self.close(l, end);
-        let lane = &mut self.lanes[l];
-        let times = OpTimes {
-            start: Nanos(lane.start),
-            last_transfer: Nanos(last_transfer),
-            end: Nanos(end),
-        };
-        lane.armed = lane.notify || lane.dependents != NONE || lane.queue.has_ready();
-        if self.lanes[l].armed || self.suspended(l).is_some() {
-            self.lanes[l].armed = true;
-            self.set_lane_event(l, end);
-        }
-        times
-    }
-
-    /// It is known that the operation on lane `l` ends at `end`.
-    #[inline]
-    pub(super) fn close(&mut self, l: usize, end: u64) {
+    pub(super) fn finish(&mut self, l: usize, last_transfer: u64, end: u64) -> OpTimes {
         let lane = &mut self.lanes[l];
         lane.phase = Phase::Last;
         lane.until = end;
         lane.busy += end - lane.start;
         if lane.class == Class::Host && matches!(lane.kind, OpKind::Read | OpKind::Program) {
-            let program = |op: &SuspendedOp| op.kind == OpKind::Program && op.class == Class::Host;
-            let works = lane.queue.has_host_work() || self.suspended(l).is_some_and(program);
-            self.host_until[l] = match works {
+            self.host_until[l] = match lane.queue.has_host_work() {
                 true => NEVER,
                 false => end,
             };
         }
-        let lane = &mut self.lanes[l];
         let channel = &mut self.channels[lane.channel as usize];
         if lane.class != Class::Background {
             channel.pending -= 1;
@@ -363,6 +338,16 @@ impl<E: EventQueue> Nand<E> {
             lane.jobs.close(kind, end);
             self.jobs.close(kind, end);
         }
+        let times = OpTimes {
+            start: Nanos(lane.start),
+            last_transfer: Nanos(last_transfer),
+            end: Nanos(end),
+        };
+        lane.armed = lane.notify || lane.dependents != NONE || lane.queue.has_ready();
+        if lane.armed {
+            self.events.set(l, end);
+        }
+        times
     }
 
     /// Remembers that channel `ch` may have become idle or busy.

@@ -1,7 +1,6 @@
 //! Operations whose end is not known when they start: reads of the host may suspend them, or their
 //! array time is told later. Each has events of its own at the start and the end of its array phase.
 
-use super::super::operation::list_of;
 use super::*;
 
 /// Programs and erases that give way to reads of the host (Wu and He, FAST 2012).
@@ -38,12 +37,9 @@ pub(in crate::nand) struct OpenEnds {
     pub counts: [u64; 4],
 }
 
-/// What is kept of one lane: its event, and the operation with an open end that it runs or has
-/// suspended.
+/// What is kept of one lane: the operation with an open end that it runs or has suspended.
 #[derive(Clone, Copy, Debug)]
 struct OpenEnd {
-    /// When its event is due. Events of other times are left over from before a suspension.
-    event_at: u64,
     start: u64,
     last_transfer: u64,
     suspensions: u32,
@@ -69,7 +65,6 @@ pub(in crate::nand) struct SuspendedOp {
 impl OpenEnds {
     pub fn new(config: &ArrayConfig, lanes: u32) -> Option<Box<OpenEnds>> {
         let lane = OpenEnd {
-            event_at: NEVER,
             start: 0,
             last_transfer: 0,
             suspensions: 0,
@@ -103,6 +98,11 @@ impl OpenEnds {
 }
 
 impl<E: EventQueue> Nand<E> {
+    /// Are there operations whose end is not known when they start?
+    pub fn has_open_ends(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// The operation that lane `l` has suspended.
     #[inline]
     pub(in crate::nand) fn suspended(&self, l: usize) -> Option<&SuspendedOp> {
@@ -116,30 +116,63 @@ impl<E: EventQueue> Nand<E> {
         suspended.is_some_and(|op| op.number == id.number())
     }
 
-    /// Sets the event of lane `l`, which replaces one that a suspension has left over.
-    #[inline]
-    pub(super) fn set_lane_event(&mut self, l: usize, time: u64) {
-        match &mut self.open {
-            None => self.events.set(l, time),
-            Some(open) => {
-                open.lanes[l].event_at = time;
-                self.events.replace(l, time);
+    /// The last phase of a read on lane `l` starts: what it has suspended waits for its end.
+    #[inline(never)]
+    pub(super) fn keep_in_view(&mut self, l: usize) {
+        let Some(op) = self.suspended(l) else { return };
+        if op.kind == OpKind::Program && op.class == Class::Host {
+            self.host_until[l] = NEVER;
+        }
+        self.arm_end(l);
+    }
+
+    /// [`Nand::settle`] where ends may be open.
+    #[inline(never)]
+    pub(super) fn settle_open(&mut self, now: u64) {
+        while let Some(resource) = self.events.pop_due(now) {
+            let mut next = Some(resource);
+            while let Some(resource) = next {
+                if resource >= self.lanes.len() || !self.open_event(resource, now) {
+                    self.change(resource, now);
+                }
+                next = self.events.pop_due(now);
             }
+            self.review(now);
+            self.grants(now);
+        }
+        if self.watch {
+            self.report_idle(now);
         }
     }
 
-    /// Is the event of lane `l` left over from before a suspension? If not it is taken.
-    #[inline]
-    pub(super) fn is_left_over(&mut self, l: usize, now: u64) -> bool {
-        let Some(open) = &mut self.open else {
-            return false;
+    /// The event of lane `l` where ends may be open. False if an operation has ended or a read has its
+    /// data, as without open ends.
+    fn open_event(&mut self, l: usize, now: u64) -> bool {
+        let lane = &self.lanes[l];
+        let awaited = match lane.phase {
+            Phase::Array | Phase::OpenArray => true,
+            Phase::Last => lane.armed,
+            Phase::Free | Phase::WaitData | Phase::WaitTime => false,
         };
-        let at = &mut open.lanes[l].event_at;
-        if *at == now {
-            *at = NEVER;
-            return false;
+        if !awaited || lane.until != now {
+            // Left over from before a suspension.
+            return true;
         }
-        true
+        match (lane.phase, lane.kind) {
+            (Phase::Array, OpKind::Read) => false,
+            (Phase::Array, _) => {
+                self.begin_array(l, now);
+                true
+            }
+            (Phase::OpenArray, _) => {
+                self.end_array(l, now);
+                false
+            }
+            _ => {
+                self.look_at(l);
+                false
+            }
+        }
     }
 
     /// The operations that wait for the end of `parent`, which lane `l` runs or has suspended.
@@ -176,7 +209,7 @@ impl<E: EventQueue> Nand<E> {
         let row = &mut open.lanes[l];
         (row.start, row.last_transfer) = (lane.start, bus_end);
         (row.suspensions, row.awaits_time) = (0, awaits_time);
-        self.set_lane_event(l, bus_end);
+        self.events.set(l, bus_end);
     }
 
     /// Tells the array time of the background program `id`, which has started at this instant: so far
@@ -203,7 +236,7 @@ impl<E: EventQueue> Nand<E> {
     }
 
     /// The bus phase of the operation on lane `l` has ended.
-    pub(super) fn begin_array(&mut self, l: usize, now: u64) {
+    fn begin_array(&mut self, l: usize, now: u64) {
         let open = self.open.as_mut().expect("its end is open");
         let lane = &mut self.lanes[l];
         if open.lanes[l].awaits_time {
@@ -213,18 +246,19 @@ impl<E: EventQueue> Nand<E> {
         lane.phase = Phase::OpenArray;
         lane.until = now + lane.last_bus;
         open.review.push(l as u32);
-        let until = lane.until;
-        self.set_lane_event(l, until);
+        self.events.set(l, lane.until);
     }
 
     /// The array phase of the operation on lane `l` has ended, and so has the operation.
-    pub(super) fn end_array(&mut self, l: usize, now: u64) {
+    fn end_array(&mut self, l: usize, now: u64) {
         let OpenEnd {
             start,
             last_transfer,
             ..
         } = self.open.as_ref().expect("its end is open").lanes[l];
-        self.close(l, now);
+        // It ends here and now, and needs no event for that.
+        self.finish(l, last_transfer, now);
+        self.lanes[l].armed = false;
         self.note_change(self.lanes[l].channel as usize);
         let times = OpTimes {
             start: Nanos(start),
@@ -277,7 +311,6 @@ impl<E: EventQueue> Nand<E> {
         row.suspensions += 1;
         open.counts[lane.kind as usize] += 1;
         let resume = open.suspension.map_or(0, |s| s.resume.0);
-        row.event_at = NEVER;
         row.suspended = Some(SuspendedOp {
             left: lane.until - now + resume,
             number: lane.number,
@@ -291,6 +324,7 @@ impl<E: EventQueue> Nand<E> {
         });
         lane.busy += now - lane.start;
         (lane.phase, lane.until, lane.armed) = (Phase::Free, now, false);
+        lane.suspended = true;
         // Until the read starts it is nobody's.
         lane.dependents = NONE;
     }
@@ -304,9 +338,10 @@ impl<E: EventQueue> Nand<E> {
         (lane.number, lane.kind, lane.class) = (op.number, op.kind, op.class);
         (lane.token, lane.moves) = (op.token, op.moves);
         (lane.dependents, lane.notify, lane.ends_job) = (op.dependents, op.notify, op.ends_job);
+        lane.suspended = false;
         lane.phase = Phase::OpenArray;
         (lane.start, lane.until, lane.last_bus) = (now, now + op.left, 0);
-        self.set_lane_event(l, now + op.left);
+        self.events.set(l, now + op.left);
     }
 
     /// Time that resuming will add on lane `l` to what it runs and what waits for it, if nothing else
@@ -364,7 +399,3 @@ impl<E: EventQueue> Nand<E> {
         found
     }
 }
-
-/// The lists of operations of the host by themselves, those that wait for another one left out.
-pub(in crate::nand) const HOST_LISTS: [u8; 2] =
-    [list_of(Class::Host), marked(list_of(Class::Host))];

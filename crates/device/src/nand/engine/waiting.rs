@@ -20,15 +20,14 @@ impl<E: EventQueue> Nand<E> {
         let lane = &mut self.lanes[l];
         if lane.phase == Phase::Last && !lane.armed {
             lane.armed = true;
-            let until = lane.until;
-            self.set_lane_event(l, until);
+            self.events.set(l, lane.until);
         }
     }
 
     /// Chooses the candidate of a free lane again, after its queue changed.
     #[inline]
     pub(super) fn refresh(&mut self, l: usize) {
-        if self.suspended(l).is_some() {
+        if self.lanes[l].suspended {
             return self.look_at(l);
         }
         let lane = &mut self.lanes[l];

@@ -5,6 +5,7 @@ mod jobs;
 mod operations;
 mod peers;
 mod queue;
+mod suspend;
 
 use super::*;
 use destage_types::{ChannelId, ChipId, Nanos};

@@ -99,8 +99,8 @@ fn pages_join_what_waits_and_nothing_starts_while_work_is_held() {
     bench.nand.hold();
     let program = bench.program(0, 0, 70, 0);
     let read = bench.read(0, 1, 40, 1);
-    bench.nand.join(program, Nanos(60), 0);
-    bench.nand.join(read, Nanos(50), 0);
+    bench.nand.join(program, Nanos(60), 0, None);
+    bench.nand.join(read, Nanos(50), 0, None);
     for id in [program, read] {
         assert_eq!(bench.nand.state(id), OpState::Waiting);
     }
@@ -126,7 +126,7 @@ fn pages_join_what_waits_and_nothing_starts_while_work_is_held() {
 fn what_has_started_is_not_joined() {
     let mut bench = Bench::new(1, 1, plain());
     let program = bench.program(0, 0, 70, 0);
-    bench.nand.join(program, Nanos(70), 0);
+    bench.nand.join(program, Nanos(70), 0, None);
 }
 
 #[test]
@@ -249,6 +249,7 @@ fn mixed_run(seed: u64, k: u64) -> Bench {
         timing,
         discipline,
         watch_idle: true,
+        ..one_chip()
     });
     let (mut state, mut at, mut before) = (seed, 0, None);
     for token in 0..300 {

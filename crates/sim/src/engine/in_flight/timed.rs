@@ -1,6 +1,15 @@
-//! What follows when the array tells the times of an operation or its end.
+//! What follows when the array tells the times of an operation, its start or its end.
 
 use super::*;
+
+/// A background write-back that starts.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct StartedWriteBack {
+    pub token: u32,
+    pub lpn: Lpn,
+    /// The plane it was queued for, if that is not the one of its address.
+    pub plane: Option<PlaneId>,
+}
 
 impl InFlight {
     /// Must anything be done for programs beside keeping their times?
@@ -38,18 +47,68 @@ impl InFlight {
         }
     }
 
-    /// A background write-back starts: the page, and the plane it was queued for if that is not the
-    /// one of its address.
-    fn write_back_started(&mut self, token: u32, times: &OpTimes) -> (Lpn, Option<PlaneId>) {
-        let op = &mut self.ops[token];
-        op.started = Some(times.end);
+    /// A background write-back starts.
+    fn write_back_started(&mut self, token: u32, start: Nanos) -> StartedWriteBack {
+        let op = &self.ops[token];
         let (lpn, plane) = (op.lpn, op.plane);
-        self.started.push((lpn, times.start));
-        self.latest_end = self.latest_end.max(times.end);
+        self.started.push((lpn, start));
         if let Some(pending) = &mut self.pending_writes {
-            pending.clear(lpn);
+            match self.reads_pass_started {
+                true => pending.set(lpn, token),
+                false => pending.clear(lpn),
+            }
         }
-        (lpn, (plane != NO_TOKEN).then_some(PlaneId(plane)))
+        StartedWriteBack {
+            token,
+            lpn,
+            plane: (plane != NO_TOKEN).then_some(PlaneId(plane)),
+        }
+    }
+
+    /// An operation, and so all its pages, starts, and its end is not known. Gives what starts to be
+    /// written back if it is a background write-back.
+    pub fn started(
+        &mut self,
+        token: u32,
+        start: Nanos,
+        last_transfer: Nanos,
+    ) -> Option<StartedWriteBack> {
+        if self.ops[token].role == OpRole::Background {
+            let serial = self.serial;
+            self.serial += 1;
+            let op = &mut self.ops[token];
+            op.started = Some(Nanos::NEVER);
+            // What is flushed later waits for it from now on.
+            op.serial = serial;
+            self.untimed += 1;
+            return Some(self.write_back_started(token, start));
+        }
+        let mut page = token;
+        while page != NO_TOKEN {
+            let op = &mut self.ops[page];
+            let (next, request) = (op.next, op.request);
+            if op.counted == Counted::Transfer {
+                op.counted = Counted::AtOnce;
+                self.count_end(request, last_transfer);
+            }
+            page = next;
+        }
+        None
+    }
+
+    /// The end of a background write-back that has started is known.
+    fn write_back_timed(&mut self, token: u32, op: &InFlightOp, end: Nanos) {
+        self.untimed -= 1;
+        self.ops[token].started = Some(end);
+        self.latest_end = self.latest_end.max(end);
+        if let Some(pending) = &mut self.pending_writes {
+            pending.started(op.lpn, token);
+        }
+        self.tell_flushes(op, end);
+        while let Some(at) = self.adopters.iter().position(|a| a.0 == token) {
+            let (_, row) = self.adopters.swap_remove(at);
+            self.count_end(row, end);
+        }
     }
 
     /// A program of the current request of which was known when it will run as it was queued, at
@@ -83,7 +142,7 @@ impl InFlight {
     /// The times of an operation, and so of all its pages, are known. Gives what starts to be written
     /// back if it is a background write-back.
     #[inline]
-    pub fn timed(&mut self, token: u32, times: OpTimes) -> Option<(Lpn, Option<PlaneId>)> {
+    pub fn timed(&mut self, token: u32, times: OpTimes) -> Option<StartedWriteBack> {
         let mut page = token;
         while page != NO_TOKEN {
             let op = self.ops[page];
@@ -102,11 +161,17 @@ impl InFlight {
         token: u32,
         op: &InFlightOp,
         times: OpTimes,
-    ) -> Option<(Lpn, Option<PlaneId>)> {
+    ) -> Option<StartedWriteBack> {
         match op.role {
             OpRole::Background => {
                 self.log_program(op, times);
-                return Some(self.write_back_started(token, &times));
+                if op.started.is_some() {
+                    self.write_back_timed(token, op, times.end);
+                    return None;
+                }
+                self.ops[token].started = Some(times.end);
+                self.latest_end = self.latest_end.max(times.end);
+                return Some(self.write_back_started(token, times.start));
             }
             OpRole::BackgroundCacheRead => self.log_access(op, times),
             _ => {}

@@ -1,0 +1,311 @@
+//! Reads of the host suspend what a die works on, reckoned by hand. An erase is 10 on the bus and 5000
+//! in the array, a program 30 and 1000, a read 20 on the bus and 100 in the array, and its transfer.
+
+use super::*;
+
+const ERASE_END: u64 = 5010;
+/// A read with a transfer of 50.
+const READ: u64 = 170;
+
+fn suspends(programs: bool, resume: u64, at_most: u32) -> Bench {
+    Bench::with(&with(programs, resume, at_most))
+}
+
+fn with(programs: bool, resume: u64, at_most: u32) -> ArrayConfig {
+    ArrayConfig {
+        suspension: Some(Suspension {
+            programs,
+            resume: Nanos(resume),
+            at_most,
+        }),
+        ..one_chip()
+    }
+}
+
+fn erase(token: u32) -> FlashCommand {
+    FlashCommand::erase(ChipId(0), token)
+}
+
+#[test]
+fn a_read_suspends_an_erase_at_once_and_the_erase_ends_later_by_it() {
+    for at in [10, 11, 2500, 5009] {
+        for resume in [0, 7, 400] {
+            let mut bench = suspends(false, resume, 9);
+            bench.submit(0, erase(0));
+            bench.read(at, 0, 50, 1);
+            bench.until(at + 1);
+            assert_eq!(bench.nand.held_so_far(ChipId(0), 0), Nanos(at + 1));
+            bench.finish();
+            assert_eq!(bench.log.span(1), (at, at + READ), "read at {at}");
+            assert_eq!(bench.log.span(0), (0, ERASE_END + READ + resume));
+            let busy = bench.nand.chip_stats(ChipId(0)).busy;
+            assert_eq!(busy, Nanos(ERASE_END + READ + resume));
+            assert_eq!(bench.nand.suspensions(), [0, 0, 1, 0]);
+        }
+    }
+}
+
+#[test]
+fn what_is_over_or_on_the_bus_is_not_suspended() {
+    let mut bench = suspends(true, 7, 9);
+    bench.submit(0, erase(0));
+    bench.read(ERASE_END, 0, 50, 1);
+    bench.finish();
+    assert_eq!(bench.log.span(0), (0, ERASE_END));
+    assert_eq!(bench.log.span(1), (ERASE_END, ERASE_END + READ));
+    assert_eq!(bench.nand.suspensions(), [0; 4]);
+    // Command and data on the bus up to 530: the read waits for that.
+    let mut bench = suspends(true, 7, 9);
+    bench.program(0, 0, 500, 0);
+    bench.read(100, 0, 50, 1);
+    bench.finish();
+    assert_eq!(bench.log.span(1), (530, 530 + READ));
+    assert_eq!(bench.log.span(0), (0, 1530 + READ + 7));
+    assert_eq!(bench.log.of(0).last_transfer, Nanos(530));
+}
+
+#[test]
+fn all_reads_that_wait_run_before_it_goes_on() {
+    for reads in 1..6u64 {
+        let mut bench = suspends(false, 40, 9);
+        bench.submit(0, erase(0));
+        bench.read(1000, 0, 50, 1);
+        // They come while the first one runs.
+        for token in 1..reads {
+            bench.read(1010 + token, 0, 50, 1 + token as u32);
+        }
+        bench.finish();
+        for token in 0..reads {
+            let start = 1000 + token * READ;
+            assert_eq!(bench.log.span(1 + token as u32), (start, start + READ));
+        }
+        assert_eq!(bench.log.span(0), (0, ERASE_END + reads * READ + 40));
+        assert_eq!(bench.nand.suspensions(), [0, 0, 1, 0]);
+    }
+}
+
+/// The second read comes while the erase makes up for the first suspension.
+#[test]
+fn every_suspension_adds_the_penalty_in_full() {
+    let mut bench = suspends(false, 200, 9);
+    bench.submit(0, erase(0));
+    bench.read(1000, 0, 50, 1);
+    bench.read(1000 + READ + 30, 0, 50, 2);
+    bench.finish();
+    assert_eq!(bench.log.span(2), (1200, 1200 + READ));
+    assert_eq!(bench.log.span(0), (0, ERASE_END + 2 * (READ + 200)));
+}
+
+#[test]
+fn an_operation_is_suspended_so_often_and_no_more() {
+    for at_most in 1..4u32 {
+        let mut bench = suspends(true, 5, at_most);
+        bench.submit(0, erase(0));
+        for token in 1..=4 {
+            bench.read(1000 * u64::from(token), 0, 50, token);
+        }
+        bench.finish();
+        let end = ERASE_END + u64::from(at_most) * (READ + 5);
+        assert_eq!(bench.log.span(0), (0, end), "{at_most} times");
+        assert_eq!(bench.log.of(at_most + 1).start, Nanos(end));
+        assert_eq!(bench.nand.suspensions()[2], u64::from(at_most));
+    }
+}
+
+#[test]
+fn programs_and_copybacks_are_suspended_only_if_told() {
+    let copyback = FlashCommand::copyback(ChipId(0), 0);
+    let program = FlashCommand::program(ChipId(0), Nanos(0), 0);
+    for (command, alone) in [(program, 1030), (copyback, 1100)] {
+        for (programs, read_at) in [(true, 600), (false, alone)] {
+            let mut bench = suspends(programs, 3, 9);
+            bench.submit(0, command);
+            bench.read(600, 0, 50, 1);
+            bench.finish();
+            assert_eq!(bench.log.span(1).0, read_at);
+            let more = u64::from(programs) * (READ + 3);
+            assert_eq!(bench.log.span(0), (0, alone + more));
+        }
+    }
+}
+
+#[test]
+fn a_multi_plane_program_is_suspended_as_one() {
+    let mut bench = suspends(true, 11, 9);
+    let planes = FlashCommand::program(ChipId(0), Nanos(90), 0).planes(3);
+    bench.submit(0, planes);
+    bench.read(700, 0, 50, 1);
+    bench.finish();
+    // Three commands and all data: 180.
+    assert_eq!(bench.log.span(0), (0, 1180 + READ + 11));
+    assert_eq!(bench.nand.suspensions(), [0, 1, 0, 0]);
+    assert_eq!(bench.nand.chip_stats(ChipId(0)).of(OpKind::Program), 3);
+}
+
+/// In a FIFO the read stands behind the program, and suspends that; if reads go first, the erase.
+#[test]
+fn only_the_read_that_is_next_suspends() {
+    let run = |discipline| {
+        let mut bench = Bench::with(&ArrayConfig {
+            discipline,
+            ..with(true, 0, 9)
+        });
+        bench.submit(0, erase(0).class(Class::Host));
+        bench.program(100, 0, 0, 1);
+        bench.read(200, 0, 50, 2);
+        bench.finish();
+        [0, 1, 2].map(|token| bench.log.span(token))
+    };
+    let end = ERASE_END + 1030 + READ;
+    let at = ERASE_END + 30;
+    assert_eq!(
+        run(Discipline::Fifo),
+        [(0, ERASE_END), (ERASE_END, end), (at, at + READ)]
+    );
+    assert_eq!(
+        run(Discipline::ReadFirst),
+        [
+            (0, ERASE_END + READ),
+            (ERASE_END + READ, end),
+            (200, 200 + READ)
+        ]
+    );
+}
+
+#[test]
+fn reads_of_others_than_the_host_suspend_nothing() {
+    for class in [Class::Gc, Class::Background] {
+        let mut bench = suspends(true, 0, 9);
+        bench.submit(0, erase(0));
+        bench.submit(
+            100,
+            FlashCommand::read(ChipId(0), Nanos(50), 1).class(class),
+        );
+        bench.finish();
+        assert_eq!(bench.log.span(0), (0, ERASE_END));
+        assert_eq!(bench.log.span(1).0, ERASE_END);
+    }
+}
+
+/// Nothing else comes between the operations of a job, and reads come only where it is suspended.
+#[test]
+fn a_job_that_keeps_the_chip_goes_on_after_the_read() {
+    let mut bench = suspends(false, 0, 9);
+    let chip = ChipId(0);
+    let commands = [
+        FlashCommand::read(chip, Nanos(40), 0),
+        FlashCommand::program(chip, Nanos(40), 1),
+        erase(2),
+    ];
+    bench.job(0, JobKind::Foreground(Preempt::Never), &commands);
+    bench.read(10, 0, 50, 3);
+    bench.program(20, 0, 0, 4);
+    bench.finish();
+    // Read up to 160, program up to 1230, erase in the array from 1240.
+    assert_eq!(bench.log.span(1), (160, 1230));
+    assert_eq!(bench.log.span(3), (1240, 1240 + READ));
+    assert_eq!(bench.log.span(2), (1230, 1230 + ERASE_END + READ));
+    assert_eq!(bench.log.span(4).0, 1230 + ERASE_END + READ);
+}
+
+#[test]
+fn what_waits_for_it_waits_for_its_end() {
+    let mut bench = suspends(true, 9, 9);
+    let id = bench.submit(0, erase(0).notify_end());
+    bench.read(300, 0, 50, 1);
+    bench.until(350);
+    assert_eq!(bench.nand.state(id), OpState::Started);
+    bench.submit(360, FlashCommand::read(ChipId(0), Nanos(50), 2).after(id));
+    bench.finish();
+    let end = ERASE_END + READ + 9;
+    assert_eq!(bench.log.ended, [(0, end)]);
+    assert_eq!(bench.log.span(2), (end, end + READ));
+    assert_eq!(bench.nand.state(id), OpState::Finished);
+}
+
+/// What resuming will add is known as the operations wait.
+#[test]
+fn the_drain_time_is_exact() {
+    let chip = ChipId(0);
+    for discipline in [Discipline::Fifo, Discipline::ReadFirst] {
+        for (programs, resume, at_most) in
+            [(true, 0, 9), (true, 90, 9), (true, 90, 1), (false, 33, 2)]
+        {
+            let config = ArrayConfig {
+                discipline,
+                ..with(programs, resume, at_most)
+            };
+            let mut bench = Bench::with(&config);
+            let job = [
+                FlashCommand::program(chip, Nanos(10), NO_TOKEN),
+                erase(NO_TOKEN),
+            ];
+            let mut drains = Vec::new();
+            for (i, at) in [0, 5, 40, 800, 900, 2000, 6100, 6200]
+                .into_iter()
+                .enumerate()
+            {
+                match i {
+                    1 | 4 | 6 => drop(bench.read(at, 0, 50, i as u32)),
+                    3 => drop(bench.job(at, JobKind::Foreground(Preempt::Never), &job)),
+                    _ => drop(bench.program(at, 0, 20, i as u32)),
+                }
+                let mut alone = bench.nand.clone();
+                while alone.step(Nanos::NEVER).is_some() {}
+                let end = alone.end_of_work();
+                let drain = bench.nand.drain_time(chip, Class::BackgroundGc);
+                assert_eq!(Nanos(at) + drain, end, "{config:?} after {i} at {at}");
+                drains.push(drain);
+            }
+            assert!(drains.iter().all(|&drain| drain > Nanos(0)));
+        }
+    }
+}
+
+#[test]
+fn array_times_may_be_told_when_a_background_program_has_started() {
+    let config = ArrayConfig {
+        late_times: true,
+        ..one_chip()
+    };
+    let mut bench = Bench::with(&config);
+    let program = FlashCommand::program(ChipId(0), Nanos(20), 0).class(Class::Background);
+    let id = bench.submit(0, program);
+    assert_eq!(bench.nand.residual(ChipId(0)), Nanos(50 + 1000), "so far");
+    bench.nand.set_array_time(id, Nanos(300));
+    assert_eq!(bench.nand.residual(ChipId(0)), Nanos(50 + 300));
+    bench.finish();
+    assert_eq!(bench.log.span(0), (0, 350));
+    // Nothing on the bus: its array phase begins when its time is told.
+    let timing = Timing {
+        t_cmd_program: Nanos(0),
+        ..plain()
+    };
+    let mut bench = Bench::with(&ArrayConfig { timing, ..config });
+    let id = bench.submit(
+        7,
+        FlashCommand {
+            transfer: Nanos(0),
+            ..program
+        },
+    );
+    bench.at(7, |nand| nand.set_array_time(id, Nanos(0)));
+    assert_eq!(bench.log.span(0), (7, 7));
+}
+
+#[test]
+fn a_shared_program_takes_the_longest_time_of_its_pages() {
+    let mut bench = Bench::new(1, 1, plain());
+    bench.nand.hold();
+    let mut first = FlashCommand::program(ChipId(0), Nanos(20), 0);
+    first.array = Some(Nanos(400));
+    let id = bench.submit(0, first);
+    for time in [700, 600] {
+        bench.nand.join(id, Nanos(20), 0, Some(Nanos(time)));
+    }
+    let drain = bench.nand.drain_time(ChipId(0), Class::Host);
+    assert_eq!(drain, Nanos(3 * 50 + 700));
+    bench.nand.resume(Nanos(0));
+    bench.finish();
+    assert_eq!(bench.log.span(0), (0, 3 * 50 + 700));
+}
