@@ -71,7 +71,7 @@ impl DeviceConfig {
         let alike = DeviceConfig {
             name: other.name.clone(),
             t_read: other.t_read,
-            t_program: other.t_program,
+            t_program: other.t_program.clone(),
             t_erase: other.t_erase,
             t_dram: other.t_dram,
             evict_wait: other.evict_wait,
