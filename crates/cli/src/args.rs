@@ -417,6 +417,9 @@ pub struct MrcArgs {
     /// Draw the curves as a picture
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
+    /// Write tables and charts of the curves as one HTML page that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
 }
 
 /// How the points of curves are written.
@@ -463,6 +466,9 @@ pub struct ReproArgs {
     /// Folder of ledgers, figures and results; what is done there is not repeated
     #[arg(long, value_name = "DIR", default_value = "repro")]
     pub out: PathBuf,
+    /// Page of charts and claims, which needs nothing else [default: report.html in the folder of --out]
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     /// Repeat what is done
     #[arg(long)]
     pub fresh: bool,

@@ -1,16 +1,18 @@
 //! `destage demo`: a built-in workload through the standard line-up on a preset device, against
 //! the offline bound.
 
-use crate::args::{DemoArgs, FormatOut, READ_ALLOC, word_of};
+use crate::args::{DemoArgs, FormatOut};
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::table::{ms, or_dash, percent, whole_ms};
 use crate::output::{Output, Readings, print, table};
-use crate::report::HtmlReport;
-use crate::run::{Batch, RunLogs, Settings, execute};
+use crate::report::{ChartCollector, HtmlReport};
+use crate::run::{Batch, RunLogs, Settings, execute, follow_read_alloc};
+use crate::series_style::shown_name;
 use destage_device::config::{DeviceConfig, EffectiveDevice};
-use destage_scheme::{Expr, ReadAlloc};
+use destage_scheme::Expr;
 use destage_sim::{PreparedDevices, ResultRecord, RunSpec};
+use destage_trace::Workload;
 use destage_trace::synth::demo;
 use destage_types::ByteSize;
 use std::sync::Arc;
@@ -40,13 +42,23 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let seed = args.random.seed();
     let trace = demo(seed);
     let (runs, missing) = line_up(args);
+    let collector = |spec| {
+        let wanted = args.report.is_some();
+        wanted.then(|| ChartCollector::new(spec, Workload::from(&trace).len()))
+    };
+    let charts: Vec<Option<ChartCollector>> = runs.iter().map(collector).collect();
+    let mut next = charts.iter();
+    let mut taken = || next.next()?.as_ref().map(ChartCollector::taken);
     let batch = Batch {
         workload: (&trace).into(),
         runs: &runs,
         jobs: args.threads.resolve(),
         limit: MemoryLimit::new(None),
         devices: &PreparedDevices::new(0),
-        logs: &|_| RunLogs::default(),
+        logs: &|run| RunLogs {
+            charts: charts[run].clone(),
+            ..RunLogs::default()
+        },
     };
     let report = args.report.as_deref();
     let title = format!("destage demo, seed {seed}");
@@ -58,7 +70,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
             let mut records = Vec::new();
             execute(&batch, &mut |record| {
                 if let Some(report) = &mut report {
-                    report.add(&record);
+                    report.add(&record, taken());
                 }
                 records.push(record);
                 Ok(())
@@ -73,7 +85,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
             if let Some(report) = report {
                 output.report(report);
             }
-            execute(&batch, &mut |record| output.add(record))?;
+            execute(&batch, &mut |record| output.add(record, taken()))?;
             output.finish(true)
         }
     }
@@ -96,28 +108,25 @@ fn line_up(args: &DemoArgs) -> (Vec<RunSpec>, Vec<String>) {
             .map(move |expr| spec(args, expr.clone(), cache, device))
     });
     let missing = missing.iter().map(Expr::to_string).collect();
-    (runs.collect(), missing)
+    let mut runs: Vec<RunSpec> = runs.collect();
+    // Below the table it says with which read allocation the bound runs.
+    let _ = follow_read_alloc(&mut runs);
+    (runs, missing)
 }
 
 fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize, device: &Arc<DeviceConfig>) -> RunSpec {
-    // With read allocation the bound holds for schemes with and without it.
-    let read_alloc = match expr.scheme().name == BOUND {
-        true => ReadAlloc::On,
-        false => ReadAlloc::Scheme,
-    };
     let mut settings = Settings::default();
     settings.built_in("scheme", &expr.to_string());
     settings.built_in("cache", &cache.to_string());
     settings.add("charge_metadata", None::<bool>);
     settings.add("page", None::<ByteSize>);
     settings.built_in("device", DEVICE);
-    settings.built_in("read_alloc", word_of(READ_ALLOC, read_alloc));
+    settings.add("read_alloc", None::<&str>);
     settings.add("read_fill", None::<&str>);
     settings.built_in("rmw", "true");
     settings.add("warmup", None::<&str>);
     settings.add("seed", args.random.seed);
     RunSpec {
-        read_alloc,
         device: Some(Arc::clone(device)),
         seed: args.random.seed(),
         settings: settings.entries,
@@ -149,7 +158,7 @@ fn text(records: &[ResultRecord], seed: u64, missing: &[String]) -> String {
         for r in &rows {
             table.add_row([
                 table::cache(r),
-                format!("{}{}", r.scheme, readings.mark(r)),
+                format!("{}{}", shown_name(&r.scheme), readings.mark(r)),
                 or_dash(percent(r.ratios.page_hit_ratio)),
                 below(r.ratios.page_hit_ratio, bound),
                 or_dash(ms(r.latency_ns.and_then(|l| l.all.mean))),

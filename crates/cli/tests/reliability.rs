@@ -413,8 +413,10 @@ fn outputs_that_take_nothing_are_errors() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    // A page is larger than what pipes keep.
+    let reader = std::thread::spawn(|| reader.wait_with_output());
     succeeds(at, "run t.csv --report pipe");
-    let read = reader.wait_with_output().unwrap().stdout;
+    let read = reader.join().unwrap().unwrap().stdout;
     assert!(read.ends_with(b"</html>\n"));
     let program = assert_cmd::cargo::cargo_bin!("destage")
         .display()

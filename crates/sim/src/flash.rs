@@ -5,6 +5,7 @@
 
 use crate::engine::latency::{Latencies, LatencySums, MeanNs};
 use crate::engine::{BusyTimes, Completion};
+use crate::result::profile::ResponseTail;
 use destage_device::ftl::{DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_scheme::{DeviceView, NoDevice};
@@ -152,6 +153,11 @@ pub trait Flash {
 
     /// Response times of the measured part so far.
     fn latency_sums(&self) -> Option<LatencySums> {
+        None
+    }
+
+    /// Response times of the reads and of the writes of the measured part.
+    fn response_tails(&self) -> Option<[ResponseTail; 2]> {
         None
     }
 

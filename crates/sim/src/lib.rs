@@ -19,6 +19,7 @@ pub use cache::{Cache, CacheOptions, ReadFill};
 pub use error::RunError;
 pub use flash::{BackgroundProgram, CacheOnly, Cause, Flash, Program};
 pub use result::log;
+pub use result::profile::{self, RunProfile};
 pub use result::record::{self, ResultRecord};
 pub use result::series::{self, Every, Series, SeriesRow};
 pub use run::devices::PreparedDevices;

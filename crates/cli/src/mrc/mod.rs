@@ -2,11 +2,12 @@
 
 mod plot;
 mod points;
+mod report;
 
 use crate::args::{MrcArgs, PointsOut};
 use crate::failure::Failure;
 use crate::output::{file, identity, print, print_exactly};
-use crate::run::{Clocks, load};
+use crate::run::{Clocks, follow_read_alloc, load};
 use crate::terminal::{Progress, Warnings};
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
@@ -21,13 +22,26 @@ use points::{CurvePoints, SchemeCurve};
 /// Bad usage or input, found before the trace is read where that is possible; or an output that
 /// cannot be written.
 pub fn run(args: &MrcArgs) -> Result<(), Failure> {
-    let bases = bases(args)?;
+    let mut warnings = Warnings::default();
+    let mut said = Vec::new();
+    let bases = bases(args, &mut said)?;
+    said.iter().for_each(|text| warnings.warn(text));
+    identity::protect(&args.trace);
+    let written = [("--plot", &args.plot), ("--report", &args.report)];
+    let written = written
+        .iter()
+        .filter_map(|(option, path)| Some((*option, path.as_deref()?)));
+    let faults = identity::faults(&written.collect::<Vec<_>>());
+    if !faults.is_empty() {
+        return Err(Failure::Usage(faults));
+    }
+    // An unwritable file must not come up after hours of runs.
     if let Some(path) = &args.plot {
-        identity::refuse([args.trace.as_path()], path)?;
-        // An unwritable file must not come up after hours of runs.
         file::check(path).map_err(|e| plot::refused(path, &e))?;
     }
-    let mut warnings = Warnings::default();
+    if let Some(path) = &args.report {
+        crate::report::check(path)?;
+    }
     let memory = args.memory.of_requests(args.limit.limit());
     let stored = load(
         &args.trace,
@@ -43,6 +57,9 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     if let Some(path) = &args.plot {
         plot::draw(path, &trace.meta.name, &curves)?;
     }
+    if let Some(path) = &args.report {
+        crate::report::write(path, report::page(trace.meta, &curves))?;
+    }
     match args.format_out.unwrap_or(PointsOut::Table) {
         PointsOut::Table => print(&points::table(&trace.meta.name, &curves)),
         PointsOut::Csv => print_exactly(&points::csv(&trace.meta.name, &curves)),
@@ -51,7 +68,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
 }
 
 /// One run per scheme, its cache size to be filled in.
-fn bases(args: &MrcArgs) -> Result<Vec<RunSpec>, Failure> {
+fn bases(args: &MrcArgs, warnings: &mut Vec<String>) -> Result<Vec<RunSpec>, Failure> {
     let mut faults = Vec::new();
     if args.input.split() {
         faults.push("--volumes split: name one of them by `only=VOLUME`".to_owned());
@@ -75,6 +92,7 @@ fn bases(args: &MrcArgs) -> Result<Vec<RunSpec>, Failure> {
             },
         }
     }
+    warnings.extend(follow_read_alloc(&mut bases));
     for base in &bases {
         for &cache in &args.caches.cache {
             let spec = RunSpec {

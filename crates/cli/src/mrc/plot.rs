@@ -1,11 +1,12 @@
 //! The picture of curves.
 
-use super::points::SchemeCurve;
+use super::points::{SchemeCurve, names};
 use crate::failure::Failure;
 use crate::output::file::write_file;
-use crate::series_style::{FONT, colour, line as line_of};
+use crate::series_style::{FONT, SeriesLook, is_bound};
 use destage_sim::curve::Estimate;
 use destage_types::ByteSize;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use std::io;
 use std::path::Path;
@@ -41,24 +42,15 @@ type Named = (String, Vec<(f64, Estimate)>);
 
 /// The curves as they are drawn.
 fn named(curves: &[SchemeCurve]) -> Vec<Named> {
-    let alloc = |curve: &SchemeCurve| curve.base.resolved_read_alloc();
-    let mixed = curves.iter().any(|curve| alloc(curve) != alloc(&curves[0]));
-    curves
-        .iter()
-        .map(|curve| {
-            let hits = curve.page_hits();
-            let points = hits
-                .iter()
-                .map(|(size, hit)| (place(*size), *hit))
-                .collect();
-            // Hit ratios with and without read allocation are not alike.
-            let reading = match (mixed, alloc(curve)) {
-                (false, _) => "",
-                (true, true) => ", read allocation on",
-                (true, false) => ", read allocation off",
-            };
-            (format!("{}{reading}", curve.base.expr), points)
-        })
+    let points = |curve: &SchemeCurve| {
+        let hits = curve.page_hits();
+        hits.iter()
+            .map(|(size, hit)| (place(*size), *hit))
+            .collect()
+    };
+    names(curves)
+        .into_iter()
+        .zip(curves.iter().map(points))
         .collect()
 }
 
@@ -79,8 +71,9 @@ fn heights(curves: &[Named], middle: f64) -> (f64, SeriesLabelPosition) {
 
 fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), String> {
     let said = |e: &dyn std::fmt::Display| e.to_string();
-    let curves = named(curves);
-    let places = || curves.iter().flat_map(|c| c.1.iter().map(|p| p.0));
+    let looks = SeriesLook::of_all(curves.iter().map(|c| is_bound(&c.base.expr.to_string())));
+    let named = named(curves);
+    let places = || named.iter().flat_map(|c| c.1.iter().map(|p| p.0));
     let (left, right) = (
         places().fold(f64::INFINITY, f64::min),
         places().fold(0.0, f64::max),
@@ -93,7 +86,7 @@ fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), S
     } else {
         (left, right)
     };
-    let (top, legend) = heights(&curves, (left + right) / 2.0);
+    let (top, legend) = heights(&named, (left + right) / 2.0);
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     root.fill(&WHITE).map_err(|e| said(&e))?;
     let mut chart = ChartBuilder::on(&root)
@@ -119,24 +112,8 @@ fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), S
         .light_line_style(WHITE)
         .draw()
         .map_err(|e| said(&e))?;
-    for (i, (name, points)) in curves.iter().enumerate() {
-        let style = line_of(i);
-        let at = |of: fn(&Estimate) -> f64| move |(x, hit): &(f64, Estimate)| (*x, 100.0 * of(hit));
-        if points.iter().any(|p| p.1.error > 0.0) {
-            let above = points.iter().map(at(|e| e.high));
-            let below = points.iter().rev().map(at(|e| e.low));
-            let band: Vec<(f64, f64)> = above.chain(below).collect();
-            let band = Polygon::new(band, colour(i).mix(0.2));
-            chart
-                .draw_series(std::iter::once(band))
-                .map_err(|e| said(&e))?;
-        }
-        let line = LineSeries::new(points.iter().map(at(|e| e.value)), style);
-        chart
-            .draw_series(line.point_size(3))
-            .map_err(|e| said(&e))?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
+    for ((name, points), look) in named.iter().zip(looks) {
+        draw_curve(&mut chart, name, points, look).map_err(|e| said(&e))?;
     }
     chart
         .configure_series_labels()
@@ -147,4 +124,37 @@ fn chart(text: &mut String, trace: &str, curves: &[SchemeCurve]) -> Result<(), S
         .draw()
         .map_err(|e| said(&e))?;
     root.present().map_err(|e| said(&e))
+}
+
+type Axes<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+
+/// A curve with its marks, its place in the legend, and its error as a band.
+fn draw_curve<'a>(
+    chart: &mut Axes<'a, '_>,
+    name: &str,
+    points: &[(f64, Estimate)],
+    look: SeriesLook,
+) -> Result<(), Fault<'a>> {
+    let style = look.line();
+    let at = |of: fn(&Estimate) -> f64| move |(x, hit): &(f64, Estimate)| (*x, 100.0 * of(hit));
+    if points.iter().any(|p| p.1.error > 0.0) {
+        let above = points.iter().map(at(|e| e.high));
+        let below = points.iter().rev().map(at(|e| e.low));
+        let band: Vec<(f64, f64)> = above.chain(below).collect();
+        let band = Polygon::new(band, look.colour().mix(0.2));
+        chart.draw_series(std::iter::once(band))?;
+    }
+    let points: Vec<(f64, f64)> = points.iter().map(at(|e| e.value)).collect();
+    chart.draw_series(points.iter().map(|p| Circle::new(*p, 3, style)))?;
+    let drawn = match look.dashes() {
+        None => chart.draw_series(LineSeries::new(points, style))?,
+        Some((on, off)) => chart.draw_series(DashedLineSeries::new(points, on, off, style))?,
+    };
+    let (on, off) = look.dashes().unwrap_or((20, 1));
+    let key = move |(x, y): (i32, i32)| {
+        plotters::element::DashedPathElement::new([(x, y), (x + 20, y)], on, off, style)
+    };
+    drawn.label(name).legend(key);
+    Ok(())
 }

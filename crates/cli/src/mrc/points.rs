@@ -4,6 +4,7 @@ use crate::args::{READ_FILL, word_of};
 use crate::output::csv_cell;
 use crate::output::table::{lines, or_dash, percent, plain};
 use crate::run::warmup_text;
+use crate::series_style::shown_name;
 use destage_sim::RunSpec;
 use destage_sim::curve::{
     CurveCounts, CurvePoint, Estimate, GROUPS, Method, SampledCurve, SampledPoint,
@@ -30,14 +31,33 @@ pub enum CurvePoints {
 impl SchemeCurve {
     /// Cache size and page hit ratio with its error, point by point.
     pub fn page_hits(&self) -> Vec<(ByteSize, Estimate)> {
+        self.hits(CurveCounts::page_hit_ratio, |p| p.page_hit_ratio)
+    }
+
+    /// The same of reads.
+    pub fn read_hits(&self) -> Vec<(ByteSize, Estimate)> {
+        self.hits(CurveCounts::read_page_hit_ratio, |p| p.read_page_hit_ratio)
+    }
+
+    /// The same of writes.
+    pub fn write_hits(&self) -> Vec<(ByteSize, Estimate)> {
+        self.hits(CurveCounts::write_page_hit_ratio, |p| {
+            p.write_page_hit_ratio
+        })
+    }
+
+    fn hits(
+        &self,
+        exact: fn(&CurveCounts) -> Option<f64>,
+        sampled: fn(&SampledPoint) -> Option<Estimate>,
+    ) -> Vec<(ByteSize, Estimate)> {
         match &self.points {
             CurvePoints::Exact(points) => {
-                let point =
-                    |p: &CurvePoint| Some((p.cache, Estimate::sure(p.counts.page_hit_ratio()?)));
+                let point = |p: &CurvePoint| Some((p.cache, Estimate::sure(exact(&p.counts)?)));
                 points.iter().filter_map(point).collect()
             }
             CurvePoints::Sampled(curve) => {
-                let point = |p: &SampledPoint| Some((p.cache, p.page_hit_ratio?));
+                let point = |p: &SampledPoint| Some((p.cache, sampled(p)?));
                 curve.points.iter().filter_map(point).collect()
             }
         }
@@ -130,6 +150,21 @@ fn sampled(curve: &SampledCurve, point: &SampledPoint) -> Value {
     })
 }
 
+/// What legends call the curves: hit ratios with and without read allocation are not alike.
+pub fn names(curves: &[SchemeCurve]) -> Vec<String> {
+    let alloc = |curve: &SchemeCurve| curve.base.resolved_read_alloc();
+    let mixed = curves.iter().any(|curve| alloc(curve) != alloc(&curves[0]));
+    let name = |curve: &SchemeCurve| {
+        let reading = match (mixed, alloc(curve)) {
+            (false, _) => "",
+            (true, true) => ", read allocation on",
+            (true, false) => ", read allocation off",
+        };
+        shown_name(&curve.base.expr.to_string()) + reading
+    };
+    curves.iter().map(name).collect()
+}
+
 /// One JSON object per point.
 pub fn jsonl(trace: &str, curves: &[SchemeCurve]) -> String {
     let objects = curves.iter().flat_map(|curve| curve.objects(trace));
@@ -156,11 +191,11 @@ pub fn csv(trace: &str, curves: &[SchemeCurve]) -> String {
 pub fn table(trace: &str, curves: &[SchemeCurve]) -> String {
     let mut text = String::new();
     for curve in curves {
-        text += &format!("{trace}, {}\n\n", curve.base.expr);
-        text += &match &curve.points {
-            CurvePoints::Exact(points) => exact_table(points),
-            CurvePoints::Sampled(curve) => sampled_table(curve),
-        };
+        text += &format!("{trace}, {}\n\n", shown_name(&curve.base.expr.to_string()));
+        let (heads, rows) = curve.rows();
+        let mut table = plain(&heads, 1);
+        rows.into_iter().for_each(|row| table.add_row(row));
+        text += &lines(&table);
         text += &format!("\n{}\n\n", reading(curve));
     }
     text.truncate(text.trim_end().len());
@@ -169,11 +204,23 @@ pub fn table(trace: &str, curves: &[SchemeCurve]) -> String {
 
 const HEAD: [&str; 5] = ["cache", "pages", "page hit %", "read hit %", "write hit %"];
 
-fn exact_table(points: &[CurvePoint]) -> String {
-    let mut table = plain(&[&HEAD[..], &["flash writes", "found by"]].concat(), 1);
-    for point in points {
+impl SchemeCurve {
+    /// The heads and rows of its table.
+    pub fn rows(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        match &self.points {
+            CurvePoints::Exact(points) => (
+                [&HEAD[..], &["flash writes", "found by"]].concat(),
+                exact_rows(points),
+            ),
+            CurvePoints::Sampled(curve) => (HEAD.to_vec(), sampled_rows(curve)),
+        }
+    }
+}
+
+fn exact_rows(points: &[CurvePoint]) -> Vec<Vec<String>> {
+    let row = |point: &CurvePoint| {
         let c: &CurveCounts = &point.counts;
-        table.add_row([
+        vec![
             point.cache.to_string(),
             point.pages.to_string(),
             or_dash(percent(c.page_hit_ratio())),
@@ -181,13 +228,12 @@ fn exact_table(points: &[CurvePoint]) -> String {
             or_dash(percent(c.write_page_hit_ratio())),
             c.flash_writes_host.to_string(),
             method(point.method).to_owned(),
-        ]);
-    }
-    lines(&table)
+        ]
+    };
+    points.iter().map(row).collect()
 }
 
-fn sampled_table(curve: &SampledCurve) -> String {
-    let mut table = plain(&HEAD, 1);
+fn sampled_rows(curve: &SampledCurve) -> Vec<Vec<String>> {
     let cell = |estimate: Option<Estimate>| match estimate {
         None => "-".to_owned(),
         Some(e) => format!(
@@ -197,20 +243,20 @@ fn sampled_table(curve: &SampledCurve) -> String {
             100.0 * e.high
         ),
     };
-    for point in &curve.points {
-        table.add_row([
+    let row = |point: &SampledPoint| {
+        vec![
             point.cache.to_string(),
             point.pages.to_string(),
             cell(point.page_hit_ratio),
             cell(point.read_page_hit_ratio),
             cell(point.write_page_hit_ratio),
-        ]);
-    }
-    lines(&table)
+        ]
+    };
+    curve.points.iter().map(row).collect()
 }
 
 /// What the figures mean.
-fn reading(curve: &SchemeCurve) -> String {
+pub fn reading(curve: &SchemeCurve) -> String {
     let spec = &curve.base;
     let mut text = format!(
         "reading: page {}, read allocation {}, read fill {}, no device, warm-up {}",

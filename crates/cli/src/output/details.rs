@@ -2,6 +2,7 @@
 
 use super::Readings;
 use super::table::{cache, count, lines, ms, number, or_dash, percent, plain, whole_ms};
+use crate::series_style::shown_name;
 use destage_sim::ResultRecord;
 use destage_sim::record::{Latency, ListPages};
 
@@ -361,7 +362,7 @@ pub fn text(records: &[ResultRecord]) -> String {
             let record = all[number];
             let mut row = vec![
                 record.trace.name.clone(),
-                format!("{}{}", record.scheme, readings.mark(record)),
+                format!("{}{}", shown_name(&record.scheme), readings.mark(record)),
                 cache(record),
             ];
             row.drain(..usize::from(!several));

@@ -16,7 +16,7 @@ pub use rows::csv_cell;
 
 use crate::args::FormatOut;
 use crate::failure::Failure;
-use crate::report::HtmlReport;
+use crate::report::{HtmlReport, RunCharts};
 use crate::terminal::{Screen, harmless};
 use destage_sim::ResultRecord;
 use file::OutputFile;
@@ -132,6 +132,11 @@ impl Output {
         self.report = Some(report);
     }
 
+    /// Is a report written, for which charts are collected?
+    pub fn has_report(&self) -> bool {
+        self.report.is_some()
+    }
+
     /// Shows what else was measured below the table, if there is one.
     pub fn details(&mut self) {
         self.details = true;
@@ -162,27 +167,27 @@ impl Output {
         self.journal.as_ref()?.finished(key).cloned()
     }
 
-    /// Takes the record of a run that was finished just now.
+    /// Takes the record of a run that was finished just now, and what was collected for charts.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn add(&mut self, record: ResultRecord) -> Result<(), Failure> {
+    pub fn add(&mut self, record: ResultRecord, charts: Option<RunCharts>) -> Result<(), Failure> {
         if let Some(journal) = &mut self.journal {
             journal.add(&record).map_err(journal_unwritten)?;
         }
-        self.show(record)
+        self.show(record, charts)
     }
 
     /// Takes a record that the journal has.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn show(&mut self, record: ResultRecord) -> Result<(), Failure> {
+    pub fn show(&mut self, record: ResultRecord, charts: Option<RunCharts>) -> Result<(), Failure> {
         if let Some(rows) = &mut self.stdout {
             rows.write(&record).map_err(Failure::stdout)?;
         }
         if let Some(report) = &mut self.report {
-            report.add(&record);
+            report.add(&record, charts);
         }
         if let Some(file) = &mut self.file {
             file.records.push(record.clone());

@@ -20,9 +20,10 @@ fn kind(record: &ResultRecord) -> Option<Conditions> {
 
 impl<'a> Readings<'a> {
     /// The readings of `records`.
-    pub fn of(records: &'a [ResultRecord]) -> Readings<'a> {
+    pub fn of(records: impl IntoIterator<Item = &'a ResultRecord>) -> Readings<'a> {
+        let records: Vec<&ResultRecord> = records.into_iter().collect();
         let mut kinds: Vec<(Conditions, usize)> = Vec::new();
-        for reading in records.iter().filter_map(kind) {
+        for reading in records.iter().filter_map(|record| kind(record)) {
             match kinds.iter_mut().find(|k| k.0 == reading) {
                 Some(known) => known.1 += 1,
                 None => kinds.push((reading, 1)),

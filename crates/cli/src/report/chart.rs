@@ -1,190 +1,224 @@
-//! Charts of the report, as SVG text.
+//! What a chart shows, as the script of the page reads it.
 
-use crate::series_style::{FONT, colour, line as line_of, round};
-use plotters::coord::Shift;
-use plotters::coord::ranged1d::{AsRangedCoord, DefaultFormatting, KeyPointHint, ValueFormatter};
-use plotters::coord::types::RangedCoordf64;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use std::ops::Range;
+use crate::output::figures::Better;
+use crate::series_style::SeriesLook;
+use crate::terminal::harmless;
+use serde::{Serialize, Serializer};
 
-/// Width and height of a chart in pixels; the page scales it.
-const SIZE: (u32, u32) = (560, 340);
-
-/// A series of points: cache size in bytes and value.
-pub struct ChartLine {
-    /// Number of the scheme, which gives the colour.
-    pub number: usize,
-    /// Points in ascending order of the cache size.
-    pub points: Vec<(u64, f64)>,
+/// How a chart is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChartKind {
+    /// A line per series over numbers.
+    Lines,
+    /// Bars of all series beside each other, for each label.
+    Bars,
+    /// Bars of all series on top of each other, for each label.
+    Stack,
+    /// Areas of all series on top of each other, over numbers.
+    Areas,
+    /// Response times; the numbers of the horizontal axis are the shares of slower requests.
+    Tail,
+    /// Cells in columns (series) and rows (labels).
+    Heat,
+    /// Pairs of bars, and the range of the second as a line.
+    Beside,
 }
 
-/// Text of a tick.
-pub type Tick<'a> = &'a dyn Fn(f64) -> String;
+/// How a number is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChartUnit {
+    /// A ratio, in percent.
+    Percent,
+    /// Nanoseconds, in the unit that suits.
+    Ns,
+    /// A size in bytes; doublings are equally far apart.
+    Bytes,
+    /// How many.
+    Count,
+    /// As it is.
+    Ratio,
+}
 
-/// A chart of `lines` over the cache size; with one size only, one bar per line. `None` without a
-/// point.
-pub fn over_cache_size(title: &str, lines: &[ChartLine], tick: Tick<'_>) -> Option<String> {
-    let mut sizes: Vec<u64> = lines
-        .iter()
-        .flat_map(|l| l.points.iter().map(|p| p.0))
-        .collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let values = lines.iter().flat_map(|l| l.points.iter().map(|p| p.1));
-    let room = if sizes.len() == 1 { 1.1 } else { 1.05 };
-    let top = values.fold(0.0, f64::max) * room;
-    let top = if top > 0.0 { top } else { 1.0 };
-    let mut svg = String::new();
-    let drawn = {
-        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-        match sizes.len() {
-            0 => return None,
-            1 => bars(&area, title, lines, top, tick),
-            _ => curves(&area, title, (lines, &sizes), top, tick),
+/// What an axis shows.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChartAxis {
+    /// Its name.
+    pub name: String,
+    /// How its numbers are shown.
+    pub unit: ChartUnit,
+}
+
+/// A chart.
+#[derive(Clone, Debug, Serialize)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// What that means, in a sentence; may be empty.
+    pub about: String,
+    /// How it is drawn.
+    pub kind: ChartKind,
+    /// The axis of labels or numbers.
+    pub x: ChartAxis,
+    /// The axis of values.
+    pub y: ChartAxis,
+    /// Which value of a row is marked as the best one of its table.
+    #[serde(serialize_with = "word")]
+    pub better: Better,
+    /// A value to compare with, as 1 where values are relative.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<f64>,
+    /// Are its series others than those of the charts around it?
+    pub own_legend: bool,
+    /// Number of the panel that is shown first.
+    pub chosen: usize,
+    /// One of them is shown at a time.
+    pub panels: Vec<ChartPanel>,
+}
+
+/// What a chart shows at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ChartPanel {
+    /// What it is chosen by.
+    pub label: String,
+    /// Numbers of the horizontal axis; empty for a chart over labels.
+    #[serde(serialize_with = "places")]
+    pub x: Vec<f64>,
+    /// Texts of the horizontal axis, if it has any.
+    pub labels: Vec<String>,
+    /// The series.
+    pub series: Vec<ChartSeries>,
+}
+
+/// Values under one name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChartSeries {
+    /// The name.
+    pub name: String,
+    /// The look: a number, or nothing for a bound.
+    #[serde(serialize_with = "number")]
+    pub look: SeriesLook,
+    /// As many as the panel has numbers or labels.
+    #[serde(serialize_with = "rounded_or_null")]
+    pub y: Vec<Option<f64>>,
+    /// Least and most, if the values have a range.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub range: Vec<Option<(f64, f64)>>,
+}
+
+impl ChartSeries {
+    /// A series without ranges.
+    pub fn new(name: &str, look: SeriesLook, y: Vec<Option<f64>>) -> ChartSeries {
+        ChartSeries {
+            name: harmless(name).into_owned(),
+            look,
+            y,
+            range: Vec::new(),
         }
-        .and_then(|()| area.present())
-    };
-    // Drawing into a string has no way to fail.
-    drawn.is_ok().then_some(svg)
-}
-
-/// The horizontal axis: logarithms of the cache sizes, a tick at each.
-struct Sizes {
-    keys: Vec<f64>,
-    range: Range<f64>,
-}
-
-impl Ranged for Sizes {
-    type FormatOption = DefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let share = (value - self.range.start) / (self.range.end - self.range.start);
-        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
     }
 
-    fn key_points<H: KeyPointHint>(&self, _: H) -> Vec<f64> {
-        self.keys.clone()
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.range.clone()
+    /// Is there a value at all?
+    pub fn has_value(&self) -> bool {
+        self.y.iter().any(Option::is_some)
     }
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
-type Drawn<'a> = Result<(), Fault<'a>>;
-type Chart<'a, 'b, X> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<X, RangedCoordf64>>;
-
-fn context<'a, 'b, X>(
-    area: &'b Area<'a>,
-    title: &str,
-    x: X,
-    top: f64,
-) -> Result<Chart<'a, 'b, X::CoordDescType>, Fault<'a>>
-where
-    X: AsRangedCoord,
-{
-    ChartBuilder::on(area)
-        .caption(title, (FONT, 17))
-        .margin(10)
-        .margin_right(24)
-        .x_label_area_size(42)
-        .y_label_area_size(64)
-        .build_cartesian_2d(x, 0.0..top)
-}
-
-fn curves<'a>(
-    area: &Area<'a>,
-    title: &str,
-    (lines, sizes): (&[ChartLine], &[u64]),
-    top: f64,
-    tick: Tick<'_>,
-) -> Drawn<'a> {
-    let at = |size: u64| libm::log2(size as f64);
-    let (first, last) = (at(sizes[0]), at(sizes[sizes.len() - 1]));
-    let pad = (last - first) * 0.04;
-    let keys = sizes.iter().map(|&s| at(s)).collect();
-    let range = first - pad..last + pad;
-    let x = Sizes { keys, range };
-    let mut chart = context(area, title, x, top)?;
-    let size = |x: &f64| {
-        let near = sizes.iter().min_by(|a, b| {
-            let far = |s: u64| (at(s) - x).abs();
-            far(**a).total_cmp(&far(**b))
-        });
-        near.map_or_else(String::new, |s| destage_types::ByteSize(*s).to_string())
-    };
-    mesh(&mut chart, "cache size", tick, &size, sizes.len())?;
-    for line in lines {
-        let style = line_of(line.number);
-        let points = || line.points.iter().map(|&(s, v)| (at(s), v));
-        chart.draw_series(LineSeries::new(points(), style))?;
-        let fill = colour(line.number).filled();
-        match round(line.number) {
-            0 => chart.draw_series(points().map(|p| Circle::new(p, 4, fill)))?,
-            1 => chart.draw_series(points().map(|p| TriangleMarker::new(p, 6, fill)))?,
-            _ => chart.draw_series(points().map(|p| Cross::new(p, 4, style)))?,
-        };
+impl ChartPanel {
+    /// A panel of the series that have a value.
+    pub fn new(label: &str, x: Vec<f64>, labels: Vec<String>, series: Vec<ChartSeries>) -> Self {
+        let labels = labels.iter().map(|l| harmless(l).into_owned());
+        ChartPanel {
+            label: harmless(label).into_owned(),
+            x,
+            labels: labels.collect(),
+            series: series.into_iter().filter(ChartSeries::has_value).collect(),
+        }
     }
-    Ok(())
 }
 
-fn bars<'a>(
-    area: &Area<'a>,
-    title: &str,
-    lines: &[ChartLine],
-    top: f64,
-    tick: Tick<'_>,
-) -> Drawn<'a> {
-    let mut chart = context(area, title, 0.0..lines.len() as f64, top)?;
-    mesh(
-        &mut chart,
-        "scheme, as in the legend",
-        tick,
-        &|_| String::new(),
-        0,
-    )?;
-    for (i, line) in lines.iter().enumerate() {
-        let fill = colour(line.number).filled();
-        let bar = |&(_, value): &(u64, f64)| {
-            Rectangle::new([(i as f64 + 0.15, 0.0), (i as f64 + 0.85, value)], fill)
-        };
-        chart.draw_series(line.points.iter().map(bar))?;
-        let anchor = Pos::new(HPos::Center, VPos::Bottom);
-        let style = TextStyle::from((FONT, 13)).pos(anchor);
-        let value = |&(_, value): &(u64, f64)| {
-            Text::new(tick(value), (i as f64 + 0.5, value), style.clone())
-        };
-        chart.draw_series(line.points.iter().map(value))?;
+impl Chart {
+    /// The chart, if it has anything to show.
+    pub fn with(mut self, panels: Vec<ChartPanel>) -> Option<Chart> {
+        self.panels = panels;
+        self.panels.retain(|panel| !panel.series.is_empty());
+        self.chosen = self.chosen.min(self.panels.len().saturating_sub(1));
+        (!self.panels.is_empty()).then_some(self)
     }
-    Ok(())
+
+    /// Does it take the width of the page?
+    pub fn is_wide(&self) -> bool {
+        let places = self
+            .panels
+            .iter()
+            .map(|p| p.labels.len() * p.series.len())
+            .max();
+        self.kind != ChartKind::Lines && places.unwrap_or(0) > 40
+            || self.panels.iter().any(|p| p.labels.len() > 6)
+    }
+
+    /// The chart in words, for those who do not see it.
+    pub fn spoken(&self) -> String {
+        let names: Vec<&str> = self.panels[0].series.iter().map(|s| &*s.name).collect();
+        format!(
+            "{}: {} over {}, of {}. The table below it has all values.",
+            self.title,
+            self.y.name,
+            self.x.name,
+            names.join(", ")
+        )
+    }
 }
 
-fn mesh<'a, X>(
-    chart: &mut Chart<'a, '_, X>,
-    below: &str,
-    tick: Tick<'_>,
-    size: &dyn Fn(&f64) -> String,
-    labels: usize,
-) -> Drawn<'a>
-where
-    X: Ranged<ValueType = f64> + ValueFormatter<f64>,
-{
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(RGBColor(225, 225, 225))
-        .axis_style(RGBColor(90, 90, 90))
-        .label_style((FONT, 13))
-        .axis_desc_style((FONT, 14))
-        .x_desc(below)
-        .x_labels(labels)
-        .x_label_formatter(size)
-        .y_labels(6)
-        .y_label_formatter(&|y| tick(*y))
-        .draw()
+fn word<S: Serializer>(better: &Better, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match better {
+        Better::Larger => "more",
+        Better::Smaller => "less",
+        Better::Neither => "neither",
+    })
+}
+
+fn number<S: Serializer>(look: &SeriesLook, serializer: S) -> Result<S::Ok, S::Error> {
+    match look {
+        SeriesLook::Number(i) => serializer.serialize_some(i),
+        SeriesLook::Bound => serializer.serialize_none(),
+    }
+}
+
+/// Counts are exact; of other values seven digits are more than is seen.
+fn short(value: f64) -> serde_json::Value {
+    match value.fract() == 0.0 {
+        true => exact(value),
+        false => exact(format!("{value:.6e}").parse().unwrap_or(value)),
+    }
+}
+
+fn places<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().map(|v| exact(*v)))
+}
+
+/// A place on an axis is not rounded.
+fn exact(value: f64) -> serde_json::Value {
+    match value.fract() == 0.0 && value.abs() < 9e15 {
+        true => (value as i64).into(),
+        false => value.into(),
+    }
+}
+
+fn rounded_or_null<S: Serializer>(values: &[Option<f64>], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_seq(values.iter().map(|v| v.map(short)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_names_harmless() {
+        let values = vec![Some(0.123_456_789), Some(1e6), Some(1_234_567.0), None];
+        let series = ChartSeries::new("a\u{1b}[2J", SeriesLook::Bound, values);
+        let text = serde_json::to_string(&series).unwrap();
+        let expected = r#"{"name":"a\\u{1b}[2J","look":null,"y":[0.1234568,1000000,1234567,null]}"#;
+        assert_eq!(text, expected);
+    }
 }

@@ -5,7 +5,9 @@ use super::judge::{LedgerRow, LoadOutcome};
 use super::measure::{measure, shown};
 use super::paper::PaperFigure;
 use crate::failure::Failure;
-use crate::series_style::{FONT, colour};
+use crate::output::figures::Better;
+use crate::report::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::series_style::{FONT, SeriesLook, is_bound, shown_name};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use serde_json::Value;
@@ -23,20 +25,113 @@ pub fn all(of: &Reproduction) -> Result<Vec<(String, String)>, Failure> {
             pictures.push((figure.id.clone(), svg));
         }
     }
-    let mut ids: Vec<&str> = of.rows.iter().map(|row| row.id.as_str()).collect();
-    ids.dedup();
-    for id in ids {
-        let rows: Vec<&LedgerRow> = of.rows.iter().filter(|row| row.id == id).collect();
-        let rows: Vec<&LedgerRow> = rows
-            .into_iter()
-            .filter(|row| row.value.is_some() && !row.readings.is_empty())
-            .collect();
-        if !rows.is_empty() {
-            let svg = drawn(|svg| beside(svg, id, &rows))?;
-            pictures.push((format!("{id}-claims"), svg));
-        }
+    for (id, rows) in published(of) {
+        let svg = drawn(|svg| beside(svg, id, &rows))?;
+        pictures.push((format!("{id}-claims"), svg));
     }
     Ok(pictures)
+}
+
+/// The claims of each figure with a published number and one of ours.
+fn published(of: &Reproduction) -> Vec<(&str, Vec<&LedgerRow>)> {
+    let mut ids: Vec<&str> = of.rows.iter().map(|row| row.id.as_str()).collect();
+    ids.dedup();
+    let both = |row: &&LedgerRow| row.value.is_some() && !row.readings.is_empty();
+    let of_id = |id| of.rows.iter().filter(move |row| row.id == id);
+    let rows = ids
+        .into_iter()
+        .map(|id| (id, of_id(id).filter(both).collect()));
+    rows.filter(|(_, rows): &(_, Vec<_>)| !rows.is_empty())
+        .collect()
+}
+
+const PUBLISHED: SeriesLook = SeriesLook::Number(1);
+const HERE: SeriesLook = SeriesLook::Number(0);
+
+fn looks(figure: &PaperFigure) -> Vec<SeriesLook> {
+    SeriesLook::of_all(figure.scheme.iter().map(|scheme| is_bound(scheme)))
+}
+
+/// The same for a page.
+pub fn charts(of: &Reproduction) -> Vec<Chart> {
+    let figures = of
+        .paper
+        .figure
+        .iter()
+        .filter_map(|figure| bar_chart(of, figure));
+    let claims = published(of)
+        .into_iter()
+        .filter_map(|(id, rows)| claim_chart(id, &rows));
+    figures.chain(claims).collect()
+}
+
+fn axis(name: &str) -> ChartAxis {
+    let (name, unit) = (name.to_owned(), ChartUnit::Ratio);
+    ChartAxis { name, unit }
+}
+
+fn bar_chart(of: &Reproduction, figure: &PaperFigure) -> Option<Chart> {
+    let groups = groups(of, figure);
+    let labels = groups.iter().map(|group| group.label.clone()).collect();
+    let scheme = |(i, (scheme, look)): (usize, (&String, SeriesLook))| {
+        let values = groups.iter().map(|group| group.values[i]).collect();
+        ChartSeries::new(&shown_name(scheme), look, values)
+    };
+    let series = figure
+        .scheme
+        .iter()
+        .zip(looks(figure))
+        .enumerate()
+        .map(scheme);
+    let relative = figure.relative_to.as_ref();
+    let chart = Chart {
+        title: format!("{}: {}", figure.id, figure.title),
+        about: relative.map_or(String::new(), |scheme| format!("Relative to {scheme}.")),
+        kind: ChartKind::Bars,
+        x: axis("load"),
+        y: axis(relative.map_or(figure.field.as_str(), |_| "ratio")),
+        better: Better::Neither,
+        baseline: relative.map(|_| 1.0),
+        own_legend: true,
+        chosen: 0,
+        panels: Vec::new(),
+    };
+    chart.with(vec![ChartPanel::new(
+        "",
+        Vec::new(),
+        labels,
+        series.collect(),
+    )])
+}
+
+fn claim_chart(id: &str, rows: &[&LedgerRow]) -> Option<Chart> {
+    let labels = rows.iter().map(|row| row.what.clone()).collect();
+    let first = |row: &&LedgerRow| row.readings.first().map(|r| (r.median, r.range));
+    let values = |row: &&LedgerRow| Some(first(row)?.0);
+    let range = |row: &&LedgerRow| Some(first(row)?.1);
+    let here = ChartSeries {
+        range: rows.iter().map(range).collect(),
+        ..ChartSeries::new(
+            "here (median; line: range)",
+            HERE,
+            rows.iter().map(values).collect(),
+        )
+    };
+    let printed = rows.iter().map(|row| row.value).collect();
+    let chart = Chart {
+        title: format!("{id}: published and here"),
+        about: "The published number, and the median over the points here.".to_owned(),
+        kind: ChartKind::Beside,
+        x: axis("claim"),
+        y: axis("value, or change in %"),
+        better: Better::Neither,
+        baseline: None,
+        own_legend: true,
+        chosen: 0,
+        panels: Vec::new(),
+    };
+    let series = vec![ChartSeries::new("published", PUBLISHED, printed), here];
+    chart.with(vec![ChartPanel::new("", Vec::new(), labels, series)])
 }
 
 type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
@@ -115,12 +210,19 @@ fn grouped(svg: &mut String, figure: &PaperFigure, groups: &[BarGroup]) -> Resul
     let unit = relative.map_or(String::new(), |scheme| format!(", relative to {scheme}"));
     let title = format!("{}: {}{unit}", figure.id, figure.title);
     put(&area, &title, (10, 16), 17, HPos::Left)?;
+    let looks = looks(figure);
     for (i, scheme) in figure.scheme.iter().enumerate() {
         let at = (10 + 210 * (i as i32 % 4), 40 + 18 * (i as i32 / 4));
         let key = [(at.0, at.1 - 6), (at.0 + 12, at.1 + 6)];
-        area.draw(&Rectangle::new(key, colour(i).filled()))
+        area.draw(&Rectangle::new(key, looks[i].colour().filled()))
             .map_err(text)?;
-        put(&area, scheme, (at.0 + 18, at.1), 13, HPos::Left)?;
+        put(
+            &area,
+            &shown_name(scheme),
+            (at.0 + 18, at.1),
+            13,
+            HPos::Left,
+        )?;
     }
     let values = groups.iter().flat_map(|g| g.values.iter().flatten());
     let most = values.fold(0.0f64, |most, v| most.max(*v));
@@ -138,7 +240,10 @@ fn grouped(svg: &mut String, figure: &PaperFigure, groups: &[BarGroup]) -> Resul
             let Some(value) = value else { continue };
             let y = y + BAR * i as i32;
             let end = LABELS + (value * scale) as i32;
-            let bar = Rectangle::new([(LABELS, y), (end, y + BAR - 2)], colour(i).filled());
+            let bar = Rectangle::new(
+                [(LABELS, y), (end, y + BAR - 2)],
+                looks[i].colour().filled(),
+            );
             area.draw(&bar).map_err(text)?;
             put(
                 &area,
@@ -193,8 +298,8 @@ fn beside(svg: &mut String, id: &str, rows: &[&LedgerRow]) -> Result<(), String>
         let y = 40 + each * i as i32;
         put(&area, &row.what, (LABELS - 8, y + BAR), 12, HPos::Right)?;
         let bars = [
-            (row.value, colour(6)),
-            (row.readings.first().map(|r| r.median), colour(0)),
+            (row.value, PUBLISHED.colour()),
+            (row.readings.first().map(|r| r.median), HERE.colour()),
         ];
         for (b, (value, colour)) in bars.into_iter().enumerate() {
             let Some(value) = value else { continue };
@@ -218,7 +323,7 @@ fn beside(svg: &mut String, id: &str, rows: &[&LedgerRow]) -> Result<(), String>
         if let Some(reading) = row.readings.first().filter(|r| r.points.len() > 1) {
             let y = y + 2 * BAR + 7;
             let (from, to) = (at(reading.range.0), at(reading.range.1));
-            let line = PathElement::new(vec![(from, y), (to, y)], colour(0).stroke_width(2));
+            let line = PathElement::new(vec![(from, y), (to, y)], HERE.line());
             area.draw(&line).map_err(text)?;
         }
     }

@@ -5,7 +5,7 @@ use super::loads::{Evidence, median_written_mib};
 use super::{Reproduction, Scale, figure};
 use crate::failure::Failure;
 use crate::output::table::{lines, plain};
-use crate::report::{STYLE, escaped};
+use crate::report::page::{self, Cell, ReportPage, escaped};
 use serde_json::json;
 use std::path::Path;
 
@@ -227,10 +227,11 @@ pub fn text(all: &[Reproduction]) -> String {
 }
 
 /// The last line of the command.
-pub fn where_it_is(out: &Path) -> String {
+pub fn where_it_is(out: &Path, report: &Path) -> String {
     format!(
-        "readings, reasons and points: ledger.md, claims.json and report.html in {}\n",
-        out.display()
+        "readings, reasons and points: ledger.md and claims.json in {}; charts: {}\n",
+        out.display(),
+        report.display()
     )
 }
 
@@ -296,51 +297,36 @@ pub fn json(all: &[Reproduction]) -> Result<String, Failure> {
         .map_err(|error| Failure::Run(format!("the ledger is no JSON: {error}")))
 }
 
-/// Text of the document for the page, which has no marks for weight and code.
-fn unmarked(text: &str) -> String {
-    escaped(&text.replace(['*', '`'], ""))
+/// Text of the document without its marks for weight and code, which a page has not.
+fn plain_text(text: &str) -> String {
+    text.replace(['*', '`'], "")
 }
 
 /// The ledgers with their figures as one page that needs nothing else.
-///
-/// # Errors
-/// A figure cannot be drawn.
-pub fn html(all: &[Reproduction]) -> Result<String, Failure> {
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>destage repro</title>\n\
-         <style>{STYLE}td.wrap {{ white-space: normal; text-align: left; max-width: 26em; }}\n\
-         .wide {{ overflow-x: auto; }}</style>\n</head>\n<body>\n<h1>Claims of the papers</h1>\n\
-         <p class=\"about\">destage {}</p>\n<pre>{}</pre>\n",
-        escaped(crate::VERSION),
-        unmarked(HEAD)
-    );
+pub fn page(all: &[Reproduction]) -> ReportPage {
+    let mut page = ReportPage::new("Claims of the papers");
+    page.html(&format!("<pre>{}</pre>\n", escaped(&plain_text(HEAD))));
     for of in all {
-        page += &format!(
-            "<h2>{}</h2>\n<p class=\"about\">{}. {}</p>\n<div class=\"wide\"><table>\n<tr>",
-            escaped(of.paper.name),
-            escaped(&of.paper.title),
-            escaped(&rule(of))
-        );
-        for head in COLUMNS {
-            page += &format!("<th class=\"l\">{head}</th>");
+        page.section(of.paper.name, &format!("{}. {}", of.paper.title, rule(of)));
+        figure::charts(of)
+            .iter()
+            .for_each(|chart| page.chart(chart));
+        let row = |row: &LedgerRow| cells(row).map(|cell| Cell::of(plain_text(&cell))).to_vec();
+        let rows: Vec<Vec<Cell>> = of.rows.iter().map(row).collect();
+        let caption = format!("claims of {}", of.paper.name);
+        let text = page::table(&caption, &COLUMNS, &rows, COLUMNS.len());
+        page.html(&text.replace("class=\"data\"", "class=\"data text\""));
+        let lines = of
+            .left_out
+            .iter()
+            .map(|(which, line)| format!("left out: {line} ({which})"));
+        let lines: Vec<String> = lines.chain(of.warnings.iter().cloned()).collect();
+        if !lines.is_empty() {
+            page.html_if_room(&format!("<pre>{}</pre>\n", escaped(&lines.join("\n"))));
         }
-        page += "</tr>\n";
-        for row in &of.rows {
-            page += "<tr>";
-            for cell in cells(row) {
-                page += &format!("<td class=\"wrap\">{}</td>", unmarked(&cell));
-            }
-            page += "</tr>\n";
-        }
-        page += "</table></div>\n<div class=\"charts\">\n";
-        for (_, svg) in figure::all(of)? {
-            page += &svg;
-            page.push('\n');
-        }
-        page += "</div>\n";
+        page.end_section();
     }
-    Ok(page + "</body>\n</html>\n")
+    page
 }
 
 #[cfg(test)]

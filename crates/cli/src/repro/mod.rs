@@ -14,7 +14,8 @@ use crate::args::{ReproArgs, RunArgs};
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::file::write_file;
-use crate::output::{Output, print};
+use crate::output::{Output, identity, print};
+use crate::report;
 use crate::run::{Keys, Plan, over, prepared_devices, run_keys};
 use crate::terminal::{Warnings, say};
 use clap::ValueEnum;
@@ -91,6 +92,7 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
             all.join(", ")
         )));
     }
+    let report = report_path(args)?;
     let traces = args.traces.clone().or_else(|| {
         let folder = std::env::var_os("DESTAGE_TRACES");
         folder.filter(|f| !f.is_empty()).map(PathBuf::from)
@@ -119,7 +121,7 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
     let place = |name: &str| args.out.join(name);
     write(&place("ledger.md"), &ledger::markdown(&all))?;
     write(&place("claims.json"), &ledger::json(&all)?)?;
-    write(&place("report.html"), &ledger::html(&all)?)?;
+    report::write(&report, ledger::page(&all))?;
     for reproduction in &all {
         for (id, svg) in figure::all(reproduction)? {
             let folder = args.out.join(reproduction.paper.name);
@@ -129,13 +131,37 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
     print(&format!(
         "{}\n{}",
         ledger::text(&all),
-        ledger::where_it_is(&args.out)
+        ledger::where_it_is(&args.out, &report)
     ))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_file(path, text)
         .map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Where the page of charts goes.
+///
+/// # Errors
+/// It cannot be written, or is a file that is written anyway.
+fn report_path(args: &ReproArgs) -> Result<PathBuf, Failure> {
+    let Some(report) = &args.report else {
+        return Ok(args.out.join("report.html"));
+    };
+    // It may be meant for a folder that is made here.
+    std::fs::create_dir_all(&args.out).map_err(|error| {
+        let place = args.out.display();
+        Failure::usage(format!("--out {place}: cannot create it: {error}"))
+    })?;
+    let ours = ["ledger.md", "claims.json"].map(|name| args.out.join(name));
+    let mut written: Vec<(&str, &Path)> = ours.iter().map(|path| ("--out", &**path)).collect();
+    written.push(("--report", report));
+    let faults = identity::faults(&written);
+    if !faults.is_empty() {
+        return Err(Failure::Usage(faults));
+    }
+    report::check(report)?;
+    Ok(report.clone())
 }
 
 /// The command while it works.

@@ -3,6 +3,7 @@
 use super::series;
 use crate::failure::Failure;
 use crate::output::file::OutputFile;
+use crate::report::ChartCollector;
 use destage_sim::log::EvictionLog;
 use destage_sim::runner::Logs;
 use destage_sim::{Every, Observer};
@@ -19,6 +20,8 @@ pub struct RunLogs {
     pub requests: Option<LogFile>,
     /// One row per interval.
     pub series: Option<(LogFile, Every)>,
+    /// What a report draws.
+    pub charts: Option<ChartCollector>,
 }
 
 impl RunLogs {
@@ -41,13 +44,20 @@ impl RunLogs {
         let evictions = self.evictions.as_ref().map(writer).map(EvictionLog::new);
         let requests = self.requests.as_ref().map(writer);
         let series = self.series.as_ref();
-        let writers = Logs {
+        let mut writers = Logs {
             observer: evictions.map(|log| Box::new(log) as Box<dyn Observer + Send>),
             requests,
-            series: series.map(|(file, every)| {
-                series::to_file(*every, &file.path, BufWriter::new(file.clone()))
-            }),
+            series: series
+                .map(|(file, every)| {
+                    series::to_file(*every, &file.path, BufWriter::new(file.clone()))
+                })
+                .into_iter()
+                .collect(),
+            profile: None,
         };
+        if let Some(charts) = self.charts.clone() {
+            charts.follow(&mut writers);
+        }
         (self, writers)
     }
 

@@ -1,5 +1,6 @@
 //! `destage run`: traces x schemes x cache sizes, one decoded trace at a time.
 
+mod bound;
 mod clock;
 mod file;
 mod fitting;
@@ -11,6 +12,7 @@ mod series;
 mod settings;
 mod sweep;
 
+pub use bound::follow_read_alloc;
 pub use file::{Keys, run_keys};
 pub use input::{load, read, trace_warnings};
 pub use logs::RunLogs;

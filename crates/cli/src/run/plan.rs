@@ -1,5 +1,6 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
+use super::bound::follow_read_alloc;
 use super::logs::{LogFile, RunLogs};
 use super::settings::{FileOptions, RunBuilder};
 use crate::args::RunArgs;
@@ -57,6 +58,7 @@ impl Plan {
                 Err(error) => add_once(&mut faults, refused(run, &error)),
             }
         }
+        warnings.extend(follow_read_alloc(&mut runs));
         warnings.extend(mixed_read_allocation(&runs));
         let load = LoadOptions {
             // A file system's model tags its requests itself.
@@ -155,6 +157,7 @@ impl Plan {
             evictions: place(&self.args.log_evictions, "jsonl"),
             requests: place(&self.args.log_requests, "csv"),
             series: place(&self.args.series, "csv").map(|file| (file, self.args.series_every())),
+            charts: None,
         }
     }
 }

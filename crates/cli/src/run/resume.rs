@@ -1,9 +1,11 @@
 //! Going on where an earlier command ended: runs that are done in the folder of `--out` are not repeated.
 
+use super::logs::RunLogs;
 use super::plan::Plan;
 use super::sweep::{Batch, execute};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::report::ChartCollector;
 use crate::terminal::say;
 use destage_sim::{PreparedDevices, ResultRecord, RunSpec};
 use destage_trace::{TraceMeta, Workload};
@@ -66,23 +68,31 @@ pub fn execute_open(
     let mut show_until = |run: usize, output: &mut Output| {
         let mut earlier = done[shown..run].iter_mut().filter_map(Option::take);
         shown = run;
-        earlier.try_for_each(|record| output.show(record))
+        earlier.try_for_each(|record| output.show(record, None))
     };
     let specs: Vec<RunSpec> = open.iter().map(|&run| runs[run].clone()).collect();
+    let collector = |spec| {
+        let wanted = output.has_report();
+        wanted.then(|| ChartCollector::new(spec, workload.len()))
+    };
+    let charts: Vec<Option<ChartCollector>> = specs.iter().map(collector).collect();
     let batch = Batch {
         workload,
         runs: &specs,
         jobs: plan.args.threads.resolve(),
         limit: plan.args.limit.limit(),
         devices,
-        logs: &|i| logs(open[i]),
+        logs: &|i| RunLogs {
+            charts: charts[i].clone(),
+            ..logs(open[i])
+        },
     };
-    let mut next = open.iter();
+    let mut next = open.iter().zip(&charts);
     execute(&batch, &mut |mut record| {
-        let run = *next.next().expect("a run for each record");
+        let (&run, charts) = next.next().expect("a run for each record");
         show_until(run, output)?;
         record.run.key.clone_from(&keys[run]);
-        output.add(record)
+        output.add(record, charts.as_ref().map(ChartCollector::taken))
     })?;
     show_until(runs.len(), output)
 }

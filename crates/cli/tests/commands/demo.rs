@@ -1,5 +1,6 @@
 //! `destage demo`, `destage schemes` and `destage --version`.
 
+use crate::browser::assert_shown;
 use crate::common::{Bench, available_schemes, counted, demo, without_cost};
 use crate::report::assert_self_contained;
 use destage_scheme::registry::SCHEMES;
@@ -42,6 +43,11 @@ fn it_needs_no_input_and_says_what_it_shows() {
     let page = bench.read("r.html");
     assert_self_contained(&page);
     assert!(page.contains("destage demo, seed 1") && page.contains("belady"));
+    assert_shown(
+        &bench,
+        "r.html",
+        &["relative to lru", "mean response time", "die load"],
+    );
 }
 
 #[test]

@@ -42,7 +42,13 @@ fn every_command_works() {
         let silent = line.contains(" > ") || line.contains("trace synth --requests");
         assert_eq!(out.is_empty(), silent, "{line}");
     }
-    for file in ["requests.csv", "series.csv", "results.jsonl", "curves.svg"] {
+    for file in [
+        "requests.csv",
+        "series.csv",
+        "results.jsonl",
+        "curves.svg",
+        "curves.html",
+    ] {
         assert!(!bench.read(file).is_empty(), "{file}");
     }
     assert!(bench.dir.path().join("results/results.parquet").exists());

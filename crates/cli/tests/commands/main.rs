@@ -1,5 +1,6 @@
 //! What the commands do, by running the program.
 
+mod browser;
 mod cac;
 #[cfg(unix)]
 mod cac_page;

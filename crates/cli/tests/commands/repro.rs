@@ -1,6 +1,8 @@
 //! `destage repro`: ledgers of what papers say and what comes out.
 
+use super::browser::assert_shown;
 use super::common::{Bench, trace};
+use super::report::assert_self_contained;
 use serde_json::Value;
 use std::fs;
 
@@ -107,10 +109,9 @@ fn a_cut_shows_a_direction_with_the_cache_scaled() {
             .all(|c| c["id"] == "rb-fig9")
     );
     let page = fs::read_to_string(bench.dir.path().join("r/report.html")).unwrap();
-    assert!(
-        page.contains("<svg") && !page.contains("src=") && !page.contains("<link"),
-        "one page with pictures"
-    );
+    assert_self_contained(&page);
+    let titles = ["rb-fig9: page hit ratio", "rb-fig9: published and here"];
+    assert_shown(&bench, "r/report.html", &titles);
     assert!(bench.dir.path().join("r/req-block/rb-fig9.svg").is_file());
     // Again: nothing is repeated and nothing changes.
     let before = fs::read_to_string(bench.dir.path().join("r/claims.json")).unwrap();

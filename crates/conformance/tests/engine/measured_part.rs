@@ -207,7 +207,7 @@ fn with_series(spec: &RunSpec, trace: &Trace, every: Every) -> (ResultRecord, Ve
         Ok(())
     };
     let hooks = Hooks {
-        series: Some(Series::new(every, Box::new(take))),
+        series: vec![Series::new(every, Box::new(take))],
         ..Hooks::default()
     };
     let record = execute(spec, trace, hooks).unwrap_or_else(|e| panic!("{e}"));

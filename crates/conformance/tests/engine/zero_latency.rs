@@ -465,7 +465,7 @@ fn a_series_of_time_sums_up_a_closed_loop() {
             Ok(())
         };
         let hooks = Hooks {
-            series: Some(Series::new(Every::Time(Nanos(length)), Box::new(sink))),
+            series: vec![Series::new(Every::Time(Nanos(length)), Box::new(sink))],
             ..Hooks::default()
         };
         let watched = execute(&spec, &trace, hooks).expect("the run starts");

@@ -131,6 +131,7 @@ pub struct QueueSampler {
     above_10: u64,
     samples: u64,
     undefined: u64,
+    rates: f64,
 }
 
 impl QueueSampler {
@@ -143,6 +144,7 @@ impl QueueSampler {
             above_10: 0,
             samples: 0,
             undefined: 0,
+            rates: 0.0,
         }
     }
 
@@ -164,6 +166,7 @@ impl QueueSampler {
         }
         let scaled = most * u128::from(self.chips);
         self.samples += 1;
+        self.rates += scaled as f64 / sum as f64;
         self.above_10 += u64::from(scaled > 10 * sum);
         // The rate lies between 1 and the number of chips.
         self.tenths[(10 * scaled).div_ceil(sum) as usize] += 1;
@@ -173,6 +176,12 @@ impl QueueSampler {
     pub fn clear(&mut self) {
         self.tenths.fill(0);
         (self.above_10, self.samples, self.undefined) = (0, 0, 0);
+        self.rates = 0.0;
+    }
+
+    /// Sum of the rates so far, and how many they are.
+    pub(crate) fn rates(&self) -> (f64, u64) {
+        (self.rates, self.samples)
     }
 
     /// The measure of the record; the rates of its CDF are rounded up to tenths.

@@ -1,6 +1,7 @@
 //! Response times: mean, deviation and exact percentiles.
 
 use crate::cache::counts::ratio;
+use crate::result::profile::{ResponseTail, SLOWER_PPM};
 use destage_types::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -158,6 +159,25 @@ impl LatencyStats {
     pub fn summary(&self) -> Latency {
         LatencyStats::summary_of_all(std::slice::from_ref(self))
     }
+
+    /// The distribution for a chart.
+    pub fn tail(&self) -> ResponseTail {
+        let together = Together(std::slice::from_ref(self));
+        let (n, mut max) = (self.count(), 0);
+        together.each(|time, _| max = max.max(time));
+        let slower = |ppm: u32| (u128::from(n) * u128::from(ppm) / 1_000_000) as u64;
+        let mut tail = Vec::with_capacity(SLOWER_PPM.len());
+        for four in SLOWER_PPM.chunks_exact(4) {
+            let four: [u32; 4] = four.try_into().expect("four at a time");
+            let times = match n {
+                0 => [0; 4],
+                _ => together.smallest(four.map(|ppm| n - slower(ppm)), max),
+            };
+            let known = |(ppm, time)| (slower(ppm) > 0).then_some(time);
+            tail.extend(four.into_iter().zip(times).map(known));
+        }
+        tail
+    }
 }
 
 /// Several classes of requests, summed up together.
@@ -309,6 +329,21 @@ mod tests {
             let mean = all.iter().sum::<u64>() as f64 / 997.0;
             let var = all.iter().map(|&t| (t as f64 - mean).powi(2)).sum::<f64>() / 997.0;
             assert!((s.std.unwrap() - var.sqrt()).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_tail_is_that_of_the_sorted_list() {
+        for n in [0u64, 1, 7, 1000, 2_000_003] {
+            let mut stats = LatencyStats::new(Nanos(40));
+            let mut all: Vec<u64> = (0..n).map(|i| i * 7919 % 1_000_003).collect();
+            all.iter().for_each(|&time| stats.add(Nanos(time)));
+            all.sort_unstable();
+            let at = |ppm: &u32| {
+                let slower = n * u64::from(*ppm) / 1_000_000;
+                (slower > 0).then(|| all[(n - slower - 1) as usize])
+            };
+            assert_eq!(stats.tail(), SLOWER_PPM.iter().map(at).collect::<Vec<_>>());
         }
     }
 

@@ -5,6 +5,7 @@ use super::latency::LatencySums;
 use super::pending_writes::PendingWrites;
 use super::{BusyTimes, Engine};
 use crate::flash::{BackgroundProgram, Cause, DeviceMeasures, Flash, FlashState, Program, Traffic};
+use crate::result::profile::ResponseTail;
 use destage_device::ftl::{DeviceFull, PhysicalPage};
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
 use destage_scheme::DeviceView;
@@ -208,6 +209,11 @@ impl Flash for Engine {
 
     fn latency_sums(&self) -> Option<LatencySums> {
         Some(self.response_sums())
+    }
+
+    fn response_tails(&self) -> Option<[ResponseTail; 2]> {
+        let [read, write, _] = &self.in_flight.latency;
+        Some([read.tail(), write.tail()])
     }
 
     fn traffic(&self) -> Traffic {

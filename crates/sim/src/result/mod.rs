@@ -2,5 +2,6 @@
 
 pub(crate) mod device_report;
 pub mod log;
+pub mod profile;
 pub mod record;
 pub mod series;

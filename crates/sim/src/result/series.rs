@@ -77,6 +77,10 @@ pub struct SeriesRow {
     pub srl: Option<u64>,
     /// Req-block: pages in DRL.
     pub drl: Option<u64>,
+    /// Mean over the dirty evictions of the interval of max CQCT / mean CQCT of the chips
+    /// ([`crate::record::Unbalance`]), where the queues are sampled. For charts; the files do not have it.
+    #[serde(skip)]
+    pub unbalance_mean: Option<f64>,
 }
 
 /// Takes the rows of one run; the last call is with `None`.
@@ -93,6 +97,8 @@ pub struct Series {
     served: u64,
     traffic: Traffic,
     latency: LatencySums,
+    /// Sum and number of the unbalance rates.
+    rates: (f64, u64),
 }
 
 impl Series {
@@ -110,6 +116,7 @@ impl Series {
             served: 0,
             traffic: Traffic::default(),
             latency: LatencySums::default(),
+            rates: (0.0, 0),
         }
     }
 
@@ -156,6 +163,7 @@ impl Series {
         (self.before, self.served) = (counts, cache.served());
         self.traffic = cache.flash().traffic();
         self.latency = cache.flash().latency_sums().unwrap_or_default();
+        self.rates = rates_of(cache);
         (self.sink)(Some(&row))
     }
 
@@ -171,6 +179,7 @@ impl Series {
         let mean = |i: usize| sums.and_then(|s| s[i].mean_since(self.latency[i]));
         let (t, u) = (cache.flash().traffic(), &self.traffic);
         let lists = cache.scheme().list_pages();
+        let rates = rates_of(cache);
         let (reads, writes) = (c.read_pages - b.read_pages, c.write_pages - b.write_pages);
         SeriesRow {
             request: c.requests,
@@ -196,8 +205,13 @@ impl Series {
             irl: lists.map(|l| l[0]),
             srl: lists.map(|l| l[1]),
             drl: lists.map(|l| l[2]),
+            unbalance_mean: ratio(rates.0 - self.rates.0, (rates.1 - self.rates.1) as f64),
         }
     }
+}
+
+fn rates_of<S: Scheme, F: Flash>(cache: &Cache<S, F>) -> (f64, u64) {
+    cache.queues().map_or((0.0, 0), |queues| queues.rates())
 }
 
 /// The JSON Schema of a row.

@@ -27,6 +27,7 @@ use crate::cache::sample::QueueSampler;
 use crate::cache::{Cache, CacheOptions, ReadFill};
 use crate::engine::Engine;
 use crate::flash::{CacheOnly, Flash};
+use crate::result::profile::{ProfileSink, RunProfile};
 use crate::result::record::{
     Conditions, CountFields, CountParts, EnergyNj, EraseCounts, Ratios, ResultRecord, RunInfo,
     SCHEMA, Throughput, TraceInfo, Utilisation,
@@ -55,8 +56,10 @@ pub struct Hooks<'a> {
     pub observer: Option<Box<dyn Observer + Send>>,
     /// Completed requests of the measured part go there, in request order. Needs a device.
     pub request_log: Option<Box<dyn Write + Send>>,
-    /// Takes a row per interval of the measured part.
-    pub series: Option<Series>,
+    /// Each takes a row per interval of the measured part.
+    pub series: Vec<Series>,
+    /// Takes what charts show, for which the queues of the chips are sampled.
+    pub profile: Option<ProfileSink>,
     /// Version of destage for the record.
     pub version: &'a str,
 }
@@ -206,7 +209,8 @@ impl Execution<'_> {
             || spec.flush_at_end
             || self.plan.length.warmup > 0
             || self.hooks.request_log.is_some()
-            || self.hooks.series.is_some();
+            || self.hooks.profile.is_some()
+            || !self.hooks.series.is_empty();
         !looks
     }
 }
@@ -243,7 +247,7 @@ impl Visit for Execution<'_> {
         if background {
             cache.enable_background();
         }
-        if self.spec.unbalance {
+        if self.spec.unbalance || self.hooks.profile.is_some() {
             cache.sample_queues();
         }
         self.drive(cache)
@@ -257,10 +261,14 @@ impl Execution<'_> {
             meter: self.hooks.meter,
             observer: self.hooks.observer.take(),
             request_log: self.hooks.request_log.take(),
-            series: self.hooks.series.take(),
+            series: std::mem::take(&mut self.hooks.series),
         };
         let session = Session::new(self.spec, self.workload, self.plan.length, cache, followers);
         let mut done = session.run()?;
+        if let Some(take) = self.hooks.profile.take() {
+            let tails = done.cache.flash().response_tails();
+            take(RunProfile::new(tails, done.flash.as_ref()));
+        }
         let mut record = self.record(&mut done);
         if self.spec.flush_at_end {
             let requests = self.workload.len() * self.plan.length.passes;
@@ -363,7 +371,10 @@ impl Execution<'_> {
             dirty_pages_left: cache.frames().dirty_slots().count() as u64,
             final_flush: None,
             hits_by_size: None,
-            unbalance: cache.queues().map(QueueSampler::report),
+            unbalance: cache
+                .queues()
+                .filter(|_| spec.unbalance)
+                .map(QueueSampler::report),
             meta_bytes_mean: meta,
             list_pages: (!samples.list_pages.is_empty()).then_some(samples.list_pages),
             scheme_stats: stats,

@@ -37,7 +37,7 @@ pub(crate) struct Followers<'a> {
     pub meter: Option<&'a dyn Meter>,
     pub observer: Option<Box<dyn Observer + Send>>,
     pub request_log: Option<Box<dyn Write + Send>>,
-    pub series: Option<Series>,
+    pub series: Vec<Series>,
 }
 
 /// A run under way.
@@ -48,7 +48,7 @@ pub(crate) struct Session<'a, S, F> {
     pace: Pace,
     followers: Followers<'a>,
     log: Option<RequestLog>,
-    series: Option<Series>,
+    series: Vec<Series>,
     /// Figures of the scheme when the measured part began.
     stats_before: SchemeStats,
     /// When the last request was issued.
@@ -115,7 +115,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             pace,
             followers,
             log: None,
-            series: None,
+            series: Vec::new(),
             stats_before: SchemeStats::default(),
             issued: Nanos::ZERO,
             done: Vec::new(),
@@ -140,10 +140,8 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             // The next point where something besides serving happens.
             let measured = at >= warmup;
             let pause = if measured { sample_at } else { warmup };
-            let lacks = self
-                .series
-                .as_ref()
-                .and_then(|s| s.lacks(self.cache.counted()));
+            let counted = self.cache.counted();
+            let lacks = self.series.iter().filter_map(|s| s.lacks(counted)).min();
             let row = lacks.map_or(u64::MAX, |lacks| at.saturating_add(lacks));
             let next = pause.min(row).min((at / requests + 1) * requests).min(end);
             let next = next.min(at + SAMPLE_EVERY);
@@ -166,16 +164,16 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                     samples.take(self.cache.scheme(), at - warmup);
                     sample_at = at + SAMPLE_EVERY;
                 }
-                let ended = |s: &Series| s.lacks(self.cache.counted()) == Some(0);
-                if at == end || self.series.as_ref().is_some_and(ended) {
-                    self.row(self.issued)?;
+                let counted = self.cache.counted();
+                for series in &mut self.series {
+                    if at == end || series.lacks(counted) == Some(0) {
+                        series.row(&self.cache, self.issued)?;
+                    }
                 }
             }
             self.take_completions()?;
         }
-        if let Some(series) = &mut self.series {
-            series.finish()?;
-        }
+        self.series.iter_mut().try_for_each(Series::finish)?;
         // What ends after the last arrival belongs to response times, not to the counters.
         let mut counts = self.cache.counts();
         counts.add_traffic(&self.cache.flash().traffic());
@@ -202,10 +200,9 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     fn start_measuring(&mut self) -> Result<(), RunError> {
         self.cache.reset_counts();
         self.stats_before = stats_of(self.cache.scheme());
-        self.series = self.followers.series.take();
-        if let Some(series) = &mut self.series {
-            series.begin(self.cache.served());
-        }
+        self.series = std::mem::take(&mut self.followers.series);
+        let served = self.cache.served();
+        self.series.iter_mut().for_each(|s| s.begin(served));
         if let Some(observer) = self.followers.observer.take() {
             self.cache.observe(observer);
         }
@@ -268,7 +265,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     fn follows_trace(&self) -> Option<Nanos> {
         match self.pace {
             Pace::Open { scale, shift } if scale == TimeScale::ONE => {
-                self.series.is_none().then_some(shift)
+                self.series.is_empty().then_some(shift)
             }
             _ => None,
         }
@@ -286,19 +283,12 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     /// Something happens at `now`: intervals of time that end before it give their row.
     #[inline]
     fn end_intervals(&mut self, now: Nanos) -> Result<(), RunError> {
-        if let Some(series) = &mut self.series
-            && let Some(end) = series.ended(now)
-        {
-            // An end that is an arrival belongs to the interval behind it.
-            self.cache.advance(Nanos(end.0 - 1));
-            self.row(end)?;
-        }
-        Ok(())
-    }
-
-    fn row(&mut self, now: Nanos) -> Result<(), RunError> {
-        if let Some(series) = &mut self.series {
-            series.row(&self.cache, now)?;
+        for series in &mut self.series {
+            if let Some(end) = series.ended(now) {
+                // An end that is an arrival belongs to the interval behind it.
+                self.cache.advance(Nanos(end.0 - 1));
+                series.row(&self.cache, end)?;
+            }
         }
         Ok(())
     }

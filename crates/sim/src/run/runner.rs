@@ -2,6 +2,7 @@
 
 use crate::RunError;
 use crate::cache::observe::Observer;
+use crate::result::profile::ProfileSink;
 use crate::result::record::{ResultRecord, RunInfo};
 use crate::result::series::Series;
 use crate::run::devices::{PreparedDevices, SweepDevices};
@@ -94,7 +95,9 @@ pub struct Logs {
     /// Completed requests go there.
     pub requests: Option<Box<dyn Write + Send>>,
     /// Intervals of the measured part go there.
-    pub series: Option<Series>,
+    pub series: Vec<Series>,
+    /// What charts show goes there.
+    pub profile: Option<ProfileSink>,
 }
 
 /// A run of a sweep that failed.
@@ -183,6 +186,7 @@ impl Sweep<'_> {
             observer: logs.observer,
             request_log: logs.requests,
             series: logs.series,
+            profile: logs.profile,
             version: self.version,
         });
         let mut result = None;

@@ -1,0 +1,163 @@
+//! The curves as a page.
+
+use super::points::{CurvePoints, SchemeCurve, names, reading};
+use crate::output::figures::Better;
+use crate::report::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::report::page::{Cell, ReportPage, escaped, table};
+use crate::series_style::{SeriesLook, is_bound, shown_name};
+use destage_sim::curve::Estimate;
+use destage_trace::TraceMeta;
+use destage_types::ByteSize;
+
+/// The page of the curves over one trace.
+pub fn page(trace: &TraceMeta, curves: &[SchemeCurve]) -> ReportPage {
+    let mut page = ReportPage::new("destage mrc");
+    page.section(
+        &trace.name,
+        &format!("{} requests, {} curves", trace.requests, curves.len()),
+    );
+    page.html(&summary(curves));
+    page.legend();
+    let charts = [
+        chart(
+            "page hit ratio",
+            ChartUnit::Percent,
+            curves,
+            SchemeCurve::page_hits,
+        ),
+        chart(
+            "read hit ratio",
+            ChartUnit::Percent,
+            curves,
+            SchemeCurve::read_hits,
+        ),
+        chart(
+            "write hit ratio",
+            ChartUnit::Percent,
+            curves,
+            SchemeCurve::write_hits,
+        ),
+        chart("flash writes", ChartUnit::Count, curves, flash_writes),
+    ];
+    charts.iter().flatten().for_each(|chart| page.chart(chart));
+    for curve in curves {
+        let (heads, rows) = curve.rows();
+        let row = |row: Vec<String>| row.into_iter().map(Cell::of).collect();
+        let rows: Vec<Vec<Cell>> = rows.into_iter().map(row).collect();
+        let name = curve.base.expr.to_string();
+        let text = table(
+            &format!("{}, {}", trace.name, shown_name(&name)),
+            &heads,
+            &rows,
+            1,
+        );
+        page.html_if_room(&format!(
+            "<details class=\"more\"><summary>{}</summary>\n{text}<pre>{}</pre></details>\n",
+            escaped(&shown_name(&name)),
+            escaped(&reading(curve))
+        ));
+    }
+    let sha = trace.sha256.as_deref().unwrap_or("-");
+    page.html(&format!(
+        "<h3>Provenance</h3>\n<pre>trace {}, format {}, SHA-256 {sha}</pre>\n",
+        escaped(&trace.name),
+        escaped(trace.format)
+    ));
+    page.end_section();
+    page
+}
+
+fn flash_writes(curve: &SchemeCurve) -> Vec<(ByteSize, Estimate)> {
+    let CurvePoints::Exact(points) = &curve.points else {
+        return Vec::new();
+    };
+    points
+        .iter()
+        .map(|p| (p.cache, Estimate::sure(p.counts.flash_writes_host as f64)))
+        .collect()
+}
+
+/// A chart of the values that `of` gives at each cache size, with the error of a sample as a range.
+fn chart(
+    title: &str,
+    unit: ChartUnit,
+    curves: &[SchemeCurve],
+    of: impl Fn(&SchemeCurve) -> Vec<(ByteSize, Estimate)>,
+) -> Option<Chart> {
+    let values: Vec<_> = curves.iter().map(of).collect();
+    let mut sizes: Vec<u64> = values.iter().flatten().map(|(size, _)| size.0).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let looks = SeriesLook::of_all(curves.iter().map(|c| is_bound(&c.base.expr.to_string())));
+    let series = names(curves)
+        .into_iter()
+        .zip(looks)
+        .zip(&values)
+        .map(|((name, look), points)| {
+            let at = |&size: &u64| points.iter().find(|p| p.0.0 == size).map(|p| p.1);
+            let found: Vec<Option<Estimate>> = sizes.iter().map(at).collect();
+            let sampled = found.iter().flatten().any(|e| e.error > 0.0);
+            let ranges = found.iter().map(|e| e.map(|e| (e.low, e.high))).collect();
+            let value = found.iter().map(|e| e.map(|e| e.value)).collect();
+            ChartSeries {
+                range: if sampled { ranges } else { Vec::new() },
+                ..ChartSeries::new(&name, look, value)
+            }
+        });
+    let labels = sizes
+        .iter()
+        .map(|&size| ByteSize(size).to_string())
+        .collect();
+    let x = sizes.iter().map(|&size| size as f64).collect();
+    let axis = |name: &str, unit| ChartAxis {
+        name: name.to_owned(),
+        unit,
+    };
+    let percent = unit == ChartUnit::Percent;
+    let chart = Chart {
+        title: title.to_owned(),
+        about: match percent {
+            true => "Hit pages / accessed pages. What is around a value is the 95 % confidence interval of a sample.",
+            false => "Pages programmed for the host.",
+        }
+        .to_owned(),
+        kind: if sizes.len() > 1 {
+            ChartKind::Lines
+        } else {
+            ChartKind::Bars
+        },
+        x: axis("cache size", ChartUnit::Bytes),
+        y: axis(title, unit),
+        better: if percent {
+            Better::Larger
+        } else {
+            Better::Smaller
+        },
+        baseline: None,
+        own_legend: false,
+        chosen: 0,
+        panels: Vec::new(),
+    };
+    chart.with(vec![ChartPanel::new("", x, labels, series.collect())])
+}
+
+/// What each scheme reaches, and how little cache it needs for nine tenths of that.
+fn summary(curves: &[SchemeCurve]) -> String {
+    let line = |curve: &SchemeCurve| {
+        let hits = curve.page_hits();
+        if hits.len() < 2 {
+            return None;
+        }
+        let most = hits.iter().map(|(_, hit)| hit.value).reduce(f64::max)?;
+        let enough = hits.iter().find(|(_, hit)| hit.value >= 0.9 * most)?;
+        let name = shown_name(&curve.base.expr.to_string());
+        let text = format!(
+            "{name} hits at most {:.2} % of the pages, and nine tenths of that with {} of cache.",
+            100.0 * most,
+            enough.0
+        );
+        Some(format!("<li>{}</li>\n", escaped(&text)))
+    };
+    let lines: String = curves.iter().filter_map(line).collect();
+    format!("<ul class=\"summary\">\n{lines}</ul>\n")
+}

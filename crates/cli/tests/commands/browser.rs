@@ -1,0 +1,177 @@
+//! Reports in a browser without a window.
+
+use crate::common::Bench;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names of the program in distributions.
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+fn browser() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let places = folders.iter().flat_map(|f| NAMES.map(|name| f.join(name)));
+    places.into_iter().find(|place| place.is_file())
+}
+
+/// Hears of everything that goes wrong, from the first line of the page on.
+const LISTEN: &str = "<script>
+const faults = [];
+addEventListener('error', (e) => faults.push(String(e.message)));
+addEventListener('unhandledrejection', (e) => faults.push(String(e.reason)));
+addEventListener('securitypolicyviolation', (e) => faults.push('asks for ' + e.blockedURI));
+for (const kind of ['error', 'warn']) console[kind] = (...all) => faults.push(all.join(' '));
+</script>";
+
+/// Uses everything once all is drawn, and tells what is there.
+const LOOK: &str = "<script>
+const told = (figure) => {
+  const plot = figure.querySelector('.plot'), drawn = echarts.getInstanceByDom(plot);
+  const values = drawn ? drawn.getModel().getSeries().map((s) => s.getData().count()) : [];
+  return {
+    title: figure.querySelector('h3').textContent,
+    marks: drawn ? values.reduce((a, b) => a + b, 0) : plot.querySelectorAll('td').length,
+    shapes: plot.querySelectorAll('svg path, svg rect, svg circle, td').length,
+    beyond: Math.max(0, ...[...plot.querySelectorAll('svg')].map((s) => s.clientWidth - plot.clientWidth)),
+    label: plot.getAttribute('aria-label'),
+  };
+};
+const use = async () => {
+  document.querySelectorAll('select').forEach((choice) => {
+    choice.selectedIndex = choice.options.length - 1;
+    choice.dispatchEvent(new Event('change'));
+  });
+  document.querySelectorAll('details').forEach((d) => { d.open = true; });
+  await new Promise((done) => setTimeout(done, 500));
+  document.querySelectorAll('button').forEach((button) => button.click());
+  await new Promise((done) => setTimeout(done, 5000));
+};
+setTimeout(async () => {
+  const first = [...document.querySelectorAll('figure')].map(told);
+  const width = document.documentElement.scrollWidth, theme = getComputedStyle(document.body).backgroundColor;
+  await use();
+  parent.postMessage(JSON.stringify({
+    charts: first, used: [...document.querySelectorAll('figure')].map(told), width, theme, faults,
+    loaded: performance.getEntriesByType('resource').map((e) => e.name),
+    tables: document.querySelectorAll('table').length,
+    heads: document.querySelectorAll('thead th').length,
+    sorted: document.querySelectorAll('th[aria-sort]').length,
+    strange: document.querySelectorAll('img, iframe, object, link').length,
+  }), '*');
+}, 8000);
+</script>";
+
+/// What a browser of so many pixels, light or dark, makes of the report; `None` without a browser.
+pub fn look_at(bench: &Bench, report: &str, width: u32, theme: &str) -> Option<Value> {
+    let Some(program) = browser() else {
+        eprintln!(
+            "SKIPPED: no browser ({}), so nobody has looked at {report}; Debian's package is `chromium`",
+            NAMES.join(", ")
+        );
+        return None;
+    };
+    let page = bench.read(report);
+    let (head, rest) = page.split_once("<head>").unwrap();
+    let (body, end) = rest.rsplit_once("</body>").unwrap();
+    bench.file(
+        "inner.html",
+        format!("{head}<head>{LISTEN}{body}{LOOK}</body>{end}"),
+    );
+    let frame = bench.file(
+        "frame.html",
+        format!(
+            "<pre id=\"told\"></pre><iframe src=\"inner.html#{theme}\" style=\"border:0;width:{width}px;\
+             height:900px\"></iframe><script>onmessage = (e) => {{ told.textContent = e.data; }};</script>"
+        ),
+    );
+    let text = dumped(&program, bench.dir.path(), &frame);
+    let told = text.split_once("<pre id=\"told\">").unwrap().1;
+    let told = told.split_once("</pre>").unwrap().0;
+    let told = told
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&");
+    Some(serde_json::from_str(&told).unwrap_or_else(|e| panic!("{report}: {e}: {text}")))
+}
+
+fn dumped(program: &Path, folder: &Path, page: &Path) -> String {
+    let mut command = Command::new(program);
+    command.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--window-size=1400,1000",
+    ]);
+    command.args([
+        "--virtual-time-budget=60000",
+        "--dump-dom",
+        "--no-first-run",
+    ]);
+    command.arg(format!(
+        "--user-data-dir={}",
+        folder.join("browser").display()
+    ));
+    command.arg(format!("file://{}", page.display()));
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Whatever the width and the theme, everything is drawn and nothing goes wrong.
+#[track_caller]
+pub fn assert_shown(bench: &Bench, report: &str, titles: &[&str]) {
+    let mut themes = Vec::new();
+    for (width, theme) in [(1280, "light"), (390, "dark")] {
+        let Some(seen) = look_at(bench, report, width, theme) else {
+            return;
+        };
+        assert_eq!(seen["faults"], Value::Array(Vec::new()), "{report}");
+        assert_eq!(
+            seen["loaded"],
+            Value::Array(Vec::new()),
+            "{report}: nothing is asked for"
+        );
+        assert_eq!(seen["strange"], 0, "{report}");
+        assert!(
+            seen["width"].as_u64().unwrap() <= u64::from(width),
+            "{report}: {}",
+            seen["width"]
+        );
+        let charts = seen["charts"].as_array().unwrap();
+        for chart in charts.iter().chain(seen["used"].as_array().unwrap()) {
+            assert!(
+                chart["marks"].as_u64() > Some(0),
+                "{report}: nothing drawn: {chart}"
+            );
+            assert!(
+                chart["shapes"].as_u64() > Some(0),
+                "{report}: nothing drawn: {chart}"
+            );
+            assert_eq!(
+                chart["beyond"], 0,
+                "{report}: wider than its place: {chart}"
+            );
+            assert!(
+                !chart["label"].as_str().unwrap_or_default().is_empty(),
+                "{chart}"
+            );
+        }
+        for title in titles {
+            assert!(
+                charts.iter().any(|c| c["title"] == *title),
+                "{report}: no chart {title}"
+            );
+        }
+        assert!(
+            seen["sorted"].as_u64() > Some(0),
+            "{report}: no table is sorted"
+        );
+        themes.push(seen["theme"].clone());
+    }
+    assert_ne!(themes[0], themes[1], "{report}: light is not dark");
+}

@@ -1,0 +1,45 @@
+//! What charts show of a run beside its record. Collected if it is asked for.
+
+use crate::flash::FlashState;
+use destage_device::nand::OpKind;
+
+/// Shares of requests, in millionths, that are slower than the times of a [`ResponseTail`].
+pub const SLOWER_PPM: [u32; 28] = [
+    950_000, 900_000, 800_000, 700_000, 600_000, 500_000, 400_000, 300_000, 200_000, 150_000,
+    100_000, 70_000, 50_000, 30_000, 20_000, 10_000, 5_000, 2_000, 1_000, 500, 200, 100, 50, 20,
+    10, 5, 2, 1,
+];
+
+/// For each of [`SLOWER_PPM`] the response time in ns that so many requests exceed at most; null where
+/// that is less than one request.
+pub type ResponseTail = Vec<Option<u64>>;
+
+/// Takes the profile of a run when the run is done.
+pub type ProfileSink = Box<dyn FnOnce(RunProfile) + Send>;
+
+/// What charts show of the measured part of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunProfile {
+    /// Response times of reads and of writes. Empty without a device.
+    pub tails: [ResponseTail; 2],
+    /// Each chip: pages programmed, for whatever reason. Empty without a device.
+    pub chip_programs: Vec<u64>,
+    /// Each chip: blocks erased.
+    pub chip_erases: Vec<u64>,
+}
+
+impl RunProfile {
+    /// The profile of a device.
+    pub(crate) fn new(tails: Option<[ResponseTail; 2]>, state: Option<&FlashState>) -> RunProfile {
+        let chips = state.map_or(&[][..], |state| &state.chips);
+        let programs = |kind| chips.iter().map(move |chip| chip.of(kind));
+        RunProfile {
+            tails: tails.unwrap_or_default(),
+            chip_programs: programs(OpKind::Program)
+                .zip(programs(OpKind::Copyback))
+                .map(|(programs, copies)| programs + copies)
+                .collect(),
+            chip_erases: programs(OpKind::Erase).collect(),
+        }
+    }
+}
