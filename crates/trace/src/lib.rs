@@ -35,6 +35,7 @@ pub mod synth;
 mod tags;
 mod text;
 mod time_unit;
+pub mod twin;
 mod volume;
 mod writers;
 

@@ -4,7 +4,7 @@
 mod demo;
 mod part;
 mod presets;
-mod random;
+pub(crate) mod random;
 mod workload;
 mod zipf;
 

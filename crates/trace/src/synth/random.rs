@@ -1,7 +1,7 @@
 //! Random numbers of the generators: integers only, so that every machine draws the same.
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-pub(super) struct Random {
+pub(crate) struct Random {
     state: u64,
 }
 

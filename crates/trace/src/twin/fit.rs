@@ -1,0 +1,149 @@
+//! Counting what a twin is made of, in one pass.
+
+use super::bins::{class, depth, distance_bin, frequency, op_index, size_bin};
+use super::clock::BiasCount;
+use super::parameters::TwinParameters;
+use super::state::{Page, State, pages};
+use super::tables::{Table, Tables};
+use crate::synth::random::Random;
+use destage_types::{Nanos, Op};
+
+/// Seed of the choice of pages that are looked at.
+const SEED: u64 = 1;
+
+/// The counts of a trace so far.
+pub struct TwinFit {
+    state: State,
+    tables: Tables,
+    random: Random,
+    bias: BiasCount,
+    span: u64,
+    requests: u64,
+    /// Kind of the request before, and whether it went on a stream.
+    before: Option<(usize, bool)>,
+    /// Run bin of the stream that went on last, by operation.
+    run_before: [usize; 2],
+}
+
+impl TwinFit {
+    /// Begins a trace whose last request arrives at `span`.
+    pub fn new(span: Nanos) -> TwinFit {
+        TwinFit {
+            state: State::new(),
+            tables: Tables::new(),
+            random: Random::new(SEED),
+            bias: BiasCount::new(span.0),
+            span: span.0,
+            requests: 0,
+            before: None,
+            run_before: [0; 2],
+        }
+    }
+
+    /// Counts a read or write of at least a sector.
+    pub fn add(&mut self, time: Nanos, op: Op, start: u64, sectors: u32) {
+        self.requests += 1;
+        self.bias.add(time.0.min(self.span));
+        let op = op_index(op);
+        let k = 4 * op + class(sectors);
+        // The first request stands for one after its own kind, so that no kind is missing.
+        let (kind_before, went_on) = self.before.unwrap_or((k, false));
+        self.tables.count(Table::Trans, &[kind_before], k);
+        let stream = self.state.ending_at(op, start);
+        let at = [k, usize::from(went_on)];
+        self.tables
+            .count(Table::Pcont, &at, usize::from(stream.is_some()));
+        let run = match stream {
+            Some(found) => self.goes_on(k, start, sectors, found),
+            None => self.starts(k, start, sectors),
+        };
+        self.state.access(op, start, sectors, run);
+        self.before = Some((k, stream.is_some()));
+    }
+
+    /// Counts a request that goes on a stream; gives the requests of the stream with it.
+    fn goes_on(&mut self, k: usize, start: u64, sectors: u32, found: (usize, usize)) -> u32 {
+        let (op, (bin, rank)) = (k / 4, found);
+        let last = pages(start, sectors).1;
+        let page = self.state.page(last).copied();
+        let st = page.map_or(0, |page| usize::from(page.stack) + 1);
+        let tables = &mut self.tables;
+        tables.count(Table::Cstate, &[k], st);
+        if let Some(page) = page {
+            let distance = distance_bin(self.state.distance(&page));
+            tables.count(Table::Cdist, &[k, st - 1], distance);
+        }
+        tables.count(
+            Table::Size,
+            &[k, 2 + usize::from(st > 0)],
+            size_bin(sectors),
+        );
+        let rank_bin = (rank + 1).ilog2() as usize;
+        let at = [op, st, self.run_before[op]];
+        tables.count(Table::Streams, &at, bin * super::bins::RANK_BINS + rank_bin);
+        self.run_before[op] = bin;
+        self.state.take(op, bin, rank).1.saturating_add(1)
+    }
+
+    /// Counts any other request: the first of a stream.
+    fn starts(&mut self, k: usize, start: u64, sectors: u32) -> u32 {
+        let (first, last) = pages(start, sectors);
+        // Any page, not the first, makes the shares those of pages.
+        let number = first + self.random.below(last - first + 1);
+        match self.state.page(number).copied() {
+            Some(page) => self.returns(k, &page, start, sectors),
+            None => {
+                let op = k / 4;
+                self.tables.count(Table::Source, &[k], 0);
+                self.tables.count(Table::Size, &[k, 0], size_bin(sectors));
+                let block = first / 64 * 64;
+                let near = (block..block + 64).any(|page| self.state.state(page) > 0);
+                self.tables.count(Table::Near, &[op], usize::from(near));
+                self.tables.count(Table::Mis, &[op], (start % 8) as usize);
+            }
+        }
+        1
+    }
+
+    fn returns(&mut self, k: usize, page: &Page, start: u64, sectors: u32) {
+        let (stack, same_class) = (usize::from(page.stack), usize::from(page.tag) == k % 4);
+        let distance = self.state.distance(page);
+        let tables = &mut self.tables;
+        tables.count(Table::Source, &[k], stack + 1);
+        tables.count(Table::Sdist, &[k, stack], distance_bin(distance));
+        let attributes = usize::from(page.tag) * 6 + frequency(page.count) * 2;
+        let attributes = attributes + usize::from(page.run16);
+        tables.count(Table::Attr, &[k, stack, depth(distance)], attributes);
+        let align = match page.extent {
+            extent if extent == (start, sectors) => 0,
+            (old, _) if old == start => 1,
+            _ => 2,
+        };
+        tables.count(Table::Align, &[k, stack, usize::from(same_class)], align);
+        if align != 0 {
+            tables.count(Table::Size, &[k, 1], size_bin(sectors));
+        }
+    }
+
+    /// The parameters of a twin.
+    ///
+    /// # Errors
+    /// Nothing was read or written.
+    pub fn finish(self) -> Result<TwinParameters, String> {
+        if self.requests == 0 {
+            return Err("a twin needs at least one read or write".to_owned());
+        }
+        let far = (0..2)
+            .map(|op| self.tables.row(Table::Near, &[op])[0])
+            .sum();
+        Ok(TwinParameters {
+            requests: self.requests,
+            span: self.span,
+            space_sectors: super::parameters::space(self.state.footprint(), far),
+            seed: 1,
+            bias: self.bias.bias(),
+            multipliers: [1_000_000; 3],
+            tables: self.tables,
+        })
+    }
+}

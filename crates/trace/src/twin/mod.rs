@@ -1,0 +1,22 @@
+//! Twins: traces generated so that LRU hit curves, updates and sequentiality are near those of a
+//! given trace. A twin is a likeness, not the trace.
+//!
+//! The model has two disjoint recency stacks, of pages that were ever written and of pages only
+//! read. A request goes on a stream, takes an extent back from a stack distance, or touches new
+//! pages; the shares of all this are counted in a trace ([`TwinFit`]) and drawn from ([`Twin`]).
+
+mod bins;
+mod clock;
+mod curve;
+mod draw;
+mod fit;
+mod generate;
+mod parameters;
+mod stack;
+mod state;
+mod tables;
+
+pub use curve::{CURVE_MIB, WriteCurve};
+pub use fit::TwinFit;
+pub use generate::Twin;
+pub use parameters::TwinParameters;

@@ -1,0 +1,171 @@
+//! A recency stack with order statistics: a Fenwick tree over time slots.
+
+/// Counters of a node: all pages, then those of each tag.
+const COUNTERS: usize = 5;
+const FREE: u32 = u32::MAX;
+
+/// Pages (by number) in the order of their last access; each has a tag of `0..4`.
+pub struct Stack {
+    tree: Vec<[u32; COUNTERS]>,
+    /// What stands in each slot, oldest first.
+    slots: Vec<(u32, u8)>,
+    used: usize,
+    size: u32,
+}
+
+impl Stack {
+    pub fn new() -> Stack {
+        Stack::with(1024)
+    }
+
+    fn with(capacity: usize) -> Stack {
+        Stack {
+            tree: vec![[0; COUNTERS]; capacity + 1],
+            slots: vec![(FREE, 0); capacity],
+            used: 0,
+            size: 0,
+        }
+    }
+
+    pub fn size(&self) -> u64 {
+        u64::from(self.size)
+    }
+
+    /// Is the next push going to renumber?
+    pub fn is_full(&self) -> bool {
+        self.used == self.slots.len()
+    }
+
+    /// Puts a page on top and says in which slot.
+    ///
+    /// # Panics
+    /// If the stack is full.
+    pub fn push(&mut self, page: u32, tag: u8) -> u32 {
+        let slot = self.used;
+        self.slots[slot] = (page, tag);
+        self.used += 1;
+        self.size += 1;
+        self.add(slot, tag, 1);
+        slot as u32
+    }
+
+    pub fn remove(&mut self, slot: u32) {
+        let (_, tag) = self.slots[slot as usize];
+        self.slots[slot as usize].0 = FREE;
+        self.size -= 1;
+        self.add(slot as usize, tag, u32::MAX);
+    }
+
+    /// Closes the gaps, with room for as many pages again; tells each page its slot.
+    pub fn renumber(&mut self, mut place: impl FnMut(u32, u32)) {
+        let capacity = (2 * self.size as usize).max(1024).next_power_of_two();
+        let old = std::mem::replace(self, Stack::with(capacity));
+        for (page, tag) in old.slots.into_iter().filter(|slot| slot.0 != FREE) {
+            place(page, self.push(page, tag));
+        }
+    }
+
+    /// Pages above the one in `slot`.
+    pub fn distance(&self, slot: u32) -> u64 {
+        u64::from(self.size - self.below(0, slot as usize + 1))
+    }
+
+    /// Slot of the page with `distance` pages above it.
+    pub fn at(&self, distance: u64) -> u32 {
+        self.nth(0, self.size - 1 - distance as u32)
+    }
+
+    /// Pages with a tag that are older than `slot`.
+    pub fn older(&self, tag: u8, slot: u32) -> u32 {
+        self.below(usize::from(tag) + 1, slot as usize)
+    }
+
+    /// All pages with a tag.
+    pub fn tagged(&self, tag: u8) -> u32 {
+        self.below(usize::from(tag) + 1, self.slots.len())
+    }
+
+    /// Slot of the `i`-th page with a tag, from the oldest.
+    pub fn kth(&self, tag: u8, i: u32) -> u32 {
+        self.nth(usize::from(tag) + 1, i)
+    }
+
+    pub fn page(&self, slot: u32) -> u32 {
+        self.slots[slot as usize].0
+    }
+
+    /// Adds `n` (modulo 2^32) to the counters of a slot.
+    fn add(&mut self, slot: usize, tag: u8, n: u32) {
+        let mut i = slot + 1;
+        while i < self.tree.len() {
+            let node = &mut self.tree[i];
+            node[0] = node[0].wrapping_add(n);
+            let own = &mut node[usize::from(tag) + 1];
+            *own = own.wrapping_add(n);
+            i += i & i.wrapping_neg();
+        }
+    }
+
+    fn below(&self, counter: usize, slot: usize) -> u32 {
+        let (mut i, mut sum) = (slot, 0);
+        while i > 0 {
+            sum += self.tree[i][counter];
+            i &= i - 1;
+        }
+        sum
+    }
+
+    fn nth(&self, counter: usize, mut n: u32) -> u32 {
+        let (mut at, mut step) = (0, self.slots.len());
+        while step > 0 {
+            if let Some(node) = self.tree.get(at + step)
+                && node[counter] <= n
+            {
+                at += step;
+                n -= node[counter];
+            }
+            step /= 2;
+        }
+        at as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synth::random::Random;
+
+    #[test]
+    fn it_is_a_list_with_the_newest_first() {
+        let (mut stack, mut list) = (Stack::new(), Vec::<(u32, u8)>::new());
+        let mut slots = [0u32; 300];
+        let mut random = Random::new(3);
+        for _ in 0..5_000 {
+            let page = random.below(300) as u32;
+            let tag = random.below(4) as u8;
+            if let Some(i) = list.iter().position(|&(p, _)| p == page) {
+                assert_eq!(stack.distance(slots[page as usize]), i as u64);
+                stack.remove(slots[page as usize]);
+                list.remove(i);
+            }
+            if stack.is_full() {
+                stack.renumber(|page, slot| slots[page as usize] = slot);
+            }
+            slots[page as usize] = stack.push(page, tag);
+            list.insert(0, (page, tag));
+            let d = random.below(list.len() as u64);
+            assert_eq!(stack.page(stack.at(d)), list[d as usize].0);
+            let of_tag: Vec<u32> = list
+                .iter()
+                .rev()
+                .filter(|p| p.1 == tag)
+                .map(|p| p.0)
+                .collect();
+            assert_eq!(stack.tagged(tag) as usize, of_tag.len());
+            let i = random.below(of_tag.len() as u64) as u32;
+            assert_eq!(stack.page(stack.kth(tag, i)), of_tag[i as usize]);
+            assert_eq!(stack.older(tag, stack.kth(tag, i)), i);
+        }
+        assert_eq!(stack.size(), 300);
+    }
+}
