@@ -29,6 +29,7 @@ mod load;
 mod pairs;
 mod reader;
 pub mod readers;
+mod sets;
 mod sink;
 mod spool;
 pub mod synth;
@@ -49,6 +50,7 @@ pub use reader::{Reader, open};
 pub use readers::{
     BlkEvent, DESTAGE_BIN_LAYOUT, FORMATS, FormatInfo, Separator, TraceColumn, TraceReader,
 };
+pub use sets::RecentSets;
 pub use spool::collect::RequestCollector;
 pub use spool::packing::AddressPacking;
 pub use spool::split::SplitTraces;

@@ -2,14 +2,12 @@
 //! their length.
 
 mod pages;
-mod streams;
 
 pub use pages::PageMarks;
 
-use destage_trace::RequestSlice;
+use destage_trace::{RecentSets, RequestSlice};
 use destage_types::{Extent, Nanos, Op, RequestRef, SECTOR_BYTES};
 use std::collections::BTreeMap;
-use streams::RecentSets;
 
 /// Sectors of a 4 KiB page, the unit of the footprint.
 const PAGE: u64 = 8;
@@ -169,6 +167,8 @@ impl TraceSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use destage_scheme::layer::lwrs::Lwrs;
+    use destage_types::rng::SplitMix64;
 
     #[test]
     fn sizes_fall_into_classes() {
@@ -181,5 +181,31 @@ mod tests {
             (sizes.classes[0], sizes.classes[3], sizes.classes[4]),
             (1, 1, 2)
         );
+    }
+
+    #[test]
+    fn sets_are_those_of_the_scheme() {
+        let mut rng = SplitMix64::new(11);
+        let (mut own, mut scheme) = (RecentSets::new(64, 50), Lwrs::new(64, 50));
+        let mut large = 0;
+        for _ in 0..50_000 {
+            own.begin();
+            scheme.begin();
+            for _ in 0..=rng.below(2) {
+                let first = rng.below(300) * 8;
+                let last = first + 8 * (1 + rng.below(6)) - 1;
+                let grown = scheme.write(first, last);
+                let joined = grown.joined.iter().flatten();
+                let joined: u64 = joined.map(|(first, last)| last - first + 1).sum();
+                let expected = match grown.large {
+                    true => joined + (last - first + 1),
+                    false => 0,
+                };
+                assert_eq!(own.write(first, last), expected);
+                assert_eq!(own.len(), scheme.len());
+                large += u64::from(grown.large);
+            }
+        }
+        assert!(large > 1_000, "{large}");
     }
 }

@@ -1,11 +1,12 @@
 //! Classes and bins of sizes, distances, run lengths and ranks.
 
+use super::likeness::LONGEST;
 use destage_types::Op;
 
 /// Kinds of requests: operation and size class.
 pub const KINDS: usize = 8;
-/// Bins of sizes: every number of sectors up to 128, then four an octave.
-pub const SIZE_BINS: usize = 229;
+/// Bins of sizes: every number of sectors up to 128, then four an octave up to a GiB.
+pub const SIZE_BINS: usize = 185;
 /// Bins of stack distances, two an octave.
 pub const DISTANCE_BINS: usize = 48;
 /// Bins of the requests of a stream.
@@ -32,6 +33,7 @@ pub fn size_bin(sectors: u32) -> usize {
     if sectors <= 128 {
         return sectors as usize;
     }
+    let sectors = sectors.min(LONGEST - 1);
     let octave = sectors.ilog2();
     129 + 4 * (octave as usize - 7) + (sectors >> (octave - 2) & 3) as usize
 }

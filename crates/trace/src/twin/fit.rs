@@ -1,10 +1,13 @@
 //! Counting what a twin is made of, in one pass.
 
 use super::bins::{class, depth, distance_bin, frequency, op_index, size_bin};
+use super::calibrate::{CALIBRATED, Fitted, Targets};
 use super::clock::BiasCount;
+use super::likeness::{Curve, LONGEST, add_to, large_sets};
 use super::parameters::TwinParameters;
 use super::state::{Page, State, pages};
 use super::tables::{Table, Tables};
+use crate::RecentSets;
 use crate::synth::random::Random;
 use destage_types::{Nanos, Op};
 
@@ -23,6 +26,12 @@ pub struct TwinFit {
     before: Option<(usize, bool)>,
     /// Run bin of the stream that went on last, by operation.
     run_before: [usize; 2],
+    sets: RecentSets,
+    /// Sectors written, and those of them in large sets.
+    large: [u64; 2],
+    curve: Curve,
+    /// Of as many requests as a twin is calibrated on.
+    targets: Option<Targets>,
 }
 
 impl TwinFit {
@@ -37,12 +46,23 @@ impl TwinFit {
             requests: 0,
             before: None,
             run_before: [0; 2],
+            sets: large_sets(),
+            large: [0; 2],
+            curve: Curve::of_writes(),
+            targets: None,
         }
     }
 
-    /// Counts a read or write of at least a sector.
+    /// Counts a read or write of at least a sector. What is beyond a GiB of it is left out.
     pub fn add(&mut self, time: Nanos, op: Op, start: u64, sectors: u32) {
+        let sectors = sectors.min(LONGEST);
+        if self.requests == CALIBRATED {
+            self.targets = Some(self.targets());
+        }
         self.requests += 1;
+        if self.requests <= CALIBRATED {
+            self.reached(op, start, sectors);
+        }
         self.bias.add(time.0.min(self.span));
         let op = op_index(op);
         let k = 4 * op + class(sectors);
@@ -59,6 +79,18 @@ impl TwinFit {
         };
         self.state.access(op, start, sectors, run);
         self.before = Some((k, stream.is_some()));
+    }
+
+    fn reached(&mut self, op: Op, start: u64, sectors: u32) {
+        self.curve.add(op, start, sectors);
+        if op == Op::Write {
+            self.large[0] += u64::from(sectors);
+            self.large[1] += add_to(&mut self.sets, start, sectors);
+        }
+    }
+
+    fn targets(&self) -> Targets {
+        Targets::new(self.large, self.state.accesses, self.curve.percent())
     }
 
     /// Counts a request that goes on a stream; gives the requests of the stream with it.
@@ -125,18 +157,24 @@ impl TwinFit {
         }
     }
 
-    /// The parameters of a twin.
+    /// Pages touched so far: what memory is taken for.
+    pub fn footprint(&self) -> u64 {
+        self.state.footprint()
+    }
+
+    /// What was counted; a twin of it may be calibrated.
     ///
     /// # Errors
     /// Nothing was read or written.
-    pub fn finish(self) -> Result<TwinParameters, String> {
+    pub fn finish(self) -> Result<Fitted, String> {
         if self.requests == 0 {
             return Err("a twin needs at least one read or write".to_owned());
         }
+        let targets = self.targets.unwrap_or_else(|| self.targets());
         let far = (0..2)
             .map(|op| self.tables.row(Table::Near, &[op])[0])
             .sum();
-        Ok(TwinParameters {
+        let parameters = TwinParameters {
             requests: self.requests,
             span: self.span,
             space_sectors: super::parameters::space(self.state.footprint(), far),
@@ -144,6 +182,10 @@ impl TwinFit {
             bias: self.bias.bias(),
             multipliers: [1_000_000; 3],
             tables: self.tables,
+        };
+        Ok(Fitted {
+            parameters,
+            targets,
         })
     }
 }

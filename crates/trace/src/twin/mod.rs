@@ -6,17 +6,19 @@
 //! pages; the shares of all this are counted in a trace ([`TwinFit`]) and drawn from ([`Twin`]).
 
 mod bins;
+mod calibrate;
 mod clock;
-mod curve;
 mod draw;
 mod fit;
 mod generate;
+mod likeness;
 mod parameters;
 mod stack;
 mod state;
 mod tables;
 
-pub use curve::{CURVE_MIB, WriteCurve};
+pub use calibrate::{Accuracy, Fitted};
 pub use fit::TwinFit;
 pub use generate::Twin;
+pub use likeness::{CURVE_MIB, Likeness, LikenessCount, curve_error};
 pub use parameters::TwinParameters;

@@ -334,7 +334,7 @@ mod tests {
             (
                 "4-0 = { 8 = 1 }",
                 "4-0 = { 0 = 1 }",
-                "size.4-0.0: no such column; allowed: 1 to 228",
+                "size.4-0.0: no such column; allowed: 1 to 184",
             ),
             ("[trans]", "[trams]", "trams: no such key; allowed: mode, "),
         ];

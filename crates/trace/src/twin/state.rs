@@ -65,6 +65,8 @@ pub struct State {
     streams: [[Vec<Stream>; RUN_BINS]; 2],
     /// How many streams of an operation end at a sector.
     ends: [Map<u32>; 2],
+    /// Page accesses by operation and what the page was: untouched, written, read only.
+    pub accesses: [[u64; 3]; 2],
 }
 
 impl State {
@@ -75,6 +77,7 @@ impl State {
             stacks: [Stack::new(), Stack::new()],
             streams: Default::default(),
             ends: Default::default(),
+            accesses: [[0; 3]; 2],
         }
     }
 
@@ -158,10 +161,14 @@ impl State {
         let written = 1 - op as u8;
         let (stack, count) = match self.pages.get(id as usize) {
             Some(old) => {
+                self.accesses[op][usize::from(old.stack) + 1] += 1;
                 self.stacks[usize::from(old.stack)].remove(old.slot);
                 (old.stack.min(written), old.count.saturating_add(1))
             }
-            None => (written, 1),
+            None => {
+                self.accesses[op][0] += 1;
+                (written, 1)
+            }
         };
         let on = &mut self.stacks[usize::from(stack)];
         if on.is_full() {

@@ -14,6 +14,8 @@ pub struct RecentSets {
     asn: u64,
     /// Last sector and number of the last write of each set, by its first sector.
     sets: BTreeMap<u64, (u64, u64)>,
+    /// Sets that are large.
+    large: usize,
     /// Writes with the first sectors of their sets. Those that have grown or gone since are not there
     /// under the same number.
     order: VecDeque<(u64, u64)>,
@@ -27,6 +29,7 @@ impl RecentSets {
             window,
             asn: 0,
             sets: BTreeMap::new(),
+            large: 0,
             order: VecDeque::new(),
         }
     }
@@ -39,7 +42,7 @@ impl RecentSets {
         {
             self.order.pop_front();
             if self.sets.get(&first).is_some_and(|set| set.1 == asn) {
-                self.sets.remove(&first);
+                self.remove(first);
             }
         }
     }
@@ -51,26 +54,49 @@ impl RecentSets {
         while let Some((&start, &(end, _))) = self.sets.range(..=last).next_back()
             && end >= first
         {
-            self.sets.remove(&start);
+            self.remove(start);
         }
         let (mut new, mut joined) = ((first, last), 0);
         if let Some((&start, &(end, _))) = self.sets.range(..first).next_back()
             && end + 1 == first
         {
-            self.sets.remove(&start);
+            self.remove(start);
             new.0 = start;
             joined += self.if_small(end - start + 1);
         }
-        if let Some((end, _)) = self.sets.remove(&(last + 1)) {
+        if let Some(end) = self.remove(last + 1) {
             new.1 = end;
             joined += self.if_small(end - last);
         }
         self.sets.insert(new.0, (new.1, self.asn));
+        self.large += usize::from(new.1 - new.0 + 1 > self.ssp);
         self.order.push_back((self.asn, new.0));
         match new.1 - new.0 + 1 > self.ssp {
             true => joined + (last - first + 1),
             false => 0,
         }
+    }
+
+    /// Sets that are remembered.
+    pub fn len(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// Is none remembered?
+    pub fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+
+    /// Sets that are large.
+    pub fn large(&self) -> usize {
+        self.large
+    }
+
+    /// Forgets the set that begins at `first`: where it ended.
+    fn remove(&mut self, first: u64) -> Option<u64> {
+        let (end, _) = self.sets.remove(&first)?;
+        self.large -= usize::from(end - first + 1 > self.ssp);
+        Some(end)
     }
 
     /// A set that was large has been counted.
@@ -82,33 +108,21 @@ impl RecentSets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use destage_scheme::layer::lwrs::Lwrs;
-    use destage_types::rng::SplitMix64;
+    use crate::synth::random::Random;
 
     #[test]
-    fn sets_are_those_of_the_scheme() {
-        let mut rng = SplitMix64::new(11);
-        let (mut own, mut scheme) = (RecentSets::new(64, 50), Lwrs::new(64, 50));
-        let mut large = 0;
-        for _ in 0..50_000 {
-            own.begin();
-            scheme.begin();
-            for _ in 0..=rng.below(2) {
-                let first = rng.below(300) * 8;
-                let last = first + 8 * (1 + rng.below(6)) - 1;
-                let grown = scheme.write(first, last);
-                let joined = grown.joined.iter().flatten();
-                let joined: u64 = joined.map(|(first, last)| last - first + 1).sum();
-                let expected = match grown.large {
-                    true => joined + (last - first + 1),
-                    false => 0,
-                };
-                assert_eq!(own.write(first, last), expected);
-                assert_eq!(own.sets.len(), scheme.len());
-                large += u64::from(grown.large);
-            }
+    fn large_sets_are_counted_and_what_is_remembered_stays_small() {
+        let (mut sets, mut random) = (RecentSets::new(64, 50), Random::new(3));
+        let mut most = 0;
+        for _ in 0..20_000 {
+            sets.begin();
+            let first = random.below(300) * 8;
+            sets.write(first, first + 8 * (1 + random.below(6)) - 1);
+            let large = |(first, (end, _)): (&u64, &(u64, u64))| end - first + 1 > 64;
+            assert_eq!(sets.large(), sets.sets.iter().filter(|&s| large(s)).count());
+            assert!(sets.order.len() <= 100 && !sets.is_empty());
+            most = most.max(sets.large());
         }
-        assert!(large > 1_000, "{large}");
-        assert!(own.order.len() <= 100);
+        assert!(most > 2, "{most}");
     }
 }
