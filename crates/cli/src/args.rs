@@ -6,7 +6,9 @@ mod trace;
 mod values;
 
 pub use options::{FileEntry, FromFile, texts};
-pub use trace::{FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand};
+pub use trace::{
+    FitArgs, FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand,
+};
 pub use values::{
     HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg, command_line, word_of,
 };

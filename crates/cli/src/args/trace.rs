@@ -56,6 +56,37 @@ pub enum TraceCommand {
     ImportFtrace(ImportArgs),
     /// Generate a workload; the same seed gives the same bytes on every machine
     Synth(Box<SynthArgs>),
+    /// Count what a twin of a trace is made of, for `trace synth --like`
+    ///
+    /// A twin is a likeness, not the trace: LRU hit ratios, updates and sequentiality are near those
+    /// of the trace, and its error is said on standard error. Which of two schemes is better is kept
+    /// only in part: do not use a twin to support or refute that Req-block beats LRU, nor for schemes
+    /// that keep whole blocks. The file has counts and no addresses. Memory: about 250 B for each page
+    /// of 4 KiB that the trace touches.
+    #[command(
+        after_help = "Examples:\n  destage trace fit hm_0.csv -o hm_0.toml\n  destage trace synth --like hm_0.toml -o twin.csv\n  destage trace compare hm_0.csv twin.csv"
+    )]
+    Fit(FitArgs),
+    /// Compare a trace with its twin: hit ratios, updates, large writes, times
+    ///
+    /// Hit ratios are those of LRU by pages of 4 KiB; a write buffer is not entered by reads. The
+    /// error is that of the second trace, in percentage points. Memory: about 50 B for each page that
+    /// a trace touches.
+    Compare {
+        /// The trace; `-` is standard input
+        #[arg(value_name = "TRACE")]
+        a: PathBuf,
+        /// Its twin, or another trace
+        #[arg(value_name = "TWIN")]
+        b: PathBuf,
+        #[command(flatten)]
+        input: InputArgs,
+        #[command(flatten)]
+        memory: LimitArgs,
+        /// Print a JSON object instead of a table
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the first requests as destage CSV
     Head {
         /// Trace file; `-` is standard input
@@ -76,8 +107,14 @@ pub struct SynthArgs {
     #[arg(value_name = "WORKLOAD")]
     pub workload: Option<String>,
     /// List the named workloads and how each is made
-    #[arg(long, conflicts_with_all = ["workload", "output", "to"])]
+    #[arg(long, conflicts_with_all = ["workload", "output", "to", "like"])]
     pub list: bool,
+    /// Parameter file of a twin, from `trace fit` or with the figures that a paper prints
+    /// (papers/twins); with `--requests` the rate stays. A twin is a likeness, not the trace: do not use
+    /// one to support or refute that Req-block beats LRU, nor for schemes that keep whole blocks
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["workload", "parts", "arrival", "gap", "writes"])]
+    pub like: Option<PathBuf>,
     /// A part of the mix, instead of those of the named workload; repeatable. Keys, each with its
     /// default: weight=1, at=uniform (or normal(SIGMA), zipf(THETA), sequential), start=0B,
     /// space=1GiB, unit=4KiB, inside=UNIT, streams=1, run=SIZE (never ends), writes=1, size=4KiB
@@ -107,6 +144,23 @@ pub struct SynthArgs {
     /// Format to write [default: destage, the own CSV]
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<ToFormat>,
+}
+
+/// Options of `trace fit`.
+#[derive(Args, Debug)]
+pub struct FitArgs {
+    /// Trace file; `-` is standard input
+    pub trace: PathBuf,
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub memory: LimitArgs,
+    /// Do without calibration, which generates the twin up to 65 times
+    #[arg(long)]
+    pub plain: bool,
+    /// Parameter file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
 }
 
 /// Options of `trace import-ftrace`.

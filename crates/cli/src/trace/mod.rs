@@ -1,10 +1,12 @@
 //! `destage trace`: looking at traces and converting them.
 
+mod compare;
 mod convert;
 mod import;
 mod info;
 mod report;
 mod synth;
+mod twin;
 
 use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
 use crate::failure::Failure;
@@ -43,6 +45,14 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
         }
         TraceCommand::ImportFtrace(args) => import::run(args),
         TraceCommand::Synth(args) => synth::run(args),
+        TraceCommand::Fit(args) => twin::fit(args),
+        TraceCommand::Compare {
+            a,
+            b,
+            input,
+            memory,
+            json,
+        } => compare::run([a, b], input, memory.limit(), *json),
         TraceCommand::Head {
             trace,
             input,

@@ -20,6 +20,9 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     if args.list {
         return print(&list());
     }
+    if let Some(like) = &args.like {
+        return super::twin::synth(args, like);
+    }
     let synth = workload(args).map_err(Failure::usage)?;
     synth.check().map_err(Failure::usage)?;
     let (limit, needs) = (args.memory.limit(), synth.memory());

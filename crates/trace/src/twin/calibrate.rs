@@ -46,7 +46,7 @@ const AIMS: [Aim; 3] = [
 #[derive(Clone, Copy, Debug)]
 pub struct Targets {
     /// Shares of large writes, of updates, of read pages accessed before; `None` without any.
-    shares: [Option<f64>; 3],
+    pub shares: [Option<f64>; 3],
     curve: Option<[f64; 7]>,
 }
 
@@ -65,11 +65,11 @@ impl Targets {
         Targets { shares, curve }
     }
 
-    /// What a twin makes of it; the curve if it is `asked` for.
-    fn of(parameters: &TwinParameters, asked: bool) -> Targets {
+    /// What the first `most` requests of a twin make of it; the curve if it is `asked` for.
+    pub fn of(parameters: &TwinParameters, asked: bool, most: u64) -> Targets {
         let mut requests = Requests::new(parameters);
         let (mut curve, mut sets, mut large) = (Curve::of_writes(), large_sets(), [0; 2]);
-        for _ in 0..parameters.requests.min(CALIBRATED) {
+        for _ in 0..parameters.requests.min(most) {
             let (op, start, sectors) = requests.next();
             if asked {
                 curve.add(op, start, sectors);
@@ -110,6 +110,8 @@ impl Accuracy {
 pub struct Fitted {
     /// As counted.
     pub parameters: TwinParameters,
+    /// Pages that were written.
+    pub written: u64,
     pub(super) targets: Targets,
 }
 
@@ -129,7 +131,7 @@ impl Fitted {
         let mut generate = |parameters: &TwinParameters, asked| {
             made += 1;
             step(made, most)?;
-            Ok(Targets::of(parameters, asked))
+            Ok(Targets::of(parameters, asked, CALIBRATED))
         };
         let mut found = plain.clone();
         for _ in 0..ROUNDS {

@@ -128,8 +128,7 @@ impl TwinFit {
                 let op = k / 4;
                 self.tables.count(Table::Source, &[k], 0);
                 self.tables.count(Table::Size, &[k, 0], size_bin(sectors));
-                let block = first / 64 * 64;
-                let near = (block..block + 64).any(|page| self.state.state(page) > 0);
+                let near = self.state.is_block_touched(first);
                 self.tables.count(Table::Near, &[op], usize::from(near));
                 self.tables.count(Table::Mis, &[op], (start % 8) as usize);
             }
@@ -185,6 +184,7 @@ impl TwinFit {
         };
         Ok(Fitted {
             parameters,
+            written: self.state.stacks[0].size(),
             targets,
         })
     }

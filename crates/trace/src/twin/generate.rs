@@ -30,7 +30,7 @@ impl Twin {
     pub fn meta(&self) -> TraceMeta {
         let stream = Volume {
             stream: 0,
-            name: "0".to_owned(),
+            name: "twin_0".to_owned(),
             requests: self.parameters.requests,
             end_sector: self.parameters.space_sectors,
             start_sector: 0,
@@ -57,9 +57,11 @@ impl Twin {
         let p = &self.parameters;
         let mut maker = Maker::new(p);
         let mut clock = Cascade::new(p.requests, p.span, p.bias);
+        // Draws of their own: the requests are the same whether their times are asked for or not.
+        let mut random = Random::new(!p.seed);
         for _ in 0..p.requests {
             let (op, start, sectors) = maker.next();
-            let now = Nanos(clock.next(&mut maker.random));
+            let now = Nanos(clock.next(&mut random));
             f(HostRequest::new(now, op_of(op), start, sectors))?;
         }
         Ok(())
@@ -75,6 +77,10 @@ impl RequestPasses for Twin {
                 prev: &[],
             })
         })
+    }
+
+    fn note(&self) -> Option<&str> {
+        Some("a twin: a generated likeness, not the trace")
     }
 }
 
@@ -396,7 +402,7 @@ impl Maker {
         for attempt in 0..16 {
             block = self.random.below(blocks);
             let ahead: &[u64] = if attempt < 12 { &[0, 1, 4, 15] } else { &[0] };
-            let free = |b: u64| (64 * b..64 * b + 64).all(|page| self.state.state(page) == 0);
+            let free = |b: u64| !self.state.is_block_touched(64 * b);
             if ahead.iter().all(|i| free(block + i)) {
                 break;
             }

@@ -5,6 +5,7 @@
 //! read. A request goes on a stream, takes an extent back from a stack distance, or touches new
 //! pages; the shares of all this are counted in a trace ([`TwinFit`]) and drawn from ([`Twin`]).
 
+mod aggregate;
 mod bins;
 mod calibrate;
 mod clock;
@@ -13,12 +14,16 @@ mod fit;
 mod generate;
 mod likeness;
 mod parameters;
+mod pool;
+mod reading;
 mod stack;
 mod state;
 mod tables;
 
+pub use aggregate::{Aggregate, TwinFile};
 pub use calibrate::{Accuracy, Fitted};
 pub use fit::TwinFit;
 pub use generate::Twin;
 pub use likeness::{CURVE_MIB, Likeness, LikenessCount, curve_error};
 pub use parameters::TwinParameters;
+pub use pool::TwinPool;

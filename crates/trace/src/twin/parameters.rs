@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
+use super::reading::{integer, nothing_else, real, table};
 use super::tables::{TABLES, Table, Tables, row_name};
 
 /// Probabilities and multipliers are kept in millionths.
 const MILLION: f64 = 1e6;
-/// What a count may be: sums of rows with multipliers stay below 2^63.
-const MOST: u64 = 1 << 32;
-const SECTORS_MOST: u64 = crate::MAX_BYTES / 512;
+const FULL_KEYS: &str = "mode, requests, span_s, space_sectors, seed, bias, m_lw, m_w, m_r";
+pub(super) const SECTORS_MOST: u64 = crate::MAX_BYTES / 512;
 const MULTIPLIERS: [&str; 3] = ["m_lw", "m_w", "m_r"];
 /// e^4, the largest multiplier that fitting may ask for, and a little room.
 const MULTIPLIER_MOST: f64 = 60.0;
@@ -30,12 +30,13 @@ pub struct TwinParameters {
     pub(super) tables: Tables,
 }
 
-/// Address space for so many pages: four times that, at least 512 MiB, and sixteen blocks of 64
-/// pages for each request to an untouched block, of which it takes up to four out of use: with
-/// less, requests to untouched pages would meet touched ones.
+/// Address space for so many pages: four times that, at least 512 MiB, and eight blocks of 64 pages
+/// for each request to an untouched block, of which it takes up to four out of use: with less,
+/// requests to untouched pages would meet touched ones.
 pub fn space(footprint: u64, far: u64) -> u64 {
-    let sectors = (footprint * 32).max(1 << 20) + far * 16 * 512;
-    sectors.next_multiple_of(512).min(SECTORS_MOST)
+    let sectors = footprint.saturating_mul(32).max(1 << 20);
+    let sectors = sectors.saturating_add(far.saturating_mul(8 * 512));
+    sectors.min(SECTORS_MOST).next_multiple_of(512)
 }
 
 impl TwinParameters {
@@ -69,34 +70,17 @@ impl TwinParameters {
         for (name, m) in MULTIPLIERS.iter().zip(self.multipliers) {
             let _ = writeln!(text, "{name} = {}", m as f64 / MILLION);
         }
-        for (table, name, dims, _) in TABLES {
-            let _ = writeln!(text, "\n[{name}]");
-            for (i, row) in self.tables.rows(table).iter().enumerate() {
-                let counts = row.iter().enumerate().filter(|c| *c.1 > 0);
-                let counts: Vec<String> = counts.map(|(c, n)| format!("{c} = {n}")).collect();
-                if !counts.is_empty() {
-                    let at = row_name(dims, i)
-                        .iter()
-                        .map(usize::to_string)
-                        .collect::<Vec<_>>();
-                    let _ = writeln!(text, "{} = {{ {} }}", at.join("-"), counts.join(", "));
-                }
-            }
+        for (table, ..) in TABLES {
+            text += &table_text(&self.tables, table);
         }
         text
     }
 
-    /// Reads a parameter file.
+    /// Reads the keys of a full parameter file but `mode`.
     ///
     /// # Errors
     /// The place, the value, what is wrong and what is allowed.
-    pub fn parse(text: &str) -> Result<TwinParameters, String> {
-        let mut file: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
-        let mode = file.remove("mode");
-        if mode.as_ref().and_then(|m| m.as_str()) != Some("full") {
-            let got = mode.map_or("nothing".to_owned(), |mode| format!("`{mode}`"));
-            return Err(format!("mode: {got}; allowed: \"full\""));
-        }
+    pub(super) fn read(mut file: toml::Table) -> Result<TwinParameters, String> {
         let requests = integer(&mut file, "requests", None, 1..=1 << 32)?;
         let span = real(&mut file, "span_s", None, 0.0..=1e9)?;
         let space_sectors = integer(&mut file, "space_sectors", None, 512..=SECTORS_MOST)?;
@@ -108,18 +92,12 @@ impl TwinParameters {
             *m = libm::round(value * MILLION) as u64;
         }
         let mut tables = Tables::new();
-        for (table, name, dims, columns) in TABLES {
-            if let Some(value) = file.remove(name) {
-                read_table(&mut tables, table, (name, dims, columns), &value)?;
-            }
+        for (each, ..) in TABLES {
+            table(&mut file, &mut tables, each)?;
         }
-        if let Some(key) = file.keys().next() {
-            let known = TABLES.map(|t| t.1).join(", ");
-            return Err(format!(
-                "{key}: no such key; allowed: mode, requests, span_s, space_sectors, seed, bias, \
-                 m_lw, m_w, m_r, {known}"
-            ));
-        }
+        let known = TABLES.map(|t| t.1).join(", ");
+        let known = format!("{FULL_KEYS}, {known}");
+        nothing_else(&file, &known)?;
         check(&tables)?;
         Ok(TwinParameters {
             requests,
@@ -131,6 +109,22 @@ impl TwinParameters {
             tables,
         })
     }
+}
+
+/// The rows of a table that are not empty, under its key.
+pub fn table_text(tables: &Tables, table: Table) -> String {
+    let (_, name, dims, _) = TABLES[table as usize];
+    let mut text = format!("\n[{name}]\n");
+    for (i, row) in tables.rows(table).iter().enumerate() {
+        let counts = row.iter().enumerate().filter(|c| *c.1 > 0);
+        let counts: Vec<String> = counts.map(|(c, n)| format!("{c} = {n}")).collect();
+        if !counts.is_empty() {
+            let at = row_name(dims, i);
+            let at: Vec<String> = at.iter().map(usize::to_string).collect();
+            let _ = writeln!(text, "{} = {{ {} }}", at.join("-"), counts.join(", "));
+        }
+    }
+    text
 }
 
 /// Multiplies the odds of all columns behind the first.
@@ -185,88 +179,17 @@ fn check(tables: &Tables) -> Result<(), String> {
     Ok(())
 }
 
-fn integer(
-    file: &mut toml::Table,
-    key: &str,
-    default: Option<u64>,
-    allowed: std::ops::RangeInclusive<u64>,
-) -> Result<u64, String> {
-    let range = format!("allowed: {} to {}", allowed.start(), allowed.end());
-    match (file.remove(key), default) {
-        (None, Some(default)) => Ok(default),
-        (None, None) => Err(format!("{key}: missing; {range}")),
-        (Some(value), _) => {
-            let number = value.as_integer().and_then(|n| u64::try_from(n).ok());
-            let number = number.filter(|n| allowed.contains(n));
-            number.ok_or_else(|| format!("{key}: `{value}` is out of range or no integer; {range}"))
-        }
-    }
-}
-
-fn real(
-    file: &mut toml::Table,
-    key: &str,
-    default: Option<f64>,
-    allowed: std::ops::RangeInclusive<f64>,
-) -> Result<f64, String> {
-    let range = format!("allowed: {} to {}", allowed.start(), allowed.end());
-    match (file.remove(key), default) {
-        (None, Some(default)) => Ok(default),
-        (None, None) => Err(format!("{key}: missing; {range}")),
-        (Some(value), _) => {
-            let number = value.as_float().or(value.as_integer().map(|n| n as f64));
-            let number = number.filter(|n| allowed.contains(n));
-            number.ok_or_else(|| format!("{key}: `{value}` is out of range or no number; {range}"))
-        }
-    }
-}
-
-fn read_table(
-    tables: &mut Tables,
-    table: Table,
-    (name, dims, columns): (&str, &[usize], usize),
-    value: &toml::Value,
-) -> Result<(), String> {
-    let rows = value
-        .as_table()
-        .ok_or_else(|| format!("{name}: `{value}`; allowed: a table"))?;
-    for (key, row) in rows {
-        let at: Option<Vec<usize>> = key.split('-').map(|n| n.parse().ok()).collect();
-        let at = at.filter(|at| at.len() == dims.len() && at.iter().zip(dims).all(|(i, n)| i < n));
-        let at = at.ok_or_else(|| {
-            let most = dims
-                .iter()
-                .map(|n| (n - 1).to_string())
-                .collect::<Vec<_>>()
-                .join("-");
-            let least = vec!["0"; dims.len()].join("-");
-            format!("{name}.{key}: no such row; allowed: {least} to {most}")
-        })?;
-        let cells = row.as_table().filter(|cells| !cells.is_empty());
-        let cells = cells.ok_or_else(|| {
-            format!("{name}.{key}: `{row}`; allowed: {{ column = count, ... }}, not empty")
-        })?;
-        for (column, count) in cells {
-            let place = column.parse().ok().filter(|&c: &usize| c < columns);
-            let place = place.filter(|&c| table != Table::Size || c > 0);
-            let place = place.ok_or_else(|| {
-                let first = usize::from(table == Table::Size);
-                let last = columns - 1;
-                format!("{name}.{key}.{column}: no such column; allowed: {first} to {last}")
-            })?;
-            let n = count.as_integer().and_then(|n| u64::try_from(n).ok());
-            let n = n
-                .filter(|n| (1..=MOST).contains(n))
-                .ok_or_else(|| format!("{name}.{key}.{column}: `{count}`; allowed: 1 to {MOST}"))?;
-            tables.row_mut(table, &at)[place] = n;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::aggregate::TwinFile;
     use super::*;
+
+    fn parse(text: &str) -> Result<TwinParameters, String> {
+        match TwinFile::parse(text)? {
+            TwinFile::Full(parameters) => Ok(parameters),
+            TwinFile::Aggregate(_) => unreachable!("the mode is full"),
+        }
+    }
 
     const GOOD: &str = "mode = \"full\"\nrequests = 3\nspan_s = 2.5\nspace_sectors = 4096\n\
         [trans]\n4 = { 4 = 1 }\n[source]\n4 = { 0 = 2, 1 = 1 }\n[sdist]\n4-0 = { 0 = 1 }\n\
@@ -274,13 +197,13 @@ mod tests {
 
     #[test]
     fn a_file_comes_back() {
-        let p = TwinParameters::parse(GOOD).unwrap();
+        let p = parse(GOOD).unwrap();
         assert_eq!(
             (p.requests, p.span, p.seed, p.bias),
             (3, 2_500_000_000, 1, 700_000)
         );
         assert_eq!(p.tables.row(Table::Source, &[4]), [2, 1, 0]);
-        assert_eq!(TwinParameters::parse(&p.to_toml()), Ok(p));
+        assert_eq!(parse(&p.to_toml()), Ok(p));
     }
 
     #[test]
@@ -289,7 +212,7 @@ mod tests {
             (
                 "\"full\"",
                 "\"half\"",
-                "mode: `\"half\"`; allowed: \"full\"",
+                "mode: `\"half\"`; allowed: \"full\", \"aggregate\"",
             ),
             (
                 "requests = 3",
@@ -339,7 +262,7 @@ mod tests {
             ("[trans]", "[trams]", "trams: no such key; allowed: mode, "),
         ];
         for (from, to, message) in wrong {
-            let error = TwinParameters::parse(&GOOD.replacen(from, to, 1)).unwrap_err();
+            let error = parse(&GOOD.replacen(from, to, 1)).unwrap_err();
             assert!(error.starts_with(message), "{error}");
         }
     }

@@ -1,6 +1,6 @@
 //! What fitting and generating know of the requests so far.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::bins::{RUN_BINS, class, run_bin};
@@ -31,6 +31,9 @@ impl Hasher for Mix {
 /// A map that is never iterated.
 pub type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
 
+/// Pages of a block, of which it matters whether any was touched.
+const BLOCK: u64 = 64;
+
 /// A page that was accessed.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
@@ -60,6 +63,8 @@ pub fn pages(start: u64, sectors: u32) -> (u64, u64) {
 pub struct State {
     index: Map<u32>,
     pages: Vec<Page>,
+    /// Blocks of which a page was accessed.
+    blocks: HashSet<u64, BuildHasherDefault<Mix>>,
     pub stacks: [Stack; 2],
     /// By operation and run bin, the newest last.
     streams: [[Vec<Stream>; RUN_BINS]; 2],
@@ -74,6 +79,7 @@ impl State {
         State {
             index: Map::default(),
             pages: Vec::new(),
+            blocks: HashSet::default(),
             stacks: [Stack::new(), Stack::new()],
             streams: Default::default(),
             ends: Default::default(),
@@ -94,6 +100,11 @@ impl State {
     pub fn state(&self, number: u64) -> usize {
         self.page(number)
             .map_or(0, |page| usize::from(page.stack) + 1)
+    }
+
+    /// Was a page of the block accessed that has page `number`?
+    pub fn is_block_touched(&self, number: u64) -> bool {
+        self.blocks.contains(&(number / BLOCK))
     }
 
     /// Pages above a page in its stack.
@@ -167,6 +178,7 @@ impl State {
             }
             None => {
                 self.accesses[op][0] += 1;
+                self.blocks.insert(number / BLOCK);
                 (written, 1)
             }
         };

@@ -78,6 +78,11 @@ impl Tables {
     }
 
     /// All rows of a table.
+    pub fn rows_mut(&mut self, table: Table) -> &mut [Vec<u64>] {
+        &mut self.0[table as usize]
+    }
+
+    /// The same, to read.
     pub fn rows(&self, table: Table) -> &[Vec<u64>] {
         &self.0[table as usize]
     }

@@ -64,6 +64,13 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
+    /// Writes a comment, on one line.
+    fn note(&mut self, note: &str) {
+        let line = note.replace(['\n', '\r'], " ");
+        self.buffer
+            .extend_from_slice(format!("# {line}\n").as_bytes());
+    }
+
     /// Writes one request: one line per extent, one line for FLUSH.
     ///
     /// # Errors
@@ -174,6 +181,9 @@ impl<W: Write> CsvWriter<W> {
 /// Those of [`CsvWriter::write`]; the requests cannot be read.
 pub fn write_csv(requests: &dyn RequestPasses, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = CsvWriter::new(out, CsvColumns::needed_by(requests)?);
+    if let Some(note) = requests.note() {
+        writer.note(note);
+    }
     requests.pass(&mut |request| writer.write(request))?;
     writer.finish()?;
     Ok(())

@@ -13,6 +13,11 @@ pub trait RequestPasses {
     /// # Errors
     /// The first of `f`; or the requests cannot be read again, a [`TraceError`](crate::TraceError) inside.
     fn pass(&self, f: &mut dyn FnMut(RequestRef<'_>) -> io::Result<()>) -> io::Result<()>;
+
+    /// A line that says what the requests are, for formats that have comments.
+    fn note(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl RequestPasses for RequestBatch {

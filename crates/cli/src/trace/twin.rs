@@ -1,0 +1,247 @@
+//! `destage trace fit` and `trace synth --like`: twins of traces.
+
+use super::convert::write_one;
+use super::{LOOK, MEMORY};
+use crate::args::{FitArgs, InputArgs, SynthArgs, ToFormat};
+use crate::failure::Failure;
+use crate::memory::MemoryLimit;
+use crate::output::file::OutputFile;
+use crate::output::{identity, print_exactly};
+use crate::run::{read, trace_warnings};
+use crate::terminal::{Progress, Warnings, say};
+use destage_trace::twin::{Accuracy, Twin, TwinFile, TwinFit, TwinParameters};
+use destage_trace::{RequestPasses, Stored};
+use destage_types::{HostRequest, Nanos, Op, RequestRef};
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Bytes of a parameter file that are read: more than any can have.
+const FILE_MOST: u64 = 4 << 20;
+/// Points of error above which a twin is not a good one.
+const GOOD: f64 = 3.0;
+
+/// Does what `args` of `trace fit` say.
+///
+/// # Errors
+/// Bad input, no read or write in it, too little memory, or an output that cannot be written.
+pub fn fit(args: &FitArgs) -> Result<(), Failure> {
+    let limit = args.memory.limit();
+    identity::refuse([args.trace.as_path()], &args.output)?;
+    let trace = load(&args.trace, &args.input)?;
+    let name = trace.meta().name.clone();
+    let workload = trace.workload();
+    let mut fit = TwinFit::new(workload.span().1);
+    let progress = Progress::requests(&format!("counting {name}"), workload.len());
+    each(&trace, limit, &mut |done, time, op, start, sectors| {
+        fit.add(time, op, start, sectors);
+        if done % LOOK == 0 {
+            progress.set(done);
+        }
+    })?;
+    drop(progress);
+    let fitted = fit
+        .finish()
+        .map_err(|e| Failure::usage(format!("{name}: {e}")))?;
+    let watched = |_, _| match limit.exceeded() {
+        Some(bytes) => Err(limit.refused(&format!("{name}: calibrating a twin"), bytes)),
+        None => Ok(()),
+    };
+    let (parameters, accuracy) = match args.plain {
+        true => (fitted.parameters, None),
+        false => {
+            let (parameters, accuracy) = fitted.calibrate(watched)?;
+            (parameters, Some(accuracy))
+        }
+    };
+    accuracy.iter().for_each(|accuracy| report(&name, accuracy));
+    let text = format!(
+        "# A twin of {name}: a likeness, not the trace.\n{}",
+        parameters.to_toml()
+    );
+    save(&args.output, &text)
+}
+
+fn load(path: &Path, input: &InputArgs) -> Result<Stored, Failure> {
+    if input.split() {
+        return Err(Failure::usage(
+            "--volumes split is several traces; only=VOLUME takes one of them",
+        ));
+    }
+    let trace = read(path, &input.options(false), MEMORY)?;
+    trace_warnings(trace.meta(), &mut Warnings::default());
+    Ok(trace)
+}
+
+/// Goes through the reads and writes of a trace as long as there is memory. An extent of a request
+/// counts as a request. The first argument of `f` is how many requests there have been.
+///
+/// # Errors
+/// Too little memory, or a temporary file that cannot be read.
+pub fn each(
+    trace: &Stored,
+    limit: MemoryLimit,
+    f: &mut dyn FnMut(u64, Nanos, Op, u64, u32),
+) -> Result<(), Failure> {
+    let (mut done, mut pages) = (0, 0);
+    let mut exceeded = None;
+    let passed = RequestPasses::pass(&trace.workload(), &mut |request| {
+        done += 1;
+        if !matches!(request.head.op, Op::Read | Op::Write) {
+            return Ok(());
+        }
+        for extent in request.extents() {
+            f(
+                done,
+                request.head.arrival,
+                request.head.op,
+                extent.start_sector,
+                extent.sectors,
+            );
+            pages += u64::from(extent.sectors).div_ceil(8);
+        }
+        if pages >= LOOK {
+            pages = 0;
+            exceeded = limit.exceeded();
+        }
+        match exceeded {
+            Some(_) => Err(io::ErrorKind::OutOfMemory.into()),
+            None => Ok(()),
+        }
+    });
+    let name = &trace.meta().name;
+    match (exceeded, passed) {
+        (Some(bytes), _) => {
+            let what = format!("{name}: counting its first {done} requests");
+            Err(limit.refused(&what, bytes))
+        }
+        (None, passed) => passed.map_err(|error| Failure::Run(format!("{name}: {error}"))),
+    }
+}
+
+/// Reads `path` for `trace compare`.
+///
+/// # Errors
+/// Bad input.
+pub fn input(path: &Path, input: &InputArgs) -> Result<Stored, Failure> {
+    load(path, input)
+}
+
+fn report(name: &str, accuracy: &Accuracy) {
+    let Some(error) = accuracy.error() else {
+        return say(&format!(
+            "warning: {name}: it writes nothing, so no curve says how good the twin is"
+        ));
+    };
+    let plain = accuracy.plain.unwrap_or(error);
+    let how = match accuracy.kept {
+        true => format!("calibrated; {plain:.1} without"),
+        false => "not calibrated, which would be worse".to_owned(),
+    };
+    let more = match error > GOOD {
+        true => format!("; more than {GOOD} points: not a good twin"),
+        false => String::new(),
+    };
+    let warning = if error > GOOD { "warning: " } else { "" };
+    say(&format!(
+        "{warning}{name}: write hit ratios of LRU buffers of 1 to 64 MiB are off by {error:.1} points in \
+         the mean ({how}){more}"
+    ));
+}
+
+fn save(output: &Path, text: &str) -> Result<(), Failure> {
+    if output == Path::new("-") {
+        return print_exactly(text);
+    }
+    let place = output.display();
+    let written = OutputFile::create(output).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.commit()
+    });
+    written.map_err(|error| Failure::usage(format!("--output {place}: cannot write it: {error}")))
+}
+
+/// Writes a twin of what `like` says.
+///
+/// # Errors
+/// No parameter file, too little memory, or an output that cannot be written.
+pub fn synth(args: &SynthArgs, like: &Path) -> Result<(), Failure> {
+    identity::refuse([like], &args.output)?;
+    let parameters = parameters(like, args.requests, args.seed)?;
+    let stem = like.file_stem().unwrap_or_default().to_string_lossy();
+    let twin = Watched {
+        twin: Twin {
+            name: format!("twin of {stem}"),
+            parameters,
+        },
+        limit: args.memory.limit(),
+        exceeded: Cell::new(None),
+    };
+    let to = args.to.unwrap_or(ToFormat::Destage);
+    let written = write_one(&twin, &twin.twin.meta(), &args.output, to);
+    match twin.exceeded.get() {
+        Some(bytes) => Err(twin.limit.refused(&twin.twin.name, bytes)),
+        None => written,
+    }
+}
+
+fn parameters(
+    like: &Path,
+    requests: Option<u64>,
+    seed: Option<u64>,
+) -> Result<TwinParameters, Failure> {
+    let place = like.display();
+    let fault = |why: String| Failure::usage(format!("--like {place}: {why}"));
+    let no_file = |why: &str| {
+        fault(format!(
+            "is no parameter file of a twin ({}); `destage trace fit {place} -o FILE` makes one of a \
+             trace",
+            why.trim_end()
+        ))
+    };
+    let mut bytes = Vec::new();
+    let read = File::open(like).and_then(|file| file.take(FILE_MOST + 1).read_to_end(&mut bytes));
+    read.map_err(|error| fault(format!("cannot read it: {error}")))?;
+    if bytes.len() as u64 > FILE_MOST {
+        return Err(no_file("it is too long"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| no_file("it is no text"))?;
+    if let Err(error) = text.parse::<toml::Table>() {
+        return Err(no_file(&error.to_string()));
+    }
+    let file = TwinFile::parse(&text).map_err(fault)?;
+    file.parameters(requests, seed).map_err(fault)
+}
+
+/// A twin whose memory is looked at while it is made.
+struct Watched {
+    twin: Twin,
+    limit: MemoryLimit,
+    exceeded: Cell<Option<u64>>,
+}
+
+impl RequestPasses for Watched {
+    fn pass(&self, f: &mut dyn FnMut(RequestRef<'_>) -> io::Result<()>) -> io::Result<()> {
+        let mut pages = 0;
+        self.twin.each(|head: HostRequest| {
+            pages += u64::from(head.sectors).div_ceil(8);
+            if pages >= LOOK {
+                pages = 0;
+                self.exceeded.set(self.limit.exceeded());
+            }
+            if self.exceeded.get().is_some() {
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
+            f(RequestRef {
+                head: &head,
+                more: &[],
+                prev: &[],
+            })
+        })
+    }
+
+    fn note(&self) -> Option<&str> {
+        self.twin.note()
+    }
+}
