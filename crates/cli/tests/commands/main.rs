@@ -30,3 +30,4 @@ mod schema;
 mod series;
 mod synth;
 mod trace;
+mod twin;

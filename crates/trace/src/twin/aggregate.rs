@@ -402,7 +402,7 @@ fn share_below(tables: &Tables, pool: &TwinPool, kinds: &[f64; KINDS], bin: usiz
 
 /// Looks for the multiplier with which large writes have the share that is wanted.
 fn large(target: f64, parameters: &mut TwinParameters) {
-    let (mut low, mut high) = (-0.7, 4.0);
+    let (mut low, mut high) = (-0.7, 6.0);
     for _ in 0..LARGE.1 {
         let middle = f64::midpoint(low, high);
         parameters.multipliers[0] = libm::round(libm::exp(middle) * MILLION) as u64;
