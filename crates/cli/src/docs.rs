@@ -138,5 +138,10 @@ part). The same seed gives the same bytes on every machine.
             p.parts.join("`<br>`")
         );
     }
+    text += "
+`destage trace fit TRACE -o FILE` counts what a likeness of a trace is made of, `destage trace synth
+--like FILE` generates it, and `destage trace compare TRACE TWIN` says how near it is:
+[TWINS.md](TWINS.md).
+";
     text
 }

@@ -19,74 +19,14 @@ const KEYS: &str = "mode, requests, span_s, space_sectors, seed, bias, write_rat
                     mean_write_kib, mean_read_kib, update_share, lw_share, anchor, frequent_r, \
                     frequent_wr";
 
-/// A parameter file.
-#[derive(Clone, PartialEq, Debug)]
-pub enum TwinFile {
-    /// Everything was measured in one trace.
-    Full(TwinParameters),
-    /// Some figures are known; the rest is the mean of other traces.
-    Aggregate(Aggregate),
-}
-
-impl TwinFile {
-    /// Reads a parameter file.
-    ///
-    /// # Errors
-    /// The place, the value, what is wrong and what is allowed.
-    pub fn parse(text: &str) -> Result<TwinFile, String> {
-        let mut file: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
-        match file.remove("mode") {
-            None => Aggregate::read(file).map(TwinFile::Aggregate),
-            Some(mode) => match mode.as_str() {
-                Some("aggregate") => Aggregate::read(file).map(TwinFile::Aggregate),
-                Some("full") => TwinParameters::read(file).map(TwinFile::Full),
-                _ => Err(format!("mode: `{mode}`; allowed: \"full\", \"aggregate\"")),
-            },
-        }
-    }
-
-    /// The parameters, for another number of requests or with another seed if that is given. The
-    /// rate of requests stays.
-    ///
-    /// # Errors
-    /// Figures that no twin can have.
-    pub fn parameters(
-        &self,
-        requests: Option<u64>,
-        seed: Option<u64>,
-    ) -> Result<TwinParameters, String> {
-        let span = |span: u64, from: u64, to: u64| {
-            (u128::from(span) * u128::from(to) / u128::from(from)).min(i64::MAX as u128) as u64
-        };
-        match self {
-            TwinFile::Full(parameters) => {
-                let mut p = parameters.clone();
-                let n = requests.unwrap_or(p.requests);
-                p.span = span(p.span, p.requests, n);
-                p.requests = n;
-                p.seed = seed.unwrap_or(p.seed);
-                Ok(p)
-            }
-            TwinFile::Aggregate(aggregate) => {
-                let mut a = aggregate.clone();
-                let n = requests.unwrap_or(a.requests);
-                a.span = span(a.span, a.requests, n);
-                a.requests = n;
-                a.seed = seed.unwrap_or(a.seed);
-                a.parameters()
-            }
-        }
-    }
-}
-
 /// Figures of a trace. Shares are of 1, sizes in KiB.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Aggregate {
-    requests: u64,
+    pub(super) requests: u64,
     /// In ns.
-    span: u64,
+    pub(super) span: u64,
     space_sectors: Option<u64>,
-    seed: u64,
+    pub(super) seed: u64,
     bias: f64,
     write_ratio: f64,
     mean_write: f64,
@@ -98,7 +38,7 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    fn read(mut file: toml::Table) -> Result<Aggregate, String> {
+    pub(super) fn read(mut file: toml::Table) -> Result<Aggregate, String> {
         let file = &mut file;
         let share = 0.0..=1.0;
         let kib = 0.5..=1_048_576.0;
@@ -143,7 +83,7 @@ impl Aggregate {
     ///
     /// # Errors
     /// A mean size that no mix of the pooled sizes has.
-    fn parameters(&self) -> Result<TwinParameters, String> {
+    pub(super) fn parameters(&self) -> Result<TwinParameters, String> {
         let pool = TwinPool::standard();
         let kinds = self.kinds(&pool)?;
         let writes = self.requests as f64 * self.write_ratio;
@@ -380,14 +320,14 @@ fn update_share(kinds: &[f64; KINDS], weighted: &Tables) -> f64 {
 /// Of the old pages of writes in the stack of written ones, the share below a distance bin.
 fn share_below(tables: &Tables, pool: &TwinPool, kinds: &[f64; KINDS], bin: usize) -> f64 {
     let (mut below, mut all) = (0.0, 0.0);
-    for k in KINDS / 2..KINDS {
+    for (k, requests) in kinds.iter().enumerate().skip(KINDS / 2) {
         let on = going_on(tables, k);
         for (states, distances, share, row) in [
             (Table::Source, Table::Sdist, 1.0 - on, 1),
             (Table::Cstate, Table::Cdist, on, 3),
         ] {
             let size = mean_size(tables.row(Table::Size, &[k, row])).max(8.0);
-            let weight = kinds[k] * share * size * pool.shares(states, &[k])[1];
+            let weight = requests * share * size * pool.shares(states, &[k])[1];
             let counts = tables.row(distances, &[k, 0]);
             let (near, sum) = (
                 counts[..bin].iter().sum::<u64>(),
@@ -402,6 +342,7 @@ fn share_below(tables: &Tables, pool: &TwinPool, kinds: &[f64; KINDS], bin: usiz
 
 /// Looks for the multiplier with which large writes have the share that is wanted.
 fn large(target: f64, parameters: &mut TwinParameters) {
+    // More than e^4 is needed where nearly all is large and the pool has many short streams.
     let (mut low, mut high) = (-0.7, 6.0);
     for _ in 0..LARGE.1 {
         let middle = f64::midpoint(low, high);

@@ -1,20 +1,14 @@
-//! Making a twin, request by request.
+//! Twins as traces: their requests with times.
 
 use std::convert::Infallible;
 use std::io;
 
-use super::bins::{KINDS, RANK_BINS, distance_bin, distance_from, frequency, size_of};
 use super::clock::Cascade;
-use super::draw::Draws;
+use super::maker::Maker;
 use super::parameters::TwinParameters;
-use super::state::{Page, State, Stream, pages};
-use super::tables::{Table, Tables};
 use crate::synth::random::Random;
 use crate::{RequestPasses, Trace, TraceMeta, Volume};
-use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestRef};
-
-/// Sizes of a kind of which none was counted: the largest of each class.
-const LARGEST: [u32; 4] = [8, 32, 128, 256];
+use destage_types::{HostRequest, Nanos, RequestBatch, RequestRef};
 
 /// A twin that can be generated.
 #[derive(Clone, Debug)]
@@ -62,7 +56,7 @@ impl Twin {
         for _ in 0..p.requests {
             let (op, start, sectors) = maker.next();
             let now = Nanos(clock.next(&mut random));
-            f(HostRequest::new(now, op_of(op), start, sectors))?;
+            f(HostRequest::new(now, op, start, sectors))?;
         }
         Ok(())
     }
@@ -84,363 +78,12 @@ impl RequestPasses for Twin {
     }
 }
 
-/// The requests of a twin without their times: what calibration looks at.
-pub struct Requests {
-    maker: Maker,
-}
-
-impl Requests {
-    pub fn new(parameters: &TwinParameters) -> Requests {
-        Requests {
-            maker: Maker::new(parameters),
-        }
-    }
-
-    /// Operation, start and length of the next one.
-    pub fn next(&mut self) -> (Op, u64, u32) {
-        let (op, start, sectors) = self.maker.next();
-        (op_of(op), start, sectors)
-    }
-
-    /// Page accesses by operation and what the page was before.
-    pub fn accesses(&self) -> [[u64; 3]; 2] {
-        self.maker.state.accesses
-    }
-}
-
-fn op_of(op: usize) -> Op {
-    if op == 1 { Op::Write } else { Op::Read }
-}
-
-/// Accesses whose distance did not exist yet: repaid by later requests of the same kind.
-#[derive(Default)]
-struct Debt {
-    /// By stack and distance bin.
-    bins: [Vec<u64>; 2],
-    owed: u64,
-    /// Accesses to touched pages that were to be untouched ones.
-    credit: u64,
-}
-
-/// What is drawn from, and the requests so far.
-struct Maker {
-    draws: Draws,
-    state: State,
-    random: Random,
-    space: u64,
-    debts: [Debt; KINDS],
-    kind: usize,
-    went_on: bool,
-    run_before: [usize; 2],
-}
-
-impl Maker {
-    fn new(p: &TwinParameters) -> Maker {
-        let weights: Tables = p.weighted();
-        let first = weights
-            .rows(Table::Trans)
-            .iter()
-            .position(|row| row.iter().any(|&n| n > 0));
-        let bins = || vec![0; super::bins::DISTANCE_BINS];
-        let debt = || Debt {
-            bins: [bins(), bins()],
-            ..Debt::default()
-        };
-        Maker {
-            draws: Draws::new(&weights),
-            state: State::new(),
-            random: Random::new(p.seed),
-            space: p.space_sectors,
-            debts: std::array::from_fn(|_| debt()),
-            kind: first.expect("parameters are checked when they are made"),
-            went_on: false,
-            run_before: [0; 2],
-        }
-    }
-
-    /// Operation, start and length of the next request.
-    fn next(&mut self) -> (usize, u64, u32) {
-        let drawn = self.draw(Table::Trans, &[self.kind]);
-        // A kind that only the last request of the trace had leads nowhere: it stays.
-        let k = drawn.unwrap_or(self.kind);
-        let at = [k, usize::from(self.went_on)];
-        let goes_on = self.draw(Table::Pcont, &at) == Some(1);
-        let (start, sectors, run) = match goes_on {
-            true => self.go_on(k),
-            false => self.start(k),
-        };
-        self.state.access(k / 4, start, sectors, run);
-        (self.kind, self.went_on) = (k, goes_on && run > 1);
-        (k / 4, start, sectors)
-    }
-
-    fn draw(&mut self, table: Table, at: &[usize]) -> Option<usize> {
-        self.draws.draw(table, at, &mut self.random)
-    }
-
-    fn owe(&mut self, k: usize, st: usize, b: usize) {
-        self.debts[k].bins[st - 1][b] += 1;
-        self.debts[k].owed += 1;
-    }
-
-    fn exists(&self, st: usize, b: usize) -> bool {
-        distance_from(b) < self.state.stacks[st - 1].size()
-    }
-
-    /// Length of a request; a kind of which a row is absent takes those of its other rows.
-    fn size(&mut self, k: usize, row: usize) -> u32 {
-        let mut rows = [row, row ^ 1, row ^ 2, row ^ 3].into_iter();
-        let bin = rows.find_map(|row| self.draw(Table::Size, &[k, row]));
-        let sectors = bin.map_or(LARGEST[k % 4], size_of);
-        sectors.min(self.space.min(u32::MAX.into()) as u32)
-    }
-
-    /// A request that goes on a stream, or if there is none, starts one.
-    fn go_on(&mut self, k: usize) -> (u64, u32, u32) {
-        let op = k / 4;
-        let mut st = self.draw(Table::Cstate, &[k]).unwrap_or(0);
-        let mut b = 0;
-        if st > 0 {
-            b = self.draw(Table::Cdist, &[k, st - 1]).unwrap_or(0);
-            if !self.exists(st, b) {
-                self.owe(k, st, b);
-                st = 0;
-            }
-        }
-        let sectors = self.size(k, 2 + usize::from(st > 0));
-        let found = self.find_stream(op, (st, b), sectors);
-        let Some((bin, rank, fits)) = found else {
-            return self.start_in(k, (st > 0).then_some((st, b)));
-        };
-        if !fits {
-            let end = self.stream(op, bin, rank).0;
-            let st2 = self.state.state(pages(end, sectors).1);
-            match (st, st2) {
-                (1.., 0) => self.owe(k, st, b),
-                (0, 1..) => self.debts[k].credit += 1,
-                _ => {}
-            }
-        }
-        self.run_before[op] = bin;
-        let (end, run) = self.state.take(op, bin, rank);
-        (end, sectors, run.saturating_add(1))
-    }
-
-    fn stream(&self, op: usize, bin: usize, rank: usize) -> Stream {
-        let list = self.state.streams(op, bin);
-        list[list.len() - 1 - rank]
-    }
-
-    /// Run bin and rank of a stream whose next request ends in state `st` at a distance near that
-    /// of bin `b`, and whether it does; the first one found stands in for none.
-    fn find_stream(
-        &mut self,
-        op: usize,
-        (st, b): (usize, usize),
-        sectors: u32,
-    ) -> Option<(usize, usize, bool)> {
-        let (mut fallback, mut best) = (None, None::<(usize, (usize, usize))>);
-        for attempt in 0..32 {
-            let drawn = self.draw(Table::Streams, &[op, st, self.run_before[op]])?;
-            let (bin, rank_bin) = (drawn / RANK_BINS, drawn % RANK_BINS);
-            let mut rank = (1 << rank_bin) - 1 + self.random.below(1 << rank_bin) as usize;
-            let streams = self.state.streams(op, bin).len();
-            if streams == 0 || (rank >= streams && attempt < 24) {
-                continue;
-            }
-            if rank >= streams {
-                rank = self.random.below(streams as u64) as usize;
-            }
-            let end = self.stream(op, bin, rank).0;
-            if end + u64::from(sectors) > self.space {
-                continue;
-            }
-            fallback = fallback.or(Some((bin, rank)));
-            let page = self.state.page(pages(end, sectors).1);
-            if page.map_or(0, |page| usize::from(page.stack) + 1) != st {
-                continue;
-            }
-            let Some(page) = page else {
-                return Some((bin, rank, true));
-            };
-            let off = distance_bin(self.state.distance(page)).abs_diff(b);
-            if best.is_none_or(|best| off < best.0) {
-                best = Some((off, (bin, rank)));
-            }
-            if off <= 1 {
-                break;
-            }
-        }
-        match best.filter(|best| best.0 <= 8) {
-            Some((_, (bin, rank))) => Some((bin, rank, true)),
-            None => fallback.map(|(bin, rank)| (bin, rank, false)),
-        }
-    }
-
-    /// The first request of a stream.
-    fn start(&mut self, k: usize) -> (u64, u32, u32) {
-        let mut st = self.draw(Table::Source, &[k]).unwrap_or(0);
-        if st > 0 && self.debts[k].credit > 0 {
-            self.debts[k].credit -= 1;
-            st = 0;
-        }
-        let from = match st {
-            0 => None,
-            _ => self.draw(Table::Sdist, &[k, st - 1]).map(|b| (st, b)),
-        };
-        self.start_in(k, from)
-    }
-
-    /// The same, in a state and at a distance if they exist: else in untouched pages.
-    fn start_in(&mut self, k: usize, from: Option<(usize, usize)>) -> (u64, u32, u32) {
-        let from = match from {
-            Some((st, b)) if !self.exists(st, b) => {
-                self.owe(k, st, b);
-                None
-            }
-            None if self.debts[k].owed > 0 => self.pay(k),
-            from => from,
-        };
-        let sectors = self.size(k, usize::from(from.is_some()));
-        let (start, sectors) = match from {
-            Some((st, b)) => self.again(k, st, b, sectors),
-            None => (self.untouched(k / 4, sectors), sectors),
-        };
-        (start.min(self.space - u64::from(sectors)), sectors, 1)
-    }
-
-    /// A debt that can be paid now: of written pages first, the farthest first.
-    fn pay(&mut self, k: usize) -> Option<(usize, usize)> {
-        let found = [1, 2].into_iter().find_map(|st| {
-            let bins = self.debts[k].bins[st - 1].iter().enumerate().rev();
-            let mut due = bins.filter(|&(b, &n)| n > 0 && self.exists(st, b));
-            due.next().map(|(b, _)| (st, b))
-        })?;
-        self.debts[k].bins[found.0 - 1][found.1] -= 1;
-        self.debts[k].owed -= 1;
-        Some(found)
-    }
-
-    /// An extent that was accessed before.
-    fn again(&mut self, k: usize, st: usize, b: usize, sectors: u32) -> (u64, u32) {
-        let page = self.page_at(k, st - 1, b);
-        let same_class = usize::from(page.tag) == k % 4;
-        let align = self
-            .draw(Table::Align, &[k, st - 1, usize::from(same_class)])
-            .unwrap_or(2);
-        let (start, length) = page.extent;
-        match align {
-            0 if same_class => (start, length),
-            1 => (start, sectors),
-            _ if sectors >= length => (start, sectors),
-            _ => {
-                let back = self.random.below(u64::from(sectors).div_ceil(8));
-                let at = 8 * page.number.saturating_sub(back);
-                let last = start + u64::from(length - sectors);
-                (at.clamp(start, last), sectors)
-            }
-        }
-    }
-
-    /// A page of a stack at a distance of bin `b`, with attributes as drawn if there is one.
-    fn page_at(&mut self, k: usize, stack: usize, b: usize) -> Page {
-        let size = self.state.stacks[stack].size();
-        let near = distance_from(b);
-        let far = distance_from(b + 1).min(size).max(near + 1);
-        let d = near + self.random.below(far - near);
-        let chosen = *self.state.in_slot(stack, self.state.stacks[stack].at(d));
-        let attributes = self.draw(Table::Attr, &[k, stack, super::bins::depth(d)]);
-        let Some(attributes) = attributes else {
-            return chosen;
-        };
-        let (tag, often, run16) = (
-            (attributes / 6) as u8,
-            attributes / 2 % 3,
-            attributes % 2 == 1,
-        );
-        let pages = &self.state.stacks[stack];
-        let oldest = pages.older(tag, pages.at(far - 1));
-        let newest = pages.at(near);
-        let has = u32::from(self.state.in_slot(stack, newest).tag == tag);
-        let newer = pages.older(tag, newest) + has;
-        if newer == oldest {
-            return self.nearest(stack, tag, oldest, d, b).unwrap_or(chosen);
-        }
-        let mut page = chosen;
-        for _ in 0..8 {
-            let i = oldest + self.random.below(u64::from(newer - oldest)) as u32;
-            page = *self
-                .state
-                .in_slot(stack, self.state.stacks[stack].kth(tag, i));
-            if frequency(page.count) == often && page.run16 == run16 {
-                break;
-            }
-        }
-        page
-    }
-
-    /// The page with a tag nearest to distance `d`, none of them in its bin; `older` are beyond.
-    fn nearest(&self, stack: usize, tag: u8, older: u32, d: u64, b: usize) -> Option<Page> {
-        let pages = &self.state.stacks[stack];
-        let above = (older < pages.tagged(tag)).then_some(older);
-        let found = older.checked_sub(1).into_iter().chain(above);
-        let slots = found.map(|i| pages.kth(tag, i));
-        let slot = slots.min_by_key(|&slot| pages.distance(slot).abs_diff(d))?;
-        let bin = distance_bin(pages.distance(slot));
-        (bin.abs_diff(b) <= 4).then(|| *self.state.in_slot(stack, slot))
-    }
-
-    /// Where a request to untouched pages starts.
-    fn untouched(&mut self, op: usize, sectors: u32) -> u64 {
-        if self.draw(Table::Near, &[op]) == Some(1)
-            && let Some(start) = self.near(op, sectors)
-        {
-            return start;
-        }
-        let blocks = (self.space / 512).max(1);
-        let mut block = 0;
-        for attempt in 0..16 {
-            block = self.random.below(blocks);
-            let ahead: &[u64] = if attempt < 12 { &[0, 1, 4, 15] } else { &[0] };
-            let free = |b: u64| !self.state.is_block_touched(64 * b);
-            if ahead.iter().all(|i| free(block + i)) {
-                break;
-            }
-        }
-        512 * block + self.draw(Table::Mis, &[op]).unwrap_or(0) as u64
-    }
-
-    /// Near a recent request, if there is room.
-    fn near(&mut self, op: usize, sectors: u32) -> Option<u64> {
-        let stack = 1 - op;
-        for attempt in 0..8 {
-            let recent = self.state.stacks[stack].size().min(4096);
-            if recent == 0 {
-                return None;
-            }
-            let slot = self.state.stacks[stack].at(self.random.below(recent));
-            let (start, length) = self.state.in_slot(stack, slot).extent;
-            let at = match attempt < 4 {
-                true => (start + u64::from(length)).div_ceil(8) + 1 + self.random.below(8),
-                false => start / 512 * 64 + self.random.below(64),
-            };
-            let mis = self.draw(Table::Mis, &[op]).unwrap_or(0) as u64;
-            let at = 8 * at + mis;
-            let (first, last) = pages(at, sectors);
-            let free = self.state.state(first) == 0 && self.state.state(last) == 0;
-            if free && at + u64::from(sectors) <= self.space {
-                return Some(at);
-            }
-        }
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::twin::likeness::Curve;
     use crate::twin::{Fitted, TwinFit};
+    use destage_types::Op;
 
     /// Writes of a skewed workload whose pages do not touch, a stream beside it, and a few reads.
     fn original(requests: u64) -> Vec<HostRequest> {
@@ -527,25 +170,6 @@ mod tests {
         );
         twin.parameters.seed = 2;
         assert_ne!(one, twin.generate().requests.records());
-    }
-
-    #[test]
-    fn debts_and_stacks_add_up_after_every_request() {
-        let twin = fitted(&original(3_000));
-        let mut maker = Maker::new(&twin.parameters);
-        for _ in 0..3_000 {
-            maker.next();
-            for debt in &maker.debts {
-                assert_eq!(debt.owed, debt.bins.iter().flatten().sum::<u64>());
-            }
-            let stacks = &maker.state.stacks;
-            let sizes = stacks.iter().map(|s| s.size()).sum::<u64>();
-            assert_eq!(sizes, maker.state.footprint());
-            for stack in stacks {
-                let tags: u32 = (0..4).map(|tag| stack.tagged(tag)).sum();
-                assert_eq!(u64::from(tags), stack.size());
-            }
-        }
     }
 
     #[test]

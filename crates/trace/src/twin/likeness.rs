@@ -41,7 +41,7 @@ impl Buffer {
     fn access(&mut self, page: u64, enters: bool) -> bool {
         if let Some(&node) = self.index.get(&page) {
             self.unlink(node);
-            self.to_top(node);
+            self.raise(node);
             return true;
         }
         if enters {
@@ -59,7 +59,7 @@ impl Buffer {
                 }
             };
             self.index.insert(page, node);
-            self.to_top(node);
+            self.raise(node);
         }
         false
     }
@@ -76,7 +76,7 @@ impl Buffer {
         }
     }
 
-    fn to_top(&mut self, node: u32) {
+    fn raise(&mut self, node: u32) {
         let second = self.newest;
         (self.nodes[node as usize].1, self.nodes[node as usize].2) = (END, second);
         match second {

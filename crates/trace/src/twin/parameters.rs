@@ -181,7 +181,7 @@ fn check(tables: &Tables) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::aggregate::TwinFile;
+    use super::super::file::TwinFile;
     use super::*;
 
     fn parse(text: &str) -> Result<TwinParameters, String> {
