@@ -31,7 +31,7 @@ impl Estimate {
         Estimate::between([value; 3], error)
     }
 
-    /// Ratios of a smaller cache, of the cache and of a larger one.
+    /// SampledRatios of a smaller cache, of the cache and of a larger one.
     pub(super) fn between([smaller, value, larger]: [f64; 3], error: f64) -> Estimate {
         let cut = |value: f64| value.clamp(0.0, 1.0);
         Estimate {
@@ -44,7 +44,7 @@ impl Estimate {
 }
 
 /// Hit ratios of one sample, all, reads and writes.
-pub(super) type Ratios = [Option<f64>; 3];
+pub(super) type SampledRatios = [Option<f64>; 3];
 
 /// Hits per access, the number of accesses being what the share promises.
 fn adjusted(hits: u64, accesses: u64, expected: f64) -> Option<f64> {
@@ -52,7 +52,7 @@ fn adjusted(hits: u64, accesses: u64, expected: f64) -> Option<f64> {
     (expected > 0.0).then(|| hits / expected)
 }
 
-pub(super) fn ratios(c: &CurveCounts, all: &CurveCounts, rate: f64) -> Ratios {
+pub(super) fn ratios(c: &CurveCounts, all: &CurveCounts, rate: f64) -> SampledRatios {
     let (read, write) = (all.read_pages as f64 * rate, all.write_pages as f64 * rate);
     [
         adjusted(c.page_hits(), c.page_accesses(), read + write),
@@ -95,7 +95,7 @@ impl Between {
         }
     }
 
-    pub fn ratios(self, of: &BTreeMap<u64, Ratios>) -> Ratios {
+    pub fn ratios(self, of: &BTreeMap<u64, SampledRatios>) -> SampledRatios {
         let (below, above) = (of[&self.below], of[&self.above]);
         let part = if self.below == self.above {
             0.0

@@ -18,7 +18,7 @@
 //! A cache of which less than one frame is left has no estimate, and one of few frames lies between two
 //! caches of whole frames.
 
-use super::estimate::{Between, Estimate, Ratios, error, ratios};
+use super::estimate::{Between, Estimate, SampledRatios, error, ratios};
 use super::pages::each_page;
 use super::{Curve, CurveCounts, CurveError, try_each};
 use crate::RunError;
@@ -335,7 +335,7 @@ impl Curve<'_> {
         };
         let points = curve.exact()?;
         let found = points.iter().map(|p| ratios(&p.counts, all, rate));
-        let mut of: BTreeMap<u64, Ratios> = frames.into_iter().zip(found).collect();
+        let mut of: BTreeMap<u64, SampledRatios> = frames.into_iter().zip(found).collect();
         let empty = CurveCounts {
             read_page_hits: 0,
             write_page_hits: 0,
@@ -351,7 +351,7 @@ impl Curve<'_> {
 }
 
 struct Estimated {
-    ratios: Vec<Ratios>,
+    ratios: Vec<SampledRatios>,
     pages: u64,
     accesses: u64,
 }

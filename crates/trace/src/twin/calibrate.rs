@@ -1,6 +1,6 @@
 //! Calibration of a fitted twin: three multipliers, found by generating and counting.
 
-use super::likeness::{Curve, add_to, curve_error, large_sets};
+use super::likeness::{LruCurve, add_to, curve_error, large_sets};
 use super::maker::Maker;
 use super::parameters::TwinParameters;
 use destage_types::Op;
@@ -68,7 +68,7 @@ impl Targets {
     /// What the first `most` requests of a twin make of it; the curve if it is `asked` for.
     pub fn of(parameters: &TwinParameters, asked: bool, most: u64) -> Targets {
         let mut requests = Maker::new(parameters);
-        let (mut curve, mut sets, mut large) = (Curve::of_writes(), large_sets(), [0; 2]);
+        let (mut curve, mut sets, mut large) = (LruCurve::of_writes(), large_sets(), [0; 2]);
         for _ in 0..parameters.requests.min(most) {
             let (op, start, sectors) = requests.next();
             if asked {

@@ -3,7 +3,7 @@
 use super::bins::{class, depth, distance_bin, frequency, op_index, size_bin};
 use super::calibrate::{CALIBRATED, Fitted, Targets};
 use super::clock::BiasCount;
-use super::likeness::{Curve, LONGEST, add_to, large_sets};
+use super::likeness::{LONGEST, LruCurve, add_to, large_sets};
 use super::parameters::TwinParameters;
 use super::state::{Page, State, pages};
 use super::tables::{Table, Tables};
@@ -29,7 +29,7 @@ pub struct TwinFit {
     sets: RecentSets,
     /// Sectors written, and those of them in large sets.
     large: [u64; 2],
-    curve: Curve,
+    curve: LruCurve,
     /// Of as many requests as a twin is calibrated on.
     targets: Option<Targets>,
 }
@@ -48,7 +48,7 @@ impl TwinFit {
             run_before: [0; 2],
             sets: large_sets(),
             large: [0; 2],
-            curve: Curve::of_writes(),
+            curve: LruCurve::of_writes(),
             targets: None,
         }
     }

@@ -81,7 +81,7 @@ impl RequestPasses for Twin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::twin::likeness::Curve;
+    use crate::twin::likeness::LruCurve;
     use crate::twin::{Fitted, TwinFit};
     use destage_types::Op;
 
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn curve(requests: &[HostRequest]) -> [f64; 7] {
-        let mut curve = Curve::of_writes();
+        let mut curve = LruCurve::of_writes();
         requests
             .iter()
             .for_each(|r| curve.add(r.op, r.start_sector, r.sectors));

@@ -88,21 +88,21 @@ impl Buffer {
 }
 
 /// Hit ratios of LRU buffers of [`CURVE_MIB`].
-pub(super) struct Curve {
+pub(super) struct LruCurve {
     buffers: [Buffer; 7],
     /// Do reads enter, and count?
     reads: bool,
     accesses: u64,
 }
 
-impl Curve {
+impl LruCurve {
     /// Write page hit ratios of write buffers: reads touch and do not enter.
-    pub fn of_writes() -> Curve {
-        Curve::new(false)
+    pub fn of_writes() -> LruCurve {
+        LruCurve::new(false)
     }
 
-    fn new(reads: bool) -> Curve {
-        Curve {
+    fn new(reads: bool) -> LruCurve {
+        LruCurve {
             buffers: CURVE_MIB.map(|mib| Buffer::new((mib * 256) as usize)),
             reads,
             accesses: 0,
@@ -134,8 +134,8 @@ const WRITTEN: Marks = 4;
 
 /// Counts what a trace and its twin are compared by, request by request.
 pub struct LikenessCount {
-    write_curve: Curve,
-    curve: Curve,
+    write_curve: LruCurve,
+    curve: LruCurve,
     pages: Map<Marks>,
     frequent: u64,
     /// Pages written, and those of them that were written before.
@@ -187,8 +187,8 @@ impl LikenessCount {
     #[allow(clippy::new_without_default)] // a default says nothing here
     pub fn new() -> LikenessCount {
         LikenessCount {
-            write_curve: Curve::of_writes(),
-            curve: Curve::new(true),
+            write_curve: LruCurve::of_writes(),
+            curve: LruCurve::new(true),
             pages: Map::default(),
             frequent: 0,
             writes: [0; 2],
@@ -293,12 +293,12 @@ mod tests {
 
     #[test]
     fn a_loop_one_page_too_long_never_hits_and_reads_do_not_enter() {
-        let mut curve = Curve::of_writes();
+        let mut curve = LruCurve::of_writes();
         for page in (0..257).chain(0..257) {
             curve.add(Op::Write, page * 8, 8);
         }
         assert_eq!(curve.percent().unwrap()[..2], [0.0, 50.0]);
-        let (mut curve, mut both) = (Curve::of_writes(), Curve::new(true));
+        let (mut curve, mut both) = (LruCurve::of_writes(), LruCurve::new(true));
         let writes = (0..256).map(|page| (Op::Write, page));
         // Page 1 is the oldest after the first read; the second evicts it where reads enter.
         let rest = [(Op::Read, 0), (Op::Read, 9_999), (Op::Write, 1_000)];
@@ -309,7 +309,7 @@ mod tests {
         }
         assert_eq!(curve.percent().unwrap()[0], 200.0 / 259.0);
         assert_eq!(both.percent().unwrap()[0], 200.0 / 261.0);
-        assert_eq!(Curve::of_writes().percent(), None);
+        assert_eq!(LruCurve::of_writes().percent(), None);
     }
 
     #[test]
