@@ -5,7 +5,7 @@ const COUNTERS: usize = 5;
 const FREE: u32 = u32::MAX;
 
 /// Pages (by number) in the order of their last access; each has a tag of `0..4`.
-pub struct Stack {
+pub struct PageStack {
     tree: Vec<[u32; COUNTERS]>,
     /// What stands in each slot, oldest first.
     slots: Vec<(u32, u8)>,
@@ -13,13 +13,13 @@ pub struct Stack {
     size: u32,
 }
 
-impl Stack {
-    pub fn new() -> Stack {
-        Stack::with(1024)
+impl PageStack {
+    pub fn new() -> PageStack {
+        PageStack::with(1024)
     }
 
-    fn with(capacity: usize) -> Stack {
-        Stack {
+    fn with(capacity: usize) -> PageStack {
+        PageStack {
             tree: vec![[0; COUNTERS]; capacity + 1],
             slots: vec![(FREE, 0); capacity],
             used: 0,
@@ -59,7 +59,7 @@ impl Stack {
     /// Closes the gaps, with room for as many pages again; tells each page its slot.
     pub fn renumber(&mut self, mut place: impl FnMut(u32, u32)) {
         let capacity = (2 * self.size as usize).max(1024).next_power_of_two();
-        let old = std::mem::replace(self, Stack::with(capacity));
+        let old = std::mem::replace(self, PageStack::with(capacity));
         for (page, tag) in old.slots.into_iter().filter(|slot| slot.0 != FREE) {
             place(page, self.push(page, tag));
         }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn it_is_a_list_with_the_newest_first() {
-        let (mut stack, mut list) = (Stack::new(), Vec::<(u32, u8)>::new());
+        let (mut stack, mut list) = (PageStack::new(), Vec::<(u32, u8)>::new());
         let mut slots = [0u32; 300];
         let mut random = Random::new(3);
         for _ in 0..5_000 {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::bins::{RUN_BINS, class, run_bin};
-use super::stack::Stack;
+use super::stack::PageStack;
 
 /// Entries of a list of streams that are used.
 const STREAMS: usize = 4096;
@@ -65,7 +65,7 @@ pub struct State {
     pages: Vec<Page>,
     /// Blocks of which a page was accessed.
     blocks: HashSet<u64, BuildHasherDefault<Mix>>,
-    pub stacks: [Stack; 2],
+    pub stacks: [PageStack; 2],
     /// By operation and run bin, the newest last.
     streams: [[Vec<Stream>; RUN_BINS]; 2],
     /// How many streams of an operation end at a sector.
@@ -80,7 +80,7 @@ impl State {
             index: Map::default(),
             pages: Vec::new(),
             blocks: HashSet::default(),
-            stacks: [Stack::new(), Stack::new()],
+            stacks: [PageStack::new(), PageStack::new()],
             streams: Default::default(),
             ends: Default::default(),
             accesses: [[0; 3]; 2],
