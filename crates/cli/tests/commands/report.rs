@@ -1,7 +1,8 @@
 //! `--report`.
 
 use crate::browser::assert_shown;
-use crate::common::{Bench, contains, mixed, options, root};
+use crate::common::{Bench, contains, mixed, objects, options, root, without_cost};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The page refers to nothing outside itself, its elements are closed, and it is not too large.
@@ -177,6 +178,20 @@ fn runs_done_before_have_no_charts_over_time() {
         &again,
         "Runs that an earlier command did are not in the charts over time",
     );
+}
+
+#[test]
+fn a_report_changes_no_figure() {
+    let bench = Bench::with(mixed(3000));
+    let run = "run t.csv --scheme lru --scheme req-block --scheme awb(prober(lru)) --scheme ecr --cache 64k \
+               --device req-block-128g --warmup 10%";
+    let plain = bench.records(run);
+    bench
+        .destage(format!("{run} --report r.html --series s.csv --out o"))
+        .ok();
+    let reported = objects(&bench.read("o/results.jsonl"));
+    let of = |records: Vec<Value>| records.into_iter().map(without_cost).collect::<Vec<_>>();
+    assert_eq!(of(plain), of(reported));
 }
 
 #[test]
