@@ -156,13 +156,15 @@ fn scaled(lab: &Lab, case: &Case) -> Verdict {
         "evict_turnaround_ns",
         "final_flush",
     ];
-    let others = [&times[..], &["trace", "config", "unbalance"]].concat();
+    let others = [&times[..], &["trace", "config", "unbalance", "throughput"]].concat();
     // Shares of time may differ by rounding.
     let others = [&others[..], &["utilisation"]].concat();
     equal(&short, &long, &others)?;
     for name in &times[..3] {
         multiple(name, &short[*name], &long[*name], k)?;
     }
+    // Rates are a k-th.
+    multiple("throughput", &long["throughput"], &short["throughput"], k)?;
     Ok(true)
 }
 
