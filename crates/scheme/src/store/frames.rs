@@ -300,6 +300,11 @@ impl Frames {
         }
     }
 
+    /// Dirty pages.
+    pub fn dirty_pages(&self) -> u64 {
+        self.frames.iter().map(|f| u64::from(f.has(DIRTY))).sum()
+    }
+
     /// Slots of the dirty pages, in slot order.
     pub fn dirty_slots(&self) -> impl Iterator<Item = Slot> + '_ {
         self.slots_with(DIRTY)

@@ -368,7 +368,7 @@ impl Execution<'_> {
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: cache.evict_pages().rows(),
-            dirty_pages_left: cache.frames().dirty_slots().count() as u64,
+            dirty_pages_left: cache.frames().dirty_pages(),
             final_flush: None,
             hits_by_size: None,
             unbalance: cache
