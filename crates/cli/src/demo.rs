@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::table::{ms, or_dash, percent, whole_ms};
 use crate::output::{Output, Readings, print, table};
+use crate::progress::Stages;
 use crate::report::{ChartCollector, HtmlReport};
 use crate::run::{Batch, RunLogs, Settings, execute, follow_read_alloc};
 use crate::series_style::shown_name;
@@ -55,6 +56,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         jobs: args.threads.resolve(),
         limit: MemoryLimit::new(None),
         devices: &PreparedDevices::new(0),
+        stages: &Stages::new(1),
         logs: &|run| RunLogs {
             charts: charts[run].clone(),
             ..RunLogs::default()

@@ -1,6 +1,7 @@
 //! SIGINT and SIGTERM: what is being written is finished, what is incomplete is removed, and the command
 //! says how to go on.
 
+use crate::progress::status_line;
 use crate::terminal::say;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -52,6 +53,7 @@ fn end(signal: i32) -> ! {
         .advice
         .as_deref()
         .unwrap_or("files that were not complete are as they were");
+    status_line::hide();
     say(&format!("interrupted; {advice}"));
     std::process::exit(128 + signal)
 }

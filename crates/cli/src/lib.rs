@@ -12,6 +12,7 @@ mod memory;
 mod mrc;
 mod output;
 mod presets;
+mod progress;
 mod report;
 mod repro;
 mod run;

@@ -1,15 +1,10 @@
-//! Standard error: messages, each warning once, and progress bars on a terminal.
+//! What is said on standard error, each warning once, and what terminals show.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::progress::status_line;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
-
-/// Time between two looks at the counter behind a progress bar.
-const TICK: Duration = Duration::from_millis(100);
+use std::os::fd::AsFd;
 
 /// What standard output is shown on.
 pub struct Screen {
@@ -27,20 +22,23 @@ impl Screen {
             let (width, colours) = (None, false);
             return Screen { width, colours };
         }
-        let size = rustix::termios::tcgetwinsize(&out).ok();
-        let width = size
-            .map(|size| usize::from(size.ws_col))
-            .filter(|&width| width > 0);
+        let width = Screen::columns_of(&out);
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let colours = !dumb && !set("NO_COLOR");
         Screen { width, colours }
     }
+
+    /// Columns of a terminal that says how many.
+    pub fn columns_of(terminal: &impl AsFd) -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+        Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
+    }
 }
 
 /// Writes a line to standard error. If nobody listens, nothing is lost that could be told.
 pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", harmless(line));
+    status_line::without(|| _ = writeln!(std::io::stderr(), "{}", harmless(line)));
 }
 
 /// `text` with all characters that a terminal obeys instead of showing them as escapes, such as
@@ -95,79 +93,6 @@ impl Warnings {
             }
             self.said.insert(warning);
         }
-    }
-}
-
-/// A progress bar on standard error; nothing at all if that is no terminal.
-pub struct Progress {
-    bar: ProgressBar,
-}
-
-impl Progress {
-    /// A bar over the bytes of a file, or a spinner if their number is not known.
-    pub fn bytes(name: &str, total: Option<u64>) -> Progress {
-        match total {
-            Some(total) => Progress::new(
-                total,
-                "{prefix} {wide_bar} {bytes}/{total_bytes}, {eta} left",
-                name,
-            ),
-            None => Progress::new(0, "{prefix} {bytes}, {elapsed}", name),
-        }
-    }
-
-    /// A bar over requests.
-    pub fn requests(name: &str, total: u64) -> Progress {
-        let template = "{prefix} {wide_bar} {human_pos}/{human_len} requests, {eta} left";
-        Progress::new(total, template, name)
-    }
-
-    fn new(total: u64, template: &str, prefix: &str) -> Progress {
-        if !std::io::stderr().is_terminal() {
-            return Progress {
-                bar: ProgressBar::hidden(),
-            };
-        }
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        bar.set_prefix(harmless(prefix).into_owned());
-        Progress { bar }
-    }
-
-    /// Sets how much is done.
-    pub fn set(&self, done: u64) {
-        self.bar.set_position(done);
-    }
-
-    /// Does `work` while the bar follows `counter`.
-    pub fn follow<T>(&self, counter: &AtomicU64, work: impl FnOnce() -> T) -> T {
-        if self.bar.is_hidden() {
-            return work();
-        }
-        let (alive, ended) = channel::<()>();
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                // The other end is dropped when the work ends, whichever way it does.
-                while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                    self.set(counter.load(Ordering::Relaxed));
-                }
-            });
-            let _alive = alive;
-            work()
-        })
-    }
-
-    /// Does `work`, which writes to the terminal, without the bar in between.
-    pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.bar.suspend(work)
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }
 

@@ -15,19 +15,17 @@ use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::file::write_file;
 use crate::output::{Output, identity, print};
+use crate::progress::Stages;
 use crate::report;
-use crate::run::{Keys, Plan, over, prepared_devices, run_keys};
+use crate::run::{CommandState, Keys, Plan, over, run_keys};
 use crate::terminal::{Warnings, say};
 use clap::ValueEnum;
-use destage_sim::PreparedDevices;
 use destage_trace::Stored;
 use judge::{LedgerRow, LoadOutcome, judge};
 use loads::{PaperLoad, ScaledCache, loads};
 use paper::{Experiment, Paper, PaperReading, papers};
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 use toml::Value;
 
 /// How much of the traces is run.
@@ -100,14 +98,14 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
     let mut work = Repro {
         args,
         traces: traces.as_deref(),
-        started: Instant::now(),
-        devices: prepared_devices(true, MemoryLimit::new(None)),
-        done: 0,
-        total: 0,
+        state: CommandState::new(0, true, MemoryLimit::new(None)),
+        stage: 1,
     };
-    for paper in &papers {
-        work.total += work.loads_of(paper)?;
-    }
+    let stages: Vec<usize> = papers
+        .iter()
+        .map(|paper| work.stages_of(paper))
+        .collect::<Result<_, _>>()?;
+    work.state.stages = Stages::new(stages.iter().sum());
     if traces.is_none() {
         say(
             "note: no folder of traces (--traces): claims that need real traces stay open; loads \
@@ -168,11 +166,9 @@ fn report_path(args: &ReproArgs) -> Result<PathBuf, Failure> {
 struct Repro<'a> {
     args: &'a ReproArgs,
     traces: Option<&'a Path>,
-    started: Instant,
-    devices: PreparedDevices,
-    /// Loads of experiments that are done, and all of them.
-    done: usize,
-    total: usize,
+    state: CommandState,
+    /// Number of the first reading of the load under way: each reading of each load is a stage.
+    stage: usize,
 }
 
 impl Repro<'_> {
@@ -186,9 +182,13 @@ impl Repro<'_> {
         of_claim.any(|m| m.experiment == experiment.name)
     }
 
-    fn loads_of(&self, paper: &Paper) -> Result<usize, Failure> {
+    /// Readings of loads, over all experiments that are wanted.
+    fn stages_of(&self, paper: &Paper) -> Result<usize, Failure> {
         let wanted = paper.experiment.iter().filter(|e| self.wanted(paper, e));
-        let counts = wanted.map(|e| Ok(loads(paper, e, (self.traces, self.args.scale))?.len()));
+        let counts = wanted.map(|e| {
+            let loads = loads(paper, e, (self.traces, self.args.scale))?.len();
+            Ok(loads * (1 + e.reading.len()))
+        });
         counts.sum()
     }
 
@@ -235,8 +235,6 @@ impl Repro<'_> {
         for load in all {
             let paper = &to.paper;
             let experiment = &paper.experiment[number];
-            self.say_where(paper, experiment, &load);
-            self.done += 1;
             let mut stored = load.read(experiment, (&input, self.args.scale), memory)?;
             let summary = loads::summary(stored.workload())?;
             let of_load = loads::figures(&summary);
@@ -254,6 +252,7 @@ impl Repro<'_> {
                     done => done?,
                 },
             }
+            self.stage += 1 + to.paper.experiment[number].reading.len();
         }
         Ok(())
     }
@@ -272,7 +271,9 @@ impl Repro<'_> {
         for (i, reading) in [None].into_iter().chain(readings).enumerate() {
             let plan = self.plan(&to.paper, (experiment, reading), &sizes)?;
             let mut warnings = Warnings::unsaid();
-            over(&plan, stored, &self.devices, output, &mut warnings)?;
+            let title = format!("{}, {}, {}", to.paper.name, experiment.name, load.name);
+            self.state.stages.begin(self.stage + i, &title);
+            over(&plan, stored, &self.state, output, &mut warnings)?;
             to.warnings.extend(warnings.into_all());
             let found = output.take_shown();
             let outcomes = found
@@ -317,35 +318,6 @@ impl Repro<'_> {
             }
             other => other,
         })
-    }
-
-    fn say_where(&self, paper: &Paper, experiment: &Experiment, load: &PaperLoad) {
-        if !std::io::stderr().is_terminal() {
-            return;
-        }
-        let elapsed = self.started.elapsed().as_secs_f64();
-        let left = match self.done {
-            0 => String::new(),
-            done => {
-                let left = elapsed / done as f64 * (self.total - done) as f64;
-                format!(", about {} left", minutes(left))
-            }
-        };
-        say(&format!(
-            "{} of {}{left}: {}, {}, {}",
-            self.done + 1,
-            self.total,
-            paper.name,
-            experiment.name,
-            load.name
-        ));
-    }
-}
-
-fn minutes(seconds: f64) -> String {
-    match seconds {
-        s if s < 90.0 => format!("{s:.0} s"),
-        s => format!("{:.0} min", s / 60.0),
     }
 }
 

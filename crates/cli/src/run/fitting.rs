@@ -107,6 +107,7 @@ fn note(trace: u64, devices: u64, caches: u64, together: usize) -> String {
 mod tests {
     use super::*;
     use crate::memory::MemoryLimit;
+    use crate::progress::Stages;
     use crate::run::RunLogs;
     use destage_device::config::EffectiveDevice;
     use destage_scheme::Expr;
@@ -133,6 +134,7 @@ mod tests {
                 jobs,
                 limit,
                 devices: &PreparedDevices::new(0),
+                stages: &Stages::new(1),
                 logs: &|_| RunLogs::default(),
             })
             .map(|fitting| fitting.jobs)
@@ -179,6 +181,7 @@ mod tests {
                 jobs: 3,
                 limit: MemoryLimit::new(Some(ByteSize(bytes))),
                 devices: &devices,
+                stages: &Stages::new(1),
                 logs: &|_| RunLogs::default(),
             });
             found.map(|fitting| (fitting.jobs, fitting.shares)).ok()

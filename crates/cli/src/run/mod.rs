@@ -25,6 +25,7 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::Output;
+use crate::progress::Stages;
 use crate::report::HtmlReport;
 use crate::terminal::Warnings;
 use destage_sim::{PreparedDevices, RunSpec};
@@ -95,24 +96,39 @@ fn plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
         output.report(HtmlReport::open(path, "destage run")?);
     }
     let several = plans.len() > 1 || !first.is_one_stream();
-    let devices = prepared_devices(several, first.limit.limit());
+    let traces = plans.iter().map(|plan| plan.args.traces.len()).sum();
+    let state = CommandState::new(traces, several, first.limit.limit());
     let mut done = Ok(());
     for plan in plans {
-        done = done.and_then(|()| replay(plan, &devices, &mut output, &mut warnings));
+        done = done.and_then(|()| replay(plan, &state, &mut output, &mut warnings));
     }
     // What was finished is shown even if a later trace failed.
     let shown = output.finish(done.is_ok());
     done.and(shown)
 }
 
-/// Prepared devices; where runs over several streams follow each other, some are kept in a part of the memory.
-pub fn prepared_devices(several: bool, limit: MemoryLimit) -> PreparedDevices {
-    PreparedDevices::new(if several { limit.bytes() / 8 } else { 0 })
+/// What the runs of a command share.
+pub struct CommandState {
+    /// Prepared devices.
+    pub devices: PreparedDevices,
+    /// Its traces.
+    pub stages: Stages,
+}
+
+impl CommandState {
+    /// That of a command over so many traces. Where `several` streams follow each other, some prepared devices
+    /// are kept in a part of the memory.
+    pub fn new(traces: usize, several: bool, limit: MemoryLimit) -> CommandState {
+        CommandState {
+            devices: PreparedDevices::new(if several { limit.bytes() / 8 } else { 0 }),
+            stages: Stages::new(traces),
+        }
+    }
 }
 
 fn replay(
     plan: &Plan,
-    devices: &PreparedDevices,
+    state: &CommandState,
     output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
@@ -121,6 +137,7 @@ fn replay(
         plan.args.memory.of_requests(plan.args.limit.limit()),
     );
     for (path, name) in args.traces.iter().zip(input::names(&args.traces)) {
+        state.stages.begin_next();
         let mut stored = input::load(path, &plan.load, memory, warnings)?;
         stored.meta_mut().name = name;
         let (whole, parts) = match args.input.split() {
@@ -128,7 +145,7 @@ fn replay(
             false => (Some(Ok(stored)), None),
         };
         for trace in whole.into_iter().chain(parts.into_iter().flatten()) {
-            over(plan, &mut trace?, devices, output, warnings)?;
+            over(plan, &mut trace?, state, output, warnings)?;
         }
     }
     Ok(())
@@ -141,7 +158,7 @@ fn replay(
 pub fn over(
     plan: &Plan,
     trace: &mut Stored,
-    devices: &PreparedDevices,
+    state: &CommandState,
     output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
@@ -155,7 +172,7 @@ pub fn over(
         one(
             plan,
             (trace.workload(), &plan.runs),
-            devices,
+            state,
             output,
             warnings,
         )?;
@@ -165,13 +182,7 @@ pub fn over(
         if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
             warnings.warn(warning);
         }
-        one(
-            plan,
-            (modelled.workload(), &runs),
-            devices,
-            output,
-            warnings,
-        )?;
+        one(plan, (modelled.workload(), &runs), state, output, warnings)?;
     }
     Ok(())
 }
@@ -180,7 +191,7 @@ pub fn over(
 fn one(
     plan: &Plan,
     (workload, runs): (Workload<'_>, &[RunSpec]),
-    devices: &PreparedDevices,
+    state: &CommandState,
     output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
@@ -200,5 +211,5 @@ fn one(
     if let Some(warning) = clock::warning(workload, &plan.load, runs)? {
         warnings.warn(warning);
     }
-    resume::execute_open(plan, (workload, runs), devices, output)
+    resume::execute_open(plan, (workload, runs), state, output)
 }

@@ -1,5 +1,6 @@
 //! Going on where an earlier command ended: runs that are done in the folder of `--out` are not repeated.
 
+use super::CommandState;
 use super::logs::RunLogs;
 use super::plan::Plan;
 use super::sweep::{Batch, execute};
@@ -7,7 +8,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::ChartCollector;
 use crate::terminal::say;
-use destage_sim::{PreparedDevices, ResultRecord, RunSpec};
+use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::{TraceMeta, Workload};
 use sha2::{Digest, Sha256};
 use std::sync::OnceLock;
@@ -42,7 +43,7 @@ fn hash(bytes: &[u8]) -> String {
 pub fn execute_open(
     plan: &Plan,
     (workload, runs): (Workload<'_>, &[RunSpec]),
-    devices: &PreparedDevices,
+    state: &CommandState,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let name = &workload.meta.name;
@@ -81,7 +82,8 @@ pub fn execute_open(
         runs: &specs,
         jobs: plan.args.threads.resolve(),
         limit: plan.args.limit.limit(),
-        devices,
+        devices: &state.devices,
+        stages: &state.stages,
         logs: &|i| RunLogs {
             charts: charts[i].clone(),
             ..logs(open[i])

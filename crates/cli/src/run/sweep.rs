@@ -4,7 +4,7 @@ use super::fitting::fitting;
 use super::logs::RunLogs;
 use crate::failure::Failure;
 use crate::memory::{MemoryLimit, MemoryWatch};
-use crate::terminal::Progress;
+use crate::progress::{Stages, SweepStatus, status_line};
 use cpu_time::ThreadTime;
 use destage_sim::record::RunInfo;
 use destage_sim::{
@@ -27,6 +27,8 @@ pub struct Batch<'a> {
     pub limit: MemoryLimit,
     /// Prepared devices.
     pub devices: &'a PreparedDevices,
+    /// The traces of the command.
+    pub stages: &'a Stages,
     /// The logs of run number `i`.
     pub logs: &'a (dyn Fn(usize) -> RunLogs + Sync),
 }
@@ -40,12 +42,23 @@ pub fn execute(
     batch: &Batch<'_>,
     emit: &mut dyn FnMut(ResultRecord) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    if batch.runs.is_empty() {
+        return Ok(());
+    }
     let fitting = fitting(batch)?;
     let requests = batch.workload.len();
     let passes = |run: &RunSpec| run.warmup.resolve(requests).map_or(1, |r| r.1);
     let total = batch.runs.iter().map(passes).sum::<u64>() * requests;
-    let progress = Progress::requests(&batch.workload.meta.name, total);
     let counter = SweepProgress::default();
+    let device = batch.runs.iter().find_map(|run| run.device.as_deref());
+    let status = SweepStatus {
+        name: &batch.workload.meta.name,
+        device: device.map(|device| device.name.as_str()),
+        runs: batch.runs.len(),
+        requests: total,
+        progress: &counter,
+        stages: batch.stages,
+    };
     let sweep = Sweep {
         trace: batch.workload,
         runs: batch.runs,
@@ -64,12 +77,12 @@ pub fn execute(
         writers
     };
     let (mut failure, mut next) = (None, 0);
-    let done = progress.follow(&counter.requests, || {
+    let done = status.follow(|| {
         sweep.execute_each(&logs, &mut |record| {
             let complete = lock().remove(&next).map_or(Ok(()), RunLogs::commit);
             next += 1;
             failure = complete
-                .and_then(|()| progress.suspend(|| emit(record)))
+                .and_then(|()| status_line::without(|| emit(record)))
                 .err();
             failure.is_none()
         })

@@ -5,12 +5,14 @@ use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::file::OutputFile;
 use crate::output::identity;
-use crate::run::trace_warnings;
+use crate::progress::Progress;
+use crate::run::{read, trace_warnings};
 use crate::terminal::{Warnings, say};
 use destage_trace::{
-    RequestPasses, Source, Stored, TraceError, TraceMeta, Volume, WriteSummary, load_bounded,
-    write_bin, write_csv, write_fio, write_msr, write_ssdsim,
+    RequestPasses, Stored, TraceError, TraceMeta, Volume, WriteSummary, write_bin, write_csv,
+    write_fio, write_msr, write_ssdsim,
 };
+use destage_types::RequestRef;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -42,7 +44,7 @@ pub fn run(
         false => MEMORY,
     };
     let options = input.options(false);
-    let trace = load_bounded(Source::from_arg(path), &options, memory, &mut |_| {})?;
+    let trace = read(path, &options, memory)?;
     trace_warnings(trace.meta(), &mut Warnings::default());
     if !input.split() {
         return write_stored(&trace, output, to);
@@ -133,12 +135,41 @@ fn refused(meta: &TraceMeta, error: &io::Error) -> Option<Failure> {
     Some(Failure::Run(inner.to_string()))
 }
 
+/// Requests with a line that says how many were written; each pass over them has its own.
+struct Watched<'a> {
+    requests: &'a dyn RequestPasses,
+    meta: &'a TraceMeta,
+}
+
+/// Requests between two looks at the clock.
+const LOOK: u64 = 1 << 10;
+
+impl RequestPasses for Watched<'_> {
+    fn pass(&self, f: &mut dyn FnMut(RequestRef<'_>) -> io::Result<()>) -> io::Result<()> {
+        let label = format!("writing {}", self.meta.name);
+        let progress = Progress::requests(&label, self.meta.requests);
+        let mut done = 0;
+        self.requests.pass(&mut |request| {
+            done += 1;
+            if done % LOOK == 0 {
+                progress.set(done);
+            }
+            f(request)
+        })
+    }
+
+    fn note(&self) -> Option<&str> {
+        self.requests.note()
+    }
+}
+
 fn write(
     requests: &dyn RequestPasses,
     meta: &TraceMeta,
     to: ToFormat,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let requests = &Watched { requests, meta };
     let volumes = &meta.volumes[..];
     let written = match to {
         ToFormat::Destage => return write_csv(requests, out),

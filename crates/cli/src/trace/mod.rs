@@ -12,9 +12,10 @@ use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::{print, print_json};
-use crate::terminal::{Progress, Warnings};
+use crate::progress::Progress;
+use crate::terminal::Warnings;
 use destage_sim::summary::TraceSummary;
-use destage_trace::{LoadOptions, RequestSlice, Source, Stored, Volumes, load_bounded, open};
+use destage_trace::{LoadOptions, RequestSlice, Source, Stored, Volumes, open};
 use destage_types::RequestBatch;
 use info::TraceReport;
 use std::path::{Path, PathBuf};
@@ -92,12 +93,7 @@ fn info(
             show(&streamed(path, &options, limit, &mut warnings)?)?;
             continue;
         }
-        let trace = load_bounded(
-            Source::from_arg(path),
-            &options,
-            limit.of_requests(),
-            &mut |_| {},
-        )?;
+        let trace = read(path, &options, limit.of_requests())?;
         trace_warnings(trace.meta(), &mut warnings);
         for volume in trace.split(limit.of_requests())? {
             show(&of_stored(volume?, limit)?)?;

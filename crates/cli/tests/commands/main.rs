@@ -31,3 +31,5 @@ mod series;
 mod synth;
 mod trace;
 mod twin;
+#[cfg(unix)]
+mod waiting;
