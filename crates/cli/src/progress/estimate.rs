@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// How far a sweep has come.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Seen {
+pub struct SweepState {
     /// Pages written to prepare devices.
     pub pages: u64,
     /// All of them.
@@ -16,7 +16,7 @@ pub struct Seen {
     pub requests_of: u64,
 }
 
-impl Seen {
+impl SweepState {
     /// Is a device being prepared, and no run under way?
     pub fn prepares(&self) -> bool {
         self.pages < self.pages_of && self.requests == 0
@@ -26,14 +26,14 @@ impl Seen {
 /// Time that the phases of a sweep took so far.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Spent {
-    last: Seen,
+    last: SweepState,
     preparing: Duration,
     running: Duration,
 }
 
 impl Spent {
     /// Takes in what was seen `time` after the look before.
-    pub fn look(&mut self, seen: Seen, time: Duration) {
+    pub fn look(&mut self, seen: SweepState, time: Duration) {
         // Runs may go on while a device is prepared for others; that they do is what counts then.
         let runs = seen.requests > self.last.requests;
         match !runs && self.last.pages < seen.pages_of {
@@ -174,8 +174,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn seen(pages: u64, requests: u64) -> Seen {
-        Seen {
+    fn seen(pages: u64, requests: u64) -> SweepState {
+        SweepState {
             pages,
             pages_of: 1_000,
             requests,
@@ -211,10 +211,10 @@ mod tests {
     #[test]
     fn without_devices_only_requests_count() {
         let mut spent = Spent::default();
-        let seen = |requests| Seen {
+        let seen = |requests| SweepState {
             requests,
             requests_of: 100,
-            ..Seen::default()
+            ..SweepState::default()
         };
         spent.look(seen(25), SECOND);
         assert_eq!(spent.left(), Some(3 * SECOND));

@@ -9,7 +9,7 @@ pub use estimate::Stages;
 
 use crate::terminal::harmless;
 use destage_sim::SweepProgress;
-use estimate::{Seen, Spent, left};
+use estimate::{Spent, SweepState, left};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -143,9 +143,9 @@ impl SweepStatus<'_> {
         done
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> SweepState {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Seen {
+        SweepState {
             pages: of(&self.progress.pages_prepared),
             pages_of: of(&self.progress.pages_to_prepare),
             requests: of(&self.progress.requests),
@@ -165,7 +165,7 @@ impl SweepStatus<'_> {
         line(&harmless(&label), share, &figures, columns)
     }
 
-    fn preparing(&self, seen: &Seen, spent: &Spent) -> (Option<f64>, String) {
+    fn preparing(&self, seen: &SweepState, spent: &Spent) -> (Option<f64>, String) {
         let share = share(seen.pages, seen.pages_of);
         let mut figures = format!("{:.0} %", 100.0 * share.unwrap_or(0.0));
         if let Some(left) = spent.left_to_prepare() {
@@ -178,7 +178,7 @@ impl SweepStatus<'_> {
         (share, figures)
     }
 
-    fn running(&self, seen: &Seen, spent: &Spent) -> (Option<f64>, String) {
+    fn running(&self, seen: &SweepState, spent: &Spent) -> (Option<f64>, String) {
         let mut figures = match self.runs {
             1 => String::new(),
             runs => {
