@@ -1,6 +1,7 @@
 //! What can be said on the command line and in run files. Values are checked one by one here and
 //! against each other in `run::plan`; absent options stay absent, so that a setting knows its origin.
 
+mod examples;
 mod options;
 mod trace;
 mod values;
@@ -29,7 +30,8 @@ use values::{host_fs, one_of, page_size, sample_rate, time_scale, whole};
 
 /// A laboratory for the cache inside a NAND SSD.
 #[derive(Parser, Debug)]
-#[command(name = "destage", version = crate::VERSION, max_term_width = 100)]
+#[command(name = "destage", version = crate::VERSION, max_term_width = 100,
+          after_help = examples::ROOT)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -40,19 +42,32 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 pub enum DestageCommand {
     /// Replay traces through caches and print what each scheme achieves.
+    #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
     /// Hit ratio against cache size: a curve per scheme, exact or from a sample of the pages.
+    #[command(after_help = examples::MRC)]
     Mrc(Box<MrcArgs>),
     /// Run a built-in workload through the standard schemes; needs no input.
+    #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
     /// Run what the papers measured, and print what they say beside what comes out.
+    #[command(after_help = examples::REPRO)]
     Repro(ReproArgs),
     /// List the cache schemes, or explain one.
+    #[command(after_help = examples::SCHEMES)]
     Schemes(SchemesArgs),
     /// List the devices that come with the program, or print one as TOML.
+    #[command(after_help = examples::PRESETS)]
     Presets(PresetsArgs),
     /// Look at traces and convert them.
+    #[command(after_help = examples::TRACE)]
     Trace(TraceArgs),
+    /// Print the completion script of a shell.
+    #[command(hide = true, after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Write the manual pages.
+    #[command(hide = true, after_help = examples::MAN)]
+    Man(ManArgs),
 }
 
 fn path() -> PathBufValueParser {
@@ -496,6 +511,21 @@ pub struct PresetsArgs {
     /// Override one key; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "name")]
     pub set: Vec<String>,
+}
+
+/// Options of `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// Shell that reads the script
+    pub shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Folder for the pages, one for the program and one for each command
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// How results are written.

@@ -8,6 +8,7 @@ mod demo;
 pub mod docs;
 mod failure;
 mod interrupt;
+mod manual;
 mod memory;
 mod mrc;
 mod output;
@@ -55,6 +56,8 @@ pub fn main(stdout_is_closed: bool) -> ExitCode {
         DestageCommand::Schemes(args) => schemes::run(&args),
         DestageCommand::Presets(args) => presets::run(&args),
         DestageCommand::Trace(args) => trace::run(&args),
+        DestageCommand::Completions(args) => manual::completions(&args),
+        DestageCommand::Man(args) => manual::man(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

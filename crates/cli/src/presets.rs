@@ -45,7 +45,7 @@ pub fn run(args: &PresetsArgs) -> Result<(), Failure> {
 }
 
 /// What a preset is, by the first sentence of the comment in front of it.
-fn about(text: &str) -> String {
+pub fn about(text: &str) -> String {
     let comment = text.lines().map_while(|line| line.strip_prefix('#'));
     let all = comment.map(str::trim).collect::<Vec<_>>().join(" ");
     match all.split_once(". ") {

@@ -86,7 +86,7 @@ fn value(rng: &mut SplitMix64, key: &DeviceKey) -> Vec<String> {
         ValueType::Times => pick(rng, &["0ns", "200us", "40ns,7us", "600us,3ms,1ms"]).to_owned(),
         ValueType::Energy => pick(rng, &["0pJ", "7pJ", "3nJ", "2uJ"]).to_owned(),
         ValueType::Flag => pick(rng, &["true", "false"]).to_owned(),
-        ValueType::Words(words) => pick(rng, &words).to_owned(),
+        ValueType::Words(words) => pick(rng, &words).0.to_owned(),
         ValueType::Axes => pick(rng, &AXES).to_owned(),
         ValueType::Table(fields) => return table(rng, key.name, fields),
     };
@@ -94,8 +94,8 @@ fn value(rng: &mut SplitMix64, key: &DeviceKey) -> Vec<String> {
 }
 
 /// Fields of a table: each has few values worth trying.
-fn table(rng: &mut SplitMix64, key: &str, fields: &[&str]) -> Vec<String> {
-    let field = |field: &&str| {
+fn table(rng: &mut SplitMix64, key: &str, fields: &[(&str, &str)]) -> Vec<String> {
+    let field = |(field, _): &(&str, &str)| {
         let values: &[&str] = match *field {
             "trace" | "evict_read" => &["true", "false"],
             "fill" => &["0", "0.3", "1"],

@@ -1,7 +1,7 @@
 //! Options of `destage trace`.
 
 use super::values::whole;
-use super::{InputArgs, LimitArgs};
+use super::{InputArgs, LimitArgs, examples};
 use clap::{Args, Subcommand, ValueEnum};
 use destage_fsmodel::ftrace::DeviceSpec;
 use destage_trace::synth::{Arrival, SynthPart};
@@ -21,6 +21,7 @@ pub struct TraceArgs {
 pub enum TraceCommand {
     /// Count requests, sizes, footprint, reuse, updates, frequent pages, large sequential writes and
     /// volumes
+    #[command(after_help = examples::TRACE_INFO)]
     Info {
         /// Trace files; `-` is standard input
         #[arg(value_name = "TRACE", required = true)]
@@ -34,6 +35,7 @@ pub enum TraceCommand {
         json: bool,
     },
     /// Write a trace in another format
+    #[command(after_help = examples::TRACE_CONVERT)]
     Convert {
         /// Trace file; `-` is standard input
         trace: PathBuf,
@@ -53,8 +55,10 @@ pub enum TraceCommand {
     ///
     /// Reads the block_* and f2fs_* events of kernels 6.1 and later and joins the pages that F2FS
     /// submits with the requests that reach the device. What was matched is said on standard error.
+    #[command(after_help = examples::TRACE_IMPORT)]
     ImportFtrace(ImportArgs),
     /// Generate a workload; the same seed gives the same bytes on every machine
+    #[command(after_help = examples::TRACE_SYNTH)]
     Synth(Box<SynthArgs>),
     /// Count what a twin of a trace is made of, for `trace synth --like`
     ///
@@ -63,15 +67,14 @@ pub enum TraceCommand {
     /// only in part: do not use a twin to support or refute that Req-block beats LRU, nor for schemes
     /// that keep whole blocks. The file has counts and no addresses. Memory: about 250 B for each page
     /// of 4 KiB that the trace touches.
-    #[command(
-        after_help = "Examples:\n  destage trace fit hm_0.csv -o hm_0.toml\n  destage trace synth --like hm_0.toml -o twin.csv\n  destage trace compare hm_0.csv twin.csv"
-    )]
+    #[command(after_help = examples::TRACE_FIT)]
     Fit(FitArgs),
     /// Compare a trace with its twin: hit ratios, updates, large writes, times
     ///
     /// Hit ratios are those of LRU by pages of 4 KiB; a write buffer is not entered by reads. The
     /// error is that of the second trace, in percentage points. Memory: about 50 B for each page that
     /// a trace touches.
+    #[command(after_help = examples::TRACE_COMPARE)]
     Compare {
         /// The trace; `-` is standard input
         #[arg(value_name = "TRACE")]
@@ -88,6 +91,7 @@ pub enum TraceCommand {
         json: bool,
     },
     /// Print the first requests as destage CSV
+    #[command(after_help = examples::TRACE_HEAD)]
     Head {
         /// Trace file; `-` is standard input
         trace: PathBuf,

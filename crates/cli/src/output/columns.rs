@@ -218,7 +218,7 @@ fn collect(path: &str, node: &Value, root: &Value, columns: &mut Vec<TypedColumn
 }
 
 /// Follows references, and takes the part of an optional field that is not null.
-fn resolved<'a>(node: &'a Value, root: &'a Value) -> &'a Value {
+pub fn resolved<'a>(node: &'a Value, root: &'a Value) -> &'a Value {
     if let Some(reference) = node["$ref"].as_str() {
         let target = root.pointer(reference.trim_start_matches('#'));
         return resolved(target.expect("references stay inside the schema"), root);

@@ -41,6 +41,8 @@ pub struct Figure {
     pub id: &'static str,
     /// Head of its column.
     pub head: &'static str,
+    /// The field of the record that it is of.
+    pub field: &'static str,
     /// What stands below the table.
     pub note: Option<&'static str>,
     /// Which of its values is best.
@@ -52,7 +54,7 @@ pub struct Figure {
 
 impl Figure {
     const fn new(
-        (id, head): (&'static str, &'static str),
+        (id, head, field): (&'static str, &'static str, &'static str),
         written: Written,
         better: Better,
         value: fn(&ResultRecord) -> Option<f64>,
@@ -60,6 +62,7 @@ impl Figure {
         Figure {
             id,
             head,
+            field,
             note: None,
             better,
             needs: Needs::Nothing,
@@ -80,6 +83,25 @@ impl Figure {
     /// The value in a record.
     pub fn value(&self, record: &ResultRecord) -> Option<f64> {
         (self.value)(record)
+    }
+
+    /// What its unit is, seen from that of its field.
+    pub fn unit(&self) -> &'static str {
+        match (self.written, self.id) {
+            (Written::Percent, _) => "in percent",
+            (Written::Ms, _) => "in ms",
+            (Written::Decimals(_), "mb-per-s") => "in 10^6 bytes",
+            (Written::Decimals(_), _) => "as it is",
+        }
+    }
+
+    /// Which runs have it.
+    pub fn when(&self) -> &'static str {
+        match self.needs {
+            Needs::Nothing => "always",
+            Needs::Device => "with a device",
+            Needs::ClosedLoop => "in a closed loop",
+        }
     }
 
     /// The cell of a row.
@@ -107,52 +129,82 @@ use Written::{Decimals, Ms, Percent};
 
 /// All figures, the most telling ones first.
 pub const FIGURES: &[Figure] = &[
-    Figure::new(("page-hit", "page hit %"), Percent, Larger, |r| {
-        r.ratios.page_hit_ratio
-    }),
-    Figure::new(("read-hit", "read hit %"), Percent, Larger, |r| {
-        r.ratios.read_page_hit_ratio
-    }),
-    Figure::new(("write-hit", "write hit %"), Percent, Larger, |r| {
-        r.ratios.write_page_hit_ratio
-    }),
-    Figure::new(("mean", "mean ms"), Ms, Smaller, |r| r.latency_ns?.all.mean).of(Needs::Device),
-    Figure::new(("p99", "p99 ms"), Ms, Smaller, |r| {
+    Figure::new(
+        ("page-hit", "page hit %", "ratios.page_hit_ratio"),
+        Percent,
+        Larger,
+        |r| r.ratios.page_hit_ratio,
+    ),
+    Figure::new(
+        ("read-hit", "read hit %", "ratios.read_page_hit_ratio"),
+        Percent,
+        Larger,
+        |r| r.ratios.read_page_hit_ratio,
+    ),
+    Figure::new(
+        ("write-hit", "write hit %", "ratios.write_page_hit_ratio"),
+        Percent,
+        Larger,
+        |r| r.ratios.write_page_hit_ratio,
+    ),
+    Figure::new(
+        ("mean", "mean ms", "latency_ns.all.mean"),
+        Ms,
+        Smaller,
+        |r| r.latency_ns?.all.mean,
+    )
+    .of(Needs::Device),
+    Figure::new(("p99", "p99 ms", "latency_ns.all.p99"), Ms, Smaller, |r| {
         Some(r.latency_ns?.all.p99? as f64)
     })
     .of(Needs::Device),
-    Figure::new(("iops", "IOPS"), Decimals(0), Larger, |r| {
-        Some(r.throughput.as_ref()?.requests_per_s)
-    })
+    Figure::new(
+        ("iops", "IOPS", "throughput.requests_per_s"),
+        Decimals(0),
+        Larger,
+        |r| Some(r.throughput.as_ref()?.requests_per_s),
+    )
     .of(Needs::ClosedLoop),
-    Figure::new(("mb-per-s", "MB/s"), Decimals(1), Larger, |r| {
-        Some(r.throughput.as_ref()?.bytes_per_s / 1e6)
-    })
+    Figure::new(
+        ("mb-per-s", "MB/s", "throughput.bytes_per_s"),
+        Decimals(1),
+        Larger,
+        |r| Some(r.throughput.as_ref()?.bytes_per_s / 1e6),
+    )
     .of(Needs::ClosedLoop)
     .note("MB/s: 10^6 bytes of reads and writes per second"),
     Figure::new(
-        ("flash-writes", "flash writes"),
+        ("flash-writes", "flash writes", "counts.flash_writes_host"),
         Decimals(0),
         Smaller,
         |r| Some(r.counts.flash_writes_host as f64),
     ),
-    Figure::new(("dirty-left", "dirty left"), Decimals(0), Neither, |r| {
-        Some(r.dirty_pages_left as f64)
-    })
+    Figure::new(
+        ("dirty-left", "dirty left", "dirty_pages_left"),
+        Decimals(0),
+        Neither,
+        |r| Some(r.dirty_pages_left as f64),
+    )
     .note(
         "dirty left: pages that are still to be written at the end, in no flash write \
            (--flush-at-end)",
     ),
-    Figure::new(("waf", "write amplification"), Decimals(3), Smaller, |r| {
-        r.ratios.waf
-    })
+    Figure::new(
+        ("waf", "write amplification", "ratios.waf"),
+        Decimals(3),
+        Smaller,
+        |r| r.ratios.waf,
+    )
     .of(Needs::Device)
     .note("write amplification: pages programmed for any cause / pages that the host wrote"),
-    Figure::new(("evictions", "evictions"), Decimals(0), Neither, |r| {
-        Some(r.counts.evictions as f64)
-    }),
     Figure::new(
-        ("pages-per-eviction", "pages/eviction"),
+        ("evictions", "evictions", "counts.evictions"),
+        Decimals(0),
+        Neither,
+        |r| Some(r.counts.evictions as f64),
+    ),
+    Figure::new(
+        ("pages-per-eviction", "pages/eviction", "evict_pages_mean"),
         Decimals(2),
         Neither,
         |r| r.evict_pages_mean,
@@ -247,6 +299,11 @@ mod tests {
         for figure in FIGURES {
             assert!(
                 matches!(TableColumn::parse(figure.id), Ok(TableColumn::Figure(f)) if f.id == figure.id)
+            );
+            assert!(
+                matches!(TableColumn::parse(figure.field), Ok(TableColumn::Field(_))),
+                "{}",
+                figure.field
             );
         }
         assert!(matches!(

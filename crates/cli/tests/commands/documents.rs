@@ -1,19 +1,20 @@
-//! The commands of README.md work as they stand there, its picture is the one they draw, and generated
-//! documents are those of this source.
+//! The commands of README.md, of the tutorial and of every help work as they stand there, what the first two
+//! show is what comes out, and generated documents are those of this source.
 
-use crate::common::{Bench, root};
-use destage_cli::docs::DOCUMENTS;
+use crate::common::{Bench, objects, root};
+use destage_cli::docs::{DOCUMENTS, examples};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a line of a shell with `destage` on the path.
+/// Runs lines of a shell with `destage` on the path.
 #[track_caller]
 fn shell(bench: &Bench, line: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_destage"));
     let folder = program.parent().unwrap().display();
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
     let done = Command::new("sh")
-        .args(["-c", line])
+        .args(["-e", "-c", line])
         .current_dir(bench.dir.path())
         .env("PATH", path)
         .output()
@@ -23,6 +24,11 @@ fn shell(bench: &Bench, line: &str) -> String {
     String::from_utf8(done.stdout).unwrap()
 }
 
+/// A page of this repository.
+fn page(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).expect(path)
+}
+
 #[test]
 fn every_command_works() {
     let bench = Bench::new();
@@ -30,7 +36,8 @@ fn every_command_works() {
     let make =
         "destage trace synth hot-cold --requests 25000 --to msr -o hm_0.csv && gzip hm_0.csv";
     shell(&bench, make);
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let readme = page("README.md");
+    assert!(readme.lines().count() < 150);
     let commands: Vec<&str> = readme
         .lines()
         .filter_map(|line| line.strip_prefix("    "))
@@ -60,6 +67,223 @@ fn every_command_works() {
     assert!(
         bench.read("mixed.svg") == shown,
         "docs/mixed.svg is stale: the commands above it in README.md make it"
+    );
+}
+
+/// The fenced blocks of a page, each with its language.
+fn blocks(page: &str) -> Vec<(&str, &str)> {
+    let pieces = page.split("\n```").collect::<Vec<_>>();
+    assert!(pieces.len() % 2 == 1, "a block is not closed");
+    let inside = pieces.into_iter().skip(1).step_by(2);
+    inside
+        .map(|block| block.split_once('\n').unwrap())
+        .collect()
+}
+
+#[test]
+fn the_tutorial_gives_what_it_shows() {
+    let bench = Bench::new();
+    let page = page("docs/TUTORIAL.md");
+    let (mut out, mut commands, mut shown) = (String::new(), 0, 0);
+    for (language, block) in blocks(&page) {
+        match language {
+            "sh" => {
+                commands += block.lines().filter(|l| l.starts_with("destage ")).count();
+                out = shell(&bench, block);
+            }
+            "text" => {
+                let mut lines = out.lines();
+                for line in block.lines().filter(|line| *line != "...") {
+                    shown += 1;
+                    // A column is as wide as its widest cell, which may be in another row.
+                    let found = lines.any(|l| l.split_whitespace().eq(line.split_whitespace()));
+                    assert!(found, "no `{line}` (in this order) in\n{out}");
+                }
+            }
+            other => panic!("{other}: neither commands nor what they print"),
+        }
+    }
+    assert!(commands > 15 && shown > 20, "{commands} {shown}");
+    let files = [
+        "curves.svg",
+        "report.html",
+        "results/results.csv",
+        "twin.csv",
+    ];
+    for file in files {
+        assert!(!bench.read(file).is_empty(), "{file}");
+    }
+    assert_eq!(objects(&bench.read("results/results.jsonl")).len(), 6);
+    assert_eq!(objects(&bench.read("experiment/results.jsonl")).len(), 6);
+}
+
+/// A capture of two updates, for the example of `trace import-ftrace`.
+const CAPTURE: &str = "\
+  app-7  [000] 0.000001: f2fs_submit_page_write: dev = (8,0), ino = 4, page_index = 0x0, oldaddr = 0x10, newaddr = 0x20, rw = WRITE(S), type = HOT_DATA
+  app-7  [000] 0.000002: block_rq_issue: 8,0 WS 4096 () 256 + 8 [app]
+";
+
+#[test]
+fn every_help_has_examples_that_work() {
+    let bench = Bench::new();
+    bench.file("capture.ftrace", CAPTURE);
+    let make =
+        "destage trace synth hot-cold --requests 25000 --to msr -o hm_0.csv && gzip hm_0.csv";
+    shell(&bench, make);
+    let all = examples();
+    assert!(all.len() > 15, "{all:?}");
+    let mut done = BTreeSet::new();
+    for (command, lines) in &all {
+        assert!(!lines.is_empty(), "`{command} --help` has no examples");
+        let is_own = |line: &String| line.starts_with(command.as_str());
+        assert!(lines.iter().any(is_own), "{command}: {lines:?}");
+        let help = shell(&bench, &format!("{command} --help"));
+        for line in lines {
+            assert!(help.contains(&format!("\n  {line}\n")), "{help}");
+            // A folder of results takes each command once.
+            if done.insert(line) {
+                shell(&bench, line);
+            }
+        }
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_know_the_commands() {
+    let bench = Bench::new();
+    for name in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = bench.shown(format!("completions {name}"));
+        // Some leave the dashes of options to the shell.
+        for word in ["repro", "read-alloc", "import-ftrace"] {
+            assert!(script.contains(word), "{name}: {word}");
+        }
+    }
+    // Bash asks the function that the script defines.
+    bench.file("destage.bash", bench.shown("completions bash"));
+    let ask = "source ./destage.bash; COMP_WORDS=(destage tra); COMP_CWORD=1; \
+               _destage destage tra destage; echo $COMPREPLY";
+    let bash = Command::new("bash")
+        .args(["-c", ask])
+        .current_dir(bench.dir.path())
+        .output();
+    match bash {
+        Ok(done) => assert_eq!(String::from_utf8_lossy(&done.stdout), "trace\n", "{done:?}"),
+        Err(error) => eprintln!("SKIPPED: bash cannot be run: {error}"),
+    }
+    bench.shown("man pages/man1");
+    let pages = bench.names("pages/man1");
+    for (command, _) in examples() {
+        let file = command.replace(' ', "-") + ".1";
+        let hidden = ["destage-man.1", "destage-completions.1"].contains(&file.as_str());
+        assert_eq!(pages.contains(&file), !hidden, "{file}: {pages:?}");
+    }
+    let run = bench.read("pages/man1/destage-run.1");
+    assert!(
+        run.contains(".TH destage-run 1") && run.contains("closed"),
+        "{run}"
+    );
+    bench.file("taken", "");
+    bench.destage("man taken").fails(1, &["cannot write taken"]);
+}
+
+/// The names in the first column of the section `title` of a page.
+fn names(page: &str, title: &str) -> Vec<String> {
+    let section = page.split("\n## ").find(|part| part.starts_with(title));
+    let rows = section
+        .expect(title)
+        .lines()
+        .filter(|line| line.starts_with("| `"));
+    let name = |row: &str| row.split('`').nth(1).unwrap().to_owned();
+    rows.map(name).collect()
+}
+
+#[test]
+fn the_page_of_columns_has_those_of_the_files() {
+    let bench = Bench::new();
+    let page = page("docs/OUTPUT.md");
+    shell(
+        &bench,
+        "destage trace synth hot-cold --requests 20000 -o t.csv",
+    );
+    let logs = "--log-evictions e.jsonl --log-requests r.csv --series s.csv";
+    let run = format!("run t.csv --device default --cache 1MiB --scheme 'awb(lru)' {logs}");
+    let header = bench.shown(format!("{run} --format-out csv"));
+    let columns = |text: &str| -> Vec<String> {
+        let head = text.lines().next().unwrap();
+        head.split(',').map(str::to_owned).collect()
+    };
+    let record = names(&page, "The result record");
+    for column in columns(&header) {
+        assert!(record.contains(&column), "{column}");
+    }
+    assert_eq!(names(&page, "Request log"), columns(&bench.read("r.csv")));
+    assert_eq!(names(&page, "Series"), columns(&bench.read("s.csv")));
+    let known = names(&page, "Eviction log");
+    for object in objects(&bench.read("e.jsonl")) {
+        let object = object.as_object().unwrap();
+        assert!(object.keys().all(|key| known.contains(key)), "{object:?}");
+        let missing: Vec<_> = known
+            .iter()
+            .filter(|key| !object.contains_key(*key))
+            .collect();
+        assert!(missing.iter().all(|key| *key == "inflight"), "{missing:?}");
+    }
+    let exact = bench.shown("mrc t.csv --cache 1MiB --format-out csv");
+    let sampled = bench.shown("mrc t.csv --cache 1MiB --sample-rate 0.5 --format-out csv");
+    let both: BTreeSet<String> = columns(&exact)
+        .into_iter()
+        .chain(columns(&sampled))
+        .collect();
+    let known = names(&page, "Points of curves");
+    assert_eq!(known.len(), both.len());
+    assert_eq!(BTreeSet::from_iter(known), both);
+}
+
+#[test]
+fn the_device_file_of_the_page_is_one() {
+    let bench = Bench::new();
+    let page = page("docs/DEVICES.md");
+    let (language, file) = blocks(&page)[0];
+    assert_eq!(language, "toml");
+    bench.file("mine.toml", file);
+    let shown = bench.shown("presets mine.toml");
+    let given = shown
+        .lines()
+        .filter(|line| line.contains("# file mine.toml"));
+    // All keys but `base`, and the name, which is that of the file.
+    assert_eq!(given.count(), file.lines().count(), "{shown}");
+}
+
+/// Options, fields and keys that the glossary sends its reader to are there, and each term once, in order.
+#[test]
+fn the_glossary_leads_somewhere() {
+    let page = page("docs/GLOSSARY.md");
+    let bench = Bench::new();
+    let helps = ["run", "mrc", "trace info"].map(|c| bench.shown(format!("{c} --help")));
+    let others = ["docs/OUTPUT.md", "docs/DEVICES.md", "docs/SCHEMES.md"].map(self::page);
+    let commands: Vec<String> = examples().into_iter().map(|(command, _)| command).collect();
+    let mut terms = Vec::new();
+    for row in page.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        terms.push(cells[1].to_lowercase());
+        for word in cells[3].split('`').skip(1).step_by(2) {
+            let known = match word {
+                option if option.starts_with("--") => helps
+                    .iter()
+                    .any(|help| help.split([' ', '\n', ',']).any(|w| w == option)),
+                command if command.starts_with("destage") => commands.contains(&word.to_owned()),
+                field => others
+                    .iter()
+                    .any(|page| page.contains(&format!("`{field}`"))),
+            };
+            assert!(known, "{row}: {word}");
+        }
+    }
+    assert!(terms.len() > 40 && terms.is_sorted(), "{terms:?}");
+    terms.dedup();
+    assert_eq!(
+        terms.len(),
+        page.lines().filter(|l| l.starts_with("| ")).count() - 1
     );
 }
 

@@ -200,9 +200,9 @@ device_keys! {
     allocation: Allocation,
     /// Axes over which consecutive pages are spread, first one first.
     allocation_order: [Axis; 4],
-    /// FlashUnit with one write frontier.
+    /// Unit with one write frontier.
     frontier: FlashUnit,
-    /// FlashUnit with its own queue.
+    /// Unit with its own queue.
     queue_per: QueuePer,
     /// Order of host operations in a queue.
     queue: QueueOrder,
@@ -243,7 +243,7 @@ device_keys! {
     gc_threshold_unit: ThresholdUnit,
     /// What `gc_threshold` is a share of.
     gc_threshold_base: ThresholdBase,
-    /// FlashUnit with one GC victim choice.
+    /// Unit with one GC victim choice.
     gc_unit: FlashUnit,
     /// Choice of free blocks by wear.
     wear_levelling: WearLevelling,
@@ -251,11 +251,11 @@ device_keys! {
     wear_threshold: u32 [1..=1_000_000],
     /// Is the last page of every block kept for a summary of the block (ECR section 3.1)?
     summary_page: bool,
-    /// What flash holds before the run.
+    /// What flash holds before the run; the word `trace` is short for `{ trace = true }`.
     precondition: Precondition,
     /// Cache size the device is meant for.
     cache: ByteSize,
-    /// The part of the flash that holds the cache; `None`: it is in DRAM.
+    /// The part of the flash that holds the cache; `false`, or not given: it is in DRAM.
     cache_region: Option<CacheRegion> = None,
     /// When a program counts as done.
     evict_wait: EvictWait,

@@ -33,12 +33,12 @@ pub enum ValueType {
     Size,
     /// On or off.
     Flag,
-    /// One of these words.
-    Words(Vec<&'static str>),
+    /// One of these words, each with what it means.
+    Words(Vec<(&'static str, &'static str)>),
     /// The four axes in some order.
     Axes,
-    /// A table with these fields.
-    Table(&'static [&'static str]),
+    /// A table with these fields, each with what it means.
+    Table(&'static [(&'static str, &'static str)]),
 }
 
 /// The range that a key allows, if its type alone does not say it.
@@ -114,8 +114,13 @@ impl<'a> KeyReader<'a> {
         instead
     }
 
-    pub fn unknown_field(&mut self, key: &str, field: &str, known: &[&'static str]) {
-        let nearest = nearest_known(field, known.iter().copied());
+    pub fn unknown_field(
+        &mut self,
+        key: &str,
+        field: &str,
+        known: &[(&'static str, &'static str)],
+    ) {
+        let nearest = nearest_known(field, known.iter().map(|known| known.0));
         self.fault(key, Reason::UnknownKey { nearest });
     }
 
@@ -404,6 +409,8 @@ impl<W: Word> KeyValue for W {
     }
 
     fn value_type(_: Allowed<Self>) -> ValueType {
-        ValueType::Words(W::WORDS.iter().map(|(word, _)| *word).collect())
+        const { assert!(W::WORDS.len() == W::MEANINGS.len()) };
+        let words = W::WORDS.iter().map(|(word, _)| *word);
+        ValueType::Words(words.zip(W::MEANINGS.iter().copied()).collect())
     }
 }

@@ -87,7 +87,21 @@ impl KeyValue for Precondition {
     }
 }
 
-const PRECONDITION_FIELDS: &[&str] = &["trace", "fill", "overwrite"];
+const PRECONDITION_FIELDS: &[(&str, &str)] = &[
+    (
+        "trace",
+        "true: pages that the trace reads before it writes them are mapped",
+    ),
+    (
+        "fill",
+        "share of the logical space that is written sequentially, 0 to 1",
+    ),
+    (
+        "overwrite",
+        "uniform random overwrites after that: a multiple of the logical space, 0 to 1000, or \
+         `until_gc`, until every GC unit has been at its threshold",
+    ),
+];
 
 impl KeyValue for Overwrite {
     const EXPECTED: &'static str = "a multiple of the logical space or \"until_gc\"";
@@ -145,7 +159,21 @@ impl fmt::Display for CacheRegion {
     }
 }
 
-const REGION_FIELDS: &[&str] = &["size", "t_read", "t_program", "evict_read"];
+const REGION_FIELDS: &[(&str, &str)] = &[
+    (
+        "size",
+        "bytes it holds, with their unit; no cache may be larger",
+    ),
+    (
+        "t_read",
+        "array time of a read, to which `t_ready` is added as for any read",
+    ),
+    ("t_program", "array time of a program"),
+    (
+        "evict_read",
+        "true, the default: a page is read from the region before it is programmed outside",
+    ),
+];
 
 impl KeyValue for Option<CacheRegion> {
     const EXPECTED: &'static str =
@@ -175,8 +203,9 @@ impl KeyValue for Option<CacheRegion> {
                 _ => from.unknown_field(key, field, REGION_FIELDS),
             }
         }
-        for field in REGION_FIELDS.iter().filter(|&&f| f != "evict_read") {
-            if !table.contains_key(*field) {
+        let needed = REGION_FIELDS.iter().map(|field| field.0);
+        for field in needed.filter(|&field| field != "evict_read") {
+            if !table.contains_key(field) {
                 from.impossible(key, format!("incomplete: `{key}.{field}` is not given"));
             }
         }

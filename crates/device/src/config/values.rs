@@ -9,8 +9,10 @@ pub(super) const NUMBER: &str = "a number";
 
 /// A value written as one word of a fixed set.
 pub(super) trait Word: Copy + PartialEq + 'static {
-    /// Words and what they mean.
+    /// The words and their values.
     const WORDS: &'static [(&'static str, Self)];
+    /// What each of them means.
+    const MEANINGS: &'static [&'static str];
     /// Words that are understood but ask for something that is not available.
     const UNAVAILABLE: &'static [&'static str] = &[];
 
@@ -23,16 +25,17 @@ pub(super) trait Word: Copy + PartialEq + 'static {
 
 macro_rules! words {
     ($($(#[$doc:meta])* pub enum $name:ident $(unavailable [$($unavailable:expr),+])? {
-        $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)?
+        $($(#[doc = $meaning:literal])+ $variant:ident = $word:literal),+ $(,)?
     })+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum $name {
-            $($(#[$vdoc])* $variant,)+
+            $($(#[doc = $meaning])+ $variant,)+
         }
 
         impl Word for $name {
             const WORDS: &'static [(&'static str, Self)] = &[$(($word, $name::$variant)),+];
+            const MEANINGS: &'static [&'static str] = &[$(concat!($($meaning),+).trim_ascii()),+];
             $(const UNAVAILABLE: &'static [&'static str] = &[$($unavailable),+];)?
         }
 
@@ -176,6 +179,13 @@ words! {
 
 impl Word for GcPolicy {
     const WORDS: &'static [(&'static str, Self)] = GcPolicy::ALL;
+    const MEANINGS: &'static [&'static str] = &[
+        "No GC: a run that uses up the free pages ends with an error.",
+        "The block with the fewest valid pages.",
+        "The block with the best ratio of free space times age to cost.",
+        "The best of `gc_choices` blocks drawn at random.",
+        "A block drawn at random.",
+    ];
 }
 
 impl fmt::Display for GcPolicy {
@@ -187,6 +197,8 @@ impl fmt::Display for GcPolicy {
 impl Word for QueuePer {
     const WORDS: &'static [(&'static str, Self)] =
         &[("chip", QueuePer::Chip), ("die", QueuePer::Die)];
+    const MEANINGS: &'static [&'static str] =
+        &["A chip; its dies do not work in parallel.", "A die."];
 }
 
 impl Word for Axis {
@@ -196,4 +208,5 @@ impl Word for Axis {
         ("die", Axis::Die),
         ("plane", Axis::Plane),
     ];
+    const MEANINGS: &'static [&'static str] = &["A bus.", "A package.", "A die.", "A plane."];
 }

@@ -1,9 +1,11 @@
 //! Counters of a run, under the names of the result record.
 
 use crate::flash::Traffic;
+use schemars::JsonSchema;
 
-/// Everything that is counted over the measured part of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Everything that is counted over the measured part of a run. The schema of the record takes the meaning of
+/// its counters from here.
+#[derive(Clone, Debug, Default, JsonSchema, PartialEq)]
 pub struct Counts {
     /// Host requests of any kind.
     pub requests: u64,

@@ -6,12 +6,38 @@ use destage_types::{Lpn, Op};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 
+/// The fields of an object of `--log-evictions`, and what they mean.
+pub const EVICTION_FIELDS: [(&str, &str); 5] = [
+    (
+        "request",
+        "index of the request that needs room, 0 for the first of the trace",
+    ),
+    ("flush", "LPNs of dirty pages, which are written to flash"),
+    ("drop", "LPNs of clean pages"),
+    (
+        "discard",
+        "LPNs of pages that the request supersedes without an eviction: one object per request, \
+         with nothing else",
+    ),
+    (
+        "inflight",
+        "LPNs of pages whose write-back is under way; only if there are some",
+    ),
+];
+
+/// The columns of `--log-requests`, and what they mean.
+pub const REQUEST_COLUMNS: [(&str, &str); 6] = [
+    ("request", "index in the decoded trace, from 0"),
+    ("op", "R (read), W (write), T (trim) or F (flush)"),
+    ("arrival_ns", "when it arrives, in ns"),
+    ("complete_ns", "when it is complete, in ns"),
+    ("pages", "pages that it touches"),
+    ("hit_pages", "those of them that hit"),
+];
+
 /// `--log-evictions`: one JSON object per eviction, in the order in which they happen.
 ///
-/// Writes `{"request":17,"flush":[3,4],"drop":[9],"discard":[]}` lines.
-///
-/// A page whose write-back is in flight stands under `inflight`, present only then. Pages that a
-/// request supersedes without an eviction give one object per request with only `discard`.
+/// Writes `{"request":17,"flush":[3,4],"drop":[9],"discard":[]}` lines, whose fields are [`EVICTION_FIELDS`].
 pub struct EvictionLog {
     out: BufWriter<Box<dyn Write + Send>>,
     request: u64,
@@ -91,8 +117,7 @@ impl Observer for EvictionLog {
 
 /// `--log-requests`: one CSV row per request, in request order.
 ///
-/// Columns `request,op,arrival_ns,complete_ns,pages,hit_pages`; `request` is the 0-based index in
-/// the decoded trace, `op` one of R, W, T, F.
+/// Its columns are [`REQUEST_COLUMNS`].
 pub struct RequestLog {
     out: BufWriter<Box<dyn Write + Send>>,
     /// Requests that are complete before an earlier one.
@@ -107,7 +132,7 @@ impl RequestLog {
     /// The header cannot be written.
     pub fn new(out: Box<dyn Write + Send>, first: u64) -> std::io::Result<RequestLog> {
         let mut out = BufWriter::new(out);
-        writeln!(out, "request,op,arrival_ns,complete_ns,pages,hit_pages")?;
+        writeln!(out, "{}", REQUEST_COLUMNS.map(|column| column.0).join(","))?;
         Ok(RequestLog {
             out,
             waiting: BTreeMap::new(),

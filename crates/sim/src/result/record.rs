@@ -213,12 +213,17 @@ macro_rules! count_fields {
         #[allow(missing_docs)] // the fields are documented at `Counts`, one to one
         pub struct CountFields {
             $(pub $a: u64,)*
+            /// Flash reads of read misses.
             pub flash_reads_miss: u64,
+            /// Programs of dirty pages that were evicted.
             pub flash_writes_evict: u64,
+            /// Sectors read and written that hit.
             pub sector_hits: u64,
+            /// Sectors read and written.
             pub sectors: u64,
             pub read_hit_fraction_sum: f64,
             pub write_hit_fraction_sum: f64,
+            /// Arrivals before that of the request in front, which were raised to it.
             pub arrival_corrections: u64,
             /// Victim decisions of a chip-aware scheme with all CQCT 0.
             #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,6 +233,14 @@ macro_rules! count_fields {
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $s: Option<u64>,)*
             $(#[serde(default, skip_serializing_if = "Option::is_none")] pub $l: Option<u64>,)*
         }
+
+        /// The counters that not every run has, and which one has them.
+        const CONDITIONS: [(&str, &[&str]); 4] = [
+            (" Only with a device.", &[$(stringify!($d)),*]),
+            (" Only with a cache in flash.", &[$(stringify!($r)),*]),
+            (" Only with a device that suspends.", &[$(stringify!($s)),*]),
+            (" Only with a modelled file system.", &[$(stringify!($l)),*]),
+        ];
 
         impl CountFields {
             /// The counters of a run; `parts` adds those that not every run has.
@@ -358,8 +371,46 @@ impl Ratios {
 
 /// The JSON Schema of [`ResultRecord`], as committed in `docs/result.schema.json`.
 pub fn json_schema() -> String {
-    let schema = schemars::schema_for!(ResultRecord);
+    let mut schema = schemars::schema_for!(ResultRecord).to_value();
+    describe_counters(&mut schema["$defs"]["CountFields"]["properties"]);
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
     text.push('\n');
     text
+}
+
+/// Says of each counter what [`Counts`] says of it, and which runs have it.
+fn describe_counters(fields: &mut serde_json::Value) {
+    let counts = schemars::schema_for!(Counts).to_value();
+    for (name, field) in fields.as_object_mut().into_iter().flatten() {
+        let Some(meaning) = counts["properties"][name]["description"].as_str() else {
+            continue;
+        };
+        let condition = CONDITIONS
+            .iter()
+            .find(|(_, names)| names.contains(&name.as_str()));
+        let condition = condition.map_or("", |found| found.0);
+        field["description"] = format!("{meaning}{condition}").into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn every_field_says_what_it_is() {
+        let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+        let inner = schema["$defs"].as_object().unwrap().values();
+        let mut fields = 0;
+        for object in inner.chain([&schema]) {
+            for (name, field) in object["properties"].as_object().into_iter().flatten() {
+                fields += 1;
+                assert!(field["description"].is_string(), "{name}");
+            }
+        }
+        assert!(fields > 150, "{fields}");
+        let counter = &schema["$defs"]["CountFields"]["properties"]["erases"];
+        assert_eq!(counter["description"], "Block erases. Only with a device.");
+    }
 }

@@ -52,7 +52,8 @@ fn setting(key: &'static DeviceKey) -> Option<BoxedStrategy<String>> {
             .boxed(),
         (_, ValueType::Size) => (1..5000u32).prop_map(|n| format!("{n}KiB")).boxed(),
         (_, ValueType::Flag) => word(&["on", "off", "true", "false"]),
-        (_, ValueType::Words(mut words)) => {
+        (_, ValueType::Words(words)) => {
+            let mut words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
             words.extend(words.contains(&"off").then_some("false"));
             word(&words)
         }

@@ -1,0 +1,82 @@
+//! The examples at the end of every `--help`, which a test runs. `hm_0.csv.gz` is any trace; other files
+//! are what an example above makes.
+
+/// Commands, one a line, as they end a help.
+macro_rules! examples {
+    ($($(#[$doc:meta])* $name:ident: $($line:literal),+;)+) => {
+        $($(#[$doc])* pub const $name: &str = concat!("Examples:" $(, "\n  ", $line)+);)+
+    };
+}
+
+examples! {
+    /// Of the program.
+    ROOT:
+        "destage demo",
+        "destage trace info hm_0.csv.gz",
+        "destage run hm_0.csv.gz --scheme lru --scheme req-block --cache 16MiB --cache 64MiB";
+    /// Of `run`.
+    RUN:
+        "destage run hm_0.csv.gz --scheme lru --scheme req-block --cache 16MiB --cache 64MiB",
+        "destage run hm_0.csv.gz --scheme 'prober(lru)' --device default --set t_read=75us --details",
+        "destage run hm_0.csv.gz --device default --closed-loop 8 --warmup 10%",
+        "destage run hm_0.csv.gz --scheme lru --scheme arc --out results --report results/report.html";
+    /// Of `mrc`.
+    MRC:
+        "destage mrc hm_0.csv.gz --scheme lru --scheme arc --plot curves.svg",
+        "destage mrc hm_0.csv.gz --sample-rate 0.1 --format-out csv";
+    /// Of `demo`.
+    DEMO:
+        "destage demo",
+        "destage demo --report demo.html";
+    /// Of `repro`.
+    REPRO:
+        "destage repro req-block rb-fig9 --traces .",
+        "destage repro req-block rb-fig9 --traces . --out again --report rb-fig9.html";
+    /// Of `schemes`.
+    SCHEMES:
+        "destage schemes",
+        "destage schemes req-block";
+    /// Of `presets`.
+    PRESETS:
+        "destage presets",
+        "destage presets req-block-128g",
+        "destage presets default --set t_read=75us > mine.toml";
+    /// Of `trace`.
+    TRACE:
+        "destage trace info hm_0.csv.gz",
+        "destage trace synth hot-cold -o hot-cold.csv",
+        "destage trace convert hm_0.csv.gz -o hm_0.bin --to destage-bin";
+    /// Of `trace info`.
+    TRACE_INFO:
+        "destage trace info hm_0.csv.gz",
+        "destage trace info hm_0.csv.gz --json";
+    /// Of `trace convert`.
+    TRACE_CONVERT:
+        "destage trace convert hm_0.csv.gz -o hm_0.bin --to destage-bin",
+        "destage trace convert hm_0.csv.gz --limit 1000 --to fio > hm_0.fio";
+    /// Of `trace import-ftrace`.
+    TRACE_IMPORT:
+        "destage trace import-ftrace capture.ftrace -o capture.csv";
+    /// Of `trace synth`.
+    TRACE_SYNTH:
+        "destage trace synth --list",
+        "destage trace synth hot-cold --requests 50000 -o hot-cold.csv",
+        "destage trace synth --part 'at=zipf(0.9),space=64MiB,writes=0.7' -o zipf.csv";
+    /// Of `trace fit`.
+    TRACE_FIT:
+        "destage trace fit hm_0.csv.gz -o hm_0.toml",
+        "destage trace synth --like hm_0.toml -o twin.csv",
+        "destage trace compare hm_0.csv.gz twin.csv";
+    /// Of `trace compare`.
+    TRACE_COMPARE:
+        "destage trace compare hm_0.csv.gz twin.csv";
+    /// Of `trace head`.
+    TRACE_HEAD:
+        "destage trace head hm_0.csv.gz -n 3";
+    /// Of `completions`.
+    COMPLETIONS:
+        "destage completions bash > destage.bash";
+    /// Of `man`.
+    MAN:
+        "destage man man1";
+}

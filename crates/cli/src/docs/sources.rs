@@ -1,0 +1,114 @@
+//! Where traces are to be had, for `docs/TRACES.md`.
+
+/// A collection of traces.
+struct Collection {
+    name: &'static str,
+    place: &'static str,
+    what: &'static str,
+    size: &'static str,
+    terms: &'static str,
+    /// The formats that read it.
+    formats: &'static [&'static str],
+}
+
+const SNIA: &str = "SNIA Trace Data Files Download License";
+
+/// Collections of real traces. What is not known from their own pages or from those who publish copies of them
+/// says so.
+const COLLECTIONS: &[Collection] = &[
+    Collection {
+        name: "MSR Cambridge",
+        place: "[SNIA IOTTA 388](https://iotta.snia.org/traces/block-io/388), behind a form",
+        what: "36 volumes of 13 servers, a week in 2007; cite Narayanan et al., FAST'08",
+        size: "two archives of .csv.gz, 5.3 GB together",
+        terms: SNIA,
+        formats: &["msr"],
+    },
+    Collection {
+        name: "SYSTOR'17",
+        place: "[SNIA IOTTA 4928](https://iotta.snia.org/traces/block-io/4928), behind a form",
+        what: "virtual desktops, 6 LUNs, 2,706 hourly files, February and March 2016; cite Lee et al., \
+               SYSTOR'17",
+        size: "not verified",
+        terms: SNIA,
+        formats: &["systor17"],
+    },
+    Collection {
+        name: "YCSB on RocksDB",
+        place: "[SNIA IOTTA, block I/O](https://iotta.snia.org/traces/block-io), behind a form",
+        what: "one SSD below RocksDB, about ten hours in 2018; cite Yadgar et al., ACM TOS 2020",
+        size: "2.07 billion records, 23 GB",
+        terms: SNIA,
+        formats: &["blkparse"],
+    },
+    Collection {
+        name: "Tencent CBS",
+        place: "[SNIA IOTTA 27917](https://iotta.snia.org/traces/parallel/27917), behind a form",
+        what: "5,584 cloud volumes, ten days in October 2018, whole seconds; cite Zhang et al., ATC'20",
+        size: "216 .tgz files, 33.7 billion requests",
+        terms: "that of the repository, not verified for this collection",
+        formats: &["tencent"],
+    },
+    Collection {
+        name: "Alibaba",
+        place: "[alibaba/block-traces](https://github.com/alibaba/block-traces), a link after a survey",
+        what: "1,000 cloud disks, January 2020, one file of all; cite Li et al., IISWC'20",
+        size: "181 GB as .tar.gz, 751 GB unpacked",
+        terms: "CC BY 4.0",
+        formats: &["alibaba"],
+    },
+    Collection {
+        name: "CloudPhysics",
+        place: "[cache_dataset](https://github.com/cacheMon/cache_dataset), which has copies of MSR, Tencent \
+                and Alibaba, too",
+        what: "106 virtual disks, a week, the originals as vscsi binaries; cite Waldspurger et al., FAST'15",
+        size: "2.1 billion requests, zstd",
+        terms: "CC BY 4.0, as the collection says",
+        formats: &["vscsi", "oracle-general"],
+    },
+    Collection {
+        name: "UMass",
+        place: "[UMass Trace Repository](https://traces.cs.umass.edu), address not verified",
+        what: "Financial1 and 2 (OLTP), WebSearch1 to 3 (nearly all reads)",
+        size: "WebSearch2 has 4.6 million requests; .bz2, which is not read: unpack it",
+        terms: "not verified",
+        formats: &["spc"],
+    },
+];
+
+/// The section.
+pub fn text() -> String {
+    let mut text = String::from(
+        "
+## Where real traces are to be had
+
+None of them comes with the program. Terms and sizes are those that their publishers, or those who give copies
+away, state; ask the publisher before you give a trace away yourself. The files of an archive are read as they
+are once it is unpacked. A trace of many volumes is run with `--volumes only=NAME` or `--volumes split`.
+`oracle-general` has neither writes nor requests of several blocks: take the text, where there is a choice.
+
+| collection | where | what it is | size | terms | format |
+|--|--|--|--|--|--|
+",
+    );
+    for c in COLLECTIONS {
+        let formats: Vec<String> = c.formats.iter().map(|f| format!("`{f}`")).collect();
+        let formats = formats.join(", ");
+        let (name, place, what, size, terms) = (c.name, c.place, c.what, c.size, c.terms);
+        text += &format!("| {name} | {place} | {what} | {size} | {terms} | {formats} |\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_trace::FORMATS;
+
+    #[test]
+    fn every_collection_is_read() {
+        for name in COLLECTIONS.iter().flat_map(|c| c.formats) {
+            assert!(FORMATS.iter().any(|f| f.name == *name), "{name}");
+        }
+    }
+}
