@@ -202,9 +202,26 @@ pub enum ToFormat {
     /// MSR Cambridge CSV.
     Msr,
     /// A fio log, version 3.
+    #[value(alias = "iolog")]
     Fio,
-    /// The ASCII format of SSDsim.
+    /// The ASCII format of SSDsim and MQSim.
+    #[value(alias = "mqsim")]
     Ssdsim,
+    /// The ASCII format of DiskSim.
+    Disksim,
+    /// libCacheSim's oracleGeneral: blocks of 4 KiB without the kind of request.
+    OracleGeneral,
+}
+
+impl ToFormat {
+    /// Its name, if it is no text.
+    pub fn binary(self) -> Option<&'static str> {
+        match self {
+            ToFormat::DestageBin => Some("destage-bin"),
+            ToFormat::OracleGeneral => Some("oracle-general"),
+            _ => None,
+        }
+    }
 }
 
 fn gap(text: &str) -> Result<Nanos, String> {

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::output::{print, print_json};
 use crate::terminal::{Progress, Warnings};
+use convert::Writing;
 use destage_sim::summary::TraceSummary;
 use destage_trace::{LoadOptions, RequestSlice, Source, Stored, Volumes, load_bounded, open};
 use destage_types::RequestBatch;
@@ -38,8 +39,8 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
             output,
             to,
         } => {
-            let to = to.unwrap_or(ToFormat::Destage);
-            convert::run(trace, input, memory.limit(), (output, to))
+            let (to, limit) = (to.unwrap_or(ToFormat::Destage), memory.limit());
+            convert::run(trace, input, Writing { output, to, limit })
         }
         TraceCommand::ImportFtrace(args) => import::run(args),
         TraceCommand::Synth(args) => synth::run(args),
@@ -54,8 +55,12 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
                 limit,
                 ..input.clone()
             };
-            let output = (Path::new("-"), ToFormat::Destage);
-            convert::run(trace, &input, MemoryLimit::new(None), output)
+            let writing = Writing {
+                output: Path::new("-"),
+                to: ToFormat::Destage,
+                limit: MemoryLimit::new(None),
+            };
+            convert::run(trace, &input, writing)
         }
     }
 }
