@@ -34,6 +34,13 @@ pub enum TraceCommand {
         json: bool,
     },
     /// Write a trace in another format
+    ///
+    /// What the format cannot hold is refused with the number of the request; times that it rounds,
+    /// and what oracle-general makes of requests, are counted on standard error.
+    #[command(after_help = "Examples:\n  \
+        destage trace convert hm_0.csv.gz -o hm_0.bin.zst --to destage-bin\n  \
+        destage trace convert hm_0.csv.gz -o hm_0.oracleGeneral.zst --to oracle-general\n  \
+        destage trace convert hm_0.csv.gz -o hm_0.trace --to mqsim")]
     Convert {
         /// Trace file; `-` is standard input
         trace: PathBuf,
@@ -41,8 +48,8 @@ pub enum TraceCommand {
         input: InputArgs,
         #[command(flatten)]
         memory: LimitArgs,
-        /// File to write; `-` is standard output. With `--volumes split` the name of the volume
-        /// goes before its extension
+        /// File to write, compressed if it ends in .zst, .gz or .xz; `-` is standard output. With
+        /// `--volumes split` the name of the volume goes before its extensions
         #[arg(short, long, value_name = "FILE", default_value = "-")]
         output: PathBuf,
         /// Format to write [default: destage, the own CSV]
@@ -101,7 +108,7 @@ pub struct SynthArgs {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub memory: LimitArgs,
-    /// File to write; `-` is standard output
+    /// File to write, compressed if it ends in .zst, .gz or .xz; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
     /// Format to write [default: destage, the own CSV]
@@ -141,7 +148,7 @@ pub struct ImportArgs {
     pub skip_bad_lines: bool,
     #[command(flatten)]
     pub memory: LimitArgs,
-    /// File to write as destage CSV; `-` is standard output
+    /// File to write as destage CSV, compressed if it ends in .zst, .gz or .xz; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }

@@ -27,8 +27,8 @@ fn formats_that_are_written() {
     assert!(bench.read("t.fio").starts_with("fio version 3 iolog"));
     assert_eq!(bench.read("t.mqsim"), bench.read("t.ssdsim"));
     let first = |file: &str| bench.read(file).lines().nth(1).unwrap().to_owned();
-    assert_eq!(first("t.ssdsim"), "1000 0 640 8 0");
-    assert_eq!(first("t.disksim"), "0.001000 0 640 8 0");
+    assert_eq!(first("t.ssdsim"), "1000 0 1224 8 0");
+    assert_eq!(first("t.disksim"), "0.001000 0 1224 8 0");
     bench.file("trim.csv", format!("{HEAD}0,T,0,8,0,,0\n"));
     bench.refuses(
         "
