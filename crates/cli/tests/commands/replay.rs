@@ -1,7 +1,8 @@
 //! How traces are replayed: closed loops, addresses beyond the device, volumes, temporary files.
 
 use crate::common::{
-    Bench, Done, HEAD, available_schemes, csv, mixed, options, setting, unframed, without_cost,
+    Bench, Done, HEAD, available_schemes, csv, mixed, options, setting, trace, unframed,
+    without_cost,
 };
 use serde_json::Value;
 
@@ -205,6 +206,27 @@ fn smaller_parts_are_moved_together_where_larger_ones_do_not_fit() {
           | long: even moved together (--fit) in parts of 4 KiB | more than the 14 MiB that device
         ",
     );
+}
+
+/// 1.9 GiB of pages, scattered over 61 GiB in parts of 1 MiB.
+#[test]
+fn a_scattered_trace_fits_a_device_little_larger_than_its_pages() {
+    let Some(trace) = trace("ycsb-rocksdb-writes-only-87k.mqsim.zst") else {
+        return;
+    };
+    let bench = Bench::new();
+    let run = |blocks: u64| {
+        let trace = trace.display();
+        bench.destage(format!(
+            "run {trace} --device default --fit --closed-loop 8 --cache 16MiB --set \
+             blocks_per_plane={blocks}"
+        ))
+    };
+    run(40).ok().says(
+        "exports 2380 MiB; the parts of 8 KiB that are touched were moved together and end at 2188 \
+         MiB (--fit)",
+    );
+    run(30).fails(2, &["more than the 1785 MiB that device default exports"]);
 }
 
 #[test]
