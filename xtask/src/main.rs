@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod dist;
 mod instructions;
 mod records;
 mod test;
@@ -52,6 +53,8 @@ enum Command {
     /// Holds laws between results against random traces, schemes, devices and options, and shrinks
     /// what breaks one to a command line.
     Torture(torture::Options),
+    /// Archives for people without a compiler, and of the source with all that it needs: docs/RELEASE.md.
+    Dist(dist::Options),
     /// Measures speed and memory, beside libCacheSim, and prints tables.
     Bench(bench::Options),
 }
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Ci { only, keep_going } => ci::run(only.as_deref(), keep_going),
         Command::Bench(options) => bench::run(options),
+        Command::Dist(options) => dist::run(&options),
         Command::Records(options) => records::run(&options),
         Command::Torture(options) => torture::run(&options),
         Command::Instructions { accept } => instructions::run(accept),

@@ -242,7 +242,8 @@ options! {
         #[arg(long)]
         wrap: bool;
         /// If the trace has addresses beyond the device, move the parts of 1 MiB that it touches
-        /// together, in their order, instead of refusing it
+        /// together, in their order, instead of refusing it; where these take more than the device,
+        /// in smaller parts, down to a page
         #[arg(long, conflicts_with = "wrap")]
         fit: bool;
         flatten memory: MemoryArgs;

@@ -116,8 +116,7 @@ before that of the request in front of it is raised to it, and counted. In a for
 request i arrives at i us.
 
 `destage trace info FILE` counts what a trace holds: requests, sizes, footprint, reuse, updates,
-frequent pages, large sequential writes, volumes. `destage trace convert FILE -o OUT --to FORMAT`
-writes any of these as `destage` CSV, `destage-bin`, MSR CSV, SSDsim ASCII or fio iolog.
+frequent pages, large sequential writes, volumes. [Below](#writing) is how traces are written.
 
 | format | what it is | columns | source |
 |--|--|--|--|
@@ -151,6 +150,32 @@ the same way.
 "
     );
     text += "
+## Writing
+
+`destage trace convert FILE -o OUT --to FORMAT` writes any of these as one of the following, and so
+does `trace synth`. An OUT that ends in `.zst`, `.gz` or `.xz` is compressed; the same requests give
+the same bytes. What a format cannot hold is refused with the number of the request, except what the
+last column says: that is counted on standard error.
+
+| `--to` | requests | time | what is counted |
+|--|--|--|--|
+| `destage`, `destage-bin` | all | ns | nothing is lost |
+| `msr` | reads, writes | 100 ns | times rounded down |
+| `ssdsim`, which is `mqsim` (MQSim takes the same lines, its time unit being ns) | reads, writes | ns | nothing is lost |
+| `disksim` | reads, writes | ms with six digits | nothing is lost |
+| `fio`, which is `iolog` (version 3) | reads, writes, trims, flushes | us | times rounded down |
+| `oracle-general` | reads, writes | s | see below |
+
+All but the first two refuse requests of several extents, with old addresses, marked atomic or with
+a tag. `ssdsim` and `disksim` lines whose every sector and size is a multiple of 512 look like those
+of `replayer`: read them with `--format`.
+
+`oracle-general` has one record per 4 KiB block that a request touches: the second of its arrival,
+the number of the block, 4096 B, and the number, from 1, of the next record of that block or -1, as
+libCacheSim's own converter has it. A request of several blocks becomes as many records, one that
+covers a part of a block becomes the whole block, and neither the kind of the request nor its volume
+is there; volumes lie beside each other as runs see them.
+
 ## Generated workloads
 
 `destage trace synth WORKLOAD` writes one of these; `--part`, `--requests`, `--arrival`, `--gap`,

@@ -246,6 +246,12 @@ const OWN: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n";
 const LONG: u64 = 4_294_967_295;
 const END: u64 = 1 << 39;
 
+/// 1000 requests of 1 GiB, 128 GiB apart: more than a device has, in parts of any size.
+fn wide_requests() -> String {
+    let line = |i: u64| format!("{i},W,{},2097152,0,,0\n", i << 28);
+    OWN.to_owned() + &(0..1000).map(line).collect::<String>()
+}
+
 /// Requests of 2 TiB all over 256 TiB.
 fn long_requests() -> String {
     let line = |i: u64| {
@@ -330,6 +336,7 @@ fn numbers_in_a_few_lines_take_no_memory() {
 fn what_does_not_fit_is_refused_before_it_begins() {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("long.csv"), long_requests()).unwrap();
+    std::fs::write(dir.path().join("wide.csv"), wide_requests()).unwrap();
     for (args, what) in [
         (
             "run long.csv --scheme lru",
@@ -360,8 +367,8 @@ fn what_does_not_fit_is_refused_before_it_begins() {
             "long: the sampled curve with its trace ",
         ),
         (
-            "run long.csv --device default --fit",
-            "long: moving the trace together (--fit) takes ",
+            "run wide.csv --device tlc-nvme-1t --fit",
+            "wide: moving the trace together (--fit) takes ",
         ),
         (
             "trace synth --part at=zipf(1),space=64GiB",
@@ -448,7 +455,15 @@ fn traces_are_made_and_converted_in_little_memory() {
     let synth = "trace synth --requests 2400000 --part at=zipf(0.9),space=64MiB -o";
     let made = peak(dir.path(), &format!("{synth} t.bin --to destage-bin"));
     assert!(made < MOST, "{} MiB", made >> 20);
-    for to in ["destage", "destage-bin", "msr", "fio", "ssdsim"] {
+    for to in [
+        "destage",
+        "destage-bin",
+        "msr",
+        "fio",
+        "ssdsim",
+        "disksim",
+        "oracle-general",
+    ] {
         let made = peak(
             dir.path(),
             &format!("trace convert t.bin -o {to}.out --to {to}"),

@@ -61,6 +61,6 @@ pub use text::numbers::parse_decimal;
 pub use time_unit::TimeUnit;
 pub use volume::{Volume, VolumeName, Volumes, split};
 pub use writers::{
-    BinWriter, CsvColumns, CsvWriter, RequestPasses, WriteSummary, write_bin, write_csv, write_fio,
-    write_msr, write_ssdsim,
+    BinWriter, BlockSummary, CompressedWriter, CsvColumns, CsvWriter, RequestPasses, WriteSummary,
+    write_bin, write_csv, write_disksim, write_fio, write_msr, write_oracle_general, write_ssdsim,
 };

@@ -4,11 +4,12 @@
 mod common;
 
 use std::io::{self, Cursor, Write};
+use std::path::Path;
 
 use common::{bin, overlay, read, read_with, says};
 use destage_trace::{
-    BinWriter, FORMATS, RequestPasses, Trace, Volume, WriteSummary, write_bin, write_fio,
-    write_msr, write_ssdsim,
+    BinWriter, CompressedWriter, Container, FORMATS, RequestPasses, Trace, Volume, WriteSummary,
+    write_bin, write_csv, write_disksim, write_fio, write_msr, write_oracle_general, write_ssdsim,
 };
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, Tag};
@@ -75,6 +76,59 @@ proptest! {
     }
 
     #[test]
+    fn disksim_keeps_reads_and_writes(batch in plain(1, DATA)) {
+        let mut out = Vec::new();
+        let written = write_disksim(&batch, &[], &mut out).unwrap();
+        prop_assert_eq!((written.requests, written.rounded_times), (batch.len() as u64, 0));
+        let trace = again("disksim", &out);
+        prop_assert_eq!(trace.requests.records(), batch.records());
+        // Told from the others, unless every number might be one of bytes.
+        let bytes = |r: &HostRequest| r.start_sector.is_multiple_of(512) && r.sectors.is_multiple_of(512);
+        if !batch.records().iter().all(bytes) {
+            prop_assert_eq!(again("", &out).meta.format, "disksim");
+        }
+    }
+
+    #[test]
+    fn oracle_general_keeps_blocks(
+        rows in prop::collection::vec((0u64..3 << 30, any::<bool>(), 0u64..200, 1u32..40), 1..60),
+        memory in prop::sample::select(vec![0, 1 << 20]),
+    ) {
+        let (mut batch, mut now) = (RequestBatch::new(), 0);
+        let (mut blocks, mut writes, mut partial, mut rounded) = (Vec::new(), 0, 0, 0);
+        for (i, &(gap, write, start, sectors)) in rows.iter().enumerate() {
+            now += if i == 0 { 0 } else { gap };
+            let op = if write { Op::Write } else { Op::Read };
+            batch.push(HostRequest::new(Nanos(now), op, start, sectors));
+            let end = start + u64::from(sectors);
+            blocks.extend((start / 8..end.div_ceil(8)).map(|block| (now / 1_000_000_000, block)));
+            writes += u64::from(write);
+            partial += u64::from(start % 8 != 0 || end % 8 != 0);
+            rounded += u64::from(now % 1_000_000_000 != 0);
+        }
+        let mut out = Vec::new();
+        let written = write_oracle_general(&batch, memory, &mut out).unwrap();
+        prop_assert_eq!(written.requests.requests, rows.len() as u64);
+        prop_assert_eq!(written.requests.rounded_times, rounded);
+        prop_assert_eq!((written.writes, written.partial), (writes, partial));
+        prop_assert_eq!(written.records, blocks.len() as u64);
+        prop_assert!(!written.several_streams);
+        let trace = again("oracle-general", &out);
+        let read: Vec<(u64, u64)> = trace.requests.records().iter().map(|r| {
+            assert_eq!((r.op, r.sectors), (Op::Read, 8));
+            (r.arrival.0 / 1_000_000_000, r.start_sector / 8)
+        }).collect();
+        prop_assert_eq!(&read, &blocks);
+        for (i, record) in out.chunks(24).enumerate() {
+            let number = |at: std::ops::Range<usize>| u32::from_le_bytes(record[at].try_into().unwrap());
+            prop_assert_eq!(number(12..16), 4096);
+            let later = (i + 1..blocks.len()).find(|&j| blocks[j].1 == blocks[i].1);
+            let next = i64::from_le_bytes(record[16..].try_into().unwrap());
+            prop_assert_eq!(next, later.map_or(-1, |j| j as i64 + 1));
+        }
+    }
+
+    #[test]
     fn msr_keeps_reads_and_writes(batch in plain(100, DATA)) {
         let mut out = Vec::new();
         write_msr(&batch, &[], &mut out).unwrap();
@@ -123,6 +177,82 @@ fn the_example_of_destage_bin_is_what_the_writer_writes() {
     let bytes = bin(&batch, &[volume(3, "hm_0")], true);
     let format = FORMATS.iter().find(|f| f.name == "destage-bin").unwrap();
     assert_eq!(bytes, format.example, "{}", bytes.escape_ascii());
+}
+
+#[test]
+fn the_example_of_oracle_general_is_what_the_writer_writes() {
+    let mut batch = RequestBatch::new();
+    for (s, block) in [(5, 7), (6, 9), (6, 7)] {
+        batch.push(HostRequest::new(
+            Nanos(s * 1_000_000_000),
+            Op::Read,
+            block * 8,
+            8,
+        ));
+    }
+    let mut out = Vec::new();
+    write_oracle_general(&batch, 0, &mut out).unwrap();
+    let format = FORMATS.iter().find(|f| f.name == "oracle-general").unwrap();
+    assert_eq!(out, format.example, "{}", out.escape_ascii());
+    // 2^32 s later there are no numbers for the time.
+    batch.push(HostRequest::new(Nanos(1_000_000_000 << 32), Op::Read, 0, 8));
+    let error = write_oracle_general(&batch, 0, &mut Vec::new()).unwrap_err();
+    says(
+        error.to_string(),
+        "request 3: `oracle-general` has times below 2^32 s only",
+    );
+}
+
+/// Whatever the parts in which it was handed over, what is read again is what was written.
+#[test]
+fn what_is_compressed_is_read_as_it_was() {
+    let mut plain = Vec::new();
+    write_csv(&rich(), &mut plain).unwrap();
+    for (name, container) in [
+        ("a.csv", Container::Plain),
+        ("a.csv.zst", Container::Zstd),
+        ("a.csv.gz", Container::Gzip),
+        ("a.csv.xz", Container::Xz),
+    ] {
+        assert_eq!(Container::of_name(Path::new(name)), container);
+        let compressed = |cut: usize| {
+            let mut out = Vec::new();
+            let mut writer = CompressedWriter::new(container, &mut out).unwrap();
+            for part in [&plain[..cut], &plain[cut..]] {
+                writer.write_all(part).unwrap();
+                writer.flush().unwrap();
+            }
+            writer.finish().unwrap();
+            out
+        };
+        let bytes = compressed(plain.len());
+        assert_eq!(bytes.len() < plain.len(), container != Container::Plain);
+        assert_eq!(compressed(1), bytes);
+        assert_eq!(compressed(plain.len() / 3), bytes);
+        let trace = read("", &bytes).unwrap();
+        assert_eq!(trace.meta.container, container);
+        let mut again = Vec::new();
+        write_csv(&trace.requests, &mut again).unwrap();
+        assert!(again == plain, "{name}");
+    }
+}
+
+/// A gzip file has no name and no time, a zstd one a checksum.
+#[test]
+fn compressed_files_say_nothing_of_when_and_where() {
+    let head = |container| {
+        let mut out = Vec::new();
+        let mut writer = CompressedWriter::new(container, &mut out).unwrap();
+        writer.write_all(b"0,R,0,8,0,,0\n").unwrap();
+        writer.finish().unwrap();
+        out
+    };
+    assert_eq!(
+        head(Container::Gzip)[..10],
+        *b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
+    );
+    assert_eq!(head(Container::Zstd)[4] & 4, 4);
+    assert_eq!(head(Container::Xz)[..8], *b"\xfd7zXZ\0\0\x04");
 }
 
 /// 20000 requests over several chunks, with and without lists.
@@ -176,17 +306,34 @@ fn foreign_formats_refuse_what_they_cannot_say() {
     let flush = HostRequest::new(Nanos(0), Op::Flush, 0, 0);
     let long = HostRequest::new(Nanos(0), Op::Write, 0, 1 << 23);
     type Case<'a> = (HostRequest, &'a [Extent], &'a [u64], &'a str, &'a str);
+    const ALL: &str = "ssdsim disksim msr fio oracle-general";
     let cases: [Case<'_>; 7] = [
-        (trim, &[], &[], "a trim", "ssdsim msr"),
-        (flush, &[], &[], "a flush", "ssdsim msr"),
-        (head, &[extent], &[], "several extents", "ssdsim msr fio"),
-        (head, &[], &[5], "old addresses", "ssdsim msr fio"),
-        (atomic, &[], &[], "atomic writes", "ssdsim msr fio"),
-        (tagged, &[], &[], "tags", "ssdsim msr fio"),
+        (
+            trim,
+            &[],
+            &[],
+            "a trim",
+            "ssdsim disksim msr oracle-general",
+        ),
+        (
+            flush,
+            &[],
+            &[],
+            "a flush",
+            "ssdsim disksim msr oracle-general",
+        ),
+        (head, &[extent], &[], "several extents", ALL),
+        (head, &[], &[5], "old addresses", ALL),
+        (atomic, &[], &[], "atomic writes", ALL),
+        (tagged, &[], &[], "tags", ALL),
         (long, &[], &[], "below 4 GiB", "fio"),
     ];
-    let writers: [(&str, Writer); 3] = [
+    let writers: [(&str, Writer); 5] = [
         ("ssdsim", write_ssdsim),
+        ("disksim", write_disksim),
+        ("oracle-general", |requests, _, out| {
+            Ok(write_oracle_general(requests, 0, out)?.requests)
+        }),
         ("msr", write_msr),
         ("fio", write_fio),
     ];
@@ -231,6 +378,7 @@ fn times_are_rounded_down_and_counted() {
         (written.rounded_times, times)
     };
     assert_eq!(times(write_ssdsim, "ssdsim"), (0, vec![0, 1_999, 2_000]));
+    assert_eq!(times(write_disksim, "disksim"), (0, vec![0, 1_999, 2_000]));
     assert_eq!(times(write_msr, "msr"), (1, vec![0, 1_900, 2_000]));
     assert_eq!(times(write_fio, "fio"), (1, vec![0, 1_000, 2_000]));
 }

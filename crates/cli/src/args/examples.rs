@@ -53,6 +53,8 @@ examples! {
     /// Of `trace convert`.
     TRACE_CONVERT:
         "destage trace convert hm_0.csv.gz -o hm_0.bin --to destage-bin",
+        "destage trace convert hm_0.csv.gz -o hm_0.oracleGeneral.zst --to oracle-general",
+        "destage trace convert hm_0.csv.gz -o hm_0.trace --to mqsim",
         "destage trace convert hm_0.csv.gz --limit 1000 --to fio > hm_0.fio";
     /// Of `trace import-ftrace`.
     TRACE_IMPORT:

@@ -35,6 +35,9 @@ pub enum TraceCommand {
         json: bool,
     },
     /// Write a trace in another format
+    ///
+    /// What the format cannot hold is refused with the number of the request; times that it rounds,
+    /// and what oracle-general makes of requests, are counted on standard error.
     #[command(after_help = examples::TRACE_CONVERT)]
     Convert {
         /// Trace file; `-` is standard input
@@ -43,8 +46,8 @@ pub enum TraceCommand {
         input: InputArgs,
         #[command(flatten)]
         memory: LimitArgs,
-        /// File to write; `-` is standard output. With `--volumes split` the name of the volume
-        /// goes before its extension
+        /// File to write, compressed if it ends in .zst, .gz or .xz; `-` is standard output. With
+        /// `--volumes split` the name of the volume goes before its extensions
         #[arg(short, long, value_name = "FILE", default_value = "-")]
         output: PathBuf,
         /// Format to write [default: destage, the own CSV]
@@ -142,7 +145,7 @@ pub struct SynthArgs {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub memory: LimitArgs,
-    /// File to write; `-` is standard output
+    /// File to write, compressed if it ends in .zst, .gz or .xz; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
     /// Format to write [default: destage, the own CSV]
@@ -199,7 +202,7 @@ pub struct ImportArgs {
     pub skip_bad_lines: bool,
     #[command(flatten)]
     pub memory: LimitArgs,
-    /// File to write as destage CSV; `-` is standard output
+    /// File to write as destage CSV, compressed if it ends in .zst, .gz or .xz; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -260,9 +263,26 @@ pub enum ToFormat {
     /// MSR Cambridge CSV.
     Msr,
     /// A fio log, version 3.
+    #[value(alias = "iolog")]
     Fio,
-    /// The ASCII format of SSDsim.
+    /// The ASCII format of SSDsim and MQSim.
+    #[value(alias = "mqsim")]
     Ssdsim,
+    /// The ASCII format of DiskSim.
+    Disksim,
+    /// libCacheSim's oracleGeneral: blocks of 4 KiB without the kind of request.
+    OracleGeneral,
+}
+
+impl ToFormat {
+    /// Its name, if it is no text.
+    pub fn binary(self) -> Option<&'static str> {
+        match self {
+            ToFormat::DestageBin => Some("destage-bin"),
+            ToFormat::OracleGeneral => Some("oracle-general"),
+            _ => None,
+        }
+    }
 }
 
 fn gap(text: &str) -> Result<Nanos, String> {

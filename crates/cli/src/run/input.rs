@@ -11,7 +11,8 @@ use destage_scheme::{Expr, Role};
 use destage_sim::record::ConfigEntry;
 use destage_sim::{RunSpec, Touched};
 use destage_trace::{
-    LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload, load_bounded, open,
+    AddressPacking, LoadOptions, Pairs, Source, Stored, TraceError, TraceMeta, Workload,
+    load_bounded, open,
 };
 use destage_types::{ByteSize, PageSize, SECTOR_BYTES};
 use std::path::{Path, PathBuf};
@@ -103,7 +104,8 @@ pub fn load(
     Ok(stored)
 }
 
-/// Moves the addresses of a trace together if it goes beyond the device of `run`.
+/// Moves the addresses of a trace together if it goes beyond the device of `run`: in parts as large as
+/// the device has room for.
 ///
 /// # Errors
 /// What the trace touches is larger than the device, or the list of it than the memory.
@@ -117,39 +119,88 @@ pub fn fit(
         return Ok(());
     };
     let space = destage_sim::precondition::address_space(device);
-    let end = trace.workload().end_sector()?;
+    let (end, longest) = extents(trace.workload())?;
     if end <= space {
         return Ok(());
     }
-    let needs = trace.workload().memory() + Touched::of_packing(trace.workload())?;
-    if needs > limit.bytes() {
-        let what = format!("{}: moving the trace together (--fit)", trace.meta().name);
-        return Err(limit.refused(&what, needs));
-    }
-    let packing = trace.pack()?;
-    let (name, size) = (&trace.meta().name, |sectors: u64| sectors.div_ceil(2048));
-    if packing.end_sector() > space {
+    let page = u64::from(device.geometry.page.sectors());
+    let smallest = page.max(AddressPacking::SMALLEST);
+    let packing = match longest <= space {
+        true => pack(trace, (smallest, space), limit)?,
+        false => None,
+    };
+    let (name, exported) = (&trace.meta().name, whole_mib(space));
+    let Some(packing) = packing else {
         return Err(Failure::usage(format!(
-            "{name}: even moved together (--fit), the parts of 1 MiB that the trace touches take \
-             {} MiB; device {} exports {}",
-            size(packing.end_sector()),
+            "{name}: even moved together (--fit) in parts of {}, what the trace touches is more than \
+             the {exported} that device {} exports",
+            part_size(smallest),
             device.name,
-            exported(space)
         )));
-    }
+    };
+    let smaller = match packing.part_sectors() {
+        AddressPacking::LARGEST => "",
+        _ => "; larger parts, which keep more of the trace as it was, take more than the device",
+    };
     warnings.warn(format!(
-        "{name}: the trace goes up to {} MiB, device {} exports {}; the parts of 1 MiB that are \
-         touched were moved together and end at {} MiB (--fit)",
-        size(end),
+        "{name}: the trace goes up to {} MiB, device {} exports {exported}; the parts of {} that are \
+         touched were moved together and end at {} (--fit){smaller}",
+        end.div_ceil(AddressPacking::LARGEST),
         device.name,
-        exported(space),
-        size(packing.end_sector())
+        part_size(packing.part_sectors()),
+        whole_mib(packing.end_sector())
     ));
     Ok(())
 }
 
-/// Whole MiB of a device, or exactly what it has if it is smaller.
-fn exported(sectors: u64) -> String {
+/// End of the highest extent, and length of the longest one.
+fn extents(workload: Workload<'_>) -> Result<(u64, u64), TraceError> {
+    let (mut end, mut longest) = (0, 0);
+    workload.try_each(|_, request| {
+        for extent in request.extents() {
+            end = extent.end().max(end);
+            longest = u64::from(extent.sectors).max(longest);
+        }
+        Ok::<(), TraceError>(())
+    })?;
+    Ok((end, longest))
+}
+
+/// Moves a trace together in the largest parts that fit the device.
+///
+/// # Errors
+/// The list of the parts is larger than the memory.
+fn pack(
+    trace: &mut Stored,
+    (smallest, space): (u64, u64),
+    limit: MemoryLimit,
+) -> Result<Option<AddressPacking>, Failure> {
+    let touched = Touched::by(trace.workload(), PageSize::KIB4)?;
+    let mut part = AddressPacking::LARGEST;
+    while part >= smallest {
+        let needs = trace.workload().memory() + touched.of_packing(part, space);
+        if needs > limit.bytes() {
+            let what = format!("{}: moving the trace together (--fit)", trace.meta().name);
+            return Err(limit.refused(&what, needs));
+        }
+        let packing = trace.pack(part, space)?;
+        if packing.is_some() {
+            return Ok(packing);
+        }
+        part /= 2;
+    }
+    Ok(None)
+}
+
+fn part_size(sectors: u64) -> String {
+    match sectors {
+        AddressPacking::LARGEST => "1 MiB".to_owned(),
+        _ => format!("{} KiB", sectors / 2),
+    }
+}
+
+/// Whole MiB, or exactly what there is if it is less than one.
+fn whole_mib(sectors: u64) -> String {
     let bytes = sectors * SECTOR_BYTES;
     match bytes >> 20 {
         0 => ByteSize(bytes).to_string(),

@@ -9,8 +9,9 @@ use crate::progress::Progress;
 use crate::run::{read, trace_warnings};
 use crate::terminal::{Warnings, say};
 use destage_trace::{
-    RequestPasses, Stored, TraceError, TraceMeta, Volume, WriteSummary, write_bin, write_csv,
-    write_fio, write_msr, write_ssdsim,
+    BlockSummary, CompressedWriter, Container, RequestPasses, TraceError, TraceMeta, Volume,
+    WriteSummary, write_bin, write_csv, write_disksim, write_fio, write_msr, write_oracle_general,
+    write_ssdsim,
 };
 use destage_types::RequestRef;
 use std::collections::BTreeMap;
@@ -20,16 +21,23 @@ use std::path::{Path, PathBuf};
 /// Requests that are kept in memory, in bytes; more go to a temporary file.
 const MEMORY: u64 = 8 << 20;
 
-/// Reads a trace and writes it to `output` as `to`.
+/// How a trace is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Writing<'a> {
+    /// File, compressed as its name says; `-` is standard output, which is plain.
+    pub output: &'a Path,
+    /// Its format.
+    pub to: ToFormat,
+    /// Memory that the command may take.
+    pub limit: MemoryLimit,
+}
+
+/// Reads a trace and writes it.
 ///
 /// # Errors
 /// Bad input, an output that cannot be written, or a request that the format cannot hold.
-pub fn run(
-    path: &Path,
-    input: &InputArgs,
-    limit: MemoryLimit,
-    (output, to): (&Path, ToFormat),
-) -> Result<(), Failure> {
+pub fn run(path: &Path, input: &InputArgs, writing: Writing<'_>) -> Result<(), Failure> {
+    let (output, limit) = (writing.output, writing.limit);
     if input.split() && output == Path::new("-") {
         return Err(Failure::usage(
             "--volumes split gives a trace per volume; --output FILE says where, only=VOLUME reads \
@@ -47,19 +55,15 @@ pub fn run(
     let trace = read(path, &options, memory)?;
     trace_warnings(trace.meta(), &mut Warnings::default());
     if !input.split() {
-        return write_stored(&trace, output, to);
+        return write_one(&trace.workload(), trace.meta(), writing);
     }
     check_outputs(&trace.meta().volumes, path, output)?;
     for part in trace.split(memory)? {
         let part = part?;
-        let output = named(output, &part.meta().volumes[0].name);
-        write_stored(&part, &output, to)?;
+        let output = &named(output, &part.meta().volumes[0].name);
+        write_one(&part.workload(), part.meta(), Writing { output, ..writing })?;
     }
     Ok(())
-}
-
-fn write_stored(trace: &Stored, output: &Path, to: ToFormat) -> Result<(), Failure> {
-    write_one(&trace.workload(), trace.meta(), output, to)
 }
 
 /// Checks the files of single volumes before one is written.
@@ -82,43 +86,56 @@ fn check_outputs(volumes: &[Volume], input: &Path, output: &Path) -> Result<(), 
     Ok(())
 }
 
-/// `output` with the name of a volume before its extension.
+/// `output` with the name of a volume before its extension, and before that of a compression.
 fn named(output: &Path, volume: &str) -> PathBuf {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let volume: String = volume
         .chars()
         .map(|c| if plain(c) { c } else { '_' })
         .collect();
-    let stem = output.file_stem().unwrap_or_default().to_string_lossy();
-    let name = match output.extension() {
-        Some(extension) => format!("{stem}-{volume}.{}", extension.to_string_lossy()),
-        None => format!("{stem}-{volume}"),
+    let ending = |path: &Path| {
+        let extension = path.extension();
+        extension.map_or(String::new(), |e| format!(".{}", e.to_string_lossy()))
     };
+    let (plain, compressed) = match Container::of_name(output) {
+        Container::Plain => (output.to_owned(), String::new()),
+        _ => (output.with_extension(""), ending(output)),
+    };
+    let stem = plain.file_stem().unwrap_or_default().to_string_lossy();
+    let name = format!("{stem}-{volume}{}{compressed}", ending(&plain));
     output.with_file_name(name)
 }
 
-/// Writes the requests that `meta` describes to `output` as `to`; `-` is standard output.
+/// Writes the requests that `meta` describes.
 ///
 /// # Errors
 /// The output cannot be written, or a request that the format cannot hold.
 pub fn write_one(
     requests: &dyn RequestPasses,
     meta: &TraceMeta,
-    output: &Path,
-    to: ToFormat,
+    writing: Writing<'_>,
 ) -> Result<(), Failure> {
+    let output = writing.output;
     if output == Path::new("-") {
-        if to == ToFormat::DestageBin && io::stdout().is_terminal() {
-            return Err(Failure::usage("--to destage-bin is no text for a terminal"));
+        if let Some(name) = writing.to.binary()
+            && io::stdout().is_terminal()
+        {
+            return Err(Failure::usage(format!(
+                "--to {name} is no text for a terminal"
+            )));
         }
-        let written = write(requests, meta, to, &mut io::stdout().lock());
+        let written = write(requests, meta, writing, &mut io::stdout().lock());
         return written
             .map_err(|error| refused(meta, &error).unwrap_or_else(|| Failure::stdout(error)));
     }
     let place = output.display();
     let mut file = OutputFile::create(output)
         .map_err(|error| Failure::usage(format!("--output {place}: cannot create it: {error}")))?;
-    let written = write(requests, meta, to, &mut BufWriter::new(&mut file));
+    let compressed = CompressedWriter::new(Container::of_name(output), BufWriter::new(&mut file));
+    let written = compressed.and_then(|mut out| {
+        write(requests, meta, writing, &mut out)?;
+        out.finish()
+    });
     written.and_then(|()| file.commit()).map_err(|error| {
         let unwritten = || Failure::Run(format!("cannot write {place}: {error}"));
         refused(meta, &error).unwrap_or_else(unwritten)
@@ -166,17 +183,28 @@ impl RequestPasses for Watched<'_> {
 fn write(
     requests: &dyn RequestPasses,
     meta: &TraceMeta,
-    to: ToFormat,
+    writing: Writing<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let requests = &Watched { requests, meta };
     let volumes = &meta.volumes[..];
-    let written = match to {
+    let written = match writing.to {
         ToFormat::Destage => return write_csv(requests, out),
         ToFormat::DestageBin => return write_bin(requests, volumes, meta.timed, out),
         ToFormat::Msr => write_msr(requests, volumes, out)?,
         ToFormat::Fio => write_fio(requests, volumes, out)?,
         ToFormat::Ssdsim => write_ssdsim(requests, volumes, out)?,
+        ToFormat::Disksim => write_disksim(requests, volumes, out)?,
+        ToFormat::OracleGeneral => {
+            let memory = writing.limit.of_requests();
+            let blocks = write_oracle_general(requests, memory, out)?;
+            say(&format!(
+                "note: {}: {}",
+                meta.name,
+                what_blocks_lose(&blocks)
+            ));
+            blocks.requests
+        }
     };
     let WriteSummary {
         requests,
@@ -190,4 +218,24 @@ fn write(
         ));
     }
     Ok(())
+}
+
+/// What `oracle-general` does not say of the requests.
+fn what_blocks_lose(blocks: &BlockSummary) -> String {
+    let requests = blocks.requests.requests;
+    let mut text = format!(
+        "oracle-general has blocks of 4 KiB, not requests: {requests} requests became {} records, \
+         and whether one is a read or a write is lost ({} writes)",
+        blocks.records, blocks.writes
+    );
+    if blocks.partial > 0 {
+        text += &format!(
+            "; {} requests began or ended within a block, which is written as a whole",
+            blocks.partial
+        );
+    }
+    if blocks.several_streams {
+        text += "; records do not say of which volume or stream they are";
+    }
+    text
 }

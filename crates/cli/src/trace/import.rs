@@ -1,5 +1,6 @@
 //! `destage trace import-ftrace`: kernel event text to a trace with old addresses.
 
+use super::convert::{Writing, write_one};
 use crate::args::{FsArg, ImportArgs, StreamArg, ToFormat};
 use crate::failure::Failure;
 use crate::output::identity;
@@ -34,12 +35,12 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let imported = import(sources, options).map_err(|error| Failure::usage(explained(&error)))?;
     say(imported.report.to_string().trim_end());
     let trace = Trace::generated("import", imported.requests);
-    super::convert::write_one(
-        &trace.requests,
-        &trace.meta,
-        &args.output,
-        ToFormat::Destage,
-    )
+    let writing = Writing {
+        output: &args.output,
+        to: ToFormat::Destage,
+        limit: args.memory.limit(),
+    };
+    write_one(&trace.requests, &trace.meta, writing)
 }
 
 /// The message of `error`, with the option that helps.

@@ -14,6 +14,7 @@ use crate::memory::MemoryLimit;
 use crate::output::{print, print_json};
 use crate::progress::Progress;
 use crate::terminal::Warnings;
+use convert::Writing;
 use destage_sim::summary::TraceSummary;
 use destage_trace::{LoadOptions, RequestSlice, Source, Stored, Volumes, open};
 use destage_types::RequestBatch;
@@ -41,8 +42,8 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
             output,
             to,
         } => {
-            let to = to.unwrap_or(ToFormat::Destage);
-            convert::run(trace, input, memory.limit(), (output, to))
+            let (to, limit) = (to.unwrap_or(ToFormat::Destage), memory.limit());
+            convert::run(trace, input, Writing { output, to, limit })
         }
         TraceCommand::ImportFtrace(args) => import::run(args),
         TraceCommand::Synth(args) => synth::run(args),
@@ -65,8 +66,12 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
                 limit,
                 ..input.clone()
             };
-            let output = (Path::new("-"), ToFormat::Destage);
-            convert::run(trace, &input, MemoryLimit::new(None), output)
+            let writing = Writing {
+                output: Path::new("-"),
+                to: ToFormat::Destage,
+                limit: MemoryLimit::new(None),
+            };
+            convert::run(trace, &input, writing)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `destage trace synth`: generated workloads.
 
-use super::convert::write_one;
+use super::convert::{Writing, write_one};
 use crate::args::{SynthArgs, ToFormat};
 use crate::failure::Failure;
 use crate::output::print;
@@ -32,7 +32,8 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     }
     let to = args.to.unwrap_or(ToFormat::Destage);
     // Every pass of the writer generates the requests anew: none is kept.
-    write_one(&synth, &synth.meta(), &args.output, to)
+    let output = &args.output;
+    write_one(&synth, &synth.meta(), Writing { output, to, limit })
 }
 
 fn workload(args: &SynthArgs) -> Result<Synth, String> {

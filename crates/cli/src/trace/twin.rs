@@ -1,6 +1,6 @@
 //! `destage trace fit` and `trace synth --like`: twins of traces.
 
-use super::convert::write_one;
+use super::convert::{Writing, write_one};
 use super::{LOOK, MEMORY};
 use crate::args::{FitArgs, InputArgs, SynthArgs, ToFormat};
 use crate::failure::Failure;
@@ -179,8 +179,12 @@ pub fn synth(args: &SynthArgs, like: &Path) -> Result<(), Failure> {
         limit: args.memory.limit(),
         exceeded: Cell::new(None),
     };
-    let to = args.to.unwrap_or(ToFormat::Destage);
-    let written = write_one(&twin, &twin.twin.meta(), &args.output, to);
+    let writing = Writing {
+        output: &args.output,
+        to: args.to.unwrap_or(ToFormat::Destage),
+        limit: twin.limit,
+    };
+    let written = write_one(&twin, &twin.twin.meta(), writing);
     match twin.exceeded.get() {
         Some(bytes) => Err(twin.limit.refused(&twin.twin.name, bytes)),
         None => written,

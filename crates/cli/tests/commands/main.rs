@@ -7,6 +7,7 @@ mod cac_page;
 mod captures;
 mod charge_and_flush;
 mod common;
+mod convert;
 mod demo;
 mod details;
 mod determinism;

@@ -1,7 +1,8 @@
 //! How traces are replayed: closed loops, addresses beyond the device, volumes, temporary files.
 
 use crate::common::{
-    Bench, Done, HEAD, available_schemes, csv, mixed, options, setting, unframed, without_cost,
+    Bench, Done, HEAD, available_schemes, csv, mixed, options, setting, trace, unframed,
+    without_cost,
 };
 use serde_json::Value;
 
@@ -157,20 +158,75 @@ fn what_is_touched_can_be_moved_together() {
         assert_eq!(record["counts"]["read_page_hits"], 1);
         assert_eq!(setting(record, "fit"), ("true", "command line"));
     }
-    let scattered: String = (0..20).map(|i| format!("W{} ", 512 * i)).collect();
-    bench.file("wide.csv", csv(&scattered));
-    bench.refuses(
-        "
-        run wide.csv --device chip.toml --fit
-          | wide: even moved together (--fit) | take 20 MiB | exports 14 MiB
-        run wide.csv --device chip.toml --fit --set pages_per_block=4
-          | take 20 MiB; device one-chip exports 920KiB
-        ",
-    );
     // A trace that fits keeps its addresses.
     bench.file("near.csv", csv("W0 W3500"));
     let near = bench.destage("run near.csv --device chip.toml --fit").ok();
     assert!(!near.stderr.contains("moved"), "{}", near.stderr);
+}
+
+/// Twenty pages, each in a MiB of its own, and a device of 14 MiB: larger parts than 512 KiB do not fit.
+#[test]
+fn smaller_parts_are_moved_together_where_larger_ones_do_not_fit() {
+    let bench = one_chip(
+        &(0..20)
+            .map(|i| format!("W{} ", 512 * i))
+            .collect::<String>(),
+    );
+    let fits = |more: &str, wanted: &str| {
+        for memory in ["1GiB", "0B"] {
+            let run = format!("run t.csv --device chip.toml --fit --trace-memory {memory} {more}");
+            let done = bench.destage(format!("{run} --format-out jsonl")).ok();
+            done.says(wanted);
+            let record = &done.records()[0];
+            assert_eq!(record["counts"]["wrapped_requests"], 0);
+            assert_eq!(record["counts"]["write_requests"], 20);
+        }
+    };
+    let larger = "larger parts, which keep more of the trace as it was, take more than the device";
+    fits(
+        "",
+        &format!(
+            "device one-chip exports 14 MiB; the parts of 512 KiB that are touched were moved \
+             together and end at 10 MiB (--fit); {larger}"
+        ),
+    );
+    fits(
+        "--set pages_per_block=4",
+        "exports 920KiB; the parts of 32 KiB that are touched were moved together and end at 640KiB",
+    );
+    // A page is as small as parts become.
+    let pages: String = (0..300).map(|i| format!("W{} ", 512 * i)).collect();
+    bench.file("wide.csv", csv(&pages));
+    bench.file("long.csv", format!("{HEAD}0,W,0,40000,0,,0\n"));
+    bench.refuses(
+        "
+        run wide.csv --device chip.toml --fit --set pages_per_block=4
+          | wide: even moved together (--fit) in parts of 4 KiB | more than the 920KiB that device
+        run long.csv --device chip.toml --fit
+          | long: even moved together (--fit) in parts of 4 KiB | more than the 14 MiB that device
+        ",
+    );
+}
+
+/// 1.9 GiB of pages, scattered over 61 GiB in parts of 1 MiB.
+#[test]
+fn a_scattered_trace_fits_a_device_little_larger_than_its_pages() {
+    let Some(trace) = trace("ycsb-rocksdb-writes-only-87k.mqsim.zst") else {
+        return;
+    };
+    let bench = Bench::new();
+    let run = |blocks: u64| {
+        let trace = trace.display();
+        bench.destage(format!(
+            "run {trace} --device default --fit --closed-loop 8 --cache 16MiB --set \
+             blocks_per_plane={blocks}"
+        ))
+    };
+    run(40).ok().says(
+        "exports 2380 MiB; the parts of 8 KiB that are touched were moved together and end at 2188 \
+         MiB (--fit)",
+    );
+    run(30).fails(2, &["more than the 1785 MiB that device default exports"]);
 }
 
 #[test]
@@ -264,26 +320,6 @@ fn volumes_of_the_trace_commands() {
         "0,hm,1,Read,0,4096,0\n30,hm,1,Write,0,4096,0\n"
     );
     assert!(bench.dir.path().join("out-hm_0.csv").exists());
-}
-
-#[test]
-fn formats_that_are_written() {
-    let bench = Bench::with(mixed(300));
-    let back = |file: &str| bench.shown(format!("trace convert {file}"));
-    let wanted = back("t.csv");
-    for (to, file) in [
-        ("destage-bin", "t.bin"),
-        ("msr", "t.msr"),
-        ("ssdsim", "t.ssdsim"),
-    ] {
-        bench.shown(format!("trace convert t.csv --to {to} -o {file}"));
-        assert_eq!(back(file).lines().count(), wanted.lines().count(), "{to}");
-    }
-    assert_eq!(back("t.bin"), wanted);
-    bench.shown("trace convert t.csv --to fio -o t.fio");
-    assert!(bench.read("t.fio").starts_with("fio version 3 iolog"));
-    bench.file("trim.csv", format!("{HEAD}0,T,0,8,0,,0\n"));
-    bench.refuses("trace convert trim.csv --to msr -o x.csv | trim | request 0");
 }
 
 #[test]

@@ -26,8 +26,8 @@ const PER_BLOCK: u64 = 16;
 const PER_CURVE_PAGE: u64 = 96;
 /// Bytes per access to a page of a sample: a request of its own, or an extent of one.
 const PER_SAMPLED: u64 = 48;
-/// Parts of 1 MiB in a neighbourhood of pages of 4 KiB.
-const PARTS_OF_CHUNK: u64 = 2;
+/// Sectors of a neighbourhood of pages of 4 KiB.
+const SECTORS_OF_CHUNK: u64 = CHUNK as u64 * 8;
 /// Bytes per part while parts are collected: twice as many before they are joined, in a list with room for
 /// as many more.
 const PER_PART: u64 = 32;
@@ -150,15 +150,11 @@ impl Touched {
         known.saturating_add(index + pages * PER_CURVE_PAGE)
     }
 
-    /// Memory of moving together the parts of 1 MiB that `workload` touches, in bytes. Goes through it
-    /// once.
-    ///
-    /// # Errors
-    /// The requests cannot be read.
-    pub fn of_packing(workload: Workload<'_>) -> Result<u64, TraceError> {
-        let touched = Touched::by(workload, PageSize::KIB4)?;
-        let parts = touched.pages.min(touched.chunks * PARTS_OF_CHUNK);
-        Ok(parts * PER_PART)
+    /// Memory of moving together the parts of `part` sectors that the trace touches, in bytes; they are
+    /// given up once they are more than `space` sectors.
+    pub fn of_packing(self, part: u64, space: u64) -> u64 {
+        let of_chunks = self.chunks.saturating_mul(SECTORS_OF_CHUNK / part);
+        self.pages.min(of_chunks).min(space / part) * PER_PART
     }
 
     /// Memory of one pass for the curve of a scheme beside the trace, in bytes.
@@ -258,8 +254,9 @@ mod tests {
         assert_eq!(touched.of_count(), 1_000 * 3072);
         assert_eq!(touched.of_sample(1.0), 1_000 * (48 + 96 + 3072));
         assert_eq!(touched.of_sample(0.1), 100 * (48 + 96 + 3072));
-        // One in two parts of 1 MiB.
-        assert_eq!(Touched::of_packing((&trace).into()).unwrap(), 1_000 * 32);
+        // One in two parts of 1 MiB, and none after those that fill the device.
+        assert_eq!(touched.of_packing(2048, 1 << 40), 1_000 * 32);
+        assert_eq!(touched.of_packing(2048, 10 * 2048), 10 * 32);
     }
 
     #[test]

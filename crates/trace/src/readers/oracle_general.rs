@@ -26,11 +26,11 @@ pub(super) const INFO: FormatInfo = FormatInfo {
         "time": Own, "s, 32 bits";
         "obj_id": Own, "number of a 4 KiB block, 0 to 68719476735, 64 bits";
         "obj_size": Own, "bytes, 32 bits, not used: a block is a block";
-        "next_access_vtime": Own, "number of the next request to the block or -1, 64 bits, not used";
+        "next_access_vtime": Own, "number (from 1) of the next request to the block, or -1, 64 bits, not used";
     },
     timed: true,
     volumes: false,
-    example: b"\x05\0\0\0\x07\0\0\0\0\0\0\0\0\x10\0\0\x02\0\0\0\0\0\0\0\
+    example: b"\x05\0\0\0\x07\0\0\0\0\0\0\0\0\x10\0\0\x03\0\0\0\0\0\0\0\
                \x06\0\0\0\x09\0\0\0\0\0\0\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff\
                \x06\0\0\0\x07\0\0\0\0\0\0\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
     example_requests: 3,

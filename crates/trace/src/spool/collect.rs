@@ -51,7 +51,8 @@ pub(crate) fn place() -> String {
     format!("a temporary file in {}", std::env::temp_dir().display())
 }
 
-fn failed(source: io::Error) -> TraceError {
+/// A fault of such a file.
+pub(crate) fn failed(source: io::Error) -> TraceError {
     let file = place();
     TraceError::Spool { file, source }
 }

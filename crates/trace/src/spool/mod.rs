@@ -133,16 +133,19 @@ impl Stored {
         }
     }
 
-    /// Moves the parts of the address space that the trace touches together, and says what that
-    /// did.
+    /// Moves the parts of `part` sectors that the trace touches together, and says what that did;
+    /// `None`, and nothing is moved, if they are more than `space` sectors. A part is a power of two
+    /// from [`AddressPacking::SMALLEST`] to [`AddressPacking::LARGEST`].
     ///
     /// # Errors
     /// The temporary file cannot be read.
-    pub fn pack(&mut self) -> Result<AddressPacking, TraceError> {
-        let packing = AddressPacking::of(&self.workload())?;
-        match self {
-            Stored::Memory(trace) => packing.apply(&mut trace.requests),
-            Stored::Spooled { spool, .. } => spool.packing = Some(packing.clone()),
+    pub fn pack(&mut self, part: u64, space: u64) -> Result<Option<AddressPacking>, TraceError> {
+        let packing = AddressPacking::of(&self.workload(), part, space)?;
+        if let Some(packing) = &packing {
+            match self {
+                Stored::Memory(trace) => packing.apply(&mut trace.requests),
+                Stored::Spooled { spool, .. } => spool.packing = Some(packing.clone()),
+            }
         }
         Ok(packing)
     }

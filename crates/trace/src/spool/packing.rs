@@ -1,66 +1,129 @@
 //! Traces of a large address space on a smaller device: the parts that are touched, side by side.
 
+use std::ops::RangeInclusive;
+
 use destage_types::RequestBatch;
 use destage_types::request::NO_PREV;
 
 use crate::error::TraceError;
 use crate::spool::workload::Workload;
 
-/// Sectors of a part, 1 MiB: a multiple of every page, so that sectors of one page stay together.
-const PART: u64 = 2048;
+/// Parts that are collected before equal ones are looked for.
+const JOIN_AT: usize = 1 << 16;
 
 /// Which parts of an address space a trace touches. Their order stays, what lies between them
 /// goes, and a request that touches consecutive parts still does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddressPacking {
+    /// Sectors of a part.
+    part: u64,
     /// Numbers of the parts that are touched, ascending.
     parts: Vec<u64>,
 }
 
+/// Why there is no packing.
+enum Fault {
+    TooMany,
+    Read(TraceError),
+}
+
+impl From<TraceError> for Fault {
+    fn from(error: TraceError) -> Fault {
+        Fault::Read(error)
+    }
+}
+
+/// Parts while they are collected.
+struct Parts {
+    sectors: u64,
+    most: u64,
+    /// Sorted runs; joined before they grow beyond what is different.
+    seen: Vec<u64>,
+    join_at: usize,
+}
+
+impl Parts {
+    fn touch(&mut self, sectors: RangeInclusive<u64>) -> Result<(), Fault> {
+        let parts = sectors.start() / self.sectors..=sectors.end() / self.sectors;
+        if parts.end() - parts.start() >= self.most {
+            return Err(Fault::TooMany);
+        }
+        self.seen.extend(parts);
+        // Extents of one request may lie over each other, each of them large.
+        match self.seen.len() < self.join_at {
+            true => Ok(()),
+            false => self.join(),
+        }
+    }
+
+    fn join(&mut self) -> Result<(), Fault> {
+        self.seen.sort_unstable();
+        self.seen.dedup();
+        self.join_at = (2 * self.seen.len()).max(JOIN_AT);
+        match self.seen.len() as u64 <= self.most {
+            true => Ok(()),
+            false => Err(Fault::TooMany),
+        }
+    }
+}
+
 impl AddressPacking {
-    /// The parts that `workload` touches, old addresses included.
-    pub(crate) fn of(workload: &Workload<'_>) -> Result<AddressPacking, TraceError> {
-        let mut parts: Vec<u64> = Vec::new();
-        // Sorted runs of touched parts; joined before they grow beyond what is different.
-        let mut limit = 1 << 16;
-        workload.try_each(|_, request| {
-            let mut join = |parts: &mut Vec<u64>| {
-                if parts.len() >= limit {
-                    parts.sort_unstable();
-                    parts.dedup();
-                    limit = (2 * parts.len()).max(1 << 16);
-                }
-            };
-            // Extents of one request may lie over each other, each of them large.
+    /// Sectors of the parts that keep most beside each other, 1 MiB: a multiple of every page, so that
+    /// sectors of one page stay together.
+    pub const LARGEST: u64 = 2048;
+    /// Sectors of the smallest parts: a block, of which an old address names the first sector only.
+    pub const SMALLEST: u64 = 8;
+
+    /// The parts of `part` sectors (a power of two) that `workload` touches, old addresses included;
+    /// `None` if they are more than `space` sectors.
+    pub(crate) fn of(
+        workload: &Workload<'_>,
+        part: u64,
+        space: u64,
+    ) -> Result<Option<AddressPacking>, TraceError> {
+        let mut parts = Parts {
+            sectors: part,
+            most: space / part,
+            seen: Vec::new(),
+            join_at: JOIN_AT,
+        };
+        let all = workload.try_each(|_, request| {
             for extent in request.extents() {
-                parts.extend(extent.start_sector / PART..=(extent.end() - 1) / PART);
-                join(&mut parts);
+                parts.touch(extent.start_sector..=extent.end() - 1)?;
             }
-            let old = request.prev.iter().filter(|p| **p != NO_PREV);
-            parts.extend(old.flat_map(|p| [p / PART, (p + 7) / PART]));
-            join(&mut parts);
-            Ok::<(), TraceError>(())
-        })?;
-        parts.sort_unstable();
-        parts.dedup();
-        Ok(AddressPacking { parts })
+            let mut old = request.prev.iter().filter(|p| **p != NO_PREV);
+            old.try_for_each(|&p| parts.touch(p..=p + Self::SMALLEST - 1))
+        });
+        match all.and_then(|()| parts.join()) {
+            Ok(()) => Ok(Some(AddressPacking {
+                part,
+                parts: parts.seen,
+            })),
+            Err(Fault::TooMany) => Ok(None),
+            Err(Fault::Read(error)) => Err(error),
+        }
+    }
+
+    /// Sectors of a part.
+    pub fn part_sectors(&self) -> u64 {
+        self.part
     }
 
     /// First sector behind the highest part, once packed.
     pub fn end_sector(&self) -> u64 {
-        self.parts.len() as u64 * PART
+        self.parts.len() as u64 * self.part
     }
 
     /// Gives the requests their new addresses.
     pub(crate) fn apply(&self, batch: &mut RequestBatch) {
         let (mut part, mut rank) = (u64::MAX, 0);
         batch.map_sectors(|sector| {
-            if sector / PART != part {
-                part = sector / PART;
+            if sector / self.part != part {
+                part = sector / self.part;
                 let found = self.parts.binary_search(&part);
                 rank = found.expect("every part of the trace was seen") as u64;
             }
-            rank * PART + sector % PART
+            rank * self.part + sector % self.part
         });
     }
 }

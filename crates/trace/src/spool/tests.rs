@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::load::load;
+use destage_types::request::NO_PREV;
+use destage_types::{Extent, HostRequest, Op};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 thread_local! {
     /// Requests read from temporary files.
@@ -120,14 +123,86 @@ fn the_work_of_a_split_does_not_grow_with_the_number_of_volumes() {
 
 #[test]
 fn packed_addresses_are_the_same_in_memory_and_in_the_file() {
-    let [mut memory, mut spooled] = both(&LoadOptions::default());
-    let packing = memory.pack().unwrap();
-    assert_eq!(packing, spooled.pack().unwrap());
-    // hm_0 within its first MiB, hm_1 within its first and its 1001st.
-    assert_eq!(packing.end_sector(), 3 * 2048);
-    assert_eq!(spooled.workload().end_sector().unwrap(), 2 * 2048 + 8);
-    assert_eq!(requests(&memory), requests(&spooled));
-    assert_eq!(requests(&memory)[3], "3 4000 Write 4096+8 1");
+    // hm_0 has blocks 1 and 2 of its first MiB, hm_1 blocks 0 and 1 of its first and one of its 1001st.
+    for (part, parts, starts) in [
+        (2048, 3, [8, 2048, 16, 4096, 2056]),
+        (16, 4, [8, 32, 16, 48, 40]),
+        (8, 5, [0, 16, 8, 32, 24]),
+    ] {
+        let [mut memory, mut spooled] = both(&LoadOptions::default());
+        let before = requests(&memory);
+        assert_eq!(memory.pack(part, parts * part - 1).unwrap(), None);
+        assert_eq!(requests(&memory), before, "nothing is moved");
+        let packing = memory.pack(part, parts * part).unwrap().unwrap();
+        assert_eq!(
+            Some(&packing),
+            spooled.pack(part, 1 << 40).unwrap().as_ref()
+        );
+        assert_eq!(packing.part_sectors(), part);
+        assert_eq!(packing.end_sector(), parts * part);
+        assert_eq!(requests(&memory), requests(&spooled));
+        for (request, start) in requests(&memory).iter().zip(starts) {
+            assert!(request.contains(&format!(" {start}+")), "{part}: {request}");
+        }
+    }
+}
+
+/// Random requests with old addresses, against the plainest way to number parts.
+#[test]
+fn parts_of_every_size_keep_their_order_and_what_is_in_them() {
+    let mut seed = 1u64;
+    let mut draw = |below: u64| {
+        seed = seed
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .wrapping_add(0x1234_5677);
+        (seed >> 20) % below
+    };
+    for _ in 0..40 {
+        let mut batch = RequestBatch::new();
+        for _ in 0..50 {
+            let (start, sectors) = (draw(1 << 15), 1 + draw(600) as u32);
+            let head = HostRequest::new(Nanos(0), Op::Write, start, sectors);
+            let more = [Extent::new(draw(1 << 20), 8)];
+            let n = |e: &Extent| ((e.end() - 1) / 8 - e.start_sector / 8 + 1) as usize;
+            let blocks = n(&Extent::new(start, sectors)) + n(&more[0]);
+            let old = (0..blocks).map(|i| match i % 3 {
+                0 => NO_PREV,
+                _ => draw(1 << 21),
+            });
+            batch.push_with(head, &more, &old.collect::<Vec<_>>());
+        }
+        for part in (3..=11).map(|shift| 1u64 << shift) {
+            let mut touched = BTreeSet::new();
+            for request in batch.iter() {
+                let extents = request.extents().map(|e| (e.start_sector, e.end()));
+                let old = request.prev.iter().filter(|p| **p != NO_PREV);
+                for (start, end) in extents.chain(old.map(|&p| (p, p + 8))) {
+                    touched.extend((start..end).map(|sector| sector / part));
+                }
+            }
+            let place = |s: u64| touched.range(..s / part).count() as u64 * part + s % part;
+            let mut stored = Stored::Memory(Trace::generated("t", batch.clone()));
+            let space = touched.len() as u64 * part;
+            assert_eq!(stored.pack(part, space - 1).unwrap(), None);
+            stored.pack(part, space).unwrap().unwrap();
+            let Stored::Memory(packed) = stored else {
+                panic!("in memory")
+            };
+            for (new, old) in packed.requests.iter().zip(batch.iter()) {
+                for (new, old) in new.extents().zip(old.extents()) {
+                    // What lies side by side still does.
+                    assert_eq!(new.start_sector, place(old.start_sector));
+                    assert_eq!(new.end() - 1, place(old.end() - 1));
+                }
+                for (new, old) in new.prev.iter().zip(old.prev) {
+                    match *old {
+                        NO_PREV => assert_eq!(*new, NO_PREV),
+                        old => assert_eq!(*new, place(old)),
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Each of 50,000 volumes has a description without the others: with them, there would be billions.

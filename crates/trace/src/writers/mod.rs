@@ -1,20 +1,27 @@
 //! Writers: the program's own formats, and those of other simulators and tools.
 //!
 //! The foreign formats hold less than a request may: what they cannot say is an error, never
-//! left out. Times alone are rounded down to the unit of the format, and such requests counted.
+//! left out. Times alone are rounded down to the unit of the format, and such requests counted; what
+//! `oracle-general` makes of requests is counted, too.
 
 mod bin;
+mod compress;
 mod csv;
+mod disksim;
 mod fio;
 mod msr;
+mod oracle_general;
 mod passes;
 mod ssdsim;
 mod text;
 
 pub use bin::{BinWriter, write_bin};
+pub use compress::CompressedWriter;
 pub use csv::{CsvColumns, CsvWriter, write_csv};
+pub use disksim::write_disksim;
 pub use fio::write_fio;
 pub use msr::write_msr;
+pub use oracle_general::{BlockSummary, write_oracle_general};
 pub use passes::RequestPasses;
 pub use ssdsim::write_ssdsim;
 pub use text::WriteSummary;

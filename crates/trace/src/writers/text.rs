@@ -9,7 +9,7 @@ use super::passes::RequestPasses;
 use crate::volume::Volume;
 
 /// Bytes collected before they are written.
-const FLUSH_AT: usize = 64 << 10;
+pub(super) const FLUSH_AT: usize = 64 << 10;
 
 /// What became of the requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) fn invalid(reason: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason.into())
 }
 
-/// What a text format can say.
+/// What a foreign format can say.
 pub(super) struct Ability {
     /// Name of the format.
     pub format: &'static str,
@@ -35,7 +35,8 @@ pub(super) struct Ability {
 }
 
 impl Ability {
-    fn check(&self, request: RequestRef<'_>, number: u64) -> io::Result<()> {
+    /// Can the format say it?
+    pub fn check(&self, request: RequestRef<'_>, number: u64) -> io::Result<()> {
         let head = request.head;
         let what = match head.op {
             _ if !self.ops.contains(&head.op) => match head.op {

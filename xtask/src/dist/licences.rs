@@ -1,0 +1,238 @@
+//! The licences of what is linked into the program: checked against those that may be, and collected.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+/// Licences under which the program may be given away as it is. None of them asks for its source.
+const ALLOWED: [&str; 8] = [
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "MIT",
+    "Unicode-3.0",
+    "Zlib",
+];
+
+/// Packages that link something of their own: the library, and where its licence stands. Both libraries
+/// come with files under the GPL that are not compiled.
+const LINKED: [(&str, &[&str]); 2] = [
+    ("zstd-sys", &["zstd/LICENSE"]),
+    ("liblzma-sys", &["xz/COPYING", "xz/COPYING.0BSD"]),
+];
+
+/// How files with licences begin.
+const NAMES: [&str; 4] = ["LICEN", "COPYING", "NOTICE", "UNLICENSE"];
+
+/// The licences of everything from elsewhere that `destage` of the workspace `source` links for
+/// `target`, each text once.
+///
+/// # Errors
+/// A package has a licence that is not allowed, or no text of it, or links a library that is not known.
+pub fn collect(source: &Path, target: &str) -> Result<String> {
+    let metadata = metadata(source, target)?;
+    let packages = linked(&metadata)?;
+    let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut text = String::from("destage links these packages of crates.io:\n\n");
+    for package in &packages {
+        let name = format!("{} {}", word(package, "name")?, word(package, "version")?);
+        let licence = word(package, "license").with_context(|| format!("{name} has no licence"))?;
+        ensure!(
+            allowed(licence)?,
+            "{name} is under {licence}, which is not allowed"
+        );
+        text += &format!("{name}: {licence}\n");
+        for licence in files(package).with_context(|| name.clone())? {
+            texts.entry(licence).or_default().insert(name.clone());
+        }
+    }
+    for (licence, names) in texts {
+        let names: Vec<String> = names.into_iter().collect();
+        text += &format!(
+            "\n{}\n{}\n\n{}\n",
+            "=".repeat(80),
+            names.join(", "),
+            licence.trim_end()
+        );
+    }
+    Ok(text)
+}
+
+fn metadata(source: &Path, target: &str) -> Result<Value> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .current_dir(source)
+        .args(["metadata", "--format-version", "1", "--locked"]);
+    let text = crate::bench::output(command.args(["--filter-platform", target]))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+/// What `destage-cli` needs when it runs, without procedural macros and what is in the workspace, by name.
+fn linked(metadata: &Value) -> Result<Vec<&Value>> {
+    let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
+    let packages = metadata["packages"].as_array().context("no packages")?;
+    let by_id: BTreeMap<&str, &Value> = packages
+        .iter()
+        .map(|p| Ok((word(p, "id")?, p)))
+        .collect::<Result<_>>()?;
+    let mut needs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for node in list(&metadata["resolve"]["nodes"]) {
+        let normal = |dep: &&Value| list(&dep["dep_kinds"]).iter().any(|k| k["kind"].is_null());
+        let deps = node["deps"].as_array().context("no dependencies")?;
+        let deps = deps
+            .iter()
+            .filter(normal)
+            .map(|dep| Ok(word(dep, "pkg")?.to_owned()));
+        needs.insert(word(&node, "id")?.to_owned(), deps.collect::<Result<_>>()?);
+    }
+    let root = packages
+        .iter()
+        .find(|p| p["name"] == "destage-cli")
+        .context("no destage-cli")?;
+    let (mut seen, mut next) = (BTreeSet::new(), vec![word(root, "id")?.to_owned()]);
+    while let Some(id) = next.pop() {
+        let is_macro = list(&by_id[&*id]["targets"])
+            .iter()
+            .any(|t| list(&t["kind"]).contains(&"proc-macro".into()));
+        if !is_macro && seen.insert(id.clone()) {
+            next.extend(needs.remove(&id).unwrap_or_default());
+        }
+    }
+    let mut all: Vec<&Value> = seen
+        .iter()
+        .map(|id| by_id[&**id])
+        .filter(|p| !p["source"].is_null())
+        .collect();
+    all.sort_by_key(|p| (p["name"].to_string(), p["version"].to_string()));
+    Ok(all)
+}
+
+fn word<'a>(value: &'a Value, key: &str) -> Result<&'a str> {
+    value[key]
+        .as_str()
+        .with_context(|| format!("no {key} in the metadata of cargo"))
+}
+
+/// The texts in the folder of a package, and those of the library that it links.
+fn files(package: &Value) -> Result<Vec<String>> {
+    let manifest = Path::new(word(package, "manifest_path")?);
+    let folder = manifest.parent().context("a manifest without a folder")?;
+    let name = word(package, "name")?;
+    let mut paths: Vec<_> = folder
+        .read_dir()?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    paths.retain(|path| {
+        let file = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_uppercase();
+        path.is_file() && NAMES.iter().any(|name| file.starts_with(name))
+    });
+    ensure!(!paths.is_empty(), "no file says the licence");
+    paths.sort();
+    match LINKED.iter().find(|(known, _)| *known == name) {
+        Some((_, more)) => paths.extend(more.iter().map(|file| folder.join(file))),
+        None if package["links"].is_null() => {}
+        None => bail!(
+            "it links {}, whose licence is not known here",
+            package["links"]
+        ),
+    }
+    let read = |path| std::fs::read_to_string(&path).with_context(|| format!("{path:?}"));
+    paths.into_iter().map(read).collect()
+}
+
+/// May what is under this SPDX expression be linked? `/` is an old way to say OR.
+fn allowed(expression: &str) -> Result<bool> {
+    let spaced = expression
+        .replace('/', " OR ")
+        .replace('(', " ( ")
+        .replace(')', " ) ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let (value, rest) = any_of(&words)?;
+    ensure!(rest.is_empty(), "`{expression}` is no licence expression");
+    Ok(value)
+}
+
+fn any_of<'a>(words: &'a [&'a str]) -> Result<(bool, &'a [&'a str])> {
+    let (mut value, mut rest) = all_of(words)?;
+    while let ["OR", more @ ..] = rest {
+        let (other, behind) = all_of(more)?;
+        (value, rest) = (value | other, behind);
+    }
+    Ok((value, rest))
+}
+
+fn all_of<'a>(words: &'a [&'a str]) -> Result<(bool, &'a [&'a str])> {
+    let (mut value, mut rest) = licence(words)?;
+    while let ["AND", more @ ..] = rest {
+        let (other, behind) = licence(more)?;
+        (value, rest) = (value & other, behind);
+    }
+    Ok((value, rest))
+}
+
+fn licence<'a>(words: &'a [&'a str]) -> Result<(bool, &'a [&'a str])> {
+    match words {
+        ["(", inside @ ..] => match any_of(inside)? {
+            (value, [")", rest @ ..]) => Ok((value, rest)),
+            _ => bail!("a licence expression with an open parenthesis"),
+        },
+        [name, "WITH", exception, rest @ ..] => Ok((
+            ALLOWED.contains(&&*format!("{name} WITH {exception}")),
+            rest,
+        )),
+        [name, rest @ ..] => Ok((ALLOWED.contains(name), rest)),
+        [] => bail!("a licence expression that ends too soon"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_are_read_as_spdx_has_them() {
+        for (text, wanted) in [
+            ("MIT", true),
+            ("GPL-3.0-only", false),
+            ("MIT/Apache-2.0", true),
+            ("GPL-2.0-only OR BSD-3-Clause", true),
+            ("MIT AND GPL-2.0-only", false),
+            ("MIT OR GPL-2.0-only AND LGPL-2.1-only", true),
+            ("(MIT OR GPL-2.0-only) AND LGPL-2.1-only", false),
+            ("(MIT OR Apache-2.0) AND Unicode-3.0", true),
+            ("Apache-2.0 WITH LLVM-exception", true),
+            ("GPL-2.0-only WITH Classpath-exception-2.0", false),
+        ] {
+            assert_eq!(allowed(text).unwrap(), wanted, "{text}");
+        }
+        for text in ["", "MIT OR", "(MIT", "MIT MIT"] {
+            assert!(allowed(text).is_err(), "{text}");
+        }
+    }
+
+    /// Of this checkout: a new dependency under another licence is noticed here.
+    #[test]
+    fn what_is_linked_may_be_given_away() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = collect(&root, "x86_64-unknown-linux-gnu").unwrap();
+        for part in [
+            "\nzstd-sys ",
+            "Meta Platforms",
+            "XZ Utils Licensing",
+            "Apache License",
+        ] {
+            assert!(text.contains(part), "{part}");
+        }
+        assert!(!text.contains("\nproptest "), "it is for tests only");
+        assert!(!text.contains("GNU GENERAL PUBLIC LICENSE"));
+    }
+}
