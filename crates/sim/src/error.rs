@@ -18,6 +18,9 @@ pub enum RunError {
     /// Completions need time, and there is no device.
     #[error("closed-loop replay needs a device: without one no request takes time")]
     ClosedLoop,
+    /// A setting for traces.
+    #[error("a live device takes no {0}")]
+    NotLive(&'static str),
     /// The expression breaks a rule of composition.
     #[error("{0}")]
     Refused(Refusal),

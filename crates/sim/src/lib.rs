@@ -2,13 +2,14 @@
 //!
 //! Reading order: [`cache`] (one host request from arrival to the last eviction), [`flash`] (what it
 //! asks of the device), [`engine`] (how a device answers), [`run`] (a trace from its first request to
-//! the record), [`result`] (what comes out). Beside them: [`summary`] (what a trace consists of).
+//! the record), [`live`] (the same fed by hand), [`result`] (what comes out). Beside them: [`summary`] (what a trace consists of).
 
 pub mod cache;
 pub mod curve;
 pub mod engine;
 mod error;
 pub mod flash;
+pub mod live;
 pub mod result;
 pub mod run;
 pub mod summary;

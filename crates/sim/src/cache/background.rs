@@ -47,6 +47,12 @@ impl WriteBacks {
         }
     }
 
+    /// There are other frames now, `slots` of them, and none is written back.
+    pub fn forget_slots(&mut self, slots: usize) {
+        self.of_slot.clear();
+        self.of_slot.resize(slots, NONE);
+    }
+
     fn token(&self, slot: Slot) -> Option<u32> {
         let token = self.of_slot[slot.index()];
         (token != NONE).then_some(token)
@@ -66,7 +72,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// The scheme has a background layer: ask it for work from now on.
     pub fn enable_background(&mut self) {
         let (slots, channels) = (self.frames.slots(), self.layout.channels());
-        self.background = Some(Box::new(WriteBacks::new(slots, channels)));
+        self.background
+            .get_or_insert_with(|| Box::new(WriteBacks::new(slots, channels)));
     }
 
     /// Lets time pass up to and including `until`.

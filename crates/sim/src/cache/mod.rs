@@ -6,6 +6,7 @@
 
 mod admit;
 mod background;
+mod carry;
 pub mod counts;
 mod data;
 mod evict;
@@ -20,6 +21,7 @@ pub(crate) mod sample;
 mod tests;
 mod trim;
 
+pub(crate) use carry::Carried;
 pub(crate) use plain::is_plain;
 
 use crate::cache::counts::Counts;
@@ -266,6 +268,23 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// As [`Cache::serve`]; the index has the first page at `place`, see [`Cache::prefetch`].
     #[inline(always)]
     pub fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
+        self.serve_request::<false>(request, index, now, place);
+    }
+
+    /// As [`Cache::serve`], for a write that is to be on flash (FUA): the pages of the request that
+    /// are dirty in the cache after it are programmed as by FLUSH, and stay, clean.
+    pub fn serve_durably(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
+        self.serve_request::<true>(request, index, now, Place::BLANK);
+    }
+
+    #[inline(always)]
+    fn serve_request<const DURABLY: bool>(
+        &mut self,
+        request: RequestRef<'_>,
+        index: u64,
+        now: Nanos,
+        place: Place,
+    ) {
         let host = match request.head.origin {
             RequestOrigin::Host => None,
             RequestOrigin::FileSystem | RequestOrigin::Cleaning => self.begin_modelled(request),
@@ -282,6 +301,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             Op::Trim => self.trim(request.head, request.more, now),
             Op::Flush => self.flush(now),
         };
+        if DURABLY && op == Op::Write {
+            self.flush_written(request, now);
+        }
         self.flash.end(hits.pages, hits.hits);
         if F::TIMED {
             self.write_back(now);
@@ -331,8 +353,35 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
         slots.extend(self.frames.dirty_slots());
+        self.program_slots(&mut slots, now);
+        self.slots = slots;
+        Hits::default()
+    }
+
+    /// The part of [`Cache::flush`] that a request wrote.
+    #[inline(never)]
+    fn flush_written(&mut self, request: RequestRef<'_>, now: Nanos) {
+        let (mut extents, mut slots) = (Vec::new(), std::mem::take(&mut self.slots));
+        extents.extend(request.extents());
+        if let Some(space) = self.options.wrap {
+            wrap_extents(&mut extents, space);
+        }
+        slots.clear();
+        for extent in &extents {
+            let (first, pages) = page_span(extent, self.frames.page());
+            let pages = first.0..first.0 + u64::from(pages);
+            let cached = pages.filter_map(|lpn| self.frames.slot_of(Lpn(lpn)));
+            slots.extend(cached.filter(|&slot| self.frames.is_dirty(slot)));
+        }
+        self.program_slots(&mut slots, now);
+        self.slots = slots;
+    }
+
+    /// Programs the dirty pages in `slots` in ascending LPN; they stay, clean.
+    fn program_slots(&mut self, slots: &mut Vec<Slot>, now: Nanos) {
         slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
-        for &slot in &slots {
+        slots.dedup();
+        for &slot in slots.iter() {
             let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
             // A write-back in flight of the current version serves as the page's flush.
             if self.release_write_back(slot, now).is_none() {
@@ -341,10 +390,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.frames.clean(slot);
         }
         if !slots.is_empty() {
-            self.scheme.on_clean(&slots, &view!(self, now));
+            self.scheme.on_clean(slots, &view!(self, now));
         }
-        self.slots = slots;
-        Hits::default()
     }
 }
 

@@ -46,6 +46,17 @@ impl Samples {
         }
     }
 
+    /// Leaves out every second sample of lists while there are more than `most`.
+    pub fn thin(&mut self, most: usize) {
+        while self.list_pages.len() > most {
+            let mut keep = false;
+            self.list_pages.retain(|_| {
+                keep = !keep;
+                !keep
+            });
+        }
+    }
+
     /// Mean metadata in bytes; `None` without a sample.
     pub fn meta_bytes_mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.meta_bytes_sum as f64 / self.count as f64)

@@ -3,6 +3,7 @@
 mod timed;
 
 use super::cache_region::CacheAccess;
+use super::durability::Durability;
 use super::latency::{LatencyStats, MeanTime};
 use super::pending_writes::PendingWrites;
 use super::slab::Slab;
@@ -238,6 +239,8 @@ pub(super) struct InFlight {
     pub pending_writes: Option<PendingWrites>,
     /// Waiting programs of a cache in flash by page.
     pub pending_cache_writes: Option<PendingWrites>,
+    /// Which versions of pages are on flash, if that is kept.
+    pub durability: Option<Box<Durability>>,
     /// Can reads pass programs that have started?
     pub reads_pass_started: bool,
 }
@@ -269,6 +272,7 @@ impl InFlight {
             cache_accesses: None,
             pending_writes: None,
             pending_cache_writes: None,
+            durability: None,
             reads_pass_started: false,
         }
     }
@@ -369,7 +373,18 @@ impl InFlight {
         if let Some(pending) = self.pending_writes.as_mut().filter(|_| wanted) {
             pending.set(lpn, token);
         }
+        if let Some(durability) = self.durability.as_mut().filter(|_| wanted) {
+            durability.queued(token, role, lpn, record.index);
+        }
         token
+    }
+
+    /// The current request writes a page, or a part of it, to the cache.
+    #[inline]
+    pub fn note_write(&mut self, lpn: Lpn) {
+        if let Some(durability) = &mut self.durability {
+            durability.written(lpn, self.requests[self.current].index);
+        }
     }
 
     fn counted(&self, role: OpRole) -> Counted {

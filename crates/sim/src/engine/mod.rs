@@ -9,6 +9,7 @@
 //! notices, and `Engine::take_notices` hands them to the requests in flight after every call.
 
 mod cache_region;
+mod durability;
 mod gc;
 mod in_flight;
 pub mod latency;
@@ -23,6 +24,7 @@ mod view;
 mod write_back;
 
 pub use cache_region::CacheAccess;
+pub use durability::{DurablePart, DurableVersion};
 pub use in_flight::{Completion, ProgramTimes};
 pub use measures::BusyTimes;
 
@@ -182,6 +184,33 @@ impl Engine {
     pub fn take_programs(&mut self, out: &mut Vec<ProgramTimes>) {
         if let Some(list) = &mut self.in_flight.programs {
             out.append(list);
+        }
+    }
+
+    /// Keeps which version of a page is on flash from now on, for [`Engine::take_durable`].
+    pub fn keep_versions(&mut self) {
+        self.assert_observable();
+        self.in_flight.durability.get_or_insert_default();
+    }
+
+    /// Moves the versions whose time to be on flash became known since the last call to `out`.
+    pub fn take_durable(&mut self, out: &mut Vec<DurableVersion>) {
+        if let Some(durability) = &mut self.in_flight.durability {
+            out.append(&mut durability.durable);
+        }
+    }
+
+    /// Pages of which a version is not on flash, if that is kept.
+    pub fn volatile_pages(&self) -> usize {
+        let durability = self.in_flight.durability.as_ref();
+        durability.map_or(0, |durability| durability.pages())
+    }
+
+    /// Response times take no more memory than for `times` of each kind of request from now on, see
+    /// [`LatencyStats::bound`](latency::LatencyStats::bound).
+    pub fn bound_latencies(&mut self, times: usize) {
+        for stats in &mut self.in_flight.latency {
+            stats.bound(times);
         }
     }
 

@@ -57,6 +57,7 @@ impl Flash for Engine {
 
     #[inline]
     fn cache_write(&mut self, lpn: Lpn) {
+        self.in_flight.note_write(lpn);
         if self.cache_region.is_some() {
             self.program_cached(OpRole::CacheWrite, lpn, None);
         }
@@ -135,6 +136,9 @@ impl Flash for Engine {
 
     fn trim(&mut self, lpn: Lpn) {
         self.map.trim(lpn);
+        if let Some(durability) = &mut self.in_flight.durability {
+            durability.trimmed(lpn);
+        }
     }
 
     fn end(&mut self, pages: u64, hits: u64) {

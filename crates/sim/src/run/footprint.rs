@@ -36,10 +36,19 @@ pub(crate) fn slots(workload: Workload<'_>, page: PageSize, frames: u32) -> Resu
     };
     // There are as many slots as frames at most, so the number fits.
     let slots = pages.min(u64::from(frames)) as u32;
+    check_memory(slots)?;
+    Ok(slots)
+}
+
+/// Is there memory for so many slots?
+///
+/// # Errors
+/// There is not.
+pub(crate) fn check_memory(slots: u32) -> Result<(), RunError> {
     let bytes = u64::from(slots) * SLOT_BYTES;
     let memory = Vec::<u8>::new().try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX));
     match memory {
-        Ok(()) => Ok(slots),
+        Ok(()) => Ok(()),
         Err(_) => Err(RunError::CacheMemory { slots, bytes }),
     }
 }

@@ -2,11 +2,12 @@
 
 pub mod devices;
 pub(crate) mod final_flush;
-mod footprint;
+pub(crate) mod footprint;
 mod future;
 pub(crate) mod hits_by_size;
-mod metadata_budget;
+pub(crate) mod metadata_budget;
 pub mod precondition;
+pub(crate) mod recording;
 pub(crate) mod replay;
 pub mod runner;
 pub mod spec;
@@ -17,21 +18,17 @@ use self::final_flush::final_flush;
 use self::hits_by_size::{SizeMeter, mean_bytes};
 use self::metadata_budget::{Capacity, Demand};
 use self::precondition::{address_space, prepared_map};
-use self::replay::{Followers, Outcome, RunLength, Session, last_arrival};
+use self::recording::Recording;
+use self::replay::{Followers, RunLength, Session, last_arrival};
 use self::runner::Meter;
 use self::spec::RunSpec;
 use crate::RunError;
-use crate::cache::counts::ratio;
 use crate::cache::observe::Observer;
-use crate::cache::sample::QueueSampler;
-use crate::cache::{Cache, CacheOptions, ReadFill};
+use crate::cache::{Cache, CacheOptions};
 use crate::engine::Engine;
 use crate::flash::{CacheOnly, Flash};
 use crate::result::profile::{ProfileSink, RunProfile};
-use crate::result::record::{
-    Conditions, CountFields, CountParts, EnergyNj, EraseCounts, Ratios, ResultRecord, RunInfo,
-    SCHEMA, Throughput, TraceInfo, Utilisation,
-};
+use crate::result::record::{ResultRecord, TraceInfo};
 use crate::result::series::Series;
 use destage_scheme::policy::belady::Belady;
 use destage_scheme::policy::{Future, NextOf};
@@ -166,6 +163,38 @@ fn space(spec: &RunSpec) -> Option<u64> {
     device.map(|device| address_space(device))
 }
 
+pub(crate) fn layout_of(spec: &RunSpec) -> StaticLayout {
+    match &spec.device {
+        Some(device) => device.layout(),
+        None => StaticLayout::flat(1, 1),
+    }
+}
+
+/// What schemes are built for: a cache of `frames` pages with so many `slots`.
+pub(crate) fn env_of(spec: &RunSpec, frames: u32, slots: u32) -> Env {
+    let mut env = Env::cache_only(frames);
+    env.slots = slots;
+    env.page = spec.page;
+    env.layout = layout_of(spec);
+    env.read_alloc = spec.resolved_read_alloc();
+    env.seed = spec.seed;
+    env.background = spec.has_background();
+    env.write_back = spec.device.is_some();
+    if let Some(device) = &spec.device {
+        env.pages_per_block = device.geometry.pages_per_block;
+    }
+    env
+}
+
+pub(crate) fn cache_options(spec: &RunSpec) -> CacheOptions {
+    CacheOptions {
+        read_alloc: spec.resolved_read_alloc(),
+        read_fill: spec.read_fill,
+        rmw: spec.rmw,
+        wrap: space(spec),
+    }
+}
+
 struct Execution<'a> {
     spec: &'a RunSpec,
     workload: Workload<'a>,
@@ -174,31 +203,13 @@ struct Execution<'a> {
 }
 
 impl Execution<'_> {
-    fn layout(&self) -> StaticLayout {
-        match &self.spec.device {
-            Some(device) => device.layout(),
-            None => StaticLayout::flat(1, 1),
-        }
+    fn env(&self) -> Env {
+        env_of(self.spec, self.plan.capacity.frames, self.plan.slots)
     }
 
     fn future(&self, next_of: NextOf) -> Result<Future, RunError> {
         let (workload, passes) = (self.workload, self.plan.length.passes);
         future::collect(workload, self.spec.page, space(self.spec), passes, next_of)
-    }
-
-    fn env(&self) -> Env {
-        let mut env = Env::cache_only(self.plan.capacity.frames);
-        env.slots = self.plan.slots;
-        env.page = self.spec.page;
-        env.layout = self.layout();
-        env.read_alloc = self.spec.resolved_read_alloc();
-        env.seed = self.spec.seed;
-        env.background = self.spec.has_background();
-        env.write_back = self.spec.device.is_some();
-        if let Some(device) = &self.spec.device {
-            env.pages_per_block = device.geometry.pages_per_block;
-        }
-        env
     }
 
     /// Does nobody ask for times before the run is over, nor a scheme for idle channels?
@@ -219,13 +230,9 @@ impl Visit for Execution<'_> {
     type Out = Result<ResultRecord, RunError>;
 
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Self::Out {
-        let options = CacheOptions {
-            read_alloc: self.spec.resolved_read_alloc(),
-            read_fill: self.spec.read_fill,
-            rmw: self.spec.rmw,
-            wrap: space(self.spec),
-        };
-        let (capacity, page, layout) = (self.plan.capacity.frames, self.spec.page, self.layout());
+        let options = cache_options(self.spec);
+        let (capacity, page) = (self.plan.capacity.frames, self.spec.page);
+        let layout = layout_of(self.spec);
         let Some(device) = &self.spec.device else {
             let frames = (capacity, self.plan.slots);
             return self.drive(Cache::new(scheme, CacheOnly, frames, page, layout, options));
@@ -264,122 +271,35 @@ impl Execution<'_> {
             series: std::mem::take(&mut self.hooks.series),
         };
         let session = Session::new(self.spec, self.workload, self.plan.length, cache, followers);
-        let mut done = session.run()?;
+        let done = session.run()?;
         if let Some(take) = self.hooks.profile.take() {
             let tails = done.cache.flash().response_tails();
-            take(RunProfile::new(tails, done.flash.as_ref()));
+            take(RunProfile::new(tails, done.figures.flash.as_ref()));
         }
-        let mut record = self.record(&mut done);
-        if self.spec.flush_at_end {
-            let requests = self.workload.len() * self.plan.length.passes;
-            let flushed = final_flush(&mut done.cache, &done.counts, requests, self.plan.last)?;
-            record.final_flush = Some(flushed);
-        }
-        Ok(record)
-    }
-
-    fn reading(&self) -> Conditions {
-        let spec = self.spec;
-        Conditions {
-            read_alloc: spec.resolved_read_alloc(),
-            read_fill: match spec.read_fill {
-                ReadFill::Page => "page".to_owned(),
-                ReadFill::Requested => "requested".to_owned(),
-            },
-            charge_metadata: spec.charge_metadata,
-            cache_region: spec.cache_region().map(|region| region.to_string()),
-            evict_wait: spec.device.as_ref().map(|d| d.evict_wait.to_string()),
-            warmup_requests: self.plan.length.warmup,
-            queue_depth: spec.replay.depth(),
-            unmapped_reads: spec.device.as_ref().map(|d| match d.precondition.trace {
-                true => "precondition=trace".to_owned(),
-                false => "counted".to_owned(),
-            }),
-        }
-    }
-
-    fn record<S: Scheme, F: Flash>(&self, done: &mut Outcome<S, F>) -> ResultRecord {
-        let (cache, counts, flash) = (&done.cache, &done.counts, done.flash.take());
-        let samples = std::mem::take(&mut done.samples);
-        let measures = cache.flash().measures();
-        let (spec, c) = (self.spec, counts);
-        let meta = samples.meta_bytes_mean();
-        let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
-        let meta_ratio = meta.and_then(|m| ratio(m, cache_bytes as f64));
-        let stats = done.stats.iter();
-        let stats = stats.map(|(name, value)| (name.to_owned(), value.into()));
-        let mut stats: serde_json::Map<String, serde_json::Value> = stats.collect();
-        let mut fields = CountFields::new(
-            c,
-            self.workload.meta.arrival_corrections,
-            CountParts {
-                timed: F::TIMED,
-                region: spec.cache_region().is_some(),
-                suspends: spec
-                    .device
-                    .as_ref()
-                    .is_some_and(|d| d.suspend != destage_device::config::Suspend::Off),
-                modelled: self.workload.meta.modelled,
-            },
-        );
-        // Decisions that the engine of a scheme counts, under its name in the result record.
-        let zero = stats.shift_remove("zero_cqct_decisions");
-        fields.zero_cqct_decisions = zero.and_then(|n| n.as_u64());
-        ResultRecord {
-            schema: SCHEMA.to_owned(),
+        let meta = self.workload.meta;
+        let recording = Recording {
+            spec: self.spec,
             trace: TraceInfo {
-                name: self.workload.meta.name.clone(),
+                name: meta.name.clone(),
                 requests: self.workload.len(),
-                format: self.workload.meta.format.to_owned(),
-                sha256: self.workload.meta.sha256.clone(),
+                format: meta.format.to_owned(),
+                sha256: meta.sha256.clone(),
             },
-            scheme: spec.expr.to_string(),
-            cache_bytes,
-            cache_pages: u64::from(self.plan.capacity.frames),
-            meta_bytes_charged: self.plan.capacity.metadata,
-            page_bytes: spec.page.bytes(),
-            device: spec
-                .device
-                .as_ref()
-                .map_or("none".to_owned(), |d| d.name.clone()),
-            seed: spec.seed,
-            version: self.hooks.version.to_owned(),
-            reading: self.reading(),
-            counts: fields,
-            ratios: Ratios::new(c, meta_ratio, F::TIMED),
-            latency_ns: measures.map(|m| m.latency),
-            throughput: spec
-                .replay
-                .depth()
-                .zip(measures.as_ref())
-                .and_then(|(depth, m)| Throughput::of(depth, &m.latency, c)),
-            evict_wait_ns: measures.map(|m| m.evict_wait),
-            evict_turnaround_ns: measures.map(|m| m.evict_turnaround),
-            victim_valid_pages_mean: flash
-                .as_ref()
-                .and_then(|_| ratio(c.gc_victim_pages as f64, c.gc_victims as f64)),
-            erase_counts: flash.as_ref().map(EraseCounts::new),
-            energy_nj: spec
-                .device
-                .as_ref()
-                .zip(flash.as_ref())
-                .and_then(|(device, flash)| EnergyNj::new(device, flash)),
-            utilisation: cache.flash().busy_times().as_ref().map(Utilisation::new),
-            evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
-            evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
-            evict_pages_histogram: cache.evict_pages().rows(),
-            dirty_pages_left: cache.frames().dirty_pages(),
-            final_flush: None,
-            hits_by_size: None,
-            unbalance: cache
-                .queues()
-                .filter(|_| spec.unbalance)
-                .map(QueueSampler::report),
-            meta_bytes_mean: meta,
-            list_pages: (!samples.list_pages.is_empty()).then_some(samples.list_pages),
-            scheme_stats: stats,
-            config: spec.settings.clone(),
-            run: RunInfo::default(),
+            arrival_corrections: meta.arrival_corrections,
+            modelled: meta.modelled,
+            capacity: self.plan.capacity,
+            warmup: self.plan.length.warmup,
+            version: self.hooks.version,
+        };
+        let mut flushed = None;
+        let mut cache = done.cache;
+        let counts = self.spec.flush_at_end.then(|| done.figures.counts.clone());
+        let mut record = recording.record(&cache, done.figures);
+        if let Some(counts) = counts {
+            let requests = self.workload.len() * self.plan.length.passes;
+            flushed = Some(final_flush(&mut cache, &counts, requests, self.plan.last)?);
         }
+        record.final_flush = flushed;
+        Ok(record)
     }
 }

@@ -5,9 +5,10 @@ use crate::cache::observe::Observer;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
 use crate::cache::{Cache, is_plain};
 use crate::engine::Completion;
-use crate::flash::{Flash, FlashState};
+use crate::flash::Flash;
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
+use crate::run::recording::{Figures, stats_of};
 use crate::run::runner::{Meter, look};
 use crate::run::spec::{Replay, RunSpec, TimeScale};
 use destage_scheme::{PREFETCH, Scheme, SchemeStats, Upcoming};
@@ -57,15 +58,10 @@ pub(crate) struct Session<'a, S, F> {
     done: Vec<Completion>,
 }
 
-/// What is left of a run: the cache, the counters at the end of the trace, and the samples.
+/// What is left of a run: the cache, and the figures at the end of the trace.
 pub(crate) struct Outcome<S, F> {
     pub cache: Cache<S, F>,
-    pub counts: crate::Counts,
-    pub samples: Samples,
-    /// Figures of the scheme's own in the measured part.
-    pub stats: SchemeStats,
-    /// Wear and work of the flash at the same moment.
-    pub flash: Option<FlashState>,
+    pub figures: Figures,
 }
 
 /// When requests are issued.
@@ -175,10 +171,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         }
         self.series.iter_mut().try_for_each(Series::finish)?;
         // What ends after the last arrival belongs to response times, not to the counters.
-        let mut counts = self.cache.counts();
-        counts.add_traffic(&self.cache.flash().traffic());
-        let stats = stats_of(self.cache.scheme()).since(&self.stats_before);
-        let flash = self.cache.flash().flash_state();
+        let figures = Figures::of(&self.cache, samples, &self.stats_before);
         if let Some(mut observer) = self.cache.unobserve() {
             observer.finish()?;
         }
@@ -188,13 +181,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
             log.finish()?;
         }
         let cache = self.cache;
-        Ok(Outcome {
-            cache,
-            counts,
-            samples,
-            stats,
-            flash,
-        })
+        Ok(Outcome { cache, figures })
     }
 
     fn start_measuring(&mut self) -> Result<(), RunError> {
@@ -348,12 +335,6 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         }
         Ok(())
     }
-}
-
-fn stats_of<S: Scheme>(scheme: &S) -> SchemeStats {
-    let mut stats = SchemeStats::default();
-    scheme.stats(&mut stats);
-    stats
 }
 
 /// Arrival of the last request of all passes, which must be below what times may be. With a device half of the 64 bits of a time are left for

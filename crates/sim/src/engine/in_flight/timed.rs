@@ -15,12 +15,18 @@ impl InFlight {
     /// Must anything be done for programs beside keeping their times?
     #[inline]
     fn watches_programs(&self) -> bool {
-        self.pending_writes.is_some() | self.programs.is_some() | !self.flushes.is_empty()
+        self.pending_writes.is_some()
+            | self.programs.is_some()
+            | self.durability.is_some()
+            | !self.flushes.is_empty()
     }
 
     #[inline(never)]
     fn watched_program(&mut self, op: &InFlightOp, token: u32, times: OpTimes) {
         self.log_program(op, times);
+        if let Some(durability) = &mut self.durability {
+            durability.timed(token, op.lpn, times.end);
+        }
         if let Some(pending) = &mut self.pending_writes {
             pending.started(op.lpn, token);
         }
@@ -52,6 +58,9 @@ impl InFlight {
         let op = &self.ops[token];
         let (lpn, plane) = (op.lpn, op.plane);
         self.started.push((lpn, start));
+        if let Some(durability) = &mut self.durability {
+            durability.queued(token, OpRole::Background, lpn, u64::MAX);
+        }
         if let Some(pending) = &mut self.pending_writes {
             match self.reads_pass_started {
                 true => pending.set(lpn, token),
@@ -101,6 +110,9 @@ impl InFlight {
         self.untimed -= 1;
         self.ops[token].started = Some(end);
         self.latest_end = self.latest_end.max(end);
+        if let Some(durability) = &mut self.durability {
+            durability.timed(token, op.lpn, end);
+        }
         if let Some(pending) = &mut self.pending_writes {
             pending.started(op.lpn, token);
         }
@@ -128,6 +140,9 @@ impl InFlight {
         let counts = role == OpRole::Caused && request.measured;
         self.evict_wait.add_if(counts, times.start - now);
         self.evict_turnaround.add_if(counts, times.end - now);
+        if let Some(durability) = &mut self.durability {
+            durability.queued_until(role, lpn, request.index, times.end);
+        }
         if let Some(list) = &mut self.programs {
             list.push(ProgramTimes {
                 request: request.index,
@@ -171,7 +186,11 @@ impl InFlight {
                 }
                 self.ops[token].started = Some(times.end);
                 self.latest_end = self.latest_end.max(times.end);
-                return Some(self.write_back_started(token, times.start));
+                let started = self.write_back_started(token, times.start);
+                if let Some(durability) = &mut self.durability {
+                    durability.timed(token, op.lpn, times.end);
+                }
+                return Some(started);
             }
             OpRole::BackgroundCacheRead => self.log_access(op, times),
             _ => {}

@@ -1,0 +1,66 @@
+//! A device goes on with another cache: what is under way there belongs to it.
+
+use super::background::WriteBacks;
+use super::{Cache, CacheOptions};
+use crate::flash::Flash;
+use destage_scheme::Scheme;
+use destage_types::{PageSize, StaticLayout};
+
+/// What a cache leaves to the one after it.
+pub(crate) struct Carried<F> {
+    flash: F,
+    background: Option<Box<WriteBacks>>,
+    request: u64,
+    seq: u64,
+}
+
+impl<F> Carried<F> {
+    /// No cache was there before.
+    pub fn new(flash: F) -> Carried<F> {
+        Carried {
+            flash,
+            background: None,
+            request: 0,
+            seq: 0,
+        }
+    }
+}
+
+impl<S: Scheme, F: Flash> Cache<S, F> {
+    /// Takes the cache away. All its pages must be clean: so no write-back is queued, and those in
+    /// flight are on their own.
+    pub(crate) fn carry(self) -> Carried<F> {
+        assert_eq!(self.frames.dirty_pages(), 0, "what is dirty would be lost");
+        Carried {
+            flash: self.flash,
+            background: self.background,
+            request: self.request,
+            seq: self.seq,
+        }
+    }
+
+    /// [`Cache::new`] over what another cache left; its counters are zero.
+    pub(crate) fn carry_on(
+        scheme: S,
+        carried: Carried<F>,
+        (capacity, slots): (u32, u32),
+        (page, layout): (PageSize, StaticLayout),
+        options: CacheOptions,
+    ) -> Cache<S, F> {
+        let Carried {
+            flash,
+            mut background,
+            request,
+            seq,
+        } = carried;
+        let frames = (capacity, slots);
+        let mut cache = Cache::new(scheme, flash, frames, page, layout, options);
+        if let Some(background) = &mut background {
+            background.forget_slots(cache.frames.slots());
+        }
+        cache.background = background;
+        (cache.request, cache.seq) = (request, seq);
+        cache.uncounted = request;
+        cache
+    }
+}

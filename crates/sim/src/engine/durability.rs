@@ -1,0 +1,145 @@
+//! Which version of a page is on flash, and from when on: what a power cut would leave.
+//!
+//! A version is named by the request that wrote it last. A page in the cache is programmed as it is
+//! when its program is queued, in the background when it starts. Programs of one page may end in
+//! another order on different chips; a version is on flash only once all that were queued before it
+//! for the same page have ended as well, so versions of a page become durable in their order.
+
+use super::in_flight::OpRole;
+use destage_types::{Lpn, Nanos};
+use std::collections::{HashMap, VecDeque};
+
+/// How much of a page a [`DurableVersion`] covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DurablePart {
+    /// The whole page as it was after that write.
+    Page,
+    /// Only the sectors that the request itself wrote, past the cache; others of the page may be
+    /// dirty in the cache.
+    OwnSectors,
+}
+
+/// A version of a page that is on flash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DurableVersion {
+    /// The page.
+    pub lpn: Lpn,
+    /// Number of the request that wrote it last.
+    pub request: u64,
+    /// How much of the page.
+    pub part: DurablePart,
+    /// Since when; may lie after the clock.
+    pub at: Nanos,
+}
+
+/// A program whose version is not on flash yet.
+#[derive(Clone, Copy, Debug)]
+struct Programming {
+    token: u32,
+    request: u64,
+    part: DurablePart,
+    end: Option<Nanos>,
+}
+
+#[derive(Debug, Default)]
+struct PageVersions {
+    /// Request that wrote the page last, unless all of that version is on flash.
+    newest: Option<u64>,
+    /// In the order in which they were queued.
+    programs: VecDeque<Programming>,
+    /// Latest end of those before.
+    ended: Nanos,
+}
+
+/// Versions that are not on flash: those of dirty pages, and those on their way. A write past the
+/// cache may leave an entry for a page that it removed from there, so there are never more than
+/// pages of the device.
+#[derive(Debug, Default)]
+pub(super) struct Durability {
+    pages: HashMap<Lpn, PageVersions>,
+    /// What became known since it was asked for.
+    pub durable: Vec<DurableVersion>,
+}
+
+/// Name of a program whose end is known when it is queued.
+const UNNAMED: u32 = u32::MAX;
+
+impl Durability {
+    /// `request` writes the page, or a part of it, to the cache.
+    pub fn written(&mut self, lpn: Lpn, request: u64) {
+        self.pages.entry(lpn).or_default().newest = Some(request);
+    }
+
+    /// Program `token` of the page is queued for `request`, or starts, if it is a background one.
+    pub fn queued(&mut self, token: u32, role: OpRole, lpn: Lpn, request: u64) {
+        let (request, part) = match role {
+            OpRole::Own => {
+                let page = self.pages.entry(lpn).or_default();
+                page.newest = page.newest.map(|_| request);
+                (request, DurablePart::OwnSectors)
+            }
+            _ => match self.pages.get(&lpn).and_then(|page| page.newest) {
+                Some(newest) => (newest, DurablePart::Page),
+                // It completes a block, and all of it is on flash already.
+                None => return,
+            },
+        };
+        self.pages
+            .entry(lpn)
+            .or_default()
+            .programs
+            .push_back(Programming {
+                token,
+                request,
+                part,
+                end: None,
+            });
+    }
+
+    /// As [`Durability::queued`], of a program that is known to end at `end`.
+    pub fn queued_until(&mut self, role: OpRole, lpn: Lpn, request: u64, end: Nanos) {
+        self.queued(UNNAMED, role, lpn, request);
+        self.timed(UNNAMED, lpn, end);
+    }
+
+    /// Program `token` of the page ends at `end`.
+    pub fn timed(&mut self, token: u32, lpn: Lpn, end: Nanos) {
+        let Some(page) = self.pages.get_mut(&lpn) else {
+            return;
+        };
+        let mut programs = page.programs.iter_mut();
+        let Some(program) = programs.find(|p| p.token == token && p.end.is_none()) else {
+            return;
+        };
+        program.end = Some(end);
+        while let Some(first) = page.programs.front()
+            && let Some(end) = first.end
+        {
+            page.ended = page.ended.max(end);
+            self.durable.push(DurableVersion {
+                lpn,
+                request: first.request,
+                part: first.part,
+                at: page.ended,
+            });
+            if first.part == DurablePart::Page && page.newest == Some(first.request) {
+                page.newest = None;
+            }
+            page.programs.pop_front();
+        }
+        if page.programs.is_empty() && page.newest.is_none() {
+            self.pages.remove(&lpn);
+        }
+    }
+
+    /// The page holds no data any more: no older version of it becomes durable after that.
+    pub fn trimmed(&mut self, lpn: Lpn) {
+        self.pages.remove(&lpn);
+        self.durable.retain(|version| version.lpn != lpn);
+    }
+
+    /// Pages of which a version is not on flash.
+    pub fn pages(&self) -> usize {
+        self.pages.len()
+    }
+}

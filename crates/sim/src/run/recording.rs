@@ -1,0 +1,173 @@
+//! From the figures of a run to its result record.
+
+use crate::cache::counts::{Counts, ratio};
+use crate::cache::sample::{QueueSampler, Samples};
+use crate::cache::{Cache, ReadFill};
+use crate::flash::{Flash, FlashState};
+use crate::result::record::{
+    Conditions, CountFields, CountParts, EnergyNj, EraseCounts, Ratios, ResultRecord, RunInfo,
+    SCHEMA, Throughput, TraceInfo, Utilisation,
+};
+use crate::run::metadata_budget::Capacity;
+use crate::run::spec::RunSpec;
+use destage_scheme::{Scheme, SchemeStats};
+
+/// What is counted in the measured part up to some moment.
+pub(crate) struct Figures {
+    pub counts: Counts,
+    pub samples: Samples,
+    /// Figures of the scheme's own.
+    pub stats: SchemeStats,
+    /// Wear and work of the flash.
+    pub flash: Option<FlashState>,
+}
+
+impl Figures {
+    /// Those of `cache` at this moment; `before` are the scheme's own when the measured part began.
+    pub fn of<S: Scheme, F: Flash>(
+        cache: &Cache<S, F>,
+        samples: Samples,
+        before: &SchemeStats,
+    ) -> Figures {
+        let mut counts = cache.counts();
+        counts.add_traffic(&cache.flash().traffic());
+        Figures {
+            counts,
+            samples,
+            stats: stats_of(cache.scheme()).since(before),
+            flash: cache.flash().flash_state(),
+        }
+    }
+}
+
+/// The scheme's own figures now.
+pub(crate) fn stats_of<S: Scheme>(scheme: &S) -> SchemeStats {
+    let mut stats = SchemeStats::default();
+    scheme.stats(&mut stats);
+    stats
+}
+
+/// What a record says beside figures.
+pub(crate) struct Recording<'a> {
+    pub spec: &'a RunSpec,
+    pub trace: TraceInfo,
+    /// Requests of the trace whose arrival was corrected.
+    pub arrival_corrections: u64,
+    /// Is the trace what a modelled file system sent?
+    pub modelled: bool,
+    pub capacity: Capacity,
+    /// Requests before the measured part.
+    pub warmup: u64,
+    pub version: &'a str,
+}
+
+impl Recording<'_> {
+    fn conditions(&self) -> Conditions {
+        let spec = self.spec;
+        Conditions {
+            read_alloc: spec.resolved_read_alloc(),
+            read_fill: match spec.read_fill {
+                ReadFill::Page => "page".to_owned(),
+                ReadFill::Requested => "requested".to_owned(),
+            },
+            charge_metadata: spec.charge_metadata,
+            cache_region: spec.cache_region().map(|region| region.to_string()),
+            evict_wait: spec.device.as_ref().map(|d| d.evict_wait.to_string()),
+            warmup_requests: self.warmup,
+            queue_depth: spec.replay.depth(),
+            unmapped_reads: spec.device.as_ref().map(|d| match d.precondition.trace {
+                true => "precondition=trace".to_owned(),
+                false => "counted".to_owned(),
+            }),
+        }
+    }
+
+    /// The record of a run on `cache`, whose `figures` are those of the end of its trace.
+    pub fn record<S: Scheme, F: Flash>(
+        &self,
+        cache: &Cache<S, F>,
+        figures: Figures,
+    ) -> ResultRecord {
+        let Figures {
+            counts: c,
+            samples,
+            stats,
+            flash,
+        } = &figures;
+        let measures = cache.flash().measures();
+        let spec = self.spec;
+        let meta = samples.meta_bytes_mean();
+        let cache_bytes = if spec.is_cached() { spec.cache.0 } else { 0 };
+        let meta_ratio = meta.and_then(|m| ratio(m, cache_bytes as f64));
+        let stats = stats.iter();
+        let stats = stats.map(|(name, value)| (name.to_owned(), value.into()));
+        let mut stats: serde_json::Map<String, serde_json::Value> = stats.collect();
+        let mut fields = CountFields::new(
+            c,
+            self.arrival_corrections,
+            CountParts {
+                timed: F::TIMED,
+                region: spec.cache_region().is_some(),
+                suspends: spec
+                    .device
+                    .as_ref()
+                    .is_some_and(|d| d.suspend != destage_device::config::Suspend::Off),
+                modelled: self.modelled,
+            },
+        );
+        // Decisions that the engine of a scheme counts, under its name in the result record.
+        let zero = stats.shift_remove("zero_cqct_decisions");
+        fields.zero_cqct_decisions = zero.and_then(|n| n.as_u64());
+        ResultRecord {
+            schema: SCHEMA.to_owned(),
+            trace: self.trace.clone(),
+            scheme: spec.expr.to_string(),
+            cache_bytes,
+            cache_pages: u64::from(self.capacity.frames),
+            meta_bytes_charged: self.capacity.metadata,
+            page_bytes: spec.page.bytes(),
+            device: spec
+                .device
+                .as_ref()
+                .map_or("none".to_owned(), |d| d.name.clone()),
+            seed: spec.seed,
+            version: self.version.to_owned(),
+            reading: self.conditions(),
+            counts: fields,
+            ratios: Ratios::new(c, meta_ratio, F::TIMED),
+            latency_ns: measures.map(|m| m.latency),
+            throughput: spec
+                .replay
+                .depth()
+                .zip(measures.as_ref())
+                .and_then(|(depth, m)| Throughput::of(depth, &m.latency, c)),
+            evict_wait_ns: measures.map(|m| m.evict_wait),
+            evict_turnaround_ns: measures.map(|m| m.evict_turnaround),
+            victim_valid_pages_mean: flash
+                .as_ref()
+                .and_then(|_| ratio(c.gc_victim_pages as f64, c.gc_victims as f64)),
+            erase_counts: flash.as_ref().map(EraseCounts::new),
+            energy_nj: spec
+                .device
+                .as_ref()
+                .zip(flash.as_ref())
+                .and_then(|(device, flash)| EnergyNj::new(device, flash)),
+            utilisation: cache.flash().busy_times().as_ref().map(Utilisation::new),
+            evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
+            evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
+            evict_pages_histogram: cache.evict_pages().rows(),
+            dirty_pages_left: cache.frames().dirty_pages(),
+            final_flush: None,
+            hits_by_size: None,
+            unbalance: cache
+                .queues()
+                .filter(|_| spec.unbalance)
+                .map(QueueSampler::report),
+            meta_bytes_mean: meta,
+            list_pages: (!samples.list_pages.is_empty()).then(|| samples.list_pages.clone()),
+            scheme_stats: stats,
+            config: spec.settings.clone(),
+            run: RunInfo::default(),
+        }
+    }
+}
