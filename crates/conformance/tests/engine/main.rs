@@ -6,6 +6,7 @@ mod device_model;
 mod gc_rules;
 mod gc_runs;
 mod hits_by_size;
+mod live;
 mod measured_part;
 mod monitor;
 mod multi_plane;

@@ -44,21 +44,29 @@ impl Engine {
         self.traffic = Traffic::default();
         self.suspensions_before = self.nand.suspensions();
         self.before = self.nand.issued();
-        self.busy_before = self.busy_until(
-            self.now,
-            |channel| self.nand.bus_time_so_far(channel),
-            |chip, die| self.nand.held_so_far(chip, die),
-        );
+        self.busy_before = self.busy_so_far();
         self.in_flight.start_measuring();
     }
 
-    /// Busy times of the measured part, exact once nothing waits.
+    fn busy_so_far(&self) -> BusyTimes {
+        self.busy_until(
+            self.now,
+            |channel| self.nand.bus_time_so_far(channel),
+            |chip, die| self.nand.held_so_far(chip, die),
+        )
+    }
+
+    /// Busy times of the measured part: up to the end of all work once nothing waits, before that up
+    /// to now.
     pub(super) fn busy_since_start(&self) -> BusyTimes {
-        let all = self.busy_until(
-            self.nand.end_of_work(),
-            |channel| self.nand.bus_time(channel),
-            |chip, die| self.nand.die_stats(chip, die).busy,
-        );
+        let all = match self.nand.next_event_time() {
+            Nanos::NEVER => self.busy_until(
+                self.nand.end_of_work(),
+                |channel| self.nand.bus_time(channel),
+                |chip, die| self.nand.die_stats(chip, die).busy,
+            ),
+            _ => self.busy_so_far(),
+        };
         let before = &self.busy_before;
         let since = |all: Vec<Nanos>, before: &[Nanos]| {
             let before = before.iter().copied().chain(std::iter::repeat(Nanos::ZERO));

@@ -1,0 +1,401 @@
+//! A device that is fed by hand: the same as a run, and what it says of durability.
+
+use super::gc_runs::{MODES, small, timed};
+use destage_conformance::reference::{Profile, SlowRequest};
+use destage_conformance::timed::runs::spec;
+use destage_conformance::timed::{timed_swarm, trace_of};
+use destage_scheme::Expr;
+use destage_sim::live::{LiveDevice, LiveEvent, SubmitError, Ticket};
+use destage_sim::record::{ResultRecord, TraceInfo};
+use destage_sim::run::{Hooks, execute};
+use destage_sim::spec::RunSpec;
+use destage_trace::{BinWriter, LoadOptions, Source, Trace, load};
+use destage_types::rng::SplitMix64;
+use destage_types::{HostRequest, Nanos, Op};
+use std::collections::BTreeMap;
+use std::io::{Cursor, Write};
+use std::sync::{Arc, Mutex};
+
+const EXPRS: [&str; 10] = [
+    "none",
+    "lru",
+    "lirs",
+    "gcar(cflru)",
+    "ecr(lru)",
+    "req-block",
+    "bplru(block-pages=8,padding=true)",
+    "eager(lru)",
+    "awb(prober(lru,ssp=16k))",
+    "procache(lru,p=0.4,c=32k)",
+];
+
+/// Requests of one extent with FLUSH and TRIM among them, on a device of about 400 pages.
+fn stream(seed: u64) -> Trace {
+    let profile = Profile::new(900, 8).pages(390);
+    let mut requests = timed_swarm(seed, profile, 9_000);
+    let mut rng = SplitMix64::new(seed);
+    for request in &mut requests {
+        request.extents.truncate(1);
+        request.prev.clear();
+        if rng.below(40) == 0 {
+            let arrival = request.arrival;
+            *request = SlowRequest {
+                arrival,
+                ..SlowRequest::new(Op::Flush, 0, 0)
+            };
+        }
+    }
+    trace_of(&requests)
+}
+
+/// Each scheme on a device of each kind, with requests of their own.
+fn cases() -> impl Iterator<Item = (RunSpec, Trace, String)> {
+    let schemes = EXPRS.iter().enumerate();
+    schemes.flat_map(|(i, expr)| {
+        MODES.iter().enumerate().map(move |(j, mode)| {
+            let seed = (i * MODES.len() + j) as u64;
+            let spec = spec(expr, Some(small(2, mode)));
+            let spec = RunSpec { wrap: true, ..spec };
+            (spec, stream(seed), format!("{expr}, {mode}, {seed}"))
+        })
+    })
+}
+
+fn submit(device: &mut LiveDevice, request: &HostRequest) -> Option<Ticket> {
+    let (at, start) = (request.arrival, request.start_sector);
+    match device.submit(at, HostRequest::new(at, request.op, start, request.sectors)) {
+        Ok(ticket) => Some(ticket),
+        Err(SubmitError::Full(_)) => None,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// Everything that happens to a device, which is advanced by `step` between requests.
+fn live(
+    spec: &RunSpec,
+    trace: &Trace,
+    mut step: impl FnMut(&mut LiveDevice, Nanos, &mut Vec<LiveEvent>),
+) -> Option<(ResultRecord, Vec<LiveEvent>)> {
+    let (mut device, mut out) = (LiveDevice::new(spec, "").unwrap(), Vec::new());
+    for request in trace.requests.records() {
+        step(&mut device, request.arrival, &mut out);
+        submit(&mut device, request)?;
+    }
+    let record = device.finish(&mut out);
+    assert!(out.is_sorted_by_key(LiveEvent::at), "time does not go back");
+    Some((record, out))
+}
+
+fn completions(events: &[LiveEvent]) -> BTreeMap<u64, u64> {
+    let completed = events.iter().filter_map(|event| match event {
+        LiveEvent::Completed { ticket, at } => Some((ticket.0, at.0)),
+        LiveEvent::Durable { .. } => None,
+    });
+    completed.collect()
+}
+
+/// What is written can be read again.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The record of a run and the completion of each request.
+fn replayed(spec: &RunSpec, trace: &Trace) -> Option<(ResultRecord, BTreeMap<u64, u64>)> {
+    let log = Shared::default();
+    let hooks = Hooks {
+        request_log: Some(Box::new(log.clone())),
+        ..Hooks::default()
+    };
+    let mut record = execute(spec, trace, hooks).ok()?;
+    record.trace = TraceInfo {
+        name: "live".to_owned(),
+        format: "live".to_owned(),
+        ..record.trace
+    };
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        (fields[0].parse().unwrap(), fields[3].parse().unwrap())
+    };
+    Some((record, text.lines().skip(1).map(row).collect()))
+}
+
+#[test]
+fn a_device_fed_by_hand_does_what_a_run_does() {
+    let mut compared = 0;
+    for (spec, trace, what) in cases() {
+        let run = replayed(&spec, &trace);
+        let by_hand = live(&spec, &trace, |device, to, out| device.advance(to, out));
+        let (Some((record, ends)), Some((by_hand, events))) = (&run, &by_hand) else {
+            assert_eq!(run.is_none(), by_hand.is_none(), "{what}");
+            continue;
+        };
+        let texts = [record, by_hand].map(|r| serde_json::to_string(r).unwrap());
+        assert_eq!(texts[0], texts[1], "{what}");
+        assert_eq!(*ends, completions(events), "{what}");
+        compared += 1;
+    }
+    assert!(compared > 100, "{compared} runs reached their end");
+}
+
+#[test]
+fn it_does_not_matter_in_how_many_steps_time_passes() {
+    for (seed, (spec, trace, what)) in cases().enumerate() {
+        let at_once = live(&spec, &trace, |_, _, _| {});
+        let mut rng = SplitMix64::new(seed as u64);
+        let in_steps = live(&spec, &trace, |device, to, out| {
+            while device.now() < to {
+                let left = to.0 - device.now().0;
+                let most = 1 << rng.below(40);
+                let step = 1 + rng.below(left.min(most));
+                device.advance(device.now() + Nanos(step), out);
+            }
+        });
+        assert_eq!(at_once, in_steps, "{what}");
+    }
+}
+
+/// Nothing happens before [`LiveDevice::next_event`], and something does at it.
+#[test]
+fn the_next_event_is_exact() {
+    for (spec, trace, what) in cases() {
+        let at_once = live(&spec, &trace, |_, _, _| {});
+        let by_events = live(&spec, &trace, |device, to, out| {
+            while let Some(next) = device.next_event()
+                && next <= to
+            {
+                let before = out.len();
+                if next > device.now() {
+                    device.advance(Nanos(next.0 - 1), out);
+                    assert_eq!(out.len(), before, "{what}: an event before {next:?}");
+                    assert_eq!(device.next_event(), Some(next), "{what}");
+                }
+                device.advance(next, out);
+                let news = &out[before..];
+                assert!(news.iter().all(|e| e.at() == next), "{what}: {news:?}");
+                let later = device.next_event().is_none_or(|after| after > next);
+                assert!(later, "{what}: still something at {next:?}");
+            }
+        });
+        assert_eq!(at_once, by_events, "{what}");
+    }
+}
+
+/// Pages that a request touches, of 8 sectors, modulo `pages` of the device, and whether wholly.
+fn pages(request: &HostRequest, space: u64) -> BTreeMap<u64, u32> {
+    let mut pages = BTreeMap::new();
+    for sector in request.start_sector..request.start_sector + u64::from(request.sectors) {
+        *pages.entry(sector % space / 8).or_default() += 1;
+    }
+    pages
+}
+
+/// What must be on flash: for each page the tickets of its writes since its last TRIM.
+#[derive(Default)]
+struct Written {
+    pages: BTreeMap<u64, Vec<u64>>,
+    /// All versions there ever were.
+    versions: std::collections::BTreeSet<(u64, u64)>,
+    /// Before which of them a FLUSH or FUA completes.
+    wanted: BTreeMap<u64, Vec<(u64, u64)>>,
+}
+
+impl Written {
+    fn submitted(&mut self, ticket: u64, request: &HostRequest, space: u64, fua: bool) {
+        match request.op {
+            Op::Write => {
+                for &page in pages(request, space).keys() {
+                    self.pages.entry(page).or_default().push(ticket);
+                    self.versions.insert((page, ticket));
+                    if fua {
+                        self.wanted.entry(ticket).or_default().push((page, ticket));
+                    }
+                }
+            }
+            Op::Trim => pages(request, space).keys().for_each(|page| {
+                self.pages.remove(page);
+                let wanted = self.wanted.values_mut();
+                wanted.for_each(|list| list.retain(|version| version.0 != *page));
+            }),
+            Op::Flush => {
+                let last = self.pages.iter().map(|(&page, list)| (page, list[list.len() - 1]));
+                self.wanted.insert(ticket, last.collect());
+            }
+            Op::Read => {}
+        }
+    }
+}
+
+/// Every completed FLUSH, and every FUA write, has what it promises on flash before it; nothing is
+/// said of what was not written, and versions of a page come in their order.
+#[test]
+fn what_is_flushed_is_durable() {
+    let (mut flushes, mut versions) = (0, 0);
+    for (spec, trace, what) in cases() {
+        for fua in [false, true] {
+            let mut device = LiveDevice::new(&spec, "").unwrap();
+            let (space, mut written) = (device.capacity_sectors(), Written::default());
+            let (mut out, mut durable) = (Vec::new(), BTreeMap::<u64, u64>::new());
+            let mut check = |out: &mut Vec<LiveEvent>, written: &Written| {
+                for event in out.drain(..) {
+                    match event {
+                        LiveEvent::Durable { lpn, ticket, .. } => {
+                            versions += 1;
+                            let version = (lpn.0, ticket.0);
+                            assert!(written.versions.contains(&version), "{what}: {version:?}");
+                            let before = durable.insert(lpn.0, ticket.0);
+                            assert!(before <= Some(ticket.0), "{what}: {lpn} goes back");
+                        }
+                        LiveEvent::Completed { ticket, .. } => {
+                            for (page, version) in written.wanted.get(&ticket.0).into_iter().flatten() {
+                                let is = durable.get(page).copied();
+                                assert!(is >= Some(*version), "{what}: {page} {is:?} {version}");
+                                flushes += 1;
+                            }
+                        }
+                    }
+                }
+            };
+            for (i, request) in trace.requests.records().iter().enumerate() {
+                device.advance(request.arrival, &mut out);
+                check(&mut out, &written);
+                let fua = fua && i % 7 == 0 && request.op == Op::Write;
+                let plain = HostRequest::new(
+                    request.arrival,
+                    request.op,
+                    request.start_sector,
+                    request.sectors,
+                );
+                let ticket = match fua {
+                    true => device.submit_fua(request.arrival, plain),
+                    false => device.submit(request.arrival, plain),
+                };
+                let Ok(ticket) = ticket else { break };
+                written.submitted(ticket.0, &plain, space, fua);
+            }
+            device.finish(&mut out);
+            check(&mut out, &written);
+        }
+    }
+    assert!(flushes > 50_000 && versions > 50_000, "{flushes} {versions}");
+}
+
+/// Memory does not depend on how many requests were served.
+#[test]
+fn what_is_kept_is_bounded() {
+    let spec = spec("lru", Some(small(2, MODES[0])));
+    let mut device = LiveDevice::new(&spec, "").unwrap();
+    let sectors = device.capacity_sectors();
+    let (mut rng, mut out, mut completed) = (SplitMix64::new(1), Vec::new(), 0u64);
+    for i in 0..100_000u64 {
+        let at = Nanos(i * 2_000_000);
+        device.advance(at, &mut out);
+        completed += out.iter().filter(|e| matches!(e, LiveEvent::Completed { .. })).count() as u64;
+        out.clear();
+        let op = [Op::Read, Op::Write][rng.below(2) as usize];
+        let request = HostRequest::new(at, op, rng.below(sectors / 8) * 8, 8);
+        device.submit(at, request).unwrap();
+        assert!(device.volatile_pages() as u64 <= sectors / 8);
+        if i % 10_000 == 0 {
+            assert_eq!(device.record().counts.requests, i + 1, "at any time");
+        }
+    }
+    assert!(completed > 99_000, "{completed}");
+}
+
+#[test]
+fn a_scheme_changes_after_a_flush() {
+    for (seed, mode) in MODES.iter().enumerate() {
+        let spec = spec("lru", Some(small(2, mode)));
+        let spec = RunSpec { wrap: true, ..spec };
+        let mut device = LiveDevice::new(&spec, "").unwrap();
+        let (mut out, mut last) = (Vec::new(), Vec::new());
+        let chain = ["eager(lru)", "lirs", "awb(prober(lru,ssp=16k))", "cflru", "none"];
+        'changes: for (i, expr) in chain.iter().enumerate() {
+            let start = device.now();
+            let trace = timed(seed + i);
+            for request in trace.requests.records() {
+                let at = Nanos(start.0 + request.arrival.0);
+                let one = HostRequest::new(at, request.op, request.start_sector, request.sectors);
+                if device.submit(at, one).is_err() {
+                    break 'changes;
+                }
+            }
+            let refused = device.change_scheme(device.now(), Expr::parse("belady").unwrap());
+            assert!(matches!(refused, Err(SubmitError::Scheme(_))), "{refused:?}");
+            let expr = Expr::parse(expr).unwrap();
+            last.push(device.change_scheme(device.now(), expr.clone()).unwrap());
+            let record = device.record();
+            assert_eq!((record.scheme, record.counts.requests), (expr.to_string(), 0));
+        }
+        let served = device.requests();
+        device.finish(&mut out);
+        let ends = completions(&out);
+        assert_eq!(ends.len() as u64, served, "{mode}: all are completed");
+        assert!(last.iter().all(|flush| ends.contains_key(&flush.0)));
+    }
+}
+
+/// What was served, written as it came, gives the same counts in a run.
+#[test]
+fn a_recorded_stream_replays_alike() {
+    for expr in EXPRS {
+        let spec = spec(expr, Some(small(2, MODES[0])));
+        let spec = RunSpec { wrap: true, ..spec };
+        let mut device = LiveDevice::new(&spec, "").unwrap();
+        let mut file = BinWriter::new(Cursor::new(Vec::new())).unwrap();
+        let trace = stream(5);
+        for request in trace.requests.records() {
+            let at = Nanos(request.arrival.0 + 77_000);
+            let served = HostRequest::new(at, request.op, request.start_sector, request.sectors);
+            device.submit(at, served).unwrap();
+            let (head, more, prev) = (&served, &[], &[]);
+            file.write(destage_types::RequestRef { head, more, prev }).unwrap();
+        }
+        let file = file.finish(&[], true).unwrap().into_inner();
+        let read = load(Source::bytes("record.bin", file), &LoadOptions::default()).unwrap();
+        let run = execute(&spec, &read, Hooks::default()).unwrap();
+        assert_eq!(run.counts, device.record().counts, "{expr}");
+    }
+}
+
+#[test]
+fn what_a_device_does_not_take() {
+    let spec = spec("lru", Some(small(2, MODES[0])));
+    let mut device = LiveDevice::new(&spec, "").unwrap();
+    let sectors = device.capacity_sectors();
+    let at = Nanos(100);
+    let write = |start, count| HostRequest::new(at, Op::Write, start, count);
+    device.submit(at, write(sectors - 8, 8)).unwrap();
+    for (at, request, why) in [
+        (Nanos(99), write(0, 8), "after the device was at 100"),
+        (Nanos(1 << 63), write(0, 8), "below 2^63"),
+        (at, write(sectors - 7, 8), "beyond"),
+        (at, write(u64::MAX, 8), "beyond"),
+        (at, write(0, 0), "at least one sector"),
+    ] {
+        let refused = device.submit(at, request).unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
+    assert_eq!(device.requests(), 1);
+    let flushing = RunSpec {
+        flush_at_end: true,
+        ..spec.clone()
+    };
+    let refused = LiveDevice::new(&flushing, "").err().unwrap().to_string();
+    assert_eq!(refused, "a live device takes no flush at the end");
+    let bare = RunSpec {
+        device: None,
+        ..spec
+    };
+    assert!(LiveDevice::new(&bare, "").is_err());
+}
