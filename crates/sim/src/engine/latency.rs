@@ -1,11 +1,11 @@
 //! Response times: mean, deviation and exact percentiles.
 
+use super::folded_times::FoldedTimes;
 use crate::cache::counts::ratio;
 use crate::result::profile::{ResponseTail, SLOWER_PPM};
 use destage_types::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Mean of a time.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -84,30 +84,6 @@ pub struct LatencyStats {
     folded: Option<Box<FoldedTimes>>,
 }
 
-/// Times beyond a bound: how many there are of each length, to ten binary digits.
-#[derive(Clone, Debug)]
-struct FoldedTimes {
-    /// Times that are kept exactly.
-    exact: usize,
-    counts: BTreeMap<u64, u64>,
-    count: u64,
-    longest: u64,
-}
-
-impl FoldedTimes {
-    /// A time without all but its ten leading binary digits.
-    fn rounded(time: u64) -> u64 {
-        let shift = (u64::BITS - time.leading_zeros()).saturating_sub(10);
-        time >> shift << shift
-    }
-
-    fn add(&mut self, time: u64) {
-        *self.counts.entry(FoldedTimes::rounded(time)).or_default() += 1;
-        self.count += 1;
-        self.longest = self.longest.max(time);
-    }
-}
-
 /// Times that are moved at once.
 const LAST: usize = 64;
 
@@ -132,12 +108,7 @@ impl LatencyStats {
     /// deviation and charts are at most 0.2 % too low then; count, mean and longest time stay exact.
     /// Memory stays below that of `exact` times and 28,000 counts.
     pub fn bound(&mut self, exact: usize) {
-        self.folded = Some(Box::new(FoldedTimes {
-            exact,
-            counts: BTreeMap::new(),
-            count: 0,
-            longest: 0,
-        }));
+        self.folded = Some(Box::new(FoldedTimes::new(exact)));
     }
 
     /// Folds the exact times if there are too many.
@@ -195,8 +166,7 @@ impl LatencyStats {
         self.last_count = 0;
         self.long.clear();
         if let Some(folded) = &mut self.folded {
-            folded.counts.clear();
-            (folded.count, folded.longest) = (0, 0);
+            **folded = FoldedTimes::new(folded.exact);
         }
     }
 

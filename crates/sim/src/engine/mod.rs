@@ -10,6 +10,7 @@
 
 mod cache_region;
 mod durability;
+mod folded_times;
 mod gc;
 mod in_flight;
 pub mod latency;

@@ -1,0 +1,56 @@
+//! FLUSH (D9), and writes that are to be on flash when they complete (FUA).
+
+use super::{Cache, Hits, page_span, view, wrap_extents};
+use crate::flash::{Cause, Flash};
+use destage_scheme::Scheme;
+use destage_types::{Lpn, Nanos, RequestRef, Slot};
+
+impl<S: Scheme, F: Flash> Cache<S, F> {
+    /// D9: all dirty pages are programmed in ascending LPN and stay, clean.
+    #[inline(never)]
+    pub(super) fn flush(&mut self, now: Nanos) -> Hits {
+        self.counts.flush_requests += 1;
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        slots.extend(self.frames.dirty_slots());
+        self.program_slots(&mut slots, now);
+        self.slots = slots;
+        Hits::default()
+    }
+
+    /// The part of [`Cache::flush`] that a request wrote.
+    #[inline(never)]
+    pub(super) fn flush_written(&mut self, request: RequestRef<'_>, now: Nanos) {
+        let (mut extents, mut slots) = (Vec::new(), std::mem::take(&mut self.slots));
+        extents.extend(request.extents());
+        if let Some(space) = self.options.wrap {
+            wrap_extents(&mut extents, space);
+        }
+        slots.clear();
+        for extent in &extents {
+            let (first, pages) = page_span(extent, self.frames.page());
+            let pages = first.0..first.0 + u64::from(pages);
+            let cached = pages.filter_map(|lpn| self.frames.slot_of(Lpn(lpn)));
+            slots.extend(cached.filter(|&slot| self.frames.is_dirty(slot)));
+        }
+        self.program_slots(&mut slots, now);
+        self.slots = slots;
+    }
+
+    /// Programs the dirty pages in `slots` in ascending LPN; they stay, clean.
+    fn program_slots(&mut self, slots: &mut Vec<Slot>, now: Nanos) {
+        slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
+        slots.dedup();
+        for &slot in slots.iter() {
+            let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));
+            // A write-back in flight of the current version serves as the page's flush.
+            if self.release_write_back(slot, now).is_none() {
+                self.program(lpn, valid, Cause::Flush, None);
+            }
+            self.frames.clean(slot);
+        }
+        if !slots.is_empty() {
+            self.scheme.on_clean(slots, &view!(self, now));
+        }
+    }
+}
