@@ -1,0 +1,303 @@
+//! A simulated device with its data: one request from its submission to its answer.
+
+mod timed;
+
+pub use timed::{TimedDevice, TimedEvent};
+
+use crate::protocol::errno;
+use crate::protocol::transmission::{AllocationRun, NbdCommand, NbdRequest, Outcome};
+use crate::store::{CacheKind, PowerLoss, Store};
+use destage_types::{HostRequest, Nanos, Op, SECTOR_BYTES};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io;
+
+/// Runs of a BLOCK_STATUS reply; clients ask again for what is behind them.
+const MAX_RUNS: usize = 1024;
+
+/// Zeros that are written at once.
+const ZEROS: usize = 1 << 20;
+
+/// The answer to a request that was submitted with a token.
+#[derive(Debug)]
+pub struct Answer<T> {
+    /// What was given along.
+    pub token: T,
+    /// When it is complete.
+    pub at: Nanos,
+    /// What is told.
+    pub outcome: Outcome,
+}
+
+/// A request of which some parts are not complete.
+struct Unanswered<T> {
+    token: T,
+    parts: u32,
+    outcome: Outcome,
+}
+
+/// Sees every request that the device is given.
+pub type Recorder = Box<dyn FnMut(&HostRequest) + Send>;
+
+/// A device and its data. Requests take effect in the order of their submission.
+pub struct DataDevice<D, T> {
+    device: D,
+    store: Store,
+    recorder: Option<Recorder>,
+    unanswered: HashMap<u64, Unanswered<T>>,
+    /// The request that each ticket is a part of.
+    parts: HashMap<u64, u64>,
+    next_id: u64,
+    events: Vec<TimedEvent>,
+    /// The medium lost a write: every answer from then on is an error.
+    failed: Option<io::Error>,
+    answers: Vec<Answer<T>>,
+}
+
+impl<D: TimedDevice, T> DataDevice<D, T> {
+    /// A device with what it holds.
+    pub fn new(device: D, store: Store, recorder: Option<Recorder>) -> DataDevice<D, T> {
+        DataDevice {
+            device,
+            store,
+            recorder,
+            unanswered: HashMap::new(),
+            parts: HashMap::new(),
+            next_id: 0,
+            events: Vec::new(),
+            failed: None,
+            answers: Vec::new(),
+        }
+    }
+
+    /// The simulated device.
+    pub fn device(&mut self) -> &mut D {
+        &mut self.device
+    }
+
+    /// Requests that are not answered.
+    pub fn pending(&self) -> usize {
+        self.unanswered.len()
+    }
+
+    /// When something happens next.
+    pub fn next_event(&mut self) -> Option<Nanos> {
+        self.device.next_event()
+    }
+
+    /// Submits a request that was checked, with the data of a WRITE. Its answer comes out of
+    /// [`DataDevice::advance`], with `token`.
+    pub fn submit(&mut self, at: Nanos, token: T, request: &NbdRequest, data: &[u8]) {
+        let id = self.next_id;
+        self.next_id += 1;
+        let unanswered = Unanswered {
+            token,
+            // The submission, so that no part completes the request before the others are known.
+            parts: 1,
+            outcome: Outcome::Done,
+        };
+        self.unanswered.insert(id, unanswered);
+        let outcome = match self.start(at, id, request, data) {
+            Ok(outcome) if self.failed.is_none() => outcome,
+            _ => Outcome::Failed(errno::EIO),
+        };
+        if let Some(unanswered) = self.unanswered.get_mut(&id) {
+            unanswered.outcome = outcome;
+        }
+        self.part_done(id, at);
+    }
+
+    /// Lets the request take effect on the data and gives its parts to the device.
+    fn start(&mut self, at: Nanos, id: u64, r: &NbdRequest, data: &[u8]) -> io::Result<Outcome> {
+        let (offset, bytes) = (r.offset, u64::from(r.length));
+        let mut outcome = Outcome::Done;
+        match r.command {
+            Ok(NbdCommand::Read) => {
+                let mut out = vec![0; r.length as usize];
+                self.store.read(offset, &mut out)?;
+                self.give(at, id, Op::Read, offset, bytes);
+                outcome = Outcome::Data(offset, out);
+            }
+            Ok(NbdCommand::Cache) => {
+                self.give(at, id, Op::Read, offset, bytes);
+            }
+            Ok(NbdCommand::Write) => self.write(at, id, offset, data)?,
+            Ok(NbdCommand::Trim) => {
+                self.give(at, id, Op::Trim, offset, bytes);
+                self.store.discard(offset, bytes)?;
+            }
+            Ok(NbdCommand::WriteZeroes) => self.write_zeroes(at, id, r)?,
+            Ok(NbdCommand::Flush) => self.flush(at, id),
+            Ok(NbdCommand::BlockStatus) => outcome = self.allocation(r)?,
+            Ok(NbdCommand::Disconnect) | Err(_) => outcome = Outcome::Failed(errno::EINVAL),
+        }
+        let writes = matches!(
+            r.command,
+            Ok(NbdCommand::Write | NbdCommand::Trim | NbdCommand::WriteZeroes)
+        );
+        if writes && r.fua() && bytes > 0 {
+            self.flush(at, id);
+        }
+        Ok(outcome)
+    }
+
+    /// Gives the device a part of request `id`; its ticket.
+    fn give(&mut self, at: Nanos, id: u64, op: Op, offset: u64, bytes: u64) -> Option<u64> {
+        let sectors = u32::try_from(bytes / SECTOR_BYTES).unwrap_or(u32::MAX);
+        if sectors == 0 && op != Op::Flush {
+            return None;
+        }
+        let request = HostRequest::new(at, op, offset / SECTOR_BYTES, sectors);
+        if let Some(recorder) = &mut self.recorder {
+            recorder(&request);
+        }
+        let ticket = self.device.submit(at, request);
+        self.parts.insert(ticket, id);
+        if let Some(unanswered) = self.unanswered.get_mut(&id) {
+            unanswered.parts += 1;
+        }
+        Some(ticket)
+    }
+
+    fn write(&mut self, at: Nanos, id: u64, offset: u64, data: &[u8]) -> io::Result<()> {
+        match self.give(at, id, Op::Write, offset, data.len() as u64) {
+            Some(ticket) => {
+                self.device.advance(at, &mut self.events);
+                // Old versions that left to make room for this write left without it.
+                self.settle(|through| through < ticket);
+                self.store.write(ticket, offset, data)?;
+                self.settle(|_| true);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whole pages become holes, which read as zeros, unless they are to keep their space.
+    fn write_zeroes(&mut self, at: Nanos, id: u64, r: &NbdRequest) -> io::Result<()> {
+        let end = r.offset + u64::from(r.length);
+        let (first, behind) = self.store.whole_pages(r.offset, u64::from(r.length));
+        let (hole, hole_end) = match r.no_hole() || first >= behind {
+            true => (end, end),
+            false => (self.store.start(first), self.store.start(behind)),
+        };
+        self.zeros(at, id, r.offset, hole)?;
+        self.give(at, id, Op::Trim, hole, hole_end - hole);
+        self.store.discard(hole, hole_end - hole)?;
+        self.zeros(at, id, hole_end, end)
+    }
+
+    fn zeros(&mut self, at: Nanos, id: u64, from: u64, to: u64) -> io::Result<()> {
+        let zeros = vec![0; (to - from).min(ZEROS as u64) as usize];
+        for start in (from..to).step_by(ZEROS) {
+            let n = (to - start).min(ZEROS as u64) as usize;
+            self.write(at, id, start, &zeros[..n])?;
+        }
+        Ok(())
+    }
+
+    /// A non-volatile cache has nothing to flush.
+    fn flush(&mut self, at: Nanos, id: u64) {
+        if self.store.kind() == CacheKind::Dram {
+            self.give(at, id, Op::Flush, 0, 0);
+        }
+    }
+
+    fn allocation(&self, r: &NbdRequest) -> io::Result<Outcome> {
+        let mut runs: Vec<AllocationRun> = Vec::new();
+        let (mut at, end) = (r.offset, r.offset + u64::from(r.length));
+        let most = if r.one_extent() { 1 } else { MAX_RUNS };
+        while at < end {
+            let (data, bytes) = self.store.allocation(at, end - at)?;
+            let bytes32 = bytes as u32;
+            if let Some(last) = runs.last_mut().filter(|last| last.data == data) {
+                last.bytes += bytes32;
+            } else if runs.len() < most {
+                let bytes = bytes32;
+                runs.push(AllocationRun { bytes, data });
+            } else {
+                break;
+            }
+            at += bytes;
+        }
+        Ok(Outcome::Allocation(runs))
+    }
+
+    /// Does everything up to `to`; the answers come out in order of their times.
+    pub fn advance(&mut self, to: Nanos, answers: &mut Vec<Answer<T>>) {
+        self.device.advance(to, &mut self.events);
+        self.settle(|_| true);
+        answers.append(&mut self.answers);
+    }
+
+    /// Takes in what happened to versions that `now` says, or to all and to requests too.
+    fn settle(&mut self, now: impl Fn(u64) -> bool) {
+        let events = std::mem::take(&mut self.events);
+        for event in &events {
+            match *event {
+                TimedEvent::Captured { lpn, through } if now(through) => {
+                    self.store.captured(lpn, through);
+                }
+                TimedEvent::Durable { lpn, through } if now(through) => {
+                    if let Err(error) = self.store.durable(lpn, through) {
+                        self.failed = Some(error);
+                    }
+                }
+                TimedEvent::Completed { ticket, at } if now(u64::MAX) => self.complete(ticket, at),
+                _ => self.events.push(*event),
+            }
+        }
+    }
+
+    fn complete(&mut self, ticket: u64, at: Nanos) {
+        if let Some(id) = self.parts.remove(&ticket) {
+            self.part_done(id, at);
+        }
+    }
+
+    fn part_done(&mut self, id: u64, at: Nanos) {
+        let Entry::Occupied(mut entry) = self.unanswered.entry(id) else {
+            return;
+        };
+        entry.get_mut().parts -= 1;
+        if entry.get().parts == 0 {
+            let Unanswered { token, outcome, .. } = entry.remove();
+            self.answers.push(Answer { token, at, outcome });
+        }
+    }
+
+    /// Cuts the power at `at`, and gives it back: what was volatile is gone, what was not answered
+    /// never will be. Answers that were due come out first.
+    pub fn power_cut(&mut self, at: Nanos, answers: &mut Vec<Answer<T>>) -> PowerLoss {
+        self.advance(at, answers);
+        let requests = self.unanswered.len() as u64;
+        self.unanswered.clear();
+        self.parts.clear();
+        self.events.clear();
+        self.device.power_cycle(at);
+        let pages = self.store.power_cut();
+        PowerLoss { pages, requests }
+    }
+
+    /// Submits a FLUSH of all that was written.
+    pub fn flush_all(&mut self, at: Nanos, token: T) {
+        let request = NbdRequest::of(NbdCommand::Flush, 0, 0);
+        self.submit(at, token, &request, &[]);
+    }
+
+    /// The device without its data.
+    pub fn into_device(self) -> D {
+        self.device
+    }
+
+    /// Makes the medium outlast the process and the host.
+    ///
+    /// # Errors
+    /// The medium fails, or has failed.
+    pub fn sync(&mut self) -> io::Result<()> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.store.sync(),
+        }
+    }
+}

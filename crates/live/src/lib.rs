@@ -1,0 +1,11 @@
+//! The simulated SSD as a block device: an NBD server that stores data and answers in simulated time.
+//!
+//! Reading order: [`protocol`] (bytes in, bytes out), [`store`] (what is durable and what is not),
+//! [`device`] (one request from its submission to its answer, and power cuts), [`server`] (threads,
+//! sockets, the clock).
+
+pub mod device;
+pub mod fuzz;
+pub mod protocol;
+pub mod server;
+pub mod store;

@@ -1,0 +1,257 @@
+//! Where clients come in.
+
+use super::budget::ByteBudget;
+use super::connection::{ServerShared, serve};
+use super::driver::{Export, ExportReport};
+use super::link::{Link, Socket};
+use super::tls::ServerTls;
+use crate::device::TimedDevice;
+use crate::store::PowerLoss;
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Clients at once.
+const MAX_CONNECTIONS: usize = 256;
+/// Bytes of requests and replies on their way, of all clients.
+const SERVER_BYTES: u64 = 512 << 20;
+
+/// How long a server that ends waits for clients to take their last replies.
+const LAST_REPLIES: Duration = Duration::from_secs(2);
+
+/// Where to listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListenAt {
+    /// A Unix socket at this path.
+    Unix(PathBuf),
+    /// An address and a port; 0 takes any that is free.
+    Tcp(SocketAddr),
+}
+
+impl fmt::Display for ListenAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenAt::Unix(path) => write!(f, "nbd+unix:///?socket={}", path.display()),
+            ListenAt::Tcp(address) => write!(f, "nbd://{address}"),
+        }
+    }
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The place to listen at cannot be had.
+    #[error("cannot listen at {at}: {reason}")]
+    Listen {
+        /// Where.
+        at: ListenAt,
+        /// Why not.
+        reason: io::Error,
+    },
+    /// Not without encryption.
+    #[error(
+        "{0} can be reached from other machines: clients there need TLS with certificates; without \
+         it only loopback addresses such as 127.0.0.1 and Unix sockets are served"
+    )]
+    Unprotected(SocketAddr),
+}
+
+enum Listener {
+    Unix(UnixListener),
+    Tcp(TcpListener),
+}
+
+impl Listener {
+    fn bind(at: &ListenAt) -> io::Result<(Listener, ListenAt)> {
+        match at {
+            ListenAt::Unix(path) => {
+                remove_stale(path)?;
+                Ok((Listener::Unix(UnixListener::bind(path)?), at.clone()))
+            }
+            ListenAt::Tcp(address) => {
+                let listener = TcpListener::bind(address)?;
+                let at = ListenAt::Tcp(listener.local_addr()?);
+                Ok((Listener::Tcp(listener), at))
+            }
+        }
+    }
+
+    fn accept(&self) -> io::Result<Socket> {
+        match self {
+            Listener::Unix(listener) => Ok(Socket::Unix(listener.accept()?.0)),
+            Listener::Tcp(listener) => Ok(Socket::Tcp(listener.accept()?.0)),
+        }
+    }
+}
+
+/// Removes a socket at which nobody listens: that of a server that was killed.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let is_socket = path
+        .symlink_metadata()
+        .is_ok_and(|m| m.file_type().is_socket());
+    if is_socket && UnixStream::connect(path).is_err() {
+        std::fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+/// What the thread that accepts and the server share.
+struct Gate {
+    shared: ServerShared,
+    closed: AtomicBool,
+    open: AtomicUsize,
+    sockets: Mutex<Vec<Weak<Socket>>>,
+}
+
+impl Gate {
+    fn sockets(&self) -> MutexGuard<'_, Vec<Weak<Socket>>> {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Exports that clients can connect to.
+pub struct Server<D> {
+    exports: Vec<Export<D>>,
+    gate: Arc<Gate>,
+    listeners: Vec<(ListenAt, JoinHandle<()>)>,
+}
+
+impl<D: TimedDevice + Send + 'static> Server<D> {
+    /// Listens at each of `places`.
+    ///
+    /// # Errors
+    /// A place cannot be had, or is open to others without TLS.
+    pub fn start(
+        exports: Vec<Export<D>>,
+        places: &[ListenAt],
+        tls: Option<ServerTls>,
+    ) -> Result<Server<D>, ServerError> {
+        let of = |e: &Export<D>| (e.sender.clone(), Arc::clone(&e.shared));
+        let shared = ServerShared {
+            infos: exports.iter().map(|e| e.info.clone()).collect(),
+            exports: exports.iter().map(of).collect(),
+            tls: tls.map(|t| t.0),
+            budget: ByteBudget::new(SERVER_BYTES),
+        };
+        let gate = Arc::new(Gate {
+            shared,
+            closed: AtomicBool::new(false),
+            open: AtomicUsize::new(0),
+            sockets: Mutex::default(),
+        });
+        let mut server = Server {
+            exports,
+            gate,
+            listeners: Vec::new(),
+        };
+        for at in places {
+            server.listen(at)?;
+        }
+        Ok(server)
+    }
+
+    fn listen(&mut self, at: &ListenAt) -> Result<(), ServerError> {
+        if let ListenAt::Tcp(address) = at
+            && !address.ip().is_loopback()
+            && self.gate.shared.tls.is_none()
+        {
+            return Err(ServerError::Unprotected(*address));
+        }
+        let failed = |reason| ServerError::Listen {
+            at: at.clone(),
+            reason,
+        };
+        let (listener, bound) = Listener::bind(at).map_err(failed)?;
+        let gate = Arc::clone(&self.gate);
+        let thread = std::thread::Builder::new().name("accept".to_owned());
+        let thread = thread.spawn(move || accept(&listener, &gate));
+        self.listeners.push((bound, thread.map_err(failed)?));
+        Ok(())
+    }
+
+    /// Where clients come in, with the ports that were taken.
+    pub fn addresses(&self) -> impl Iterator<Item = &ListenAt> {
+        self.listeners.iter().map(|(at, _)| at)
+    }
+
+    /// Cuts the power of an export; `None` if there is no such export.
+    pub fn power_cut(&self, name: &str) -> Option<PowerLoss> {
+        let export = self.exports.iter().find(|e| e.info.name == name)?;
+        export.power_cut()
+    }
+
+    /// Answers what was asked, flushes every device and ends.
+    ///
+    /// # Errors
+    /// A device failed.
+    pub fn stop(self) -> Result<Vec<ExportReport<D>>, String> {
+        self.gate.closed.store(true, Ordering::SeqCst);
+        for (at, thread) in self.listeners {
+            // The thread wakes, sees that it is over, and goes.
+            let woken = match &at {
+                ListenAt::Unix(path) => UnixStream::connect(path).is_ok(),
+                ListenAt::Tcp(address) => TcpStream::connect(address).is_ok(),
+            };
+            if woken {
+                let _ = thread.join();
+            }
+            if let ListenAt::Unix(path) = &at {
+                // Somebody may have removed it.
+                let _ = std::fs::remove_file(path);
+            }
+        }
+        let reports = self.exports.into_iter().map(Export::stop).collect();
+        let patience = Instant::now() + LAST_REPLIES;
+        while self.gate.open.load(Ordering::SeqCst) > 0 && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        for socket in self.gate.sockets().drain(..).filter_map(|s| s.upgrade()) {
+            socket.shutdown();
+        }
+        reports
+    }
+}
+
+fn accept(listener: &Listener, gate: &Arc<Gate>) {
+    loop {
+        let socket = listener.accept();
+        if gate.closed.load(Ordering::SeqCst) {
+            return;
+        }
+        let Ok(socket) = socket else {
+            // No descriptors are left, or the client has gone: neither lasts.
+            std::thread::sleep(Duration::from_millis(10));
+            continue;
+        };
+        if gate.open.load(Ordering::SeqCst) >= MAX_CONNECTIONS {
+            socket.shutdown();
+            continue;
+        }
+        gate.open.fetch_add(1, Ordering::SeqCst);
+        let socket = Arc::new(socket);
+        let link = Link::new(Arc::clone(&socket));
+        {
+            let mut sockets = gate.sockets();
+            sockets.retain(|s| s.strong_count() > 0);
+            sockets.push(Arc::downgrade(&socket));
+        }
+        let for_thread = Arc::clone(gate);
+        let thread = std::thread::Builder::new().name("requests".to_owned());
+        let started = thread.spawn(move || {
+            // A client that breaks off harms nobody but itself.
+            let _ = serve(link, &for_thread.shared);
+            socket.shutdown();
+            for_thread.open.fetch_sub(1, Ordering::SeqCst);
+        });
+        if started.is_err() {
+            gate.open.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Data in memory, which take space only where something was written.
+
+use super::Medium;
+use std::collections::BTreeMap;
+use std::io;
+
+/// What takes memory as a whole: small enough for scattered pages, large enough for few entries.
+const CHUNK: u64 = 16 << 10;
+
+/// Bytes in memory, by chunks.
+#[derive(Default)]
+pub struct MemoryMedium {
+    chunks: BTreeMap<u64, Box<[u8]>>,
+}
+
+/// The part of each chunk that lies in a range: its number, and from where to where.
+fn parts(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, usize, usize)> {
+    let end = offset + bytes;
+    (offset / CHUNK..end.div_ceil(CHUNK)).map(move |chunk| {
+        let start = chunk * CHUNK;
+        let from = offset.max(start) - start;
+        let to = end.min(start + CHUNK) - start;
+        (chunk, from as usize, to as usize)
+    })
+}
+
+impl Medium for MemoryMedium {
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let mut rest = out;
+        for (chunk, from, to) in parts(offset, rest.len() as u64) {
+            let (piece, behind) = rest.split_at_mut(to - from);
+            match self.chunks.get(&chunk) {
+                Some(data) => piece.copy_from_slice(&data[from..to]),
+                None => piece.fill(0),
+            }
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut rest = data;
+        for (chunk, from, to) in parts(offset, data.len() as u64) {
+            let (piece, behind) = rest.split_at(to - from);
+            let empty = || vec![0; CHUNK as usize].into_boxed_slice();
+            let chunk = self.chunks.entry(chunk).or_insert_with(empty);
+            chunk[from..to].copy_from_slice(piece);
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn discard(&mut self, offset: u64, bytes: u64) -> io::Result<()> {
+        let end = offset + bytes;
+        let whole = offset.div_ceil(CHUNK)..(end / CHUNK).max(offset.div_ceil(CHUNK));
+        for (edge, from, to) in edges(offset, bytes) {
+            if let Some(data) = self.chunks.get_mut(&edge) {
+                data[from..to].fill(0);
+            }
+        }
+        let mut from = self.chunks.split_off(&whole.start);
+        self.chunks.append(&mut from.split_off(&whole.end));
+        Ok(())
+    }
+
+    fn allocation(&self, offset: u64, bytes: u64) -> io::Result<(bool, u64)> {
+        let (end, first) = (offset + bytes, offset / CHUNK);
+        let mut behind = first;
+        for (&chunk, _) in self.chunks.range(first..end.div_ceil(CHUNK)) {
+            if behind == first && chunk > first {
+                return Ok((false, chunk * CHUNK - offset));
+            }
+            if chunk > behind {
+                break;
+            }
+            behind = chunk + 1;
+        }
+        let data = behind > first;
+        let until = if data { (behind * CHUNK).min(end) } else { end };
+        Ok((data, until - offset))
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The chunks that a range covers in part.
+fn edges(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, usize, usize)> {
+    let last = (offset + bytes).saturating_sub(1);
+    let heads = parts(offset, bytes).next();
+    let tail_start = offset.max(last / CHUNK * CHUNK);
+    let tails = parts(tail_start, offset + bytes - tail_start).next();
+    heads
+        .into_iter()
+        .chain(tails)
+        .filter(|&(_, from, to)| to - from < CHUNK as usize)
+}

@@ -1,0 +1,244 @@
+//! What the device holds: durable pages in a medium, and the versions that only its cache has.
+//!
+//! The atomic unit is the page of the device: whatever happens, a page is one of its versions, never
+//! a mixture of two.
+
+mod file;
+mod medium;
+mod memory;
+
+pub use file::FileMedium;
+pub use medium::{AddressPattern, Medium};
+pub use memory::MemoryMedium;
+
+use destage_types::Lpn;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+
+/// Does the cache of the device keep its content without power?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheKind {
+    /// It does not: what was written is durable once it is on flash.
+    Dram,
+    /// It does: what was written is durable at once.
+    Nvm,
+}
+
+/// Content of a page that is not durable yet.
+struct Version {
+    /// Ticket of the last write in it.
+    through: u64,
+    /// A program carries it away: later writes make another version.
+    captured: bool,
+    content: Box<[u8]>,
+}
+
+/// What a power cut took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PowerLoss {
+    /// Pages whose last version was volatile.
+    pub pages: u64,
+    /// Requests that had no reply yet.
+    pub requests: u64,
+}
+
+/// Durable and volatile content of a device.
+pub struct Store {
+    medium: Box<dyn Medium>,
+    kind: CacheKind,
+    page_bytes: usize,
+    volatile: BTreeMap<Lpn, VecDeque<Version>>,
+}
+
+impl Store {
+    /// A store over `medium`, of pages of `page_bytes`.
+    pub fn new(medium: Box<dyn Medium>, kind: CacheKind, page_bytes: u32) -> Store {
+        Store {
+            medium,
+            kind,
+            page_bytes: page_bytes as usize,
+            volatile: BTreeMap::new(),
+        }
+    }
+
+    /// Does the cache lose its content without power?
+    pub fn kind(&self) -> CacheKind {
+        self.kind
+    }
+
+    fn lpn(&self, offset: u64) -> Lpn {
+        Lpn(offset / self.page_bytes as u64)
+    }
+
+    pub(crate) fn start(&self, lpn: Lpn) -> u64 {
+        lpn.0 * self.page_bytes as u64
+    }
+
+    /// Fills `out` with the newest content from `offset` on.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.medium.read(offset, out)?;
+        if self.volatile.is_empty() || out.is_empty() {
+            return Ok(());
+        }
+        let end = offset + out.len() as u64;
+        for (&lpn, versions) in self.volatile.range(self.lpn(offset)..=self.lpn(end - 1)) {
+            let Some(newest) = versions.back() else {
+                continue;
+            };
+            let page = self.start(lpn);
+            let (from, to) = (page.max(offset), (page + self.page_bytes as u64).min(end));
+            out[(from - offset) as usize..(to - offset) as usize]
+                .copy_from_slice(&newest.content[(from - page) as usize..(to - page) as usize]);
+        }
+        Ok(())
+    }
+
+    /// Writes `data` from `offset` on: the write with this `ticket`, above those of earlier writes.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub fn write(&mut self, ticket: u64, offset: u64, data: &[u8]) -> io::Result<()> {
+        if !self.medium.keeps_data() {
+            return Ok(());
+        }
+        if self.kind == CacheKind::Nvm {
+            return self.medium.write(offset, data);
+        }
+        let (mut at, mut data) = (offset, data);
+        while !data.is_empty() {
+            let lpn = self.lpn(at);
+            let inside = (at - self.start(lpn)) as usize;
+            let n = data.len().min(self.page_bytes - inside);
+            let (piece, rest) = data.split_at(n);
+            self.write_page(ticket, lpn, inside, piece)?;
+            (at, data) = (at + n as u64, rest);
+        }
+        Ok(())
+    }
+
+    fn write_page(&mut self, ticket: u64, lpn: Lpn, at: usize, piece: &[u8]) -> io::Result<()> {
+        let page = self.start(lpn);
+        let versions = self.volatile.entry(lpn).or_default();
+        if let Some(newest) = versions.back_mut().filter(|v| !v.captured) {
+            newest.content[at..at + piece.len()].copy_from_slice(piece);
+            newest.through = ticket;
+            return Ok(());
+        }
+        let mut content = match versions.back() {
+            Some(newest) => newest.content.clone(),
+            None => {
+                let mut content = vec![0; self.page_bytes].into_boxed_slice();
+                if piece.len() < self.page_bytes
+                    && let Err(error) = self.medium.read(page, &mut content)
+                {
+                    self.volatile.remove(&lpn);
+                    return Err(error);
+                }
+                content
+            }
+        };
+        content[at..at + piece.len()].copy_from_slice(piece);
+        versions.push_back(Version {
+            through: ticket,
+            captured: false,
+            content,
+        });
+        Ok(())
+    }
+
+    /// A program carries the page to flash with all writes up to the one with the ticket `through`.
+    pub fn captured(&mut self, lpn: Lpn, through: u64) {
+        let newest = self.volatile.get_mut(&lpn).and_then(|v| v.back_mut());
+        if let Some(newest) = newest.filter(|v| v.through <= through) {
+            newest.captured = true;
+        }
+    }
+
+    /// The page is on flash with all writes up to the one with the ticket `through`.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub fn durable(&mut self, lpn: Lpn, through: u64) -> io::Result<()> {
+        let page = self.start(lpn);
+        let Some(versions) = self.volatile.get_mut(&lpn) else {
+            return Ok(());
+        };
+        let covered = versions.partition_point(|v| v.through <= through);
+        if covered > 0 {
+            let last = versions.drain(..covered).next_back();
+            if versions.is_empty() {
+                self.volatile.remove(&lpn);
+            }
+            if let Some(last) = last {
+                self.medium.write(page, &last.content)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole pages among these bytes have no content any more and read as zeros, at once and for
+    /// good.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub fn discard(&mut self, offset: u64, bytes: u64) -> io::Result<()> {
+        let (first, end) = self.whole_pages(offset, bytes);
+        if first >= end {
+            return Ok(());
+        }
+        let mut kept = self.volatile.split_off(&first);
+        let mut behind = kept.split_off(&end);
+        self.volatile.append(&mut behind);
+        let start = self.start(first);
+        self.medium.discard(start, self.start(end) - start)
+    }
+
+    /// The whole pages among these bytes, from the first to the one behind the last.
+    pub fn whole_pages(&self, offset: u64, bytes: u64) -> (Lpn, Lpn) {
+        let size = self.page_bytes as u64;
+        (Lpn(offset.div_ceil(size)), Lpn((offset + bytes) / size))
+    }
+
+    /// Whether there are data at `offset`, and how far that holds, at most `bytes`.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub fn allocation(&self, offset: u64, bytes: u64) -> io::Result<(bool, u64)> {
+        let end = offset + bytes;
+        let next = self.volatile.range(self.lpn(offset)..).next();
+        let next = next.map(|(&lpn, _)| self.start(lpn));
+        if let Some(start) = next.filter(|&start| start <= offset) {
+            let page_end = start + self.page_bytes as u64;
+            return Ok((true, page_end.min(end) - offset));
+        }
+        let clean = next.map_or(end, |start| start.min(end));
+        self.medium.allocation(offset, clean - offset)
+    }
+
+    /// Bytes of volatile content.
+    pub fn volatile_bytes(&self) -> u64 {
+        let versions: usize = self.volatile.values().map(VecDeque::len).sum();
+        (versions * self.page_bytes) as u64
+    }
+
+    /// The power is cut: what is left are the durable pages. Number of pages that lost a version.
+    pub fn power_cut(&mut self) -> u64 {
+        let lost = self.volatile.len() as u64;
+        self.volatile.clear();
+        lost
+    }
+
+    /// Makes the medium outlast the process and the host.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.medium.sync()
+    }
+}
+
+#[cfg(test)]
+mod tests;
