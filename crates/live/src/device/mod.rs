@@ -2,7 +2,7 @@
 
 mod timed;
 
-pub use timed::{TimedDevice, TimedEvent};
+pub use timed::{FlashedPart, TimedDevice, TimedEvent};
 
 use crate::protocol::errno;
 use crate::protocol::transmission::{AllocationRun, NbdCommand, NbdRequest, Outcome};
@@ -11,6 +11,7 @@ use destage_types::{HostRequest, Nanos, Op, SECTOR_BYTES};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
+use std::ops::Range;
 
 /// Runs of a BLOCK_STATUS reply; clients ask again for what is behind them.
 const MAX_RUNS: usize = 1024;
@@ -34,6 +35,27 @@ struct Unanswered<T> {
     token: T,
     parts: u32,
     outcome: Outcome,
+}
+
+/// What a part of a request asks of the device.
+#[derive(Clone, Copy)]
+struct PartIo {
+    op: Op,
+    offset: u64,
+    bytes: u64,
+    /// A write that completes when it is on flash.
+    durable: bool,
+}
+
+impl PartIo {
+    fn of(op: Op, offset: u64, bytes: u64) -> PartIo {
+        PartIo {
+            op,
+            offset,
+            bytes,
+            durable: false,
+        }
+    }
 }
 
 /// Sees every request that the device is given.
@@ -115,15 +137,15 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             Ok(NbdCommand::Read) => {
                 let mut out = vec![0; r.length as usize];
                 self.store.read(offset, &mut out)?;
-                self.give(at, id, Op::Read, offset, bytes);
+                self.give(at, id, PartIo::of(Op::Read, offset, bytes));
                 outcome = Outcome::Data(offset, out);
             }
             Ok(NbdCommand::Cache) => {
-                self.give(at, id, Op::Read, offset, bytes);
+                self.give(at, id, PartIo::of(Op::Read, offset, bytes));
             }
-            Ok(NbdCommand::Write) => self.write(at, id, offset, data)?,
+            Ok(NbdCommand::Write) => self.write(at, id, offset, data, r.fua())?,
             Ok(NbdCommand::Trim) => {
-                self.give(at, id, Op::Trim, offset, bytes);
+                self.give(at, id, PartIo::of(Op::Trim, offset, bytes));
                 self.store.discard(offset, bytes)?;
             }
             Ok(NbdCommand::WriteZeroes) => self.write_zeroes(at, id, r)?,
@@ -131,18 +153,17 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             Ok(NbdCommand::BlockStatus) => outcome = self.allocation(r)?,
             Ok(NbdCommand::Disconnect) | Err(_) => outcome = Outcome::Failed(errno::EINVAL),
         }
-        let writes = matches!(
-            r.command,
-            Ok(NbdCommand::Write | NbdCommand::Trim | NbdCommand::WriteZeroes)
-        );
-        if writes && r.fua() && bytes > 0 {
-            self.flush(at, id);
-        }
         Ok(outcome)
     }
 
     /// Gives the device a part of request `id`; its ticket.
-    fn give(&mut self, at: Nanos, id: u64, op: Op, offset: u64, bytes: u64) -> Option<u64> {
+    fn give(&mut self, at: Nanos, id: u64, io: PartIo) -> Option<u64> {
+        let PartIo {
+            op,
+            offset,
+            bytes,
+            durable,
+        } = io;
         let sectors = u32::try_from(bytes / SECTOR_BYTES).unwrap_or(u32::MAX);
         if sectors == 0 && op != Op::Flush {
             return None;
@@ -151,7 +172,9 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         if let Some(recorder) = &mut self.recorder {
             recorder(&request);
         }
-        let ticket = self.device.submit(at, request);
+        // A non-volatile cache is durable.
+        let durable = durable && self.store.kind() == CacheKind::Dram;
+        let ticket = self.device.submit(at, request, durable);
         self.parts.insert(ticket, id);
         if let Some(unanswered) = self.unanswered.get_mut(&id) {
             unanswered.parts += 1;
@@ -159,8 +182,19 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         Some(ticket)
     }
 
-    fn write(&mut self, at: Nanos, id: u64, offset: u64, data: &[u8]) -> io::Result<()> {
-        match self.give(at, id, Op::Write, offset, data.len() as u64) {
+    fn write(
+        &mut self,
+        at: Nanos,
+        id: u64,
+        offset: u64,
+        data: &[u8],
+        durable: bool,
+    ) -> io::Result<()> {
+        let io = PartIo {
+            durable,
+            ..PartIo::of(Op::Write, offset, data.len() as u64)
+        };
+        match self.give(at, id, io) {
             Some(ticket) => {
                 self.device.advance(at, &mut self.events);
                 // Old versions that left to make room for this write left without it.
@@ -181,17 +215,18 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             true => (end, end),
             false => (self.store.start(first), self.store.start(behind)),
         };
-        self.zeros(at, id, r.offset, hole)?;
-        self.give(at, id, Op::Trim, hole, hole_end - hole);
+        self.zeros(at, id, r.offset..hole, r.fua())?;
+        self.give(at, id, PartIo::of(Op::Trim, hole, hole_end - hole));
         self.store.discard(hole, hole_end - hole)?;
-        self.zeros(at, id, hole_end, end)
+        self.zeros(at, id, hole_end..end, r.fua())
     }
 
-    fn zeros(&mut self, at: Nanos, id: u64, from: u64, to: u64) -> io::Result<()> {
+    fn zeros(&mut self, at: Nanos, id: u64, range: Range<u64>, durable: bool) -> io::Result<()> {
+        let (from, to) = (range.start, range.end);
         let zeros = vec![0; (to - from).min(ZEROS as u64) as usize];
         for start in (from..to).step_by(ZEROS) {
             let n = (to - start).min(ZEROS as u64) as usize;
-            self.write(at, id, start, &zeros[..n])?;
+            self.write(at, id, start, &zeros[..n], durable)?;
         }
         Ok(())
     }
@@ -199,7 +234,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     /// A non-volatile cache has nothing to flush.
     fn flush(&mut self, at: Nanos, id: u64) {
         if self.store.kind() == CacheKind::Dram {
-            self.give(at, id, Op::Flush, 0, 0);
+            self.give(at, id, PartIo::of(Op::Flush, 0, 0));
         }
     }
 
@@ -238,8 +273,8 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
                 TimedEvent::Captured { lpn, through } if now(through) => {
                     self.store.captured(lpn, through);
                 }
-                TimedEvent::Durable { lpn, through } if now(through) => {
-                    if let Err(error) = self.store.durable(lpn, through) {
+                TimedEvent::Durable { lpn, through, part } if now(through) => {
+                    if let Err(error) = self.store.durable(lpn, through, part) {
                         self.failed = Some(error);
                     }
                 }

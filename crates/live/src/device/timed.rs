@@ -2,6 +2,15 @@
 
 use destage_types::{HostRequest, Lpn, Nanos};
 
+/// How much of a page went to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlashedPart {
+    /// All of it, as it was after that write.
+    Page,
+    /// What that write itself wrote, past the cache; other sectors of the page may be dirty there.
+    OwnSectors,
+}
+
 /// Something that happened in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimedEvent {
@@ -25,13 +34,16 @@ pub enum TimedEvent {
         lpn: Lpn,
         /// Ticket of the last write in it.
         through: u64,
+        /// How much of it.
+        part: FlashedPart,
     },
 }
 
 /// A device that is advanced step by step.
 pub trait TimedDevice {
-    /// Submits a request at `at`, which is not before the time advanced to. Tickets grow.
-    fn submit(&mut self, at: Nanos, request: HostRequest) -> u64;
+    /// Submits a request at `at`, which is not before the time advanced to. Tickets grow. A write that is
+    /// `durable` (FUA) completes when it is on flash.
+    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> u64;
 
     /// When something happens next; `None` if nothing will.
     fn next_event(&mut self) -> Option<Nanos>;

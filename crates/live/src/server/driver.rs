@@ -212,21 +212,26 @@ impl<D: TimedDevice> Driver<D> {
 
     fn run(mut self, receiver: &Receiver<Message>) -> ExportReport<D> {
         loop {
-            let mut message = self.wait(receiver);
-            for _ in 0..BATCH {
+            let mut waiting = self.wait(receiver);
+            let mut taken = 0;
+            while let Some(message) = waiting {
                 self.tick();
-                match message.take() {
-                    Some(Message::Task(task)) => self.submit(task),
-                    Some(Message::PowerCut(told)) => {
+                match message {
+                    Message::Task(task) => self.submit(task),
+                    Message::PowerCut(told) => {
                         let loss = self.power_cut();
                         // Who asked may have gone.
                         let _ = told.send(loss);
                     }
-                    Some(Message::Stop) => return self.stop(),
-                    None => break,
+                    Message::Stop => return self.stop(),
                 }
-                message = receiver.try_recv().ok();
+                taken += 1;
+                waiting = match taken < BATCH {
+                    true => receiver.try_recv().ok(),
+                    false => None,
+                };
             }
+            self.tick();
             self.go_on();
         }
     }

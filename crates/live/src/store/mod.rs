@@ -11,9 +11,11 @@ pub use file::FileMedium;
 pub use medium::{AddressPattern, Medium};
 pub use memory::MemoryMedium;
 
+use crate::device::FlashedPart;
 use destage_types::Lpn;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::ops::Range;
 
 /// Does the cache of the device keep its content without power?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,8 @@ struct Version {
     through: u64,
     /// A program carries it away: later writes make another version.
     captured: bool,
+    /// What that last write wrote of the page.
+    own: Range<usize>,
     content: Box<[u8]>,
 }
 
@@ -124,7 +128,7 @@ impl Store {
         let versions = self.volatile.entry(lpn).or_default();
         if let Some(newest) = versions.back_mut().filter(|v| !v.captured) {
             newest.content[at..at + piece.len()].copy_from_slice(piece);
-            newest.through = ticket;
+            (newest.through, newest.own) = (ticket, at..at + piece.len());
             return Ok(());
         }
         let mut content = match versions.back() {
@@ -144,6 +148,7 @@ impl Store {
         versions.push_back(Version {
             through: ticket,
             captured: false,
+            own: at..at + piece.len(),
             content,
         });
         Ok(())
@@ -157,24 +162,42 @@ impl Store {
         }
     }
 
-    /// The page is on flash with all writes up to the one with the ticket `through`.
+    /// The page, or what the write with the ticket `through` wrote of it, is on flash with all writes up
+    /// to that one.
     ///
     /// # Errors
     /// The medium fails.
-    pub fn durable(&mut self, lpn: Lpn, through: u64) -> io::Result<()> {
+    pub fn durable(&mut self, lpn: Lpn, through: u64, part: FlashedPart) -> io::Result<()> {
         let page = self.start(lpn);
         let Some(versions) = self.volatile.get_mut(&lpn) else {
             return Ok(());
         };
         let covered = versions.partition_point(|v| v.through <= through);
-        if covered > 0 {
-            let last = versions.drain(..covered).next_back();
-            if versions.is_empty() {
-                self.volatile.remove(&lpn);
+        if covered == 0 {
+            return Ok(());
+        }
+        let newest = &versions[covered - 1];
+        let all = match part {
+            FlashedPart::Page => {
+                self.medium.write(page, &newest.content)?;
+                true
             }
-            if let Some(last) = last {
-                self.medium.write(page, &last.content)?;
+            FlashedPart::OwnSectors if newest.through == through => {
+                let own = newest.own.clone();
+                self.medium
+                    .write(page + own.start as u64, &newest.content[own])?;
+                let mut flash = vec![0; self.page_bytes];
+                self.medium.read(page, &mut flash)?;
+                *flash == *newest.content
             }
+            // The page was trimmed after that write.
+            FlashedPart::OwnSectors => false,
+        };
+        if all {
+            versions.drain(..covered);
+        }
+        if versions.is_empty() {
+            self.volatile.remove(&lpn);
         }
         Ok(())
     }

@@ -23,7 +23,9 @@ fn a_version_survives_once_it_is_durable() {
         store.captured(Lpn(0), 1);
         store.write(2, 1024, &[2; 512]).expect("write");
         assert_eq!(store.volatile_bytes(), 2 * u64::from(PAGE));
-        store.durable(Lpn(0), 1).expect("durable");
+        store
+            .durable(Lpn(0), 1, FlashedPart::Page)
+            .expect("durable");
         assert_eq!(read(&store, 512, 1024), [[1; 512], [2; 512]].concat());
         assert_eq!(store.power_cut(), 1);
         assert_eq!(
@@ -41,7 +43,9 @@ fn writes_of_one_version_are_kept_together() {
             store.write(ticket, 0, &[ticket as u8; 512]).expect("write");
         }
         assert_eq!(store.volatile_bytes(), u64::from(PAGE));
-        store.durable(Lpn(0), 98).expect("an old program");
+        store
+            .durable(Lpn(0), 98, FlashedPart::Page)
+            .expect("an old program");
         assert_eq!(
             store.power_cut(),
             1,
@@ -92,7 +96,7 @@ fn a_volatile_page_is_allocated() {
     );
     store.discard(8192, 4096).expect("discard");
     store
-        .durable(Lpn(2), 1)
+        .durable(Lpn(2), 1, FlashedPart::Page)
         .expect("a program that was under way");
     assert_eq!(read(&store, 8192, 512), [0; 512]);
     assert_eq!(

@@ -1,1 +1,8 @@
+//! The block device: what survives power cuts, hostile clients, and clients that people use.
 
+mod clients;
+mod model;
+mod power_cuts;
+mod protocol;
+mod serving;
+mod tls;

@@ -1,0 +1,153 @@
+//! A small device with a write-back cache, which takes random times and sometimes writes past its cache.
+
+use destage_live::device::{FlashedPart, TimedDevice, TimedEvent};
+use destage_types::rng::SplitMix64;
+use destage_types::{HostRequest, Lpn, Nanos, Op};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+pub const SECTORS: u64 = 8;
+pub const PAGE_BYTES: u32 = 4096;
+
+pub struct ModelDevice {
+    random: SplitMix64,
+    capacity: usize,
+    /// Does one write in four go past the cache?
+    bypass: bool,
+    /// Ticket of the last write of each dirty page, and the order in which they leave.
+    dirty: BTreeMap<Lpn, u64>,
+    order: VecDeque<Lpn>,
+    /// Programs of a page end in their order.
+    page_end: HashMap<Lpn, Nanos>,
+    last_end: Nanos,
+    tickets: u64,
+    now: Nanos,
+    ready: Vec<TimedEvent>,
+    due: BTreeMap<(Nanos, u64), TimedEvent>,
+    number: u64,
+    /// No time but that of programs, for measurements.
+    pub service: Nanos,
+}
+
+impl ModelDevice {
+    pub fn new(seed: u64, capacity: usize, bypass: bool) -> ModelDevice {
+        ModelDevice {
+            random: SplitMix64::new(seed),
+            capacity,
+            bypass,
+            dirty: BTreeMap::new(),
+            order: VecDeque::new(),
+            page_end: HashMap::new(),
+            last_end: Nanos::ZERO,
+            tickets: 0,
+            now: Nanos::ZERO,
+            ready: Vec::new(),
+            due: BTreeMap::new(),
+            number: 0,
+            service: Nanos(5_000),
+        }
+    }
+
+    fn later(&mut self, at: Nanos, event: TimedEvent) {
+        self.number += 1;
+        self.due.insert((at, self.number), event);
+    }
+
+    fn program(&mut self, at: Nanos, lpn: Lpn, through: u64, part: FlashedPart) -> Nanos {
+        self.ready.push(TimedEvent::Captured { lpn, through });
+        let time = 100_000 + self.random.below(400_000);
+        let before = self.page_end.get(&lpn).copied().unwrap_or(Nanos::ZERO);
+        let end = Nanos(at.0 + time).max(before);
+        self.page_end.insert(lpn, end);
+        self.last_end = self.last_end.max(end);
+        self.later(end, TimedEvent::Durable { lpn, through, part });
+        end
+    }
+
+    fn write_back(&mut self, at: Nanos, lpn: Lpn) -> Option<Nanos> {
+        let through = self.dirty.remove(&lpn)?;
+        Some(self.program(at, lpn, through, FlashedPart::Page))
+    }
+
+    fn write(&mut self, at: Nanos, ticket: u64, lpns: &[Lpn], durable: bool) -> Nanos {
+        let past = self.bypass && self.random.below(4) == 0;
+        let mut end = Nanos(at.0 + self.service.0);
+        for &lpn in lpns {
+            if past {
+                if let Some(through) = self.dirty.get_mut(&lpn) {
+                    *through = ticket;
+                }
+                end = end.max(self.program(at, lpn, ticket, FlashedPart::OwnSectors));
+                continue;
+            }
+            if self.dirty.insert(lpn, ticket).is_none() {
+                self.order.push_back(lpn);
+            }
+            while self.dirty.len() > self.capacity {
+                if let Some(victim) = self.order.pop_front() {
+                    self.write_back(at, victim);
+                }
+            }
+        }
+        for &lpn in lpns.iter().filter(|_| durable) {
+            self.write_back(at, lpn);
+            let on_flash = self.page_end.get(&lpn).copied();
+            end = end.max(on_flash.unwrap_or(Nanos::ZERO));
+        }
+        end
+    }
+}
+
+impl TimedDevice for ModelDevice {
+    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> u64 {
+        assert!(at >= self.now, "time runs forward");
+        self.tickets += 1;
+        let ticket = self.tickets;
+        let end_sector = request.start_sector + u64::from(request.sectors);
+        let pages = request.start_sector / SECTORS..end_sector.div_ceil(SECTORS);
+        let lpns: Vec<Lpn> = pages.map(Lpn).collect();
+        let end = match request.op {
+            Op::Read => Nanos(at.0 + self.service.0),
+            Op::Write => self.write(at, ticket, &lpns, durable),
+            Op::Trim => {
+                let whole = request.start_sector.div_ceil(SECTORS)..end_sector / SECTORS;
+                self.dirty.retain(|lpn, _| !whole.contains(&lpn.0));
+                Nanos(at.0 + self.service.0)
+            }
+            Op::Flush => {
+                let dirty: Vec<Lpn> = self.dirty.keys().copied().collect();
+                for lpn in dirty {
+                    self.write_back(at, lpn);
+                }
+                self.order.clear();
+                self.last_end.max(at)
+            }
+        };
+        self.later(end, TimedEvent::Completed { ticket, at: end });
+        ticket
+    }
+
+    fn next_event(&mut self) -> Option<Nanos> {
+        match self.ready.is_empty() {
+            true => self.due.first_key_value().map(|((at, _), _)| *at),
+            false => Some(self.now),
+        }
+    }
+
+    fn advance(&mut self, to: Nanos, events: &mut Vec<TimedEvent>) {
+        self.now = self.now.max(to);
+        events.append(&mut self.ready);
+        while let Some(first) = self.due.first_entry().filter(|e| e.key().0 <= to) {
+            events.push(first.remove());
+        }
+    }
+
+    fn power_cycle(&mut self, at: Nanos) {
+        self.now = at;
+        self.dirty.clear();
+        self.order.clear();
+        self.page_end.clear();
+        self.last_end = at;
+        self.ready.clear();
+        self.due.clear();
+    }
+}

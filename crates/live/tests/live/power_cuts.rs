@@ -1,0 +1,244 @@
+//! Random requests and power cuts against a plain model of what may and must survive.
+
+use crate::model::{ModelDevice, PAGE_BYTES, SECTORS};
+use destage_live::device::DataDevice;
+use destage_live::protocol::transmission::{NbdCommand, NbdRequest, Outcome};
+use destage_live::store::{CacheKind, MemoryMedium, Store};
+use destage_types::rng::SplitMix64;
+use destage_types::{Nanos, SECTOR_BYTES};
+
+const PAGES: usize = 24;
+const CAPACITY: u64 = PAGES as u64 * PAGE_BYTES as u64;
+
+/// The number of the request that wrote each sector; 0 for zeros.
+type PageContent = [u64; SECTORS as usize];
+
+/// All contents that a page has had, the first that may survive, and each write with its sectors.
+struct ModelPage {
+    versions: Vec<PageContent>,
+    floor: usize,
+    writes: Vec<(u64, std::ops::Range<usize>)>,
+}
+
+/// What a request must make durable once it is answered: pages with the number of their version.
+type Promise = Vec<(usize, usize)>;
+
+struct Bench {
+    device: DataDevice<ModelDevice, usize>,
+    kind: CacheKind,
+    pages: Vec<ModelPage>,
+    promises: Vec<Option<Promise>>,
+    reads: Vec<Option<Vec<u8>>>,
+    now: Nanos,
+}
+
+impl Bench {
+    fn new(seed: u64, kind: CacheKind, bypass: bool) -> Bench {
+        let store = Store::new(Box::new(MemoryMedium::default()), kind, PAGE_BYTES);
+        let page = || ModelPage {
+            versions: vec![[0; SECTORS as usize]],
+            floor: 0,
+            writes: Vec::new(),
+        };
+        Bench {
+            device: DataDevice::new(ModelDevice::new(seed, 5, bypass), store, None),
+            kind,
+            pages: (0..PAGES).map(|_| page()).collect(),
+            promises: Vec::new(),
+            reads: Vec::new(),
+            now: Nanos::ZERO,
+        }
+    }
+
+    fn newest(&self, from: u64, sectors: u64) -> Vec<u8> {
+        let sector = |s: u64| {
+            let page = &self.pages[(s / SECTORS) as usize];
+            let stamp = page.versions.last().expect("one")[(s % SECTORS) as usize];
+            stamp.to_le_bytes().repeat(SECTOR_BYTES as usize / 8)
+        };
+        (from..from + sectors).flat_map(sector).collect()
+    }
+
+    /// Writes, trims, or zeroes in the model, whole pages only if `whole`.
+    fn change(&mut self, number: u64, from: u64, sectors: u64, whole: bool) -> Promise {
+        let mut promise = Vec::new();
+        let end = from + sectors;
+        for page in from / SECTORS..end.div_ceil(SECTORS) {
+            let start = page * SECTORS;
+            let part =
+                (from.max(start) - start) as usize..(end.min(start + SECTORS) - start) as usize;
+            if whole && part.len() < SECTORS as usize {
+                continue;
+            }
+            let page_model = &mut self.pages[page as usize];
+            let mut content = *page_model.versions.last().expect("one");
+            content[part.clone()].fill(number);
+            page_model.versions.push(content);
+            page_model.writes.push((number, part));
+            promise.push((page as usize, page_model.versions.len() - 1));
+        }
+        promise
+    }
+
+    fn submit(&mut self, random: &mut SplitMix64, plain: bool) {
+        let id = self.promises.len();
+        let number = id as u64 + 1;
+        let sectors = 1 + random.below(20);
+        let from = random.below(PAGES as u64 * SECTORS - sectors);
+        let (offset, length) = (from * SECTOR_BYTES, (sectors * SECTOR_BYTES) as u32);
+        let request = |command| NbdRequest::of(command, offset, length);
+        let fua = random.below(8) == 0;
+        let mut data = Vec::new();
+        let (mut read, mut promise) = (None, None);
+        let request = match random.below(if plain { 13 } else { 11 }) {
+            0..=6 => {
+                data = number
+                    .to_le_bytes()
+                    .repeat((sectors * SECTOR_BYTES) as usize / 8);
+                promise = Some(self.change(number, from, sectors, false)).filter(|_| fua);
+                match fua {
+                    true => request(NbdCommand::Write).with_fua(),
+                    false => request(NbdCommand::Write),
+                }
+            }
+            7..=9 => {
+                read = Some(self.newest(from, sectors));
+                request(NbdCommand::Read)
+            }
+            10 => {
+                let all = self.pages.iter().map(|p| p.versions.len() - 1);
+                promise = Some(all.enumerate().collect());
+                NbdRequest::of(NbdCommand::Flush, 0, 0)
+            }
+            11 => {
+                self.change(0, from, sectors, true);
+                request(NbdCommand::Trim)
+            }
+            _ => {
+                self.change(0, from, sectors, false);
+                request(NbdCommand::WriteZeroes)
+            }
+        };
+        // With a non-volatile cache whatever was submitted is durable.
+        if self.kind == CacheKind::Nvm {
+            for page in &mut self.pages {
+                page.floor = page.versions.len() - 1;
+            }
+        }
+        self.promises.push(promise);
+        self.reads.push(read);
+        self.device.submit(self.now, id, &request, &data);
+    }
+
+    fn advance(&mut self, to: Nanos, cut: bool) {
+        self.now = to;
+        let mut answers = Vec::new();
+        match cut {
+            true => drop(self.device.power_cut(to, &mut answers)),
+            false => self.device.advance(to, &mut answers),
+        }
+        let mut last = Nanos::ZERO;
+        for answer in answers {
+            assert!(last <= answer.at && answer.at <= to);
+            last = answer.at;
+            if let Some(expected) = self.reads[answer.token].take() {
+                let Outcome::Data(_, data) = answer.outcome else {
+                    panic!("a read gives data");
+                };
+                assert!(data == expected, "read {} gave other data", answer.token);
+            }
+            for (page, version) in self.promises[answer.token].take().unwrap_or_default() {
+                self.pages[page].floor = self.pages[page].floor.max(version);
+            }
+        }
+    }
+
+    /// What is there after a cut is what the model goes on from.
+    fn check_survivors(&mut self, exact: bool) {
+        let id = self.promises.len();
+        self.promises.push(None);
+        self.reads.push(None);
+        let request = NbdRequest::of(NbdCommand::Read, 0, CAPACITY as u32);
+        self.device.submit(self.now, id, &request, &[]);
+        let mut answers = Vec::new();
+        self.now = Nanos(self.now.0 + 1_000_000);
+        self.device.advance(self.now, &mut answers);
+        let Outcome::Data(_, data) = &answers.last().expect("an answer").outcome else {
+            panic!("a read gives data");
+        };
+        for (n, page) in self.pages.iter_mut().enumerate() {
+            let bytes = &data[n * PAGE_BYTES as usize..(n + 1) * PAGE_BYTES as usize];
+            let mut content = [0; SECTORS as usize];
+            for (sector, stamp) in bytes.chunks(SECTOR_BYTES as usize).zip(&mut content) {
+                *stamp = u64::from_le_bytes(sector[..8].try_into().expect("eight bytes"));
+                assert!(
+                    sector.chunks(8).all(|c| c == stamp.to_le_bytes()),
+                    "a torn sector"
+                );
+            }
+            match exact {
+                true => assert!(
+                    page.versions[page.floor..].contains(&content),
+                    "page {n}: {content:?} is none of {:?}",
+                    &page.versions[page.floor..]
+                ),
+                false => check_parts(n, page, &content),
+            }
+            page.versions = vec![content];
+            page.writes.clear();
+            page.floor = 0;
+        }
+    }
+}
+
+/// Each sector is at least as new as promised, and where one has the content of a write, the others that
+/// it wrote in the page are no older.
+fn check_parts(n: usize, page: &ModelPage, content: &PageContent) {
+    for (sector, stamp) in content.iter().enumerate() {
+        let promised = page.versions[page.floor][sector];
+        assert!(
+            *stamp >= promised,
+            "page {n} sector {sector}: {stamp} < {promised}"
+        );
+    }
+    for (number, part) in &page.writes {
+        let seen = part.clone().any(|s| content[s] == *number);
+        let whole = part.clone().all(|s| content[s] >= *number);
+        assert!(!seen || whole, "page {n}: write {number} is torn");
+    }
+}
+
+fn cuts(seed: u64, kind: CacheKind, bypass: bool, n: usize) {
+    let mut random = SplitMix64::new(seed);
+    let mut bench = Bench::new(seed, kind, bypass);
+    for _ in 0..n {
+        for _ in 0..random.below(40) {
+            bench.submit(&mut random, !bypass);
+            let to = Nanos(bench.now.0 + random.below(60_000));
+            bench.advance(to, false);
+        }
+        let to = Nanos(bench.now.0 + random.below(200_000));
+        bench.advance(to, true);
+        bench.check_survivors(!bypass);
+    }
+}
+
+fn number_of_cuts() -> usize {
+    let given = std::env::var("DESTAGE_POWER_CUTS").ok();
+    given.and_then(|n| n.parse().ok()).unwrap_or(2000)
+}
+
+#[test]
+fn each_page_is_a_version_that_flush_and_fua_allow() {
+    cuts(1, CacheKind::Dram, false, number_of_cuts());
+}
+
+#[test]
+fn of_a_write_past_the_cache_a_page_has_all_or_nothing() {
+    cuts(2, CacheKind::Dram, true, number_of_cuts());
+}
+
+#[test]
+fn a_non_volatile_cache_keeps_what_it_was_given() {
+    cuts(3, CacheKind::Nvm, false, number_of_cuts());
+}
