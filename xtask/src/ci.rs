@@ -49,6 +49,7 @@ const STEPS: &[Step] = &[
     step("readers", "test --workspace @trace @fsmodel"),
     step("expressions", "test --workspace @scheme"),
     step("simulator", "test --workspace @sim"),
+    step("block device", "test --workspace @live"),
     step(
         "schemes",
         "test --workspace --test schemes -- --skip fuzz::",

@@ -1,7 +1,9 @@
 //! A simulated device with its data: one request from its submission to its answer.
 
+mod simulated;
 mod timed;
 
+pub use simulated::SimulatedSsd;
 pub use timed::{FlashedPart, TimedDevice, TimedEvent};
 
 use crate::protocol::errno;
@@ -137,19 +139,19 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             Ok(NbdCommand::Read) => {
                 let mut out = vec![0; r.length as usize];
                 self.store.read(offset, &mut out)?;
-                self.give(at, id, PartIo::of(Op::Read, offset, bytes));
+                self.give(at, id, PartIo::of(Op::Read, offset, bytes))?;
                 outcome = Outcome::Data(offset, out);
             }
             Ok(NbdCommand::Cache) => {
-                self.give(at, id, PartIo::of(Op::Read, offset, bytes));
+                self.give(at, id, PartIo::of(Op::Read, offset, bytes))?;
             }
             Ok(NbdCommand::Write) => self.write(at, id, offset, data, r.fua())?,
             Ok(NbdCommand::Trim) => {
-                self.give(at, id, PartIo::of(Op::Trim, offset, bytes));
+                self.give(at, id, PartIo::of(Op::Trim, offset, bytes))?;
                 self.store.discard(offset, bytes)?;
             }
             Ok(NbdCommand::WriteZeroes) => self.write_zeroes(at, id, r)?,
-            Ok(NbdCommand::Flush) => self.flush(at, id),
+            Ok(NbdCommand::Flush) => self.flush(at, id)?,
             Ok(NbdCommand::BlockStatus) => outcome = self.allocation(r)?,
             Ok(NbdCommand::Disconnect) | Err(_) => outcome = Outcome::Failed(errno::EINVAL),
         }
@@ -157,7 +159,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     }
 
     /// Gives the device a part of request `id`; its ticket.
-    fn give(&mut self, at: Nanos, id: u64, io: PartIo) -> Option<u64> {
+    fn give(&mut self, at: Nanos, id: u64, io: PartIo) -> io::Result<Option<u64>> {
         let PartIo {
             op,
             offset,
@@ -166,7 +168,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         } = io;
         let sectors = u32::try_from(bytes / SECTOR_BYTES).unwrap_or(u32::MAX);
         if sectors == 0 && op != Op::Flush {
-            return None;
+            return Ok(None);
         }
         let request = HostRequest::new(at, op, offset / SECTOR_BYTES, sectors);
         if let Some(recorder) = &mut self.recorder {
@@ -174,12 +176,12 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         }
         // A non-volatile cache is durable.
         let durable = durable && self.store.kind() == CacheKind::Dram;
-        let ticket = self.device.submit(at, request, durable);
+        let ticket = self.device.submit(at, request, durable)?;
         self.parts.insert(ticket, id);
         if let Some(unanswered) = self.unanswered.get_mut(&id) {
             unanswered.parts += 1;
         }
-        Some(ticket)
+        Ok(Some(ticket))
     }
 
     fn write(
@@ -194,7 +196,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             durable,
             ..PartIo::of(Op::Write, offset, data.len() as u64)
         };
-        match self.give(at, id, io) {
+        match self.give(at, id, io)? {
             Some(ticket) => {
                 self.device.advance(at, &mut self.events);
                 // Old versions that left to make room for this write left without it.
@@ -216,7 +218,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             false => (self.store.start(first), self.store.start(behind)),
         };
         self.zeros(at, id, r.offset..hole, r.fua())?;
-        self.give(at, id, PartIo::of(Op::Trim, hole, hole_end - hole));
+        self.give(at, id, PartIo::of(Op::Trim, hole, hole_end - hole))?;
         self.store.discard(hole, hole_end - hole)?;
         self.zeros(at, id, hole_end..end, r.fua())
     }
@@ -232,10 +234,11 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     }
 
     /// A non-volatile cache has nothing to flush.
-    fn flush(&mut self, at: Nanos, id: u64) {
+    fn flush(&mut self, at: Nanos, id: u64) -> io::Result<()> {
         if self.store.kind() == CacheKind::Dram {
-            self.give(at, id, PartIo::of(Op::Flush, 0, 0));
+            self.give(at, id, PartIo::of(Op::Flush, 0, 0))?;
         }
+        Ok(())
     }
 
     fn allocation(&self, r: &NbdRequest) -> io::Result<Outcome> {

@@ -1,6 +1,7 @@
 //! What is asked of a simulated device.
 
 use destage_types::{HostRequest, Lpn, Nanos};
+use std::io;
 
 /// How much of a page went to flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,10 @@ pub enum TimedEvent {
 pub trait TimedDevice {
     /// Submits a request at `at`, which is not before the time advanced to. Tickets grow. A write that is
     /// `durable` (FUA) completes when it is on flash.
-    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> u64;
+    ///
+    /// # Errors
+    /// The device cannot serve it, or nothing any more.
+    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<u64>;
 
     /// When something happens next; `None` if nothing will.
     fn next_event(&mut self) -> Option<Nanos>;

@@ -4,6 +4,7 @@ use destage_live::device::{FlashedPart, TimedDevice, TimedEvent};
 use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Lpn, Nanos, Op};
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
 
 pub const SECTORS: u64 = 8;
 pub const PAGE_BYTES: u32 = 4096;
@@ -98,7 +99,7 @@ impl ModelDevice {
 }
 
 impl TimedDevice for ModelDevice {
-    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> u64 {
+    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<u64> {
         assert!(at >= self.now, "time runs forward");
         self.tickets += 1;
         let ticket = self.tickets;
@@ -123,7 +124,7 @@ impl TimedDevice for ModelDevice {
             }
         };
         self.later(end, TimedEvent::Completed { ticket, at: end });
-        ticket
+        Ok(ticket)
     }
 
     fn next_event(&mut self) -> Option<Nanos> {

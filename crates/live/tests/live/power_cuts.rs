@@ -1,11 +1,15 @@
 //! Random requests and power cuts against a plain model of what may and must survive.
 
 use crate::model::{ModelDevice, PAGE_BYTES, SECTORS};
-use destage_live::device::DataDevice;
+use destage_device::config::EffectiveDevice;
+use destage_live::device::{DataDevice, SimulatedSsd, TimedDevice};
 use destage_live::protocol::transmission::{NbdCommand, NbdRequest, Outcome};
 use destage_live::store::{CacheKind, MemoryMedium, Store};
+use destage_scheme::Expr;
+use destage_sim::RunSpec;
 use destage_types::rng::SplitMix64;
-use destage_types::{Nanos, SECTOR_BYTES};
+use destage_types::{ByteSize, Nanos, SECTOR_BYTES};
+use std::sync::Arc;
 
 const PAGES: usize = 24;
 const CAPACITY: u64 = PAGES as u64 * PAGE_BYTES as u64;
@@ -23,8 +27,8 @@ struct ModelPage {
 /// What a request must make durable once it is answered: pages with the number of their version.
 type Promise = Vec<(usize, usize)>;
 
-struct Bench {
-    device: DataDevice<ModelDevice, usize>,
+struct Bench<D> {
+    device: DataDevice<D, usize>,
     kind: CacheKind,
     pages: Vec<ModelPage>,
     promises: Vec<Option<Promise>>,
@@ -32,8 +36,8 @@ struct Bench {
     now: Nanos,
 }
 
-impl Bench {
-    fn new(seed: u64, kind: CacheKind, bypass: bool) -> Bench {
+impl<D: TimedDevice> Bench<D> {
+    fn new(device: D, kind: CacheKind) -> Bench<D> {
         let store = Store::new(Box::new(MemoryMedium::default()), kind, PAGE_BYTES);
         let page = || ModelPage {
             versions: vec![[0; SECTORS as usize]],
@@ -41,7 +45,7 @@ impl Bench {
             writes: Vec::new(),
         };
         Bench {
-            device: DataDevice::new(ModelDevice::new(seed, 5, bypass), store, None),
+            device: DataDevice::new(device, store, None),
             kind,
             pages: (0..PAGES).map(|_| page()).collect(),
             promises: Vec::new(),
@@ -209,17 +213,44 @@ fn check_parts(n: usize, page: &ModelPage, content: &PageContent) {
 }
 
 fn cuts(seed: u64, kind: CacheKind, bypass: bool, n: usize) {
+    let device = ModelDevice::new(seed, 5, bypass);
+    cuts_of(Bench::new(device, kind), seed, !bypass, n);
+}
+
+/// `exact`: pages are written as a whole, so each is one of its versions.
+fn cuts_of<D: TimedDevice>(mut bench: Bench<D>, seed: u64, exact: bool, n: usize) {
     let mut random = SplitMix64::new(seed);
-    let mut bench = Bench::new(seed, kind, bypass);
     for _ in 0..n {
         for _ in 0..random.below(40) {
-            bench.submit(&mut random, !bypass);
+            bench.submit(&mut random, exact);
             let to = Nanos(bench.now.0 + random.below(60_000));
             bench.advance(to, false);
         }
         let to = Nanos(bench.now.0 + random.below(200_000));
         bench.advance(to, true);
-        bench.check_survivors(!bypass);
+        bench.check_survivors(exact);
+    }
+}
+
+fn simulated(scheme: &str) -> SimulatedSsd {
+    let device = EffectiveDevice::load("default", &[], |path| std::fs::File::open(path));
+    let spec = RunSpec {
+        device: Some(Arc::new(device.expect("a preset").config().clone())),
+        ..RunSpec::cache_only(Expr::parse(scheme).expect("a scheme"), ByteSize(32 << 10))
+    };
+    SimulatedSsd::new(&spec, "test").expect("a device")
+}
+
+#[test]
+fn simulated_devices_keep_what_flush_and_fua_covered() {
+    for (seed, scheme) in [
+        (4, "lru"),
+        (5, "req-block"),
+        (6, "none"),
+        (7, "prober(lru)"),
+    ] {
+        let bench = Bench::new(simulated(scheme), CacheKind::Dram);
+        cuts_of(bench, seed, false, number_of_cuts().min(100));
     }
 }
 

@@ -59,6 +59,8 @@ pub(super) struct Durability {
     pages: HashMap<Lpn, PageVersions>,
     /// What became known since it was asked for.
     pub durable: Vec<DurableVersion>,
+    /// Pages that programs took since it was asked for, with the request that wrote each last.
+    pub captured: Vec<(Lpn, u64)>,
 }
 
 /// Name of a program whose end is known when it is queued.
@@ -84,6 +86,7 @@ impl Durability {
                 None => return,
             },
         };
+        self.captured.push((lpn, request));
         self.pages
             .entry(lpn)
             .or_default()

@@ -201,6 +201,14 @@ impl Engine {
         }
     }
 
+    /// Moves the pages that programs took since the last call to `out`, with the request that wrote each
+    /// last: what is written to them from then on is another version.
+    pub fn take_captured(&mut self, out: &mut Vec<(destage_types::Lpn, u64)>) {
+        if let Some(durability) = &mut self.in_flight.durability {
+            out.append(&mut durability.captured);
+        }
+    }
+
     /// Pages of which a version is not on flash, if that is kept.
     pub fn volatile_pages(&self) -> usize {
         let durability = self.in_flight.durability.as_ref();

@@ -19,6 +19,14 @@ pub enum LiveEvent {
         /// When.
         at: Nanos,
     },
+    /// A program took the data of a page: the version of the write `ticket`. What is written to the page
+    /// from then on is another version. Told as soon as it is known, before what has a time.
+    Captured {
+        /// The page.
+        lpn: Lpn,
+        /// The write that made the version.
+        ticket: Ticket,
+    },
     /// A version of a page is on flash: that of the write `ticket`, the last one of the page before
     /// its program took the data. Versions of a page come in their order, each once or more often;
     /// one that was overwritten in the cache never comes, nor does one that was trimmed since.
@@ -36,10 +44,11 @@ pub enum LiveEvent {
 }
 
 impl LiveEvent {
-    /// When it happened.
-    pub fn at(&self) -> Nanos {
+    /// When it happened; `None` if that is as soon as it is told.
+    pub fn at(&self) -> Option<Nanos> {
         match *self {
-            LiveEvent::Completed { at, .. } | LiveEvent::Durable { at, .. } => at,
+            LiveEvent::Completed { at, .. } | LiveEvent::Durable { at, .. } => Some(at),
+            LiveEvent::Captured { .. } => None,
         }
     }
 }

@@ -99,6 +99,7 @@ pub struct LiveDevice {
     /// Reused.
     done: Vec<Completion>,
     durable: Vec<DurableVersion>,
+    taken: Vec<(Lpn, u64)>,
 }
 
 impl LiveDevice {
@@ -140,6 +141,7 @@ impl LiveDevice {
             pending: PendingEvents::default(),
             done: Vec::new(),
             durable: Vec::new(),
+            taken: Vec::new(),
         })
     }
 
@@ -285,7 +287,18 @@ impl LiveDevice {
     pub fn advance(&mut self, to: Nanos, out: &mut Vec<LiveEvent>) {
         let to = to.max(self.clock).min(Nanos(1 << 63));
         self.pass(to);
+        self.captured(out);
         self.pending.take_until(to, out);
+    }
+
+    fn captured(&mut self, out: &mut Vec<LiveEvent>) {
+        let engine = self.cache.engine_mut();
+        engine.take_captured(&mut self.taken);
+        let event = |(lpn, request)| LiveEvent::Captured {
+            lpn,
+            ticket: Ticket(request),
+        };
+        out.extend(self.taken.drain(..).map(event));
     }
 
     fn pass(&mut self, to: Nanos) {
@@ -320,6 +333,7 @@ impl LiveDevice {
         let figures = self.cache.figures(self.sampled(), &self.stats_before);
         self.cache.drain();
         self.collect();
+        self.captured(out);
         self.pending.take_until(Nanos::NEVER, out);
         self.cache.record(&self.recording(), figures)
     }
