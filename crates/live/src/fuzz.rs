@@ -4,7 +4,7 @@ use crate::protocol::negotiation::{
     ExportInfo, Negotiation, NextStep, OPTION_HEADER_BYTES, SessionTerms, TlsPolicy, option_header,
 };
 use crate::protocol::transmission::{
-    NbdCommand, NbdRequest, Outcome, REQUEST_HEADER_BYTES, encode,
+    NbdCommand, NbdOutcome, NbdRequest, REQUEST_HEADER_BYTES, encode,
 };
 use crate::protocol::{BlockSizes, MAX_REQUEST_BYTES};
 
@@ -83,17 +83,17 @@ pub fn requests(data: &[u8], export: &ExportInfo, terms: &SessionTerms) {
         let payload = (request.payload() as usize).min(behind.len());
         rest = &behind[payload..];
         let outcome = match request.check(export, terms) {
-            Ok(NbdCommand::Flush | NbdCommand::Disconnect) => Outcome::Done,
+            Ok(NbdCommand::Flush | NbdCommand::Disconnect) => NbdOutcome::Done,
             Ok(command) => {
                 let end = request.offset + u64::from(request.length);
                 assert!(end <= export.bytes && end.is_multiple_of(512));
                 let writes = [NbdCommand::Write, NbdCommand::Trim, NbdCommand::WriteZeroes];
                 assert!(!(export.read_only && writes.contains(&command)));
-                Outcome::Done
+                NbdOutcome::Done
             }
             Err(error) => {
                 assert_ne!(error, 0, "an error has a number");
-                Outcome::Failed(error)
+                NbdOutcome::Failed(error)
             }
         };
         let mut out = Vec::new();

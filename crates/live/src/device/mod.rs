@@ -7,7 +7,7 @@ pub use simulated::SimulatedSsd;
 pub use timed::{FlashedPart, TimedDevice, TimedEvent};
 
 use crate::protocol::errno;
-use crate::protocol::transmission::{AllocationRun, NbdCommand, NbdRequest, Outcome};
+use crate::protocol::transmission::{AllocationRun, NbdCommand, NbdOutcome, NbdRequest};
 use crate::store::{CacheKind, PowerLoss, Store};
 use destage_types::{HostRequest, Nanos, Op, SECTOR_BYTES};
 use std::collections::HashMap;
@@ -29,14 +29,14 @@ pub struct Answer<T> {
     /// When it is complete.
     pub at: Nanos,
     /// What is told.
-    pub outcome: Outcome,
+    pub outcome: NbdOutcome,
 }
 
 /// A request of which some parts are not complete.
 struct Unanswered<T> {
     token: T,
     parts: u32,
-    outcome: Outcome,
+    outcome: NbdOutcome,
 }
 
 /// What a part of a request asks of the device.
@@ -118,12 +118,12 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             token,
             // The submission, so that no part completes the request before the others are known.
             parts: 1,
-            outcome: Outcome::Done,
+            outcome: NbdOutcome::Done,
         };
         self.unanswered.insert(id, unanswered);
         let outcome = match self.start(at, id, request, data) {
             Ok(outcome) if self.failed.is_none() => outcome,
-            _ => Outcome::Failed(errno::EIO),
+            _ => NbdOutcome::Failed(errno::EIO),
         };
         if let Some(unanswered) = self.unanswered.get_mut(&id) {
             unanswered.outcome = outcome;
@@ -132,15 +132,15 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     }
 
     /// Lets the request take effect on the data and gives its parts to the device.
-    fn start(&mut self, at: Nanos, id: u64, r: &NbdRequest, data: &[u8]) -> io::Result<Outcome> {
+    fn start(&mut self, at: Nanos, id: u64, r: &NbdRequest, data: &[u8]) -> io::Result<NbdOutcome> {
         let (offset, bytes) = (r.offset, u64::from(r.length));
-        let mut outcome = Outcome::Done;
+        let mut outcome = NbdOutcome::Done;
         match r.command {
             Ok(NbdCommand::Read) => {
                 let mut out = vec![0; r.length as usize];
                 self.store.read(offset, &mut out)?;
                 self.give(at, id, PartIo::of(Op::Read, offset, bytes))?;
-                outcome = Outcome::Data(offset, out);
+                outcome = NbdOutcome::Data(offset, out);
             }
             Ok(NbdCommand::Cache) => {
                 self.give(at, id, PartIo::of(Op::Read, offset, bytes))?;
@@ -153,7 +153,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             Ok(NbdCommand::WriteZeroes) => self.write_zeroes(at, id, r)?,
             Ok(NbdCommand::Flush) => self.flush(at, id)?,
             Ok(NbdCommand::BlockStatus) => outcome = self.allocation(r)?,
-            Ok(NbdCommand::Disconnect) | Err(_) => outcome = Outcome::Failed(errno::EINVAL),
+            Ok(NbdCommand::Disconnect) | Err(_) => outcome = NbdOutcome::Failed(errno::EINVAL),
         }
         Ok(outcome)
     }
@@ -241,7 +241,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         Ok(())
     }
 
-    fn allocation(&self, r: &NbdRequest) -> io::Result<Outcome> {
+    fn allocation(&self, r: &NbdRequest) -> io::Result<NbdOutcome> {
         let mut runs: Vec<AllocationRun> = Vec::new();
         let (mut at, end) = (r.offset, r.offset + u64::from(r.length));
         let most = if r.one_extent() { 1 } else { MAX_RUNS };
@@ -258,7 +258,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             }
             at += bytes;
         }
-        Ok(Outcome::Allocation(runs))
+        Ok(NbdOutcome::Allocation(runs))
     }
 
     /// Does everything up to `to`; the answers come out in order of their times.

@@ -37,9 +37,9 @@ pub mod errno {
 
 /// Integers at the front of a buffer, in network order. `None` where the buffer is too short.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fields<'a>(pub &'a [u8]);
+pub(crate) struct WireFields<'a>(pub &'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> WireFields<'a> {
     pub fn bytes(&mut self, n: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.0.split_at_checked(n)?;
         self.0 = rest;

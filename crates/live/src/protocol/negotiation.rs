@@ -1,6 +1,6 @@
 //! Newstyle negotiation: options in, replies out, until an export is chosen.
 
-use super::{BlockSizes, Fields};
+use super::{BlockSizes, WireFields};
 
 const INIT_MAGIC: u64 = 0x4e42_444d_4147_4943;
 const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
@@ -118,7 +118,7 @@ pub fn greeting() -> [u8; 18] {
 /// # Errors
 /// The magic number is another one.
 pub fn option_header(header: &[u8; OPTION_HEADER_BYTES]) -> Result<(u32, u32), NotAnOption> {
-    let mut fields = Fields(header);
+    let mut fields = WireFields(header);
     match (fields.u64(), fields.u32(), fields.u32()) {
         (Some(OPTION_MAGIC), Some(option), Some(length)) => Ok((option, length)),
         _ => Err(NotAnOption),
@@ -256,7 +256,7 @@ impl<'a> Negotiation<'a> {
 
     /// Answers INFO and GO; the export if it is known.
     fn info(&self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Option<usize> {
-        let mut fields = Fields(data);
+        let mut fields = WireFields(data);
         let asked = (|| {
             let name = fields.text()?;
             let count = fields.u16()?;
@@ -324,7 +324,7 @@ impl<'a> Negotiation<'a> {
         if !self.structured {
             return Err((REP_ERR_INVALID, "structured replies come first"));
         }
-        let mut fields = Fields(data);
+        let mut fields = WireFields(data);
         let name = fields.text().ok_or(malformed)?;
         let count = fields.u32().ok_or(malformed)?;
         // A list without queries asks for all there is.

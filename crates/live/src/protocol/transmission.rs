@@ -1,7 +1,7 @@
 //! Requests and replies after the negotiation.
 
 use super::negotiation::{ALLOCATION_ID, ExportInfo, SessionTerms};
-use super::{Fields, errno};
+use super::{WireFields, errno};
 
 const REQUEST_MAGIC: u32 = 0x2560_9513;
 const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
@@ -67,7 +67,7 @@ impl NbdRequest {
     /// # Errors
     /// The magic number is another one.
     pub fn parse(header: &[u8; REQUEST_HEADER_BYTES]) -> Result<NbdRequest, NotARequest> {
-        let mut fields = Fields(header);
+        let mut fields = WireFields(header);
         let parsed = (|| {
             let magic = fields.u32()?;
             let (flags, kind) = (fields.u16()?, fields.u16()?);
@@ -201,7 +201,7 @@ pub struct AllocationRun {
 
 /// What is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum NbdOutcome {
     /// Done, with nothing to tell.
     Done,
     /// The bytes that were read, from an offset on.
@@ -213,18 +213,18 @@ pub enum Outcome {
 }
 
 /// Appends the reply to the request with `cookie`.
-pub fn encode(out: &mut Vec<u8>, structured: bool, cookie: u64, outcome: &Outcome) {
+pub fn encode(out: &mut Vec<u8>, structured: bool, cookie: u64, outcome: &NbdOutcome) {
     if !structured {
         let error = match outcome {
-            Outcome::Failed(error) => *error,
+            NbdOutcome::Failed(error) => *error,
             // Without structured replies no context can be agreed on.
-            Outcome::Allocation(_) => errno::EINVAL,
-            Outcome::Done | Outcome::Data(..) => 0,
+            NbdOutcome::Allocation(_) => errno::EINVAL,
+            NbdOutcome::Done | NbdOutcome::Data(..) => 0,
         };
         out.extend(SIMPLE_REPLY_MAGIC.to_be_bytes());
         out.extend(error.to_be_bytes());
         out.extend(cookie.to_be_bytes());
-        if let Outcome::Data(_, bytes) = outcome {
+        if let NbdOutcome::Data(_, bytes) = outcome {
             out.extend_from_slice(bytes);
         }
         return;
@@ -237,15 +237,15 @@ pub fn encode(out: &mut Vec<u8>, structured: bool, cookie: u64, outcome: &Outcom
         out.extend((length as u32).to_be_bytes());
     };
     match outcome {
-        Outcome::Done => chunk(CHUNK_NONE, 0),
+        NbdOutcome::Done => chunk(CHUNK_NONE, 0),
         // A READ of nothing: chunks of data are never empty.
-        Outcome::Data(_, bytes) if bytes.is_empty() => chunk(CHUNK_NONE, 0),
-        Outcome::Data(offset, bytes) => {
+        NbdOutcome::Data(_, bytes) if bytes.is_empty() => chunk(CHUNK_NONE, 0),
+        NbdOutcome::Data(offset, bytes) => {
             chunk(CHUNK_OFFSET_DATA, 8 + bytes.len());
             out.extend(offset.to_be_bytes());
             out.extend_from_slice(bytes);
         }
-        Outcome::Allocation(runs) => {
+        NbdOutcome::Allocation(runs) => {
             chunk(CHUNK_BLOCK_STATUS, 4 + 8 * runs.len());
             out.extend(ALLOCATION_ID.to_be_bytes());
             for run in runs {
@@ -254,7 +254,7 @@ pub fn encode(out: &mut Vec<u8>, structured: bool, cookie: u64, outcome: &Outcom
                 out.extend(if run.data { 0u32 } else { 3 }.to_be_bytes());
             }
         }
-        Outcome::Failed(error) => {
+        NbdOutcome::Failed(error) => {
             chunk(CHUNK_ERROR, 6);
             out.extend(error.to_be_bytes());
             out.extend(0u16.to_be_bytes());

@@ -2,7 +2,7 @@
 
 use super::budget::{ByteBudget, Permit};
 use super::driver::{ExportShared, Message, ReplyTo, Task};
-use super::link::Link;
+use super::link::ClientLink;
 use crate::protocol::MAX_REQUEST_BYTES;
 use crate::protocol::errno;
 use crate::protocol::negotiation::{
@@ -10,7 +10,7 @@ use crate::protocol::negotiation::{
     TlsPolicy, greeting, option_header,
 };
 use crate::protocol::transmission::{
-    NbdCommand, NbdRequest, Outcome, REQUEST_HEADER_BYTES, encode,
+    NbdCommand, NbdOutcome, NbdRequest, REQUEST_HEADER_BYTES, encode,
 };
 use rustls::ServerConfig;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -35,7 +35,7 @@ const REPLIES_BYTES: usize = 512 << 10;
 /// An answer on its way to the client.
 pub(crate) struct Reply {
     pub cookie: u64,
-    pub outcome: Outcome,
+    pub outcome: NbdOutcome,
     /// When it is to leave; at once if that is not said.
     pub due: Option<Instant>,
     pub permit: Permit,
@@ -43,7 +43,7 @@ pub(crate) struct Reply {
 
 /// The transmission phase of one client.
 pub(crate) struct Connection {
-    link: Link,
+    link: ClientLink,
     replies: Sender<Reply>,
     /// Power cuts of the export before it began.
     pub epoch: u64,
@@ -76,7 +76,7 @@ pub(crate) struct ServerShared {
 ///
 /// # Errors
 /// It broke off, or what it sent was no NBD.
-pub(crate) fn serve(mut link: Link, server: &ServerShared) -> io::Result<()> {
+pub(crate) fn serve(mut link: ClientLink, server: &ServerShared) -> io::Result<()> {
     link.socket.set_timeouts(NEGOTIATION_PAUSE, REQUEST_PAUSE)?;
     let Some(terms) = negotiate(&mut link, server)? else {
         return Ok(());
@@ -109,7 +109,7 @@ pub(crate) fn serve(mut link: Link, server: &ServerShared) -> io::Result<()> {
     done
 }
 
-fn negotiate(link: &mut Link, server: &ServerShared) -> io::Result<Option<SessionTerms>> {
+fn negotiate(link: &mut ClientLink, server: &ServerShared) -> io::Result<Option<SessionTerms>> {
     let lost = || io::Error::from(ErrorKind::InvalidData);
     link.write_all(&greeting())?;
     let mut flags = [0; 4];
@@ -158,7 +158,7 @@ fn skip(from: &mut impl Read, bytes: u64) -> io::Result<()> {
 }
 
 /// Waits as long as it takes for the first byte of a request. False at the end of the stream.
-fn next_request(reader: &mut BufReader<Link>) -> io::Result<bool> {
+fn next_request(reader: &mut BufReader<ClientLink>) -> io::Result<bool> {
     loop {
         match reader.fill_buf() {
             Ok(bytes) => return Ok(!bytes.is_empty()),
@@ -170,7 +170,7 @@ fn next_request(reader: &mut BufReader<Link>) -> io::Result<bool> {
 }
 
 fn requests(
-    link: Link,
+    link: ClientLink,
     connection: &Arc<Connection>,
     server: &ServerShared,
     terms: &SessionTerms,
@@ -229,7 +229,7 @@ fn refuse(message: Message, error: u32) {
 fn refuse_to(to: ReplyTo, error: u32) {
     let reply = Reply {
         cookie: to.cookie,
-        outcome: Outcome::Failed(error),
+        outcome: NbdOutcome::Failed(error),
         due: None,
         permit: to.permit,
     };
@@ -238,7 +238,7 @@ fn refuse_to(to: ReplyTo, error: u32) {
 
 /// Sends what is answered until nobody is left who could answer.
 fn write_replies(
-    mut link: Link,
+    mut link: ClientLink,
     replies: &Receiver<Reply>,
     structured: bool,
     shared: &ExportShared,

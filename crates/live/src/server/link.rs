@@ -76,14 +76,14 @@ impl Write for &Socket {
 
 /// A connection: one thread reads, one writes.
 #[derive(Clone)]
-pub struct Link {
+pub struct ClientLink {
     pub socket: Arc<Socket>,
     tls: Option<Arc<TlsLink>>,
 }
 
-impl Link {
-    pub fn new(socket: Arc<Socket>) -> Link {
-        Link { socket, tls: None }
+impl ClientLink {
+    pub fn new(socket: Arc<Socket>) -> ClientLink {
+        ClientLink { socket, tls: None }
     }
 
     /// Goes on encrypted, after the handshake.
@@ -95,7 +95,7 @@ impl Link {
     }
 }
 
-impl Read for Link {
+impl Read for ClientLink {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match &self.tls {
             None => (&*self.socket).read(out),
@@ -104,7 +104,7 @@ impl Read for Link {
     }
 }
 
-impl Write for Link {
+impl Write for ClientLink {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         match &self.tls {
             None => (&*self.socket).write(data),

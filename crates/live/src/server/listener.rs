@@ -3,7 +3,7 @@
 use super::budget::ByteBudget;
 use super::connection::{ServerShared, serve};
 use super::driver::{Export, ExportReport};
-use super::link::{Link, Socket};
+use super::link::{ClientLink, Socket};
 use super::tls::ServerTls;
 use crate::device::TimedDevice;
 use crate::store::PowerLoss;
@@ -236,7 +236,7 @@ fn accept(listener: &Listener, gate: &Arc<Gate>) {
         }
         gate.open.fetch_add(1, Ordering::SeqCst);
         let socket = Arc::new(socket);
-        let link = Link::new(Arc::clone(&socket));
+        let link = ClientLink::new(Arc::clone(&socket));
         {
             let mut sockets = gate.sockets();
             sockets.retain(|s| s.strong_count() > 0);

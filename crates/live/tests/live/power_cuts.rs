@@ -3,7 +3,7 @@
 use crate::model::{ModelDevice, PAGE_BYTES, SECTORS};
 use destage_device::config::EffectiveDevice;
 use destage_live::device::{DataDevice, SimulatedSsd, TimedDevice};
-use destage_live::protocol::transmission::{NbdCommand, NbdRequest, Outcome};
+use destage_live::protocol::transmission::{NbdCommand, NbdOutcome, NbdRequest};
 use destage_live::store::{CacheKind, MemoryMedium, Store};
 use destage_scheme::Expr;
 use destage_sim::RunSpec;
@@ -146,7 +146,7 @@ impl<D: TimedDevice> Bench<D> {
             assert!(last <= answer.at && answer.at <= to);
             last = answer.at;
             if let Some(expected) = self.reads[answer.token].take() {
-                let Outcome::Data(_, data) = answer.outcome else {
+                let NbdOutcome::Data(_, data) = answer.outcome else {
                     panic!("a read gives data");
                 };
                 assert!(data == expected, "read {} gave other data", answer.token);
@@ -167,7 +167,7 @@ impl<D: TimedDevice> Bench<D> {
         let mut answers = Vec::new();
         self.now = Nanos(self.now.0 + 1_000_000);
         self.device.advance(self.now, &mut answers);
-        let Outcome::Data(_, data) = &answers.last().expect("an answer").outcome else {
+        let NbdOutcome::Data(_, data) = &answers.last().expect("an answer").outcome else {
             panic!("a read gives data");
         };
         for (n, page) in self.pages.iter_mut().enumerate() {
