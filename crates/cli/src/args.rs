@@ -3,10 +3,12 @@
 
 mod examples;
 mod options;
+mod serve;
 mod trace;
 mod values;
 
 pub use options::{FileEntry, FromFile, texts};
+pub use serve::{DataArg, ServeArgs};
 pub use trace::{
     FitArgs, FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand,
 };
@@ -18,7 +20,7 @@ use crate::memory::MemoryLimit;
 use crate::repro::Scale;
 use crate::run::parse_every;
 use clap::builder::{EnumValueParser, PathBufValueParser, StringValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use destage_scheme::ReadAlloc;
 use destage_sim::{Every, ReadFill, Warmup};
 use destage_trace::{BlkEvent, LoadOptions, TagSet, TimeUnit, Volumes};
@@ -53,6 +55,12 @@ pub enum DestageCommand {
     /// Run what the papers measured, and print what they say beside what comes out.
     #[command(after_help = examples::REPRO)]
     Repro(ReproArgs),
+    /// Serve the simulated SSD with real data as a block device, over NBD.
+    ///
+    /// Replies leave when the simulated device is done. SIGINT and SIGTERM flush the device and print
+    /// what a run prints; then the exit code is 0.
+    #[command(after_help = examples::SERVE)]
+    Serve(Box<ServeArgs>),
     /// List the cache schemes, or explain one.
     #[command(after_help = examples::SCHEMES)]
     Schemes(SchemesArgs),
@@ -294,6 +302,15 @@ options! {
         /// Length of an interval: requests without those of a file system's cleaning, or simulated time such as 1s
         #[arg(long, value_name = "N|TIME", requires = "series")]
         series_every: Option<Every> = parse_every, default "10000";
+    }
+}
+
+impl RunArgs {
+    /// What nobody says anything of.
+    pub fn none() -> RunArgs {
+        let command = RunArgs::augment_args(clap::Command::new("run"));
+        let given = command.get_matches_from(["run"]);
+        RunArgs::from_arg_matches(&given).expect("no option of `run` is required")
     }
 }
 

@@ -8,6 +8,7 @@ use signal_hook::iterator::Signals;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
@@ -17,11 +18,14 @@ struct AtEnd {
     incomplete: BTreeSet<PathBuf>,
     /// How to go on.
     advice: Option<String>,
+    /// Who ends by itself when the first signal comes.
+    ender: Option<Sender<()>>,
 }
 
 static AT_END: Mutex<AtEnd> = Mutex::new(AtEnd {
     incomplete: BTreeSet::new(),
     advice: None,
+    ender: None,
 });
 
 fn at_end() -> MutexGuard<'static, AtEnd> {
@@ -35,8 +39,12 @@ fn at_end() -> MutexGuard<'static, AtEnd> {
 pub fn watch() -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            end(signal);
+        for signal in signals.forever() {
+            let ender = at_end().ender.take();
+            // A second signal finds nobody, and ends at once.
+            if ender.is_none_or(|ender| ender.send(()).is_err()) {
+                end(signal);
+            }
         }
     });
     Ok(())
@@ -69,6 +77,13 @@ pub fn make_incomplete(
     let made = make()?;
     at_end.incomplete.insert(made.path().to_owned());
     Ok(made)
+}
+
+/// Lets the command end by itself on the first signal, which is told by what is given back.
+pub fn ends_itself() -> Receiver<()> {
+    let (sender, receiver) = mpsc::channel();
+    at_end().ender = Some(sender);
+    receiver
 }
 
 /// `path` is complete, or gone.

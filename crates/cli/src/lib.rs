@@ -19,6 +19,7 @@ mod repro;
 mod run;
 mod schemes;
 mod series_style;
+mod serve;
 mod terminal;
 mod trace;
 
@@ -53,6 +54,7 @@ pub fn main(stdout_is_closed: bool) -> ExitCode {
         DestageCommand::Mrc(args) => mrc::run(&args),
         DestageCommand::Demo(args) => demo::run(&args),
         DestageCommand::Repro(args) => repro::run(&args),
+        DestageCommand::Serve(args) => serve::run(*args),
         DestageCommand::Schemes(args) => schemes::run(&args),
         DestageCommand::Presets(args) => presets::run(&args),
         DestageCommand::Trace(args) => trace::run(&args),

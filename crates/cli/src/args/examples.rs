@@ -32,6 +32,10 @@ examples! {
     REPRO:
         "destage repro req-block rb-fig9 --traces .",
         "destage repro req-block rb-fig9 --traces . --out again --report rb-fig9.html";
+    /// Of `serve`.
+    SERVE:
+        "destage serve --scheme lru --cache 16MiB --socket ssd.sock",
+        "destage serve --tcp 127.0.0.1:10809 --backing disk.img --power-cut-after 10s";
     /// Of `schemes`.
     SCHEMES:
         "destage schemes",

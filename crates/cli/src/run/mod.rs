@@ -16,7 +16,7 @@ pub use bound::follow_read_alloc;
 pub use file::{Keys, run_keys};
 pub use input::{load, read, trace_warnings};
 pub use logs::RunLogs;
-pub use plan::Plan;
+pub use plan::{Plan, without_trace};
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
 pub use sweep::{Batch, Clocks, execute};

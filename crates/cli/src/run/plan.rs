@@ -162,6 +162,35 @@ impl Plan {
     }
 }
 
+/// The one run of `args` that takes its requests from clients instead of a trace, and what should be said
+/// before.
+///
+/// # Errors
+/// All faults.
+pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> {
+    let (mut faults, mut warnings) = (Vec::new(), Vec::new());
+    let exprs = schemes(args, &mut faults, &mut warnings);
+    let device = device(args, &mut faults);
+    if args.device.as_deref().is_none_or(|name| name == "none") {
+        faults.push("--device none: without a trace a device is needed".to_owned());
+    }
+    let (Some(expr), Some(device)) = (exprs.first(), &device) else {
+        return Err(Failure::Usage(faults));
+    };
+    warnings.extend(device.notices().iter().cloned());
+    let filed = FileOptions::default();
+    let builder = RunBuilder::new(args, &filed, Some(device));
+    let run = builder.run(expr.clone(), builder.caches()[0]);
+    match run.check() {
+        Ok(found) => warnings.extend(found.iter().map(ToString::to_string)),
+        Err(error) => faults.push(refused(&run, &error)),
+    }
+    match faults.is_empty() {
+        true => Ok((run, warnings)),
+        false => Err(Failure::Usage(faults)),
+    }
+}
+
 /// Name of the log of one of several runs: trace, scheme, cache size, and the beginning of the key of the run.
 fn log_name(log: &Path, extension: &str, name: &str, run: &RunSpec, key: &str) -> String {
     let parts = match run.is_cached() {

@@ -103,6 +103,11 @@ impl Bench {
         bench
     }
 
+    /// The path of a file of the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
     /// Writes a file and gives its path.
     pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.dir.path().join(name);

@@ -29,6 +29,8 @@ mod results;
 mod run_file;
 mod schema;
 mod series;
+#[cfg(unix)]
+mod serve;
 mod synth;
 mod trace;
 mod twin;

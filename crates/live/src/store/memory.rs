@@ -2,15 +2,34 @@
 
 use super::Medium;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 
 /// What takes memory as a whole: small enough for scattered pages, large enough for few entries.
 const CHUNK: u64 = 16 << 10;
 
 /// Bytes in memory, by chunks.
-#[derive(Default)]
 pub struct MemoryMedium {
     chunks: BTreeMap<u64, Box<[u8]>>,
+    /// Chunks that it may have.
+    most: u64,
+}
+
+impl Default for MemoryMedium {
+    /// As much as there is.
+    fn default() -> MemoryMedium {
+        MemoryMedium::new(u64::MAX)
+    }
+}
+
+impl MemoryMedium {
+    /// Nothing yet; a write that would take more than `limit` bytes fails.
+    pub fn new(limit: u64) -> MemoryMedium {
+        MemoryMedium {
+            chunks: BTreeMap::new(),
+            most: limit / CHUNK,
+        }
+    }
 }
 
 /// The part of each chunk that lies in a range: its number, and from where to where.
@@ -42,8 +61,17 @@ impl Medium for MemoryMedium {
         let mut rest = data;
         for (chunk, from, to) in parts(offset, data.len() as u64) {
             let (piece, behind) = rest.split_at(to - from);
-            let empty = || vec![0; CHUNK as usize].into_boxed_slice();
-            let chunk = self.chunks.entry(chunk).or_insert_with(empty);
+            let many = self.chunks.len() as u64;
+            let chunk = match self.chunks.entry(chunk) {
+                Entry::Occupied(there) => there.into_mut(),
+                Entry::Vacant(_) if many >= self.most => {
+                    return Err(io::Error::other(format!(
+                        "data in memory take more than the {} KiB that they may",
+                        self.most * CHUNK / 1024
+                    )));
+                }
+                Entry::Vacant(empty) => empty.insert(vec![0; CHUNK as usize].into_boxed_slice()),
+            };
             chunk[from..to].copy_from_slice(piece);
             rest = behind;
         }

@@ -9,6 +9,20 @@ fn media() -> Vec<Box<dyn Medium>> {
     vec![Box::new(MemoryMedium::default()), Box::new(file)]
 }
 
+#[test]
+fn memory_takes_no_more_than_it_may() {
+    let mut medium = MemoryMedium::new(32 << 10);
+    medium.write(0, &[1; 100]).expect("the first chunk");
+    medium.write(1 << 30, &[2; 100]).expect("the second");
+    let refused = medium.write(1 << 20, &[3; 100]).expect_err("a third");
+    assert!(refused.to_string().contains("32 KiB"), "{refused}");
+    medium.write(50, &[4; 100]).expect("it is there already");
+    medium.discard(0, 16 << 10).expect("discard");
+    medium
+        .write(1 << 20, &[3; 100])
+        .expect("there is room again");
+}
+
 fn read(store: &Store, offset: u64, n: usize) -> Vec<u8> {
     let mut out = vec![7; n];
     store.read(offset, &mut out).expect("read");

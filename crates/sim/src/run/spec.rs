@@ -82,6 +82,11 @@ pub struct TimeScale {
 }
 
 impl TimeScale {
+    /// The factor as a number.
+    pub fn ratio(self) -> f64 {
+        self.numerator as f64 / self.denominator as f64
+    }
+
     /// Arrivals as the trace has them.
     pub const ONE: TimeScale = TimeScale {
         numerator: 1,

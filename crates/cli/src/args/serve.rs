@@ -1,0 +1,123 @@
+//! Options of `serve`.
+
+use super::values::{one_of, time_scale};
+use super::{FormatOutArgs, LimitArgs, READ_ALLOC, SeedArgs, TimeScaleArg};
+use clap::{ArgGroup, Args, ValueEnum};
+use destage_live::server::PowerCutAt;
+use destage_live::store::CacheKind;
+use destage_scheme::ReadAlloc;
+use destage_types::{ByteSize, Nanos, Picos};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Where data are kept.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DataArg {
+    /// In memory, as much as --memory allows; gone with the server
+    Memory,
+    /// Nowhere: reads give each eight bytes their own address
+    None,
+}
+
+/// Does the cache keep its content without power?
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CacheKindArg {
+    /// No: what was written is durable once it is on flash
+    Dram,
+    /// Yes: what was written is durable at once
+    Nvm,
+}
+
+impl CacheKindArg {
+    /// In the words of the store.
+    pub fn kind(self) -> CacheKind {
+        match self {
+            CacheKindArg::Dram => CacheKind::Dram,
+            CacheKindArg::Nvm => CacheKind::Nvm,
+        }
+    }
+}
+
+/// `--power-cut-after`.
+fn power_cut(text: &str) -> Result<PowerCutAt, String> {
+    if text.bytes().all(|b| b.is_ascii_digit()) {
+        return match text.parse() {
+            Ok(0) | Err(_) => Err(format!("`{text}` is no number of requests above 0")),
+            Ok(requests) => Ok(PowerCutAt::Requests(requests)),
+        };
+    }
+    let time = Picos::parse(text).map_err(|error| {
+        format!("{error}; allowed: a number of requests, or a time with its unit, such as 10s")
+    })?;
+    Ok(PowerCutAt::Time(Nanos(time.0 / 1000)))
+}
+
+/// Options of `serve`.
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("place").required(true).multiple(true).args(["socket", "tcp"])))]
+pub struct ServeArgs {
+    /// Device, as `destage presets` lists them
+    #[arg(long, value_name = "PRESET|FILE.toml", default_value = "default")]
+    pub device: String,
+    /// Override one key of the device; repeatable
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Cache scheme, such as `lru` or `awb(prober(lru))`
+    #[arg(long, value_name = "EXPR", default_value = "lru")]
+    pub scheme: String,
+    /// Cache size with its unit, such as 16MiB [default: that of the device]
+    #[arg(long, value_name = "SIZE", value_parser = ByteSize::parse)]
+    pub cache: Option<ByteSize>,
+    /// Do pages that a read missed enter the cache? [default: scheme, as each scheme says]
+    #[arg(long, value_name = "WHEN", value_parser = one_of(READ_ALLOC))]
+    pub read_alloc: Option<ReadAlloc>,
+    #[command(flatten)]
+    pub random: SeedArgs,
+    /// Listen at a Unix socket of this path
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// Listen at this address; port 0 takes a free one. Beyond loopback only with --tls
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub tcp: Option<SocketAddr>,
+    /// Folder with ca-cert.pem, server-cert.pem and server-key.pem: clients need TLS and a certificate of
+    /// that authority
+    #[arg(long, value_name = "DIR")]
+    pub tls: Option<PathBuf>,
+    /// Name of the export [default: empty, which clients ask for unless they are told]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub name: String,
+    /// Refuse writes
+    #[arg(long)]
+    pub read_only: bool,
+    /// Where data are kept
+    #[arg(long, value_name = "WHERE", default_value = "memory")]
+    pub data: DataArg,
+    /// Keep data in this sparse file, which is made if it is not there; it outlasts the server
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    pub backing: Option<PathBuf>,
+    /// Does the cache keep its content without power?
+    #[arg(long, value_name = "KIND", default_value = "dram")]
+    pub cache_kind: CacheKindArg,
+    /// Cut the power once, after that many requests or at that simulated time: connections break, and
+    /// only what is durable is there when clients come again
+    #[arg(long, value_name = "N|TIME", value_parser = power_cut)]
+    pub power_cut_after: Option<PowerCutAt>,
+    /// How much faster than the wall clock simulated time goes by [default: 1]
+    #[arg(long, value_name = "X", value_parser = time_scale)]
+    pub time_scale: Option<TimeScaleArg>,
+    /// Reply at once: simulated time goes on only when the device is waited for
+    #[arg(long, conflicts_with = "time_scale")]
+    pub no_delay: bool,
+    /// Write the requests that are served as a trace (destage-bin), complete when the server ends
+    #[arg(long, value_name = "FILE.bin")]
+    pub record: Option<PathBuf>,
+    #[command(flatten)]
+    pub limit: LimitArgs,
+    #[command(flatten)]
+    pub form: FormatOutArgs,
+}

@@ -1,0 +1,80 @@
+//! `--record`: what was served, as a trace.
+
+use crate::failure::Failure;
+use crate::output::file::OutputFile;
+use destage_live::device::Recorder;
+use destage_trace::BinWriter;
+use destage_types::{HostRequest, RequestBatch};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+struct Writer {
+    out: BinWriter<BufWriter<OutputFile>>,
+    /// The first fault; nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+/// A trace that is being written.
+pub struct TraceRecording {
+    path: PathBuf,
+    writer: Arc<Mutex<Writer>>,
+}
+
+fn locked(writer: &Mutex<Writer>) -> MutexGuard<'_, Writer> {
+    writer.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl TraceRecording {
+    /// Starts the trace at `path`.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create(path: &Path) -> Result<TraceRecording, Failure> {
+        let out = OutputFile::create(path).and_then(|file| BinWriter::new(BufWriter::new(file)));
+        let out = out.map_err(|error| {
+            Failure::usage(format!(
+                "--record {}: cannot create it: {error}",
+                path.display()
+            ))
+        })?;
+        let writer = Writer { out, failed: None };
+        Ok(TraceRecording {
+            path: path.to_owned(),
+            writer: Arc::new(Mutex::new(writer)),
+        })
+    }
+
+    /// What sees each request. FUA is not in it: the format has no mark for it.
+    pub fn recorder(&self) -> Recorder {
+        let writer = Arc::clone(&self.writer);
+        let mut one = RequestBatch::new();
+        Box::new(move |request: &HostRequest| {
+            let writer = &mut *locked(&writer);
+            if writer.failed.is_none() {
+                one.clear();
+                one.push(*request);
+                let written = one.iter().try_for_each(|request| writer.out.write(request));
+                writer.failed = written.err();
+            }
+        })
+    }
+
+    /// Completes the trace. The server that recorded has ended.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    pub fn finish(self) -> Result<(), Failure> {
+        let place = self.path.display().to_string();
+        let writer = Arc::into_inner(self.writer).expect("who records has ended");
+        let Writer { out, failed } = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let finished = match failed {
+            Some(error) => Err(error),
+            None => out.finish(&[], true),
+        };
+        let file =
+            finished.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
+        file.and_then(OutputFile::commit)
+            .map_err(|error| Failure::Run(format!("--record {place}: cannot write it: {error}")))
+    }
+}
