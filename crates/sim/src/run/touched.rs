@@ -290,7 +290,14 @@ mod tests {
             wrap: true,
             ..timed
         };
-        assert!(Touched::at_most(&[wraps]).is_none());
+        assert!(Touched::at_most(std::slice::from_ref(&wraps)).is_none());
+        // A read of 2 TiB is 2^29 pages on their way at once, however small the device is.
+        let mut batch = RequestBatch::new();
+        batch.push(HostRequest::new(Nanos(0), Op::Read, 0, u32::MAX));
+        let trace = Trace::generated("test", batch);
+        let long = Touched::by((&trace).into(), PageSize::KIB4).unwrap();
+        assert!(long.of_run(&wraps) >= 256 << 29);
+        assert!(long.of_run(&run(1 << 20)) < 256 << 29);
         assert!(Touched::at_most(&[]).is_none());
     }
 }
