@@ -1,7 +1,7 @@
 //! Threads, sockets and the clock.
 //!
 //! Each connection has a thread that reads requests and one that writes replies; each export has one
-//! thread, which owns its device and keeps its time ([`driver`]).
+//! thread, which owns its device and keeps its time (`driver`).
 
 mod budget;
 mod connection;
