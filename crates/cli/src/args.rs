@@ -498,6 +498,10 @@ pub struct ReproArgs {
     /// with the cache scaled to what they write [default: $DESTAGE_TRACES]
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
+    /// Run twins of the papers' traces, too: generated likenesses, which have rows of their own and
+    /// decide nothing
+    #[arg(long)]
+    pub twins: bool,
     /// Folder of ledgers, figures and results; what is done there is not repeated
     #[arg(long, value_name = "DIR", default_value = "repro")]
     pub out: PathBuf,
@@ -507,6 +511,8 @@ pub struct ReproArgs {
     /// Repeat what is done
     #[arg(long)]
     pub fresh: bool,
+    #[command(flatten)]
+    pub limit: LimitArgs,
     #[command(flatten)]
     pub threads: JobsArgs,
 }

@@ -2,6 +2,7 @@
 
 use super::Reproduction;
 use super::judge::{LedgerRow, LoadOutcome};
+use super::loads::Evidence;
 use super::measure::{measure, shown};
 use super::paper::PaperFigure;
 use crate::failure::Failure;
@@ -158,6 +159,7 @@ fn groups(of: &Reproduction, figure: &PaperFigure) -> Vec<BarGroup> {
         .outcomes
         .iter()
         .filter(|o| Some(o.experiment) == number && o.reading == 0)
+        .filter(|o| o.evidence != Evidence::Twin)
         .collect();
     let mut places: Vec<(&str, &str, &str)> = Vec::new();
     for run in &runs {

@@ -112,9 +112,9 @@ pub struct LedgerRow {
     pub because: Option<String>,
 }
 
-/// Judges `claim` by the runs of its paper.
-pub fn judge(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> LedgerRow {
-    let mut row = LedgerRow {
+/// `claim` before anything is known of it.
+fn open(claim: &PaperClaim) -> LedgerRow {
+    LedgerRow {
         id: claim.id.clone(),
         what: claim.what.clone(),
         paper: claim.paper.clone(),
@@ -131,14 +131,47 @@ pub fn judge(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> Led
         held_by: claim.held_by.clone(),
         needs: claim.needs.clone(),
         because: claim.because.clone(),
+    }
+}
+
+/// Judges `claim` by the runs of its paper that are not on twins.
+pub fn judge(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> LedgerRow {
+    let mut row = open(claim);
+    if let Some(measured) = &claim.measured {
+        let real = |outcome: &LoadOutcome| outcome.evidence != Evidence::Twin;
+        measure_claim(&mut row, (paper, measured), outcomes, real);
+        decide(&mut row, claim);
+    }
+    row
+}
+
+/// What the runs on twins give for `claim`, if there are any. It is no verdict, and it does not stand beside
+/// the number of the paper: a twin is a likeness of which nobody knows whether it has what the claim hangs on.
+pub fn on_twins(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> Option<LedgerRow> {
+    let mut row = LedgerRow {
+        paper: "-".to_owned(),
+        value: None,
+        needs: Some("real traces: a twin decides nothing".to_owned()),
+        because: None,
+        ..open(claim)
     };
-    let Some(measured) = &claim.measured else {
-        return row;
-    };
+    let twins = |outcome: &LoadOutcome| outcome.evidence == Evidence::Twin;
+    let measured = claim.measured.as_ref()?;
+    measure_claim(&mut row, (paper, measured), outcomes, twins);
+    (!row.readings.is_empty()).then_some(row)
+}
+
+/// Puts into `row` what those of the `wanted` runs give that have the strongest evidence.
+fn measure_claim(
+    row: &mut LedgerRow,
+    (paper, measured): (&Paper, &Measured),
+    outcomes: &[LoadOutcome],
+    wanted: impl Fn(&LoadOutcome) -> bool,
+) {
     row.change = measured.against.is_some();
     let number = paper.experiment(&measured.experiment);
     let experiment = &paper.experiment[number.expect("checked when it was read")];
-    let of_experiment = |o: &&LoadOutcome| Some(o.experiment) == number;
+    let of_experiment = |o: &&LoadOutcome| Some(o.experiment) == number && wanted(o);
     let found: Vec<&LoadOutcome> = outcomes.iter().filter(of_experiment).collect();
     // The strongest evidence there is decides alone: kinds are never mixed.
     row.evidence = found.iter().map(|o| o.evidence).min();
@@ -162,8 +195,6 @@ pub fn judge(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> Led
             row.readings.push(summed(name, measured.expect, points));
         }
     }
-    decide(&mut row, claim);
-    row
 }
 
 fn decide(row: &mut LedgerRow, claim: &PaperClaim) {
@@ -180,7 +211,7 @@ fn decide(row: &mut LedgerRow, claim: &PaperClaim) {
             _ => Verdict::DoesNotHold,
         },
         Some(Evidence::Cut) => Verdict::Direction,
-        None => Verdict::Open,
+        Some(Evidence::Twin) | None => Verdict::Open,
     };
     let others = row.readings[1..].iter();
     row.hangs_on = others
@@ -319,107 +350,4 @@ fn sign_test(k: usize, n: usize) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn the_sign_test_is_that_of_the_tables() {
-        assert_eq!(sign_test(0, 0), 1.0);
-        assert_eq!(sign_test(5, 5), 0.0625);
-        assert_eq!(sign_test(0, 5), 0.0625);
-        // 2 * (45 + 10 + 1) / 1024.
-        assert!((sign_test(8, 10) - 0.109375).abs() < 1e-12);
-        assert_eq!(sign_test(3, 6), 1.0);
-    }
-
-    fn outcome(
-        load: &str,
-        cache: &str,
-        scheme: &str,
-        mean: f64,
-        evidence: Evidence,
-    ) -> LoadOutcome {
-        LoadOutcome {
-            experiment: 0,
-            reading: 0,
-            load: load.to_owned(),
-            evidence,
-            host_fs: String::new(),
-            cache: cache.to_owned(),
-            factor: 1.0,
-            record: json!({
-                "scheme": scheme,
-                "cache_pages": 16,
-                "latency_ns": { "all": { "mean": mean } },
-            }),
-        }
-    }
-
-    fn paper(expect: &str) -> Paper {
-        let text = format!(
-            "title = \"t\"\nfootprints = \"f\"\n[[experiment]]\nname = \"main\"\n\
-             scheme = [\"lru\", \"fifo\"]\ncache = [\"1MiB\"]\n\
-             [[claim]]\nid = \"1\"\nwhat = \"w\"\npaper = \"10 %\"\nvalue = -10\n[claim.measured]\n\
-             experiment = \"main\"\nfield = \"latency_ns.all.mean\"\nof = {{ scheme = \"fifo\" }}\n\
-             against = {{ scheme = \"lru\" }}\nexpect = {expect}\n"
-        );
-        toml::from_str(&text).unwrap()
-    }
-
-    fn judged(expect: &str, outcomes: &[LoadOutcome]) -> LedgerRow {
-        let paper = paper(expect);
-        judge(&paper, &paper.claim[0], outcomes)
-    }
-
-    /// LRU takes 100 on both loads, FIFO takes 80 and 110.
-    fn both(evidence: Evidence) -> Vec<LoadOutcome> {
-        let one = |load, scheme, mean| outcome(load, "1MiB", scheme, mean, evidence);
-        vec![
-            one("a", "lru", 100.0),
-            one("a", "fifo", 80.0),
-            one("b", "lru", 100.0),
-            one("b", "fifo", 110.0),
-        ]
-    }
-
-    #[test]
-    fn changes_are_counted_load_by_load() {
-        let row = judged("\"lower\"", &both(Evidence::Cut));
-        assert_eq!(row.verdict, Verdict::Direction);
-        let first = &row.readings[0];
-        assert_eq!((first.holds, first.points.len()), (1, 2));
-        assert_eq!((first.mean, first.median), (-5.0, -5.0));
-        assert_eq!(first.range, (-20.0, 10.0));
-        assert_eq!(first.sign_test, Some(1.0));
-        let row = judged("{ within = 15 }", &both(Evidence::Cut));
-        assert_eq!(
-            (row.readings[0].holds, row.readings[0].sign_test),
-            (1, None)
-        );
-    }
-
-    #[test]
-    fn only_what_the_paper_measured_decides() {
-        let printed = both(Evidence::Printed);
-        let row = judged("\"lower\"", &printed);
-        assert_eq!(row.verdict, Verdict::DoesNotHold);
-        let row = judged("\"lower\"", &printed[..2]);
-        assert_eq!(row.verdict, Verdict::Holds);
-        // A cut says nothing beside the original.
-        let mut mixed = both(Evidence::Cut);
-        mixed.extend(both(Evidence::Original).into_iter().take(2));
-        let row = judged("\"lower\"", &mixed);
-        assert_eq!(
-            (row.verdict, row.readings[0].points.len()),
-            (Verdict::Holds, 1)
-        );
-    }
-
-    #[test]
-    fn without_runs_a_claim_is_open_and_says_why() {
-        let row = judged("\"lower\"", &[]);
-        assert_eq!(row.verdict, Verdict::Open);
-        assert!(row.needs.unwrap().contains("traces"));
-    }
-}
+mod tests;

@@ -18,6 +18,8 @@ Every row is a statement of a paper. Evidence, never mixed:
 - **cut**: other real traces, mostly short, with the cache scaled as below. They show a direction: at k of n points,
   with median, mean, range and a two-sided sign test (p: how often chance alone is so one-sided; points of one trace are not
   independent, so take it as an order of magnitude).
+- **twin**: generated likenesses of the paper's traces ([TWINS.md](TWINS.md)), with `--twins`. They have rows of their own,
+  which decide nothing.
 - **exact**: follows from the rules alone and is held by the test named.
 - **open**: nothing here decides; the row says what is missing.
 
@@ -78,6 +80,7 @@ fn verdict(row: &LedgerRow) -> String {
             let p = p.map_or_else(String::new, |p| format!(", p {}", probability(p)));
             format!("direction holds in {k} of {n}{p}")
         }
+        Verdict::Open if n > 0 => format!("open ({k} of {n})"),
         Verdict::Open => "open".to_owned(),
     }
 }
@@ -95,6 +98,7 @@ fn evidence(row: &LedgerRow) -> String {
         Some(Evidence::Original) => "original",
         Some(Evidence::Printed) => "printed",
         Some(Evidence::Cut) => "cut",
+        Some(Evidence::Twin) => "twin",
     };
     let points = row.readings.first().map_or(&[][..], |r| &r.points);
     let mut loads: Vec<&str> = points.iter().map(|p| p.load.as_str()).collect();
@@ -105,7 +109,7 @@ fn evidence(row: &LedgerRow) -> String {
         factors().fold(0.0, f64::max),
     );
     let scaled = match row.evidence {
-        Some(Evidence::Cut) if least < 1.0 || most > 1.0 => {
+        Some(Evidence::Cut | Evidence::Twin) if least < 1.0 || most > 1.0 => {
             format!(
                 ", cache {} to {} % of the paper's",
                 number(100.0 * least, false),
@@ -186,8 +190,12 @@ fn rule(of: &Reproduction) -> String {
     let scaled = match of.paper.original.is_empty() {
         true => String::new(),
         false => format!(
-            "Cache on cuts: the paper's size times (MiB of different pages that the trace writes) / {:.0}, the median \
+            "Cache on cuts{}: the paper's size times (MiB of different pages that the trace writes) / {:.0}, the median \
              over the paper's traces ({}). ",
+            match of.twins.iter().any(Option::is_some) && of.scale == Scale::Small {
+                true => " and twins",
+                false => "",
+            },
             median_written_mib(&of.paper),
             of.paper.footprints
         ),
@@ -199,6 +207,12 @@ fn rule(of: &Reproduction) -> String {
     format!("{scaled}Run over {scale}.")
 }
 
+/// The rows of a ledger: each claim, and right behind it what twins give.
+fn shown_rows(of: &Reproduction) -> impl Iterator<Item = &LedgerRow> {
+    let rows = of.rows.iter().zip(&of.twins);
+    rows.flat_map(|(row, twin)| [Some(row), twin.as_ref()].into_iter().flatten())
+}
+
 /// The ledgers for a terminal.
 pub fn text(all: &[Reproduction]) -> String {
     let mut text = String::new();
@@ -206,7 +220,7 @@ pub fn text(all: &[Reproduction]) -> String {
         text += &format!("{}: {}\n", of.paper.name, of.paper.title);
         let shown = COLUMNS.len() - 1;
         let mut table = plain(&COLUMNS[..shown], shown);
-        for row in &of.rows {
+        for row in shown_rows(of) {
             table.add_row(cells(row).into_iter().take(shown));
         }
         text += &lines(&table);
@@ -264,7 +278,7 @@ pub fn markdown(all: &[Reproduction]) -> String {
             COLUMNS.join(" | "),
             "|--".repeat(COLUMNS.len())
         );
-        for row in &of.rows {
+        for row in shown_rows(of) {
             let cells = cells(row).map(|cell| cell.replace('|', "\\|"));
             text += &format!("| {} |\n", cells.join(" | "));
         }
@@ -298,6 +312,7 @@ pub fn json(all: &[Reproduction]) -> Result<String, Failure> {
             "left_out": of.left_out,
             "warnings": of.warnings,
             "claims": of.rows,
+            "twins": of.twins.iter().flatten().collect::<Vec<_>>(),
         })
     });
     let text = serde_json::to_string_pretty(&papers.collect::<Vec<_>>());
@@ -320,7 +335,7 @@ pub fn page(all: &[Reproduction]) -> ReportPage {
             .iter()
             .for_each(|chart| page.chart(chart));
         let row = |row: &LedgerRow| cells(row).map(|cell| Cell::of(plain_text(&cell))).to_vec();
-        let rows: Vec<Vec<Cell>> = of.rows.iter().map(row).collect();
+        let rows: Vec<Vec<Cell>> = shown_rows(of).map(row).collect();
         let caption = format!("claims of {}", of.paper.name);
         let text = page::table(&caption, &COLUMNS, &rows, COLUMNS.len());
         page.html(&text.replace("class=\"data\"", "class=\"data text\""));

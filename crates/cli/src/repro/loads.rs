@@ -1,13 +1,15 @@
 //! What a claim is tried on, and how large the cache is there.
 
-use super::Scale;
 use super::paper::{Experiment, Paper};
+use super::{Scale, twins};
 use crate::failure::Failure;
+use crate::memory::MemoryLimit;
 use crate::run::read;
+use crate::trace::twin;
 use destage_sim::summary::TraceSummary;
 use destage_trace::synth::preset;
 use destage_trace::{LoadOptions, Source, Stored, Workload, open};
-use destage_types::ByteSize;
+use destage_types::{ByteSize, HostRequest};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -22,6 +24,19 @@ pub enum Evidence {
     Printed,
     /// Other real traces, with the cache scaled to what they write.
     Cut,
+    /// Generated likenesses of the paper's traces, which decide nothing.
+    Twin,
+}
+
+/// What is tried.
+#[derive(Clone, Copy)]
+pub struct WantedLoads<'a> {
+    /// Folder of real traces.
+    pub folder: Option<&'a Path>,
+    /// How much of them is run.
+    pub scale: Scale,
+    /// Are twins run, too?
+    pub twins: bool,
 }
 
 /// A load of an experiment.
@@ -37,6 +52,8 @@ enum LoadSource {
     File(PathBuf),
     /// A named workload of `trace synth`.
     Generated(String),
+    /// The trace that a twin is like.
+    Twin(String),
 }
 
 /// A cache of an experiment on one load.
@@ -65,7 +82,7 @@ const LEAST_GAP_NS: u64 = 1_000;
 pub fn loads(
     paper: &Paper,
     experiment: &Experiment,
-    (folder, scale): (Option<&Path>, Scale),
+    wanted: WantedLoads<'_>,
 ) -> Result<Vec<PaperLoad>, Failure> {
     if !experiment.load.is_empty() {
         let generated = |name: &String| PaperLoad {
@@ -75,9 +92,28 @@ pub fn loads(
         };
         return Ok(experiment.load.iter().map(generated).collect());
     }
-    let Some(folder) = folder else {
-        return Ok(Vec::new());
+    let mut all = match wanted.folder {
+        Some(folder) => traces(paper, experiment, (folder, wanted.scale))?,
+        None => Vec::new(),
     };
+    if wanted.twins && experiment.trace.is_empty() {
+        let names = paper.original.iter().map(|trace| &trace.name);
+        let twins = names.filter(|name| twins::has(name));
+        all.extend(twins.map(|name| PaperLoad {
+            name: format!("twin of {name}"),
+            evidence: Evidence::Twin,
+            source: LoadSource::Twin(name.clone()),
+        }));
+    }
+    Ok(all)
+}
+
+/// The real traces of `experiment`.
+fn traces(
+    paper: &Paper,
+    experiment: &Experiment,
+    (folder, scale): (&Path, Scale),
+) -> Result<Vec<PaperLoad>, Failure> {
     let file = |path: PathBuf, evidence| PaperLoad {
         name: stem(&path),
         evidence,
@@ -127,12 +163,12 @@ impl PaperLoad {
     /// Its requests, read as `input` says.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or takes too much memory.
     pub fn read(
         &self,
         experiment: &Experiment,
         (input, scale): (&LoadOptions, Scale),
-        memory: u64,
+        limit: MemoryLimit,
     ) -> Result<Stored, Failure> {
         match &self.source {
             LoadSource::File(path) => {
@@ -142,11 +178,19 @@ impl PaperLoad {
                     limit: scaled.or(input.limit),
                     ..input.clone()
                 };
-                Ok(read(path, &options, memory)?)
+                Ok(read(path, &options, limit.of_requests())?)
             }
             LoadSource::Generated(name) => {
                 let synth = preset(name).map_err(Failure::usage)?.synth(1);
+                let needs = synth.memory() + synth.requests * size_of::<HostRequest>() as u64;
+                if needs > limit.bytes() {
+                    return Err(limit.refused(&format!("the load {name}"), needs));
+                }
                 Ok(Stored::Memory(synth.generate()))
+            }
+            LoadSource::Twin(name) => {
+                let twin = twins::twin(name).map_err(Failure::usage)?;
+                twin::first(&twin, scale.requests(), limit).map(Stored::Memory)
             }
         }
     }
@@ -159,6 +203,7 @@ impl PaperLoad {
         &self,
         paper: &Paper,
         experiment: &Experiment,
+        scale: Scale,
         (workload, summary): (Workload<'_>, &TraceSummary),
     ) -> Result<Result<Vec<ScaledCache>, String>, Failure> {
         let sizes = experiment.cache.iter().map(|text| {
@@ -167,7 +212,12 @@ impl PaperLoad {
             Ok((text.clone(), size))
         });
         let sizes: Vec<(String, ByteSize)> = sizes.collect::<Result<_, Failure>>()?;
-        let as_printed = self.evidence != Evidence::Cut || !experiment.trace.is_empty();
+        let as_printed = match self.evidence {
+            Evidence::Original | Evidence::Printed => true,
+            Evidence::Cut => !experiment.trace.is_empty(),
+            // The first requests of a twin are a cut like those of any trace.
+            Evidence::Twin => scale == Scale::Full,
+        };
         if as_printed {
             let same = |(paper, here)| ScaledCache {
                 paper,
@@ -195,19 +245,6 @@ impl PaperLoad {
             false => Ok(caches),
         })
     }
-}
-
-/// What the load consists of.
-///
-/// # Errors
-/// It cannot be read again.
-pub fn summary(workload: Workload<'_>) -> Result<TraceSummary, Failure> {
-    let mut summary = TraceSummary::default();
-    let mut pass = workload.pass()?;
-    while let Some(block) = pass.next(u64::MAX)? {
-        summary.add(block);
-    }
-    Ok(summary)
 }
 
 /// Largest request that is small to ProCache (5.2: the best cut-off), as a class of sizes: 512 B << 4.
@@ -269,7 +306,12 @@ mod tests {
 
     #[test]
     fn evidence_is_ordered_by_its_weight() {
-        let all = [Evidence::Cut, Evidence::Printed, Evidence::Original];
+        let all = [
+            Evidence::Twin,
+            Evidence::Cut,
+            Evidence::Printed,
+            Evidence::Original,
+        ];
         assert_eq!(all.into_iter().min(), Some(Evidence::Original));
     }
 }

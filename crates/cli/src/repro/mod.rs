@@ -9,20 +9,21 @@ mod ledger;
 mod loads;
 mod measure;
 mod paper;
+mod twins;
 
 use crate::args::{ReproArgs, RunArgs};
 use crate::failure::Failure;
-use crate::memory::MemoryLimit;
 use crate::output::file::write_file;
 use crate::output::{Output, identity, print};
 use crate::progress::Stages;
 use crate::report;
 use crate::run::{CommandState, Keys, Plan, over, run_keys};
 use crate::terminal::{Warnings, say};
+use crate::trace::counted;
 use clap::ValueEnum;
 use destage_trace::Stored;
-use judge::{LedgerRow, LoadOutcome, judge};
-use loads::{PaperLoad, ScaledCache, loads};
+use judge::{LedgerRow, LoadOutcome, judge, on_twins};
+use loads::{PaperLoad, ScaledCache, WantedLoads, loads};
 use paper::{Experiment, Paper, PaperReading, papers};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,8 @@ impl Scale {
 pub struct Reproduction {
     paper: Paper,
     rows: Vec<LedgerRow>,
+    /// What twins give for each claim, if they were run.
+    twins: Vec<Option<LedgerRow>>,
     outcomes: Vec<LoadOutcome>,
     /// Experiments, and a trace that could show nothing in them with the reason.
     left_out: Vec<(String, String)>,
@@ -98,7 +101,7 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
     let mut work = Repro {
         args,
         traces: traces.as_deref(),
-        state: CommandState::new(0, true, MemoryLimit::new(None)),
+        state: CommandState::new(0, true, args.limit.limit()),
         stage: 1,
     };
     let stages: Vec<usize> = papers
@@ -186,7 +189,7 @@ impl Repro<'_> {
     fn stages_of(&self, paper: &Paper) -> Result<usize, Failure> {
         let wanted = paper.experiment.iter().filter(|e| self.wanted(paper, e));
         let counts = wanted.map(|e| {
-            let loads = loads(paper, e, (self.traces, self.args.scale))?.len();
+            let loads = loads(paper, e, self.wanted_loads())?.len();
             Ok(loads * (1 + e.reading.len()))
         });
         counts.sum()
@@ -199,6 +202,7 @@ impl Repro<'_> {
         output.quiet();
         let mut done = Reproduction {
             rows: Vec::new(),
+            twins: Vec::new(),
             outcomes: Vec::new(),
             left_out: Vec::new(),
             warnings: BTreeSet::new(),
@@ -213,10 +217,20 @@ impl Repro<'_> {
         output.close()?;
         let wanted = |id: &str| self.args.figure.as_deref().is_none_or(|asked| asked == id);
         let claims = done.paper.claim.iter().filter(|claim| wanted(&claim.id));
-        done.rows = claims
-            .map(|claim| judge(&done.paper, claim, &done.outcomes))
-            .collect();
+        let rows = claims.map(|claim| {
+            let row = judge(&done.paper, claim, &done.outcomes);
+            (row, on_twins(&done.paper, claim, &done.outcomes))
+        });
+        (done.rows, done.twins) = rows.unzip();
         Ok(done)
+    }
+
+    fn wanted_loads(&self) -> WantedLoads<'_> {
+        WantedLoads {
+            folder: self.traces,
+            scale: self.args.scale,
+            twins: self.args.twins,
+        }
     }
 
     fn experiment(
@@ -227,18 +241,19 @@ impl Repro<'_> {
     ) -> Result<(), Failure> {
         let paper = &to.paper;
         let experiment = &paper.experiment[number];
-        let all = loads(paper, experiment, (self.traces, self.args.scale))?;
-        let memory = MemoryLimit::new(None).of_requests();
+        let all = loads(paper, experiment, self.wanted_loads())?;
+        let limit = self.args.limit.limit();
         let input = self
             .plan(paper, (experiment, None), &experiment.cache)?
             .load;
         for load in all {
             let paper = &to.paper;
             let experiment = &paper.experiment[number];
-            let mut stored = load.read(experiment, (&input, self.args.scale), memory)?;
-            let summary = loads::summary(stored.workload())?;
+            let mut stored = load.read(experiment, (&input, self.args.scale), limit)?;
+            let summary = counted(&stored, limit)?;
             let of_load = loads::figures(&summary);
-            let caches = load.caches(paper, experiment, (stored.workload(), &summary))?;
+            let scale = self.args.scale;
+            let caches = load.caches(paper, experiment, scale, (stored.workload(), &summary))?;
             match caches {
                 Err(why) => to.leave_out(number, &format!("{}: {why}", load.name)),
                 Ok(caches) => match self.readings(
@@ -308,6 +323,7 @@ impl Repro<'_> {
         let file = format!("papers/{}/claims.toml", paper.name);
         let mut given = RunArgs::of_command(&["-"]);
         given.threads = self.args.threads.clone();
+        given.limit = self.args.limit.clone();
         let place = reading.map_or("as run", |reading| &reading.name);
         let plan = run_keys(&keys, &given, &file).and_then(|(run, filed)| Plan::new(run, filed));
         plan.map_err(|failure| match failure {

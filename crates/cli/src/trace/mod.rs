@@ -6,7 +6,7 @@ mod import;
 mod info;
 mod report;
 mod synth;
-mod twin;
+pub mod twin;
 
 use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
 use crate::failure::Failure;
@@ -187,11 +187,20 @@ fn piped(
 }
 
 fn of_stored(stored: Stored, limit: MemoryLimit) -> Result<TraceReport, Failure> {
+    let summary = counted(&stored, limit)?;
+    Ok(TraceReport::of(&summary, stored.into_meta()))
+}
+
+/// What a trace consists of, as long as there is memory to count it.
+///
+/// # Errors
+/// It cannot be read again, or takes too much memory.
+pub fn counted(stored: &Stored, limit: MemoryLimit) -> Result<TraceSummary, Failure> {
     let mut counting = Counting::new(limit);
     let name = &stored.meta().name;
     let mut pass = stored.workload().pass()?;
     while let Some(block) = pass.next(LOOK)? {
         counting.block(name, block)?;
     }
-    Ok(TraceReport::of(&counting.summary, stored.into_meta()))
+    Ok(counting.summary)
 }

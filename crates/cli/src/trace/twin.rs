@@ -11,8 +11,8 @@ use crate::progress::Progress;
 use crate::run::{read, trace_warnings};
 use crate::terminal::{Warnings, say};
 use destage_trace::twin::{Accuracy, Twin, TwinFile, TwinFit, TwinParameters};
-use destage_trace::{RequestPasses, Stored};
-use destage_types::{HostRequest, Nanos, Op, RequestRef};
+use destage_trace::{RequestPasses, Stored, Trace};
+use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestRef};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -188,6 +188,46 @@ pub fn synth(args: &SynthArgs, like: &Path) -> Result<(), Failure> {
     match twin.exceeded.get() {
         Some(bytes) => Err(twin.limit.refused(&twin.twin.name, bytes)),
         None => written,
+    }
+}
+
+/// Why no more requests of a twin are made.
+enum Stop {
+    Enough,
+    Exceeded(u64),
+}
+
+/// The first requests of a twin, or all of them, in memory.
+///
+/// # Errors
+/// Too little memory.
+pub fn first(twin: &Twin, most: Option<u64>, limit: MemoryLimit) -> Result<Trace, Failure> {
+    let requests = most.map_or(twin.parameters.requests, |most| {
+        most.min(twin.parameters.requests)
+    });
+    let needs = requests.saturating_mul(size_of::<HostRequest>() as u64);
+    if needs > limit.bytes() {
+        return Err(limit.refused(&twin.name, needs));
+    }
+    let mut batch = RequestBatch::with_capacity(requests as usize);
+    let mut pages = 0;
+    let made = twin.each(|head| {
+        batch.push(head);
+        pages += u64::from(head.sectors).div_ceil(8);
+        if pages >= LOOK {
+            pages = 0;
+            if let Some(bytes) = limit.exceeded() {
+                return Err(Stop::Exceeded(bytes));
+            }
+        }
+        match batch.records().len() as u64 == requests {
+            true => Err(Stop::Enough),
+            false => Ok(()),
+        }
+    });
+    match made {
+        Err(Stop::Exceeded(bytes)) => Err(limit.refused(&twin.name, bytes)),
+        Ok(()) | Err(Stop::Enough) => Ok(Trace::generated(&twin.name, batch)),
     }
 }
 

@@ -190,3 +190,77 @@ fn an_experiment_reads_traces_as_its_options_say() {
         assert!((here.unwrap() - wanted).abs() < 0.01, "{what}: {here:?}");
     }
 }
+
+/// Twins alone: each claim that runs can measure stays open, and says what is missing.
+#[test]
+fn what_only_twins_show_stays_open() {
+    let bench = bench();
+    let said = without_folder(&bench, "repro req-block rb-fig9 --twins --out r");
+    assert!(said.contains("need real traces"), "{said}");
+    let papers = ledger(&bench, "r");
+    let row = claim(&papers[0], "rb-fig9", "against LRU");
+    assert_eq!(
+        (&row["verdict"], &row["evidence"]),
+        (&"open".into(), &Value::Null)
+    );
+    assert!(row["needs"].as_str().unwrap().contains("--traces"), "{row}");
+    assert_eq!(row["readings"], Value::Array(Vec::new()));
+    let twins = papers[0]["twins"].as_array().unwrap();
+    let twin = twins
+        .iter()
+        .find(|twin| twin["what"] == row["what"])
+        .unwrap();
+    assert_eq!(
+        (&twin["verdict"], &twin["evidence"]),
+        (&"open".into(), &"twin".into())
+    );
+    assert_eq!(
+        (&twin["paper"], &twin["value"]),
+        (&"-".into(), &Value::Null)
+    );
+    let points = twin["readings"][0]["points"].as_array().unwrap();
+    assert!(!points.is_empty());
+    for point in points {
+        assert!(
+            point["load"].as_str().unwrap().starts_with("twin of "),
+            "{point}"
+        );
+    }
+    let text = fs::read_to_string(bench.dir.path().join("r/ledger.md")).unwrap();
+    let rows: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("| rb-fig9"))
+        .collect();
+    let marked = rows.iter().filter(|line| line.contains("| twin: "));
+    assert_eq!((rows.len(), marked.count()), (6, 3), "{text}");
+    assert!(!bench.dir.path().join("r/req-block/rb-fig9.svg").exists());
+}
+
+/// The command takes `--memory` as `run` does: what does not fit is refused with what it takes.
+#[test]
+fn memory_is_that_of_the_command() {
+    let bench = bench();
+    let line = "repro req-block rb-fig9 --traces traces --out";
+    let refused = bench.destage(format!("{line} r --memory 1MiB"));
+    refused.fails(
+        1,
+        &[
+            "hot, ",
+            "this run with its trace takes ",
+            "of memory, more than the 1MiB of --memory",
+        ],
+    );
+    bench
+        .destage("repro ecr ecr-fig14 --memory 32MiB --out e")
+        .fails(
+            1,
+            &["the load ecr-uniform-20 takes 62MiB of memory, more than the 32MiB of --memory"],
+        );
+    bench
+        .destage(format!("{line} r --memory 4"))
+        .fails(2, &["--memory", "needs a unit"]);
+    // In little memory the same comes out.
+    bench.destage(format!("{line} little --memory 32MiB")).ok();
+    bench.destage(format!("{line} much --memory 1GiB")).ok();
+    assert_eq!(ledger(&bench, "little"), ledger(&bench, "much"));
+}
