@@ -8,20 +8,22 @@ use std::path::Path;
 use std::process::Command;
 
 /// Licences under which the program may be given away as it is. None of them asks for its source.
-const ALLOWED: [&str; 8] = [
+const ALLOWED: [&str; 9] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
     "BSD-3-Clause",
+    "ISC",
     "MIT",
     "Unicode-3.0",
     "Zlib",
 ];
 
-/// Packages that link something of their own: the library, and where its licence stands. Both libraries
-/// come with files under the GPL that are not compiled.
-const LINKED: [(&str, &[&str]); 2] = [
+/// Packages that link something of their own: the library, and where its licence stands. zstd and xz
+/// come with files under the GPL that are not compiled; the texts of ring are beside its own.
+const LINKED: [(&str, &[&str]); 3] = [
+    ("ring", &["third_party/fiat/LICENSE"]),
     ("zstd-sys", &["zstd/LICENSE"]),
     ("liblzma-sys", &["xz/COPYING", "xz/COPYING.0BSD"]),
 ];
