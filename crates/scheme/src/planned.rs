@@ -161,67 +161,6 @@ pub(crate) const CO_ACTIVE: SchemeInfo = SchemeInfo {
     ..SchemeInfo::BASE
 };
 
-/// `lru-wsr`: write sequence reordering.
-pub(crate) const LRU_WSR: SchemeInfo = SchemeInfo {
-    name: "lru-wsr",
-    summary: "LRU that gives a dirty page that was hit a second chance.",
-    source: PaperSource {
-        paper: "Jung et al., LRU-WSR, IEEE TCE",
-        year: Some(2008),
-        section: "as described by ECR 5",
-        certain: true,
-    },
-    ties: "none: recency is a total order",
-    clean_aware: true,
-    vectors: &["lruwsr"],
-    ..SchemeInfo::BASE
-};
-
-/// `ccf-lru`: cold clean first.
-pub(crate) const CCF_LRU: SchemeInfo = SchemeInfo {
-    name: "ccf-lru",
-    summary: "Cold clean pages go first, then cold dirty ones.",
-    source: PaperSource {
-        paper: "Li et al., CCF-LRU, IEEE TCE",
-        year: Some(2009),
-        section: "",
-        certain: true,
-    },
-    params: &[&[ParamInfo::flag(false)
-        .named(
-            "keep-scanning",
-            "a hot clean page met in the scan is made cold and the scan goes on",
-        )
-        .source("CF-1")]],
-    ties: "none: both lists are total orders",
-    clean_aware: true,
-    vectors: &["ccflru"],
-    ..SchemeInfo::BASE
-};
-
-/// `ad-lru`: adaptive double LRU.
-pub(crate) const AD_LRU: SchemeInfo = SchemeInfo {
-    name: "ad-lru",
-    summary: "Cold and hot LRU lists; clean pages first, dirty ones get a second chance.",
-    source: PaperSource {
-        paper: "Jin, Ou, Haerder, Li, AD-LRU, Data & Knowledge Engineering",
-        year: Some(2012),
-        section: "",
-        certain: true,
-    },
-    params: &[&[ParamInfo::real(Range::UNIT, 0.1)
-        .named(
-            "min-lc",
-            "victims come from the cold list while it is longer than this",
-        )
-        .unit("fraction of C")
-        .source("swept in the paper; default uncertain")]],
-    ties: "none: both lists are total orders",
-    clean_aware: true,
-    vectors: &["adlru"],
-    ..SchemeInfo::BASE
-};
-
 /// `ref`: recently evicted first.
 pub(crate) const REF: SchemeInfo = SchemeInfo {
     name: "ref",
@@ -325,33 +264,6 @@ pub(crate) const FRD: SchemeInfo = SchemeInfo {
         .source("paper")]],
     ties: "none: both stacks are total orders",
     vectors: &["frd"],
-    ..SchemeInfo::BASE
-};
-
-/// `s3-fifo`: three FIFO queues.
-pub(crate) const S3_FIFO: SchemeInfo = SchemeInfo {
-    name: "s3-fifo",
-    summary: "A small FIFO filters pages hit too seldom before the main FIFO; ghosts come back.",
-    source: paper(
-        "Yang et al., FIFO queues are all you need for cache eviction, SOSP",
-        2023,
-    ),
-    params: &[&[
-        ParamInfo::real(Range::UNIT_INSIDE, 0.1)
-            .named("small", "size of the small queue, at least 1 page")
-            .unit("fraction of C")
-            .source("paper"),
-        ParamInfo::integer(1, 3, 2)
-            .named(
-                "move",
-                "hits in the small queue that let a page enter the main queue",
-            )
-            .unit("hits")
-            .source("paper"),
-    ]],
-    ties: "none: every queue is a total order",
-    min_capacity: MinCapacity::Frames(2),
-    vectors: &["s3fifo"],
     ..SchemeInfo::BASE
 };
 

@@ -4,8 +4,8 @@
 use crate::info::SchemeInfo;
 use crate::layer::{awb, cac, eager, ecr, gcar, multihash, prober, procache, refcount};
 use crate::policy::{
-    arc, belady, bplru, cflru, cflru_eps, clock, ecr_eps, fifo, lfu, lirs, lru, none, req_block,
-    sieve, two_q, vbbms,
+    ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fifo, lfu, lirs, lru,
+    lru_wsr, none, req_block, s3_fifo, sieve, two_q, vbbms,
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Scheme, planned};
 
@@ -33,9 +33,9 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &cflru_eps::INFO,
     &planned::LCR,
     &planned::CO_ACTIVE,
-    &planned::LRU_WSR,
-    &planned::CCF_LRU,
-    &planned::AD_LRU,
+    &lru_wsr::INFO,
+    &ccf_lru::INFO,
+    &ad_lru::INFO,
     &planned::REF,
     &planned::LRU_2,
     &two_q::INFO,
@@ -43,7 +43,7 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &planned::LRFU,
     &planned::FRD,
     &sieve::INFO,
-    &planned::S3_FIFO,
+    &s3_fifo::INFO,
     &planned::W_TINYLFU,
     &req_block::INFO,
     &bplru::INFO,

@@ -36,7 +36,9 @@ mod request;
 mod request_path;
 mod rings;
 pub mod rng;
+mod s3_fifo;
 mod scheme;
+mod second_chance;
 mod store;
 mod swarm;
 

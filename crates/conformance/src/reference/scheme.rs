@@ -10,6 +10,8 @@ use super::lists::{Lfu, PageList};
 use super::prober::Prober;
 use super::reqblock::ReqBlock;
 use super::rings::{Clock, Sieve, TwoQ};
+use super::s3_fifo::S3Fifo;
+use super::second_chance::SecondChance;
 use super::store::Store;
 
 /// A write or read request as classifiers see it.
@@ -152,6 +154,8 @@ pub fn build(
         "fifo" | "lru" | "cflru" => Box::new(PageList::new(expr, capacity)?),
         "lfu" => expr.keys(&[]).map(|()| Box::new(Lfu::default()))?,
         "clock" => expr.keys(&[]).map(|()| Box::new(Clock::default()))?,
+        "lru-wsr" | "ccf-lru" | "ad-lru" => Box::new(SecondChance::new(expr, capacity)?),
+        "s3-fifo" => Box::new(S3Fifo::new(expr, capacity)?),
         "sieve" => expr.keys(&[]).map(|()| Box::new(Sieve::default()))?,
         "2q" => Box::new(TwoQ::new(expr, capacity)?),
         "arc" => expr

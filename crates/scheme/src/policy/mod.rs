@@ -1,8 +1,10 @@
 //! Policies: what is cached, and what leaves next.
 
+pub mod ad_lru;
 pub mod arc;
 pub mod belady;
 pub mod bplru;
+pub mod ccf_lru;
 pub mod cflru;
 pub mod cflru_eps;
 pub mod clock;
@@ -12,8 +14,11 @@ mod future;
 pub mod lfu;
 pub mod lirs;
 pub mod lru;
+pub mod lru_wsr;
 pub mod none;
 pub mod req_block;
+pub mod s3_fifo;
+mod second_chance;
 pub mod sieve;
 pub mod two_q;
 pub mod vbbms;

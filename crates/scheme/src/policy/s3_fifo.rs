@@ -1,0 +1,262 @@
+//! S3-FIFO: new pages pass through a small FIFO; those hit often enough there, or asked for again after
+//! leaving it, enter the main FIFO, whose pages stay for one more round per hit.
+//!
+//! Source: Yang et al., SOSP 2023, Algorithm 1. State: both FIFO lists, 12 B per page (the count of hits,
+//! 0 to 3, fits into spare bits of the links); ghosts of the small one, 8 B per entry, as many as the main
+//! list has room for. Ties: not possible. Cost: O(1) amortised: every page passed over loses a hit.
+//!
+//! Once it takes from the small list, it goes on there until a page leaves, even below the size that the
+//! list is meant to have, as the paper's loop does (S3-1). A page that leaves as another one than the next
+//! victim has no effect on the others.
+
+use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo};
+use crate::lists::{ListArray, Lists};
+use crate::registry::boxed;
+use crate::{
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
+};
+use destage_types::{Lpn, Slot};
+
+/// Bytes of a ghost entry.
+const GHOST_BYTES: u64 = 8;
+/// Most hits that are counted.
+const MOST_HITS: u8 = 3;
+
+/// `s3-fifo`: three FIFO queues.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "s3-fifo",
+    summary: "A small FIFO filters pages hit too seldom before the main FIFO; ghosts come back.",
+    source: PaperSource {
+        paper: "Yang et al., FIFO queues are all you need for cache eviction, SOSP",
+        year: Some(2023),
+        section: "Algorithm 1",
+        certain: true,
+    },
+    // `move` is a word of the language, so `params!` cannot have a field of that name.
+    params: &[&[
+        ParamInfo::real(Range::UNIT_INSIDE, 0.1)
+            .named("small", "size of the small queue, at least 1 page")
+            .unit("fraction of C")
+            .source("paper"),
+        ParamInfo::integer(1, MOST_HITS as u64, 2)
+            .named(
+                "move",
+                "hits in the small queue that let a page enter the main queue",
+            )
+            .unit("hits")
+            .source("paper"),
+    ]],
+    ties: "none: every queue is a total order",
+    min_capacity: MinCapacity::Frames(2),
+    metadata: |e, c| {
+        let ghosts = c.frames.saturating_sub(small_pages(e, c.frames));
+        Some(MetadataBound::nodes(PAGE_NODE_BYTES).and_entries(ghosts, GHOST_BYTES))
+    },
+    vectors: &["s3fifo"],
+    build: Some(boxed::<Pages<S3Fifo>>),
+    ..SchemeInfo::BASE
+};
+
+/// Pages that the small list is meant to have, in a cache of `capacity` pages.
+fn small_pages(expr: &Expr, capacity: u64) -> u64 {
+    ((expr.real("small") * capacity as f64) as u64).max(1)
+}
+
+/// New pages.
+const SMALL: usize = 0;
+/// Pages that proved to be wanted.
+const MAIN: usize = 1;
+/// Ghosts of the small list.
+const GHOSTS: usize = 2;
+
+/// Three FIFO queues.
+#[derive(Clone, Debug)]
+pub struct S3Fifo {
+    lists: ListArray<3>,
+    ghosts: Ghosts,
+    /// Hits of the page in each slot, at most [`MOST_HITS`].
+    hits: Vec<u8>,
+    small: usize,
+    main: usize,
+    wanted_hits: u8,
+    /// List of the page that is about to be inserted.
+    enters: usize,
+}
+
+impl S3Fifo {
+    fn takes_from_small(&self) -> bool {
+        self.lists.len(SMALL) >= self.small || self.lists.is_empty(MAIN)
+    }
+
+    /// Do the hits of this page of the small list let it enter the main one?
+    fn moves(&self, page: u32) -> bool {
+        self.hits[page as usize] >= self.wanted_hits
+    }
+
+    fn next_victim(&self) -> Option<Slot> {
+        let mut moved = 0;
+        if self.takes_from_small() {
+            for page in self.lists.from_tail(SMALL) {
+                if !self.moves(page) {
+                    return Some(Slot(page));
+                }
+                moved += 1;
+                if self.lists.len(MAIN) + moved > self.main {
+                    break;
+                }
+            }
+        }
+        self.victim_of_main(moved).map(Slot)
+    }
+
+    /// The page that leaves the main list once `moved` pages, without hits, came from the small one.
+    fn victim_of_main(&self, moved: usize) -> Option<u32> {
+        let hits = |page: &u32| self.hits[*page as usize];
+        let without = self.lists.from_tail(MAIN).find(|page| hits(page) == 0);
+        let came = self.lists.from_tail(SMALL).take(moved).next();
+        let fewest = || self.lists.from_tail(MAIN).min_by_key(hits);
+        without.or(came).or_else(fewest)
+    }
+
+    /// What the search for `victim` does to the pages that it passes.
+    fn search(&mut self, victim: u32) {
+        if self.takes_from_small() {
+            while let Some(page) = self.lists.tail(SMALL).filter(|&page| self.moves(page)) {
+                self.hits[page as usize] = 0;
+                self.lists.move_to_head(MAIN, page);
+                if self.lists.len(MAIN) > self.main {
+                    break;
+                }
+            }
+        }
+        if self.lists.list_of(victim) != MAIN {
+            return;
+        }
+        while let Some(page) = self
+            .lists
+            .tail(MAIN)
+            .filter(|&page| page != victim || self.hits[page as usize] > 0)
+        {
+            self.hits[page as usize] -= 1;
+            self.lists.move_to_head(MAIN, page);
+        }
+    }
+
+    fn remember(&mut self, slot: Slot, v: &View) {
+        let node = self.ghosts.remember(slot, v);
+        self.lists.reserve(self.ghosts.nodes());
+        self.lists.push_head(GHOSTS, node);
+        if self.lists.len(GHOSTS) > self.main
+            && let Some(oldest) = self.lists.tail(GHOSTS)
+        {
+            self.drop_ghost(oldest);
+        }
+    }
+
+    fn drop_ghost(&mut self, node: u32) {
+        self.lists.unlink(node);
+        self.ghosts.forget(node);
+    }
+}
+
+impl Policy for S3Fifo {
+    fn build(expr: &Expr, env: &Env) -> S3Fifo {
+        let small = small_pages(expr, env.capacity.into()) as usize;
+        let main = (env.capacity as usize).saturating_sub(small);
+        let ghosts = Ghosts::new(main + 1, env);
+        S3Fifo {
+            lists: Lists::array(ghosts.nodes()),
+            hits: vec![0; ghosts.nodes()],
+            ghosts,
+            small,
+            main,
+            wanted_hits: expr.uint("move") as u8,
+            enters: SMALL,
+        }
+    }
+
+    #[inline]
+    fn on_miss(&mut self, a: &Access, v: &View) {
+        self.enters = SMALL;
+        if let Some(node) = self.ghosts.take(a, v) {
+            self.lists.unlink(node);
+            self.enters = MAIN;
+        }
+    }
+
+    #[inline]
+    fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        let list = std::mem::replace(&mut self.enters, SMALL);
+        self.hits[slot.index()] = 0;
+        self.lists.push_head(list, slot.0);
+    }
+
+    #[inline]
+    fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
+        let hits = &mut self.hits[slot.index()];
+        *hits = MOST_HITS.min(*hits + 1);
+    }
+
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        let evicted = reason == RemoveReason::Evicted;
+        if evicted && self.next_victim() == Some(slot) {
+            self.search(slot.0);
+        }
+        let list = self.lists.list_of(slot.0);
+        self.lists.unlink(slot.0);
+        if evicted && list == SMALL {
+            self.remember(slot, v);
+        }
+    }
+
+    #[inline]
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.next_victim()
+    }
+
+    /// The next one alone: which pages follow it depends on those that come in.
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.next_victim().into_iter()
+    }
+
+    fn ghosts(&self) -> Option<&Ghosts> {
+        Some(&self.ghosts)
+    }
+
+    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
+        Some(&mut self.ghosts)
+    }
+
+    /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
+    fn forget(&mut self, lpn: Lpn, v: &View) {
+        self.enters = SMALL;
+        if let Some(node) = self.ghosts.find(lpn, v) {
+            self.drop_ghost(node);
+        }
+    }
+
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        pages * PAGE_NODE_BYTES + self.lists.len(GHOSTS) as u64 * GHOST_BYTES
+    }
+
+    fn stats(&self, out: &mut SchemeStats) {
+        out.gauge("small_pages", self.lists.len(SMALL) as u64);
+        out.gauge("main_pages", self.lists.len(MAIN) as u64);
+    }
+
+    #[cfg(feature = "conformance")]
+    fn state(&self, v: &View, out: &mut String) {
+        for (list, name) in [(SMALL, "S["), (MAIN, " M[")] {
+            out.push_str(name);
+            for (i, page) in self.lists.from_head(list).enumerate() {
+                out.push_str(if i > 0 { " " } else { "" });
+                crate::state::page(out, v, Slot(page));
+                out.push_str(&format!(":{}", self.hits[page as usize]));
+            }
+            out.push(']');
+        }
+        out.push_str(" G");
+        let ghosts = self.lists.from_head(GHOSTS);
+        crate::state::ghosts(out, ghosts.map(|node| self.ghosts.page(node, v)), " ");
+    }
+}
