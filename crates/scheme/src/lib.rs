@@ -14,6 +14,7 @@ pub mod lists;
 pub mod notes;
 mod planned;
 pub mod policy;
+mod ranking;
 pub mod registry;
 pub mod rng;
 #[cfg(feature = "conformance")]

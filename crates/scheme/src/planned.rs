@@ -188,68 +188,6 @@ pub(crate) const REF: SchemeInfo = SchemeInfo {
     ..SchemeInfo::BASE
 };
 
-/// `lru-2`: second-last reference.
-pub(crate) const LRU_2: SchemeInfo = SchemeInfo {
-    name: "lru-2",
-    summary: "Evicts the page whose second-last access is oldest.",
-    source: paper(
-        "O'Neil, O'Neil, Weikum, The LRU-K Page Replacement Algorithm, SIGMOD",
-        1993,
-    ),
-    params: &[&[ParamInfo::frames(0, 1, 1, 0)
-        .named("h", "evicted pages whose times are remembered")
-        .unit("pages")
-        .source("retained information")]],
-    ties: "oldest last access",
-    vectors: &["lru2"],
-    ..SchemeInfo::BASE
-};
-
-/// `mq`: multi-queue.
-pub(crate) const MQ: SchemeInfo = SchemeInfo {
-    name: "mq",
-    summary: "Several LRU queues by access count; pages that expire sink by one queue.",
-    source: paper(
-        "Zhou, Philbin, Li, The Multi-Queue Replacement Algorithm, USENIX",
-        2001,
-    ),
-    params: &[&[
-        ParamInfo::integer(1, 64, 8)
-            .named("m", "number of LRU queues")
-            .unit("queues")
-            .source("paper"),
-        ParamInfo::frames(1, 8, 1, 1)
-            .named(
-                "lifetime",
-                "time without access after which a page sinks; stands for the peak temporal \
-                 distance",
-            )
-            .unit("accesses")
-            .source("stand-in"),
-        ParamInfo::frames(0, 4, 1, 0)
-            .named("qout", "ghosts with their counts")
-            .unit("pages")
-            .source("paper"),
-    ]],
-    ties: "least recently used of the lowest non-empty queue",
-    vectors: &["mq"],
-    ..SchemeInfo::BASE
-};
-
-/// `lrfu`: combined recency and frequency.
-pub(crate) const LRFU: SchemeInfo = SchemeInfo {
-    name: "lrfu",
-    summary: "Evicts the page with the smallest sum of exponentially fading references.",
-    source: paper("Lee et al., LRFU, SIGMETRICS 1999 and IEEE TOC", 2001),
-    params: &[&[ParamInfo::real(Range::UNIT, 0.001)
-        .named("lambda", "decay: 0 counts references (LFU), 1 is LRU")
-        .unit("per access")
-        .source("paper")]],
-    ties: "oldest last access",
-    vectors: &["lrfu"],
-    ..SchemeInfo::BASE
-};
-
 /// `frd`: filter and reuse distance.
 pub(crate) const FRD: SchemeInfo = SchemeInfo {
     name: "frd",

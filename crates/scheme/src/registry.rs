@@ -4,8 +4,8 @@
 use crate::info::SchemeInfo;
 use crate::layer::{awb, cac, eager, ecr, gcar, multihash, prober, procache, refcount};
 use crate::policy::{
-    ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fifo, lfu, lirs, lru,
-    lru_wsr, none, req_block, s3_fifo, sieve, two_q, vbbms,
+    ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fifo, lfu, lirs, lrfu,
+    lru, lru_2, lru_wsr, mq, none, req_block, s3_fifo, sieve, two_q, vbbms,
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Scheme, planned};
 
@@ -37,10 +37,10 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &ccf_lru::INFO,
     &ad_lru::INFO,
     &planned::REF,
-    &planned::LRU_2,
+    &lru_2::INFO,
     &two_q::INFO,
-    &planned::MQ,
-    &planned::LRFU,
+    &mq::INFO,
+    &lrfu::INFO,
     &planned::FRD,
     &sieve::INFO,
     &s3_fifo::INFO,

@@ -55,3 +55,22 @@ pub fn joined_or_dash(words: impl Iterator<Item = String>) -> String {
         false => words.join(" "),
     }
 }
+
+/// `{4*:a 5:b}`: pages in ascending order, each with a word about it.
+pub fn by_page(
+    out: &mut String,
+    v: &View,
+    slots: impl Iterator<Item = Slot>,
+    word: impl Fn(Slot) -> String,
+) {
+    let mut slots: Vec<Slot> = slots.collect();
+    slots.sort_unstable_by_key(|&s| v.frames.lpn(s));
+    out.push('{');
+    for (i, &slot) in slots.iter().enumerate() {
+        out.push_str(if i > 0 { " " } else { "" });
+        page(out, v, slot);
+        out.push(':');
+        out.push_str(&word(slot));
+    }
+    out.push('}');
+}

@@ -24,6 +24,7 @@ pub mod device;
 pub mod expr;
 pub mod flash;
 mod groups;
+mod histories;
 pub mod invariants;
 mod lirs;
 mod lists;

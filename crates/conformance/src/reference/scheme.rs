@@ -5,6 +5,7 @@ use super::belady::Belady;
 use super::chips::{ChipLru, Ecr, Gcar};
 use super::expr::SlowExpr;
 use super::groups::{Bplru, Vbbms};
+use super::histories::{Lrfu, Lru2, Mq};
 use super::lirs::{Lirs, TwoQueue};
 use super::lists::{Lfu, PageList};
 use super::prober::Prober;
@@ -155,6 +156,9 @@ pub fn build(
         "lfu" => expr.keys(&[]).map(|()| Box::new(Lfu::default()))?,
         "clock" => expr.keys(&[]).map(|()| Box::new(Clock::default()))?,
         "lru-wsr" | "ccf-lru" | "ad-lru" => Box::new(SecondChance::new(expr, capacity)?),
+        "lru-2" => Box::new(Lru2::new(expr, capacity)?),
+        "lrfu" => Box::new(Lrfu::new(expr)?),
+        "mq" => Box::new(Mq::new(expr, capacity)?),
         "s3-fifo" => Box::new(S3Fifo::new(expr, capacity)?),
         "sieve" => expr.keys(&[]).map(|()| Box::new(Sieve::default()))?,
         "2q" => Box::new(TwoQ::new(expr, capacity)?),

@@ -14,6 +14,8 @@ pub struct View<'a> {
     pub device: &'a dyn DeviceView,
     /// Arrival of the request being served, or the time of the background event.
     pub now: Nanos,
+    /// Page accesses so far, the one that is being served included (`page_seq`).
+    pub seq: u64,
 }
 
 impl View<'_> {

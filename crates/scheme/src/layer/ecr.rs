@@ -227,7 +227,7 @@ impl<S: Build> Policy for Ecr<S> {
         } else if old != self.chips {
             self.on_remove(slot, RemoveReason::Discarded, v);
             // No access is behind it.
-            let a = Access::new((0, 0), v.now, Op::Write, to, v.frames.valid(slot));
+            let a = Access::new((0, v.seq), v.now, Op::Write, to, v.frames.valid(slot));
             self.on_miss(&a, v);
             self.push_dirty(slot, &a, v);
         }

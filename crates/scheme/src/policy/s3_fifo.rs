@@ -5,9 +5,7 @@
 //! 0 to 3, fits into spare bits of the links); ghosts of the small one, 8 B per entry, as many as the main
 //! list has room for. Ties: not possible. Cost: O(1) amortised: every page passed over loses a hit.
 //!
-//! Once it takes from the small list, it goes on there until a page leaves, even below the size that the
-//! list is meant to have, as the paper's loop does (S3-1). A page that leaves as another one than the next
-//! victim has no effect on the others.
+//! A page that leaves as another one than the next victim has no effect on the others.
 
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{ListArray, Lists};

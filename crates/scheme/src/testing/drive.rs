@@ -15,6 +15,7 @@ macro_rules! view {
             layout: &$cache.layout,
             device: &$cache.chips,
             now: Nanos($cache.now),
+            seq: $cache.accesses,
         }
     };
 }

@@ -207,6 +207,7 @@ impl<S: Scheme> TestCache<S> {
             layout: &self.layout,
             device: &self.chips,
             now: Nanos(self.now),
+            seq: self.accesses,
         }
     }
 

@@ -66,6 +66,7 @@ macro_rules! view {
             layout: &$cache.layout,
             device: $cache.flash.view(),
             now: $now,
+            seq: $cache.seq,
         }
     };
 }

@@ -1,0 +1,217 @@
+//! MQ: several LRU queues by the number of accesses; a page that was not accessed for long sinks by one
+//! queue, and how often pages that left were accessed is remembered.
+//!
+//! Source: Zhou, Philbin, Li, USENIX 2001. Time counts page accesses; `lifetime` stands for the peak
+//! temporal distance that the paper measures. State: 24 B per page (links, accesses, expiry), 12 B per
+//! ghost, first in, first out. Ties: not possible. Cost: O(m).
+
+use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
+use crate::lists::Lists;
+use crate::registry::boxed;
+use crate::{
+    Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, SchemeStats, View,
+    params,
+};
+use destage_types::{Lpn, Slot};
+
+/// Bytes of a page's node: accesses and expiry beside the links.
+const NODE_BYTES: u64 = PAGE_NODE_BYTES + 12;
+/// Bytes of a ghost entry: an address and accesses.
+const GHOST_BYTES: u64 = 12;
+
+/// `mq`: multi-queue.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "mq",
+    summary: "Several LRU queues by access count; pages that expire sink by one queue.",
+    source: PaperSource {
+        paper: "Zhou, Philbin, Li, The Multi-Queue Replacement Algorithm, USENIX",
+        year: Some(2001),
+        section: "",
+        certain: true,
+    },
+    params: &[MqParams::PARAMS],
+    ties: "least recently used of the lowest non-empty queue",
+    metadata: |e, c| {
+        let ghosts = e.frames("qout", c.frames)?;
+        Some(MetadataBound::nodes(NODE_BYTES).and_entries(ghosts, GHOST_BYTES))
+    },
+    vectors: &["mq"],
+    build: Some(boxed::<Pages<Mq>>),
+    ..SchemeInfo::BASE
+};
+
+params! {
+    /// Parameters of [`Mq`].
+    pub struct MqParams {
+        /// number of LRU queues
+        m: u64 = ParamInfo::integer(1, 64, 8).unit("queues").source("paper"),
+        /// time without access after which a page sinks; stands for the peak temporal distance
+        lifetime: usize = ParamInfo::frames(1, 8, 1, 1).unit("accesses").source("stand-in"),
+        /// ghosts with their counts
+        qout: usize = ParamInfo::frames(0, 4, 1, 0).unit("pages").source("paper"),
+    }
+}
+
+/// Of the page of a node.
+#[derive(Clone, Copy, Default, Debug)]
+struct Seen {
+    accesses: u64,
+    /// Page access after which it sinks.
+    expires: u64,
+}
+
+/// Multi-queue.
+#[derive(Clone, Debug)]
+pub struct Mq {
+    /// The queues, the lowest first, and behind them the ghosts.
+    lists: Lists,
+    ghosts: Ghosts,
+    seen: Vec<Seen>,
+    queues: usize,
+    lifetime: u64,
+    qout: usize,
+    /// Accesses of the page that is about to come in, as far as they are remembered.
+    remembered: u64,
+}
+
+impl Mq {
+    /// The queue of a page accessed so often.
+    fn queue(&self, accesses: u64) -> usize {
+        (accesses.ilog2() as usize).min(self.queues - 1)
+    }
+
+    /// The page in `slot`, which is in no queue, was accessed.
+    fn accessed(&mut self, slot: Slot, accesses: u64, now: u64) {
+        let expires = now + self.lifetime;
+        self.seen[slot.index()] = Seen { accesses, expires };
+        self.lists.push_head(self.queue(accesses), slot.0);
+        for queue in 1..self.queues {
+            if let Some(page) = self.lists.tail(queue)
+                && self.seen[page as usize].expires < now
+            {
+                self.seen[page as usize].expires = expires;
+                self.lists.move_to_head(queue - 1, page);
+            }
+        }
+    }
+
+    fn next_victim(&self) -> Option<Slot> {
+        let lowest = (0..self.queues).find_map(|queue| self.lists.tail(queue));
+        lowest.map(Slot)
+    }
+
+    fn remember(&mut self, slot: Slot, v: &View) {
+        let node = self.ghosts.remember(slot, v);
+        self.lists.reserve(self.ghosts.nodes());
+        if self.seen.len() < self.ghosts.nodes() {
+            self.seen.resize(self.ghosts.nodes(), Seen::default());
+        }
+        self.seen[node as usize] = self.seen[slot.index()];
+        self.lists.push_head(self.queues, node);
+        if self.lists.len(self.queues) > self.qout
+            && let Some(oldest) = self.lists.tail(self.queues)
+        {
+            self.drop_ghost(oldest);
+        }
+    }
+
+    fn drop_ghost(&mut self, node: u32) {
+        self.lists.unlink(node);
+        self.ghosts.forget(node);
+    }
+}
+
+impl Policy for Mq {
+    fn build(expr: &Expr, env: &Env) -> Mq {
+        let MqParams { m, lifetime, qout } = MqParams::of(expr, env);
+        let ghosts = Ghosts::new(qout.saturating_add(1), env);
+        let queues = m as usize;
+        Mq {
+            lists: Lists::new(ghosts.nodes(), queues + 1),
+            seen: vec![Seen::default(); ghosts.nodes()],
+            ghosts,
+            queues,
+            lifetime: lifetime as u64,
+            qout,
+            remembered: 0,
+        }
+    }
+
+    fn on_miss(&mut self, a: &Access, v: &View) {
+        self.remembered = 0;
+        if let Some(node) = self.ghosts.take(a, v) {
+            self.lists.unlink(node);
+            self.remembered = self.seen[node as usize].accesses;
+        }
+    }
+
+    fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
+        let before = std::mem::take(&mut self.remembered);
+        self.accessed(slot, before + 1, a.seq);
+    }
+
+    fn on_hit(&mut self, slot: Slot, a: &Access, _v: &View) {
+        self.lists.unlink(slot.0);
+        self.accessed(slot, self.seen[slot.index()].accesses + 1, a.seq);
+    }
+
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        self.lists.unlink(slot.0);
+        if reason == RemoveReason::Evicted {
+            self.remember(slot, v);
+        }
+    }
+
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.next_victim()
+    }
+
+    /// The next one alone.
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.next_victim().into_iter()
+    }
+
+    fn ghosts(&self) -> Option<&Ghosts> {
+        Some(&self.ghosts)
+    }
+
+    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
+        Some(&mut self.ghosts)
+    }
+
+    /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
+    fn forget(&mut self, lpn: Lpn, v: &View) {
+        self.remembered = 0;
+        if let Some(node) = self.ghosts.find(lpn, v) {
+            self.drop_ghost(node);
+        }
+    }
+
+    fn metadata_bytes(&self, pages: u64) -> u64 {
+        pages * NODE_BYTES + self.lists.len(self.queues) as u64 * GHOST_BYTES
+    }
+
+    fn stats(&self, out: &mut SchemeStats) {
+        out.gauge("remembered_pages", self.lists.len(self.queues) as u64);
+    }
+
+    #[cfg(feature = "conformance")]
+    fn state(&self, v: &View, out: &mut String) {
+        for queue in (0..self.queues).filter(|&queue| !self.lists.is_empty(queue)) {
+            out.push_str(&format!("Q{queue}["));
+            for (i, page) in self.lists.from_head(queue).enumerate() {
+                let Seen { accesses, expires } = self.seen[page as usize];
+                out.push_str(if i > 0 { " " } else { "" });
+                crate::state::page(out, v, Slot(page));
+                out.push_str(&format!(":{accesses}/{expires}"));
+            }
+            out.push_str("] ");
+        }
+        let ghost = |node| {
+            let lpn = self.ghosts.page(node, v);
+            format!("{lpn}:{}", self.seen[node as usize].accesses)
+        };
+        let ghosts: Vec<String> = self.lists.from_head(self.queues).map(ghost).collect();
+        out.push_str(&format!("Qout[{}]", ghosts.join(" ")));
+    }
+}

@@ -1,0 +1,141 @@
+//! Nodes by a key, the smallest first.
+
+/// A binary heap that knows where each of its nodes is, so that any of them can leave or get another
+/// key. O(log n) for each change. Equal keys leave in no particular order: callers make keys that differ.
+#[derive(Clone, Debug)]
+pub struct Ranking<K> {
+    heap: Vec<(K, u32)>,
+    /// Place of a node in the heap; meaningless for those that are not there.
+    at: Vec<u32>,
+}
+
+impl<K: Ord + Copy> Ranking<K> {
+    /// No nodes yet; they are below `nodes`.
+    pub fn new(nodes: usize) -> Ranking<K> {
+        Ranking {
+            heap: Vec::new(),
+            at: vec![0; nodes],
+        }
+    }
+
+    /// Makes room for nodes below `nodes`.
+    pub fn reserve(&mut self, nodes: usize) {
+        if nodes > self.at.len() {
+            self.at.resize(nodes.max(2 * self.at.len()), 0);
+        }
+    }
+
+    /// Nodes in it.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Is none in it?
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    /// The node with the smallest key.
+    pub fn first(&self) -> Option<u32> {
+        Some(self.heap.first()?.1)
+    }
+
+    /// The node with the smallest key but one.
+    pub fn second(&self) -> Option<u32> {
+        let rest = self.heap.iter().skip(1).take(2);
+        Some(rest.min_by_key(|(key, _)| *key)?.1)
+    }
+
+    /// The key of a node that is in it.
+    pub fn key(&self, node: u32) -> K {
+        self.heap[self.at[node as usize] as usize].0
+    }
+
+    /// All nodes, in no order.
+    pub fn nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.heap.iter().map(|(_, node)| *node)
+    }
+
+    /// Adds a node that is not in it.
+    pub fn insert(&mut self, node: u32, key: K) {
+        self.heap.push((key, node));
+        self.settle(self.heap.len() - 1);
+    }
+
+    /// Gives a node that is in it another key.
+    pub fn set(&mut self, node: u32, key: K) {
+        let at = self.at[node as usize] as usize;
+        self.heap[at].0 = key;
+        self.settle(at);
+    }
+
+    /// Takes a node out that is in it.
+    pub fn remove(&mut self, node: u32) {
+        let at = self.at[node as usize] as usize;
+        self.heap.swap_remove(at);
+        if at < self.heap.len() {
+            self.settle(at);
+        }
+    }
+
+    /// The entry at `at` goes up or down to where it belongs.
+    fn settle(&mut self, mut at: usize) {
+        let entry = self.heap[at];
+        while at > 0 && entry.0 < self.heap[(at - 1) / 2].0 {
+            self.put(at, self.heap[(at - 1) / 2]);
+            at = (at - 1) / 2;
+        }
+        loop {
+            let children = (2 * at + 1)..self.heap.len().min(2 * at + 3);
+            let Some(least) = children.min_by_key(|&child| self.heap[child].0) else {
+                break;
+            };
+            if self.heap[least].0 >= entry.0 {
+                break;
+            }
+            self.put(at, self.heap[least]);
+            at = least;
+        }
+        self.put(at, entry);
+    }
+
+    fn put(&mut self, at: usize, entry: (K, u32)) {
+        self.heap[at] = entry;
+        self.at[entry.1 as usize] = at as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::SplitMix64;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_smallest_come_first_whatever_happened_before() {
+        let mut ranking = Ranking::new(4);
+        let mut model: BTreeMap<u32, (u64, u32)> = BTreeMap::new();
+        let mut rng = SplitMix64::new(5);
+        for _ in 0..20_000 {
+            let x = rng.next_u64();
+            let node = (x % 50) as u32;
+            let key = ((x >> 32) % 40, node);
+            ranking.reserve(node as usize + 1);
+            match (model.contains_key(&node), (x >> 16) % 3) {
+                (false, _) => ranking.insert(node, key),
+                (true, 0) => {
+                    ranking.remove(node);
+                    model.remove(&node);
+                    continue;
+                }
+                (true, _) => ranking.set(node, key),
+            }
+            model.insert(node, key);
+            let mut sorted: Vec<_> = model.iter().map(|(node, key)| (*key, *node)).collect();
+            sorted.sort_unstable();
+            assert_eq!(ranking.first(), Some(sorted[0].1));
+            assert_eq!(ranking.second(), sorted.get(1).map(|s| s.1));
+            assert_eq!((ranking.key(node), ranking.len()), (key, model.len()));
+        }
+    }
+}
