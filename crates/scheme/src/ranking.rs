@@ -30,20 +30,9 @@ impl<K: Ord + Copy> Ranking<K> {
         self.heap.len()
     }
 
-    /// Is none in it?
-    pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
-    }
-
     /// The node with the smallest key.
     pub fn first(&self) -> Option<u32> {
         Some(self.heap.first()?.1)
-    }
-
-    /// The node with the smallest key but one.
-    pub fn second(&self) -> Option<u32> {
-        let rest = self.heap.iter().skip(1).take(2);
-        Some(rest.min_by_key(|(key, _)| *key)?.1)
     }
 
     /// The key of a node that is in it.
@@ -134,7 +123,6 @@ mod tests {
             let mut sorted: Vec<_> = model.iter().map(|(node, key)| (*key, *node)).collect();
             sorted.sort_unstable();
             assert_eq!(ranking.first(), Some(sorted[0].1));
-            assert_eq!(ranking.second(), sorted.get(1).map(|s| s.1));
             assert_eq!((ranking.key(node), ranking.len()), (key, model.len()));
         }
     }

@@ -50,7 +50,7 @@ impl SecondChance {
         Ok(SecondChance { rule, lists, flag })
     }
 
-    fn to_head(&mut self, list: usize, lpn: u64) {
+    fn push_head(&mut self, list: usize, lpn: u64) {
         self.lists.iter_mut().for_each(|l| {
             take_out(l, lpn);
         });
@@ -64,7 +64,7 @@ impl SecondChance {
                 return page;
             }
             self.flag.insert(page);
-            self.to_head(1, page);
+            self.push_head(1, page);
         }
     }
 
@@ -77,7 +77,7 @@ impl SecondChance {
                 return page;
             }
             self.flag.remove(&page);
-            self.to_head(usize::from(store.dirty(page)), page);
+            self.push_head(usize::from(store.dirty(page)), page);
             if !store.dirty(page) && !keep_scanning {
                 return page;
             }
@@ -97,7 +97,7 @@ impl SecondChance {
             if !self.flag.remove(&page) {
                 return page;
             }
-            self.to_head(list, page);
+            self.push_head(list, page);
         }
     }
 
@@ -119,7 +119,7 @@ impl SlowScheme for SecondChance {
             Rule::Wsr => self.flag.remove(&lpn),
             _ => self.flag.insert(lpn),
         };
-        self.to_head(1, lpn);
+        self.push_head(1, lpn);
     }
 
     fn admit(&mut self, lpn: u64, store: &Store) {
@@ -132,7 +132,7 @@ impl SlowScheme for SecondChance {
                 0
             }
         };
-        self.to_head(list, lpn);
+        self.push_head(list, lpn);
     }
 
     /// Evicts one after the other from a copy.
