@@ -1,4 +1,4 @@
-//! LRU-2, LRFU and MQ: whole histories of accesses, from which everything is computed again each time.
+//! LRU-K, LRFU and MQ: whole histories of accesses, from which everything is computed again each time.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn ordered<K: PartialOrd>(pages: &Times, key: impl Fn(&[u64]) -> K) -> Vec<u64> 
     order
 }
 
-/// LRU-2.
+/// LRU-K.
 pub struct Lru2 {
     pages: Times,
     history: Times,

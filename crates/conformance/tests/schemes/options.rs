@@ -281,8 +281,7 @@ fn matters(info: &SchemeInfo, param: &ParamInfo, value: &str) -> bool {
         let expr = setting(shape, info, param, Some(value))?;
         Some((setting(shape, info, param, None)?, expr))
     };
-    let mut pairs: Vec<_> = contexts(info).iter().filter_map(pair).collect();
-    pairs.truncate(20);
+    let pairs: Vec<_> = contexts(info).iter().filter_map(pair).collect();
     let any = |seeds: u64, differ: &dyn Fn(&Expr, &Expr, u64) -> bool| {
         (0..seeds).any(|seed| {
             pairs

@@ -1,4 +1,4 @@
-//! LRU-2: the page whose second-last access is oldest leaves first; the times of pages that left are
+//! LRU-K: the page whose second-last access is oldest leaves first; the times of pages that left are
 //! remembered for a while.
 //!
 //! Source: O'Neil, O'Neil, Weikum, SIGMOD 1993, with K = 2 and no correlated reference period. State: the
