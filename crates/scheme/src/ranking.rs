@@ -1,10 +1,12 @@
 //! Nodes by a key, the smallest first.
 
 /// A binary heap that knows where each of its nodes is, so that any of them can leave or get another
-/// key. O(log n) for each change. Equal keys leave in no particular order: callers make keys that differ.
+/// key. O(log n) for each change. Of equal keys the one that was given first comes first.
 #[derive(Clone, Debug)]
 pub struct Ranking<K> {
-    heap: Vec<(K, u32)>,
+    /// Keys, which of all keys ever given each of them is, and nodes.
+    heap: Vec<((K, u64), u32)>,
+    given: u64,
     /// Place of a node in the heap; meaningless for those that are not there.
     at: Vec<u32>,
 }
@@ -14,6 +16,7 @@ impl<K: Ord + Copy> Ranking<K> {
     pub fn new(nodes: usize) -> Ranking<K> {
         Ranking {
             heap: Vec::new(),
+            given: 0,
             at: vec![0; nodes],
         }
     }
@@ -37,7 +40,7 @@ impl<K: Ord + Copy> Ranking<K> {
 
     /// The key of a node that is in it.
     pub fn key(&self, node: u32) -> K {
-        self.heap[self.at[node as usize] as usize].0
+        self.heap[self.at[node as usize] as usize].0.0
     }
 
     /// All nodes, in no order.
@@ -47,14 +50,16 @@ impl<K: Ord + Copy> Ranking<K> {
 
     /// Adds a node that is not in it.
     pub fn insert(&mut self, node: u32, key: K) {
-        self.heap.push((key, node));
+        self.given += 1;
+        self.heap.push(((key, self.given), node));
         self.settle(self.heap.len() - 1);
     }
 
     /// Gives a node that is in it another key.
     pub fn set(&mut self, node: u32, key: K) {
         let at = self.at[node as usize] as usize;
-        self.heap[at].0 = key;
+        self.given += 1;
+        self.heap[at].0 = (key, self.given);
         self.settle(at);
     }
 
@@ -88,7 +93,7 @@ impl<K: Ord + Copy> Ranking<K> {
         self.put(at, entry);
     }
 
-    fn put(&mut self, at: usize, entry: (K, u32)) {
+    fn put(&mut self, at: usize, entry: ((K, u64), u32)) {
         self.heap[at] = entry;
         self.at[entry.1 as usize] = at as u32;
     }
@@ -103,12 +108,12 @@ mod tests {
     #[test]
     fn the_smallest_come_first_whatever_happened_before() {
         let mut ranking = Ranking::new(4);
-        let mut model: BTreeMap<u32, (u64, u32)> = BTreeMap::new();
+        let mut model: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         let mut rng = SplitMix64::new(5);
-        for _ in 0..20_000 {
+        for given in 0..20_000 {
             let x = rng.next_u64();
             let node = (x % 50) as u32;
-            let key = ((x >> 32) % 40, node);
+            let key = (x >> 32) % 40;
             ranking.reserve(node as usize + 1);
             match (model.contains_key(&node), (x >> 16) % 3) {
                 (false, _) => ranking.insert(node, key),
@@ -119,10 +124,9 @@ mod tests {
                 }
                 (true, _) => ranking.set(node, key),
             }
-            model.insert(node, key);
-            let mut sorted: Vec<_> = model.iter().map(|(node, key)| (*key, *node)).collect();
-            sorted.sort_unstable();
-            assert_eq!(ranking.first(), Some(sorted[0].1));
+            model.insert(node, (key, given));
+            let first = model.iter().min_by_key(|(_, key)| **key);
+            assert_eq!(ranking.first(), first.map(|(node, _)| *node));
             assert_eq!((ranking.key(node), ranking.len()), (key, model.len()));
         }
     }

@@ -6,26 +6,55 @@ use super::expr::SlowExpr;
 use super::scheme::{SlowScheme, replace, take_out};
 use super::store::Store;
 
-/// Accesses of the pages that are cached or remembered, oldest first.
-type Times = BTreeMap<u64, Vec<u64>>;
+/// Pages and when they were accessed, oldest first. The page that was accessed last is last: pages of
+/// one time, which `ecr` makes when it moves a page to another chip, stay in the order of their events.
+#[derive(Default)]
+struct Times(Vec<(u64, Vec<u64>)>);
 
-/// Gives `from`'s entry to `to`; was there one?
-fn rename_key<T>(map: &mut BTreeMap<u64, T>, from: u64, to: u64) -> bool {
-    let value = map.remove(&from);
-    let known = value.is_some();
-    map.extend(value.map(|value| (to, value)));
-    known
-}
+impl Times {
+    fn has(&self, lpn: u64) -> bool {
+        self.0.iter().any(|page| page.0 == lpn)
+    }
 
-/// Cached pages by times, the first one to leave first, by a key.
-fn ordered<K: PartialOrd>(pages: &Times, key: impl Fn(&[u64]) -> K) -> Vec<u64> {
-    let mut order: Vec<u64> = pages.keys().copied().collect();
-    let compare = |a: &u64, b: &u64| {
-        let (a, b) = (key(&pages[a]), key(&pages[b]));
-        a.partial_cmp(&b).expect("no key is a NaN")
-    };
-    order.sort_by(compare);
-    order
+    fn put_last(&mut self, lpn: u64, times: Vec<u64>) {
+        self.0.push((lpn, times));
+    }
+
+    fn take(&mut self, lpn: u64) -> Option<Vec<u64>> {
+        let at = self.0.iter().position(|page| page.0 == lpn)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// Was there a page to rename?
+    fn rename(&mut self, from: u64, to: u64) -> bool {
+        let page = self.0.iter_mut().find(|page| page.0 == from);
+        page.map(|page| page.0 = to).is_some()
+    }
+
+    fn accessed(&mut self, lpn: u64, now: u64) {
+        let mut times = self.take(lpn).expect("a hit is cached");
+        times.push(now);
+        self.put_last(lpn, times);
+    }
+
+    fn pages(&self) -> Vec<u64> {
+        self.0.iter().map(|page| page.0).collect()
+    }
+
+    /// What `text` says of each page, by page number.
+    fn each(&self, text: impl Fn(u64, &[u64]) -> String) -> String {
+        let mut pages: Vec<_> = self.0.iter().collect();
+        pages.sort_unstable();
+        let texts: Vec<String> = pages.iter().map(|(x, times)| text(*x, times)).collect();
+        texts.join(" ")
+    }
+
+    /// The first one to leave first, by a key.
+    fn ordered<K: PartialOrd>(&self, key: impl Fn(&[u64]) -> K) -> Vec<u64> {
+        let mut order: Vec<_> = self.0.iter().map(|(x, times)| (key(times), *x)).collect();
+        order.sort_by(|a, b| a.0.partial_cmp(&b.0).expect("no key is a NaN"));
+        order.iter().map(|page| page.1).collect()
+    }
 }
 
 /// LRU-K.
@@ -44,8 +73,8 @@ impl Lru2 {
     pub fn new(expr: &SlowExpr, capacity: usize) -> Result<Lru2, String> {
         expr.keys(&["h"])?;
         Ok(Lru2 {
-            pages: Times::new(),
-            history: Times::new(),
+            pages: Times::default(),
+            history: Times::default(),
             h: expr.number("h", capacity as u64, 1)? as usize,
             incoming: None,
         })
@@ -60,8 +89,7 @@ fn last_two(times: &[u64]) -> String {
 
 impl SlowScheme for Lru2 {
     fn touch(&mut self, lpn: u64, _write: bool, store: &Store) {
-        let times = self.pages.get_mut(&lpn).expect("a hit is cached");
-        times.push(store.page_seq);
+        self.pages.accessed(lpn, store.page_seq);
     }
 
     fn expect(&mut self, incoming: u64) {
@@ -70,58 +98,59 @@ impl SlowScheme for Lru2 {
 
     fn admit(&mut self, lpn: u64, store: &Store) {
         self.incoming = None;
-        let mut times = self.history.remove(&lpn).unwrap_or_default();
+        let mut times = self.history.take(lpn).unwrap_or_default();
         times.push(store.page_seq);
-        self.pages.insert(lpn, times);
+        self.pages.put_last(lpn, times);
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        ordered(&self.pages, |times| {
+        self.pages.ordered(|times| {
             let before = times.iter().rev().nth(1).copied().unwrap_or(0);
             (before, times.last().copied())
         })
     }
 
     fn take(&mut self, lpn: u64, _store: &Store) {
-        let times = self.pages.remove(&lpn).expect("a victim is cached");
-        self.history.insert(lpn, times);
-        let incoming = self.incoming;
-        let counted = |x: &u64| Some(*x) != incoming;
-        while self.history.keys().filter(|x| counted(x)).count() > self.h {
-            let oldest = self.history.iter().filter(|(x, _)| counted(x));
-            let oldest = oldest.min_by_key(|(_, times)| times.last().copied());
-            let oldest = *oldest.expect("it was just counted").0;
-            self.history.remove(&oldest);
+        let times = self.pages.take(lpn).expect("a victim is cached");
+        self.history.put_last(lpn, times);
+        loop {
+            let by_last = self.history.ordered(|times| times.last().copied());
+            let counted: Vec<_> = by_last
+                .iter()
+                .filter(|x| Some(**x) != self.incoming)
+                .collect();
+            if counted.len() <= self.h {
+                break;
+            }
+            self.history.take(*counted[0]);
         }
     }
 
     fn remove(&mut self, lpn: u64) {
-        self.pages.remove(&lpn);
+        self.pages.take(lpn);
     }
 
     fn forget_ghost(&mut self, lpn: u64) {
-        self.history.remove(&lpn);
+        self.history.take(lpn);
     }
 
     fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
-        if !self.pages.contains_key(&from) && !self.history.contains_key(&from) {
+        if !self.pages.has(from) && !self.history.has(from) {
             return false;
         }
-        self.history.remove(&to);
-        rename_key(&mut self.pages, from, to) | rename_key(&mut self.history, from, to)
+        self.history.take(to);
+        self.pages.rename(from, to) || self.history.rename(from, to)
     }
 
     fn pages(&self) -> Vec<u64> {
-        self.pages.keys().copied().collect()
+        self.pages.pages()
     }
 
     fn state(&self, store: &Store) -> String {
-        let page =
-            |(x, times): (&u64, &Vec<u64>)| format!("{}:{}", store.star(*x), last_two(times));
-        let ghost = |(x, times): (&u64, &Vec<u64>)| format!("{x}:{}", last_two(times));
-        let pages: Vec<String> = self.pages.iter().map(page).collect();
-        let ghosts: Vec<String> = self.history.iter().map(ghost).collect();
-        format!("{{{}}} hist{{{}}}", pages.join(" "), ghosts.join(" "))
+        let page = |x: u64, times: &[u64]| format!("{}:{}", store.star(x), last_two(times));
+        let ghost = |x: u64, times: &[u64]| format!("{x}:{}", last_two(times));
+        let (pages, ghosts) = (self.pages.each(page), self.history.each(ghost));
+        format!("{{{pages}}} hist{{{ghosts}}}")
     }
 }
 
@@ -139,7 +168,7 @@ impl Lrfu {
     pub fn new(expr: &SlowExpr) -> Result<Lrfu, String> {
         expr.keys(&["lambda"])?;
         Ok(Lrfu {
-            pages: Times::new(),
+            pages: Times::default(),
             lambda: expr.real("lambda", 0.001)?,
         })
     }
@@ -157,16 +186,15 @@ impl Lrfu {
 
 impl SlowScheme for Lrfu {
     fn touch(&mut self, lpn: u64, _write: bool, store: &Store) {
-        let times = self.pages.get_mut(&lpn).expect("a hit is cached");
-        times.push(store.page_seq);
+        self.pages.accessed(lpn, store.page_seq);
     }
 
     fn admit(&mut self, lpn: u64, store: &Store) {
-        self.pages.insert(lpn, vec![store.page_seq]);
+        self.pages.put_last(lpn, vec![store.page_seq]);
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        ordered(&self.pages, |times| {
+        self.pages.ordered(|times| {
             let last = times[times.len() - 1];
             let worth = libm::log2(self.sum(times)) + self.lambda * last as f64;
             (worth, last)
@@ -174,25 +202,24 @@ impl SlowScheme for Lrfu {
     }
 
     fn remove(&mut self, lpn: u64) {
-        self.pages.remove(&lpn);
+        self.pages.take(lpn);
     }
 
     fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
-        rename_key(&mut self.pages, from, to)
+        self.pages.rename(from, to)
     }
 
     fn pages(&self) -> Vec<u64> {
-        self.pages.keys().copied().collect()
+        self.pages.pages()
     }
 
     fn state(&self, store: &Store) -> String {
-        let page = |(x, times): (&u64, &Vec<u64>)| {
+        let page = |x: u64, times: &[u64]| {
             let since = store.page_seq - times[times.len() - 1];
             let sum = self.sum(times) * self.weight(since);
-            format!("{}:{sum:.4}", store.star(*x))
+            format!("{}:{sum:.4}", store.star(x))
         };
-        let pages: Vec<String> = self.pages.iter().map(page).collect();
-        format!("{{{}}}", pages.join(" "))
+        format!("{{{}}}", self.pages.each(page))
     }
 }
 
@@ -303,7 +330,8 @@ impl SlowScheme for Mq {
             return false;
         }
         self.forget_ghost(to);
-        rename_key(&mut self.seen, from, to);
+        let seen = self.seen.remove(&from);
+        self.seen.extend(seen.map(|seen| (to, seen)));
         let lists = self.queues.iter_mut().chain([&mut self.qout]);
         lists.for_each(|list| {
             replace(list, from, to);
