@@ -3,6 +3,7 @@
 mod array_times;
 mod cache_region;
 mod device_model;
+mod gc_at_start;
 mod gc_rules;
 mod gc_runs;
 mod hits_by_size;
