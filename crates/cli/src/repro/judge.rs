@@ -171,8 +171,14 @@ fn measure_claim(
     row.change = measured.against.is_some();
     let number = paper.experiment(&measured.experiment);
     let experiment = &paper.experiment[number.expect("checked when it was read")];
-    let of_experiment = |o: &&LoadOutcome| Some(o.experiment) == number && wanted(o);
+    let asked = |o: &&LoadOutcome| measured.load.as_ref().is_none_or(|l| *l == o.load) && wanted(o);
+    let of_experiment = |o: &&LoadOutcome| Some(o.experiment) == number && asked(o);
     let found: Vec<&LoadOutcome> = outcomes.iter().filter(of_experiment).collect();
+    let elsewhere = |run: &MeasuredRun| {
+        let number = paper.experiment(run.experiment.as_ref()?);
+        let of_other = |o: &&LoadOutcome| Some(o.experiment) == number && o.reading == 0;
+        Some(outcomes.iter().filter(of_other).filter(asked).collect())
+    };
     // The strongest evidence there is decides alone: kinds are never mixed.
     row.evidence = found.iter().map(|o| o.evidence).min();
     for number in 0..=experiment.reading.len() {
@@ -189,7 +195,7 @@ fn measure_claim(
             .copied()
             .filter(|o| o.reading == number && Some(o.evidence) == row.evidence)
             .collect();
-        let points = points(measured, &swapped, &runs);
+        let points = points(measured, &swapped, &runs, &elsewhere);
         if !points.is_empty() {
             let name = reading.map_or_else(String::new, |reading| reading.name.clone());
             row.readings.push(summed(name, measured.expect, points));
@@ -225,23 +231,23 @@ fn decide(row: &mut LedgerRow, claim: &PaperClaim) {
     }
 }
 
-/// The points of a claim among the runs of one reading.
-fn points(
+/// The points of a claim among the runs of one reading, and those `elsewhere`, of other experiments.
+fn points<'a>(
     measured: &Measured,
     swapped: &dyn Fn(&MeasuredRun) -> MeasuredRun,
-    runs: &[&LoadOutcome],
+    runs: &[&'a LoadOutcome],
+    elsewhere: &dyn Fn(&MeasuredRun) -> Option<Vec<&'a LoadOutcome>>,
 ) -> Vec<ClaimPoint> {
     let mut places: Vec<(&str, &str, f64)> = Vec::new();
     for run in runs {
         let place = (run.load.as_str(), run.cache.as_str(), run.factor);
-        let asked = measured.cache.as_ref().is_none_or(|c| *c == run.cache)
-            && measured.load.as_ref().is_none_or(|l| *l == run.load)
-            && !is_cacheless(run);
+        let asked = measured.cache.as_ref().is_none_or(|c| *c == run.cache) && !is_cacheless(run);
         if asked && !places.contains(&place) {
             places.push(place);
         }
     }
     let field = |run: &MeasuredRun, (load, cache, _): (&str, &str, f64)| {
+        let others = elsewhere(run);
         let run = swapped(run);
         let is = |o: &&&LoadOutcome| {
             o.load == load
@@ -249,6 +255,7 @@ fn points(
                 && o.host_fs == run.host_fs
                 && o.record["scheme"] == Value::String(run.scheme.clone())
         };
+        let runs = others.as_deref().unwrap_or(runs);
         let record = &runs.iter().find(is)?.record;
         measure(record, &measured.field)
     };

@@ -169,6 +169,8 @@ pub struct MeasuredRun {
     /// The file system in front of the device, as `--host-fs` has it.
     #[serde(default)]
     pub host_fs: String,
+    /// Its experiment, if that is another one: as that stands, without its readings.
+    pub experiment: Option<String>,
 }
 
 /// The denominator of a change.
@@ -278,7 +280,7 @@ fn canonical(scheme: &str) -> Result<String, String> {
 }
 
 impl Experiment {
-    /// It runs each of `schemes`, which `place` names.
+    /// It runs each of `schemes`, as `place` says.
     fn runs<'a>(
         &self,
         mut schemes: impl Iterator<Item = &'a String>,
@@ -320,8 +322,14 @@ impl Paper {
             let experiment = &self.experiment[number];
             let other = measured.more_than.iter().flat_map(|o| [&o.of, &o.against]);
             let runs = [&measured.of].into_iter().chain(&measured.against);
-            let named = runs.chain(other).map(|run| &run.scheme);
-            experiment.runs(named.chain(&measured.among), &place)?;
+            for run in runs.chain(other) {
+                let name = run.experiment.as_ref().unwrap_or(&measured.experiment);
+                let Some(number) = self.experiment(name) else {
+                    return Err(format!("{place}: no experiment `{name}`"));
+                };
+                self.experiment[number].runs([&run.scheme].into_iter(), &place)?;
+            }
+            experiment.runs(measured.among.iter(), &place)?;
             if let Some(cache) = measured
                 .cache
                 .as_ref()
@@ -396,6 +404,47 @@ mod tests {
             assert!(paper.claim.len() >= 8, "{}", paper.name);
         }
         assert!(matches!(papers("arc"), Err(Failure::Usage(_))));
+    }
+
+    /// Every figure with measurements, and tables and sections with numbers that the paper measured.
+    const MEASURED: [(&str, &str, &[u32], &[&str]); 5] = [
+        ("prober", "pr-fig", &[9, 10, 11, 12, 13, 14, 15, 16], &[]),
+        (
+            "procache",
+            "pc-fig",
+            &[2, 3, 4, 5, 6, 8, 9, 10, 11],
+            &["pc-tab1", "pc-txt"],
+        ),
+        (
+            "ecr",
+            "ecr-fig",
+            &[2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+            &["ecr-tab4"],
+        ),
+        ("req-block", "rb-fig", &[2, 3, 7, 8, 9, 10, 11, 12, 13], &[]),
+        (
+            "cac",
+            "cac-fig",
+            &[5, 7, 8, 9, 10],
+            &[
+                "cac-fig3a",
+                "cac-fig3b",
+                "cac-fig4a",
+                "cac-fig4b",
+                "cac-ovh",
+            ],
+        ),
+    ];
+
+    #[test]
+    fn every_figure_with_measurements_has_a_claim() {
+        for (paper, figure, numbers, others) in MEASURED {
+            let claims = papers(paper).unwrap().remove(0).claim;
+            let figures = numbers.iter().map(|number| format!("{figure}{number}"));
+            for id in figures.chain(others.iter().map(ToString::to_string)) {
+                assert!(claims.iter().any(|claim| claim.id == id), "{id}");
+            }
+        }
     }
 
     #[test]

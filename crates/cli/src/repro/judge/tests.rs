@@ -126,3 +126,36 @@ fn without_runs_a_claim_is_open_and_says_why() {
     assert_eq!(row.verdict, Verdict::Open);
     assert!(row.needs.unwrap().contains("traces"));
 }
+
+#[test]
+fn a_run_is_compared_with_one_of_another_experiment() {
+    let text = "title = \"t\"\nfootprints = \"f\"\n[[experiment]]\nname = \"main\"\nscheme = [\"lru\"]\n\
+                cache = [\"1MiB\"]\n[[experiment]]\nname = \"warm\"\nscheme = [\"lru\"]\ncache = [\"1MiB\"]\n\
+                [[claim]]\nid = \"1\"\nwhat = \"w\"\npaper = \"p\"\n[claim.measured]\nexperiment = \"warm\"\n\
+                field = \"latency_ns.all.mean\"\nof = { scheme = \"lru\" }\n\
+                against = { scheme = \"lru\", experiment = \"main\" }\nexpect = \"lower\"\n";
+    let paper: Paper = toml::from_str(text).unwrap();
+    let mut outcomes = both(Evidence::Cut);
+    outcomes.retain(|outcome| outcome.record["scheme"] == "lru");
+    let warm = |load, mean| LoadOutcome {
+        experiment: 1,
+        ..outcome(load, "1MiB", "lru", mean, Evidence::Cut)
+    };
+    outcomes.extend([warm("a", 50.0), warm("b", 120.0), warm("c", 1.0)]);
+    let row = judge(&paper, &paper.claim[0], &outcomes);
+    let here: Vec<f64> = row.readings[0].points.iter().map(|p| p.here).collect();
+    // Load c was not run by the other experiment.
+    assert_eq!(here, [-50.0, 20.0]);
+}
+
+#[test]
+fn what_is_said_of_one_load_is_judged_by_its_evidence() {
+    let mut paper = paper("\"lower\"");
+    paper.claim[0].measured.as_mut().unwrap().load = Some("b".to_owned());
+    let mut outcomes = both(Evidence::Cut);
+    outcomes[0].evidence = Evidence::Original;
+    outcomes[1].evidence = Evidence::Original;
+    let row = judge(&paper, &paper.claim[0], &outcomes);
+    assert_eq!(row.evidence, Some(Evidence::Cut));
+    assert_eq!(row.readings[0].points.len(), 1);
+}
