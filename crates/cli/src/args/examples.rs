@@ -53,7 +53,8 @@ examples! {
     /// Of `trace info`.
     TRACE_INFO:
         "destage trace info hm_0.csv.gz",
-        "destage trace info hm_0.csv.gz --json";
+        "destage trace info hm_0.csv.gz --json",
+        "destage trace info hm_0.csv.gz --report hm_0.html";
     /// Of `trace convert`.
     TRACE_CONVERT:
         "destage trace convert hm_0.csv.gz -o hm_0.bin --to destage-bin",

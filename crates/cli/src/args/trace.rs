@@ -33,6 +33,9 @@ pub enum TraceCommand {
         /// Print one JSON object per trace instead of text
         #[arg(long)]
         json: bool,
+        /// HTML page with charts of sizes, times between requests, reuse and footprint
+        #[arg(long, value_name = "FILE")]
+        report: Option<PathBuf>,
     },
     /// Write a trace in another format
     ///

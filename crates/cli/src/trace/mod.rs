@@ -1,5 +1,6 @@
 //! `destage trace`: looking at traces and converting them.
 
+mod charts;
 mod compare;
 mod convert;
 mod import;
@@ -11,12 +12,13 @@ pub mod twin;
 use crate::args::{InputArgs, ToFormat, TraceArgs, TraceCommand};
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
-use crate::output::{print, print_json};
+use crate::output::{identity, print, print_json};
 use crate::progress::Progress;
+use crate::report::page::ReportPage;
 use crate::terminal::Warnings;
 use convert::Writing;
 use destage_sim::summary::TraceSummary;
-use destage_trace::{LoadOptions, RequestSlice, Source, Stored, Volumes, open};
+use destage_trace::{LoadOptions, RequestSlice, Source, Stored, TraceMeta, Volumes, open};
 use destage_types::RequestBatch;
 use info::TraceReport;
 use std::path::{Path, PathBuf};
@@ -34,7 +36,8 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
             input,
             memory,
             json,
-        } => info(traces, input, memory.limit(), *json),
+            report,
+        } => info(traces, input, memory.limit(), *json, report.as_deref()),
         TraceCommand::Convert {
             trace,
             input,
@@ -81,30 +84,47 @@ fn info(
     input: &InputArgs,
     limit: MemoryLimit,
     json: bool,
+    report: Option<&Path>,
 ) -> Result<(), Failure> {
+    if let Some(report) = report {
+        identity::refuse(traces.iter().map(PathBuf::as_path), report)?;
+        crate::report::check(report)?;
+    }
+    let mut page = report.map(|_| ReportPage::new("destage trace info"));
     let mut warnings = Warnings::default();
     let options = input.options(true);
     let mut first = true;
-    let mut show = |report: &TraceReport| {
+    let counting = |name: &str| Counting::new(name, limit, report.is_some());
+    let mut show = |(summary, meta): (TraceSummary, TraceMeta)| {
+        let figures = TraceReport::of(&summary, meta);
+        if let Some((page, profile)) = page.as_mut().zip(summary.profile.as_ref()) {
+            charts::section(page, &figures, profile);
+        }
         let gap = if first { "" } else { "\n" };
         first = false;
-        if !json {
-            return print(&format!("{gap}{}", report.text()));
+        match json {
+            true => print_json(&figures),
+            false => print(&format!("{gap}{}", figures.text())),
         }
-        print_json(report)
     };
     for path in traces {
         if !input.split() {
-            show(&streamed(path, &options, limit, &mut warnings)?)?;
+            let counting = counting(&path.display().to_string());
+            show(streamed(path, &options, counting, &mut warnings)?)?;
             continue;
         }
         let trace = read(path, &options, limit.of_requests())?;
         trace_warnings(trace.meta(), &mut warnings);
         for volume in trace.split(limit.of_requests())? {
-            show(&of_stored(volume?, limit)?)?;
+            let volume = volume?;
+            let counting = counting(&volume.meta().name);
+            show((counting.stored(&volume)?, volume.into_meta()))?;
         }
     }
-    Ok(())
+    match report.zip(page) {
+        Some((path, page)) => crate::report::write(path, page),
+        None => Ok(()),
+    }
 }
 
 /// Requests of a pipe that are kept in memory, in bytes; more go to a temporary file.
@@ -113,33 +133,48 @@ const MEMORY: u64 = 8 << 20;
 /// Requests between two looks at the memory that the program has.
 const LOOK: u64 = 1 << 16;
 
-/// Counts requests as long as there is memory for what is remembered of them.
+/// Counts the requests of a trace as long as there is memory for what is remembered of them.
 struct Counting {
+    name: String,
     summary: TraceSummary,
     requests: u64,
     limit: MemoryLimit,
 }
 
 impl Counting {
-    fn new(limit: MemoryLimit) -> Counting {
+    fn new(name: &str, limit: MemoryLimit, with_profile: bool) -> Counting {
         Counting {
-            summary: TraceSummary::default(),
+            name: name.to_owned(),
+            summary: match with_profile {
+                true => TraceSummary::with_profile(),
+                false => TraceSummary::default(),
+            },
             requests: 0,
             limit,
         }
     }
 
-    fn block(&mut self, name: &str, block: RequestSlice<'_>) -> Result<(), Failure> {
+    fn block(&mut self, block: RequestSlice<'_>) -> Result<(), Failure> {
         self.summary.add(block);
         let looks = self.requests / LOOK;
         self.requests += block.records.len() as u64;
         if self.requests / LOOK > looks
             && let Some(bytes) = self.limit.exceeded()
         {
-            let what = format!("{name}: counting its first {} requests", self.requests);
+            let (name, requests) = (&self.name, self.requests);
+            let what = format!("{name}: counting its first {requests} requests");
             return Err(self.limit.refused(&what, bytes));
         }
         Ok(())
+    }
+
+    /// Counts a whole trace.
+    fn stored(mut self, trace: &Stored) -> Result<TraceSummary, Failure> {
+        let mut pass = trace.workload().pass()?;
+        while let Some(block) = pass.next(LOOK)? {
+            self.block(block)?;
+        }
+        Ok(self.summary)
     }
 }
 
@@ -147,48 +182,32 @@ impl Counting {
 fn streamed(
     path: &Path,
     options: &LoadOptions,
-    limit: MemoryLimit,
+    mut counting: Counting,
     warnings: &mut Warnings,
-) -> Result<TraceReport, Failure> {
+) -> Result<(TraceSummary, TraceMeta), Failure> {
     // Where volumes go depends on all their requests, and a pipe is read but once.
     if options.volumes == Volumes::Stack && !path.metadata().is_ok_and(|m| m.is_file()) {
-        return piped(path, options, limit, warnings);
+        let stored = read(path, options, MEMORY)?;
+        trace_warnings(stored.meta(), warnings);
+        counting.name.clone_from(&stored.meta().name);
+        return Ok((counting.stored(&stored)?, stored.into_meta()));
     }
     let mut reader = open(Source::from_arg(path), options)?;
     let progress = Progress::bytes(&format!("reading {}", path.display()), reader.progress().1);
-    let mut counting = Counting::new(limit);
     let mut batch = RequestBatch::new();
-    let name = path.display().to_string();
     while reader.next_batch(&mut batch)? > 0 {
         let records = batch.records();
-        let block = RequestSlice {
+        counting.block(RequestSlice {
             batch: &batch,
             records,
-        };
-        counting.block(&name, block)?;
+        })?;
         batch.clear();
         progress.set(reader.progress().0);
     }
     let meta = reader.finish()?;
     drop(progress);
     trace_warnings(&meta, warnings);
-    Ok(TraceReport::of(&counting.summary, meta))
-}
-
-fn piped(
-    path: &Path,
-    options: &LoadOptions,
-    limit: MemoryLimit,
-    warnings: &mut Warnings,
-) -> Result<TraceReport, Failure> {
-    let stored = read(path, options, MEMORY)?;
-    trace_warnings(stored.meta(), warnings);
-    of_stored(stored, limit)
-}
-
-fn of_stored(stored: Stored, limit: MemoryLimit) -> Result<TraceReport, Failure> {
-    let summary = counted(&stored, limit)?;
-    Ok(TraceReport::of(&summary, stored.into_meta()))
+    Ok((counting.summary, meta))
 }
 
 /// What a trace consists of, as long as there is memory to count it.
@@ -196,11 +215,5 @@ fn of_stored(stored: Stored, limit: MemoryLimit) -> Result<TraceReport, Failure>
 /// # Errors
 /// It cannot be read again, or takes too much memory.
 pub fn counted(stored: &Stored, limit: MemoryLimit) -> Result<TraceSummary, Failure> {
-    let mut counting = Counting::new(limit);
-    let name = &stored.meta().name;
-    let mut pass = stored.workload().pass()?;
-    while let Some(block) = pass.next(LOOK)? {
-        counting.block(name, block)?;
-    }
-    Ok(counting.summary)
+    Counting::new(&stored.meta().name, limit, false).stored(stored)
 }

@@ -76,6 +76,15 @@ fn percent(share: Option<f64>) -> String {
 impl TraceReport {
     /// The figures for people.
     pub fn text(&self) -> String {
+        let rows = self.rows();
+        let lines = rows
+            .iter()
+            .map(|(name, value)| format!("{name:<19}{value}\n"));
+        lines.collect::<String>() + &self.lists()
+    }
+
+    /// Each figure with its name.
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
         let pages = |n: u64| format!("{n} pages of 4 KiB, {}", size(n * 4096));
         let span = match self.timed {
             true => format!(
@@ -145,10 +154,7 @@ impl TraceReport {
                 .filter(|r| r.1 > 0)
                 .map(|r| (r.0, r.1.to_string())),
         );
-        let lines = rows
-            .iter()
-            .map(|(name, value)| format!("{name:<19}{value}\n"));
-        lines.collect::<String>() + &self.lists()
+        rows
     }
 
     fn frequent(&self) -> String {

@@ -1,5 +1,6 @@
 //! `destage trace`.
 
+use crate::browser::assert_shown;
 use crate::common::{Bench, HEAD, mixed, unframed};
 use serde_json::json;
 
@@ -30,6 +31,35 @@ fn info_counts() {
     let done = bench.destage("trace info hm_0.csv").ok();
     done.shows("writes             2 (66.7 %)");
     done.shows("3 pages of 4 KiB");
+}
+
+#[test]
+fn info_as_a_page() {
+    let bench = Bench::new();
+    bench.file("mixed.csv", mixed(3_000));
+    bench.file("hm_0.csv", MSR);
+    let text = bench.destage("trace info mixed.csv hm_0.csv").ok();
+    let with_page = bench
+        .destage("trace info mixed.csv hm_0.csv --report info.html")
+        .ok();
+    assert_eq!(with_page.stdout, text.stdout);
+    let charts = [
+        "request sizes",
+        "time between two requests",
+        "reuse",
+        "footprint",
+        "data moved",
+    ];
+    assert_shown(&bench, "info.html", &charts);
+    let before = bench.read("hm_0.csv");
+    let done = bench.destage("trace info hm_0.csv --report hm_0.csv");
+    done.fails(2, &["hm_0.csv is read and would be overwritten"]);
+    assert_eq!(bench.read("hm_0.csv"), before);
+    // No page stays of a trace that is refused.
+    bench.file("bad.csv", MSR.to_owned() + "nonsense\n");
+    let done = bench.destage("trace info bad.csv --report bad.html");
+    assert_ne!(done.code, 0);
+    assert!(!bench.path("bad.html").exists());
 }
 
 /// Every figure of this trace was worked out by hand.

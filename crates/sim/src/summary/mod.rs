@@ -2,8 +2,10 @@
 //! their length.
 
 mod pages;
+mod profile;
 
 pub use pages::PageMarks;
+pub use profile::{DOUBLINGS, TraceMoment, TraceProfile};
 
 use destage_trace::{RecentSets, RequestSlice};
 use destage_types::{Extent, Nanos, Op, RequestRef, SECTOR_BYTES};
@@ -85,6 +87,8 @@ pub struct TraceSummary {
     pub requests_with_prev: u64,
     /// Requests that are part of an atomic write.
     pub atomic: u64,
+    /// How the trace goes, if that is asked for.
+    pub profile: Option<Box<TraceProfile>>,
 }
 
 impl Default for TraceSummary {
@@ -103,11 +107,20 @@ impl Default for TraceSummary {
             last: Nanos::ZERO,
             requests_with_prev: 0,
             atomic: 0,
+            profile: None,
         }
     }
 }
 
 impl TraceSummary {
+    /// A summary with a profile.
+    pub fn with_profile() -> TraceSummary {
+        TraceSummary {
+            profile: Some(Box::default()),
+            ..TraceSummary::default()
+        }
+    }
+
     /// Counts the next requests of the trace.
     pub fn add(&mut self, block: RequestSlice<'_>) {
         for head in block.records {
@@ -140,6 +153,9 @@ impl TraceSummary {
             self.sizes[usize::from(write)].add(request.bytes(), first);
             self.data(request, write);
         }
+        if let Some(profile) = &mut self.profile {
+            profile.request(request, self.pages.touched, self.pages.written);
+        }
     }
 
     fn data(&mut self, request: RequestRef<'_>, write: bool) {
@@ -150,6 +166,9 @@ impl TraceSummary {
         for extent in request.extents() {
             let pages = (extent.start_sector / PAGE, extent.end().div_ceil(PAGE));
             update |= self.pages.access(pages.0, pages.1, write);
+            if let Some(profile) = &mut self.profile {
+                profile.access(pages.0, pages.1);
+            }
             if write {
                 self.large(extent);
             }
@@ -169,6 +188,7 @@ mod tests {
     use super::*;
     use destage_scheme::layer::lwrs::Lwrs;
     use destage_types::rng::SplitMix64;
+    use destage_types::{HostRequest, RequestBatch};
 
     #[test]
     fn sizes_fall_into_classes() {
@@ -181,6 +201,41 @@ mod tests {
             (sizes.classes[0], sizes.classes[3], sizes.classes[4]),
             (1, 1, 2)
         );
+    }
+
+    #[test]
+    fn a_profile_says_when_what_was_touched() {
+        let mut batch = RequestBatch::new();
+        let mut arrival = 0;
+        for i in 0..1_000u64 {
+            // 100 pages, ten times over; every tenth request is 8 us behind the one before, the others 1 us.
+            arrival += if i % 10 == 0 { 8_000 } else { 1_000 };
+            let op = if i < 500 { Op::Write } else { Op::Read };
+            let page = i % 100 * PAGE;
+            batch.push(HostRequest::new(Nanos(arrival), op, page, PAGE as u32));
+        }
+        let mut summary = TraceSummary::with_profile();
+        let records = batch.records();
+        summary.add(RequestSlice {
+            batch: &batch,
+            records,
+        });
+        let profile = summary.profile.unwrap();
+        assert_eq!((profile.first, profile.reuse[7]), (100, 900));
+        assert_eq!((profile.gaps[10], profile.gaps[13]), (900, 99));
+        let moments = profile.moments();
+        assert!((128..=257).contains(&moments.len()), "{}", moments.len());
+        let last = moments.last().unwrap();
+        assert_eq!(
+            (last.requests, last.touched, last.written),
+            (1_000, 100, 100)
+        );
+        assert_eq!(
+            (last.read_bytes, last.write_bytes),
+            (500 * 4096, 500 * 4096)
+        );
+        let halfway = moments.iter().find(|m| m.requests >= 50).unwrap();
+        assert_eq!(halfway.touched, halfway.requests);
     }
 
     #[test]
