@@ -305,6 +305,8 @@ fn signals_remove_what_is_incomplete() {
     fs::write(at.join("e.jsonl"), "old").unwrap();
     for (name, signal, code) in [("INT", 2, 130), ("TERM", 15, 143)] {
         let mut child = waiting(at, "run t.csv - --out out --cache 64KiB");
+        // An input that ends would end the command as well, and `wait` lets it end.
+        let input = child.stdin.take();
         wait_until(|| at.join("out/results.jsonl").exists());
         let pid = child.id().to_string();
         assert!(
@@ -315,6 +317,7 @@ fn signals_remove_what_is_incomplete() {
                 .success()
         );
         let status = child.wait().unwrap();
+        drop(input);
         assert_eq!(
             (status.code(), status.signal()),
             (Some(code), None),
