@@ -32,12 +32,13 @@ pub const NO_LATENCIES: Law = Law {
 };
 
 /// One die, or several where that changes nothing: `ecr` has an instance of its base per chip, and
-/// only those of LRU are together the same as one; parameters may tell chips apart (`tie`).
+/// only those of LRU are together the same as one; parameters may tell chips apart (`tie`), and a page
+/// that `cac` renames comes to another chip as one that was accessed.
 fn dies(case: &Case) -> u64 {
     let expr = case.expr();
     let by_chip = expr.contains("ecr") && expr.policy().scheme().name != "lru";
     let aware = expr.chain().any(|layer| layer.scheme().chip_aware);
-    match by_chip || aware && case.scheme.contains('=') {
+    match by_chip || aware && (case.scheme.contains('=') || expr.contains("cac")) {
         true => 1,
         false => 1 + case.seed % 4,
     }
