@@ -116,7 +116,9 @@ before that of the request in front of it is raised to it, and counted. In a for
 request i arrives at i us.
 
 `destage trace info FILE` counts what a trace holds: requests, sizes, footprint, reuse, updates,
-frequent pages, large sequential writes, volumes. [Below](#writing) is how traces are written.
+frequent pages, large sequential writes, volumes. With `--report FILE` it draws request sizes, times between
+requests, how many requests ago pages were accessed before, and the footprint over the requests. [Below](#writing) is
+how traces are written.
 
 | format | what it is | columns | source |
 |--|--|--|--|

@@ -22,11 +22,15 @@ impl Screen {
             let (width, colours) = (None, false);
             return Screen { width, colours };
         }
-        let width = Screen::columns_of(&out);
+        let (width, colours) = (Screen::columns_of(&out), Screen::shows_colours(&out));
+        Screen { width, colours }
+    }
+
+    /// Is it a terminal that may show colours?
+    fn shows_colours(stream: &impl IsTerminal) -> bool {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let colours = !dumb && !set("NO_COLOR");
-        Screen { width, colours }
+        stream.is_terminal() && !dumb && !set("NO_COLOR")
     }
 
     /// Columns of a terminal that says how many.
@@ -38,7 +42,23 @@ impl Screen {
 
 /// Writes a line to standard error. If nobody listens, nothing is lost that could be told.
 pub fn say(line: &str) {
-    status_line::without(|| _ = writeln!(std::io::stderr(), "{}", harmless(line)));
+    let line = harmless(line);
+    let line = match Screen::shows_colours(&std::io::stderr()) {
+        true => accented(&line),
+        false => line,
+    };
+    status_line::without(|| _ = writeln!(std::io::stderr(), "{line}"));
+}
+
+/// `line` with the word in front that says what went wrong in the colour that the parser of the command
+/// line has for it.
+fn accented(line: &str) -> Cow<'_, str> {
+    for (word, colour) in [("error:", "1;31"), ("warning:", "1;33")] {
+        if let Some(rest) = line.strip_prefix(word) {
+            return Cow::Owned(format!("\x1b[{colour}m{word}\x1b[0m{rest}"));
+        }
+    }
+    Cow::Borrowed(line)
 }
 
 /// `text` with all characters that a terminal obeys instead of showing them as escapes, such as

@@ -44,7 +44,7 @@ fn read_allocation_on_is_refused_for_group_leaves_and_admission() {
     ] {
         let (rule, message) = refused(text, &on);
         assert_eq!(rule, 16);
-        assert!(message.ends_with(&format!("X16 READ_ALLOC: {name} is a write buffer")));
+        assert!(message.ends_with(&format!("{name} is a write buffer (X16 READ_ALLOC)")));
     }
     for text in ["lru", "prober(lru)", "ref", "belady", "none"] {
         assert_eq!(warned(text, &on), [""; 0], "{text}");
@@ -95,7 +95,7 @@ fn clean_first_without_read_allocation_is_a_warning() {
     ] {
         let warnings = warned(text, &off);
         assert_eq!(warnings.len(), 1, "{text}");
-        assert!(warnings[0].starts_with("X8 READ: clean-first has no effect"));
+        assert!(warnings[0].starts_with("clean-first has no effect"));
         assert_eq!(warned(text, &run(8192)), [""; 0], "{text}");
     }
     assert_eq!(warned("lru", &off), [""; 0]);
@@ -129,7 +129,7 @@ fn small_caches_are_refused() {
 fn fewer_pages_than_chips_is_a_warning_for_ecr() {
     let warnings = warned("ecr(lfu)", &run(63));
     assert_eq!(warnings.len(), 1);
-    assert!(warnings[0].starts_with("X9 LIMIT: capacity 63 below"));
+    assert!(warnings[0].starts_with("capacity 63 below"));
     assert_eq!(warned("ecr(lfu)", &run(64)), [""; 0]);
     // A share of the cache per chip is what the inner scheme has to live with.
     let share = "ecr(lirs,inner-capacity=share)";

@@ -80,16 +80,17 @@ fn blocks(page: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-#[test]
-fn the_tutorial_gives_what_it_shows() {
-    let bench = Bench::new();
-    let page = page("docs/TUTORIAL.md");
+/// Does what a page says, and finds what it shows. How many commands of `destage` it has, and how many lines
+/// they print.
+#[track_caller]
+fn gives_what_it_shows(bench: &Bench, path: &str) -> (usize, usize) {
+    let page = page(path);
     let (mut out, mut commands, mut shown) = (String::new(), 0, 0);
     for (language, block) in blocks(&page) {
         match language {
             "sh" => {
                 commands += block.lines().filter(|l| l.starts_with("destage ")).count();
-                out = shell(&bench, block);
+                out = shell(bench, block);
             }
             "text" => {
                 let mut lines = out.lines();
@@ -103,6 +104,19 @@ fn the_tutorial_gives_what_it_shows() {
             other => panic!("{other}: neither commands nor what they print"),
         }
     }
+    (commands, shown)
+}
+
+#[test]
+fn every_warning_comes_as_it_is_shown() {
+    let (commands, shown) = gives_what_it_shows(&Bench::new(), "docs/WARNINGS.md");
+    assert!(commands > 15 && shown > 25, "{commands} {shown}");
+}
+
+#[test]
+fn the_tutorial_gives_what_it_shows() {
+    let bench = Bench::new();
+    let (commands, shown) = gives_what_it_shows(&bench, "docs/TUTORIAL.md");
     assert!(commands > 15 && shown > 20, "{commands} {shown}");
     let files = [
         "curves.svg",

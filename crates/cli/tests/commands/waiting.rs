@@ -123,3 +123,21 @@ fn nothing_is_shown_where_nobody_looks() {
         assert_eq!(given, "", "a terminal that obeys nothing");
     }
 }
+
+#[test]
+fn what_went_wrong_is_coloured_where_colours_may_be() {
+    let bench = Bench::new();
+    bench.file("bad.csv", "0,hm,0,Write,4096,8192,7\n10,hm,0,Write,0,0,7\n");
+    let line = "DESTAGE trace info bad.csv; DESTAGE trace info bad.csv --skip-bad-lines > out";
+    let Some(given) = on_terminal(&bench, line) else {
+        return;
+    };
+    contains(&given, "\x1b[1;31merror:\x1b[0m bad.csv");
+    contains(&given, "\x1b[1;33mwarning:\x1b[0m bad: skipped");
+    for plain in ["NO_COLOR=1", "TERM=dumb"] {
+        let line = line.replace("DESTAGE", &format!("{plain} DESTAGE"));
+        let given = on_terminal(&bench, &line).unwrap();
+        contains(&given, "error: bad.csv");
+        assert!(!given.contains("\x1b[1;"), "{plain}: {given:?}");
+    }
+}

@@ -113,11 +113,8 @@ pub(super) fn shorten(text: &str) -> String {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "cannot compose {}: {}: {}",
-            self.expr, self.code, self.reason
-        )
+        let Refusal { code, expr, reason } = self;
+        write!(f, "cannot compose {expr}: {reason} ({code})")
     }
 }
 
@@ -135,7 +132,7 @@ pub struct Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.code {
-            Some(code) => write!(f, "{code}: {}", self.reason),
+            Some(code) => write!(f, "{} ({code})", self.reason),
             None => f.write_str(&self.reason),
         }
     }
