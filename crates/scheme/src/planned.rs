@@ -5,7 +5,7 @@ use crate::cqct::Cqct;
 use crate::info::{
     DefaultValue, MinCapacity, OF_INNER, PaperSource, ParamInfo, Range, Role, SchemeInfo,
 };
-use crate::policy::bplru;
+use crate::policy::logical_blocks;
 
 const ADMISSION: SchemeInfo = SchemeInfo {
     metadata: OF_INNER,
@@ -21,14 +21,8 @@ const GROUP: SchemeInfo = SchemeInfo {
     ..SchemeInfo::BASE
 };
 
-const BLOCK_PAGES: ParamInfo = bplru::BLOCK_PAGES.named("block-pages", "pages of a logical block");
-
-const PROTECT_CURRENT: ParamInfo = ParamInfo::flag(false)
-    .named(
-        "protect-current",
-        "the block being written is not chosen as victim",
-    )
-    .source("BP-3");
+const BLOCK_PAGES: ParamInfo =
+    logical_blocks::BLOCK_PAGES.named("block-pages", "pages of a logical block");
 
 const fn paper(paper: &'static str, year: u16) -> PaperSource {
     PaperSource {
@@ -224,23 +218,6 @@ pub(crate) const W_TINYLFU: SchemeInfo = SchemeInfo {
     min_capacity: MinCapacity::Frames(2),
     vectors: &["wtlfu"],
     ..SchemeInfo::BASE
-};
-
-/// `fab`: fullest block.
-pub(crate) const FAB: SchemeInfo = SchemeInfo {
-    name: "fab",
-    summary: "Evicts the logical block with most cached pages.",
-    source: PaperSource {
-        paper: "Jo et al., FAB: Flash-Aware Buffer Management Policy, IEEE TCE",
-        year: Some(2006),
-        section: "",
-        certain: true,
-    },
-    params: &[&[BLOCK_PAGES, PROTECT_CURRENT]],
-    ties: "nearest the LRU end",
-    min_capacity: MinCapacity::OneBlock,
-    vectors: &["fab"],
-    ..GROUP
 };
 
 /// `pud-lru`: predicted update distance.

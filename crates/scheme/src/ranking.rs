@@ -38,6 +38,12 @@ impl<K: Ord + Copy> Ranking<K> {
         Some(self.heap.first()?.1)
     }
 
+    /// The node that is first without the first one.
+    pub fn second(&self) -> Option<u32> {
+        let next = self.heap.iter().skip(1).take(2);
+        next.min_by_key(|entry| entry.0).map(|entry| entry.1)
+    }
+
     /// The key of a node that is in it.
     pub fn key(&self, node: u32) -> K {
         self.heap[self.at[node as usize] as usize].0.0
@@ -128,6 +134,9 @@ mod tests {
             model.insert(node, (key, given));
             let first = model.iter().min_by_key(|(_, key)| **key);
             assert_eq!(ranking.first(), first.map(|(node, _)| *node));
+            let others = model.iter().filter(|other| Some(*other) != first);
+            let second = others.min_by_key(|(_, key)| **key);
+            assert_eq!(ranking.second(), second.map(|(node, _)| *node));
             assert_eq!((ranking.key(node), ranking.len()), (key, model.len()));
         }
     }

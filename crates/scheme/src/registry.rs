@@ -4,8 +4,8 @@
 use crate::info::SchemeInfo;
 use crate::layer::{awb, cac, eager, ecr, gcar, multihash, prober, procache, refcount};
 use crate::policy::{
-    ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fifo, lfu, lirs, lrfu,
-    lru, lru_2, lru_wsr, mq, none, req_block, s3_fifo, sieve, two_q, vbbms,
+    ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fab, fifo, lfu, lirs,
+    lrfu, lru, lru_2, lru_wsr, mq, none, req_block, s3_fifo, sieve, two_q, vbbms,
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Scheme, planned};
 
@@ -48,7 +48,7 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &req_block::INFO,
     &bplru::INFO,
     &vbbms::INFO,
-    &planned::FAB,
+    &fab::INFO,
     &planned::PUD_LRU,
     &planned::BPAC,
     &planned::LB_CLOCK,

@@ -1,4 +1,4 @@
-//! BPLRU and VBBMS: leaves that evict blocks.
+//! BPLRU, FAB and VBBMS: leaves that evict blocks.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -45,6 +45,29 @@ fn take_page(list: &mut Vec<Block>, lpn: u64) -> Option<u64> {
 
 fn all_pages(list: &[Block]) -> Vec<u64> {
     list.iter().flat_map(|b| b.pages.iter().copied()).collect()
+}
+
+/// The page joins the block of its new address, which goes to the head if it is new; one that is there
+/// already does not move.
+fn rename_page(list: &mut Vec<Block>, from: u64, to: u64, number: u64) {
+    if let Some(block) = list.iter_mut().find(|b| b.number == number) {
+        block.pages.insert(to);
+    } else {
+        to_front(list, number).pages.insert(to);
+    }
+    take_page(list, from);
+}
+
+fn shown(list: &[Block], store: &Store) -> String {
+    let show = |b: &Block| {
+        let pages: Vec<String> = b.pages.iter().map(|&x| store.star(x)).collect();
+        format!("B{}{{{}}}", b.number, pages.join(","))
+    };
+    let blocks: Vec<String> = list.iter().map(show).collect();
+    match blocks.is_empty() {
+        true => "-".to_owned(),
+        false => blocks.join(" "),
+    }
 }
 
 /// Block padding LRU, newest block first.
@@ -177,14 +200,8 @@ impl SlowScheme for Bplru {
         if !self.pages().contains(&from) {
             return false;
         }
-        // A new block goes to the head; one that is there already does not move.
         let number = self.number(to);
-        if let Some(block) = self.blocks.iter_mut().find(|b| b.number == number) {
-            block.pages.insert(to);
-        } else {
-            to_front(&mut self.blocks, number).pages.insert(to);
-        }
-        take_page(&mut self.blocks, from);
+        rename_page(&mut self.blocks, from, to, number);
         true
     }
 
@@ -193,15 +210,96 @@ impl SlowScheme for Bplru {
     }
 
     fn state(&self, store: &Store) -> String {
-        let show = |b: &Block| {
-            let pages: Vec<String> = b.pages.iter().map(|&x| store.star(x)).collect();
-            format!("B{}{{{}}}", b.number, pages.join(","))
-        };
-        let blocks: Vec<String> = self.blocks.iter().map(show).collect();
-        match blocks.is_empty() {
-            true => "-".to_owned(),
-            false => blocks.join(" "),
+        shown(&self.blocks, store)
+    }
+}
+
+/// FAB, newest block first.
+pub struct Fab {
+    blocks: Vec<Block>,
+    block_pages: u64,
+    protect_current: bool,
+    victim: Option<u64>,
+}
+
+impl Fab {
+    /// Parameters as `expr` has them.
+    ///
+    /// # Errors
+    /// An unknown parameter or a bad value.
+    pub fn new(expr: &SlowExpr) -> Result<Fab, String> {
+        expr.keys(&["block-pages", "protect-current"])?;
+        Ok(Fab {
+            blocks: Vec::new(),
+            block_pages: expr.number("block-pages", 64, 1)?,
+            protect_current: expr.flag("protect-current", false)?,
+            victim: None,
+        })
+    }
+
+    /// Where the fullest block is, and of equals the oldest, but not `spared` unless it is alone.
+    fn fullest(&self, spared: Option<u64>) -> Option<usize> {
+        let mut fit: Vec<usize> = (0..self.blocks.len()).collect();
+        fit.retain(|&at| Some(self.blocks[at].number) != spared);
+        if fit.is_empty() {
+            fit.extend(0..self.blocks.len());
         }
+        fit.into_iter()
+            .max_by_key(|&at| (self.blocks[at].pages.len(), at))
+    }
+}
+
+impl SlowScheme for Fab {
+    fn touch(&mut self, lpn: u64, write: bool, _store: &Store) {
+        if write {
+            to_front(&mut self.blocks, lpn / self.block_pages);
+        }
+    }
+
+    fn admit(&mut self, lpn: u64, _store: &Store) {
+        let block = to_front(&mut self.blocks, lpn / self.block_pages);
+        block.pages.insert(lpn);
+    }
+
+    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
+        Vec::new() // a group policy: nothing may filter its victims (X3)
+    }
+
+    fn victim(&mut self, incoming: Option<u64>, _store: &Store) -> Vec<u64> {
+        let current = incoming.filter(|_| self.protect_current);
+        let at = self.fullest(current.map(|x| x / self.block_pages));
+        let block = self.blocks.remove(at.expect("a full cache has a block"));
+        self.victim = Some(block.number);
+        block.pages.into_iter().collect()
+    }
+
+    fn unit(&self) -> Option<u64> {
+        self.victim
+    }
+
+    fn next_group(&self, _store: &Store) -> Option<Group> {
+        let block = &self.blocks[self.fullest(None)?];
+        Some((block.pages.iter().copied().collect(), Some(block.number)))
+    }
+
+    fn remove(&mut self, lpn: u64) {
+        take_page(&mut self.blocks, lpn);
+    }
+
+    fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
+        if !self.pages().contains(&from) {
+            return false;
+        }
+        rename_page(&mut self.blocks, from, to, to / self.block_pages);
+        true
+    }
+
+    fn pages(&self) -> Vec<u64> {
+        all_pages(&self.blocks)
+    }
+
+    fn state(&self, store: &Store) -> String {
+        shown(&self.blocks, store)
     }
 }
 

@@ -4,7 +4,7 @@ use super::arc::Arc;
 use super::belady::Belady;
 use super::chips::{ChipLru, Ecr, Gcar};
 use super::expr::SlowExpr;
-use super::groups::{Bplru, Vbbms};
+use super::groups::{Bplru, Fab, Vbbms};
 use super::histories::{Lrfu, Lru2, Mq};
 use super::lirs::{Lirs, TwoQueue};
 use super::lists::{Lfu, PageList};
@@ -171,6 +171,7 @@ pub fn build(
         "lirs" => Box::new(Lirs::new(expr, capacity)?),
         "req-block" => Box::new(ReqBlock::new(expr)?),
         "bplru" => Box::new(Bplru::new(expr)?),
+        "fab" => Box::new(Fab::new(expr)?),
         "vbbms" => Box::new(Vbbms::new(expr, capacity)?),
         "belady" => Box::new(Belady::new(expr)?),
         "ecr-eps" | "cflru-eps" => Box::new(ChipLru::new(expr)?),

@@ -17,21 +17,15 @@
 //! - With `padding` the complete block is programmed, clean cached pages too, if any page of it is
 //!   dirty; a block without a dirty page is dropped.
 
+use super::logical_blocks::{BLOCK_NODE_BYTES, BLOCK_PAGES, LogicalBlocks};
 use crate::expr::Broken;
-use crate::info::{
-    DefaultValue, MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo, Words,
-};
-use crate::lists::{ListArray, Lists};
+use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::registry::boxed;
-use crate::store::PageIndex;
 use crate::{
     Access, Code, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, RunContext, SchemeStats,
     Unit, View, params, words,
 };
 use destage_types::{Lpn, Op, Slot};
-
-/// Bytes of a block node (Req-block section 4.2.5).
-const BLOCK_NODE_BYTES: u64 = 24;
 
 /// `bplru`: block padding LRU.
 pub const INFO: SchemeInfo = SchemeInfo {
@@ -69,14 +63,6 @@ fn padding_of_stripes(layer: &Expr, _run: &RunContext) -> Result<(), Broken> {
     }
 }
 
-/// `block-pages` of every scheme that keeps logical blocks; without its name.
-pub(crate) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
-    .default(DefaultValue::Computed(
-        "pages per block of the device, 64 without one",
-    ))
-    .unit("pages")
-    .source("measured baselines");
-
 words! {
     /// When a block is expected not to be written again (BP-2).
     pub enum Compensation {
@@ -108,35 +94,14 @@ params! {
     }
 }
 
-/// A logical block with at least one cached page.
-#[derive(Clone, Copy, Debug)]
-struct Block {
-    number: u64,
-    /// Page of the block that would continue a sequential fill; `None` for good once another one
-    /// was written.
-    next: Option<u64>,
-}
-
-/// A node that is free. No block has its number: addresses count bytes in 64 bits.
-const NO_BLOCK: Block = Block {
-    number: u64::MAX,
-    next: None,
-};
-
 /// Block padding LRU.
 #[derive(Clone, Debug)]
 pub struct Bplru {
     params: BplruParams,
-    /// Pages of a logical block.
-    block_pages: u64,
-    blocks: Vec<Block>,
-    free: Vec<u32>,
-    /// Blocks by recency.
-    order: ListArray<1>,
-    /// Pages of each block by slot; list number = node of the block.
-    pages: Lists,
-    /// Block number -> node; an entry counts only while that node has the number.
-    index: PageIndex<u32>,
+    blocks: LogicalBlocks,
+    /// Page of the block of each node that would continue a sequential fill; `None` for good once
+    /// another one was written.
+    next: Vec<Option<u64>>,
     /// Block that was written last, and page writes in a row into it.
     row: (u64, u64),
     compensated: u64,
@@ -145,109 +110,71 @@ pub struct Bplru {
 impl Bplru {
     /// An empty cache as `env` says.
     pub fn new(params: BplruParams, env: &Env) -> Bplru {
-        let slots = env.slots as usize;
-        let of_device = u64::from(env.pages_per_block);
         Bplru {
             params,
-            block_pages: params.block_pages.unwrap_or(of_device),
-            blocks: vec![NO_BLOCK; slots],
-            free: (0..env.slots).rev().collect(),
-            order: Lists::array(slots),
-            pages: Lists::new(slots, slots),
-            index: PageIndex::new(0),
+            blocks: LogicalBlocks::new(params.block_pages, env),
+            next: vec![Some(0); env.slots as usize],
             row: (0, 0),
             compensated: 0,
         }
     }
 
-    #[inline]
-    fn number(&self, lpn: Lpn) -> u64 {
-        lpn.0 / self.block_pages
-    }
-
-    /// Block of the page in `slot`.
-    #[inline]
-    fn of(&self, slot: Slot) -> u32 {
-        self.pages.list_of(slot.0) as u32
-    }
-
-    /// The block of page `lpn`, made at the head of the list if it is not there.
-    #[inline]
-    fn block_of(&mut self, lpn: Lpn) -> u32 {
-        let number = self.number(lpn);
-        let known = self.index.get(number);
-        if self.blocks[known as usize].number == number {
-            return known;
-        }
-        let node = self.free.pop().expect("a block has a cached page");
-        let next = Some(0);
-        self.blocks[node as usize] = Block { number, next };
-        *self.index.at(number) = node;
-        self.order.push_head(0, node);
-        node
-    }
-
-    /// The page leaves its block; without pages there is no block. Says whether the block stays.
+    /// The page leaves its block. Does the block stay?
     #[inline]
     fn leave(&mut self, slot: Slot) -> bool {
-        let node = self.of(slot);
-        self.pages.unlink(slot.0);
-        if !self.pages.is_empty(node as usize) {
-            return true;
+        let node = self.blocks.of(slot);
+        let stays = self.blocks.leave(slot);
+        if !stays {
+            self.next[node as usize] = Some(0);
         }
-        self.order.unlink(node);
-        self.blocks[node as usize] = NO_BLOCK;
-        self.free.push(node);
-        false
+        stays
     }
 
     /// A page of the block was written.
     #[inline]
     fn written(&mut self, node: u32, lpn: Lpn) {
-        let block = &mut self.blocks[node as usize];
-        let offset = lpn.0 - block.number * self.block_pages;
+        let (number, block_pages) = (self.blocks.number(node), self.blocks.block_pages);
+        let offset = lpn.0 - number * block_pages;
         // A page out of order ends it for good: a block that is rewritten is not sequential.
-        block.next = (block.next == Some(offset)).then_some(offset + 1);
+        let next = &mut self.next[node as usize];
+        *next = (*next == Some(offset)).then_some(offset + 1);
         let row = match self.row {
-            (number, row) if number == block.number => row + 1,
+            (last, row) if last == number => row + 1,
             _ => 1,
         };
-        self.row = (block.number, row);
+        self.row = (number, row);
         let done = match self.params.compensation {
-            Compensation::Full => block.next == Some(self.block_pages),
-            Compensation::Half => row >= (self.block_pages / 2).max(1),
+            Compensation::Full => *next == Some(block_pages),
+            Compensation::Half => row >= (block_pages / 2).max(1),
             Compensation::Off => false,
         };
         // LRU compensation: what was written in one go is not expected again and goes first.
         if done {
             self.compensated += 1;
-            self.order.move_to_tail(0, node);
+            self.blocks.order.move_to_tail(0, node);
         } else {
-            self.order.move_to_head(0, node);
+            self.blocks.order.move_to_head(0, node);
         }
     }
 
     /// The least recently used block, or the next one if that is block `spared`.
     #[inline]
     fn coldest(&self, spared: Option<u64>) -> Option<u32> {
-        let tail = self.order.tail(0)?;
-        if spared != Some(self.blocks[tail as usize].number) {
+        let order = &self.blocks.order;
+        let tail = order.tail(0)?;
+        if spared != Some(self.blocks.number(tail)) {
             return Some(tail);
         }
-        self.order.newer(tail).or(Some(tail))
+        order.newer(tail).or(Some(tail))
     }
 
     fn collect(&self, node: u32, v: &View, unit: &mut Unit) {
-        let number = self.blocks[node as usize].number;
-        unit.id = number;
-        unit.placement = self.params.placement;
-        let pages = self.pages.from_tail(node as usize).map(Slot);
-        unit.slots.extend(pages);
+        self.blocks.collect(node, self.params.placement, unit);
         // A block without a dirty page has nothing to program, so nothing is read to complete it.
         if self.params.padding && unit.slots.iter().any(|&s| v.frames.is_dirty(s)) {
             unit.whole = true;
-            let first = number * self.block_pages;
-            let all = (first..first + self.block_pages).map(Lpn);
+            let first = unit.id * self.blocks.block_pages;
+            let all = (first..first + self.blocks.block_pages).map(Lpn);
             unit.pad.extend(all.filter(|&l| v.slot_of(l).is_none()));
         }
     }
@@ -261,43 +188,41 @@ impl GroupPolicy for Bplru {
     #[inline]
     fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
         debug_assert!(a.op == Op::Write, "a write buffer holds written pages only");
-        let node = self.block_of(a.lpn);
-        self.pages.push_head(node as usize, slot.0);
+        let node = self.blocks.join(slot, a.lpn);
         self.written(node, a.lpn);
     }
 
     #[inline]
     fn on_hit(&mut self, slot: Slot, a: &Access, _v: &View) {
-        let node = self.of(slot);
+        let node = self.blocks.of(slot);
         if a.op == Op::Write {
             self.written(node, a.lpn);
         } else if self.params.read_touch {
-            self.order.move_to_head(0, node);
+            self.blocks.order.move_to_head(0, node);
         }
     }
 
     #[inline]
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, _v: &View) {
-        let node = self.of(slot);
+        let node = self.blocks.of(slot);
         // A page that leaves alone makes a gap; an evicted one leaves with all of its block.
         if self.leave(slot) && reason == RemoveReason::Discarded {
-            self.blocks[node as usize].next = None;
+            self.next[node as usize] = None;
         }
     }
 
     /// The page joins the block of its new address; that is no write (D11).
     fn on_rename(&mut self, _from: Lpn, to: Lpn, slot: Slot, _v: &View) {
-        let old = self.of(slot);
-        if self.blocks[old as usize].number != self.number(to) {
+        let old = self.blocks.of(slot);
+        if self.blocks.number(old) != self.blocks.number_of(to) {
             self.leave(slot);
-            let node = self.block_of(to);
-            self.pages.push_head(node as usize, slot.0);
+            self.blocks.join(slot, to);
         }
     }
 
     fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) {
         let current = self.params.protect_current;
-        let spared = current.then(|| self.number(a.lpn));
+        let spared = current.then(|| self.blocks.number_of(a.lpn));
         if let Some(node) = self.coldest(spared) {
             self.collect(node, v, unit);
         }
@@ -310,22 +235,17 @@ impl GroupPolicy for Bplru {
     }
 
     fn metadata_bytes(&self) -> u64 {
-        self.order.len(0) as u64 * BLOCK_NODE_BYTES
+        self.blocks.metadata_bytes()
     }
 
     fn stats(&self, out: &mut SchemeStats) {
-        out.gauge("blocks", self.order.len(0) as u64);
+        out.gauge("blocks", self.blocks.len() as u64);
         out.counter("compensations", self.compensated);
     }
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
-        let blocks = self.order.from_head(0).map(|node| {
-            let pages = self.pages.from_tail(node as usize).map(Slot);
-            let pages = crate::state::sorted(v, pages, true);
-            format!("B{}{{{pages}}}", self.blocks[node as usize].number)
-        });
-        out.push_str(&crate::state::joined_or_dash(blocks));
+        self.blocks.state(v, out);
     }
 }
 

@@ -15,8 +15,8 @@ fn cache(capacity: u32, options: &str, requests: &str) -> Cache {
 /// Block numbers, newest first.
 fn order(cache: &Cache) -> Vec<u64> {
     let policy = cache.scheme.policy();
-    let blocks = policy.order.from_head(0);
-    blocks.map(|n| policy.blocks[n as usize].number).collect()
+    let blocks = policy.blocks.order.from_head(0);
+    blocks.map(|n| policy.blocks.number(n)).collect()
 }
 
 #[test]
@@ -118,7 +118,8 @@ fn a_renamed_page_joins_the_other_block() {
     assert!(cache.rename(1, 5) && !cache.rename(77, 78));
     assert_eq!(order(&cache), [1, 2, 0]);
     let policy = cache.scheme.policy();
-    let next = |block| policy.blocks[policy.index.get(block) as usize].next;
+    let next =
+        |block: u32| policy.next[policy.blocks.find(Lpn(4 * u64::from(block))).unwrap() as usize];
     assert_eq!((next(0), next(1)), (Some(2), Some(0)));
 }
 
@@ -131,15 +132,7 @@ fn random_runs_keep_blocks_and_pages_together() {
             ..ALL
         };
         cache.random(seed, 20_000, mix, |cache| {
-            let s = cache.scheme.policy();
-            let held = s.order.from_head(0).map(|n| s.pages.len(n as usize));
-            assert_eq!(held.sum::<usize>(), cache.frames.used());
-            for slot in cache.frames.used_slots() {
-                let block = s.blocks[s.of(slot) as usize];
-                assert_eq!(block.number, cache.frames.lpn(slot).0 / 4);
-            }
+            cache.scheme.policy().blocks.validate(&cache.frames);
         });
-        let s = cache.scheme.policy();
-        s.order.validate().and(s.pages.validate()).unwrap();
     }
 }

@@ -1,0 +1,149 @@
+//! Logical blocks with cached pages, by recency: what BPLRU and FAB keep.
+
+use crate::info::{DefaultValue, ParamInfo};
+use crate::lists::{ListArray, Lists};
+use crate::store::PageIndex;
+use crate::{Env, Placement, Unit};
+use destage_types::{Lpn, Slot};
+
+/// Bytes of a block node (Req-block section 4.2.5).
+pub(super) const BLOCK_NODE_BYTES: u64 = 24;
+
+/// `block-pages` of every scheme that keeps logical blocks; without its name.
+pub(crate) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
+    .default(DefaultValue::Computed(
+        "pages per block of the device, 64 without one",
+    ))
+    .unit("pages")
+    .source("measured baselines");
+
+/// Number of a node without a block. No block has it: addresses count bytes in 64 bits.
+const NO_BLOCK: u64 = u64::MAX;
+
+/// The blocks that have a cached page; each is a node.
+#[derive(Clone, Debug)]
+pub(super) struct LogicalBlocks {
+    /// Pages of a logical block.
+    pub block_pages: u64,
+    numbers: Vec<u64>,
+    free: Vec<u32>,
+    /// Blocks by recency.
+    pub order: ListArray<1>,
+    /// Pages of each block by slot; list number = node of the block.
+    pub pages: Lists,
+    /// Block number -> node; an entry counts only while that node has the number.
+    index: PageIndex<u32>,
+}
+
+impl LogicalBlocks {
+    /// No block yet; they have `block_pages` pages, or as many as those of the device.
+    pub fn new(block_pages: Option<u64>, env: &Env) -> LogicalBlocks {
+        let slots = env.slots as usize;
+        LogicalBlocks {
+            block_pages: block_pages.unwrap_or(u64::from(env.pages_per_block)),
+            numbers: vec![NO_BLOCK; slots],
+            free: (0..env.slots).rev().collect(),
+            order: Lists::array(slots),
+            pages: Lists::new(slots, slots),
+            index: PageIndex::new(0),
+        }
+    }
+
+    /// Number of the block that has page `lpn`.
+    #[inline]
+    pub fn number_of(&self, lpn: Lpn) -> u64 {
+        lpn.0 / self.block_pages
+    }
+
+    /// Number of the block at `node`.
+    #[inline]
+    pub fn number(&self, node: u32) -> u64 {
+        self.numbers[node as usize]
+    }
+
+    /// Block of the page in `slot`.
+    #[inline]
+    pub fn of(&self, slot: Slot) -> u32 {
+        self.pages.list_of(slot.0) as u32
+    }
+
+    /// The block of page `lpn`, if it has a cached page.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<u32> {
+        let number = self.number_of(lpn);
+        let known = self.index.get(number);
+        (self.numbers[known as usize] == number).then_some(known)
+    }
+
+    /// Page `lpn` in `slot` joins its block, which is made at the head of the order if it is not there.
+    #[inline]
+    pub fn join(&mut self, slot: Slot, lpn: Lpn) -> u32 {
+        let node = self.find(lpn).unwrap_or_else(|| {
+            let node = self.free.pop().expect("a block has a cached page");
+            let number = self.number_of(lpn);
+            self.numbers[node as usize] = number;
+            *self.index.at(number) = node;
+            self.order.push_head(0, node);
+            node
+        });
+        self.pages.push_head(node as usize, slot.0);
+        node
+    }
+
+    /// The page leaves its block; without pages there is no block. Does the block stay?
+    #[inline]
+    pub fn leave(&mut self, slot: Slot) -> bool {
+        let node = self.of(slot);
+        self.pages.unlink(slot.0);
+        if !self.pages.is_empty(node as usize) {
+            return true;
+        }
+        self.order.unlink(node);
+        self.numbers[node as usize] = NO_BLOCK;
+        self.free.push(node);
+        false
+    }
+
+    /// All cached pages of a block as the unit that leaves.
+    pub fn collect(&self, node: u32, placement: Placement, unit: &mut Unit) {
+        unit.id = self.number(node);
+        unit.placement = placement;
+        unit.slots
+            .extend(self.pages.from_tail(node as usize).map(Slot));
+    }
+
+    /// Blocks.
+    pub fn len(&self) -> usize {
+        self.order.len(0)
+    }
+
+    /// Bytes of the nodes.
+    pub fn metadata_bytes(&self) -> u64 {
+        self.len() as u64 * BLOCK_NODE_BYTES
+    }
+
+    /// Every block with its pages, newest first.
+    #[cfg(feature = "conformance")]
+    pub fn state(&self, v: &crate::View, out: &mut String) {
+        let blocks = self.order.from_head(0).map(|node| {
+            let pages = self.pages.from_tail(node as usize).map(Slot);
+            let pages = crate::state::sorted(v, pages, true);
+            format!("B{}{{{pages}}}", self.number(node))
+        });
+        out.push_str(&crate::state::joined_or_dash(blocks));
+    }
+
+    /// Every page is in the block of its address.
+    #[cfg(test)]
+    pub fn validate(&self, frames: &crate::store::Frames) {
+        let held = self.order.from_head(0).map(|n| self.pages.len(n as usize));
+        assert_eq!(held.sum::<usize>(), frames.used());
+        for slot in frames.used_slots() {
+            assert_eq!(self.number(self.of(slot)), self.number_of(frames.lpn(slot)));
+        }
+        self.order
+            .validate()
+            .and(self.pages.validate())
+            .expect("lists are whole");
+    }
+}
