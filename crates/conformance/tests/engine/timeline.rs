@@ -259,7 +259,7 @@ fn its_operations_are_those_of_its_requests_and_collections() {
         }
     });
     assert!(seen.len() >= 7, "{seen:?}");
-    assert!(taken_back > 50 && waits > 1000, "{taken_back}, {waits}");
+    assert!(taken_back > 0 && waits > 1000, "{taken_back}, {waits}");
 }
 
 fn of_collection(
@@ -321,7 +321,6 @@ fn a_window_keeps_exactly_what_overlaps_it() {
                 .operations
                 .retain(|op| shows(op.queued, op.activity.end));
             expected.collections.retain(|c| shows(c.queued, c.end));
-            // Collections are numbered up to the end of the window.
             assert_eq!(part, expected, "{what}, {from} to {to}");
         }
         all.requests.retain(|r| r.measured);
