@@ -356,3 +356,22 @@ fn a_timeline_that_takes_too_much_memory_says_how_far_it_came() {
     assert!(!bench.path("t.pftrace").exists());
     bench.destage(format!("{run} --timeline-to 20ms")).ok();
 }
+
+#[test]
+fn accesses_of_a_cache_in_flash_are_called_so() {
+    let bench = Bench::with(mixed(3000));
+    let run = "run t.csv --device procache-emu --cache 64k --scheme lru --timeline t.pftrace";
+    let record = bench.record(run);
+    let shown = decoded(&bench, "t.pftrace");
+    let count = |names: &[&str]| {
+        let dies = shown.of("dies");
+        dies.filter(|s| names.contains(&s.name.as_str())).count() as u64
+    };
+    let reads = count(&["cache read", "cache read before program"]);
+    let programs = count(&["cache write", "cache fill"]);
+    assert_eq!(record["counts"]["cache_reads"], reads);
+    assert_eq!(record["counts"]["cache_programs"], programs);
+    for name in ["cache read", "cache write", "cache fill"] {
+        assert!(count(&[name]) > 0, "{name}");
+    }
+}
