@@ -18,13 +18,13 @@ pub use values::{
 
 use crate::memory::MemoryLimit;
 use crate::repro::Scale;
-use crate::run::parse_every;
+use crate::run::{parse_every, parse_moment};
 use clap::builder::{EnumValueParser, PathBufValueParser, StringValueParser};
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use destage_scheme::ReadAlloc;
-use destage_sim::{Every, ReadFill, Warmup};
+use destage_sim::{Every, ReadFill, TimelineWindow, Warmup};
 use destage_trace::{BlkEvent, LoadOptions, TagSet, TimeUnit, Volumes};
-use destage_types::{ByteSize, PageSize};
+use destage_types::{ByteSize, Nanos, PageSize};
 use options::options;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -302,6 +302,17 @@ options! {
         /// Length of an interval: requests without those of a file system's cleaning, or simulated time such as 1s
         #[arg(long, value_name = "N|TIME", requires = "series")]
         series_every: Option<Every> = parse_every, default "10000";
+        /// Write what requests, channel buses, dies and garbage collection do, as a trace for
+        /// https://ui.perfetto.dev, which shows why a request waited; needs a device, several runs
+        /// need --out and give a file each
+        #[arg(long, value_name = "FILE.pftrace")]
+        timeline: Option<PathBuf> = path();
+        /// Leave out of the timeline what is over before this simulated time, such as 1.5s
+        #[arg(long, value_name = "TIME", requires = "timeline")]
+        timeline_from: Option<Nanos> = parse_moment, word "the begin of the measured part";
+        /// Leave out of the timeline what begins at this simulated time or later
+        #[arg(long, value_name = "TIME", requires = "timeline")]
+        timeline_to: Option<Nanos> = parse_moment, word "the end of the run";
     }
 }
 
@@ -374,12 +385,21 @@ impl RunArgs {
     }
 
     /// The options that name the logs of one run, and the files given.
-    pub fn logs(&self) -> [(&'static str, Option<&Path>); 3] {
+    pub fn logs(&self) -> [(&'static str, Option<&Path>); 4] {
         [
             ("log-evictions", self.log_evictions.as_deref()),
             ("log-requests", self.log_requests.as_deref()),
             ("series", self.series.as_deref()),
+            ("timeline", self.timeline.as_deref()),
         ]
+    }
+
+    /// What a timeline shows.
+    pub fn timeline_window(&self) -> TimelineWindow {
+        TimelineWindow {
+            from: self.timeline_from,
+            to: self.timeline_to.unwrap_or(Nanos::NEVER),
+        }
     }
 }
 

@@ -75,6 +75,10 @@ fn advised(error: &RunError) -> String {
              --trace-memory"
         ),
         RunError::CacheMemory { .. } => format!("{error}; a smaller --cache"),
+        RunError::TimelineMemory { .. } => format!(
+            "{error}, a quarter of --memory: a smaller window, which ends before that (--timeline-to) or \
+             begins later (--timeline-from), or more --memory"
+        ),
         RunError::IndexFull { .. } => format!("{error}; a larger --page, or --limit"),
         _ => error.to_string(),
     }
@@ -86,6 +90,7 @@ impl From<RunError> for Failure {
             RunError::Log(_)
             | RunError::DeviceFull { .. }
             | RunError::Memory { .. }
+            | RunError::TimelineMemory { .. }
             | RunError::IndexFull { .. }
             | RunError::Trace(_) => Failure::Run(advised(&error)),
             _ => Failure::usage(advised(&error)),
@@ -98,9 +103,10 @@ impl Failure {
     pub fn of_run(place: &str, error: RunError) -> Failure {
         match error {
             RunError::Log(_) | RunError::Trace(_) => error.into(),
-            RunError::DeviceFull { .. } | RunError::Memory { .. } | RunError::IndexFull { .. } => {
-                Failure::Run(format!("{place}: {}", advised(&error)))
-            }
+            RunError::DeviceFull { .. }
+            | RunError::Memory { .. }
+            | RunError::TimelineMemory { .. }
+            | RunError::IndexFull { .. } => Failure::Run(format!("{place}: {}", advised(&error))),
             _ => Failure::usage(format!("{place}: {}", advised(&error))),
         }
     }

@@ -41,6 +41,11 @@ impl MemoryLimit {
         (self.bytes / 4).min(REQUESTS)
     }
 
+    /// What a timeline may take before it is written: a quarter, as the run and its trace need the rest.
+    pub fn of_timeline(self) -> u64 {
+        self.bytes / 4
+    }
+
     /// `what` is the reason that the program came to take `bytes`.
     pub fn refused(self, what: &str, bytes: u64) -> Failure {
         let (taken, allowed) = (mib(bytes), ByteSize(self.bytes));

@@ -3,7 +3,7 @@
 use destage_device::ftl::DeviceFull;
 use destage_scheme::Refusal;
 use destage_scheme::store::page_index::CHUNK;
-use destage_types::ByteSize;
+use destage_types::{ByteSize, Nanos};
 
 /// Why a run cannot start or end.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +64,14 @@ pub enum RunError {
         bytes: u64,
         /// What it may take.
         limit: u64,
+    },
+    /// The timeline takes too much memory.
+    #[error("at {at} ns of simulated time the timeline takes more than {limit} bytes of memory")]
+    TimelineMemory {
+        /// What it may take.
+        limit: u64,
+        /// How far the run was.
+        at: Nanos,
     },
     /// An index of pages cannot tell so many apart.
     #[error(

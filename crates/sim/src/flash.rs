@@ -6,6 +6,7 @@
 use crate::engine::latency::{Latencies, LatencySums, MeanNs};
 use crate::engine::{BusyTimes, Completion};
 use crate::result::profile::ResponseTail;
+use crate::result::timeline::Timeline;
 use destage_device::ftl::{DeviceFull, Wear};
 use destage_device::nand::ChipStats;
 use destage_scheme::{DeviceView, NoDevice};
@@ -186,6 +187,16 @@ pub trait Flash {
 
     /// Moves the requests that were completed since the last call to `out`.
     fn take_completions(&mut self, _out: &mut Vec<Completion>) {}
+
+    /// What a timeline may take and since when it would take more, if it does.
+    fn timeline_excess(&self) -> Option<(u64, Nanos)> {
+        None
+    }
+
+    /// The timeline of the run, if one is kept, when nothing waits any more; it ends here.
+    fn end_timeline(&mut self) -> Option<Timeline> {
+        None
+    }
 }
 
 /// What only a device can measure.

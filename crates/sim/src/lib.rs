@@ -23,6 +23,7 @@ pub use result::log;
 pub use result::profile::{self, RunProfile};
 pub use result::record::{self, ResultRecord};
 pub use result::series::{self, Every, Series, SeriesRow};
+pub use result::timeline::{self, Timeline, TimelineHook, TimelineWindow};
 pub use run::devices::PreparedDevices;
 pub use run::runner::{self, Logs, MemoryExcess, Meter, Sweep, SweepProgress};
 pub use run::spec::{self, Replay, RunSpec, TimeScale, Warmup};

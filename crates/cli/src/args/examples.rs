@@ -19,6 +19,7 @@ examples! {
         "destage run hm_0.csv.gz --scheme lru --scheme req-block --cache 16MiB --cache 64MiB",
         "destage run hm_0.csv.gz --scheme 'prober(lru)' --device default --set t_read=75us --details",
         "destage run hm_0.csv.gz --device default --closed-loop 8 --warmup 10%",
+        "destage run hm_0.csv.gz --device default --timeline hm_0.pftrace --timeline-from 1s --timeline-to 2s",
         "destage run hm_0.csv.gz --scheme lru --scheme arc --out results --report results/report.html";
     /// Of `mrc`.
     MRC:

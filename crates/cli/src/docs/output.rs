@@ -2,7 +2,9 @@
 
 use crate::output::columns::resolved;
 use crate::output::figures::{Better, FIGURES};
+use crate::run::timeline::{ARGUMENTS, GROUPS};
 use destage_sim::log::{EVICTION_FIELDS, REQUEST_COLUMNS};
+use destage_sim::timeline::PURPOSES;
 use serde_json::Value;
 
 /// What stands before the table of `run`.
@@ -60,6 +62,36 @@ const EVICTIONS: &str = "
 A JSON object for each eviction in the order in which they happen (`--log-evictions`).
 
 | field | what it is |
+|--|--|
+";
+
+const TIMELINE: &str = "
+## Timeline
+
+What happened in a window of a run (`--timeline`), to see why a request waited: open the file at
+<https://ui.perfetto.dev>, which reads it in the browser and sends it nowhere, or ask Perfetto's
+`trace_processor`. Times are simulated, from the start of the run, as in the request log. The window goes from
+`--timeline-from`, or the begin of the measured part, to `--timeline-to`, or the end of the run. Every request,
+operation and collection is there, as a whole, that was queued before the end of the window and was not over
+before its begin; values of `waiting` are those of the window alone. A timeline takes a quarter of `--memory` at
+most; what needs more ends the run with an error that says how far it came. What `--flush-at-end` does after the
+run is not in it.
+
+| group of tracks | what it shows |
+|--|--|
+";
+
+/// What stands between tracks and arguments.
+const TIMELINE_NAMES: &str = "
+Operations of collections are called `GC read`, `GC program`, `GC copyback` and `erase`, all others by what they
+read or program. Their category is their priority: `host`, `gc`, `background` or `background gc`.
+
+| name | what it is |
+|--|--|
+";
+
+const TIMELINE_ARGUMENTS: &str = "
+| argument | what it says |
 |--|--|
 ";
 
@@ -146,6 +178,12 @@ pub fn text() -> String {
     text += &pairs(&REQUEST_COLUMNS);
     text += EVICTIONS;
     text += &pairs(&EVICTION_FIELDS);
+    text += TIMELINE;
+    text += &pairs(&GROUPS);
+    text += TIMELINE_NAMES;
+    text += &pairs(&PURPOSES);
+    text += TIMELINE_ARGUMENTS;
+    text += &pairs(&ARGUMENTS);
     text += CURVES;
     for (name, when, meaning) in CURVE_COLUMNS {
         text += &format!("| `{name}` | {when} | {meaning} |\n");

@@ -15,7 +15,7 @@ use toml::Value;
 pub type Keys = BTreeMap<String, Value>;
 
 /// Options about the output as a whole, which cannot differ from one `[[run]]` to the next.
-const WHOLE: [&str; 9] = [
+const WHOLE: [&str; 10] = [
     "out",
     "fresh",
     "format-out",
@@ -25,6 +25,7 @@ const WHOLE: [&str; 9] = [
     "log-evictions",
     "log-requests",
     "series",
+    "timeline",
 ];
 /// Keys that are no options.
 const OWN: [&str; 3] = ["trace", "name", "if-present"];

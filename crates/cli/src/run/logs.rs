@@ -1,12 +1,12 @@
-//! The logs of one run: evictions, requests, intervals. They are files once the run is done.
+//! The logs of one run: evictions, requests, intervals, a timeline. They are files once the run is done.
 
-use super::series;
+use super::{series, timeline};
 use crate::failure::Failure;
 use crate::output::file::OutputFile;
 use crate::report::ChartCollector;
 use destage_sim::log::EvictionLog;
 use destage_sim::runner::Logs;
-use destage_sim::{Every, Observer};
+use destage_sim::{Every, Observer, TimelineWindow};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,17 +20,31 @@ pub struct RunLogs {
     pub requests: Option<LogFile>,
     /// One row per interval.
     pub series: Option<(LogFile, Every)>,
+    /// What happened in a window.
+    pub timeline: Option<RunTimeline>,
     /// What a report draws.
     pub charts: Option<ChartCollector>,
+}
+
+/// Where the timeline of one run goes.
+pub struct RunTimeline {
+    /// The file.
+    pub file: LogFile,
+    /// What it shows.
+    pub window: TimelineWindow,
+    /// Memory that it may take before it is written.
+    pub limit: u64,
 }
 
 impl RunLogs {
     fn files(&self) -> impl Iterator<Item = &LogFile> {
         let series = self.series.as_ref().map(|series| &series.0);
+        let timeline = self.timeline.as_ref().map(|timeline| &timeline.file);
         [&self.evictions, &self.requests]
             .into_iter()
             .flatten()
             .chain(series)
+            .chain(timeline)
     }
 
     /// Are all of them there?
@@ -54,6 +68,10 @@ impl RunLogs {
                 .into_iter()
                 .collect(),
             profile: None,
+            timeline: self.timeline.as_ref().map(|timeline| {
+                let out = BufWriter::new(timeline.file.clone());
+                timeline::to_file(timeline.window, timeline.limit, out)
+            }),
         };
         if let Some(charts) = self.charts.clone() {
             charts.follow(&mut writers);

@@ -11,6 +11,7 @@ mod resume;
 mod series;
 mod settings;
 mod sweep;
+pub mod timeline;
 
 pub use bound::follow_read_alloc;
 pub use file::{Keys, run_keys};
@@ -20,6 +21,7 @@ pub use plan::{Plan, without_trace};
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
 pub use sweep::{Batch, Clocks, execute};
+pub use timeline::parse_moment;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;

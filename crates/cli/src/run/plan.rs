@@ -1,7 +1,7 @@
 //! From arguments to runs: every fault that needs no trace is found here, all of them at once.
 
 use super::bound::follow_read_alloc;
-use super::logs::{LogFile, RunLogs};
+use super::logs::{LogFile, RunLogs, RunTimeline};
 use super::settings::{FileOptions, RunBuilder};
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -129,7 +129,12 @@ impl Plan {
             results.iter().map(|path| ("--out", &**path)).collect();
         written.extend(args.report.as_deref().map(|path| ("--report", path)));
         // Of several runs each has names of its own.
-        let options = ["--log-evictions", "--log-requests", "--series"];
+        let options = [
+            "--log-evictions",
+            "--log-requests",
+            "--series",
+            "--timeline",
+        ];
         let named = options.into_iter().zip(logs).filter(|_| self.single());
         written.extend(named.filter_map(|(option, log)| Some((option, log.1?))));
         args.traces
@@ -157,6 +162,11 @@ impl Plan {
             evictions: place(&self.args.log_evictions, "jsonl"),
             requests: place(&self.args.log_requests, "csv"),
             series: place(&self.args.series, "csv").map(|file| (file, self.args.series_every())),
+            timeline: place(&self.args.timeline, "pftrace").map(|file| RunTimeline {
+                file,
+                window: self.args.timeline_window(),
+                limit: self.args.limit.limit().of_timeline(),
+            }),
             charts: None,
         }
     }
@@ -259,10 +269,18 @@ fn usage_faults(args: &RunArgs) -> Vec<String> {
             ("--fit", args.fit),
             ("--closed-loop", args.closed_loop.is_some()),
             ("--log-requests", args.log_requests.is_some()),
+            ("--timeline", args.timeline.is_some()),
             ("--unbalance", args.unbalance),
         ];
         let given = needs.iter().filter(|n| n.1);
         faults.extend(given.map(|n| format!("{} needs a device, and --device is none", n.0)));
+    }
+    if let Some((from, to)) = args.timeline_from.zip(args.timeline_to)
+        && from >= to
+    {
+        faults.push(format!(
+            "--timeline-from {from} ns is not before --timeline-to {to} ns: the window is empty"
+        ));
     }
     faults
 }

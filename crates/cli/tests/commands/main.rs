@@ -32,6 +32,7 @@ mod series;
 #[cfg(unix)]
 mod serve;
 mod synth;
+mod timeline;
 mod trace;
 mod twin;
 #[cfg(unix)]

@@ -156,6 +156,7 @@ fn devices() {
         "--fit",
         "--closed-loop 2",
         "--log-requests l",
+        "--timeline l",
         "--unbalance",
     ] {
         let name = option.split(' ').next().unwrap();

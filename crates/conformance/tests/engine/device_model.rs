@@ -7,8 +7,8 @@ use destage_conformance::timed::{TimedRun, compare, device, timed_swarm, trace_o
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
 use destage_sim::precondition::prepare;
-use destage_sim::{Hooks, ReadFill, RunSpec, execute};
-use destage_types::{ByteSize, PageSize};
+use destage_sim::{Hooks, ReadFill, RunSpec, TimelineHook, TimelineWindow, execute};
+use destage_types::{ByteSize, Nanos, PageSize};
 use std::sync::Arc;
 
 /// Schemes over any device.
@@ -458,7 +458,7 @@ fn renaming_schemes() {
 }
 
 /// A run of which nobody looks at the device may know earlier what runs when, and ends in the same
-/// record as one whose requests are logged.
+/// record as one whose requests are logged and whose timeline is kept.
 #[test]
 fn a_run_that_nobody_sees_ends_in_the_same_record() {
     let schemes = [&PLAIN[..], &CHIPS, &MAPPED[..4]].concat();
@@ -492,6 +492,14 @@ fn a_run_that_nobody_sees_ends_in_the_same_record() {
         };
         let seen = Hooks {
             request_log: Some(Box::new(std::io::sink())),
+            timeline: Some(TimelineHook {
+                window: TimelineWindow {
+                    from: None,
+                    to: Nanos::NEVER,
+                },
+                limit: u64::MAX,
+                take: Box::new(|_| Ok(())),
+            }),
             ..Hooks::default()
         };
         let record = |hooks| execute(&spec, &trace, hooks).unwrap_or_else(|e| panic!("{e}"));

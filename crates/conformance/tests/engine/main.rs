@@ -14,6 +14,7 @@ mod multi_plane;
 mod nand_engine;
 mod peers;
 mod timed;
+mod timeline;
 mod translation;
 mod unwatched;
 mod zero_latency;

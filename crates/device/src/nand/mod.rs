@@ -101,7 +101,7 @@ pub use command::{
     OpTimes, Preempt,
 };
 pub use counters::{ArrayStats, ChipStats};
-pub use engine::{ArrayConfig, Nand, Suspension};
+pub use engine::{ArrayConfig, Nand, OpActivity, OpPhase, PhaseKind, Suspension};
 pub use event_queue::{EventHeap, EventQueue, EventTree};
 pub use timing::{BusTransfer, Timing};
 

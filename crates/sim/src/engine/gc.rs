@@ -200,6 +200,7 @@ impl Engine {
 
     fn submit_job(&mut self, kind: JobKind, commands: &[FlashCommand]) -> JobId {
         let job = self.nand.submit_job(self.now, kind, commands);
+        self.note_job(job, kind, commands);
         self.take_notices();
         job
     }
@@ -274,6 +275,7 @@ impl Engine {
         let cancelled = self.nand.cancel_job(self.now, id);
         self.take_notices();
         if cancelled {
+            self.note_taken_back(id.first());
             id = self.submit_job(self.gc.foreground, &commands);
         }
         self.gc.set_last(block.chip, commands[0].die, id.last());

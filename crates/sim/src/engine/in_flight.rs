@@ -120,6 +120,11 @@ impl InFlightOp {
         self.is_program() || self.role == OpRole::CacheWrite
     }
 
+    /// Number of the request it belongs to, if it belongs to one.
+    pub fn request_index(&self) -> Option<u64> {
+        (self.index != u64::MAX).then_some(self.index)
+    }
+
     /// Is it a read before a background write-back of `lpn`? A token that is used again is of
     /// something else.
     pub fn is_read_before(&self, lpn: Lpn) -> bool {
@@ -326,6 +331,12 @@ impl InFlight {
                 programs,
             });
         }
+    }
+
+    /// Number of the current request, if there is one.
+    pub fn current_index(&self) -> Option<u64> {
+        let current = (self.current != u32::MAX).then_some(self.current);
+        current.map(|row| self.requests[row].index)
     }
 
     /// All operations of the current request are known.

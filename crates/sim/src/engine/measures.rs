@@ -46,6 +46,7 @@ impl Engine {
         self.before = self.nand.issued();
         self.busy_before = self.busy_so_far();
         self.in_flight.start_measuring();
+        self.measure_timeline();
     }
 
     fn busy_so_far(&self) -> BusyTimes {

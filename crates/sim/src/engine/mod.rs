@@ -21,6 +21,7 @@ mod requests;
 mod slab;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod view;
 mod write_back;
 
@@ -45,6 +46,7 @@ use gc::GcJobs;
 use in_flight::{CompletionRules, InFlight};
 use multi_plane::MultiPlaneBatch;
 use pending_writes::PendingWrites;
+use timeline::TimelineRecorder;
 
 /// One device.
 pub struct Engine {
@@ -84,6 +86,8 @@ pub struct Engine {
     suspensions_before: [u64; 4],
     /// The same of the time that channels and dies were busy.
     busy_before: BusyTimes,
+    /// What is kept for a timeline, if one is asked for.
+    timeline: Option<Box<TimelineRecorder>>,
     now: Nanos,
 }
 
@@ -169,6 +173,7 @@ impl Engine {
             before: Vec::new(),
             suspensions_before: [0; 4],
             busy_before: BusyTimes::default(),
+            timeline: None,
             now: Nanos::ZERO,
         }
     }
@@ -237,6 +242,7 @@ impl Engine {
     #[inline]
     fn submit(&mut self, command: FlashCommand) -> OpId {
         let id = self.nand.submit(self.now, command);
+        self.note_submission(id.number(), &command);
         self.in_flight.note_id(command.token, id);
         self.take_notices();
         id

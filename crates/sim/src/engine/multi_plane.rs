@@ -167,6 +167,7 @@ impl Engine {
             self.nand
                 .join(id, command.transfer, command.bytes, command.array);
             self.in_flight.join(before, token);
+            self.note_join(id);
             self.in_flight.note_id(token, id);
             return id;
         }

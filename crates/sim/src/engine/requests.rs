@@ -6,6 +6,7 @@ use super::pending_writes::PendingWrites;
 use super::{BusyTimes, Engine};
 use crate::flash::{BackgroundProgram, Cause, DeviceMeasures, Flash, FlashState, Program, Traffic};
 use crate::result::profile::ResponseTail;
+use crate::result::timeline::Timeline;
 use destage_device::ftl::{DeviceFull, PhysicalPage};
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
 use destage_scheme::DeviceView;
@@ -113,12 +114,16 @@ impl Flash for Engine {
         }
         // Of most programs all is known at once: nothing is to be kept.
         match self.nand.program_at_once(self.now, &command) {
-            Some(times) => self.in_flight.program_at_once(role, lpn, self.now, times),
+            Some(times) => {
+                self.in_flight.program_at_once(role, lpn, self.now, times);
+                self.note_program(role, lpn, &command);
+            }
             None => {
                 command.token = self.in_flight.add_op(role, lpn, self.now);
                 match self.multi_plane {
                     None => {
                         let id = self.nand.submit_refused(self.now, command);
+                        self.note_submission(id.number(), &command);
                         self.in_flight.note_id(command.token, id);
                         self.take_notices();
                     }
@@ -155,7 +160,9 @@ impl Flash for Engine {
     }
 
     fn step(&mut self, until: Nanos) -> Option<Nanos> {
-        self.advance(until)
+        let at = self.advance(until);
+        self.update_timeline();
+        at
     }
 
     fn next_event(&self) -> Nanos {
@@ -242,9 +249,18 @@ impl Flash for Engine {
     }
 
     fn take_completions(&mut self, out: &mut Vec<Completion>) {
+        self.note_completions();
         if let Some(list) = &mut self.in_flight.completions {
             out.append(list);
         }
+    }
+
+    fn timeline_excess(&self) -> Option<(u64, Nanos)> {
+        self.excess_of_timeline()
+    }
+
+    fn end_timeline(&mut self) -> Option<Timeline> {
+        self.timeline_of_run()
     }
 }
 

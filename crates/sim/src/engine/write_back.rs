@@ -51,6 +51,7 @@ impl Engine {
             cancelled,
             "only a write-back that has not started is cancelled"
         );
+        self.note_taken_back(id);
         self.cancel_reads_before(op.before, op.lpn)
     }
 
@@ -69,6 +70,7 @@ impl Engine {
             if !cancelled {
                 break;
             }
+            self.note_taken_back(id);
             self.in_flight.ops.remove(token);
             if record.role == OpRole::BackgroundRead {
                 old_read = true;

@@ -30,6 +30,7 @@ use crate::flash::{CacheOnly, Flash};
 use crate::result::profile::{ProfileSink, RunProfile};
 use crate::result::record::{ResultRecord, TraceInfo};
 use crate::result::series::Series;
+use crate::result::timeline::TimelineHook;
 use destage_scheme::policy::belady::Belady;
 use destage_scheme::policy::{Future, NextOf};
 use destage_scheme::registry::{Build, Visit, build_any};
@@ -57,6 +58,8 @@ pub struct Hooks<'a> {
     pub series: Vec<Series>,
     /// Takes what charts show, for which the queues of the chips are sampled.
     pub profile: Option<ProfileSink>,
+    /// A timeline, which it takes at the end. Needs a device.
+    pub timeline: Option<TimelineHook>,
     /// Version of destage for the record.
     pub version: &'a str,
 }
@@ -221,6 +224,7 @@ impl Execution<'_> {
             || self.plan.length.warmup > 0
             || self.hooks.request_log.is_some()
             || self.hooks.profile.is_some()
+            || self.hooks.timeline.is_some()
             || !self.hooks.series.is_empty();
         !looks
     }
@@ -249,6 +253,9 @@ impl Visit for Execution<'_> {
         if self.looks_at_results_alone() {
             engine.skip_unobserved_events();
         }
+        if let Some(timeline) = &self.hooks.timeline {
+            engine.keep_timeline(timeline.window, timeline.limit);
+        }
         let frames = (capacity, self.plan.slots);
         let mut cache = Cache::new(scheme, engine, frames, page, layout, options);
         if background {
@@ -271,10 +278,14 @@ impl Execution<'_> {
             series: std::mem::take(&mut self.hooks.series),
         };
         let session = Session::new(self.spec, self.workload, self.plan.length, cache, followers);
-        let done = session.run()?;
+        let mut done = session.run()?;
         if let Some(take) = self.hooks.profile.take() {
             let tails = done.cache.flash().response_tails();
             take(RunProfile::new(tails, done.figures.flash.as_ref()));
+        }
+        let timeline = done.cache.flash_mut().end_timeline();
+        if let Some((hook, timeline)) = self.hooks.timeline.take().zip(timeline) {
+            (hook.take)(timeline)?;
         }
         let meta = self.workload.meta;
         let recording = Recording {

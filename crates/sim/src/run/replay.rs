@@ -318,11 +318,10 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
 
     /// Takes completed requests to the log and to the closed loop.
     fn take_completions(&mut self) -> Result<(), RunError> {
-        let closed = matches!(self.pace, Pace::Closed(_));
-        if self.log.is_none() && !closed {
-            return Ok(());
-        }
         self.cache.flash_mut().take_completions(&mut self.done);
+        if let Some((limit, at)) = self.cache.flash().timeline_excess() {
+            return Err(RunError::TimelineMemory { limit, at });
+        }
         for done in self.done.drain(..) {
             if let Pace::Closed(closed) = &mut self.pace {
                 closed.ends.push(Reverse(done.complete));

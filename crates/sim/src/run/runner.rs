@@ -5,6 +5,7 @@ use crate::cache::observe::Observer;
 use crate::result::profile::ProfileSink;
 use crate::result::record::{ResultRecord, RunInfo};
 use crate::result::series::Series;
+use crate::result::timeline::TimelineHook;
 use crate::run::devices::{PreparedDevices, SweepDevices};
 use crate::run::spec::RunSpec;
 use crate::run::{DeviceOfRun, Hooks, execute};
@@ -98,6 +99,8 @@ pub struct Logs {
     pub series: Vec<Series>,
     /// What charts show goes there.
     pub profile: Option<ProfileSink>,
+    /// What a timeline shows goes there.
+    pub timeline: Option<TimelineHook>,
 }
 
 /// A run of a sweep that failed.
@@ -187,6 +190,7 @@ impl Sweep<'_> {
             request_log: logs.requests,
             series: logs.series,
             profile: logs.profile,
+            timeline: logs.timeline,
             version: self.version,
         });
         let mut result = None;

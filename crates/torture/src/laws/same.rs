@@ -28,7 +28,7 @@ fn threads(lab: &Lab, case: &Case) -> Verdict {
 
 pub const WATCHED: Law = Law {
     name: "watched",
-    promise: "logs and series change no figure",
+    promise: "logs, series and timelines change no figure",
     adapt: any,
     check: watched,
 };
@@ -42,6 +42,9 @@ fn watched(lab: &Lab, case: &Case) -> Verdict {
     }
     if case.seed & 2 != 0 && case.device.is_some() {
         watch += " --log-requests requests.csv";
+    }
+    if case.seed & 16 != 0 && case.device.is_some() {
+        watch += " --timeline run.pftrace";
     }
     if case.seed & 4 != 0 || watch.is_empty() {
         let every = ["1", "7", "100", "1us", "1ms", "1s"][(case.seed >> 3) as usize % 6];

@@ -1,5 +1,6 @@
 //! The event engine itself: its state, and how work comes in. `run` lets time pass.
 
+mod activity;
 mod jobs;
 mod lanes;
 mod run;
@@ -7,13 +8,15 @@ mod submit;
 mod suspend;
 mod waiting;
 
+use activity::Activities;
+pub use activity::{OpActivity, OpPhase, PhaseKind};
 pub(super) use jobs::job_index;
 use lanes::Waiter;
 pub(super) use lanes::{Channel, Lane, OpenJobs, Phase};
 pub use suspend::Suspension;
 pub(super) use suspend::{OpenEnds, SuspendedOp};
 
-use destage_types::{ChannelId, Geometry, Nanos, QueuePer};
+use destage_types::{ChannelId, ChipId, Geometry, Nanos, QueuePer};
 
 use super::bit_set::BitSet;
 use super::event_queue::NEVER;
@@ -102,6 +105,8 @@ pub struct Nand<E: EventQueue = EventHeap> {
     /// Channels that may have become idle or busy in this instant.
     changed: BitSet,
     notices: Vec<Notice>,
+    /// What operations do, if that is kept.
+    activities: Option<Box<Activities>>,
 }
 
 impl Nand<EventHeap> {
@@ -148,6 +153,7 @@ impl<E: EventQueue> Nand<E> {
             startable: Vec::new(),
             changed: BitSet::new(n),
             notices: Vec::new(),
+            activities: None,
         }
     }
 

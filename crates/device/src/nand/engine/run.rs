@@ -289,6 +289,9 @@ impl<E: EventQueue> Nand<E> {
         if on_bus {
             self.hold_bus(ch, now, start.first_bus);
         }
+        if let Some(activities) = &mut self.activities {
+            activities.begin(l, &start, now, bus_end, array_end);
+        }
         if start.kind == OpKind::Read {
             let lane = &mut self.lanes[l];
             lane.phase = Phase::Array;
@@ -337,6 +340,9 @@ impl<E: EventQueue> Nand<E> {
             let kind = job_index(lane.class);
             lane.jobs.close(kind, end);
             self.jobs.close(kind, end);
+        }
+        if let Some(activities) = &mut self.activities {
+            activities.end(l, end, lane.last_bus);
         }
         let times = OpTimes {
             start: Nanos(lane.start),

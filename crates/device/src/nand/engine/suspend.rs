@@ -327,6 +327,9 @@ impl<E: EventQueue> Nand<E> {
         lane.suspended = true;
         // Until the read starts it is nobody's.
         lane.dependents = NONE;
+        if let Some(activities) = &mut self.activities {
+            activities.suspend(l, now);
+        }
     }
 
     fn resume_operation(&mut self, l: usize, now: u64) {
@@ -342,6 +345,9 @@ impl<E: EventQueue> Nand<E> {
         lane.phase = Phase::OpenArray;
         (lane.start, lane.until, lane.last_bus) = (now, now + op.left, 0);
         self.events.set(l, now + op.left);
+        if let Some(activities) = &mut self.activities {
+            activities.resume(l, now);
+        }
     }
 
     /// Time that resuming will add on lane `l` to what it runs and what waits for it, if nothing else

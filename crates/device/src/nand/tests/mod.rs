@@ -1,5 +1,6 @@
 //! Exact times of small cases, most of them reckoned by hand or by formula.
 
+mod activity;
 mod early_grants;
 mod jobs;
 mod operations;

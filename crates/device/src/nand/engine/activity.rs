@@ -1,0 +1,156 @@
+//! What each operation did and when, if that is asked for: for timelines.
+
+use super::*;
+
+/// What an operation does for a while.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PhaseKind {
+    /// Commands or data on the bus of its channel.
+    Bus,
+    /// Work in the array.
+    Array,
+    /// Its data wait for the bus.
+    Stalled,
+}
+
+/// A part of an operation. Parts that take no time are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpPhase {
+    /// What it does.
+    pub kind: PhaseKind,
+    /// From when on.
+    pub from: Nanos,
+    /// Until when.
+    pub to: Nanos,
+}
+
+/// What an operation did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpActivity {
+    /// Operation number, as [`OpId::number`].
+    pub number: u64,
+    /// Chip.
+    pub chip: ChipId,
+    /// Die of the chip, 0 if its dies do not interleave.
+    pub die: u32,
+    /// Channel.
+    pub channel: ChannelId,
+    /// What it is.
+    pub kind: OpKind,
+    /// Its priority.
+    pub class: Class,
+    /// Start of its first phase.
+    pub start: Nanos,
+    /// End of its last phase.
+    pub end: Nanos,
+    /// What it did in between: one phase right after the other, but for the times in which it was
+    /// suspended.
+    pub phases: Vec<OpPhase>,
+}
+
+/// The activities of an array.
+#[derive(Clone, Debug)]
+pub(super) struct Activities {
+    /// What each lane runs or ran last.
+    running: Vec<OpActivity>,
+    /// What each lane has suspended.
+    suspended: Vec<Option<OpActivity>>,
+    /// Operations whose end is known since they were taken last.
+    ended: Vec<OpActivity>,
+}
+
+impl OpActivity {
+    fn add(&mut self, kind: PhaseKind, from: u64, to: u64) {
+        let (from, to) = (Nanos(from), Nanos(to));
+        if from < to {
+            self.phases.push(OpPhase { kind, from, to });
+        }
+        self.end = to;
+    }
+}
+
+impl Activities {
+    fn new<E: EventQueue>(nand: &Nand<E>) -> Activities {
+        let idle = |(l, lane): (usize, &Lane)| OpActivity {
+            number: u64::MAX,
+            chip: ChipId(l as u32 % nand.chips),
+            die: l as u32 / nand.chips,
+            channel: ChannelId(lane.channel),
+            kind: OpKind::Read,
+            class: Class::Host,
+            start: Nanos::ZERO,
+            end: Nanos::ZERO,
+            phases: Vec::new(),
+        };
+        Activities {
+            running: nand.lanes.iter().enumerate().map(idle).collect(),
+            suspended: vec![None; nand.lanes.len()],
+            ended: Vec::new(),
+        }
+    }
+
+    /// An operation starts at `now` on lane `l`; its first bus phase and the array phase of a read end
+    /// at the times given.
+    pub fn begin(&mut self, l: usize, op: &OpStart, now: u64, bus_end: u64, array_end: u64) {
+        let row = &mut self.running[l];
+        (row.number, row.kind, row.class) = (op.number, op.kind, op.class);
+        row.start = Nanos(now);
+        row.add(PhaseKind::Bus, now, bus_end);
+        if op.kind == OpKind::Read {
+            row.add(PhaseKind::Array, bus_end, array_end);
+        }
+    }
+
+    /// The end of the operation on lane `l` is known; a read moves its data for `last_bus` before.
+    pub fn end(&mut self, l: usize, end: u64, last_bus: u64) {
+        let row = &mut self.running[l];
+        let reached = row.end.0;
+        if row.kind == OpKind::Read {
+            row.add(PhaseKind::Stalled, reached, end - last_bus);
+            row.add(PhaseKind::Bus, end - last_bus, end);
+        } else {
+            row.add(PhaseKind::Array, reached, end);
+        }
+        let phases = std::mem::take(&mut row.phases);
+        self.ended.push(OpActivity {
+            phases,
+            ..row.clone()
+        });
+    }
+
+    /// The operation on lane `l` is suspended in its array phase.
+    pub fn suspend(&mut self, l: usize, now: u64) {
+        let row = &mut self.running[l];
+        let reached = row.end.0;
+        row.add(PhaseKind::Array, reached, now);
+        self.suspended[l] = Some(row.clone());
+        row.phases.clear();
+    }
+
+    /// The operation that lane `l` has suspended goes on.
+    pub fn resume(&mut self, l: usize, now: u64) {
+        if let Some(row) = self.suspended[l].take() {
+            self.running[l] = row;
+            self.running[l].end = Nanos(now);
+        }
+    }
+}
+
+impl<E: EventQueue> Nand<E> {
+    /// Keeps what operations do that start from now on, for [`Nand::take_activities`].
+    pub fn keep_activities(&mut self) {
+        self.activities = Some(Box::new(Activities::new(self)));
+    }
+
+    /// What operations did whose end became known since the last call, which may lie after the clock.
+    pub fn take_activities(&mut self) -> Vec<OpActivity> {
+        let kept = self.activities.as_mut();
+        kept.map_or_else(Vec::new, |kept| std::mem::take(&mut kept.ended))
+    }
+
+    /// Operations submitted since the start: the number of the next one.
+    #[inline]
+    pub fn submitted(&self) -> u64 {
+        self.next_number
+    }
+}

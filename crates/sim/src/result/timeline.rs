@@ -1,0 +1,131 @@
+//! What requests, operations and collections did in a window of simulated time: `--timeline`.
+
+use crate::engine::Completion;
+use destage_device::nand::OpActivity;
+use destage_types::{ChipId, Lpn, Nanos};
+
+/// Why an operation runs, as [`TimelineOperation::purpose`] has it, and what that means.
+pub const PURPOSES: [(&str, &str); 14] = [
+    ("read", "data that the request reads"),
+    (
+        "read before program",
+        "the old page, whose sectors complete a partial one",
+    ),
+    ("bypass", "data of the request that go past the cache"),
+    ("eviction", "a dirty page that the request evicts"),
+    (
+        "padding",
+        "a page that is not dirty and completes a block that the request evicts",
+    ),
+    ("flush", "a dirty page that a FLUSH writes back"),
+    ("write-back", "a dirty page, written back in the background"),
+    (
+        "read before write-back",
+        "the old page, in the background too",
+    ),
+    ("summary", "the summary page of a block"),
+    ("collection", "garbage collection and wear levelling"),
+    ("cache read", "cache in flash: data that the request reads"),
+    (
+        "cache write",
+        "cache in flash: data that the request writes",
+    ),
+    ("cache fill", "cache in flash: data that a read miss brings"),
+    (
+        "cache read before program",
+        "cache in flash: a page that is programmed outside",
+    ),
+];
+
+/// The part of a run that a timeline shows, in simulated time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimelineWindow {
+    /// Its begin; without one that of the measured part.
+    pub from: Option<Nanos>,
+    /// What begins at this time or later is left out.
+    pub to: Nanos,
+}
+
+/// Takes the timeline of a run when the run is done.
+pub type TimelineSink = Box<dyn FnOnce(Timeline) -> std::io::Result<()> + Send>;
+
+/// The timeline that is asked of a run.
+pub struct TimelineHook {
+    /// What it shows.
+    pub window: TimelineWindow,
+    /// Bytes of memory that it may take.
+    pub limit: u64,
+    /// Takes it.
+    pub take: TimelineSink,
+}
+
+/// All that was not over before a window and began before its end, as a whole. What is done to bring
+/// the cache to flash after the run is not in it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Timeline {
+    /// Begin of the window.
+    pub from: Nanos,
+    /// End of the window, or of all work if that is earlier.
+    pub to: Nanos,
+    /// Channels of the device.
+    pub channels: u32,
+    /// Chips of the device.
+    pub chips: u32,
+    /// Dies of a chip that work at the same time.
+    pub dies: u32,
+    /// Requests, from arrival to completion, in no order.
+    pub requests: Vec<Completion>,
+    /// Operations, from the moment they are queued to their end, in the order in which their end was
+    /// known.
+    pub operations: Vec<TimelineOperation>,
+    /// Collections, from the moment they are queued to their end, in the order of their ends.
+    pub collections: Vec<TimelineCollection>,
+}
+
+/// An operation of the array.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TimelineOperation {
+    /// What it did. One that was taken back did nothing: it starts and ends at that time.
+    pub activity: OpActivity,
+    /// When it was queued.
+    pub queued: Nanos,
+    /// Was it taken back before it started?
+    pub taken_back: bool,
+    /// Why it ran: a name of [`PURPOSES`].
+    pub purpose: &'static str,
+    /// Its first page, where it has pages of the host.
+    pub page: Option<Lpn>,
+    /// Pages, as many as planes it works on.
+    pub pages: u32,
+    /// The request it belongs to.
+    pub request: Option<u64>,
+    /// The collection it belongs to.
+    pub collection: Option<u64>,
+    /// Numbers of operations that had to end before.
+    pub after: [Option<u64>; 2],
+}
+
+/// A job of garbage collection or wear levelling.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimelineCollection {
+    /// Its number among those of the run, from 0.
+    pub number: u64,
+    /// Chip.
+    pub chip: ChipId,
+    /// Die of the chip.
+    pub die: u32,
+    /// When it was queued.
+    pub queued: Nanos,
+    /// Start of its first operation.
+    pub start: Nanos,
+    /// End of its last operation.
+    pub end: Nanos,
+    /// Does it run in the background?
+    pub background: bool,
+    /// The request that made it necessary, if one did.
+    pub request: Option<u64>,
+    /// Blocks it erases.
+    pub blocks: u32,
+    /// Valid pages it moves.
+    pub pages: u32,
+}
