@@ -29,7 +29,7 @@ pub use durability::{DurablePart, DurableVersion};
 pub use in_flight::{Completion, ProgramTimes};
 pub use measures::BusyTimes;
 
-use crate::flash::Traffic;
+use crate::flash::{Flash, Traffic};
 use cache_region::RegionAccess;
 use destage_device::config::{
     Allocation, DeviceConfig, EvictWaitRead, GcPreempt, QueueOrder, Suspend,
@@ -226,6 +226,16 @@ impl Engine {
     /// The instant up to which time has passed.
     pub fn now(&self) -> Nanos {
         self.now
+    }
+
+    /// The translation layer, once everything that was submitted is done.
+    pub(crate) fn into_map(mut self) -> PageMap {
+        loop {
+            match self.next_event() {
+                Nanos::NEVER => return self.map,
+                next => _ = self.advance(next),
+            }
+        }
     }
 
     /// The array.

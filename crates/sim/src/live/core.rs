@@ -28,6 +28,7 @@ pub(super) trait LiveCache: Send {
     fn figures(&self, samples: Samples, before: &SchemeStats) -> Figures;
     fn record(&self, recording: &Recording<'_>, figures: Figures) -> ResultRecord;
     fn carry(self: Box<Self>) -> Carried<Engine>;
+    fn into_engine(self: Box<Self>) -> Engine;
 }
 
 /// The cache of the present scheme.
@@ -43,6 +44,18 @@ impl AnyCache {
     pub fn change(&mut self, spec: &RunSpec, capacity: Capacity) {
         if let Some(cache) = self.0.take() {
             self.0 = Some(build(spec, capacity, cache.carry()));
+        }
+    }
+
+    /// Goes on with an empty one over what `fresh` makes of the device.
+    pub fn restart(
+        &mut self,
+        spec: &RunSpec,
+        capacity: Capacity,
+        fresh: impl FnOnce(Engine) -> Engine,
+    ) {
+        if let Some(cache) = self.0.take() {
+            *self = AnyCache::new(spec, capacity, fresh(cache.into_engine()));
         }
     }
 }
@@ -118,6 +131,10 @@ impl<S: Scheme + Send + 'static> LiveCache for Cache<S, Engine> {
 
     fn carry(self: Box<Self>) -> Carried<Engine> {
         Cache::carry(*self)
+    }
+
+    fn into_engine(self: Box<Self>) -> Engine {
+        self.flash
     }
 }
 
