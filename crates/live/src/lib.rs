@@ -2,8 +2,9 @@
 //!
 //! Reading order: [`protocol`] (bytes in, bytes out), [`store`] (what is durable and what is not),
 //! [`device`] (one request from its submission to its answer, and power cuts), [`server`] (threads,
-//! sockets, the clock).
+//! sockets, the clock), [`control`] (orders to a server that runs).
 
+pub mod control;
 pub mod device;
 pub mod fuzz;
 pub mod protocol;

@@ -99,6 +99,11 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         &mut self.device
     }
 
+    /// The data.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Requests that are not answered.
     pub fn pending(&self) -> usize {
         self.unanswered.len()
