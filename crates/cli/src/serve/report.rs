@@ -7,25 +7,36 @@ use crate::terminal::say;
 use destage_live::device::SimulatedSsd;
 use destage_live::server::{ExportReport, Lateness};
 
-/// Shows `reports`.
+/// Shows `reports` of the exports of these names.
 ///
 /// # Errors
 /// They cannot be written, or a medium failed.
-pub fn show(reports: &[ExportReport<SimulatedSsd>], format: FormatOut) -> Result<(), Failure> {
+pub fn show(
+    names: &[String],
+    reports: &[ExportReport<SimulatedSsd>],
+    format: FormatOut,
+) -> Result<(), Failure> {
     let mut output = Output::stdout(format)?;
-    for report in reports {
-        output.add(report.device.record(), None)?;
+    for (name, report) in names.iter().zip(reports) {
+        let mut record = report.device.record();
+        // One without a name stands as it always did.
+        if !name.is_empty() {
+            record.trace.name.clone_from(name);
+        }
+        output.add(record, None)?;
     }
     output.finish(true)?;
-    for report in reports {
-        let mut lines = vec![
+    for (name, report) in names.iter().zip(reports) {
+        let several = names.len() > 1;
+        let mut lines = Vec::from_iter(several.then(|| format!("export `{name}`")));
+        lines.extend([
             format!(
                 "requests to the device: {}, in {} of simulated time",
                 report.requests,
                 seconds(report.end.0)
             ),
             lateness(&report.lateness),
-        ];
+        ]);
         lines.extend(report.power_cuts.iter().map(|cut| {
             format!(
                 "power cut: {} pages lost their last version, {} requests had no reply",

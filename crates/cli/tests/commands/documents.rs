@@ -142,11 +142,19 @@ fn every_help_has_examples_that_work() {
             assert!(help.contains(&format!("\n  {line}\n")), "{help}");
             // A folder of results takes each command once.
             if done.insert(line) {
-                match line.starts_with("destage serve") {
-                    // It serves until it is told to end, and then it succeeds.
-                    true => shell(&bench, &format!("timeout --preserve-status 5 {line}")),
-                    false => shell(&bench, line),
+                // A server serves until it is told to end, and then it succeeds.
+                let line = match line {
+                    _ if line.starts_with("destage serve") => {
+                        format!("timeout --preserve-status 5 {line}")
+                    }
+                    _ if line.starts_with("destage ctl") => format!(
+                        "destage serve --socket ssd.sock --control ssd.ctl & \
+                         while [ ! -S ssd.ctl ]; do sleep 0.1; done; \
+                         {line} && destage ctl --control ssd.ctl shutdown && wait $!"
+                    ),
+                    _ => line.clone(),
                 };
+                shell(&bench, &line);
             }
         }
     }

@@ -31,6 +31,8 @@ mod schema;
 mod series;
 #[cfg(unix)]
 mod serve;
+mod serve_config;
+mod serve_control;
 mod synth;
 mod trace;
 mod twin;
