@@ -1,5 +1,6 @@
 //! The cache of a live device, whatever its scheme.
 
+use crate::cache::counts::Counts;
 use crate::cache::sample::Samples;
 use crate::cache::{Cache, Carried};
 use crate::engine::Engine;
@@ -27,6 +28,11 @@ pub(super) trait LiveCache: Send {
     fn sample(&self, samples: &mut Samples, requests: u64);
     fn figures(&self, samples: Samples, before: &SchemeStats) -> Figures;
     fn record(&self, recording: &Recording<'_>, figures: Figures) -> ResultRecord;
+    fn counts(&self) -> Counts;
+    /// Pages in the cache, and dirty ones among them.
+    fn held(&self) -> (u64, u64);
+    /// What the lists of the scheme hold, by name.
+    fn lists(&self) -> Vec<(&'static str, u64)>;
     fn carry(self: Box<Self>) -> Carried<Engine>;
     fn into_engine(self: Box<Self>) -> Engine;
 }
@@ -127,6 +133,24 @@ impl<S: Scheme + Send + 'static> LiveCache for Cache<S, Engine> {
 
     fn record(&self, recording: &Recording<'_>, figures: Figures) -> ResultRecord {
         recording.record(self, figures)
+    }
+
+    fn counts(&self) -> Counts {
+        Cache::counts(self)
+    }
+
+    fn held(&self) -> (u64, u64) {
+        let frames = self.frames();
+        (frames.used() as u64, frames.dirty_pages())
+    }
+
+    fn lists(&self) -> Vec<(&'static str, u64)> {
+        let names = ["irl_pages", "srl_pages", "drl_pages"];
+        let pages = self.scheme().list_pages();
+        let pages = pages
+            .into_iter()
+            .flat_map(|pages| names.into_iter().zip(pages));
+        pages.chain(stats_of(self.scheme()).gauges()).collect()
     }
 
     fn carry(self: Box<Self>) -> Carried<Engine> {

@@ -10,10 +10,12 @@ mod changes;
 mod core;
 mod error;
 mod events;
+mod figures;
 
 pub use crate::engine::DurablePart;
 pub use error::SubmitError;
 pub use events::{LiveEvent, Ticket};
+pub use figures::LiveFigures;
 
 use self::core::AnyCache;
 use self::events::PendingEvents;
