@@ -149,6 +149,13 @@ pub struct ServerArgs {
     /// Take orders of `destage ctl` at a Unix socket of this path, which is its owner's alone
     #[arg(long, value_name = "PATH")]
     pub control: Option<PathBuf>,
+    /// Serve a live page at /, figures for Prometheus at /metrics and JSON at /stats over HTTP; port 0 takes
+    /// a free one. Beyond loopback only with --ui-public
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub ui: Option<SocketAddr>,
+    /// Let other machines see what --ui serves: figures, neither data nor orders
+    #[arg(long)]
+    pub ui_public: bool,
     #[command(flatten)]
     pub limit: LimitArgs,
     #[command(flatten)]

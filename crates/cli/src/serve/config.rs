@@ -1,6 +1,6 @@
 //! `--config`: the exports of a server in TOML, whose keys are the options of `serve`.
 
-use crate::args::{ExportArgs, LimitArgs, ServeArgs, ServerArgs, texts};
+use crate::args::{ExportArgs, LimitArgs, ModelArgs, ServeArgs, ServerArgs, texts};
 use crate::failure::Failure;
 use clap::{Args, Command, FromArgMatches};
 use destage_types::nearest;
@@ -24,7 +24,13 @@ struct Content {
 /// What is served.
 pub struct ServerPlan {
     pub server: ServerArgs,
-    pub exports: Vec<ExportArgs>,
+    pub exports: Vec<ExportPlan>,
+}
+
+/// An export and the devices that watch it.
+pub struct ExportPlan {
+    pub args: ExportArgs,
+    pub shadows: Vec<ModelArgs>,
 }
 
 /// What the command line and its `--config` say.
@@ -35,7 +41,10 @@ pub fn plan(args: ServeArgs) -> Result<ServerPlan, Failure> {
     let plan = match &args.config {
         None => ServerPlan {
             server: args.server,
-            exports: vec![args.export],
+            exports: vec![ExportPlan {
+                args: args.export,
+                shadows: Vec::new(),
+            }],
         },
         Some(path) => read(path, args.server)
             .map_err(|fault| Failure::usage(format!("--config {}: {fault}", path.display())))?,
@@ -44,7 +53,7 @@ pub fn plan(args: ServeArgs) -> Result<ServerPlan, Failure> {
         let fault = "a place to listen at is needed: --socket PATH, --tcp ADDRESS:PORT or both";
         return Err(Failure::usage(fault));
     }
-    let mut names: Vec<&str> = plan.exports.iter().map(|e| e.name.as_str()).collect();
+    let mut names: Vec<&str> = plan.exports.iter().map(|e| e.args.name.as_str()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(Failure::usage(format!(
@@ -79,11 +88,38 @@ fn read(path: &Path, given: ServerArgs) -> Result<ServerPlan, String> {
         let mut keys = shared.clone();
         keys.extend(own);
         let others: Vec<&str> = longs(&of_server).collect();
-        let args = parse::<ExportArgs>(&keys, &others);
-        exports.push(args.map_err(|fault| format!("{place}: {fault}"))?);
+        let plan = export(keys, &others).map_err(|fault| format!("{place}: {fault}"))?;
+        exports.push(plan);
     }
     let server = over(given, filed);
     Ok(ServerPlan { server, exports })
+}
+
+/// An export with its shadows; `others` are keys that are allowed elsewhere.
+fn export(mut keys: Keys, others: &[&str]) -> Result<ExportPlan, String> {
+    let shadows = match keys.remove("shadow") {
+        None => Vec::new(),
+        Some(Value::Array(tables)) => tables,
+        Some(other) => return Err(format!("shadow = {other}: [[export.shadow]] is expected")),
+    };
+    let args = parse::<ExportArgs>(&keys, others)?;
+    let model = ModelArgs::augment_args(Command::new("shadow"));
+    keys.retain(|key, _| longs(&model).any(|long| long == key));
+    let shadow = |(i, own): (usize, Value)| {
+        let place = format!("[[export.shadow]] {}", i + 1);
+        let Value::Table(own) = own else {
+            return Err(format!("{place}: {own}: a table is expected"));
+        };
+        // A shadow is as its export, but for what it says itself.
+        let mut all = keys.clone();
+        all.extend(own);
+        parse::<ModelArgs>(&all, &[]).map_err(|fault| format!("{place}: {fault}"))
+    };
+    let shadows: Result<_, String> = shadows.into_iter().enumerate().map(shadow).collect();
+    Ok(ExportPlan {
+        args,
+        shadows: shadows?,
+    })
 }
 
 /// What the command line gave goes before what the file says.
@@ -93,6 +129,8 @@ fn over(given: ServerArgs, filed: ServerArgs) -> ServerArgs {
         tcp: given.tcp.or(filed.tcp),
         tls: given.tls.or(filed.tls),
         control: given.control.or(filed.control),
+        ui: given.ui.or(filed.ui),
+        ui_public: given.ui_public || filed.ui_public,
         limit: LimitArgs {
             memory: given.limit.memory.or(filed.limit.memory),
         },

@@ -6,6 +6,8 @@ use crate::output::identity::same_file;
 use destage_live::control::{ControlCommand, ControlReply, ControlRequest};
 use destage_live::device::SimulatedSsd;
 use destage_live::server::ExportMoment;
+use destage_live::shadow::Shadow;
+use destage_sim::ResultRecord;
 use destage_types::ByteSize;
 use serde_json::{Map, Value, json};
 use std::io;
@@ -92,10 +94,12 @@ impl Controller {
             new.cache = Some(size);
         }
         let (spec, warnings) = spec_of(&new).map_err(|failure| failure.text())?;
+        let shadows = export.shadows.clone();
         let changed = export.handle.at_rest(move |moment| {
             let changed = moment.device.change_to(moment.now, spec);
-            *moment.lateness = Default::default();
-            changed.map_err(|error| error.to_string())
+            changed.map_err(|error| error.to_string())?;
+            begin_again(moment, &shadows);
+            Ok::<(), String>(())
         });
         changed.ok_or(ENDED)??;
         *model = new;
@@ -133,12 +137,20 @@ impl Controller {
 }
 
 fn reset(export: &ServedExport) -> ControlReply {
-    let done = export.handle.at_rest(|moment| {
-        moment.device.device().reset_statistics();
-        *moment.lateness = Default::default();
-    });
+    let shadows = export.shadows.clone();
+    let done = export
+        .handle
+        .at_rest(move |moment| begin_again(moment, &shadows));
     done.ok_or(ENDED)?;
     Ok(Map::new())
+}
+
+/// New statistics of an export and its shadows begin with the same request.
+fn begin_again(moment: &mut ExportMoment<'_, SimulatedSsd>, shadows: &[Shadow]) {
+    moment.device.device().reset_statistics();
+    *moment.lateness = Default::default();
+    *moment.responses = Default::default();
+    shadows.iter().for_each(Shadow::reset);
 }
 
 fn power_cut(export: &ServedExport) -> ControlReply {
@@ -153,19 +165,29 @@ fn power_cut(export: &ServedExport) -> ControlReply {
 
 /// The figures of one export so far.
 fn stats_of(export: &ServedExport) -> Result<Value, String> {
-    let look = |moment: &mut ExportMoment<'_, SimulatedSsd>| {
+    let shadows = export.shadows.clone();
+    let look = move |moment: &mut ExportMoment<'_, SimulatedSsd>| {
+        // Their figures are those after the same request.
+        let now = moment.now;
+        let asked: Vec<_> = shadows.iter().map(|shadow| shadow.report(now)).collect();
         let late = moment.lateness.clone();
         let cuts = moment.power_cuts.to_vec();
-        (
-            moment.device.device().record(),
-            moment.now,
-            moment.requests,
-            cuts,
-            late,
-        )
+        let record = moment.device.device().record();
+        (record, now, moment.requests, cuts, late, asked)
     };
-    let (record, now, requests, cuts, late) = export.handle.at_rest(look).ok_or(ENDED)?;
-    let record = serde_json::to_value(record).map_err(|error| error.to_string())?;
+    let (record, now, requests, cuts, late, asked) = export.handle.at_rest(look).ok_or(ENDED)?;
+    let json = |record: ResultRecord| serde_json::to_value(record).map_err(|e| e.to_string());
+    let record = json(record)?;
+    let shadows = asked.iter().map(|asked| {
+        let report = asked.wait().ok_or("a shadow has ended")?;
+        Ok(json!({
+            "complete": report.is_complete(),
+            "lost_requests": report.lost,
+            "failure": report.failure,
+            "record": json(report.record)?,
+        }))
+    });
+    let shadows: Result<Vec<Value>, String> = shadows.collect();
     let cuts = cuts
         .iter()
         .map(|cut| json!({ "lost_pages": cut.pages, "unanswered_requests": cut.requests }));
@@ -183,5 +205,6 @@ fn stats_of(export: &ServedExport) -> Result<Value, String> {
             "max_ns": late.max(),
         },
         "record": record,
+        "shadows": shadows?,
     }))
 }

@@ -1,13 +1,15 @@
 //! One export: its device, its data, its thread.
 
+use super::config::ExportPlan;
 use super::recording::TraceRecording;
 use crate::args::{DataArg, ExportArgs, ModelArgs, RunArgs};
 use crate::failure::Failure;
 use crate::run::without_trace;
-use destage_live::device::{DataDevice, SimulatedSsd};
+use destage_live::device::{DataDevice, Observer, SimulatedSsd};
 use destage_live::protocol::negotiation::ExportInfo;
 use destage_live::protocol::{BlockSizes, MAX_REQUEST_BYTES};
 use destage_live::server::{Export, ExportHandle, Pace};
+use destage_live::shadow::Shadow;
 use destage_live::store::{AddressPattern, FileMedium, Medium, MemoryBudget, MemoryMedium, Store};
 use destage_sim::RunSpec;
 use destage_types::SECTOR_BYTES;
@@ -21,6 +23,7 @@ pub struct PreparedExport {
     ssd: SimulatedSsd,
     medium: Box<dyn Medium>,
     recording: Option<TraceRecording>,
+    shadows: Vec<SimulatedSsd>,
 }
 
 /// An export that runs, for those who ask or tell it something.
@@ -30,6 +33,8 @@ pub struct ServedExport {
     pub model: Mutex<ModelArgs>,
     /// Bytes that clients can address.
     pub bytes: u64,
+    /// Devices that see the same requests.
+    pub shadows: Vec<Shadow>,
 }
 
 /// What the options say, as a run without a trace, and what there is to warn of.
@@ -53,11 +58,26 @@ impl PreparedExport {
     /// # Errors
     /// The device cannot be served, or a file cannot be had.
     pub fn new(
-        args: ExportArgs,
+        plan: ExportPlan,
         spec: RunSpec,
+        shadows: &[RunSpec],
         memory: &Arc<MemoryBudget>,
     ) -> Result<PreparedExport, Failure> {
+        let args = plan.args;
         let ssd = SimulatedSsd::new(&spec, crate::VERSION)?;
+        let shadows = shadows
+            .iter()
+            .map(|spec| SimulatedSsd::new(spec, crate::VERSION));
+        let shadows = shadows.collect::<Result<Vec<_>, _>>()?;
+        if let Some(i) = shadows.iter().position(|s| s.capacity() < ssd.capacity()) {
+            return Err(Failure::usage(format!(
+                "export `{}`: shadow {} has {} bytes, but the export has {}: a shadow needs as many",
+                args.name,
+                i + 1,
+                shadows[i].capacity(),
+                ssd.capacity()
+            )));
+        }
         let medium = medium(&args, ssd.capacity(), memory)?;
         let record = args.record.as_deref();
         let recording = record.map(TraceRecording::create).transpose()?;
@@ -67,6 +87,7 @@ impl PreparedExport {
             ssd,
             medium,
             recording,
+            shadows,
         })
     }
 
@@ -83,21 +104,29 @@ impl PreparedExport {
             ssd,
             medium,
             recording,
+            shadows,
         } = self;
-        let recorder = recording.as_ref().map(TraceRecording::recorder);
+        let failed = |error| Failure::Run(format!("cannot start: {error}"));
+        let shadows: Result<Vec<Shadow>, _> = shadows.into_iter().map(Shadow::start).collect();
+        let shadows = shadows.map_err(failed)?;
+        let watching = shadows.iter().cloned();
+        let mut observers: Vec<Box<dyn Observer>> =
+            watching.map(|shadow| Box::new(shadow) as _).collect();
+        observers.extend(recording.as_ref().map(TraceRecording::observer));
         let (kind, page) = (args.cache_kind.kind(), page_bytes(&spec));
         let bytes = ssd.capacity();
         let export = Export::start(
             info(&args, &spec, bytes),
-            move || DataDevice::new(ssd, Store::new(medium, kind, page), recorder),
+            move || DataDevice::new(ssd, Store::new(medium, kind, page), observers),
             pace(&args),
             args.power_cut_after,
         );
-        let export = export.map_err(|error| Failure::Run(format!("cannot start: {error}")))?;
+        let export = export.map_err(failed)?;
         let served = ServedExport {
             handle: export.handle(),
             model: Mutex::new(args.model),
             bytes,
+            shadows,
         };
         Ok((export, served, recording))
     }

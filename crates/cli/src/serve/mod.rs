@@ -5,19 +5,22 @@ mod control;
 mod exports;
 mod recording;
 mod report;
+mod ui;
 
-use crate::args::{ExportArgs, FormatOut, ServeArgs, ServerArgs};
+use crate::args::{FormatOut, ServeArgs, ServerArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{identity, print};
 use crate::terminal::{Warnings, say};
-use config::ServerPlan;
+use config::{ExportPlan, ServerPlan};
 use control::Controller;
 use destage_live::control::ControlSocket;
-use destage_live::server::{ListenAt, Server, ServerTls};
+use destage_live::device::SimulatedSsd;
+use destage_live::server::{ExportReport, ListenAt, Server, ServerTls};
 use destage_live::store::MemoryBudget;
 use exports::{PreparedExport, ServedExport, files, spec_of};
 use recording::TraceRecording;
+use report::Reported;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -31,7 +34,7 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
         server: args,
         exports,
     } = config::plan(args)?;
-    let names: Vec<String> = exports.iter().map(|export| export.name.clone()).collect();
+    let names: Vec<String> = exports.iter().map(|e| e.args.name.clone()).collect();
     let tls = args.tls.as_deref().map(ServerTls::from_folder).transpose();
     let tls = tls.map_err(|error| Failure::usage(format!("--tls: {error}")))?;
     let own_files = own_files(&exports);
@@ -48,43 +51,74 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     }
     let server = Server::start(started, &places(&args), tls)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let control = open_control(&args, Arc::new(served), own_files, end)?;
+    let served = Arc::new(served);
+    let control = open_control(&args, Arc::clone(&served), own_files, end)?;
+    let ui = ui::open(&args, &served)?;
     let urls = |at| names.iter().map(move |name| url(at, name));
     let addresses: Vec<String> = server.addresses().flat_map(urls).collect();
+    if let Some(ui) = &ui {
+        say(&format!("live page: {}", ui::url(ui)));
+    }
     ready(&args, &addresses.join(" "))?;
     // Signals are watched as long as the process lives.
     let _ = ended.recv();
-    drop(control);
+    drop((control, ui));
     let reports = server.stop().map_err(Failure::Run)?;
     let recorded: Result<(), Failure> = recordings.into_iter().try_for_each(TraceRecording::finish);
-    report::show(&names, &reports, args.form.format_out())?;
+    report::show(&reported(&names, &reports, &served), args.form.format_out())?;
     recorded
 }
 
+/// Each export with its name, its report, and those of its shadows up to the same time.
+fn reported<'a>(
+    names: &'a [String],
+    reports: &'a [ExportReport<SimulatedSsd>],
+    served: &[ServedExport],
+) -> Vec<Reported<'a>> {
+    let all = names.iter().zip(reports).zip(served);
+    all.map(|((name, report), export)| Reported {
+        name,
+        report,
+        shadows: export
+            .shadows
+            .iter()
+            .map(|s| s.report(report.end).wait())
+            .collect(),
+    })
+    .collect()
+}
+
 /// The files that exports use; a snapshot must not replace them.
-fn own_files(exports: &[ExportArgs]) -> Vec<PathBuf> {
-    let all = exports.iter().flat_map(files);
+fn own_files(exports: &[ExportPlan]) -> Vec<PathBuf> {
+    let all = exports.iter().flat_map(|export| files(&export.args));
     all.map(|(_, path)| path.to_owned()).collect()
 }
 
 /// Checks what can be checked before anything is made, then makes the devices.
-fn prepare(exports: Vec<ExportArgs>, args: &ServerArgs) -> Result<Vec<PreparedExport>, Failure> {
+fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedExport>, Failure> {
     let mut said = Warnings::default();
     let mut specs = Vec::new();
     for export in &exports {
-        let (spec, warnings) = spec_of(&export.model)?;
-        warnings.into_iter().for_each(|warning| said.warn(warning));
-        identity::protect(Path::new(&export.model.device));
-        specs.push(spec);
+        let mut of_export = Vec::new();
+        for model in std::iter::once(&export.args.model).chain(&export.shadows) {
+            let (spec, warnings) = spec_of(model)?;
+            warnings.into_iter().for_each(|warning| said.warn(warning));
+            identity::protect(Path::new(&model.device));
+            of_export.push(spec);
+        }
+        specs.push((of_export.remove(0), of_export));
     }
-    let written: Vec<(&str, &Path)> = exports.iter().flat_map(files).collect();
+    let written: Vec<(&str, &Path)> = exports
+        .iter()
+        .flat_map(|export| files(&export.args))
+        .collect();
     let faults = identity::faults(&written);
     if !faults.is_empty() {
         return Err(Failure::Usage(faults));
     }
     let memory = MemoryBudget::new(args.limit.limit().bytes());
     let both = exports.into_iter().zip(specs);
-    both.map(|(args, spec)| PreparedExport::new(args, spec, &memory))
+    both.map(|(plan, (spec, shadows))| PreparedExport::new(plan, spec, &shadows, &memory))
         .collect()
 }
 

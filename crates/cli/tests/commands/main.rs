@@ -33,6 +33,8 @@ mod series;
 mod serve;
 mod serve_config;
 mod serve_control;
+mod serve_shadows;
+mod serve_ui;
 mod synth;
 mod trace;
 mod twin;

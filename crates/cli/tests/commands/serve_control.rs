@@ -43,7 +43,7 @@ fn statistics_are_told_and_begin_again() {
     let (bench, child) = controlled(&[]);
     let mut client = Client::new(&bench.path("s"));
     for page in 0..300_u64 {
-        client.request(WRITE, page % 200 << 12, 4096, &[1; 4096]);
+        client.request(WRITE, (page % 200) << 12, 4096, &[1; 4096]);
     }
     let seen = stats(&bench);
     let counts = &seen["record"]["counts"];

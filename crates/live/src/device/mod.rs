@@ -1,9 +1,11 @@
 //! A simulated device with its data: one request from its submission to its answer.
 
+mod observer;
 mod simulated;
 mod timed;
 
-pub use simulated::SimulatedSsd;
+pub use observer::Observer;
+pub use simulated::{ModelName, SimulatedSsd};
 pub use timed::{FlashedPart, TimedDevice, TimedEvent};
 
 use crate::protocol::errno;
@@ -60,14 +62,11 @@ impl PartIo {
     }
 }
 
-/// Sees every request that the device is given.
-pub type Recorder = Box<dyn FnMut(&HostRequest) + Send>;
-
 /// A device and its data. Requests take effect in the order of their submission.
 pub struct DataDevice<D, T> {
     device: D,
     store: Store,
-    recorder: Option<Recorder>,
+    observers: Vec<Box<dyn Observer>>,
     unanswered: HashMap<u64, Unanswered<T>>,
     /// The request that each ticket is a part of.
     parts: HashMap<u64, u64>,
@@ -80,11 +79,11 @@ pub struct DataDevice<D, T> {
 
 impl<D: TimedDevice, T> DataDevice<D, T> {
     /// A device with what it holds.
-    pub fn new(device: D, store: Store, recorder: Option<Recorder>) -> DataDevice<D, T> {
+    pub fn new(device: D, store: Store, observers: Vec<Box<dyn Observer>>) -> DataDevice<D, T> {
         DataDevice {
             device,
             store,
-            recorder,
+            observers,
             unanswered: HashMap::new(),
             parts: HashMap::new(),
             next_id: 0,
@@ -176,11 +175,11 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             return Ok(None);
         }
         let request = HostRequest::new(at, op, offset / SECTOR_BYTES, sectors);
-        if let Some(recorder) = &mut self.recorder {
-            recorder(&request);
-        }
         // A non-volatile cache is durable.
         let durable = durable && self.store.kind() == CacheKind::Dram;
+        for observer in &mut self.observers {
+            observer.request(&request, durable);
+        }
         let ticket = self.device.submit(at, request, durable)?;
         self.parts.insert(ticket, id);
         if let Some(unanswered) = self.unanswered.get_mut(&id) {
@@ -318,6 +317,9 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         self.parts.clear();
         self.events.clear();
         self.device.power_cycle(at);
+        for observer in &mut self.observers {
+            observer.power_cycle(at);
+        }
         let pages = self.store.power_cut();
         PowerLoss { pages, requests }
     }

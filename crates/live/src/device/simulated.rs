@@ -1,10 +1,22 @@
 //! The simulator's device behind [`TimedDevice`].
 
 use super::{DataDevice, FlashedPart, TimedDevice, TimedEvent};
-use destage_sim::live::{DurablePart, LiveDevice, LiveEvent, SubmitError};
+use destage_sim::live::{DurablePart, LiveDevice, LiveEvent, LiveFigures, SubmitError};
 use destage_sim::{ResultRecord, RunError, RunSpec};
-use destage_types::{HostRequest, Nanos};
+use destage_types::{HostRequest, Nanos, Op};
+use serde::Serialize;
 use std::io;
+
+/// What a simulated device is, in words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ModelName {
+    /// Its scheme.
+    pub scheme: String,
+    /// Its cache size.
+    pub cache: String,
+    /// The name of its device.
+    pub device: String,
+}
 
 /// A device of the simulator with its cache and scheme.
 ///
@@ -33,8 +45,19 @@ impl SimulatedSsd {
     }
 
     /// What it is.
-    pub fn spec(&self) -> &RunSpec {
-        self.device.spec()
+    pub fn model(&self) -> ModelName {
+        let spec = self.device.spec();
+        let device = spec.device.as_ref();
+        ModelName {
+            scheme: spec.expr.to_string(),
+            cache: spec.cache.to_string(),
+            device: device.map_or(String::new(), |device| device.name.clone()),
+        }
+    }
+
+    /// The figures since the statistics began, without what takes long to make.
+    pub fn figures(&self) -> LiveFigures {
+        self.device.figures()
     }
 
     /// The result record since the statistics began.
@@ -108,6 +131,10 @@ impl<T> DataDevice<SimulatedSsd, T> {
     /// The new cache cannot be, and nothing has happened; or the device is full.
     pub fn change_to(&mut self, at: Nanos, spec: RunSpec) -> Result<(), SubmitError> {
         self.device.change_to(at, spec)?;
+        let flush = HostRequest::new(at, Op::Flush, 0, 0);
+        for observer in &mut self.observers {
+            observer.request(&flush, false);
+        }
         self.device.advance(at, &mut self.events);
         self.settle(|_| true);
         Ok(())

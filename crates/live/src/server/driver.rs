@@ -5,7 +5,9 @@ use super::export::{
     Call, ExportMoment, ExportReport, ExportShared, Message, PowerCutAt, ReplyTo, Task,
 };
 use super::pace::{Pace, WallClock};
+use super::responses::ResponseTimes;
 use crate::device::{Answer, DataDevice, TimedDevice};
+use crate::protocol::transmission::NbdCommand;
 use crate::store::PowerLoss;
 use destage_types::Nanos;
 use std::sync::Arc;
@@ -18,7 +20,11 @@ const SPIN: Duration = Duration::from_micros(60);
 const BATCH: usize = 64;
 
 /// Where the answer to a client's request goes.
-pub struct Routed(pub(crate) ReplyTo);
+pub struct Routed {
+    to: ReplyTo,
+    command: NbdCommand,
+    submitted: Nanos,
+}
 
 type Served<D> = DataDevice<D, Option<Routed>>;
 
@@ -31,6 +37,7 @@ pub(super) struct Driver<D> {
     cut: Option<PowerCutAt>,
     requests: u64,
     power_cuts: Vec<PowerLoss>,
+    responses: ResponseTimes,
     answers: Vec<Answer<Option<Routed>>>,
 }
 
@@ -52,6 +59,7 @@ impl<D: TimedDevice> Driver<D> {
             cut,
             requests: 0,
             power_cuts: Vec::new(),
+            responses: ResponseTimes::default(),
             answers: Vec::new(),
         }
     }
@@ -148,7 +156,15 @@ impl<D: TimedDevice> Driver<D> {
         }
         self.go_on();
         self.requests += 1;
-        let to = Some(Routed(task.to));
+        // What is no command was refused before.
+        let Ok(command) = task.request.command else {
+            return;
+        };
+        let to = Some(Routed {
+            to: task.to,
+            command,
+            submitted: self.now,
+        });
         self.device.submit(self.now, to, &task.request, &task.data);
         if self.cut == Some(PowerCutAt::Requests(self.requests)) {
             self.power_cut();
@@ -170,9 +186,15 @@ impl<D: TimedDevice> Driver<D> {
 
     fn reply(&mut self) {
         for answer in self.answers.drain(..) {
-            let Some(Routed(to)) = answer.token else {
+            let Some(Routed {
+                to,
+                command,
+                submitted,
+            }) = answer.token
+            else {
                 continue;
             };
+            self.responses.add(command, answer.at.since(submitted));
             let reply = Reply {
                 cookie: to.cookie,
                 outcome: answer.outcome,
@@ -200,6 +222,7 @@ impl<D: TimedDevice> Driver<D> {
             requests: self.requests,
             power_cuts: &self.power_cuts,
             lateness: &mut self.shared.lateness(),
+            responses: &mut self.responses,
         });
     }
 

@@ -5,6 +5,7 @@ use super::connection::Connection;
 use super::driver::{Driver, Routed};
 use super::lateness::Lateness;
 use super::pace::Pace;
+use super::responses::ResponseTimes;
 use crate::device::{DataDevice, TimedDevice};
 use crate::protocol::negotiation::ExportInfo;
 use crate::protocol::transmission::NbdRequest;
@@ -60,6 +61,8 @@ pub struct ExportMoment<'a, D> {
     pub power_cuts: &'a [PowerLoss],
     /// How late replies left.
     pub lateness: &'a mut Lateness,
+    /// Response times in simulated time.
+    pub responses: &'a mut ResponseTimes,
 }
 
 /// The connections of an export since its last power cut.
@@ -130,6 +133,15 @@ pub struct ExportReport<D> {
 pub struct ExportHandle<D> {
     name: String,
     sender: Sender<Message<D>>,
+}
+
+impl<D> Clone for ExportHandle<D> {
+    fn clone(&self) -> ExportHandle<D> {
+        ExportHandle {
+            name: self.name.clone(),
+            sender: self.sender.clone(),
+        }
+    }
 }
 
 impl<D: 'static> ExportHandle<D> {

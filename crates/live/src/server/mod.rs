@@ -12,6 +12,7 @@ mod link;
 mod listener;
 mod pace;
 mod place;
+mod responses;
 mod side_door;
 mod tls;
 
@@ -22,5 +23,6 @@ pub use link::Socket;
 pub use listener::{Server, ServerError};
 pub use pace::Pace;
 pub use place::ListenAt;
+pub use responses::ResponseTimes;
 pub use side_door::{Guests, SideDoor};
 pub use tls::{ServerTls, TlsError};

@@ -104,16 +104,19 @@ fn hostile_connections_leave_others_alone() {
     // Half a line, then gone; and connections that say nothing at all.
     connect(&path).write_all(b"{\"comm").expect("taken");
     assert_answers(&path);
-    let mut silent: Vec<UnixStream> = (0..15).map(|_| connect(&path)).collect();
+    let mut silent: Vec<UnixStream> = (0..12).map(|_| connect(&path)).collect();
     assert_answers(&path);
-    silent.extend((0..5).map(|_| connect(&path)));
+    silent.extend((0..10).map(|_| connect(&path)));
     let mut refused = String::new();
     let last = silent.last_mut().expect("the last one");
     last.read_to_string(&mut refused).expect("the end");
     assert!(refused.contains("16 control connections"), "{refused}");
     // Who goes makes room, at once or soon.
     drop(silent);
-    std::thread::sleep(Duration::from_millis(200));
+    let mut tries = 0..100;
+    while !matches!(ask(&path, &scheme("lru")), Ok(Ok(_))) && tries.next().is_some() {
+        std::thread::sleep(Duration::from_millis(100));
+    }
     assert_answers(&path);
     // The end waits for nobody who is silent.
     let waiting = connect(&path);
@@ -135,7 +138,7 @@ fn a_half_line_has_ten_seconds() {
         sent += 1;
     }
     let taken = begun.elapsed().as_secs();
-    assert!((9..15).contains(&taken), "{taken} s");
+    assert!((9..19).contains(&taken), "{taken} s");
     assert_answers(&path);
 }
 
