@@ -3,7 +3,7 @@
 //! A shadow has a thread, which an export never waits for: requests go into a queue of bounded length,
 //! and one that finds no place there is lost to the shadow, which is counted.
 
-use crate::device::{ModelName, Observer, SimulatedSsd, TimedDevice, TimedEvent};
+use crate::device::{ModelName, RequestWatcher, SimulatedSsd, TimedDevice, TimedEvent};
 use destage_sim::ResultRecord;
 use destage_sim::live::LiveFigures;
 use destage_types::{HostRequest, Nanos};
@@ -123,7 +123,7 @@ impl Shadow {
     }
 }
 
-impl Observer for Shadow {
+impl RequestWatcher for Shadow {
     fn request(&mut self, request: &HostRequest, durable: bool) {
         if self.counts.waiting.load(SeqCst) >= SHADOW_QUEUE {
             self.counts.lost.fetch_add(1, SeqCst);

@@ -5,7 +5,7 @@ use super::recording::TraceRecording;
 use crate::args::{DataArg, ExportArgs, ModelArgs, RunArgs};
 use crate::failure::Failure;
 use crate::run::without_trace;
-use destage_live::device::{DataDevice, Observer, SimulatedSsd};
+use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
 use destage_live::protocol::negotiation::ExportInfo;
 use destage_live::protocol::{BlockSizes, MAX_REQUEST_BYTES};
 use destage_live::server::{Export, ExportHandle, Pace};
@@ -110,14 +110,14 @@ impl PreparedExport {
         let shadows: Result<Vec<Shadow>, _> = shadows.into_iter().map(Shadow::start).collect();
         let shadows = shadows.map_err(failed)?;
         let watching = shadows.iter().cloned();
-        let mut observers: Vec<Box<dyn Observer>> =
+        let mut watchers: Vec<Box<dyn RequestWatcher>> =
             watching.map(|shadow| Box::new(shadow) as _).collect();
-        observers.extend(recording.as_ref().map(TraceRecording::observer));
+        watchers.extend(recording.as_ref().map(TraceRecording::watcher));
         let (kind, page) = (args.cache_kind.kind(), page_bytes(&spec));
         let bytes = ssd.capacity();
         let export = Export::start(
             info(&args, &spec, bytes),
-            move || DataDevice::new(ssd, Store::new(medium, kind, page), observers),
+            move || DataDevice::new(ssd, Store::new(medium, kind, page), watchers),
             pace(&args),
             args.power_cut_after,
         );

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::file::OutputFile;
-use destage_live::device::Observer;
+use destage_live::device::RequestWatcher;
 use destage_trace::BinWriter;
 use destage_types::{HostRequest, RequestBatch};
 use std::io::{self, BufWriter};
@@ -46,7 +46,7 @@ impl TraceRecording {
     }
 
     /// What sees each request. FUA is not in it: the format has no mark for it.
-    pub fn observer(&self) -> Box<dyn Observer> {
+    pub fn watcher(&self) -> Box<dyn RequestWatcher> {
         Box::new(Recorder {
             writer: Arc::clone(&self.writer),
             one: RequestBatch::new(),
@@ -78,7 +78,7 @@ struct Recorder {
     one: RequestBatch,
 }
 
-impl Observer for Recorder {
+impl RequestWatcher for Recorder {
     fn request(&mut self, request: &HostRequest, _durable: bool) {
         let writer = &mut *locked(&self.writer);
         if writer.failed.is_none() {

@@ -1,12 +1,12 @@
 //! A simulated device with its data: one request from its submission to its answer.
 
-mod observer;
 mod simulated;
 mod timed;
+mod watcher;
 
-pub use observer::Observer;
 pub use simulated::{ModelName, SimulatedSsd};
 pub use timed::{FlashedPart, TimedDevice, TimedEvent};
+pub use watcher::RequestWatcher;
 
 use crate::protocol::errno;
 use crate::protocol::transmission::{AllocationRun, NbdCommand, NbdOutcome, NbdRequest};
@@ -66,7 +66,7 @@ impl PartIo {
 pub struct DataDevice<D, T> {
     device: D,
     store: Store,
-    observers: Vec<Box<dyn Observer>>,
+    watchers: Vec<Box<dyn RequestWatcher>>,
     unanswered: HashMap<u64, Unanswered<T>>,
     /// The request that each ticket is a part of.
     parts: HashMap<u64, u64>,
@@ -79,11 +79,15 @@ pub struct DataDevice<D, T> {
 
 impl<D: TimedDevice, T> DataDevice<D, T> {
     /// A device with what it holds.
-    pub fn new(device: D, store: Store, observers: Vec<Box<dyn Observer>>) -> DataDevice<D, T> {
+    pub fn new(
+        device: D,
+        store: Store,
+        watchers: Vec<Box<dyn RequestWatcher>>,
+    ) -> DataDevice<D, T> {
         DataDevice {
             device,
             store,
-            observers,
+            watchers,
             unanswered: HashMap::new(),
             parts: HashMap::new(),
             next_id: 0,
@@ -177,8 +181,8 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         let request = HostRequest::new(at, op, offset / SECTOR_BYTES, sectors);
         // A non-volatile cache is durable.
         let durable = durable && self.store.kind() == CacheKind::Dram;
-        for observer in &mut self.observers {
-            observer.request(&request, durable);
+        for watcher in &mut self.watchers {
+            watcher.request(&request, durable);
         }
         let ticket = self.device.submit(at, request, durable)?;
         self.parts.insert(ticket, id);
@@ -317,8 +321,8 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         self.parts.clear();
         self.events.clear();
         self.device.power_cycle(at);
-        for observer in &mut self.observers {
-            observer.power_cycle(at);
+        for watcher in &mut self.watchers {
+            watcher.power_cycle(at);
         }
         let pages = self.store.power_cut();
         PowerLoss { pages, requests }

@@ -132,8 +132,8 @@ impl<T> DataDevice<SimulatedSsd, T> {
     pub fn change_to(&mut self, at: Nanos, spec: RunSpec) -> Result<(), SubmitError> {
         self.device.change_to(at, spec)?;
         let flush = HostRequest::new(at, Op::Flush, 0, 0);
-        for observer in &mut self.observers {
-            observer.request(&flush, false);
+        for watcher in &mut self.watchers {
+            watcher.request(&flush, false);
         }
         self.device.advance(at, &mut self.events);
         self.settle(|_| true);

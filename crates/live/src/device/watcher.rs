@@ -3,7 +3,7 @@
 use destage_types::{HostRequest, Nanos};
 
 /// Sees what a device is given, when it is given.
-pub trait Observer: Send {
+pub trait RequestWatcher: Send {
     /// A request with its arrival; `durable`: a write that completes when it is on flash (FUA).
     fn request(&mut self, request: &HostRequest, durable: bool);
 
