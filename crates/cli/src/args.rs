@@ -8,7 +8,7 @@ mod trace;
 mod values;
 
 pub use options::{FileEntry, FromFile, texts};
-pub use serve::{DataArg, ServeArgs};
+pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 pub use trace::{
     FitArgs, FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand,
 };
@@ -61,6 +61,11 @@ pub enum DestageCommand {
     /// what a run prints; then the exit code is 0.
     #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
+    /// Tell a server that runs what to do, by its control socket.
+    ///
+    /// Exit code 1: the server refused, and says why.
+    #[command(after_help = examples::CTL)]
+    Ctl(CtlArgs),
     /// List the cache schemes, or explain one.
     #[command(after_help = examples::SCHEMES)]
     Schemes(SchemesArgs),

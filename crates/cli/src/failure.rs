@@ -23,6 +23,15 @@ impl Failure {
         Failure::Usage(vec![fault.into()])
     }
 
+    /// What went wrong, in one line.
+    pub fn text(self) -> String {
+        match self {
+            Failure::Usage(faults) => faults.join("; "),
+            Failure::Run(message) => message,
+            Failure::Closed => "nobody reads the output".to_owned(),
+        }
+    }
+
     /// Standard output took no more.
     pub fn stdout(error: io::Error) -> Failure {
         match error.kind() {

@@ -79,11 +79,12 @@ pub fn make_incomplete(
     Ok(made)
 }
 
-/// Lets the command end by itself on the first signal, which is told by what is given back.
-pub fn ends_itself() -> Receiver<()> {
+/// Lets the command end by itself on the first signal, which is told by what is given back, or when
+/// somebody else tells it to.
+pub fn ends_itself() -> (Sender<()>, Receiver<()>) {
     let (sender, receiver) = mpsc::channel();
-    at_end().ender = Some(sender);
-    receiver
+    at_end().ender = Some(sender.clone());
+    (sender, receiver)
 }
 
 /// `path` is complete, or gone.

@@ -4,6 +4,7 @@
 //! it), `output` (telling). Nothing but results goes to standard output.
 
 mod args;
+mod ctl;
 mod demo;
 pub mod docs;
 mod failure;
@@ -55,6 +56,7 @@ pub fn main(stdout_is_closed: bool) -> ExitCode {
         DestageCommand::Demo(args) => demo::run(&args),
         DestageCommand::Repro(args) => repro::run(&args),
         DestageCommand::Serve(args) => serve::run(*args),
+        DestageCommand::Ctl(args) => ctl::run(&args),
         DestageCommand::Schemes(args) => schemes::run(&args),
         DestageCommand::Presets(args) => presets::run(&args),
         DestageCommand::Trace(args) => trace::run(&args),

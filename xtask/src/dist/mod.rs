@@ -153,6 +153,10 @@ impl Dist {
             (rust, "rust-standard-library.html"),
             (zig.join("lib/libc/musl/COPYRIGHT"), "musl.txt"),
             (zig.join("LICENSE"), "zig-compiler-rt.txt"),
+            (
+                self.source.join("crates/live/vendor/uplot/LICENSE"),
+                "uplot.txt",
+            ),
         ] {
             fs::copy(&from, folder.join(to)).with_context(|| format!("{}", from.display()))?;
         }

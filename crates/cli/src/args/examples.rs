@@ -36,7 +36,13 @@ examples! {
     /// Of `serve`.
     SERVE:
         "destage serve --scheme lru --cache 16MiB --socket ssd.sock",
-        "destage serve --tcp 127.0.0.1:10809 --backing disk.img --power-cut-after 10s";
+        "destage serve --tcp 127.0.0.1:10809 --backing disk.img --power-cut-after 10s",
+        "destage serve --socket ssd.sock --control ssd.ctl";
+    /// Of `ctl`.
+    CTL:
+        "destage ctl --control ssd.ctl stats",
+        "destage ctl --control ssd.ctl scheme 'req-block' --cache 32MiB",
+        "destage ctl --control ssd.ctl snapshot disk.img";
     /// Of `schemes`.
     SCHEMES:
         "destage schemes",

@@ -2,7 +2,7 @@
 
 use super::values::{one_of, time_scale};
 use super::{FormatOutArgs, LimitArgs, READ_ALLOC, SeedArgs, TimeScaleArg};
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use destage_live::server::PowerCutAt;
 use destage_live::store::CacheKind;
 use destage_scheme::ReadAlloc;
@@ -52,10 +52,9 @@ fn power_cut(text: &str) -> Result<PowerCutAt, String> {
     Ok(PowerCutAt::Time(Nanos(time.0 / 1000)))
 }
 
-/// Options of `serve`.
-#[derive(Args, Debug)]
-#[command(group(ArgGroup::new("place").required(true).multiple(true).args(["socket", "tcp"])))]
-pub struct ServeArgs {
+/// A simulated SSD: its device, its scheme and its cache.
+#[derive(Args, Clone, Debug)]
+pub struct ModelArgs {
     /// Device, as `destage presets` lists them
     #[arg(long, value_name = "PRESET|FILE.toml", default_value = "default")]
     pub device: String,
@@ -73,16 +72,13 @@ pub struct ServeArgs {
     pub read_alloc: Option<ReadAlloc>,
     #[command(flatten)]
     pub random: SeedArgs,
-    /// Listen at a Unix socket of this path
-    #[arg(long, value_name = "PATH")]
-    pub socket: Option<PathBuf>,
-    /// Listen at this address; port 0 takes a free one. Beyond loopback only with --tls
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub tcp: Option<SocketAddr>,
-    /// Folder with ca-cert.pem, server-cert.pem and server-key.pem: clients need TLS and a certificate of
-    /// that authority
-    #[arg(long, value_name = "DIR")]
-    pub tls: Option<PathBuf>,
+}
+
+/// Options of one export.
+#[derive(Args, Clone, Debug)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    pub model: ModelArgs,
     /// Name of the export [default: empty, which clients ask for unless they are told]
     #[arg(
         long,
@@ -116,8 +112,116 @@ pub struct ServeArgs {
     /// Write the requests that are served as a trace (destage-bin), complete when the server ends
     #[arg(long, value_name = "FILE.bin")]
     pub record: Option<PathBuf>,
+}
+
+/// The options of [`ExportArgs`], by their fields.
+const OF_EXPORTS: [&str; 15] = [
+    "device",
+    "set",
+    "scheme",
+    "cache",
+    "read_alloc",
+    "seed",
+    "name",
+    "read_only",
+    "data",
+    "backing",
+    "cache_kind",
+    "power_cut_after",
+    "time_scale",
+    "no_delay",
+    "record",
+];
+
+/// Options of the server as a whole.
+#[derive(Args, Clone, Debug)]
+pub struct ServerArgs {
+    /// Listen at a Unix socket of this path
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// Listen at this address; port 0 takes a free one. Beyond loopback only with --tls
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub tcp: Option<SocketAddr>,
+    /// Folder with ca-cert.pem, server-cert.pem and server-key.pem: clients need TLS and a certificate of
+    /// that authority
+    #[arg(long, value_name = "DIR")]
+    pub tls: Option<PathBuf>,
+    /// Take orders of `destage ctl` at a Unix socket of this path, which is its owner's alone
+    #[arg(long, value_name = "PATH")]
+    pub control: Option<PathBuf>,
+    /// Serve a live page at /, figures for Prometheus at /metrics and JSON at /stats over HTTP; port 0 takes
+    /// a free one. Beyond loopback only with --ui-public
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub ui: Option<SocketAddr>,
+    /// Let other machines see what --ui serves: figures, neither data nor orders
+    #[arg(long)]
+    pub ui_public: bool,
     #[command(flatten)]
     pub limit: LimitArgs,
     #[command(flatten)]
     pub form: FormatOutArgs,
+}
+
+/// Options of `serve`.
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    /// Serve what this file says: TOML whose keys are these options, with a table `[[export]]` for each
+    /// export and `[[export.shadow]]` for each of its shadows
+    #[arg(long, value_name = "FILE.toml", conflicts_with_all = OF_EXPORTS)]
+    pub config: Option<PathBuf>,
+    #[command(flatten)]
+    pub export: ExportArgs,
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// What a server is told.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CtlWord {
+    /// Print the figures so far as JSON: the result record of each export, and how late replies left
+    Stats,
+    /// Flush, and go on with an empty cache under the scheme ARGUMENT, or with --cache of that size, and
+    /// with new statistics
+    Scheme,
+    /// Begin new statistics
+    Reset,
+    /// Cut the power of the export, and give it back
+    PowerCut,
+    /// Write the durable data to the file ARGUMENT, which is sparse; requests wait meanwhile
+    Snapshot,
+    /// Flush all devices, report and end, as on SIGTERM
+    Shutdown,
+}
+
+/// Options of `ctl`.
+#[derive(Args, Debug)]
+pub struct CtlArgs {
+    /// The control socket, as `destage serve --control` made it
+    #[arg(long, value_name = "PATH")]
+    pub control: PathBuf,
+    /// The export that is meant; needed if there are several, but for `stats` and `shutdown`
+    #[arg(long, value_name = "NAME")]
+    pub export: Option<String>,
+    /// With `scheme`: cache size with its unit, such as 16MiB
+    #[arg(long, value_name = "SIZE", value_parser = ByteSize::parse)]
+    pub cache: Option<ByteSize>,
+    /// What to do
+    pub command: CtlWord,
+    /// Scheme of `scheme`, file of `snapshot`
+    pub argument: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_of_an_export_is_known_as_one() {
+        let command = ExportArgs::augment_args(clap::Command::new("export"));
+        let ids: Vec<&str> = command
+            .get_arguments()
+            .map(|arg| arg.get_id().as_str())
+            .collect();
+        assert_eq!(ids, OF_EXPORTS);
+    }
 }

@@ -81,6 +81,14 @@ impl OutputFile {
         sync_folder(&target)
     }
 
+    /// Makes it `bytes` long; what was not written is a hole of zeros.
+    ///
+    /// # Errors
+    /// It is no file, or cannot be so long.
+    pub fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes)
+    }
+
     /// A file that goes on being written where it is from now on.
     ///
     /// # Errors

@@ -1,76 +1,149 @@
-//! `destage serve`: the simulated SSD as a block device. See docs/LIVE.md.
+//! `destage serve`: simulated SSDs as block devices. See docs/LIVE.md.
 
+mod config;
+mod control;
+mod exports;
 mod recording;
 mod report;
+mod ui;
 
-use crate::args::{DataArg, FormatOut, RunArgs, ServeArgs};
+use crate::args::{FormatOut, ServeArgs, ServerArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{identity, print};
-use crate::run::without_trace;
 use crate::terminal::{Warnings, say};
-use destage_live::device::{DataDevice, SimulatedSsd};
-use destage_live::protocol::negotiation::ExportInfo;
-use destage_live::protocol::{BlockSizes, MAX_REQUEST_BYTES};
-use destage_live::server::{Export, ListenAt, Pace, Server, ServerTls};
-use destage_live::store::{AddressPattern, FileMedium, Medium, MemoryMedium, Store};
-use destage_sim::RunSpec;
-use destage_types::SECTOR_BYTES;
+use config::{ExportPlan, ServerPlan};
+use control::Controller;
+use destage_live::control::ControlSocket;
+use destage_live::device::SimulatedSsd;
+use destage_live::server::{ExportReport, ListenAt, Server, ServerTls};
+use destage_live::store::MemoryBudget;
+use exports::{PreparedExport, ServedExport, files, spec_of};
 use recording::TraceRecording;
-use std::path::Path;
+use report::Reported;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
-/// Serves until SIGINT or SIGTERM, then flushes the device and reports.
+/// Serves until SIGINT, SIGTERM or `destage ctl shutdown`, then flushes the devices and reports.
 ///
 /// # Errors
 /// Bad usage, a place to listen at or a file that cannot be had, or a device or medium that failed.
 pub fn run(args: ServeArgs) -> Result<(), Failure> {
-    let (spec, warnings) = without_trace(&run_args(&args))?;
-    let mut said = Warnings::default();
-    warnings.into_iter().for_each(|warning| said.warn(warning));
+    let ServerPlan {
+        server: args,
+        exports,
+    } = config::plan(args)?;
+    let names: Vec<String> = exports.iter().map(|e| e.args.name.clone()).collect();
     let tls = args.tls.as_deref().map(ServerTls::from_folder).transpose();
     let tls = tls.map_err(|error| Failure::usage(format!("--tls: {error}")))?;
-    let mut written: Vec<(&str, &Path)> = Vec::new();
-    written.extend(args.backing.as_deref().map(|path| ("--backing", path)));
-    written.extend(args.record.as_deref().map(|path| ("--record", path)));
-    identity::protect(Path::new(&args.device));
+    let own_files = own_files(&exports);
+    let prepared = prepare(exports, &args)?;
+
+    // From here on the first signal ends the server, not the process.
+    let (end, ended) = interrupt::ends_itself();
+    let (mut started, mut served, mut recordings) = (Vec::new(), Vec::new(), Vec::new());
+    for export in prepared {
+        let (export, handle, recording) = export.start()?;
+        started.push(export);
+        served.push(handle);
+        recordings.extend(recording);
+    }
+    let server = Server::start(started, &places(&args), tls)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let served = Arc::new(served);
+    let control = open_control(&args, Arc::clone(&served), own_files, end)?;
+    let ui = ui::open(&args, &served)?;
+    let urls = |at| names.iter().map(move |name| url(at, name));
+    let addresses: Vec<String> = server.addresses().flat_map(urls).collect();
+    if let Some(ui) = &ui {
+        say(&format!("live page: {}", ui::url(ui)));
+    }
+    ready(&args, &addresses.join(" "))?;
+    // Signals are watched as long as the process lives.
+    let _ = ended.recv();
+    drop((control, ui));
+    let reports = server.stop().map_err(Failure::Run)?;
+    let recorded: Result<(), Failure> = recordings.into_iter().try_for_each(TraceRecording::finish);
+    report::show(&reported(&names, &reports, &served), args.form.format_out())?;
+    recorded
+}
+
+/// Each export with its name, its report, and those of its shadows up to the same time.
+fn reported<'a>(
+    names: &'a [String],
+    reports: &'a [ExportReport<SimulatedSsd>],
+    served: &[ServedExport],
+) -> Vec<Reported<'a>> {
+    let all = names.iter().zip(reports).zip(served);
+    all.map(|((name, report), export)| Reported {
+        name,
+        report,
+        shadows: export
+            .shadows
+            .iter()
+            .map(|s| s.report(report.end).wait())
+            .collect(),
+    })
+    .collect()
+}
+
+/// The files that exports use; a snapshot must not replace them.
+fn own_files(exports: &[ExportPlan]) -> Vec<PathBuf> {
+    let all = exports.iter().flat_map(|export| files(&export.args));
+    all.map(|(_, path)| path.to_owned()).collect()
+}
+
+/// Checks what can be checked before anything is made, then makes the devices.
+fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedExport>, Failure> {
+    let mut said = Warnings::default();
+    let mut specs = Vec::new();
+    for export in &exports {
+        let mut of_export = Vec::new();
+        for model in std::iter::once(&export.args.model).chain(&export.shadows) {
+            let (spec, warnings) = spec_of(model)?;
+            warnings.into_iter().for_each(|warning| said.warn(warning));
+            identity::protect(Path::new(&model.device));
+            of_export.push(spec);
+        }
+        specs.push((of_export.remove(0), of_export));
+    }
+    let written: Vec<(&str, &Path)> = exports
+        .iter()
+        .flat_map(|export| files(&export.args))
+        .collect();
     let faults = identity::faults(&written);
     if !faults.is_empty() {
         return Err(Failure::Usage(faults));
     }
-    let ssd = SimulatedSsd::new(&spec, crate::VERSION)?;
-    let medium = medium(&args, ssd.capacity())?;
-    let recording = args
-        .record
-        .as_deref()
-        .map(TraceRecording::create)
-        .transpose()?;
-    let recorder = recording.as_ref().map(TraceRecording::recorder);
-
-    // From here on the first signal ends the server, not the process.
-    let ended = interrupt::ends_itself();
-    let (kind, page) = (args.cache_kind.kind(), page_bytes(&spec));
-    let info = info(&args, &spec, ssd.capacity());
-    let export = Export::start(
-        info,
-        move || DataDevice::new(ssd, Store::new(medium, kind, page), recorder),
-        pace(&args),
-        args.power_cut_after,
-    );
-    let export = export.map_err(|error| Failure::Run(format!("cannot start: {error}")))?;
-    let server = Server::start(vec![export], &places(&args), tls)
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    let addresses: Vec<String> = server.addresses().map(|at| url(at, &args.name)).collect();
-    ready(&args, &addresses.join(" "))?;
-    // Signals are watched as long as the process lives.
-    let _ = ended.recv();
-    let reports = server.stop().map_err(Failure::Run)?;
-    let recorded = recording.map_or(Ok(()), TraceRecording::finish);
-    report::show(&reports, args.form.format_out())?;
-    recorded
+    let memory = MemoryBudget::new(args.limit.limit().bytes());
+    let both = exports.into_iter().zip(specs);
+    both.map(|(plan, (spec, shadows))| PreparedExport::new(plan, spec, &shadows, &memory))
+        .collect()
 }
 
-/// The address, when clients can come. It goes where results go only if these are for people.
-fn ready(args: &ServeArgs, addresses: &str) -> Result<(), Failure> {
+fn open_control(
+    args: &ServerArgs,
+    exports: Arc<Vec<ServedExport>>,
+    files: Vec<PathBuf>,
+    end: Sender<()>,
+) -> Result<Option<ControlSocket>, Failure> {
+    let Some(path) = &args.control else {
+        return Ok(None);
+    };
+    let controller = Controller {
+        exports,
+        files,
+        end,
+    };
+    let socket = ControlSocket::open(path, move |request| controller.answer(request));
+    let socket =
+        socket.map_err(|error| Failure::usage(format!("--control {}: {error}", path.display())))?;
+    Ok(Some(socket))
+}
+
+/// The addresses, when clients can come. They go where results go only if these are for people.
+fn ready(args: &ServerArgs, addresses: &str) -> Result<(), Failure> {
     match args.form.format_out() {
         FormatOut::Table => print(&format!("{addresses}\n")),
         _ => {
@@ -80,27 +153,7 @@ fn ready(args: &ServeArgs, addresses: &str) -> Result<(), Failure> {
     }
 }
 
-/// The options of `run` that say the same.
-fn run_args(args: &ServeArgs) -> RunArgs {
-    let mut run = RunArgs::none();
-    run.device = Some(args.device.clone());
-    run.set.clone_from(&args.set);
-    run.caches.scheme = vec![args.scheme.clone()];
-    run.caches.cache.extend(args.cache);
-    run.hits.read_alloc = args.read_alloc;
-    run.random = args.random.clone();
-    run
-}
-
-fn pace(args: &ServeArgs) -> Pace {
-    let scale = args.time_scale.as_ref().map_or(1.0, |t| t.scale.ratio());
-    match args.no_delay {
-        true => Pace::Unpaced,
-        false => Pace::Wall { scale },
-    }
-}
-
-fn places(args: &ServeArgs) -> Vec<ListenAt> {
+fn places(args: &ServerArgs) -> Vec<ListenAt> {
     let unix = args.socket.clone().map(ListenAt::Unix);
     unix.into_iter()
         .chain(args.tcp.map(ListenAt::Tcp))
@@ -114,41 +167,4 @@ fn url(at: &ListenAt, name: &str) -> String {
         ListenAt::Tcp(address) if name.is_empty() => format!("nbd://{address}"),
         ListenAt::Tcp(address) => format!("nbd://{address}/{name}"),
     }
-}
-
-/// Where data are kept that outlive the cache.
-///
-/// # Errors
-/// The file cannot be had.
-fn medium(args: &ServeArgs, bytes: u64) -> Result<Box<dyn Medium>, Failure> {
-    if let Some(path) = &args.backing {
-        let file = FileMedium::open(path, bytes)
-            .map_err(|error| Failure::usage(format!("--backing {}: {error}", path.display())))?;
-        return Ok(Box::new(file));
-    }
-    Ok(match args.data {
-        DataArg::Memory => Box::new(MemoryMedium::new(args.limit.limit().bytes())),
-        DataArg::None => Box::new(AddressPattern),
-    })
-}
-
-fn info(args: &ServeArgs, spec: &RunSpec, bytes: u64) -> ExportInfo {
-    let device = spec.device.as_ref();
-    let device = device.map_or("", |device| device.name.as_str());
-    ExportInfo {
-        name: args.name.clone(),
-        description: format!("{device}, {} with {}", spec.expr, spec.cache),
-        bytes,
-        read_only: args.read_only,
-        blocks: BlockSizes {
-            minimum: SECTOR_BYTES as u32,
-            preferred: page_bytes(spec),
-            maximum: MAX_REQUEST_BYTES,
-        },
-    }
-}
-
-/// Bytes of a page; 64 KiB at most.
-fn page_bytes(spec: &RunSpec) -> u32 {
-    spec.page.bytes() as u32
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::file::OutputFile;
-use destage_live::device::Recorder;
+use destage_live::device::RequestWatcher;
 use destage_trace::BinWriter;
 use destage_types::{HostRequest, RequestBatch};
 use std::io::{self, BufWriter};
@@ -46,17 +46,10 @@ impl TraceRecording {
     }
 
     /// What sees each request. FUA is not in it: the format has no mark for it.
-    pub fn recorder(&self) -> Recorder {
-        let writer = Arc::clone(&self.writer);
-        let mut one = RequestBatch::new();
-        Box::new(move |request: &HostRequest| {
-            let writer = &mut *locked(&writer);
-            if writer.failed.is_none() {
-                one.clear();
-                one.push(*request);
-                let written = one.iter().try_for_each(|request| writer.out.write(request));
-                writer.failed = written.err();
-            }
+    pub fn watcher(&self) -> Box<dyn RequestWatcher> {
+        Box::new(Recorder {
+            writer: Arc::clone(&self.writer),
+            one: RequestBatch::new(),
         })
     }
 
@@ -76,5 +69,24 @@ impl TraceRecording {
             finished.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
         file.and_then(OutputFile::commit)
             .map_err(|error| Failure::Run(format!("--record {place}: cannot write it: {error}")))
+    }
+}
+
+struct Recorder {
+    writer: Arc<Mutex<Writer>>,
+    /// Reused.
+    one: RequestBatch,
+}
+
+impl RequestWatcher for Recorder {
+    fn request(&mut self, request: &HostRequest, _durable: bool) {
+        let writer = &mut *locked(&self.writer);
+        if writer.failed.is_none() {
+            self.one.clear();
+            self.one.push(*request);
+            let mut all = self.one.iter();
+            let written = all.try_for_each(|request| writer.out.write(request));
+            writer.failed = written.err();
+        }
     }
 }

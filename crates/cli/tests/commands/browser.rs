@@ -8,7 +8,8 @@ use std::process::Command;
 /// Names of the program in distributions.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-fn browser() -> Option<PathBuf> {
+/// The browser, if one is installed.
+pub fn browser() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let places = folders.iter().flat_map(|f| NAMES.map(|name| f.join(name)));
@@ -16,7 +17,7 @@ fn browser() -> Option<PathBuf> {
 }
 
 /// Hears of everything that goes wrong, from the first line of the page on.
-const LISTEN: &str = "<script>
+pub const LISTEN: &str = "<script>
 const faults = [];
 addEventListener('error', (e) => faults.push(String(e.message)));
 addEventListener('unhandledrejection', (e) => faults.push(String(e.reason)));
@@ -85,7 +86,11 @@ pub fn look_at(bench: &Bench, report: &str, width: u32, theme: &str) -> Option<V
              height:900px\"></iframe><script>onmessage = (e) => {{ told.textContent = e.data; }};</script>"
         ),
     );
-    let text = dumped(&program, bench.dir.path(), &frame);
+    let text = dumped(
+        &program,
+        bench.dir.path(),
+        &format!("file://{}", frame.display()),
+    );
     let told = text.split_once("<pre id=\"told\">").unwrap().1;
     let told = told.split_once("</pre>").unwrap().0;
     let told = told
@@ -95,7 +100,8 @@ pub fn look_at(bench: &Bench, report: &str, width: u32, theme: &str) -> Option<V
     Some(serde_json::from_str(&told).unwrap_or_else(|e| panic!("{report}: {e}: {text}")))
 }
 
-fn dumped(program: &Path, folder: &Path, page: &Path) -> String {
+/// What `page`, the address of a page, has become after a minute of its own time.
+pub fn dumped(program: &Path, folder: &Path, page: &str) -> String {
     let mut command = Command::new(program);
     command.args([
         "--headless",
@@ -112,7 +118,7 @@ fn dumped(program: &Path, folder: &Path, page: &Path) -> String {
         "--user-data-dir={}",
         folder.join("browser").display()
     ));
-    command.arg(format!("file://{}", page.display()));
+    command.arg(page);
     let output = command.output().unwrap();
     assert!(
         output.status.success(),

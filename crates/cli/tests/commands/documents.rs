@@ -156,17 +156,20 @@ fn every_help_has_examples_that_work() {
             assert!(help.contains(&format!("\n  {line}\n")), "{help}");
             // A folder of results takes each command once.
             if done.insert(line) {
-                match line.starts_with("destage serve") {
-                    // It says that it serves, does so until it is told to end, and then it succeeds.
-                    true => shell(
-                        &bench,
-                        &format!(
-                            "rm -f served; {line} > served & for i in $(seq 600); do test -s served && break; sleep 0.1; \
-                             done; kill $!; wait $!; cat served"
-                        ),
+                // A server says that it serves, does so until it is told to end, and then it succeeds.
+                let line = match line {
+                    _ if line.starts_with("destage serve") => format!(
+                        "rm -f served; {line} > served & for i in $(seq 600); do test -s served && break; \
+                         sleep 0.1; done; kill $!; wait $!; cat served"
                     ),
-                    false => shell(&bench, line),
+                    _ if line.starts_with("destage ctl") => format!(
+                        "destage serve --socket ssd.sock --control ssd.ctl & \
+                         for i in $(seq 600); do test -S ssd.ctl && break; sleep 0.1; done; \
+                         {line} && destage ctl --control ssd.ctl shutdown && wait $!"
+                    ),
+                    _ => line.clone(),
                 };
+                shell(&bench, &line);
             }
         }
     }

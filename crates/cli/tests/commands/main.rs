@@ -31,6 +31,10 @@ mod schema;
 mod series;
 #[cfg(unix)]
 mod serve;
+mod serve_config;
+mod serve_control;
+mod serve_shadows;
+mod serve_ui;
 mod synth;
 mod timeline;
 mod trace;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A server in `dir`, and its address.
-fn serve(dir: &Path, args: &[&str]) -> (Child, String) {
+pub fn serve(dir: &Path, args: &[&str]) -> (Child, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_destage"))
         .arg("serve")
         .args(args)
@@ -34,7 +34,7 @@ fn signal(child: &Child, name: &str) {
 }
 
 /// Tells the server to end, and gives what it said then.
-fn end(child: Child, name: &str) -> (Option<i32>, String, String) {
+pub fn end(child: Child, name: &str) -> (Option<i32>, String, String) {
     signal(&child, name);
     let ended = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -42,24 +42,31 @@ fn end(child: Child, name: &str) -> (Option<i32>, String, String) {
 }
 
 /// A client of the oldest kind: EXPORT_NAME, then simple requests.
-struct Client(std::os::unix::net::UnixStream);
+pub struct Client(std::os::unix::net::UnixStream);
 
 impl Client {
-    fn new(socket: &Path) -> Client {
+    pub fn new(socket: &Path) -> Client {
+        Client::of(socket, "")
+    }
+
+    /// One of the export `name`.
+    pub fn of(socket: &Path, name: &str) -> Client {
         let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
         assert_eq!(&greeting[..8], b"NBDMAGIC");
         let mut hello = vec![0, 0, 0, 3];
         hello.extend(b"IHAVEOPT");
-        hello.extend([0, 0, 0, 1, 0, 0, 0, 0]);
+        hello.extend([0, 0, 0, 1]);
+        hello.extend((name.len() as u32).to_be_bytes());
+        hello.extend(name.as_bytes());
         stream.write_all(&hello).unwrap();
         let mut export = [0; 10];
         stream.read_exact(&mut export).unwrap();
         Client(stream)
     }
 
-    fn request(&mut self, command: u16, offset: u64, bytes: u32, data: &[u8]) -> Vec<u8> {
+    pub fn request(&mut self, command: u16, offset: u64, bytes: u32, data: &[u8]) -> Vec<u8> {
         let mut wire = 0x2560_9513_u32.to_be_bytes().to_vec();
         wire.extend([0, 0]);
         wire.extend(command.to_be_bytes());
@@ -77,9 +84,9 @@ impl Client {
     }
 }
 
-const READ: u16 = 0;
-const WRITE: u16 = 1;
-const FLUSH: u16 = 3;
+pub const READ: u16 = 0;
+pub const WRITE: u16 = 1;
+pub const FLUSH: u16 = 3;
 
 #[test]
 fn data_come_back_and_the_end_has_the_record_of_what_was_served() {

@@ -414,6 +414,55 @@ fn a_scheme_changes_after_a_flush() {
     }
 }
 
+/// The cache is lost, the translation layer is not: what was flushed is read from flash again, blocks stay worn,
+/// and what was under way never ends.
+#[test]
+fn a_power_cycle_keeps_the_mapping() {
+    for (seed, mode) in MODES.iter().enumerate() {
+        for expr in EXPRS {
+            let spec = spec(expr, Some(small(2, mode)));
+            let spec = RunSpec { wrap: true, ..spec };
+            let mut device = LiveDevice::new(&spec, "").unwrap();
+            let mut out = Vec::new();
+            let trace = timed(seed);
+            let full = !trace
+                .requests
+                .records()
+                .iter()
+                .all(|r| submit(&mut device, r).is_some());
+            let what = format!("{expr}, {mode}");
+            if full {
+                continue;
+            }
+            let worn = device.record().erase_counts.unwrap().mean;
+            let last = Ticket(device.requests() - 1);
+            device.power_cycle(device.now());
+            let at = device.now();
+            let record = device.record();
+            assert_eq!(record.counts.requests, 0, "{what}");
+            assert!(record.erase_counts.unwrap().mean >= worn, "{what}");
+            assert_eq!(device.volatile_pages(), 0, "{what}");
+            // Every page: those that flash had are read from it, and no cache has any.
+            let sectors = device.capacity_sectors() as u32;
+            let read = HostRequest::new(at, Op::Read, 0, sectors);
+            let ticket = device.submit(at, read).unwrap();
+            let counts = device.record().counts;
+            assert_eq!(counts.page_hits, 0, "{what}");
+            assert!(counts.flash_reads_host > 0, "{what}");
+            assert!(
+                counts.flash_reads_host + counts.unmapped_reads.unwrap_or(0) == counts.read_pages,
+                "{what}"
+            );
+            device.finish(&mut out);
+            let ends = completions(&out);
+            assert!(
+                ends.keys().eq([&ticket.0]) && ticket > last,
+                "{what}: {ends:?}"
+            );
+        }
+    }
+}
+
 /// What was served, written as it came, gives the same counts in a run.
 #[test]
 fn a_recorded_stream_replays_alike() {

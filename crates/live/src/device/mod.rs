@@ -2,9 +2,11 @@
 
 mod simulated;
 mod timed;
+mod watcher;
 
-pub use simulated::SimulatedSsd;
+pub use simulated::{ModelName, SimulatedSsd};
 pub use timed::{FlashedPart, TimedDevice, TimedEvent};
+pub use watcher::RequestWatcher;
 
 use crate::protocol::errno;
 use crate::protocol::transmission::{AllocationRun, NbdCommand, NbdOutcome, NbdRequest};
@@ -60,14 +62,11 @@ impl PartIo {
     }
 }
 
-/// Sees every request that the device is given.
-pub type Recorder = Box<dyn FnMut(&HostRequest) + Send>;
-
 /// A device and its data. Requests take effect in the order of their submission.
 pub struct DataDevice<D, T> {
     device: D,
     store: Store,
-    recorder: Option<Recorder>,
+    watchers: Vec<Box<dyn RequestWatcher>>,
     unanswered: HashMap<u64, Unanswered<T>>,
     /// The request that each ticket is a part of.
     parts: HashMap<u64, u64>,
@@ -80,11 +79,15 @@ pub struct DataDevice<D, T> {
 
 impl<D: TimedDevice, T> DataDevice<D, T> {
     /// A device with what it holds.
-    pub fn new(device: D, store: Store, recorder: Option<Recorder>) -> DataDevice<D, T> {
+    pub fn new(
+        device: D,
+        store: Store,
+        watchers: Vec<Box<dyn RequestWatcher>>,
+    ) -> DataDevice<D, T> {
         DataDevice {
             device,
             store,
-            recorder,
+            watchers,
             unanswered: HashMap::new(),
             parts: HashMap::new(),
             next_id: 0,
@@ -97,6 +100,11 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     /// The simulated device.
     pub fn device(&mut self) -> &mut D {
         &mut self.device
+    }
+
+    /// The data.
+    pub fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Requests that are not answered.
@@ -171,11 +179,11 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             return Ok(None);
         }
         let request = HostRequest::new(at, op, offset / SECTOR_BYTES, sectors);
-        if let Some(recorder) = &mut self.recorder {
-            recorder(&request);
-        }
         // A non-volatile cache is durable.
         let durable = durable && self.store.kind() == CacheKind::Dram;
+        for watcher in &mut self.watchers {
+            watcher.request(&request, durable);
+        }
         let ticket = self.device.submit(at, request, durable)?;
         self.parts.insert(ticket, id);
         if let Some(unanswered) = self.unanswered.get_mut(&id) {
@@ -313,6 +321,9 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         self.parts.clear();
         self.events.clear();
         self.device.power_cycle(at);
+        for watcher in &mut self.watchers {
+            watcher.power_cycle(at);
+        }
         let pages = self.store.power_cut();
         PowerLoss { pages, requests }
     }

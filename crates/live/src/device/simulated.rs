@@ -1,23 +1,29 @@
 //! The simulator's device behind [`TimedDevice`].
 
-use super::{FlashedPart, TimedDevice, TimedEvent};
-use destage_sim::live::{DurablePart, LiveDevice, LiveEvent};
+use super::{DataDevice, FlashedPart, TimedDevice, TimedEvent};
+use destage_sim::live::{DurablePart, LiveDevice, LiveEvent, LiveFigures, SubmitError};
 use destage_sim::{ResultRecord, RunError, RunSpec};
-use destage_types::{HostRequest, Nanos};
+use destage_types::{HostRequest, Nanos, Op};
+use serde::Serialize;
 use std::io;
 
-/// A device of the simulator with its cache and scheme, as `spec` says.
+/// What a simulated device is, in words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ModelName {
+    /// Its scheme.
+    pub scheme: String,
+    /// Its cache size.
+    pub cache: String,
+    /// The name of its device.
+    pub device: String,
+}
+
+/// A device of the simulator with its cache and scheme.
 ///
-/// A power cut makes it anew: its cache is empty, its statistics begin again, and its translation layer is
-/// that of a new device, which does not know which pages hold data. That changes times, never data.
+/// A power cut empties its cache and begins new statistics; its translation layer stays
+/// ([`LiveDevice::power_cycle`]).
 pub struct SimulatedSsd {
     device: LiveDevice,
-    spec: RunSpec,
-    version: String,
-    /// Tickets of the devices before.
-    first: u64,
-    /// The device could not be made anew.
-    dead: Option<RunError>,
     events: Vec<LiveEvent>,
 }
 
@@ -29,10 +35,6 @@ impl SimulatedSsd {
     pub fn new(spec: &RunSpec, version: &str) -> Result<SimulatedSsd, RunError> {
         Ok(SimulatedSsd {
             device: LiveDevice::new(spec, version)?,
-            spec: spec.clone(),
-            version: version.to_owned(),
-            first: 0,
-            dead: None,
             events: Vec::new(),
         })
     }
@@ -42,23 +44,49 @@ impl SimulatedSsd {
         self.device.capacity_sectors() * destage_types::SECTOR_BYTES
     }
 
-    /// The result record since the last power cut.
+    /// What it is.
+    pub fn model(&self) -> ModelName {
+        let spec = self.device.spec();
+        let device = spec.device.as_ref();
+        ModelName {
+            scheme: spec.expr.to_string(),
+            cache: spec.cache.to_string(),
+            device: device.map_or(String::new(), |device| device.name.clone()),
+        }
+    }
+
+    /// The figures since the statistics began, without what takes long to make.
+    pub fn figures(&self) -> LiveFigures {
+        self.device.figures()
+    }
+
+    /// The result record since the statistics began.
     pub fn record(&self) -> ResultRecord {
         self.device.record()
+    }
+
+    /// Statistics begin again from zero.
+    pub fn reset_statistics(&mut self) {
+        self.device.reset_statistics();
+    }
+
+    /// Flushes the cache at `at`, and goes on with an empty one as `spec` says ([`LiveDevice::change_to`]).
+    ///
+    /// # Errors
+    /// The new cache cannot be, and nothing has happened; or the device is full.
+    pub fn change_to(&mut self, at: Nanos, spec: RunSpec) -> Result<(), SubmitError> {
+        self.device.change_to(at, spec).map(|_| ())
     }
 }
 
 impl TimedDevice for SimulatedSsd {
     fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<u64> {
-        if let Some(error) = &self.dead {
-            return Err(io::Error::other(error.to_string()));
-        }
         let ticket = match durable {
             true => self.device.submit_fua(at, request),
             false => self.device.submit(at, request),
         };
         let ticket = ticket.map_err(io::Error::other)?;
-        Ok(self.first + ticket.0)
+        Ok(ticket.0)
     }
 
     fn next_event(&mut self) -> Option<Nanos> {
@@ -67,21 +95,20 @@ impl TimedDevice for SimulatedSsd {
 
     fn advance(&mut self, to: Nanos, events: &mut Vec<TimedEvent>) {
         self.device.advance(to, &mut self.events);
-        let first = self.first;
         events.extend(self.events.drain(..).map(|event| match event {
             LiveEvent::Completed { ticket, at } => TimedEvent::Completed {
-                ticket: first + ticket.0,
+                ticket: ticket.0,
                 at,
             },
             LiveEvent::Captured { lpn, ticket } => TimedEvent::Captured {
                 lpn,
-                through: first + ticket.0,
+                through: ticket.0,
             },
             LiveEvent::Durable {
                 lpn, ticket, part, ..
             } => TimedEvent::Durable {
                 lpn,
-                through: first + ticket.0,
+                through: ticket.0,
                 part: match part {
                     DurablePart::Page => FlashedPart::Page,
                     DurablePart::OwnSectors => FlashedPart::OwnSectors,
@@ -91,12 +118,25 @@ impl TimedDevice for SimulatedSsd {
     }
 
     fn power_cycle(&mut self, at: Nanos) {
-        self.first += self.device.requests();
-        match LiveDevice::new(&self.spec, &self.version) {
-            Ok(device) => self.device = device,
-            Err(error) => self.dead = Some(error),
+        self.device.power_cycle(at);
+        self.events.clear();
+    }
+}
+
+impl<T> DataDevice<SimulatedSsd, T> {
+    /// Flushes the cache at `at`, and goes on with an empty one as `spec` says. Requests under way are
+    /// answered as ever.
+    ///
+    /// # Errors
+    /// The new cache cannot be, and nothing has happened; or the device is full.
+    pub fn change_to(&mut self, at: Nanos, spec: RunSpec) -> Result<(), SubmitError> {
+        self.device.change_to(at, spec)?;
+        let flush = HostRequest::new(at, Op::Flush, 0, 0);
+        for watcher in &mut self.watchers {
+            watcher.request(&flush, false);
         }
         self.device.advance(at, &mut self.events);
-        self.events.clear();
+        self.settle(|_| true);
+        Ok(())
     }
 }

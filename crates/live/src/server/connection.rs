@@ -1,7 +1,7 @@
 //! One client: its negotiation, its requests, its replies.
 
 use super::budget::{ByteBudget, Permit};
-use super::driver::{ExportShared, Message, ReplyTo, Task};
+use super::export::{ExportShared, Message, ReplyTo, Task};
 use super::link::ClientLink;
 use crate::protocol::MAX_REQUEST_BYTES;
 use crate::protocol::errno;
@@ -65,9 +65,9 @@ impl Connection {
 }
 
 /// What connections need of the server.
-pub(crate) struct ServerShared {
+pub(crate) struct ServerShared<D> {
     pub infos: Vec<ExportInfo>,
-    pub exports: Vec<(Sender<Message>, Arc<ExportShared>)>,
+    pub exports: Vec<(Sender<Message<D>>, Arc<ExportShared>)>,
     pub tls: Option<Arc<ServerConfig>>,
     pub budget: Arc<ByteBudget>,
 }
@@ -76,7 +76,7 @@ pub(crate) struct ServerShared {
 ///
 /// # Errors
 /// It broke off, or what it sent was no NBD.
-pub(crate) fn serve(mut link: ClientLink, server: &ServerShared) -> io::Result<()> {
+pub(crate) fn serve<D>(mut link: ClientLink, server: &ServerShared<D>) -> io::Result<()> {
     link.socket.set_timeouts(NEGOTIATION_PAUSE, REQUEST_PAUSE)?;
     let Some(terms) = negotiate(&mut link, server)? else {
         return Ok(());
@@ -109,7 +109,10 @@ pub(crate) fn serve(mut link: ClientLink, server: &ServerShared) -> io::Result<(
     done
 }
 
-fn negotiate(link: &mut ClientLink, server: &ServerShared) -> io::Result<Option<SessionTerms>> {
+fn negotiate<D>(
+    link: &mut ClientLink,
+    server: &ServerShared<D>,
+) -> io::Result<Option<SessionTerms>> {
     let lost = || io::Error::from(ErrorKind::InvalidData);
     link.write_all(&greeting())?;
     let mut flags = [0; 4];
@@ -169,12 +172,12 @@ fn next_request(reader: &mut BufReader<ClientLink>) -> io::Result<bool> {
     }
 }
 
-fn requests(
+fn requests<D>(
     link: ClientLink,
     connection: &Arc<Connection>,
-    server: &ServerShared,
+    server: &ServerShared<D>,
     terms: &SessionTerms,
-    device: &Sender<Message>,
+    device: &Sender<Message<D>>,
 ) -> io::Result<()> {
     let export = &server.infos[terms.export];
     let own = ByteBudget::new(CONNECTION_BYTES);
@@ -220,7 +223,7 @@ fn requests(
     Ok(())
 }
 
-fn refuse(message: Message, error: u32) {
+fn refuse<D>(message: Message<D>, error: u32) {
     if let Message::Task(task) = message {
         refuse_to(task.to, error);
     }

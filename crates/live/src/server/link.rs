@@ -18,6 +18,10 @@ pub enum Socket {
 }
 
 impl Socket {
+    /// Reads and writes that take longer fail.
+    ///
+    /// # Errors
+    /// The socket is none any more, or a time is 0.
     pub fn set_timeouts(&self, read: Duration, write: Duration) -> io::Result<()> {
         match self {
             Socket::Unix(s) => {

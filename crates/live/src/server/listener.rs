@@ -2,17 +2,14 @@
 
 use super::budget::ByteBudget;
 use super::connection::{ServerShared, serve};
-use super::driver::{Export, ExportReport};
+use super::export::{Export, ExportReport};
 use super::link::{ClientLink, Socket};
+use super::place::{ListenAt, Listener, Rights};
 use super::tls::ServerTls;
 use crate::device::TimedDevice;
 use crate::store::PowerLoss;
-use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -25,24 +22,6 @@ const SERVER_BYTES: u64 = 512 << 20;
 
 /// How long a server that ends waits for clients to take their last replies.
 const LAST_REPLIES: Duration = Duration::from_secs(2);
-
-/// Where to listen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ListenAt {
-    /// A Unix socket at this path.
-    Unix(PathBuf),
-    /// An address and a port; 0 takes any that is free.
-    Tcp(SocketAddr),
-}
-
-impl fmt::Display for ListenAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ListenAt::Unix(path) => write!(f, "nbd+unix:///?socket={}", path.display()),
-            ListenAt::Tcp(address) => write!(f, "nbd://{address}"),
-        }
-    }
-}
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -63,54 +42,15 @@ pub enum ServerError {
     Unprotected(SocketAddr),
 }
 
-enum Listener {
-    Unix(UnixListener),
-    Tcp(TcpListener),
-}
-
-impl Listener {
-    fn bind(at: &ListenAt) -> io::Result<(Listener, ListenAt)> {
-        match at {
-            ListenAt::Unix(path) => {
-                remove_stale(path)?;
-                Ok((Listener::Unix(UnixListener::bind(path)?), at.clone()))
-            }
-            ListenAt::Tcp(address) => {
-                let listener = TcpListener::bind(address)?;
-                let at = ListenAt::Tcp(listener.local_addr()?);
-                Ok((Listener::Tcp(listener), at))
-            }
-        }
-    }
-
-    fn accept(&self) -> io::Result<Socket> {
-        match self {
-            Listener::Unix(listener) => Ok(Socket::Unix(listener.accept()?.0)),
-            Listener::Tcp(listener) => Ok(Socket::Tcp(listener.accept()?.0)),
-        }
-    }
-}
-
-/// Removes a socket at which nobody listens: that of a server that was killed.
-fn remove_stale(path: &Path) -> io::Result<()> {
-    let is_socket = path
-        .symlink_metadata()
-        .is_ok_and(|m| m.file_type().is_socket());
-    if is_socket && UnixStream::connect(path).is_err() {
-        std::fs::remove_file(path)?;
-    }
-    Ok(())
-}
-
 /// What the thread that accepts and the server share.
-struct Gate {
-    shared: ServerShared,
+struct Gate<D> {
+    shared: ServerShared<D>,
     closed: AtomicBool,
     open: AtomicUsize,
     sockets: Mutex<Vec<Weak<Socket>>>,
 }
 
-impl Gate {
+impl<D> Gate<D> {
     fn sockets(&self) -> MutexGuard<'_, Vec<Weak<Socket>>> {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,7 +59,7 @@ impl Gate {
 /// Exports that clients can connect to.
 pub struct Server<D> {
     exports: Vec<Export<D>>,
-    gate: Arc<Gate>,
+    gate: Arc<Gate<D>>,
     listeners: Vec<(ListenAt, JoinHandle<()>)>,
 }
 
@@ -168,7 +108,7 @@ impl<D: TimedDevice + Send + 'static> Server<D> {
             at: at.clone(),
             reason,
         };
-        let (listener, bound) = Listener::bind(at).map_err(failed)?;
+        let (listener, bound) = Listener::bind(at, Rights::Usual).map_err(failed)?;
         let gate = Arc::clone(&self.gate);
         let thread = std::thread::Builder::new().name("accept".to_owned());
         let thread = thread.spawn(move || accept(&listener, &gate));
@@ -184,7 +124,7 @@ impl<D: TimedDevice + Send + 'static> Server<D> {
     /// Cuts the power of an export; `None` if there is no such export.
     pub fn power_cut(&self, name: &str) -> Option<PowerLoss> {
         let export = self.exports.iter().find(|e| e.info.name == name)?;
-        export.power_cut()
+        export.handle().power_cut()
     }
 
     /// Answers what was asked, flushes every device and ends.
@@ -194,18 +134,7 @@ impl<D: TimedDevice + Send + 'static> Server<D> {
     pub fn stop(self) -> Result<Vec<ExportReport<D>>, String> {
         self.gate.closed.store(true, Ordering::SeqCst);
         for (at, thread) in self.listeners {
-            // The thread wakes, sees that it is over, and goes.
-            let woken = match &at {
-                ListenAt::Unix(path) => UnixStream::connect(path).is_ok(),
-                ListenAt::Tcp(address) => TcpStream::connect(address).is_ok(),
-            };
-            if woken {
-                let _ = thread.join();
-            }
-            if let ListenAt::Unix(path) = &at {
-                // Somebody may have removed it.
-                let _ = std::fs::remove_file(path);
-            }
+            at.close(thread);
         }
         let reports = self.exports.into_iter().map(Export::stop).collect();
         let patience = Instant::now() + LAST_REPLIES;
@@ -219,7 +148,7 @@ impl<D: TimedDevice + Send + 'static> Server<D> {
     }
 }
 
-fn accept(listener: &Listener, gate: &Arc<Gate>) {
+fn accept<D: Send + 'static>(listener: &Listener, gate: &Arc<Gate<D>>) {
     loop {
         let socket = listener.accept();
         if gate.closed.load(Ordering::SeqCst) {

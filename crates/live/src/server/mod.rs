@@ -6,14 +6,23 @@
 mod budget;
 mod connection;
 mod driver;
+mod export;
 mod lateness;
 mod link;
 mod listener;
 mod pace;
+mod place;
+mod responses;
+mod side_door;
 mod tls;
 
-pub use driver::{Export, ExportReport, PowerCutAt};
+pub use driver::Routed;
+pub use export::{Export, ExportHandle, ExportMoment, ExportReport, PowerCutAt};
 pub use lateness::Lateness;
-pub use listener::{ListenAt, Server, ServerError};
+pub use link::Socket;
+pub use listener::{Server, ServerError};
 pub use pace::Pace;
+pub use place::ListenAt;
+pub use responses::ResponseTimes;
+pub use side_door::{Guests, SideDoor};
 pub use tls::{ServerTls, TlsError};

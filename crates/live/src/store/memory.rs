@@ -4,30 +4,61 @@ use super::Medium;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What takes memory as a whole: small enough for scattered pages, large enough for few entries.
 const CHUNK: u64 = 16 << 10;
 
+/// Memory that several media share.
+#[derive(Debug)]
+pub struct MemoryBudget {
+    /// Chunks that there may be.
+    most: u64,
+    taken: AtomicU64,
+}
+
+impl MemoryBudget {
+    /// A budget of `bytes`.
+    pub fn new(bytes: u64) -> Arc<MemoryBudget> {
+        Arc::new(MemoryBudget {
+            most: bytes / CHUNK,
+            taken: AtomicU64::new(0),
+        })
+    }
+
+    /// Takes a chunk, if one is left.
+    fn take(&self) -> io::Result<()> {
+        let more = |taken: u64| (taken < self.most).then_some(taken + 1);
+        match self.taken.fetch_update(Relaxed, Relaxed, more) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(io::Error::other(format!(
+                "data in memory take more than the {} KiB that they may",
+                self.most * CHUNK / 1024
+            ))),
+        }
+    }
+}
+
 /// Bytes in memory, by chunks.
 pub struct MemoryMedium {
     chunks: BTreeMap<u64, Box<[u8]>>,
-    /// Chunks that it may have.
-    most: u64,
+    budget: Arc<MemoryBudget>,
 }
 
 impl Default for MemoryMedium {
     /// As much as there is.
     fn default() -> MemoryMedium {
-        MemoryMedium::new(u64::MAX)
+        MemoryMedium::new(MemoryBudget::new(u64::MAX))
     }
 }
 
 impl MemoryMedium {
-    /// Nothing yet; a write that would take more than `limit` bytes fails.
-    pub fn new(limit: u64) -> MemoryMedium {
+    /// Nothing yet; a write that would take more than is left of `budget` fails.
+    pub fn new(budget: Arc<MemoryBudget>) -> MemoryMedium {
         MemoryMedium {
             chunks: BTreeMap::new(),
-            most: limit / CHUNK,
+            budget,
         }
     }
 }
@@ -61,16 +92,12 @@ impl Medium for MemoryMedium {
         let mut rest = data;
         for (chunk, from, to) in parts(offset, data.len() as u64) {
             let (piece, behind) = rest.split_at(to - from);
-            let many = self.chunks.len() as u64;
             let chunk = match self.chunks.entry(chunk) {
                 Entry::Occupied(there) => there.into_mut(),
-                Entry::Vacant(_) if many >= self.most => {
-                    return Err(io::Error::other(format!(
-                        "data in memory take more than the {} KiB that they may",
-                        self.most * CHUNK / 1024
-                    )));
+                Entry::Vacant(empty) => {
+                    self.budget.take()?;
+                    empty.insert(vec![0; CHUNK as usize].into_boxed_slice())
                 }
-                Entry::Vacant(empty) => empty.insert(vec![0; CHUNK as usize].into_boxed_slice()),
             };
             chunk[from..to].copy_from_slice(piece);
             rest = behind;
@@ -88,6 +115,7 @@ impl Medium for MemoryMedium {
         }
         let mut from = self.chunks.split_off(&whole.start);
         self.chunks.append(&mut from.split_off(&whole.end));
+        self.budget.taken.fetch_sub(from.len() as u64, Relaxed);
         Ok(())
     }
 

@@ -9,13 +9,16 @@ mod memory;
 
 pub use file::FileMedium;
 pub use medium::{AddressPattern, Medium};
-pub use memory::MemoryMedium;
+pub use memory::{MemoryBudget, MemoryMedium};
 
 use crate::device::FlashedPart;
 use destage_types::Lpn;
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
+
+/// Bytes of a copy of the data that are in memory at once.
+const COPIED_AT_ONCE: u64 = 1 << 20;
 
 /// Does the cache of the device keep its content without power?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,6 +255,33 @@ impl Store {
         let lost = self.volatile.len() as u64;
         self.volatile.clear();
         lost
+    }
+
+    /// Does it give back what was written?
+    pub fn keeps_data(&self) -> bool {
+        self.medium.keeps_data()
+    }
+
+    /// Copies the durable data of a device of `bytes` to `out`, of which nothing is written where there are
+    /// none.
+    ///
+    /// # Errors
+    /// The medium or `out` fails.
+    pub fn copy_durable(&self, bytes: u64, out: &mut (impl Write + Seek)) -> io::Result<()> {
+        let mut buffer = vec![0; COPIED_AT_ONCE.min(bytes) as usize];
+        let mut at = 0;
+        while at < bytes {
+            let (data, run) = self.medium.allocation(at, bytes - at)?;
+            let end = at + run;
+            out.seek(SeekFrom::Start(if data { at } else { end }))?;
+            for start in (at..end).step_by(COPIED_AT_ONCE as usize).filter(|_| data) {
+                let piece = &mut buffer[..(end - start).min(COPIED_AT_ONCE) as usize];
+                self.medium.read(start, piece)?;
+                out.write_all(piece)?;
+            }
+            at = end;
+        }
+        Ok(())
     }
 
     /// Makes the medium outlast the process and the host.

@@ -11,7 +11,7 @@ fn media() -> Vec<Box<dyn Medium>> {
 
 #[test]
 fn memory_takes_no_more_than_it_may() {
-    let mut medium = MemoryMedium::new(32 << 10);
+    let mut medium = MemoryMedium::new(MemoryBudget::new(32 << 10));
     medium.write(0, &[1; 100]).expect("the first chunk");
     medium.write(1 << 30, &[2; 100]).expect("the second");
     let refused = medium.write(1 << 20, &[3; 100]).expect_err("a third");
@@ -143,4 +143,32 @@ fn a_file_belongs_to_one_server_and_one_device() {
     let mut out = [0; 4096];
     again.read(4096, &mut out).expect("read");
     assert_eq!(out, [3; 4096]);
+}
+
+#[test]
+fn a_copy_has_what_is_durable_and_holes_elsewhere() {
+    for medium in media() {
+        let mut store = Store::new(medium, CacheKind::Dram, PAGE);
+        for (ticket, page) in [(1, 3), (2, 200), (3, 255), (4, 7)] {
+            let bytes = [ticket as u8; PAGE as usize];
+            store.write(ticket, page << 12, &bytes).expect("write");
+            store.captured(Lpn(page), ticket);
+        }
+        // Page 7 stays volatile.
+        for (ticket, page) in [(1, 3), (2, 200), (3, 255)] {
+            let done = store.durable(Lpn(page), ticket, FlashedPart::Page);
+            done.expect("durable");
+        }
+        let mut copy = tempfile::tempfile().expect("a file");
+        store.copy_durable(CAPACITY, &mut copy).expect("copied");
+        copy.set_len(CAPACITY).expect("as long");
+        let mut bytes = Vec::new();
+        copy.seek(SeekFrom::Start(0)).expect("the start");
+        std::io::Read::read_to_end(&mut copy, &mut bytes).expect("read");
+        store.power_cut();
+        assert_eq!(bytes, read(&store, 0, CAPACITY as usize));
+        assert_eq!(bytes[255 << 12], 3);
+        let blocks = std::os::unix::fs::MetadataExt::blocks(&copy.metadata().expect("there"));
+        assert!(blocks * 512 <= 64 << 10, "{blocks} blocks are not sparse");
+    }
 }

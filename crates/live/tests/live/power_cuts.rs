@@ -45,7 +45,7 @@ impl<D: TimedDevice> Bench<D> {
             writes: Vec::new(),
         };
         Bench {
-            device: DataDevice::new(device, store, None),
+            device: DataDevice::new(device, store, Vec::new()),
             kind,
             pages: (0..PAGES).map(|_| page()).collect(),
             promises: Vec::new(),

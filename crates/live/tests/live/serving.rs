@@ -63,7 +63,7 @@ impl Serving {
             };
             let device = || {
                 let store = Store::new(medium, CacheKind::Dram, PAGE_BYTES);
-                DataDevice::new(ModelDevice::new(1, 64, false), store, None)
+                DataDevice::new(ModelDevice::new(1, 64, false), store, Vec::new())
             };
             Export::start(info, device, setting.pace, setting.cut).expect("an export")
         };

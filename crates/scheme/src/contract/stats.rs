@@ -58,6 +58,12 @@ impl SchemeStats {
         counters.map(|figure| (figure.name, figure.value))
     }
 
+    /// The gauges alone.
+    pub fn gauges(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let gauges = self.0.iter().filter(|figure| !figure.counts);
+        gauges.map(|figure| (figure.name, figure.value))
+    }
+
     /// All figures.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.0.iter().map(|figure| (figure.name, figure.value))

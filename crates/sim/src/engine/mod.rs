@@ -1,6 +1,6 @@
 //! The timed flash behind the cache: the array, the mapping, and the requests in flight.
 //!
-//! The engine is passive: [`Flash::step`](crate::Flash::step) lets time pass up to a given instant,
+//! The engine is passive: [`Flash::step`] lets time pass up to a given instant,
 //! the cache submits operations, and completions come out. It neither sleeps nor reads a clock, so
 //! trace replay and a live device can drive the same code.
 //!
@@ -30,7 +30,7 @@ pub use durability::{DurablePart, DurableVersion};
 pub use in_flight::{Completion, ProgramTimes};
 pub use measures::BusyTimes;
 
-use crate::flash::Traffic;
+use crate::flash::{Flash, Traffic};
 use cache_region::RegionAccess;
 use destage_device::config::{
     Allocation, DeviceConfig, EvictWaitRead, GcPreempt, QueueOrder, Suspend,
@@ -231,6 +231,16 @@ impl Engine {
     /// The instant up to which time has passed.
     pub fn now(&self) -> Nanos {
         self.now
+    }
+
+    /// The translation layer, once everything that was submitted is done.
+    pub(crate) fn into_map(mut self) -> PageMap {
+        loop {
+            match self.next_event() {
+                Nanos::NEVER => return self.map,
+                next => _ = self.advance(next),
+            }
+        }
     }
 
     /// The array.

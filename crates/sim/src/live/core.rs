@@ -1,5 +1,6 @@
 //! The cache of a live device, whatever its scheme.
 
+use crate::cache::counts::Counts;
 use crate::cache::sample::Samples;
 use crate::cache::{Cache, Carried};
 use crate::engine::Engine;
@@ -27,7 +28,13 @@ pub(super) trait LiveCache: Send {
     fn sample(&self, samples: &mut Samples, requests: u64);
     fn figures(&self, samples: Samples, before: &SchemeStats) -> Figures;
     fn record(&self, recording: &Recording<'_>, figures: Figures) -> ResultRecord;
+    fn counts(&self) -> Counts;
+    /// Pages in the cache, and dirty ones among them.
+    fn held(&self) -> (u64, u64);
+    /// What the lists of the scheme hold, by name.
+    fn lists(&self) -> Vec<(&'static str, u64)>;
     fn carry(self: Box<Self>) -> Carried<Engine>;
+    fn into_engine(self: Box<Self>) -> Engine;
 }
 
 /// The cache of the present scheme.
@@ -43,6 +50,18 @@ impl AnyCache {
     pub fn change(&mut self, spec: &RunSpec, capacity: Capacity) {
         if let Some(cache) = self.0.take() {
             self.0 = Some(build(spec, capacity, cache.carry()));
+        }
+    }
+
+    /// Goes on with an empty one over what `fresh` makes of the device.
+    pub fn restart(
+        &mut self,
+        spec: &RunSpec,
+        capacity: Capacity,
+        fresh: impl FnOnce(Engine) -> Engine,
+    ) {
+        if let Some(cache) = self.0.take() {
+            *self = AnyCache::new(spec, capacity, fresh(cache.into_engine()));
         }
     }
 }
@@ -116,8 +135,30 @@ impl<S: Scheme + Send + 'static> LiveCache for Cache<S, Engine> {
         recording.record(self, figures)
     }
 
+    fn counts(&self) -> Counts {
+        Cache::counts(self)
+    }
+
+    fn held(&self) -> (u64, u64) {
+        let frames = self.frames();
+        (frames.used() as u64, frames.dirty_pages())
+    }
+
+    fn lists(&self) -> Vec<(&'static str, u64)> {
+        let names = ["irl_pages", "srl_pages", "drl_pages"];
+        let pages = self.scheme().list_pages();
+        let pages = pages
+            .into_iter()
+            .flat_map(|pages| names.into_iter().zip(pages));
+        pages.chain(stats_of(self.scheme()).gauges()).collect()
+    }
+
     fn carry(self: Box<Self>) -> Carried<Engine> {
         Cache::carry(*self)
+    }
+
+    fn into_engine(self: Box<Self>) -> Engine {
+        self.flash
     }
 }
 

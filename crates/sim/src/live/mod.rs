@@ -6,11 +6,16 @@
 //! What a power cut leaves follows from the events: with a volatile cache those versions of pages
 //! that were [`LiveEvent::Durable`] before it, with a non-volatile one all that was completed.
 
+mod changes;
 mod core;
+mod error;
 mod events;
+mod figures;
 
 pub use crate::engine::DurablePart;
+pub use error::SubmitError;
 pub use events::{LiveEvent, Ticket};
+pub use figures::LiveFigures;
 
 use self::core::AnyCache;
 use self::events::PendingEvents;
@@ -25,8 +30,9 @@ use crate::run::metadata_budget::{Capacity, Demand};
 use crate::run::precondition::{address_space, prepared_map};
 use crate::run::recording::Recording;
 use crate::run::spec::{Replay, RunSpec, TimeScale, Warmup};
-use destage_device::ftl::DeviceFull;
-use destage_scheme::{Expr, PREFETCH, Role, SchemeStats};
+use destage_device::config::DeviceConfig;
+use destage_device::ftl::PageMap;
+use destage_scheme::{PREFETCH, Role, SchemeStats};
 use destage_trace::Trace;
 use destage_types::{Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestBatch, SectorMask};
 
@@ -34,48 +40,6 @@ use destage_types::{Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestBatch,
 const EXACT_TIMES: usize = 1 << 20;
 /// Samples of the lists of Req-block that are kept.
 const LIST_SAMPLES: usize = 1 << 12;
-
-/// Why a live device does not take a request.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SubmitError {
-    /// Time does not go back.
-    #[error("a request at {at} ns comes after the device was at {now} ns")]
-    Past {
-        /// Arrival in ns.
-        at: u64,
-        /// Time of the device in ns.
-        now: u64,
-    },
-    /// Half of the 64 bits of a time are left for what waits.
-    #[error("a request at {at} ns comes too late: times must stay below 2^63 ns")]
-    TooLate {
-        /// Arrival in ns.
-        at: u64,
-    },
-    /// The device has no such sectors.
-    #[error("sectors {start} to {start} + {count} are beyond the {sectors} of the device")]
-    Beyond {
-        /// First sector.
-        start: u64,
-        /// Sectors.
-        count: u32,
-        /// Sectors of the device.
-        sectors: u64,
-    },
-    /// All requests but FLUSH have sectors.
-    #[error("a request has at least one sector, unless it is FLUSH")]
-    Empty,
-    /// Requests have one extent and no old addresses.
-    #[error("a live device takes requests of one extent, without old addresses")]
-    Sides,
-    /// The device ran out of space, and serves no request any more.
-    #[error("the device cannot go on: {0}")]
-    Full(Box<DeviceFull>),
-    /// The new scheme cannot be.
-    #[error("{0}")]
-    Scheme(#[from] RunError),
-}
 
 /// One scheme, its cache and its device, fed by hand.
 ///
@@ -118,13 +82,8 @@ impl LiveDevice {
         let nothing = Trace::generated("live", RequestBatch::new());
         let (wrap, seed) = (spec.wrap, spec.seed);
         let map = prepared_map(device, (&nothing).into(), (wrap, seed), &mut |_| {})?;
-        // A scheme that comes later may have a background layer.
-        let mut engine = Engine::new(device, map, true);
-        engine.keep_completions();
-        engine.keep_versions();
-        engine.bound_latencies(EXACT_TIMES);
         check_memory(capacity.frames)?;
-        let mut cache = AnyCache::new(spec, capacity, engine);
+        let mut cache = AnyCache::new(spec, capacity, engine(device, map));
         cache.reset_counts();
         let stats_before = cache.stats();
         Ok(LiveDevice {
@@ -364,34 +323,6 @@ impl LiveDevice {
             version: &self.version,
         }
     }
-
-    /// Statistics begin again from zero; the state of cache and device stays.
-    pub fn reset_statistics(&mut self) {
-        self.cache.reset_counts();
-        self.stats_before = self.cache.stats();
-        self.samples = Samples::default();
-        self.measured_from = self.requests;
-    }
-
-    /// Serves a FLUSH at `at`, whose ticket is the answer, and goes on with an empty cache under
-    /// another scheme or other parameters, and with new statistics. Requests under way are
-    /// completed as ever.
-    ///
-    /// # Errors
-    /// The scheme cannot be, and nothing has happened; or those of [`LiveDevice::submit`].
-    pub fn change_scheme(&mut self, at: Nanos, expr: Expr) -> Result<Ticket, SubmitError> {
-        let spec = RunSpec {
-            expr,
-            ..self.spec.clone()
-        };
-        let capacity = checked(&spec)?;
-        check_memory(capacity.frames)?;
-        let flush = self.submit(at, HostRequest::new(at, Op::Flush, 0, 0))?;
-        self.cache.change(&spec, capacity);
-        (self.spec, self.capacity) = (spec, capacity);
-        self.reset_statistics();
-        Ok(flush)
-    }
 }
 
 /// Is all of page `lpn`, `whole`, in the extent?
@@ -399,6 +330,16 @@ fn covers(extent: &Extent, lpn: Lpn, page: PageSize, whole: SectorMask) -> bool 
     let (first, pages) = page_span(extent, page);
     let pages = first.0..first.0 + u64::from(pages);
     pages.contains(&lpn.0) && page_sectors(extent, lpn, page) == whole
+}
+
+/// A device at rest that keeps what a live device tells.
+fn engine(device: &DeviceConfig, map: PageMap) -> Engine {
+    // A scheme that comes later may have a background layer.
+    let mut engine = Engine::new(device, map, true);
+    engine.keep_completions();
+    engine.keep_versions();
+    engine.bound_latencies(EXACT_TIMES);
+    engine
 }
 
 /// The frames of a run that can be live.

@@ -1,0 +1,189 @@
+//! One export: its device, its data, its thread.
+
+use super::config::ExportPlan;
+use super::recording::TraceRecording;
+use crate::args::{DataArg, ExportArgs, ModelArgs, RunArgs};
+use crate::failure::Failure;
+use crate::run::without_trace;
+use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
+use destage_live::protocol::negotiation::ExportInfo;
+use destage_live::protocol::{BlockSizes, MAX_REQUEST_BYTES};
+use destage_live::server::{Export, ExportHandle, Pace};
+use destage_live::shadow::Shadow;
+use destage_live::store::{AddressPattern, FileMedium, Medium, MemoryBudget, MemoryMedium, Store};
+use destage_sim::RunSpec;
+use destage_types::SECTOR_BYTES;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// An export that is ready to start.
+pub struct PreparedExport {
+    args: ExportArgs,
+    spec: RunSpec,
+    ssd: SimulatedSsd,
+    medium: Box<dyn Medium>,
+    recording: Option<TraceRecording>,
+    shadows: Vec<SimulatedSsd>,
+}
+
+/// An export that runs, for those who ask or tell it something.
+pub struct ServedExport {
+    pub handle: ExportHandle<SimulatedSsd>,
+    /// What it is now.
+    pub model: Mutex<ModelArgs>,
+    /// Bytes that clients can address.
+    pub bytes: u64,
+    /// Devices that see the same requests.
+    pub shadows: Vec<Shadow>,
+}
+
+/// What the options say, as a run without a trace, and what there is to warn of.
+///
+/// # Errors
+/// All faults of the options.
+pub fn spec_of(model: &ModelArgs) -> Result<(RunSpec, Vec<String>), Failure> {
+    let mut run = RunArgs::none();
+    run.device = Some(model.device.clone());
+    run.set.clone_from(&model.set);
+    run.caches.scheme = vec![model.scheme.clone()];
+    run.caches.cache.extend(model.cache);
+    run.hits.read_alloc = model.read_alloc;
+    run.random = model.random.clone();
+    without_trace(&run)
+}
+
+impl PreparedExport {
+    /// Makes the device of `spec`, and opens the files that `args` name.
+    ///
+    /// # Errors
+    /// The device cannot be served, or a file cannot be had.
+    pub fn new(
+        plan: ExportPlan,
+        spec: RunSpec,
+        shadows: &[RunSpec],
+        memory: &Arc<MemoryBudget>,
+    ) -> Result<PreparedExport, Failure> {
+        let args = plan.args;
+        let ssd = SimulatedSsd::new(&spec, crate::VERSION)?;
+        let shadows = shadows
+            .iter()
+            .map(|spec| SimulatedSsd::new(spec, crate::VERSION));
+        let shadows = shadows.collect::<Result<Vec<_>, _>>()?;
+        if let Some(i) = shadows.iter().position(|s| s.capacity() < ssd.capacity()) {
+            return Err(Failure::usage(format!(
+                "export `{}`: shadow {} has {} bytes, but the export has {}: a shadow needs as many",
+                args.name,
+                i + 1,
+                shadows[i].capacity(),
+                ssd.capacity()
+            )));
+        }
+        let medium = medium(&args, ssd.capacity(), memory)?;
+        let record = args.record.as_deref();
+        let recording = record.map(TraceRecording::create).transpose()?;
+        Ok(PreparedExport {
+            args,
+            spec,
+            ssd,
+            medium,
+            recording,
+            shadows,
+        })
+    }
+
+    /// Starts it, and gives the recording that is complete when it has ended.
+    ///
+    /// # Errors
+    /// No thread can be had.
+    pub fn start(
+        self,
+    ) -> Result<(Export<SimulatedSsd>, ServedExport, Option<TraceRecording>), Failure> {
+        let PreparedExport {
+            args,
+            spec,
+            ssd,
+            medium,
+            recording,
+            shadows,
+        } = self;
+        let failed = |error| Failure::Run(format!("cannot start: {error}"));
+        let shadows: Result<Vec<Shadow>, _> = shadows.into_iter().map(Shadow::start).collect();
+        let shadows = shadows.map_err(failed)?;
+        let watching = shadows.iter().cloned();
+        let mut watchers: Vec<Box<dyn RequestWatcher>> =
+            watching.map(|shadow| Box::new(shadow) as _).collect();
+        watchers.extend(recording.as_ref().map(TraceRecording::watcher));
+        let (kind, page) = (args.cache_kind.kind(), page_bytes(&spec));
+        let bytes = ssd.capacity();
+        let export = Export::start(
+            info(&args, &spec, bytes),
+            move || DataDevice::new(ssd, Store::new(medium, kind, page), watchers),
+            pace(&args),
+            args.power_cut_after,
+        );
+        let export = export.map_err(failed)?;
+        let served = ServedExport {
+            handle: export.handle(),
+            model: Mutex::new(args.model),
+            bytes,
+            shadows,
+        };
+        Ok((export, served, recording))
+    }
+}
+
+/// The files that an export uses, each with its option.
+pub fn files(args: &ExportArgs) -> impl Iterator<Item = (&'static str, &Path)> {
+    let backing = args.backing.as_deref().map(|path| ("--backing", path));
+    let record = args.record.as_deref().map(|path| ("--record", path));
+    backing.into_iter().chain(record)
+}
+
+fn pace(args: &ExportArgs) -> Pace {
+    let scale = args.time_scale.as_ref().map_or(1.0, |t| t.scale.ratio());
+    match args.no_delay {
+        true => Pace::Unpaced,
+        false => Pace::Wall { scale },
+    }
+}
+
+/// Where data are kept that outlive the cache.
+///
+/// # Errors
+/// The file cannot be had.
+fn medium(
+    args: &ExportArgs,
+    bytes: u64,
+    memory: &Arc<MemoryBudget>,
+) -> Result<Box<dyn Medium>, Failure> {
+    if let Some(path) = &args.backing {
+        let file = FileMedium::open(path, bytes)
+            .map_err(|error| Failure::usage(format!("--backing {}: {error}", path.display())))?;
+        return Ok(Box::new(file));
+    }
+    Ok(match args.data {
+        DataArg::Memory => Box::new(MemoryMedium::new(Arc::clone(memory))),
+        DataArg::None => Box::new(AddressPattern),
+    })
+}
+
+fn info(args: &ExportArgs, spec: &RunSpec, bytes: u64) -> ExportInfo {
+    let device = spec.device.as_ref();
+    let device = device.map_or("", |device| device.name.as_str());
+    ExportInfo {
+        name: args.name.clone(),
+        description: format!("{device}, {} with {}", spec.expr, spec.cache),
+        bytes,
+        read_only: args.read_only,
+        blocks: BlockSizes {
+            minimum: SECTOR_BYTES as u32,
+            preferred: page_bytes(spec),
+            maximum: MAX_REQUEST_BYTES,
+        },
+    }
+}
+
+/// Bytes of a page; 64 KiB at most.
+fn page_bytes(spec: &RunSpec) -> u32 {
+    spec.page.bytes() as u32
+}

@@ -1,0 +1,147 @@
+//! `destage serve --config`: several exports of one server.
+
+use crate::common::Bench;
+use crate::serve::{Client, READ, WRITE, end, serve};
+use serde_json::Value;
+
+const TWO: &str = r#"
+socket = "s"
+control = "c"
+no-delay = true
+cache = "1MiB"
+
+[[export]]
+name = "plain"
+
+[[export]]
+name = "blocks"
+scheme = "req-block"
+cache = "2MiB"
+set = ["t_read=75us"]
+backing = "disk"
+"#;
+
+#[test]
+fn each_export_is_a_device_of_its_own() {
+    let bench = Bench::new();
+    bench.file("two.toml", TWO);
+    let (child, address) = serve(bench.dir.path(), &["--config", "two.toml"]);
+    assert_eq!(
+        address,
+        "nbd+unix:///plain?socket=s nbd+unix:///blocks?socket=s"
+    );
+    let mut plain = Client::of(&bench.path("s"), "plain");
+    let mut blocks = Client::of(&bench.path("s"), "blocks");
+    plain.request(WRITE, 0, 4096, &[1; 4096]);
+    blocks.request(WRITE, 0, 4096, &[2; 4096]);
+    blocks.request(WRITE, 4096, 4096, &[2; 4096]);
+    assert_eq!(
+        plain.request(READ, 0, 8192, &[]),
+        [[1; 4096], [0; 4096]].concat()
+    );
+    let ctl = |order: &str| bench.destage(format!("ctl --control c {order}"));
+    let stats: Value = serde_json::from_str(&ctl("stats").ok().stdout).unwrap();
+    let records = [
+        ("plain", "lru", 1 << 20, 1),
+        ("blocks", "req-block", 2 << 20, 2),
+    ];
+    for (i, (name, scheme, cache, written)) in records.into_iter().enumerate() {
+        let export = &stats["exports"][i];
+        assert_eq!(export["name"], name);
+        assert_eq!(export["record"]["scheme"], scheme);
+        assert_eq!(export["record"]["cache_bytes"], cache);
+        assert_eq!(export["record"]["counts"]["write_pages"], written);
+    }
+    // Orders need a name, and mean that export alone.
+    ctl("reset").fails(1, &["`plain`, `blocks`"]);
+    ctl("--export plain scheme arc").ok();
+    ctl("--export blocks power-cut").ok();
+    let one: Value = serde_json::from_str(&ctl("--export plain stats").ok().stdout).unwrap();
+    assert_eq!(one["exports"][0]["record"]["scheme"], "arc");
+    assert_eq!(
+        plain.request(READ, 0, 4096, &[]),
+        [1; 4096],
+        "its power stayed"
+    );
+    let (code, said, _) = end(child, "TERM");
+    assert_eq!(code, Some(0));
+    for part in ["plain", "blocks", "export `plain`", "power cut: 2 pages"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn the_command_line_goes_before_the_file() {
+    let bench = Bench::new();
+    bench.file(
+        "one.toml",
+        "socket = \"s\"\nformat-out = \"jsonl\"\n[[export]]\n",
+    );
+    let args = [
+        "--config",
+        "one.toml",
+        "--socket",
+        "t",
+        "--format-out",
+        "table",
+    ];
+    let (child, address) = serve(bench.dir.path(), &args);
+    assert_eq!(address, "nbd+unix:///?socket=t");
+    assert_eq!(end(child, "TERM").0, Some(0));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_place() {
+    let bench = Bench::new();
+    let refusals = [
+        ("", "no [[export]]"),
+        ("[[export]]\n", "place to listen"),
+        (
+            "socket = 's'\n[[export]]\nschema = 'lru'\n",
+            "[[export]] 1: no option `schema`; did you mean `scheme`?",
+        ),
+        ("sockt = 's'\n[[export]]\n", "did you mean `socket`?"),
+        (
+            "socket = 's'\n[[export]]\ntcp = '127.0.0.1:0'\n",
+            "whole server",
+        ),
+        (
+            "socket = 's'\n[[export]]\n[[export]]\n",
+            "two exports have the name ``",
+        ),
+        ("socket = 's'\n[[export]]\ncache = '1XB'\n", "1XB"),
+        ("socket = 's'\n[[export]]\ncache = true\n", "cache = true"),
+        (
+            "socket = 's'\n[[export]]\nread-only = 'yes'\n",
+            "allowed: true, false",
+        ),
+        (
+            "socket = 's'\n[[export]]\ndata = 'disk'\n",
+            "possible values: memory, none",
+        ),
+        (
+            "socket = 's'\n[[export]]\ndata = 'none'\nbacking = 'b'\n",
+            "cannot be used with",
+        ),
+        (
+            "socket = 's'\n[[export]]\nname = 'a'\nbacking = 'b'\n[[export]]\nbacking = './b'\n",
+            "need a file each",
+        ),
+        (
+            "socket = 's'\n[[export]]\nscheme = 'belady'\n",
+            "knows the future",
+        ),
+        ("export = 7\n", "expected a sequence"),
+        ("[[export]\n", "TOML"),
+    ];
+    for (text, named) in refusals {
+        bench.file("bad.toml", text);
+        bench.destage("serve --config bad.toml").fails(2, &[named]);
+    }
+    bench
+        .destage("serve --config bad.toml --scheme lru --socket s")
+        .fails(2, &["--config", "cannot be used with"]);
+    bench
+        .destage("serve --config nowhere.toml")
+        .fails(2, &["nowhere.toml"]);
+}

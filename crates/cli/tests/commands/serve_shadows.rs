@@ -1,0 +1,131 @@
+//! `[[export.shadow]]`: devices that see what an export sees.
+
+use crate::common::Bench;
+use crate::serve::{Client, FLUSH, READ, WRITE, end, serve};
+use serde_json::Value;
+
+const SHADOWED: &str = r#"
+socket = "s"
+control = "c"
+
+[[export]]
+cache = "1MiB"
+no-delay = true
+record = "served.bin"
+
+[[export.shadow]]
+
+[[export.shadow]]
+scheme = "arc"
+cache = "4MiB"
+
+[[export.shadow]]
+set = ["t_read=500us"]
+"#;
+
+/// The export's own stats and record, and those of its shadows.
+fn stats(bench: &Bench) -> (Value, Vec<Value>) {
+    let told = bench.destage("ctl --control c stats").ok().stdout;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let export = told["exports"][0].clone();
+    let shadows = export["shadows"].as_array().unwrap().clone();
+    (export, shadows)
+}
+
+/// Reads and writes with hits and misses, and FUA.
+fn work(bench: &Bench) {
+    let mut client = Client::new(&bench.path("s"));
+    let mut page = 1_u64;
+    for i in 0..2_000_u64 {
+        page = (page * 48_271) % 2_147_483_647;
+        let offset = (page % 700) << 12;
+        match i % 3 {
+            0 => _ = client.request(READ, offset, 4096, &[]),
+            _ => _ = client.request(WRITE, offset, 4096, &[1; 4096]),
+        }
+    }
+    client.request(FLUSH, 0, 0, &[]);
+}
+
+#[test]
+fn a_shadow_of_the_same_kind_measures_the_same() {
+    let bench = Bench::new();
+    bench.file("shadowed.toml", SHADOWED);
+    let (child, _) = serve(bench.dir.path(), &["--config", "shadowed.toml"]);
+    work(&bench);
+    let (export, shadows) = stats(&bench);
+    let own = &export["record"];
+    assert_eq!(own["counts"]["requests"], 2_001);
+    assert_eq!(shadows.len(), 3);
+    for shadow in &shadows {
+        assert_eq!(
+            (&shadow["complete"], &shadow["lost_requests"]),
+            (&true.into(), &0.into())
+        );
+        assert_eq!(shadow["record"]["counts"]["requests"], 2_001);
+    }
+    // The twin measures the same in everything.
+    for part in [
+        "counts",
+        "ratios",
+        "latency_ns",
+        "erase_counts",
+        "utilisation",
+        "config",
+    ] {
+        assert_eq!(shadows[0]["record"][part], own[part], "{part}");
+    }
+    // A larger cache hits more, and slower flash makes reads slower.
+    let hits = |record: &Value| record["counts"]["page_hits"].as_u64().unwrap();
+    assert!(hits(&shadows[1]["record"]) > hits(own));
+    assert_eq!(shadows[1]["record"]["scheme"], "arc");
+    let mean = |record: &Value| record["latency_ns"]["read"]["mean"].as_f64().unwrap();
+    assert!(mean(&shadows[2]["record"]) > mean(own));
+    // Another scheme of the export begins new statistics everywhere, and the twin is flushed, too.
+    bench.destage("ctl --control c scheme fifo").ok();
+    work(&bench);
+    let (export, shadows) = stats(&bench);
+    assert_eq!(export["record"]["scheme"], "fifo");
+    for shadow in &shadows {
+        assert_eq!(shadow["record"]["counts"]["requests"], 2_001);
+    }
+    bench.destage("ctl --control c power-cut").ok();
+    let (_, shadows) = stats(&bench);
+    assert_eq!(
+        shadows[1]["record"]["counts"]["requests"], 0,
+        "their power was cut, too"
+    );
+    work(&bench);
+    let (code, said, _) = end(child, "TERM");
+    assert_eq!(code, Some(0));
+    let parts = [
+        "live shadow 1",
+        "live shadow 3",
+        "highest page hit ratio",
+        "(shadow 2, arc)",
+        "lowest mean response time",
+    ];
+    for part in parts {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_shadow_that_cannot_follow_is_refused_or_says_so() {
+    let bench = Bench::new();
+    let refusals = [
+        ("scheme = 'belady'", "knows the future"),
+        ("socket = 't'", "[[export.shadow]] 1: no option `socket`"),
+        ("backing = 'b'", "no option `backing`"),
+        ("set = ['blocks_per_plane=16']", "a shadow needs as many"),
+    ];
+    for (line, named) in refusals {
+        let text = format!("socket = 's'\n[[export]]\n[[export.shadow]]\n{line}\n");
+        bench.file("bad.toml", text);
+        bench.destage("serve --config bad.toml").fails(2, &[named]);
+    }
+    bench.file("bad.toml", "socket = 's'\n[[export]]\nshadow = 3\n");
+    bench
+        .destage("serve --config bad.toml")
+        .fails(2, &["shadow = 3"]);
+}

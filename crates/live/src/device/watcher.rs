@@ -1,0 +1,12 @@
+//! Who sees what a device is given.
+
+use destage_types::{HostRequest, Nanos};
+
+/// Sees what a device is given, when it is given.
+pub trait RequestWatcher: Send {
+    /// A request with its arrival; `durable`: a write that completes when it is on flash (FUA).
+    fn request(&mut self, request: &HostRequest, durable: bool);
+
+    /// The power went and came back.
+    fn power_cycle(&mut self, _at: Nanos) {}
+}

@@ -1,0 +1,161 @@
+//! As much of HTTP/1.1 as three documents take: GET and HEAD, a connection for each.
+
+use crate::server::{Guests, Socket};
+use std::io::{self, ErrorKind, Read, Write};
+use std::time::{Duration, Instant};
+
+/// Connections at once.
+const CONNECTIONS: usize = 32;
+/// Bytes of a request.
+const MAX_HEAD_BYTES: usize = 8 << 10;
+/// Header lines of a request.
+const MAX_HEADERS: usize = 64;
+/// Time for a request to come in whole, and for a reply to be taken.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A page asks its own server only, and no other page shows it.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      connect-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'self'";
+
+/// A document.
+pub struct Response {
+    kind: &'static str,
+    body: String,
+}
+
+impl Response {
+    /// A document of that media type.
+    pub fn new(kind: &'static str, body: String) -> Response {
+        Response { kind, body }
+    }
+}
+
+/// Gives documents by their path.
+pub struct HttpGuests<F> {
+    answer: F,
+}
+
+impl<F: Fn(&str) -> Option<Response>> HttpGuests<F> {
+    /// `answer` gives the document at a path, if there is one.
+    pub fn new(answer: F) -> HttpGuests<F> {
+        HttpGuests { answer }
+    }
+
+    fn serve_one(&self, socket: &Socket) -> io::Result<()> {
+        let (status, response, whole) = match read_head(socket)? {
+            Asked::Document { path, whole } => match (self.answer)(&path) {
+                Some(found) => ("200 OK", found, whole),
+                None => refusal("404 Not Found", "there are /, /stats and /metrics"),
+            },
+            Asked::Other => refusal("405 Method Not Allowed", "GET and HEAD are allowed"),
+            Asked::Bad => refusal("400 Bad Request", "this is no request of HTTP/1"),
+            Asked::TooLong => refusal(
+                "431 Request Header Fields Too Large",
+                "a request has at most 8192 bytes and 64 header lines",
+            ),
+        };
+        send(socket, status, &response, whole)
+    }
+}
+
+fn refusal(status: &'static str, why: &str) -> (&'static str, Response, bool) {
+    let body = format!("{why}\n");
+    (
+        status,
+        Response::new("text/plain; charset=utf-8", body),
+        true,
+    )
+}
+
+fn send(mut socket: &Socket, status: &str, response: &Response, whole: bool) -> io::Result<()> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
+         Allow: GET, HEAD\r\nContent-Security-Policy: {POLICY}\r\nX-Content-Type-Options: nosniff\r\n\
+         Connection: close\r\n\r\n",
+        response.kind,
+        response.body.len()
+    );
+    socket.write_all(head.as_bytes())?;
+    match whole {
+        true => socket.write_all(response.body.as_bytes()),
+        false => Ok(()),
+    }
+}
+
+/// What is asked.
+enum Asked {
+    /// A document, with its body if `whole`.
+    Document {
+        path: String,
+        whole: bool,
+    },
+    Other,
+    Bad,
+    TooLong,
+}
+
+fn read_head(mut socket: &Socket) -> io::Result<Asked> {
+    let begun = Instant::now();
+    let mut bytes = Vec::new();
+    loop {
+        let left = PATIENCE.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        socket.set_timeouts(left, PATIENCE)?;
+        let mut buffer = [0; 2048];
+        match socket.read(&mut buffer) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(n) => bytes.extend(&buffer[..n]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        if let Some(head) = parse(&bytes) {
+            return Ok(head);
+        }
+        if bytes.len() > MAX_HEAD_BYTES {
+            return Ok(Asked::TooLong);
+        }
+    }
+}
+
+/// What `bytes` ask; `None` if that is not said yet.
+fn parse(bytes: &[u8]) -> Option<Asked> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    match request.parse(bytes) {
+        Ok(httparse::Status::Partial) => None,
+        Ok(httparse::Status::Complete(_)) => {
+            let target = request.path.unwrap_or_default();
+            let path = target
+                .split(['?', '#'])
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            Some(match request.method {
+                Some("GET") => Asked::Document { path, whole: true },
+                Some("HEAD") => Asked::Document { path, whole: false },
+                _ => Asked::Other,
+            })
+        }
+        Err(httparse::Error::TooManyHeaders) => Some(Asked::TooLong),
+        Err(_) => Some(Asked::Bad),
+    }
+}
+
+impl<F: Fn(&str) -> Option<Response> + Send + Sync + 'static> Guests for HttpGuests<F> {
+    const AT_ONCE: usize = CONNECTIONS;
+
+    fn serve(&self, socket: &Socket) {
+        // Who breaks off harms nobody but itself.
+        let _ = self.serve_one(socket);
+    }
+
+    fn refuse(&self, socket: &Socket) {
+        let (status, response, whole) =
+            refusal("503 Service Unavailable", "32 connections are open already");
+        let timeouts = socket.set_timeouts(PATIENCE, Duration::from_millis(100));
+        // A reply of this length fits into the buffer of the socket.
+        let _ = timeouts.and_then(|()| send(socket, status, &response, whole));
+    }
+}
