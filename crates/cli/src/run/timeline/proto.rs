@@ -6,7 +6,7 @@ use prost::Message;
 
 /// A file is one of these; several behind each other are one with the packets of all.
 #[derive(Clone, PartialEq, Message)]
-pub struct Trace {
+pub struct PerfettoTrace {
     #[prost(message, repeated, tag = "1")]
     pub packet: Vec<TracePacket>,
 }

@@ -1,8 +1,8 @@
 //! Writing a Perfetto trace: tracks, slices and values, packet by packet.
 
 use super::proto::{
-    CHILD_ORDERING_EXPLICIT, CounterDescriptor, DebugAnnotation, EventType, ProcessDescriptor,
-    SEQ_INCREMENTAL_STATE_CLEARED, Trace, TracePacket, TrackDescriptor, TrackEvent,
+    CHILD_ORDERING_EXPLICIT, CounterDescriptor, DebugAnnotation, EventType, PerfettoTrace,
+    ProcessDescriptor, SEQ_INCREMENTAL_STATE_CLEARED, TracePacket, TrackDescriptor, TrackEvent,
 };
 use destage_types::Nanos;
 use prost::Message;
@@ -41,7 +41,7 @@ pub fn number(name: &str, value: impl Into<u64>) -> DebugAnnotation {
 /// Writes packets to `out`. Events of a track are given in the order of time.
 pub struct TraceWriter<W> {
     out: W,
-    batch: Trace,
+    batch: PerfettoTrace,
     tracks: u64,
     groups: i32,
 }
@@ -50,7 +50,7 @@ impl<W: Write> TraceWriter<W> {
     pub fn new(out: W) -> TraceWriter<W> {
         TraceWriter {
             out,
-            batch: Trace::default(),
+            batch: PerfettoTrace::default(),
             tracks: 0,
             groups: 0,
         }
