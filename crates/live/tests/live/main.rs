@@ -1,6 +1,7 @@
 //! The block device: what survives power cuts, hostile clients, and clients that people use.
 
 mod clients;
+mod faults;
 mod model;
 mod power_cuts;
 mod protocol;
