@@ -31,6 +31,10 @@ mod schema;
 mod series;
 #[cfg(unix)]
 mod serve;
+#[cfg(unix)]
+mod serve_clients;
+#[cfg(unix)]
+mod serve_faults;
 mod synth;
 mod trace;
 mod twin;

@@ -7,10 +7,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A server in `dir`, and its address.
-fn serve(dir: &Path, args: &[&str]) -> (Child, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_destage"))
-        .arg("serve")
-        .args(args)
+pub fn serve(dir: &Path, args: &[&str]) -> (Child, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_destage"));
+    command.arg("serve").args(args);
+    started(dir, command)
+}
+
+/// The server that `command` starts in `dir`, and its address.
+pub fn started(dir: &Path, mut command: Command) -> (Child, String) {
+    let mut child = command
         .current_dir(dir)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -34,7 +39,7 @@ fn signal(child: &Child, name: &str) {
 }
 
 /// Tells the server to end, and gives what it said then.
-fn end(child: Child, name: &str) -> (Option<i32>, String, String) {
+pub fn end(child: Child, name: &str) -> (Option<i32>, String, String) {
     signal(&child, name);
     let ended = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -42,10 +47,10 @@ fn end(child: Child, name: &str) -> (Option<i32>, String, String) {
 }
 
 /// A client of the oldest kind: EXPORT_NAME, then simple requests.
-struct Client(std::os::unix::net::UnixStream);
+pub struct Client(std::os::unix::net::UnixStream);
 
 impl Client {
-    fn new(socket: &Path) -> Client {
+    pub fn new(socket: &Path) -> Client {
         let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
@@ -60,6 +65,13 @@ impl Client {
     }
 
     fn request(&mut self, command: u16, offset: u64, bytes: u32, data: &[u8]) -> Vec<u8> {
+        let (error, read) = self.ask(command, offset, bytes, data);
+        assert_eq!(error, 0, "an error");
+        read
+    }
+
+    /// The error of a request, and what a READ without one gives.
+    pub fn ask(&mut self, command: u16, offset: u64, bytes: u32, data: &[u8]) -> (u32, Vec<u8>) {
         let mut wire = 0x2560_9513_u32.to_be_bytes().to_vec();
         wire.extend([0, 0]);
         wire.extend(command.to_be_bytes());
@@ -70,16 +82,17 @@ impl Client {
         self.0.write_all(&wire).unwrap();
         let mut reply = [0; 16];
         self.0.read_exact(&mut reply).unwrap();
-        assert_eq!(reply[4..8], [0; 4], "an error");
-        let mut read = vec![0; if command == 0 { bytes as usize } else { 0 }];
+        let error = u32::from_be_bytes(reply[4..8].try_into().unwrap());
+        let comes = command == READ && error == 0;
+        let mut read = vec![0; if comes { bytes as usize } else { 0 }];
         self.0.read_exact(&mut read).unwrap();
-        read
+        (error, read)
     }
 }
 
-const READ: u16 = 0;
-const WRITE: u16 = 1;
-const FLUSH: u16 = 3;
+pub const READ: u16 = 0;
+pub const WRITE: u16 = 1;
+pub const FLUSH: u16 = 3;
 
 #[test]
 fn data_come_back_and_the_end_has_the_record_of_what_was_served() {
