@@ -1,5 +1,6 @@
-//! The scripts of `fs-lab`: what they refuse, and one small live run on real ext4 and F2FS. The
-//! live run needs a kernel, which `DESTAGE_FS_LAB` names: a file, or a folder with a file `linux*`.
+//! The scripts of `fs-lab`: what they refuse, and small live runs: on real ext4 and F2FS, which needs
+//! a kernel that `DESTAGE_FS_LAB` names (a file, or a folder with a file `linux*`), and on an ext4 on
+//! `destage serve`, which needs root.
 
 use crate::common::{Bench, csv, options, root};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,15 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn scripts_are_shell() {
-    for name in ["capture.sh", "replay.sh", "guest.sh", "build-kernel.sh"] {
+    for name in [
+        "capture.sh",
+        "replay.sh",
+        "guest.sh",
+        "build-kernel.sh",
+        "served.sh",
+        "ext4.sh",
+        "algorithm2.sh",
+    ] {
         let checked = Command::new("bash").arg("-n").arg(script(name)).output();
         let checked = checked.unwrap();
         assert!(checked.status.success(), "{}", text(&checked.stderr));
@@ -44,6 +53,12 @@ fn what_cannot_be_recorded_or_replayed_is_refused() {
         replay.sh --fs xfs t.csv | only ext4 and f2fs
         replay.sh --mode often t.csv | no mode often
         build-kernel.sh | usage: build-kernel.sh KERNEL
+        ext4.sh --tree none | --tree none: no such folder
+        ext4.sh --cuts some | 'some' is no number
+        ext4.sh --mount | no option --mount
+        algorithm2.sh --scheme belady | no scheme belady
+        algorithm2.sh --part 3 | --part is 32, 64 or 128, not '3'
+        algorithm2.sh --rounds 0 | '0' is no positive number
     ";
     for case in cases.trim().lines() {
         let (line, part) = case.split_once(" | ").unwrap();
@@ -104,5 +119,30 @@ fn real_file_systems_show_what_cac_is_about() {
     assert!(f2fs[0] < 1.0 && f2fs[2] < 1.0, "{f2fs:?}");
     for i in [1, 3] {
         assert!((f2fs[i] - ext4[i]).abs() < 1.0, "{f2fs:?} and {ext4:?}");
+    }
+}
+
+#[test]
+fn ext4_on_the_device_that_is_served_outlasts_a_power_cut() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.path("tree/a/b")).unwrap();
+    for i in 0..40_usize {
+        let folder = ["tree", "tree/a", "tree/a/b"][i % 3];
+        bench.file(&format!("{folder}/{i}"), vec![i as u8; 700 * i]);
+    }
+    let args = [
+        "--tree", "tree", "--cuts", "1", "--volume", "64M", "--", "--cache", "1MiB",
+    ];
+    let done = run("ext4.sh", &args, bench.dir.path());
+    let (said, told) = (text(&done.stderr), text(&done.stdout));
+    if done.status.code() == Some(3) {
+        return eprintln!("SKIPPED: no ext4 was mounted: {said}");
+    }
+    assert!(done.status.success(), "{said}\n{told}");
+    for part in [
+        "without a cut: 40 files copied, fsck clean, contents equal",
+        "journal replayed, fsck clean",
+    ] {
+        assert!(told.contains(part), "{told}");
     }
 }

@@ -31,8 +31,12 @@ mod schema;
 mod series;
 #[cfg(unix)]
 mod serve;
+#[cfg(unix)]
+mod serve_clients;
 mod serve_config;
 mod serve_control;
+#[cfg(unix)]
+mod serve_faults;
 mod serve_shadows;
 mod serve_ui;
 mod synth;

@@ -8,9 +8,14 @@ use std::process::{Child, Command, Stdio};
 
 /// A server in `dir`, and its address.
 pub fn serve(dir: &Path, args: &[&str]) -> (Child, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_destage"))
-        .arg("serve")
-        .args(args)
+    let mut command = Command::new(env!("CARGO_BIN_EXE_destage"));
+    command.arg("serve").args(args);
+    started(dir, command)
+}
+
+/// The server that `command` starts in `dir`, and its address.
+pub fn started(dir: &Path, mut command: Command) -> (Child, String) {
+    let mut child = command
         .current_dir(dir)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -67,6 +72,13 @@ impl Client {
     }
 
     pub fn request(&mut self, command: u16, offset: u64, bytes: u32, data: &[u8]) -> Vec<u8> {
+        let (error, read) = self.ask(command, offset, bytes, data);
+        assert_eq!(error, 0, "an error");
+        read
+    }
+
+    /// The error of a request, and what a READ without one gives.
+    pub fn ask(&mut self, command: u16, offset: u64, bytes: u32, data: &[u8]) -> (u32, Vec<u8>) {
         let mut wire = 0x2560_9513_u32.to_be_bytes().to_vec();
         wire.extend([0, 0]);
         wire.extend(command.to_be_bytes());
@@ -77,10 +89,11 @@ impl Client {
         self.0.write_all(&wire).unwrap();
         let mut reply = [0; 16];
         self.0.read_exact(&mut reply).unwrap();
-        assert_eq!(reply[4..8], [0; 4], "an error");
-        let mut read = vec![0; if command == 0 { bytes as usize } else { 0 }];
+        let error = u32::from_be_bytes(reply[4..8].try_into().unwrap());
+        let comes = command == READ && error == 0;
+        let mut read = vec![0; if comes { bytes as usize } else { 0 }];
         self.0.read_exact(&mut read).unwrap();
-        read
+        (error, read)
     }
 }
 

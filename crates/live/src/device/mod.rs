@@ -129,10 +129,8 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
             outcome: NbdOutcome::Done,
         };
         self.unanswered.insert(id, unanswered);
-        let outcome = match self.start(at, id, request, data) {
-            Ok(outcome) if self.failed.is_none() => outcome,
-            _ => NbdOutcome::Failed(errno::EIO),
-        };
+        let started = self.start(at, id, request, data);
+        let outcome = started.unwrap_or(NbdOutcome::Failed(errno::EIO));
         if let Some(unanswered) = self.unanswered.get_mut(&id) {
             unanswered.outcome = outcome;
         }
@@ -308,6 +306,11 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
         entry.get_mut().parts -= 1;
         if entry.get().parts == 0 {
             let Unanswered { token, outcome, .. } = entry.remove();
+            // A FLUSH must not say that what was lost is there.
+            let outcome = match self.failed {
+                Some(_) => NbdOutcome::Failed(errno::EIO),
+                None => outcome,
+            };
             self.answers.push(Answer { token, at, outcome });
         }
     }

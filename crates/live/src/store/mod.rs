@@ -134,20 +134,23 @@ impl Store {
             (newest.through, newest.own) = (ticket, at..at + piece.len());
             return Ok(());
         }
-        let mut content = match versions.back() {
-            Some(newest) => newest.content.clone(),
-            None => {
-                let mut content = vec![0; self.page_bytes].into_boxed_slice();
-                if piece.len() < self.page_bytes
-                    && let Err(error) = self.medium.read(page, &mut content)
-                {
-                    self.volatile.remove(&lpn);
-                    return Err(error);
+        let content = if piece.len() == self.page_bytes {
+            piece.into()
+        } else {
+            let mut content = match versions.back() {
+                Some(newest) => newest.content.clone(),
+                None => {
+                    let mut content = vec![0; self.page_bytes].into_boxed_slice();
+                    if let Err(error) = self.medium.read(page, &mut content) {
+                        self.volatile.remove(&lpn);
+                        return Err(error);
+                    }
+                    content
                 }
-                content
-            }
+            };
+            content[at..at + piece.len()].copy_from_slice(piece);
+            content
         };
-        content[at..at + piece.len()].copy_from_slice(piece);
         versions.push_back(Version {
             through: ticket,
             captured: false,

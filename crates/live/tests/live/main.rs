@@ -2,6 +2,7 @@
 
 mod clients;
 mod control;
+mod faults;
 mod model;
 mod power_cuts;
 mod protocol;

@@ -249,7 +249,7 @@ fn replies_leave_when_the_device_is_done() {
 fn a_pattern_serves_64_tib() {
     let serving = Serving::start(Setting {
         bytes: 64 << 40,
-        medium: || Box::new(AddressPattern),
+        medium: |_| Box::new(AddressPattern),
         ..Setting::default()
     });
     let mut client = serving.client();

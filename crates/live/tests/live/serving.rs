@@ -16,7 +16,8 @@ pub const CAPACITY: u64 = 64 << 20;
 
 pub struct Setting {
     pub exports: Vec<(&'static str, bool)>,
-    pub medium: fn() -> Box<dyn Medium>,
+    /// That of the export of this name.
+    pub medium: fn(&str) -> Box<dyn Medium>,
     pub bytes: u64,
     pub pace: Pace,
     pub cut: Option<PowerCutAt>,
@@ -27,7 +28,7 @@ impl Default for Setting {
     fn default() -> Setting {
         Setting {
             exports: vec![("", false)],
-            medium: || Box::new(MemoryMedium::default()),
+            medium: |_| Box::new(MemoryMedium::default()),
             bytes: CAPACITY,
             pace: Pace::Unpaced,
             cut: None,
@@ -49,7 +50,7 @@ impl Serving {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("nbd");
         let export = |&(name, read_only): &(&str, bool)| {
-            let medium = (setting.medium)();
+            let medium = (setting.medium)(name);
             let info = ExportInfo {
                 name: name.to_owned(),
                 description: "a model".to_owned(),
