@@ -109,7 +109,7 @@ options! {
         #[arg(long, value_name = "N|TIME", requires = "series")]
         series_every: Option<Every> = parse_every, default "10000";
         /// Write what requests, channel buses, dies and garbage collection do, as a trace for
-        /// https://ui.perfetto.dev, which shows why a request waited; needs a device, several runs
+        /// ui.perfetto.dev, which shows why a request waited; needs a device, several runs
         /// need --out and give a file each
         #[arg(long, value_name = "FILE.pftrace")]
         timeline: Option<PathBuf> = path();
