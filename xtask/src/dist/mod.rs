@@ -73,7 +73,9 @@ impl Dist {
         if !git(&["status", "--porcelain"])?.is_empty() {
             println!("note: changes that are not committed are left out");
         }
-        let [source, out, stage] = ["dist-src", "dist", "dist-stage"].map(|name| target.join(name));
+        // `dist` is the folder of the build profile of that name.
+        let [source, out, stage] =
+            ["dist-src", "archives", "dist-stage"].map(|name| target.join(name));
         for folder in [&source, &out, &stage] {
             let _ = fs::remove_dir_all(folder);
             fs::create_dir_all(folder)?;
