@@ -5,6 +5,7 @@
 #   apt-get install linux-source gcc make flex bison bc xz-utils cpio
 #   fs-lab/build-kernel.sh linux-lab [SOURCE]
 #
+# MORE names another file of options, merged behind uml.config (exact.config).
 # SOURCE is a linux-source-*.tar.xz or an unpacked tree [the newest in /usr/src]. The build takes
 # about 7 minutes of processor time (27 minutes at the lowest priority beside other builds) and 2 GB
 # in TMPDIR (/tmp); the package has 140 MB.
@@ -33,7 +34,7 @@ make=(make -s -C "$tree" O="$work/build" ARCH=um)
 mkdir "$work/build"
 "${make[@]}" x86_64_defconfig
 "$tree/scripts/kconfig/merge_config.sh" -m -O "$work/build" "$work/build/.config" \
-  "$here/uml.config" > /dev/null
+  "$here/uml.config" ${MORE:+"$(realpath "$MORE")"} > /dev/null
 "${make[@]}" olddefconfig
 for option in F2FS_FS EXT4_FS HOSTFS BLK_DEV_IO_TRACE; do
   grep -q "^CONFIG_$option=y" "$work/build/.config" || die "this source cannot build $option"
