@@ -109,34 +109,25 @@ fn chart(
         .map(|&size| ByteSize(size).to_string())
         .collect();
     let x = sizes.iter().map(|&size| size as f64).collect();
-    let axis = |name: &str, unit| ChartAxis {
-        name: name.to_owned(),
-        unit,
-    };
     let percent = unit == ChartUnit::Percent;
-    let chart = Chart {
-        title: title.to_owned(),
-        about: match percent {
-            true => "Hit pages / accessed pages. What is around a value is the 95 % confidence interval of a sample.",
-            false => "Pages programmed for the host.",
+    let kind = match sizes.len() {
+        0 | 1 => ChartKind::Bars,
+        _ => ChartKind::Lines,
+    };
+    let about = match percent {
+        true => {
+            "Hit pages / accessed pages. What is around a value is the 95 % confidence interval of a sample."
         }
-        .to_owned(),
-        kind: if sizes.len() > 1 {
-            ChartKind::Lines
-        } else {
-            ChartKind::Bars
-        },
-        x: axis("cache size", ChartUnit::Bytes),
-        y: axis(title, unit),
+        false => "Pages programmed for the host.",
+    };
+    let along = ChartAxis::new("cache size", ChartUnit::Bytes);
+    let chart = Chart {
         better: if percent {
             Better::Larger
         } else {
             Better::Smaller
         },
-        baseline: None,
-        own_legend: false,
-        chosen: 0,
-        panels: Vec::new(),
+        ..Chart::new(kind, title, about, along, ChartAxis::new(title, unit))
     };
     chart.with(vec![ChartPanel::new("", x, labels, series.collect())])
 }

@@ -50,6 +50,16 @@ pub struct ChartAxis {
     pub unit: ChartUnit,
 }
 
+impl ChartAxis {
+    /// An axis.
+    pub fn new(name: &str, unit: ChartUnit) -> ChartAxis {
+        ChartAxis {
+            name: name.to_owned(),
+            unit,
+        }
+    }
+}
+
 /// A chart.
 #[derive(Clone, Debug, Serialize)]
 pub struct Chart {
@@ -138,6 +148,22 @@ impl ChartPanel {
 }
 
 impl Chart {
+    /// A chart without panels, of which only the most usual things are said.
+    pub fn new(kind: ChartKind, title: &str, about: &str, x: ChartAxis, y: ChartAxis) -> Chart {
+        Chart {
+            title: title.to_owned(),
+            about: about.to_owned(),
+            kind,
+            x,
+            y,
+            better: Better::Neither,
+            baseline: None,
+            own_legend: false,
+            chosen: 0,
+            panels: Vec::new(),
+        }
+    }
+
     /// The chart, if it has anything to show.
     pub fn with(mut self, panels: Vec<ChartPanel>) -> Option<Chart> {
         self.panels = panels;

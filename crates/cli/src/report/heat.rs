@@ -1,8 +1,7 @@
 //! How evenly the load and the wear of a run lie on the chips of its device.
 
-use super::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use super::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use super::group::{ReportedRun, RunGroup};
-use super::run_charts::{axis, chart};
 use crate::series_style::SeriesLook;
 
 /// The maps of `group`.
@@ -61,8 +60,11 @@ fn map(
         Some(ChartPanel::new(&name, Vec::new(), labels, series.collect()))
     };
     let panels = group.runs.iter().filter_map(panel).collect();
-    let (x, y) = (axis(part, ChartUnit::Count), axis(title, unit));
-    chart(ChartKind::Heat, title, about, x, y).with(panels)
+    let (x, y) = (
+        ChartAxis::new(part, ChartUnit::Count),
+        ChartAxis::new(title, unit),
+    );
+    Chart::new(ChartKind::Heat, title, about, x, y).with(panels)
 }
 
 /// Columns that a page has room for.

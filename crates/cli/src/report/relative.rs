@@ -3,7 +3,6 @@
 use super::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use super::figures::{FIGURES, ReportFigure};
 use super::group::{RunGroup, ShownScheme};
-use super::run_charts::{axis, chart};
 
 /// Over the cache sizes of one group: a panel for each figure.
 pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
@@ -26,7 +25,7 @@ pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
     bars(
         &format!("relative to {}", base.name),
         &format!("Each value over that of {} with the same cache.", base.name),
-        axis("cache size", ChartUnit::Bytes),
+        ChartAxis::new("cache size", ChartUnit::Bytes),
         FIGURES.iter().filter(|f| f.relative).map(panel).collect(),
     )
 }
@@ -55,7 +54,7 @@ pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
     bars(
         &format!("all traces, relative to {}", base.name),
         &format!("Each value over that of {} on the same trace.", base.name),
-        axis("trace", ChartUnit::Ratio),
+        ChartAxis::new("trace", ChartUnit::Ratio),
         panels,
     )
 }
@@ -86,10 +85,10 @@ fn panel<'a>(
 fn bars(title: &str, about: &str, x: ChartAxis, mut panels: Vec<ChartPanel>) -> Option<Chart> {
     // Times first where there are any: they are what it is about.
     panels.sort_by_key(|panel| !panel.label.starts_with("mean response time"));
-    let y = axis("ratio", ChartUnit::Ratio);
+    let y = ChartAxis::new("ratio", ChartUnit::Ratio);
     Chart {
         baseline: Some(1.0),
-        ..chart(ChartKind::Bars, title, about, x, y)
+        ..Chart::new(ChartKind::Bars, title, about, x, y)
     }
     .with(panels)
 }

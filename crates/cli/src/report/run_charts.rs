@@ -11,30 +11,6 @@ use crate::series_style::SeriesLook;
 use destage_sim::profile::SLOWER_PPM;
 use destage_sim::{ResultRecord, SeriesRow};
 
-/// An axis.
-pub fn axis(name: &str, unit: ChartUnit) -> ChartAxis {
-    ChartAxis {
-        name: name.to_owned(),
-        unit,
-    }
-}
-
-/// A chart of which only the most usual things are said.
-pub fn chart(kind: ChartKind, title: &str, about: &str, x: ChartAxis, y: ChartAxis) -> Chart {
-    Chart {
-        title: title.to_owned(),
-        about: about.to_owned(),
-        kind,
-        x,
-        y,
-        better: Better::Neither,
-        baseline: None,
-        own_legend: false,
-        chosen: 0,
-        panels: Vec::new(),
-    }
-}
-
 /// Puts the charts of `group` on the page.
 pub fn draw(page: &mut ReportPage, group: &RunGroup<'_>) {
     let mut charts = vec![relative::over_sizes(group)];
@@ -75,12 +51,12 @@ fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
     };
     Chart {
         better: figure.better,
-        ..chart(
+        ..Chart::new(
             kind,
             figure.name,
             figure.about,
-            axis("cache size", ChartUnit::Bytes),
-            axis(figure.name, figure.unit),
+            ChartAxis::new("cache size", ChartUnit::Bytes),
+            ChartAxis::new(figure.name, figure.unit),
         )
     }
     .with(vec![ChartPanel::new(
@@ -124,13 +100,13 @@ fn tail(group: &RunGroup<'_>, kind: usize, title: &str) -> Option<Chart> {
     Chart {
         chosen: group.sizes.len() / 2,
         better: Better::Smaller,
-        ..chart(
+        ..Chart::new(
             ChartKind::Tail,
             title,
             "Which share of the requests is done in which time; both axes are logarithmic, so that the tail \
              shows. Further left is better.",
-            axis("percentile", ChartUnit::Percent),
-            axis("response time", ChartUnit::Ns),
+            ChartAxis::new("percentile", ChartUnit::Percent),
+            ChartAxis::new("response time", ChartUnit::Ns),
         )
     }
     .with(by_size(group, of))
@@ -180,12 +156,12 @@ fn over_time(group: &RunGroup<'_>, &(title, about, unit, of): &Course) -> Option
     };
     Chart {
         chosen: group.sizes.len() / 2,
-        ..chart(
+        ..Chart::new(
             ChartKind::Lines,
             title,
             about,
-            axis("request", ChartUnit::Count),
-            axis(title.trim_end_matches(" over time"), unit),
+            ChartAxis::new("request", ChartUnit::Count),
+            ChartAxis::new(title.trim_end_matches(" over time"), unit),
         )
     }
     .with(by_size(group, rows))
@@ -212,12 +188,12 @@ fn lists(group: &RunGroup<'_>) -> Option<Chart> {
     let panels: Vec<ChartPanel> = group.runs.iter().filter_map(panel).collect();
     Chart {
         own_legend: true,
-        ..chart(
+        ..Chart::new(
             ChartKind::Areas,
             "list occupancy over time",
             "Pages in the lists of Req-block at the end of each interval.",
-            axis("request", ChartUnit::Count),
-            axis("pages", ChartUnit::Count),
+            ChartAxis::new("request", ChartUnit::Count),
+            ChartAxis::new("pages", ChartUnit::Count),
         )
     }
     .with(panels)
@@ -264,12 +240,12 @@ fn eviction_sizes(group: &RunGroup<'_>) -> Option<Chart> {
     };
     Chart {
         chosen: group.sizes.len() / 2,
-        ..chart(
+        ..Chart::new(
             ChartKind::Bars,
             "eviction sizes",
             "Share of the evictions that remove so many pages.",
-            axis("pages that leave together", ChartUnit::Count),
-            axis("share of evictions", ChartUnit::Percent),
+            ChartAxis::new("pages that leave together", ChartUnit::Count),
+            ChartAxis::new("share of evictions", ChartUnit::Percent),
         )
     }
     .with(group.sizes.iter().map(panel).collect())
@@ -317,12 +293,12 @@ fn by_cause(group: &RunGroup<'_>, title: &str, causes: &[Cause]) -> Option<Chart
     Chart {
         own_legend: true,
         chosen: group.sizes.len() / 2,
-        ..chart(
+        ..Chart::new(
             ChartKind::Stack,
             title,
             "",
-            axis("scheme", ChartUnit::Ratio),
-            axis("pages", ChartUnit::Count),
+            ChartAxis::new("scheme", ChartUnit::Ratio),
+            ChartAxis::new("pages", ChartUnit::Count),
         )
     }
     .with(group.sizes.iter().map(panel).collect())

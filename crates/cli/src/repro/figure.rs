@@ -6,7 +6,6 @@ use super::loads::Evidence;
 use super::measure::{measure, shown};
 use super::paper::PaperFigure;
 use crate::failure::Failure;
-use crate::output::figures::Better;
 use crate::report::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use crate::series_style::{FONT, SeriesLook, is_bound, shown_name};
 use plotters::prelude::*;
@@ -66,9 +65,13 @@ pub fn charts(of: &Reproduction) -> Vec<Chart> {
     figures.chain(claims).collect()
 }
 
-fn axis(name: &str) -> ChartAxis {
-    let (name, unit) = (name.to_owned(), ChartUnit::Ratio);
-    ChartAxis { name, unit }
+/// Beside it stand charts of other series.
+fn chart(kind: ChartKind, title: &str, about: &str, along: &str, up: &str) -> Chart {
+    let axis = |name| ChartAxis::new(name, ChartUnit::Ratio);
+    Chart {
+        own_legend: true,
+        ..Chart::new(kind, title, about, axis(along), axis(up))
+    }
 }
 
 fn bar_chart(of: &Reproduction, figure: &PaperFigure) -> Option<Chart> {
@@ -85,17 +88,12 @@ fn bar_chart(of: &Reproduction, figure: &PaperFigure) -> Option<Chart> {
         .enumerate()
         .map(scheme);
     let relative = figure.relative_to.as_ref();
+    let title = format!("{}: {}", figure.id, figure.title);
+    let about = relative.map_or(String::new(), |scheme| format!("Relative to {scheme}."));
+    let up = relative.map_or(figure.field.as_str(), |_| "ratio");
     let chart = Chart {
-        title: format!("{}: {}", figure.id, figure.title),
-        about: relative.map_or(String::new(), |scheme| format!("Relative to {scheme}.")),
-        kind: ChartKind::Bars,
-        x: axis("load"),
-        y: axis(relative.map_or(figure.field.as_str(), |_| "ratio")),
-        better: Better::Neither,
         baseline: relative.map(|_| 1.0),
-        own_legend: true,
-        chosen: 0,
-        panels: Vec::new(),
+        ..chart(ChartKind::Bars, &title, &about, "load", up)
     };
     chart.with(vec![ChartPanel::new(
         "",
@@ -119,18 +117,10 @@ fn claim_chart(id: &str, rows: &[&LedgerRow]) -> Option<Chart> {
         )
     };
     let printed = rows.iter().map(|row| row.value).collect();
-    let chart = Chart {
-        title: format!("{id}: published and here"),
-        about: "The published number, and the median over the points here.".to_owned(),
-        kind: ChartKind::Beside,
-        x: axis("claim"),
-        y: axis("value, or change in %"),
-        better: Better::Neither,
-        baseline: None,
-        own_legend: true,
-        chosen: 0,
-        panels: Vec::new(),
-    };
+    let title = format!("{id}: published and here");
+    let about = "The published number, and the median over the points here.";
+    let up = "value, or change in %";
+    let chart = chart(ChartKind::Beside, &title, about, "claim", up);
     let series = vec![ChartSeries::new("published", PUBLISHED, printed), here];
     chart.with(vec![ChartPanel::new("", Vec::new(), labels, series)])
 }

@@ -1,6 +1,6 @@
 //! What a paper measured and says, as data: `papers/NAME/claims.toml`.
 
-use crate::args::InputArgs;
+use crate::args::{InputArgs, OptionGroup};
 use crate::failure::Failure;
 use destage_scheme::Expr;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,6 @@
 //! `trace info --report`: a trace as a page of charts.
 
 use super::info::TraceReport;
-use crate::output::figures::Better;
 use crate::report::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use crate::report::page::{Cell, ReportPage, table};
 use crate::series_style::SeriesLook;
@@ -86,25 +85,11 @@ fn duration(ns: u128) -> String {
     }
 }
 
-fn axis(name: &str, unit: ChartUnit) -> ChartAxis {
-    ChartAxis {
-        name: name.to_owned(),
-        unit,
-    }
-}
-
-fn chart(title: &str, about: &str, kind: ChartKind, x: ChartAxis, y: ChartAxis) -> Chart {
+/// Its series are its own: each chart here is about something else.
+fn chart(kind: ChartKind, title: &str, about: &str, x: ChartAxis, y: ChartAxis) -> Chart {
     Chart {
-        title: title.to_owned(),
-        about: about.to_owned(),
-        kind,
-        x,
-        y,
-        better: Better::Neither,
-        baseline: None,
         own_legend: true,
-        chosen: 0,
-        panels: Vec::new(),
+        ..Chart::new(kind, title, about, x, y)
     }
 }
 
@@ -122,10 +107,10 @@ fn sizes(report: &TraceReport) -> Option<Chart> {
     ];
     let about = "Requests of up to so many bytes and more than half of that.";
     let (x, y) = (
-        axis("size", ChartUnit::Count),
-        axis("requests", ChartUnit::Count),
+        ChartAxis::new("size", ChartUnit::Count),
+        ChartAxis::new("requests", ChartUnit::Count),
     );
-    chart("request sizes", about, ChartKind::Bars, x, y).with(vec![ChartPanel::new(
+    chart(ChartKind::Bars, "request sizes", about, x, y).with(vec![ChartPanel::new(
         "",
         Vec::new(),
         labels.collect(),
@@ -138,8 +123,11 @@ fn counted(title: &str, about: &str, of: &str, classes: &[(String, u64)]) -> Opt
     let labels = classes.iter().map(|class| class.0.clone());
     let values = classes.iter().map(|class| Some(class.1 as f64));
     let series = vec![ChartSeries::new(of, look(0), values.collect())];
-    let (x, y) = (axis(title, ChartUnit::Count), axis(of, ChartUnit::Count));
-    chart(title, about, ChartKind::Bars, x, y).with(vec![ChartPanel::new(
+    let (x, y) = (
+        ChartAxis::new(title, ChartUnit::Count),
+        ChartAxis::new(of, ChartUnit::Count),
+    );
+    chart(ChartKind::Bars, title, about, x, y).with(vec![ChartPanel::new(
         "",
         Vec::new(),
         labels.collect(),
@@ -162,10 +150,10 @@ fn over_requests(
     };
     let series = lines.into_iter().enumerate().map(line).collect();
     let (along, up) = (
-        axis("requests", ChartUnit::Count),
-        axis(title, ChartUnit::Bytes),
+        ChartAxis::new("requests", ChartUnit::Count),
+        ChartAxis::new(title, ChartUnit::Bytes),
     );
-    chart(title, about, ChartKind::Lines, along, up).with(vec![ChartPanel::new(
+    chart(ChartKind::Lines, title, about, along, up).with(vec![ChartPanel::new(
         "",
         x,
         Vec::new(),
