@@ -1,0 +1,169 @@
+//! What the cache asks of the device.
+
+use super::*;
+
+impl SlowFlash for SlowDevice {
+    fn chips(&self) -> usize {
+        self.map.chips()
+    }
+
+    fn chip(&self, lpn: u64) -> usize {
+        self.map.static_chip(lpn)
+    }
+
+    fn cqct(&self, chip: usize) -> u64 {
+        let id = ChipId(chip as u32);
+        let page = self.page_transfer();
+        let c = &self.config;
+        self.cost.weigh(&Queue {
+            drain: self.array.drain_time(id, Class::Gc).0,
+            reads: self.array.host_count(id, OpKind::Read).into(),
+            writes: self.array.host_count(id, OpKind::Program).into(),
+            in_service: match self.array.in_service(id) {
+                Some((kind, Class::Host)) => Some(kind),
+                _ => None,
+            },
+            residual: self.array.residual(id).0,
+            t_read: (time(c.t_read) + time(c.t_ready)).0,
+            t_program: c.t_program.mean().0,
+            t_next_program: {
+                let pages = u64::from(c.geometry.pages_per_block);
+                let used = pages - self.map.frontier_free_pages(chip);
+                let next = self.array_time((used % pages) as usize);
+                next.unwrap_or(c.t_program.mean()).0
+            },
+            t_erase: time(c.t_erase).0,
+            transfer: page.0,
+            pages_per_block: c.geometry.pages_per_block.into(),
+            free: self.map.free_pages(chip),
+            threshold: self.map.threshold_of_chip(),
+            free_blocks: self.map.free_blocks_of_chip(chip),
+            threshold_blocks: self.map.threshold_blocks_of_chip(),
+            frontier_free: self.map.frontier_free_pages(chip),
+            victim_valid: self.map.victim_valid_pages(chip),
+            gc_remaining: self.gc_remaining(id),
+        })
+    }
+
+    fn in_gc(&self, chip: usize) -> bool {
+        self.has_jobs(ChipId(chip as u32))
+    }
+
+    fn begin(&mut self, index: u64, op: Op) {
+        let mut waits = Vec::new();
+        if op == Op::Flush {
+            // All programs of host data in flight: queued demand ones, started background ones.
+            for (token, entry) in self.entries.all.iter().enumerate() {
+                let in_flight = match entry.purpose {
+                    Purpose::Program(_) | Purpose::CacheWrite => true,
+                    Purpose::WriteBack => entry.started,
+                    _ => false,
+                };
+                if in_flight {
+                    waits.push(Wait::End(token as u32));
+                }
+            }
+        }
+        if self.joins_planes() {
+            self.shared.clear();
+            self.array.hold();
+        }
+        self.requests.push(Request {
+            index,
+            op,
+            arrival: self.now,
+            pages: 0,
+            waits,
+        });
+    }
+
+    fn end(&mut self, pages: u64) {
+        let request = self.requests.last_mut().expect("a request is open");
+        request.pages = pages;
+        if self.joins_planes() {
+            self.array.resume(Nanos(self.now));
+            self.note_starts();
+        }
+    }
+
+    fn mapped(&self, lpn: u64) -> bool {
+        self.map.is_mapped(lpn)
+    }
+
+    fn pages(&self) -> u64 {
+        self.map.logical_pages()
+    }
+
+    fn read(&mut self, lpn: u64) {
+        self.fetch(lpn, self.config.geometry.page.sectors());
+    }
+
+    fn fetch(&mut self, lpn: u64, sectors: u32) {
+        let token = self.host_read(lpn, sectors, None);
+        self.last_fetch = Some(token);
+        self.wait(Wait::End(token));
+    }
+
+    fn cache_read(&mut self, lpn: u64, sectors: u32) {
+        self.host_reads_cache(lpn, sectors);
+    }
+
+    fn cache_write(&mut self, lpn: u64) {
+        self.host_writes_cache(lpn);
+    }
+
+    fn cache_fill(&mut self, lpn: u64, read: bool) {
+        self.miss_enters_cache(lpn, read);
+    }
+
+    fn write(&mut self, write: &SlowWrite) -> Option<u64> {
+        let lpn = write.lpn;
+        let sectors = self.config.geometry.page.sectors();
+        let mut before = None;
+        if write.cached {
+            before = self.read_what_leaves(lpn, Class::Host);
+        }
+        if write.read_first {
+            let behind = before.map(|read| self.number(read));
+            before = Some(self.host_read(lpn, sectors, behind));
+        }
+        let plane = match write.unit {
+            Some(unit) => Some(unit % self.map.planes()),
+            None if self.config.allocation == Allocation::Dynamic => {
+                let load = |chip| self.array.drain_time(ChipId(chip as u32), Class::Gc).0;
+                Some(self.map.least_busy(load))
+            }
+            None => None,
+        };
+        let (written, work) = self.map.write(lpn, plane);
+        let written = written.expect(ROOM);
+        self.collect(work);
+        let chip = ChipId(written.chip as u32);
+        let command = FlashCommand {
+            array: self.array_time(written.spot.page),
+            ..FlashCommand::program(chip, self.page_transfer(), 0).die(written.die)
+        };
+        let read = before.map(|read| self.number(read));
+        let after = [self.last_job(&written), read];
+        let purpose = Purpose::Program(write.cause);
+        let token = self.submit_page(purpose, lpn, command, after, before);
+        let number = self.entries.all[token as usize].number;
+        self.last_program.insert(lpn, number);
+        self.wait_for_program(token, write.cause);
+        if written.summary {
+            self.summary(&written);
+        }
+        self.collect_in_background(written.chip);
+        let work = self.map.behind_write(&written);
+        self.collect(work);
+        None
+    }
+
+    fn unmap(&mut self, lpn: u64) {
+        self.map.unmap(lpn);
+    }
+
+    fn device(&mut self) -> Option<&mut SlowDevice> {
+        Some(self)
+    }
+}

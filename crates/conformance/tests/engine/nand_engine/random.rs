@@ -1,0 +1,188 @@
+//! Random arrays and what is asked of them.
+
+use super::*;
+
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+
+    pub(super) fn percent(&mut self, p: u64) -> bool {
+        self.below(100) < p
+    }
+}
+
+/// What a run may contain, so that each feature is also seen without the others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mix {
+    pub(super) classes: bool,
+    pub(super) dependencies: bool,
+    pub(super) marks: bool,
+    pub(super) cancels: bool,
+    pub(super) notices: bool,
+    pub(super) copybacks: bool,
+    pub(super) planes: bool,
+    pub(super) jobs: bool,
+    pub(super) background_jobs: bool,
+    /// Typical gap between arrivals, in units of the shortest phase.
+    pub(super) gap: u64,
+}
+
+pub(super) fn random_timing(random: &mut Random) -> Timing {
+    let scale: &[u64] = match random.below(4) {
+        0 => &[0, 0, 1],
+        1 => &[0, 1, 2, 3],
+        2 => &[1, 2, 4, 8],
+        _ => &[5, 10, 50, 200],
+    };
+    let mut t = || Nanos(random.pick(scale));
+    Timing {
+        t_cmd_read: t(),
+        t_cmd_program: t(),
+        t_cmd_erase: t(),
+        t_cmd_copyback: t(),
+        t_read: t(),
+        t_program: t(),
+        t_erase: t(),
+        t_ready: t(),
+    }
+}
+
+pub(super) fn random_config(random: &mut Random) -> ArrayConfig {
+    let (channels, chips_per_channel) = random.pick(&[
+        (1, 1),
+        (1, 4),
+        (2, 1),
+        (2, 3),
+        (3, 2),
+        (1, 9),
+        (4, 4),
+        (70, 1),
+        (2, 90),
+    ]);
+    let mut timing = random_timing(random);
+    if random.percent(50) {
+        timing.t_cmd_copyback = Nanos(0);
+    }
+    ArrayConfig {
+        channels,
+        chips_per_channel,
+        dies: random.pick(&[1, 1, 1, 2, 3]),
+        timing,
+        discipline: random.pick(&[Discipline::Fifo, Discipline::ReadFirst]),
+        watch_idle: random.percent(50),
+        suspension: random.percent(50).then(|| Suspension {
+            programs: random.percent(60),
+            resume: Nanos(random.pick(&[0, 0, 1, 3, 20])),
+            at_most: random.pick(&[1, 2, 3, 1000]),
+        }),
+        late_times: random.percent(30),
+    }
+}
+
+pub(super) fn random_command(
+    random: &mut Random,
+    config: &ArrayConfig,
+    mix: &Mix,
+    ids: &[OpId],
+) -> FlashCommand {
+    let chips = u64::from(config.channels * config.chips_per_channel);
+    // Large arrays are used in a corner, so that queues form there too.
+    let chip =
+        ChipId(random.below(chips.min(24)) as u32 * (chips.div_ceil(24)) as u32 % chips as u32);
+    let kind = random.pick(&[
+        OpKind::Read,
+        OpKind::Read,
+        OpKind::Program,
+        OpKind::Program,
+        OpKind::Erase,
+        OpKind::Copyback,
+    ]);
+    let kind = match kind {
+        OpKind::Copyback if !mix.copybacks => OpKind::Erase,
+        kind => kind,
+    };
+    let transfer = Nanos(random.pick(&[0, 1, 2, 3, 7]));
+    let mut command = FlashCommand::new(kind, chip, transfer, ids.len() as u32);
+    command.die = random.below(config.dies.into()) as u32;
+    if mix.planes && random.percent(40) {
+        command.planes = 1 + random.below(4) as u8;
+    }
+    command.bytes = random.below(5000) as u32;
+    if mix.classes {
+        command.class = random.pick(&Class::ALL);
+    }
+    if random.percent(10) {
+        command.array = Some(Nanos(random.below(12)));
+    }
+    if mix.dependencies && random.percent(35) && !ids.is_empty() {
+        let back = random.below(ids.len().min(8) as u64) as usize;
+        command = command.after(ids[ids.len() - 1 - back]);
+        if random.percent(30) {
+            let back = random.below(ids.len().min(20) as u64) as usize;
+            command = command.after(ids[ids.len() - 1 - back]);
+        }
+    }
+    command.in_order = mix.marks && random.percent(30);
+    command.notify_end = mix.notices && random.percent(30);
+    command
+}
+
+/// A job of any kind for one die, with a trigger behind it now and then: collections as they are,
+/// and runs of anything.
+pub(super) fn random_job(
+    random: &mut Random,
+    config: &ArrayConfig,
+    mix: &Mix,
+    ids: &[OpId],
+) -> (JobKind, Vec<FlashCommand>) {
+    let kind = match random.below(3) {
+        0 if mix.background_jobs => JobKind::Background,
+        1 => JobKind::Foreground(Preempt::Page),
+        _ => JobKind::Foreground(Preempt::Never),
+    };
+    let head = random_command(random, config, mix, ids);
+    let mut commands = Vec::new();
+    let mut add = |random: &mut Random, kind: Option<OpKind>| {
+        let any = random_command(random, config, mix, &[]);
+        commands.push(FlashCommand {
+            chip: head.chip,
+            die: head.die,
+            kind: kind.unwrap_or(any.kind),
+            token: (ids.len() + commands.len()) as u32,
+            ..any
+        });
+    };
+    if random.percent(70) {
+        let copy = mix.copybacks && random.percent(50);
+        for _ in 0..random.below(4) {
+            if copy {
+                add(random, Some(OpKind::Copyback));
+            } else {
+                add(random, Some(OpKind::Read));
+                add(random, Some(OpKind::Program));
+            }
+        }
+        add(random, Some(OpKind::Erase));
+    } else {
+        for _ in 0..1 + random.below(6) {
+            add(random, None);
+        }
+    }
+    (commands[0].after, commands[0].and_after) = (head.after, head.and_after);
+    (kind, commands)
+}
