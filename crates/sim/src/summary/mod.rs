@@ -3,6 +3,7 @@
 
 mod pages;
 mod profile;
+mod range_map;
 
 pub use pages::PageMarks;
 pub use profile::{DOUBLINGS, TraceMoment, TraceProfile};

@@ -1,7 +1,7 @@
 //! What happened to each page of a trace, in memory that grows with its requests, whatever they say
 //! of their length.
 
-use std::collections::BTreeMap;
+use super::range_map::RangeMap;
 
 /// Pages in one chunk of marks, a bit for each in three words.
 const CHUNK: u64 = 64;
@@ -15,18 +15,11 @@ struct Marks {
     written: u64,
 }
 
-/// Chunks with the same marks: one chunk, or several all of whose pages are alike.
-#[derive(Clone, Copy)]
-struct Run {
-    chunks: u64,
-    marks: Marks,
-}
-
 /// Counts of what the reads and writes of a trace did to its pages of 4 KiB.
 #[derive(Default)]
 pub struct PageMarks {
-    /// Runs of chunks by the number of the first one; a request adds a handful at most.
-    runs: BTreeMap<u64, Run>,
+    /// Marks of chunks; a request adds a handful of runs at most.
+    runs: RangeMap<Marks>,
     /// Pages accessed.
     pub touched: u64,
     /// Pages written.
@@ -60,7 +53,7 @@ impl PageMarks {
             let pages = (CHUNK - at).min(end - page);
             let mut marks = self.alone(chunk);
             any |= self.mark(&mut marks, (u64::MAX >> (CHUNK - pages)) << at, 1, write);
-            self.runs.insert(chunk, Run { chunks: 1, marks });
+            self.runs.set(chunk, chunk + 1, marks);
             page += pages;
         }
         any
@@ -68,41 +61,24 @@ impl PageMarks {
 
     /// The marks of `chunk`, which no longer is part of a longer run.
     fn alone(&mut self, chunk: u64) -> Marks {
-        self.cut(chunk);
-        self.cut(chunk + 1);
-        self.runs.get(&chunk).map_or(Marks::default(), |r| r.marks)
-    }
-
-    /// Lets no run reach over the start of `chunk`.
-    fn cut(&mut self, chunk: u64) {
-        let Some((&first, run)) = self.runs.range_mut(..chunk).next_back() else {
-            return;
-        };
-        let (before, chunks, marks) = (chunk - first, run.chunks, run.marks);
-        if chunks > before {
-            run.chunks = before;
-            let chunks = chunks - before;
-            self.runs.insert(chunk, Run { chunks, marks });
-        }
+        self.runs.cut(chunk);
+        self.runs.cut(chunk + 1);
+        self.runs.at(chunk).unwrap_or_default()
     }
 
     /// Counts an access to all pages of chunks `first..end`.
     fn access_chunks(&mut self, first: u64, end: u64, write: bool) -> bool {
-        self.cut(first);
-        self.cut(end);
+        self.runs.cut(first);
+        self.runs.cut(end);
         let (mut at, mut any) = (first, false);
         while at < end {
-            let next = self.runs.range(at..end).next();
-            let (chunks, mut marks) = match next {
-                Some((&start, run)) if start == at => (run.chunks, run.marks),
-                next => {
-                    let stop = next.map_or(end, |(&start, _)| start);
-                    (stop - at, Marks::default())
-                }
+            let (stop, mut marks) = match self.runs.first_in(at, end) {
+                Some((start, stop, marks)) if start == at => (stop, marks),
+                next => (next.map_or(end, |next| next.0), Marks::default()),
             };
-            any |= self.mark(&mut marks, u64::MAX, chunks, write);
-            self.runs.insert(at, Run { chunks, marks });
-            at += chunks;
+            any |= self.mark(&mut marks, u64::MAX, stop - at, write);
+            self.runs.set(at, stop, marks);
+            at = stop;
         }
         any
     }
@@ -130,6 +106,7 @@ impl PageMarks {
 mod tests {
     use super::*;
     use destage_types::rng::SplitMix64;
+    use std::collections::BTreeMap;
 
     #[test]
     fn pages_are_counted_once_and_known_again() {

@@ -1,8 +1,8 @@
 //! How a trace goes: times between its requests, how soon pages come back, and what it has touched by
 //! when.
 
+use super::range_map::RangeMap;
 use destage_types::{Nanos, Op, RequestRef};
-use std::collections::BTreeMap;
 
 /// Classes of a number: 0, 1, 2 to 3, 4 to 7, ... up to the largest of 64 bits.
 pub const DOUBLINGS: usize = 65;
@@ -45,7 +45,8 @@ pub struct TraceProfile {
     /// That distance.
     every: u64,
     now: TraceMoment,
-    recent: LastAccesses,
+    /// The request that accessed each page last.
+    recent: RangeMap<u64>,
 }
 
 impl Default for TraceProfile {
@@ -64,7 +65,7 @@ impl Default for TraceProfile {
                 read_bytes: 0,
                 write_bytes: 0,
             },
-            recent: LastAccesses::default(),
+            recent: RangeMap::default(),
         }
     }
 }
@@ -99,7 +100,7 @@ impl TraceProfile {
     pub(super) fn access(&mut self, first: u64, end: u64) {
         let now = self.now.requests;
         let mut known = 0;
-        for (pages, last) in self.recent.access(first, end, now) {
+        for (pages, last) in self.recent.replace(first, end, now) {
             self.reuse[doubling(now - last)] += pages;
             known += pages;
         }
@@ -116,63 +117,9 @@ impl TraceProfile {
     }
 }
 
-/// The request that accessed each page last: pages from a key up to an end, which do not overlap.
-#[derive(Default)]
-struct LastAccesses(BTreeMap<u64, (u64, u64)>);
-
-impl LastAccesses {
-    /// Request `now` accesses the pages from `first` up to `end`: of those that were accessed before,
-    /// how many by which request.
-    fn access(&mut self, first: u64, end: u64, now: u64) -> Vec<(u64, u64)> {
-        self.cut(first);
-        self.cut(end);
-        let before = self.0.extract_if(first..end, |_, _| true);
-        let before: Vec<(u64, u64)> = before.map(|(at, (to, last))| (to - at, last)).collect();
-        self.0.insert(first, (end, now));
-        before
-    }
-
-    /// Lets no run reach over the start of `page`.
-    fn cut(&mut self, page: u64) {
-        let Some((_, run)) = self.0.range_mut(..page).next_back() else {
-            return;
-        };
-        let (to, last) = *run;
-        if to > page {
-            run.0 = page;
-            self.0.insert(page, (to, last));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use destage_types::rng::SplitMix64;
-
-    #[test]
-    fn last_accesses_are_those_of_pages_kept_one_by_one() {
-        let mut rng = SplitMix64::new(3);
-        let mut last = LastAccesses::default();
-        let mut each: BTreeMap<u64, u64> = BTreeMap::new();
-        for now in 0..3_000 {
-            let first = rng.below(500);
-            let end = first + 1 + rng.below(60);
-            let mut expected: BTreeMap<u64, u64> = BTreeMap::new();
-            for page in first..end {
-                if let Some(before) = each.insert(page, now) {
-                    *expected.entry(before).or_default() += 1;
-                }
-            }
-            let mut found: BTreeMap<u64, u64> = BTreeMap::new();
-            for (pages, before) in last.access(first, end, now) {
-                *found.entry(before).or_default() += pages;
-            }
-            assert_eq!(found, expected);
-        }
-        last.access(0, u64::MAX, 3_000);
-        assert_eq!(last.0.len(), 1, "one run is one entry");
-    }
 
     #[test]
     fn classes_double() {
