@@ -4,7 +4,6 @@ use super::exports::{ServedExport, spec_of};
 use crate::output::file::OutputFile;
 use crate::output::identity::same_file;
 use destage_live::control::{ControlCommand, ControlReply, ControlRequest};
-use destage_live::device::SimulatedSsd;
 use destage_live::server::ExportMoment;
 use destage_live::shadow::Shadow;
 use destage_sim::ResultRecord;
@@ -146,7 +145,7 @@ fn reset(export: &ServedExport) -> ControlReply {
 }
 
 /// New statistics of an export and its shadows begin with the same request.
-fn begin_again(moment: &mut ExportMoment<'_, SimulatedSsd>, shadows: &[Shadow]) {
+fn begin_again(moment: &mut ExportMoment<'_>, shadows: &[Shadow]) {
     moment.device.device().reset_statistics();
     *moment.lateness = Default::default();
     *moment.responses = Default::default();
@@ -166,7 +165,7 @@ fn power_cut(export: &ServedExport) -> ControlReply {
 /// The figures of one export so far.
 fn stats_of(export: &ServedExport) -> Result<Value, String> {
     let shadows = export.shadows.clone();
-    let look = move |moment: &mut ExportMoment<'_, SimulatedSsd>| {
+    let look = move |moment: &mut ExportMoment<'_>| {
         // Their figures are those after the same request.
         let now = moment.now;
         let asked: Vec<_> = shadows.iter().map(|shadow| shadow.report(now)).collect();

@@ -28,7 +28,7 @@ pub struct PreparedExport {
 
 /// An export that runs, for those who ask or tell it something.
 pub struct ServedExport {
-    pub handle: ExportHandle<SimulatedSsd>,
+    pub handle: ExportHandle,
     /// What it is now.
     pub model: Mutex<ModelArgs>,
     /// Bytes that clients can address.
@@ -97,7 +97,7 @@ impl PreparedExport {
     /// No thread can be had.
     pub fn start(
         self,
-    ) -> Result<(Export<SimulatedSsd>, ServedExport, Option<TraceRecording>), Failure> {
+    ) -> Result<(Export, ServedExport, Option<TraceRecording>), Failure> {
         let PreparedExport {
             args,
             spec,

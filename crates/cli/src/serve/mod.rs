@@ -15,7 +15,6 @@ use crate::terminal::{Warnings, say};
 use config::{ExportPlan, ServerPlan};
 use control::Controller;
 use destage_live::control::ControlSocket;
-use destage_live::device::SimulatedSsd;
 use destage_live::server::{ExportReport, ListenAt, Server, ServerTls};
 use destage_live::store::MemoryBudget;
 use exports::{PreparedExport, ServedExport, files, spec_of};
@@ -72,7 +71,7 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
 /// Each export with its name, its report, and those of its shadows up to the same time.
 fn reported<'a>(
     names: &'a [String],
-    reports: &'a [ExportReport<SimulatedSsd>],
+    reports: &'a [ExportReport],
     served: &[ServedExport],
 ) -> Vec<Reported<'a>> {
     let all = names.iter().zip(reports).zip(served);

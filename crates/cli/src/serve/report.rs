@@ -4,7 +4,6 @@ use crate::args::FormatOut;
 use crate::failure::Failure;
 use crate::output::{Output, print};
 use crate::terminal::say;
-use destage_live::device::SimulatedSsd;
 use destage_live::server::{ExportReport, Lateness};
 use destage_live::shadow::ShadowReport;
 use destage_sim::ResultRecord;
@@ -12,7 +11,7 @@ use destage_sim::ResultRecord;
 /// What is said of one export.
 pub struct Reported<'a> {
     pub name: &'a str,
-    pub report: &'a ExportReport<SimulatedSsd>,
+    pub report: &'a ExportReport,
     /// What its shadows have measured; `None` of one whose thread failed.
     pub shadows: Vec<Option<ShadowReport>>,
 }

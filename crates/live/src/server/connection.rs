@@ -65,9 +65,9 @@ impl Connection {
 }
 
 /// What connections need of the server.
-pub(crate) struct ServerShared<D> {
+pub(crate) struct ServerShared {
     pub infos: Vec<ExportInfo>,
-    pub exports: Vec<(Sender<Message<D>>, Arc<ExportShared>)>,
+    pub exports: Vec<(Sender<Message>, Arc<ExportShared>)>,
     pub tls: Option<Arc<ServerConfig>>,
     pub budget: Arc<ByteBudget>,
 }
@@ -76,7 +76,7 @@ pub(crate) struct ServerShared<D> {
 ///
 /// # Errors
 /// It broke off, or what it sent was no NBD.
-pub(crate) fn serve<D>(mut link: ClientLink, server: &ServerShared<D>) -> io::Result<()> {
+pub(crate) fn serve(mut link: ClientLink, server: &ServerShared) -> io::Result<()> {
     link.socket.set_timeouts(NEGOTIATION_PAUSE, REQUEST_PAUSE)?;
     let Some(terms) = negotiate(&mut link, server)? else {
         return Ok(());
@@ -109,10 +109,7 @@ pub(crate) fn serve<D>(mut link: ClientLink, server: &ServerShared<D>) -> io::Re
     done
 }
 
-fn negotiate<D>(
-    link: &mut ClientLink,
-    server: &ServerShared<D>,
-) -> io::Result<Option<SessionTerms>> {
+fn negotiate(link: &mut ClientLink, server: &ServerShared) -> io::Result<Option<SessionTerms>> {
     let lost = || io::Error::from(ErrorKind::InvalidData);
     link.write_all(&greeting())?;
     let mut flags = [0; 4];
@@ -172,12 +169,12 @@ fn next_request(reader: &mut BufReader<ClientLink>) -> io::Result<bool> {
     }
 }
 
-fn requests<D>(
+fn requests(
     link: ClientLink,
     connection: &Arc<Connection>,
-    server: &ServerShared<D>,
+    server: &ServerShared,
     terms: &SessionTerms,
-    device: &Sender<Message<D>>,
+    device: &Sender<Message>,
 ) -> io::Result<()> {
     let export = &server.infos[terms.export];
     let own = ByteBudget::new(CONNECTION_BYTES);
@@ -200,7 +197,7 @@ fn requests<D>(
         let mut data = Vec::new();
         match checked {
             Ok(_) => {
-                data.resize(request.payload() as usize, 0);
+                data = vec![0; request.payload() as usize];
                 reader.read_exact(&mut data)?;
             }
             Err(_) => skip(&mut reader, u64::from(request.payload()))?,
@@ -223,7 +220,7 @@ fn requests<D>(
     Ok(())
 }
 
-fn refuse<D>(message: Message<D>, error: u32) {
+fn refuse(message: Message, error: u32) {
     if let Message::Task(task) = message {
         refuse_to(task.to, error);
     }

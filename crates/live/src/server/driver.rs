@@ -6,7 +6,7 @@ use super::export::{
 };
 use super::pace::{Pace, WallClock};
 use super::responses::ResponseTimes;
-use crate::device::{Answer, DataDevice, TimedDevice};
+use crate::device::{Answer, DataDevice, SimulatedSsd};
 use crate::protocol::transmission::NbdCommand;
 use crate::store::PowerLoss;
 use destage_types::Nanos;
@@ -26,10 +26,10 @@ pub struct Routed {
     submitted: Nanos,
 }
 
-type Served<D> = DataDevice<D, Option<Routed>>;
+type Served = DataDevice<SimulatedSsd, Option<Routed>>;
 
-pub(super) struct Driver<D> {
-    device: Served<D>,
+pub(super) struct Driver {
+    device: Served,
     shared: Arc<ExportShared>,
     /// None: unpaced.
     clock: Option<WallClock>,
@@ -41,13 +41,13 @@ pub(super) struct Driver<D> {
     answers: Vec<Answer<Option<Routed>>>,
 }
 
-impl<D: TimedDevice> Driver<D> {
+impl Driver {
     pub fn new(
-        device: Served<D>,
+        device: Served,
         shared: Arc<ExportShared>,
         pace: Pace,
         cut: Option<PowerCutAt>,
-    ) -> Driver<D> {
+    ) -> Driver {
         Driver {
             device,
             shared,
@@ -64,7 +64,7 @@ impl<D: TimedDevice> Driver<D> {
         }
     }
 
-    pub fn run(mut self, receiver: &Receiver<Message<D>>) -> ExportReport<D> {
+    pub fn run(mut self, receiver: &Receiver<Message>) -> ExportReport {
         loop {
             let mut waiting = self.wait(receiver);
             let mut taken = 0;
@@ -108,7 +108,7 @@ impl<D: TimedDevice> Driver<D> {
     }
 
     /// Waits for a message, or `None` when the next event is due.
-    fn wait(&mut self, receiver: &Receiver<Message<D>>) -> Option<Message<D>> {
+    fn wait(&mut self, receiver: &Receiver<Message>) -> Option<Message> {
         let Some(clock) = self.clock else {
             return self.wait_unpaced(receiver);
         };
@@ -134,7 +134,7 @@ impl<D: TimedDevice> Driver<D> {
         }
     }
 
-    fn wait_unpaced(&mut self, receiver: &Receiver<Message<D>>) -> Option<Message<D>> {
+    fn wait_unpaced(&mut self, receiver: &Receiver<Message>) -> Option<Message> {
         match receiver.try_recv() {
             Ok(message) => return Some(message),
             Err(TryRecvError::Disconnected) => return Some(Message::Stop),
@@ -214,7 +214,7 @@ impl<D: TimedDevice> Driver<D> {
         loss
     }
 
-    fn call(&mut self, call: Call<D>) {
+    fn call(&mut self, call: Call) {
         self.go_on();
         call(&mut ExportMoment {
             device: &mut self.device,
@@ -227,7 +227,7 @@ impl<D: TimedDevice> Driver<D> {
     }
 
     /// Everything that was submitted is answered and durable.
-    fn stop(mut self) -> ExportReport<D> {
+    fn stop(mut self) -> ExportReport {
         self.cut = None;
         self.device.flush_all(self.now, None);
         while self.device.pending() > 0 {

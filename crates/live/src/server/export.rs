@@ -6,7 +6,7 @@ use super::driver::{Driver, Routed};
 use super::lateness::Lateness;
 use super::pace::Pace;
 use super::responses::ResponseTimes;
-use crate::device::{DataDevice, TimedDevice};
+use crate::device::{DataDevice, SimulatedSsd};
 use crate::protocol::negotiation::ExportInfo;
 use crate::protocol::transmission::NbdRequest;
 use crate::store::PowerLoss;
@@ -39,20 +39,20 @@ pub(crate) struct Task {
     pub data: Vec<u8>,
 }
 
-pub(crate) enum Message<D> {
+pub(crate) enum Message {
     Task(Task),
     PowerCut(Sender<PowerLoss>),
-    Call(Call<D>),
+    Call(Call),
     Stop,
 }
 
 /// Something that is done between two requests.
-pub(crate) type Call<D> = Box<dyn FnOnce(&mut ExportMoment<'_, D>) + Send>;
+pub(crate) type Call = Box<dyn FnOnce(&mut ExportMoment<'_>) + Send>;
 
 /// An export between two requests, when everything that was due has happened.
-pub struct ExportMoment<'a, D> {
+pub struct ExportMoment<'a> {
     /// The device with its data.
-    pub device: &'a mut DataDevice<D, Option<Routed>>,
+    pub device: &'a mut DataDevice<SimulatedSsd, Option<Routed>>,
     /// Simulated time.
     pub now: Nanos,
     /// Requests that were submitted since the server began.
@@ -113,10 +113,9 @@ impl ExportShared {
 }
 
 /// What an export has done.
-#[derive(Debug)]
-pub struct ExportReport<D> {
+pub struct ExportReport {
     /// The device, for its own figures.
-    pub device: D,
+    pub device: SimulatedSsd,
     /// Simulated time at the end.
     pub end: Nanos,
     /// Requests that were submitted.
@@ -130,13 +129,13 @@ pub struct ExportReport<D> {
 }
 
 /// What reaches an export from anywhere, as long as it is served.
-pub struct ExportHandle<D> {
+pub struct ExportHandle {
     name: String,
-    sender: Sender<Message<D>>,
+    sender: Sender<Message>,
 }
 
-impl<D> Clone for ExportHandle<D> {
-    fn clone(&self) -> ExportHandle<D> {
+impl Clone for ExportHandle {
+    fn clone(&self) -> ExportHandle {
         ExportHandle {
             name: self.name.clone(),
             sender: self.sender.clone(),
@@ -144,7 +143,7 @@ impl<D> Clone for ExportHandle<D> {
     }
 }
 
-impl<D: 'static> ExportHandle<D> {
+impl ExportHandle {
     /// Name of the export.
     pub fn name(&self) -> &str {
         &self.name
@@ -161,10 +160,10 @@ impl<D: 'static> ExportHandle<D> {
     /// are late. `None` if the device has ended.
     pub fn at_rest<R: Send + 'static>(
         &self,
-        look: impl FnOnce(&mut ExportMoment<'_, D>) -> R + Send + 'static,
+        look: impl FnOnce(&mut ExportMoment<'_>) -> R + Send + 'static,
     ) -> Option<R> {
         let (sender, receiver) = mpsc::channel();
-        let call: Call<D> = Box::new(move |moment| {
+        let call: Call = Box::new(move |moment| {
             // Who asked may have gone.
             let _ = sender.send(look(moment));
         });
@@ -174,24 +173,24 @@ impl<D: 'static> ExportHandle<D> {
 }
 
 /// A device that is served under a name.
-pub struct Export<D> {
+pub struct Export {
     pub(crate) info: ExportInfo,
-    pub(crate) sender: Sender<Message<D>>,
+    pub(crate) sender: Sender<Message>,
     pub(crate) shared: Arc<ExportShared>,
-    thread: JoinHandle<ExportReport<D>>,
+    thread: JoinHandle<ExportReport>,
 }
 
-impl<D: TimedDevice + Send + 'static> Export<D> {
+impl Export {
     /// Starts the clock of a device with its `store`, made by `device`.
     ///
     /// # Errors
     /// No thread can be started.
     pub fn start(
         info: ExportInfo,
-        device: impl FnOnce() -> DataDevice<D, Option<Routed>> + Send + 'static,
+        device: impl FnOnce() -> DataDevice<SimulatedSsd, Option<Routed>> + Send + 'static,
         pace: Pace,
         cut: Option<PowerCutAt>,
-    ) -> io::Result<Export<D>> {
+    ) -> io::Result<Export> {
         let (sender, receiver) = mpsc::channel();
         let shared = Arc::new(ExportShared {
             connections: Mutex::default(),
@@ -213,7 +212,7 @@ impl<D: TimedDevice + Send + 'static> Export<D> {
     }
 
     /// What reaches it from anywhere.
-    pub fn handle(&self) -> ExportHandle<D> {
+    pub fn handle(&self) -> ExportHandle {
         ExportHandle {
             name: self.info.name.clone(),
             sender: self.sender.clone(),
@@ -224,7 +223,7 @@ impl<D: TimedDevice + Send + 'static> Export<D> {
     ///
     /// # Errors
     /// Its thread panicked.
-    pub fn stop(self) -> Result<ExportReport<D>, String> {
+    pub fn stop(self) -> Result<ExportReport, String> {
         // If the thread has ended, the join tells why.
         let _ = self.sender.send(Message::Stop);
         let ended = self.thread.join();

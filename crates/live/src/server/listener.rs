@@ -6,7 +6,6 @@ use super::export::{Export, ExportReport};
 use super::link::{ClientLink, Socket};
 use super::place::{ListenAt, Listener, Rights};
 use super::tls::ServerTls;
-use crate::device::TimedDevice;
 use crate::store::PowerLoss;
 use std::io;
 use std::net::SocketAddr;
@@ -43,37 +42,37 @@ pub enum ServerError {
 }
 
 /// What the thread that accepts and the server share.
-struct Gate<D> {
-    shared: ServerShared<D>,
+struct Gate {
+    shared: ServerShared,
     closed: AtomicBool,
     open: AtomicUsize,
     sockets: Mutex<Vec<Weak<Socket>>>,
 }
 
-impl<D> Gate<D> {
+impl Gate {
     fn sockets(&self) -> MutexGuard<'_, Vec<Weak<Socket>>> {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Exports that clients can connect to.
-pub struct Server<D> {
-    exports: Vec<Export<D>>,
-    gate: Arc<Gate<D>>,
+pub struct Server {
+    exports: Vec<Export>,
+    gate: Arc<Gate>,
     listeners: Vec<(ListenAt, JoinHandle<()>)>,
 }
 
-impl<D: TimedDevice + Send + 'static> Server<D> {
+impl Server {
     /// Listens at each of `places`.
     ///
     /// # Errors
     /// A place cannot be had, or is open to others without TLS.
     pub fn start(
-        exports: Vec<Export<D>>,
+        exports: Vec<Export>,
         places: &[ListenAt],
         tls: Option<ServerTls>,
-    ) -> Result<Server<D>, ServerError> {
-        let of = |e: &Export<D>| (e.sender.clone(), Arc::clone(&e.shared));
+    ) -> Result<Server, ServerError> {
+        let of = |e: &Export| (e.sender.clone(), Arc::clone(&e.shared));
         let shared = ServerShared {
             infos: exports.iter().map(|e| e.info.clone()).collect(),
             exports: exports.iter().map(of).collect(),
@@ -131,7 +130,7 @@ impl<D: TimedDevice + Send + 'static> Server<D> {
     ///
     /// # Errors
     /// A device failed.
-    pub fn stop(self) -> Result<Vec<ExportReport<D>>, String> {
+    pub fn stop(self) -> Result<Vec<ExportReport>, String> {
         self.gate.closed.store(true, Ordering::SeqCst);
         for (at, thread) in self.listeners {
             at.close(thread);
@@ -148,7 +147,7 @@ impl<D: TimedDevice + Send + 'static> Server<D> {
     }
 }
 
-fn accept<D: Send + 'static>(listener: &Listener, gate: &Arc<Gate<D>>) {
+fn accept(listener: &Listener, gate: &Arc<Gate>) {
     loop {
         let socket = listener.accept();
         if gate.closed.load(Ordering::SeqCst) {

@@ -13,9 +13,13 @@ pub use memory::{MemoryBudget, MemoryMedium};
 
 use crate::device::FlashedPart;
 use destage_types::Lpn;
-use std::collections::{BTreeMap, VecDeque};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
+
+/// Buffers of pages that are kept for later.
+const MAX_SPARE: usize = 1024;
 
 /// Bytes of a copy of the data that are in memory at once.
 const COPIED_AT_ONCE: u64 = 1 << 20;
@@ -40,6 +44,9 @@ struct Version {
     content: Box<[u8]>,
 }
 
+/// Versions of a page, oldest first: nearly always one.
+type Versions = SmallVec<[Version; 1]>;
+
 /// What a power cut took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerLoss {
@@ -54,7 +61,10 @@ pub struct Store {
     medium: Box<dyn Medium>,
     kind: CacheKind,
     page_bytes: usize,
-    volatile: BTreeMap<Lpn, VecDeque<Version>>,
+    volatile: BTreeMap<Lpn, Versions>,
+    /// Buffers of pages that became durable, for versions to come: asking for memory and giving it back
+    /// for each page would cost as much as its copies.
+    spare: Vec<Box<[u8]>>,
 }
 
 impl Store {
@@ -65,6 +75,7 @@ impl Store {
             kind,
             page_bytes: page_bytes as usize,
             volatile: BTreeMap::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -92,7 +103,7 @@ impl Store {
         }
         let end = offset + out.len() as u64;
         for (&lpn, versions) in self.volatile.range(self.lpn(offset)..=self.lpn(end - 1)) {
-            let Some(newest) = versions.back() else {
+            let Some(newest) = versions.last() else {
                 continue;
             };
             let page = self.start(lpn);
@@ -129,29 +140,26 @@ impl Store {
     fn write_page(&mut self, ticket: u64, lpn: Lpn, at: usize, piece: &[u8]) -> io::Result<()> {
         let page = self.start(lpn);
         let versions = self.volatile.entry(lpn).or_default();
-        if let Some(newest) = versions.back_mut().filter(|v| !v.captured) {
+        if let Some(newest) = versions.last_mut().filter(|v| !v.captured) {
             newest.content[at..at + piece.len()].copy_from_slice(piece);
             (newest.through, newest.own) = (ticket, at..at + piece.len());
             return Ok(());
         }
-        let content = if piece.len() == self.page_bytes {
-            piece.into()
-        } else {
-            let mut content = match versions.back() {
-                Some(newest) => newest.content.clone(),
+        let spare = self.spare.pop();
+        let mut content = spare.unwrap_or_else(|| vec![0; self.page_bytes].into_boxed_slice());
+        if piece.len() < self.page_bytes {
+            match versions.last() {
+                Some(newest) => content.copy_from_slice(&newest.content),
                 None => {
-                    let mut content = vec![0; self.page_bytes].into_boxed_slice();
                     if let Err(error) = self.medium.read(page, &mut content) {
                         self.volatile.remove(&lpn);
                         return Err(error);
                     }
-                    content
                 }
-            };
-            content[at..at + piece.len()].copy_from_slice(piece);
-            content
-        };
-        versions.push_back(Version {
+            }
+        }
+        content[at..at + piece.len()].copy_from_slice(piece);
+        versions.push(Version {
             through: ticket,
             captured: false,
             own: at..at + piece.len(),
@@ -162,7 +170,7 @@ impl Store {
 
     /// A program carries the page to flash with all writes up to the one with the ticket `through`.
     pub fn captured(&mut self, lpn: Lpn, through: u64) {
-        let newest = self.volatile.get_mut(&lpn).and_then(|v| v.back_mut());
+        let newest = self.volatile.get_mut(&lpn).and_then(|v| v.last_mut());
         if let Some(newest) = newest.filter(|v| v.through <= through) {
             newest.captured = true;
         }
@@ -200,7 +208,9 @@ impl Store {
             FlashedPart::OwnSectors => false,
         };
         if all {
-            versions.drain(..covered);
+            let gone = versions.drain(..covered).map(|version| version.content);
+            let room = MAX_SPARE.saturating_sub(self.spare.len());
+            self.spare.extend(gone.take(room));
         }
         if versions.is_empty() {
             self.volatile.remove(&lpn);
@@ -249,7 +259,7 @@ impl Store {
 
     /// Bytes of volatile content.
     pub fn volatile_bytes(&self) -> u64 {
-        let versions: usize = self.volatile.values().map(VecDeque::len).sum();
+        let versions: usize = self.volatile.values().map(SmallVec::len).sum();
         (versions * self.page_bytes) as u64
     }
 

@@ -1,6 +1,6 @@
 //! Looks at the exports once in a while, and remembers.
 
-use crate::device::{ModelName, SimulatedSsd};
+use crate::device::ModelName;
 use crate::server::{ExportHandle, ExportMoment, ResponseTimes};
 use crate::shadow::{Asked, Shadow};
 use destage_sim::live::LiveFigures;
@@ -20,7 +20,7 @@ const SHADOW_PATIENCE: Duration = Duration::from_millis(200);
 /// An export that is looked at.
 pub struct MonitoredExport {
     /// The export.
-    pub handle: ExportHandle<SimulatedSsd>,
+    pub handle: ExportHandle,
     /// Its shadows.
     pub shadows: Vec<Shadow>,
 }
@@ -160,7 +160,7 @@ fn watch(exports: &[MonitoredExport], every: Duration, monitor: &Weak<Monitor>) 
 fn look(export: &MonitoredExport) -> Option<ExportSample> {
     let name = export.handle.name().to_owned();
     let shadows = export.shadows.clone();
-    let seen = move |moment: &mut ExportMoment<'_, SimulatedSsd>| {
+    let seen = move |moment: &mut ExportMoment<'_>| {
         // Their figures are those after the same request.
         let asked = shadows.iter().map(|shadow| shadow.look(moment.now));
         let asked: Vec<_> = asked.collect();

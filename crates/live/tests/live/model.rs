@@ -1,10 +1,14 @@
 //! A small device with a write-back cache, which takes random times and sometimes writes past its cache.
 
-use destage_live::device::{FlashedPart, TimedDevice, TimedEvent};
+use destage_device::config::EffectiveDevice;
+use destage_live::device::{FlashedPart, SimulatedSsd, TimedDevice, TimedEvent};
+use destage_scheme::Expr;
+use destage_sim::RunSpec;
 use destage_types::rng::SplitMix64;
-use destage_types::{HostRequest, Lpn, Nanos, Op};
+use destage_types::{ByteSize, HostRequest, Lpn, Nanos, Op};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
+use std::sync::Arc;
 
 pub const SECTORS: u64 = 8;
 pub const PAGE_BYTES: u32 = 4096;
@@ -151,4 +155,17 @@ impl TimedDevice for ModelDevice {
         self.ready.clear();
         self.due.clear();
     }
+}
+
+/// The default device of the simulator but for `sets`, with a cache of `cache` bytes.
+pub fn simulated(sets: &[&str], scheme: &str, cache: u64) -> SimulatedSsd {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let device = EffectiveDevice::from_preset("default", &sets);
+    let device = device.expect("a device").config().clone();
+    let spec = RunSpec {
+        page: device.geometry.page,
+        device: Some(Arc::new(device)),
+        ..RunSpec::cache_only(Expr::parse(scheme).expect("a scheme"), ByteSize(cache))
+    };
+    SimulatedSsd::new(&spec, "test").expect("a device")
 }

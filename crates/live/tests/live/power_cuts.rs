@@ -1,15 +1,11 @@
 //! Random requests and power cuts against a plain model of what may and must survive.
 
-use crate::model::{ModelDevice, PAGE_BYTES, SECTORS};
-use destage_device::config::EffectiveDevice;
-use destage_live::device::{DataDevice, SimulatedSsd, TimedDevice};
+use crate::model::{ModelDevice, PAGE_BYTES, SECTORS, simulated};
+use destage_live::device::{DataDevice, TimedDevice};
 use destage_live::protocol::transmission::{NbdCommand, NbdOutcome, NbdRequest};
 use destage_live::store::{CacheKind, MemoryMedium, Store};
-use destage_scheme::Expr;
-use destage_sim::RunSpec;
 use destage_types::rng::SplitMix64;
-use destage_types::{ByteSize, Nanos, SECTOR_BYTES};
-use std::sync::Arc;
+use destage_types::{Nanos, SECTOR_BYTES};
 
 const PAGES: usize = 24;
 const CAPACITY: u64 = PAGES as u64 * PAGE_BYTES as u64;
@@ -232,15 +228,6 @@ fn cuts_of<D: TimedDevice>(mut bench: Bench<D>, seed: u64, exact: bool, n: usize
     }
 }
 
-fn simulated(scheme: &str) -> SimulatedSsd {
-    let device = EffectiveDevice::load("default", &[], |path| std::fs::File::open(path));
-    let spec = RunSpec {
-        device: Some(Arc::new(device.expect("a preset").config().clone())),
-        ..RunSpec::cache_only(Expr::parse(scheme).expect("a scheme"), ByteSize(32 << 10))
-    };
-    SimulatedSsd::new(&spec, "test").expect("a device")
-}
-
 #[test]
 fn simulated_devices_keep_what_flush_and_fua_covered() {
     for (seed, scheme) in [
@@ -249,7 +236,7 @@ fn simulated_devices_keep_what_flush_and_fua_covered() {
         (6, "none"),
         (7, "prober(lru)"),
     ] {
-        let bench = Bench::new(simulated(scheme), CacheKind::Dram);
+        let bench = Bench::new(simulated(&[], scheme, 32 << 10), CacheKind::Dram);
         cuts_of(bench, seed, false, number_of_cuts().min(100));
     }
 }

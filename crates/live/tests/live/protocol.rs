@@ -249,6 +249,15 @@ fn replies_leave_when_the_device_is_done() {
 fn a_pattern_serves_64_tib() {
     let serving = Serving::start(Setting {
         bytes: 64 << 40,
+        sets: &[
+            "channels=64",
+            "chips_per_channel=16",
+            "dies_per_chip=1",
+            "planes_per_die=1",
+            "blocks_per_plane=1023",
+            "pages_per_block=4096",
+            "page_bytes=32768",
+        ],
         medium: |_| Box::new(AddressPattern),
         ..Setting::default()
     });

@@ -1,6 +1,6 @@
-//! A server over the model device, and a client that sends any bytes.
+//! A server over a simulated device, and a client that sends any bytes.
 
-use crate::model::{ModelDevice, PAGE_BYTES};
+use crate::model::{PAGE_BYTES, simulated};
 use destage_live::device::DataDevice;
 use destage_live::protocol::negotiation::ExportInfo;
 use destage_live::protocol::{BlockSizes, MAX_REQUEST_BYTES};
@@ -19,6 +19,8 @@ pub struct Setting {
     /// That of the export of this name.
     pub medium: fn(&str) -> Box<dyn Medium>,
     pub bytes: u64,
+    /// What the device has other than the default one.
+    pub sets: &'static [&'static str],
     pub pace: Pace,
     pub cut: Option<PowerCutAt>,
     pub tls: Option<ServerTls>,
@@ -30,6 +32,7 @@ impl Default for Setting {
             exports: vec![("", false)],
             medium: |_| Box::new(MemoryMedium::default()),
             bytes: CAPACITY,
+            sets: &[],
             pace: Pace::Unpaced,
             cut: None,
             tls: None,
@@ -39,7 +42,7 @@ impl Default for Setting {
 
 /// A server at a Unix socket in a folder of its own, and at a free port.
 pub struct Serving {
-    pub server: Server<ModelDevice>,
+    pub server: Server,
     pub path: PathBuf,
     pub port: u16,
     _folder: tempfile::TempDir,
@@ -62,9 +65,10 @@ impl Serving {
                     maximum: MAX_REQUEST_BYTES,
                 },
             };
-            let device = || {
+            let sets = setting.sets;
+            let device = move || {
                 let store = Store::new(medium, CacheKind::Dram, PAGE_BYTES);
-                DataDevice::new(ModelDevice::new(1, 64, false), store, Vec::new())
+                DataDevice::new(simulated(sets, "lru", 64 << 12), store, Vec::new())
             };
             Export::start(info, device, setting.pace, setting.cut).expect("an export")
         };

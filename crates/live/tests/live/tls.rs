@@ -108,7 +108,7 @@ fn clients_with_a_certificate_are_served_and_others_are_not() {
 #[test]
 fn other_machines_are_not_served_without_tls() {
     let everywhere = ListenAt::Tcp("0.0.0.0:0".parse().expect("an address"));
-    let started = Server::<crate::model::ModelDevice>::start(Vec::new(), &[everywhere], None);
+    let started = Server::start(Vec::new(), &[everywhere], None);
     match started {
         Err(error @ ServerError::Unprotected(_)) => {
             assert!(error.to_string().contains("TLS"), "{error}");

@@ -7,7 +7,8 @@
 
 use super::in_flight::OpRole;
 use destage_types::{Lpn, Nanos};
-use std::collections::{HashMap, VecDeque};
+use smallvec::SmallVec;
+use std::collections::HashMap;
 
 /// How much of a page a [`DurableVersion`] covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,8 +46,8 @@ struct Programming {
 struct PageVersions {
     /// Request that wrote the page last, unless all of that version is on flash.
     newest: Option<u64>,
-    /// In the order in which they were queued.
-    programs: VecDeque<Programming>,
+    /// In the order in which they were queued; nearly always one.
+    programs: SmallVec<[Programming; 1]>,
     /// Latest end of those before.
     ended: Nanos,
 }
@@ -91,7 +92,7 @@ impl Durability {
             .entry(lpn)
             .or_default()
             .programs
-            .push_back(Programming {
+            .push(Programming {
                 token,
                 request,
                 part,
@@ -115,7 +116,7 @@ impl Durability {
             return;
         };
         program.end = Some(end);
-        while let Some(first) = page.programs.front()
+        while let Some(first) = page.programs.first()
             && let Some(end) = first.end
         {
             page.ended = page.ended.max(end);
@@ -128,7 +129,7 @@ impl Durability {
             if first.part == DurablePart::Page && page.newest == Some(first.request) {
                 page.newest = None;
             }
-            page.programs.pop_front();
+            page.programs.remove(0);
         }
         if page.programs.is_empty() && page.newest.is_none() {
             self.pages.remove(&lpn);
