@@ -4,6 +4,8 @@
 
 use clap::builder::TypedValueParser;
 use clap::{Arg, Command};
+use destage_types::nearest;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use toml::Value;
 
@@ -37,12 +39,13 @@ macro_rules! options {
             )*
         )*}
 
-        impl $name {
-            /// What records say of options that nobody gave.
-            pub const DEFAULTS: &'static [(&'static str, &'static str)] = &[
+        impl $crate::args::options::OptionGroup for $name {
+            const DEFAULTS: &'static [(&'static str, &'static str)] = &[
                 $($($((stringify!($field), $default),)?)? $((stringify!($field), $word),)?)*
             ];
+        }
 
+        impl $name {
             $($($(
                 /// The value of the option, or its default.
                 pub fn $field(&self) -> <$type as $crate::args::options::HasDefault>::Value {
@@ -93,6 +96,12 @@ pub fn read_default<P: TypedValueParser>(parser: P, text: &str) -> P::Value {
     let command = Command::new("destage");
     let value = parser.parse_ref(&command, None, OsStr::new(text));
     value.expect("a default is a value of its option")
+}
+
+/// A group of options.
+pub trait OptionGroup {
+    /// Fields and what records say of them if nobody gave them.
+    const DEFAULTS: &'static [(&'static str, &'static str)];
 }
 
 /// An option that has a default.
@@ -148,9 +157,11 @@ impl FileEntry<'_> {
     fn read<P: TypedValueParser>(&self, parser: &P, text: &str) -> Result<P::Value, String> {
         let value = parser.parse_ref(self.command, Some(self.arg), OsStr::new(text));
         value.map_err(|error| {
+            // What is allowed stands in a line of its own.
             let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default();
-            first.trim_start_matches("error: ").to_owned()
+            let first = text.split("\n\n").next().unwrap_or_default();
+            let lines = first.trim_start_matches("error: ").lines().map(str::trim);
+            lines.collect::<Vec<_>>().join(" ")
         })
     }
 
@@ -174,6 +185,28 @@ pub fn texts(key: &str, value: &Value) -> Result<Vec<String>, String> {
             "{key} = {other}: a text, a number or a list of them is expected"
         )),
     }
+}
+
+/// The option of `command` that the key of a file is the long name of, but none of `hidden`; `others` are keys
+/// that are no options.
+///
+/// # Errors
+/// There is none; the message names the nearest key.
+pub fn option_of<'a>(
+    command: &'a Command,
+    key: &str,
+    hidden: &[&str],
+    others: &[&str],
+) -> Result<&'a Arg, String> {
+    let options = command.get_arguments();
+    let options = options.filter_map(|arg| Some((arg.get_long()?, arg)));
+    let mut known: BTreeMap<&str, &Arg> = options.collect();
+    known.retain(|key, _| !hidden.contains(key));
+    known.get(key).copied().ok_or_else(|| {
+        let all = known.keys().chain(others).copied();
+        let near = nearest(key, all).unwrap_or_default();
+        format!("no option `{key}`; did you mean `{near}`?")
+    })
 }
 
 /// Options that a run file can say, too.

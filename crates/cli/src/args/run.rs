@@ -1,7 +1,7 @@
 //! Options of `destage run`.
 
 use super::groups::*;
-use super::options::options;
+use super::options::{OptionGroup, options};
 use super::values::{host_fs, time_scale, whole};
 use super::{Cli, DestageCommand, HostFsArg, TimeScaleArg};
 use crate::run::{parse_every, parse_moment};

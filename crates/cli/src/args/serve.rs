@@ -1,7 +1,10 @@
 //! Options of `serve`.
 
+use super::groups::{path, text};
+use super::options::options;
 use super::values::{one_of, time_scale};
 use super::{FormatOutArgs, LimitArgs, READ_ALLOC, SeedArgs, TimeScaleArg};
+use clap::builder::EnumValueParser;
 use clap::{Args, ValueEnum};
 use destage_live::server::PowerCutAt;
 use destage_live::store::CacheKind;
@@ -52,77 +55,73 @@ fn power_cut(text: &str) -> Result<PowerCutAt, String> {
     Ok(PowerCutAt::Time(Nanos(time.0 / 1000)))
 }
 
-/// A simulated SSD: its device, its scheme and its cache.
-#[derive(Args, Clone, Debug)]
-pub struct ModelArgs {
-    /// Device, as `destage presets` lists them
-    #[arg(long, value_name = "PRESET|FILE.toml", default_value = "default")]
-    pub device: String,
-    /// Override one key of the device; repeatable
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-    /// Cache scheme, such as `lru` or `awb(prober(lru))`
-    #[arg(long, value_name = "EXPR", default_value = "lru")]
-    pub scheme: String,
-    /// Cache size with its unit, such as 16MiB [default: that of the device]
-    #[arg(long, value_name = "SIZE", value_parser = ByteSize::parse)]
-    pub cache: Option<ByteSize>,
-    /// Do pages that a read missed enter the cache? [default: scheme, as each scheme says]
-    #[arg(long, value_name = "WHEN", value_parser = one_of(READ_ALLOC))]
-    pub read_alloc: Option<ReadAlloc>,
-    #[command(flatten)]
-    pub random: SeedArgs,
+options! {
+    /// A simulated SSD: its device, its scheme and its cache.
+    ModelArgs {
+        /// Device, as `destage presets` lists them
+        #[arg(long, value_name = "PRESET|FILE.toml")]
+        device: Option<String> = text(), default "default";
+        /// Override one key of the device; repeatable
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String> = text();
+        /// Cache scheme, such as `lru` or `awb(prober(lru))`
+        #[arg(long, value_name = "EXPR")]
+        scheme: Option<String> = text(), default "lru";
+        /// Cache size with its unit, such as 16MiB
+        #[arg(long, value_name = "SIZE")]
+        cache: Option<ByteSize> = ByteSize::parse, word "that of the device";
+        /// Do pages that a read missed enter the cache?
+        #[arg(long, value_name = "WHEN")]
+        read_alloc: Option<ReadAlloc> = one_of(READ_ALLOC), word "scheme, as each scheme says";
+        flatten random: SeedArgs;
+    }
 }
 
-/// Options of one export.
-#[derive(Args, Clone, Debug)]
-pub struct ExportArgs {
-    #[command(flatten)]
-    pub model: ModelArgs,
-    /// Name of the export [default: empty, which clients ask for unless they are told]
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub name: String,
-    /// Refuse writes
-    #[arg(long)]
-    pub read_only: bool,
-    /// Where data are kept
-    #[arg(long, value_name = "WHERE", default_value = "memory")]
-    pub data: DataArg,
-    /// Keep data in this sparse file, which is made if it is not there; it outlasts the server
-    #[arg(long, value_name = "FILE", conflicts_with = "data")]
-    pub backing: Option<PathBuf>,
-    /// Does the cache keep its content without power?
-    #[arg(long, value_name = "KIND", default_value = "dram")]
-    pub cache_kind: CacheKindArg,
-    /// Cut the power once, after that many requests or at that simulated time: connections break, and
-    /// only what is durable is there when clients come again
-    #[arg(long, value_name = "N|TIME", value_parser = power_cut)]
-    pub power_cut_after: Option<PowerCutAt>,
-    /// How much faster than the wall clock simulated time goes by [default: 1]
-    #[arg(long, value_name = "X", value_parser = time_scale)]
-    pub time_scale: Option<TimeScaleArg>,
-    /// Reply at once: simulated time goes on only when the device is waited for
-    #[arg(long, conflicts_with = "time_scale")]
-    pub no_delay: bool,
-    /// Write the requests that are served as a trace (destage-bin), complete when the server ends
-    #[arg(long, value_name = "FILE.bin")]
-    pub record: Option<PathBuf>,
+options! {
+    /// Options of one export.
+    ExportArgs {
+        /// Name of the export
+        #[arg(long, value_name = "NAME")]
+        name: Option<String> = text(), default "",
+            shown "empty, which clients ask for unless they are told";
+        flatten model: ModelArgs;
+        /// Refuse writes
+        #[arg(long)]
+        read_only: bool;
+        /// Where data are kept
+        #[arg(long, value_name = "WHERE")]
+        data: Option<DataArg> = EnumValueParser::<DataArg>::new(), default "memory";
+        /// Keep data in this sparse file, which is made if it is not there; it outlasts the server
+        #[arg(long, value_name = "FILE", conflicts_with = "data")]
+        backing: Option<PathBuf> = path();
+        /// Does the cache keep its content without power?
+        #[arg(long, value_name = "KIND")]
+        cache_kind: Option<CacheKindArg> = EnumValueParser::<CacheKindArg>::new(), default "dram";
+        /// Cut the power once, after that many requests or at that simulated time: connections break, and
+        /// only what is durable is there when clients come again
+        #[arg(long, value_name = "N|TIME")]
+        power_cut_after: Option<PowerCutAt> = power_cut;
+        /// How much faster than the wall clock simulated time goes by
+        #[arg(long, value_name = "X")]
+        time_scale: Option<TimeScaleArg> = time_scale, default "1";
+        /// Reply at once: simulated time goes on only when the device is waited for
+        #[arg(long, conflicts_with = "time_scale")]
+        no_delay: bool;
+        /// Write the requests that are served as a trace (destage-bin), complete when the server ends
+        #[arg(long, value_name = "FILE.bin")]
+        record: Option<PathBuf> = path();
+    }
 }
 
 /// The options of [`ExportArgs`], by their fields.
 const OF_EXPORTS: [&str; 15] = [
+    "name",
     "device",
     "set",
     "scheme",
     "cache",
     "read_alloc",
     "seed",
-    "name",
     "read_only",
     "data",
     "backing",
@@ -133,33 +132,32 @@ const OF_EXPORTS: [&str; 15] = [
     "record",
 ];
 
-/// Options of the server as a whole.
-#[derive(Args, Clone, Debug)]
-pub struct ServerArgs {
-    /// Listen at a Unix socket of this path
-    #[arg(long, value_name = "PATH")]
-    pub socket: Option<PathBuf>,
-    /// Listen at this address; port 0 takes a free one. Beyond loopback only with --tls
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub tcp: Option<SocketAddr>,
-    /// Folder with ca-cert.pem, server-cert.pem and server-key.pem: clients need TLS and a certificate of
-    /// that authority
-    #[arg(long, value_name = "DIR")]
-    pub tls: Option<PathBuf>,
-    /// Take orders of `destage ctl` at a Unix socket of this path, which is its owner's alone
-    #[arg(long, value_name = "PATH")]
-    pub control: Option<PathBuf>,
-    /// Serve a live page at /, figures for Prometheus at /metrics and JSON at /stats over HTTP; port 0 takes
-    /// a free one. Beyond loopback only with --ui-public
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub ui: Option<SocketAddr>,
-    /// Let other machines see what --ui serves: figures, neither data nor orders
-    #[arg(long)]
-    pub ui_public: bool,
-    #[command(flatten)]
-    pub limit: LimitArgs,
-    #[command(flatten)]
-    pub form: FormatOutArgs,
+options! {
+    /// Options of the server as a whole.
+    ServerArgs {
+        /// Listen at a Unix socket of this path
+        #[arg(long, value_name = "PATH")]
+        socket: Option<PathBuf> = path();
+        /// Listen at this address; port 0 takes a free one. Beyond loopback only with --tls
+        #[arg(long, value_name = "ADDRESS:PORT")]
+        tcp: Option<SocketAddr> = str::parse::<SocketAddr>;
+        /// Folder with ca-cert.pem, server-cert.pem and server-key.pem: clients need TLS and a certificate of
+        /// that authority
+        #[arg(long, value_name = "DIR")]
+        tls: Option<PathBuf> = path();
+        /// Take orders of `destage ctl` at a Unix socket of this path, which is its owner's alone
+        #[arg(long, value_name = "PATH")]
+        control: Option<PathBuf> = path();
+        /// Serve a live page at /, figures for Prometheus at /metrics and JSON at /stats over HTTP; port 0 takes
+        /// a free one. Beyond loopback only with --ui-public
+        #[arg(long, value_name = "ADDRESS:PORT")]
+        ui: Option<SocketAddr> = str::parse::<SocketAddr>;
+        /// Let other machines see what --ui serves: figures, neither data nor orders
+        #[arg(long)]
+        ui_public: bool;
+        flatten limit: LimitArgs;
+        flatten form: FormatOutArgs;
+    }
 }
 
 /// Options of `serve`.

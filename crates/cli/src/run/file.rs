@@ -2,10 +2,9 @@
 //! experiments that are to be repeated.
 
 use super::settings::FileOptions;
-use crate::args::{Cli, FileEntry, FromFile, RunArgs};
+use crate::args::{Cli, FileEntry, FromFile, RunArgs, option_of};
 use crate::failure::Failure;
 use clap::{Arg, Command, CommandFactory};
-use destage_types::nearest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +28,9 @@ const WHOLE: [&str; 10] = [
 ];
 /// Keys that are no options.
 const OWN: [&str; 3] = ["trace", "name", "if-present"];
+
+/// Options that are no keys: a run file does not name itself, or where it is used.
+const NO_KEYS: [&str; 3] = ["config", "trace-dir", "help"];
 
 /// What a run file says.
 #[derive(Deserialize)]
@@ -160,7 +162,7 @@ impl FileReader<'_> {
         let mut args = self.given.clone();
         let mut filed = FileOptions::of(&self.name);
         for (key, value) in keys.iter().filter(|k| !OWN.contains(&k.0.as_str())) {
-            let arg = self.option(key)?;
+            let arg = option_of(self.command, key, &NO_KEYS, &OWN)?;
             let (command, field) = (self.command, arg.get_id().as_str());
             let entry = FileEntry {
                 key,
@@ -198,21 +200,6 @@ impl FileReader<'_> {
             "-" => PathBuf::from("-"),
             _ => self.folder.join(trace),
         }
-    }
-
-    /// The option of `run` that `key` is the long name of.
-    fn option(&self, key: &str) -> Result<&Arg, String> {
-        // A run file does not name itself, or where it is used.
-        let no_key = ["config", "trace-dir", "help"];
-        let options = self.command.get_arguments();
-        let options = options.filter_map(|arg| Some((arg.get_long()?, arg)));
-        let mut known: BTreeMap<&str, &Arg> = options.collect();
-        known.retain(|key, _| !no_key.contains(key));
-        known.get(key).copied().ok_or_else(|| {
-            let all = known.keys().copied().chain(OWN);
-            let near = nearest(key, all).unwrap_or_default();
-            format!("no option `{key}`; did you mean `{near}`?")
-        })
     }
 
     /// Pairs of options of which the command line refuses one, whoever gave them.

@@ -87,7 +87,7 @@ impl Controller {
     fn scheme(&self, export: &ServedExport, scheme: &str, cache: Option<String>) -> ControlReply {
         let mut model = export.model.lock().unwrap_or_else(PoisonError::into_inner);
         let mut new = model.clone();
-        scheme.clone_into(&mut new.scheme);
+        new.scheme = Some(scheme.to_owned());
         if let Some(cache) = cache {
             let size = ByteSize::parse(&cache).map_err(|error| format!("cache: {error}"))?;
             new.cache = Some(size);

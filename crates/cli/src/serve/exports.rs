@@ -43,9 +43,9 @@ pub struct ServedExport {
 /// All faults of the options.
 pub fn spec_of(model: &ModelArgs) -> Result<(RunSpec, Vec<String>), Failure> {
     let mut run = RunArgs::none();
-    run.device = Some(model.device.clone());
+    run.device = Some(model.device());
     run.set.clone_from(&model.set);
-    run.caches.scheme = vec![model.scheme.clone()];
+    run.caches.scheme = vec![model.scheme()];
     run.caches.cache.extend(model.cache);
     run.hits.read_alloc = model.read_alloc;
     run.random = model.random.clone();
@@ -72,7 +72,7 @@ impl PreparedExport {
         if let Some(i) = shadows.iter().position(|s| s.capacity() < ssd.capacity()) {
             return Err(Failure::usage(format!(
                 "export `{}`: shadow {} has {} bytes, but the export has {}: a shadow needs as many",
-                args.name,
+                args.name(),
                 i + 1,
                 shadows[i].capacity(),
                 ssd.capacity()
@@ -95,9 +95,7 @@ impl PreparedExport {
     ///
     /// # Errors
     /// No thread can be had.
-    pub fn start(
-        self,
-    ) -> Result<(Export, ServedExport, Option<TraceRecording>), Failure> {
+    pub fn start(self) -> Result<(Export, ServedExport, Option<TraceRecording>), Failure> {
         let PreparedExport {
             args,
             spec,
@@ -113,7 +111,7 @@ impl PreparedExport {
         let mut watchers: Vec<Box<dyn RequestWatcher>> =
             watching.map(|shadow| Box::new(shadow) as _).collect();
         watchers.extend(recording.as_ref().map(TraceRecording::watcher));
-        let (kind, page) = (args.cache_kind.kind(), page_bytes(&spec));
+        let (kind, page) = (args.cache_kind().kind(), page_bytes(&spec));
         let bytes = ssd.capacity();
         let export = Export::start(
             info(&args, &spec, bytes),
@@ -140,10 +138,11 @@ pub fn files(args: &ExportArgs) -> impl Iterator<Item = (&'static str, &Path)> {
 }
 
 fn pace(args: &ExportArgs) -> Pace {
-    let scale = args.time_scale.as_ref().map_or(1.0, |t| t.scale.ratio());
     match args.no_delay {
         true => Pace::Unpaced,
-        false => Pace::Wall { scale },
+        false => Pace::Wall {
+            scale: args.time_scale().scale.ratio(),
+        },
     }
 }
 
@@ -161,7 +160,7 @@ fn medium(
             .map_err(|error| Failure::usage(format!("--backing {}: {error}", path.display())))?;
         return Ok(Box::new(file));
     }
-    Ok(match args.data {
+    Ok(match args.data() {
         DataArg::Memory => Box::new(MemoryMedium::new(Arc::clone(memory))),
         DataArg::None => Box::new(AddressPattern),
     })
@@ -171,7 +170,7 @@ fn info(args: &ExportArgs, spec: &RunSpec, bytes: u64) -> ExportInfo {
     let device = spec.device.as_ref();
     let device = device.map_or("", |device| device.name.as_str());
     ExportInfo {
-        name: args.name.clone(),
+        name: args.name(),
         description: format!("{device}, {} with {}", spec.expr, spec.cache),
         bytes,
         read_only: args.read_only,

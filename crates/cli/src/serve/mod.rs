@@ -33,7 +33,7 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
         server: args,
         exports,
     } = config::plan(args)?;
-    let names: Vec<String> = exports.iter().map(|e| e.args.name.clone()).collect();
+    let names: Vec<String> = exports.iter().map(|e| e.args.name()).collect();
     let tls = args.tls.as_deref().map(ServerTls::from_folder).transpose();
     let tls = tls.map_err(|error| Failure::usage(format!("--tls: {error}")))?;
     let own_files = own_files(&exports);
@@ -102,7 +102,7 @@ fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedEx
         for model in std::iter::once(&export.args.model).chain(&export.shadows) {
             let (spec, warnings) = spec_of(model)?;
             warnings.into_iter().for_each(|warning| said.warn(warning));
-            identity::protect(Path::new(&model.device));
+            identity::protect(Path::new(&model.device()));
             of_export.push(spec);
         }
         specs.push((of_export.remove(0), of_export));

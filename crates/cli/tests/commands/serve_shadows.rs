@@ -115,8 +115,11 @@ fn a_shadow_that_cannot_follow_is_refused_or_says_so() {
     let bench = Bench::new();
     let refusals = [
         ("scheme = 'belady'", "knows the future"),
-        ("socket = 't'", "[[export.shadow]] 1: no option `socket`"),
-        ("backing = 'b'", "no option `backing`"),
+        (
+            "socket = 't'",
+            "[[export.shadow]] 1: `socket` says nothing of a shadow",
+        ),
+        ("backing = 'b'", "`backing` says nothing of a shadow"),
         ("set = ['blocks_per_plane=16']", "a shadow needs as many"),
     ];
     for (line, named) in refusals {
