@@ -105,6 +105,7 @@ impl<S: Scheme> Layer for Eager<S> {
 mod tests {
     use super::*;
     use crate::testing::{ALL, Mix, TestCache, boxed, env, random_run};
+    use destage_types::SectorMask;
 
     #[test]
     fn only_a_cache_that_is_nearly_full_is_cleaned() {
@@ -130,6 +131,17 @@ mod tests {
         assert!(cache.write_back(1, 0, &[]).0.is_empty());
         cache.read(1);
         assert_eq!(cache.write_back(1, 0, &[]).0, [3]);
+    }
+
+    #[test]
+    fn a_page_that_lost_sectors_changes_the_order() {
+        let text = "eager(prober(lru,ldr-skip-partial=true,ssp=4k),w=1)";
+        let mut cache = boxed(text, 2);
+        cache.run("W1-2");
+        assert_eq!(cache.write_back(0, 0, &[]).0, [2]);
+        let slot = cache.slot(2).expect("it is cached");
+        cache.frames.trim(slot, SectorMask::span(0, 1));
+        assert_eq!(cache.write_back(0, 0, &[]).0, [1], "2 is spared");
     }
 
     #[test]

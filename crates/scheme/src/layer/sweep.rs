@@ -20,8 +20,8 @@ pub struct DirtyVictims<S> {
     dirty: Vec<Slot>,
     /// Are these all there are?
     all: bool,
-    /// Has the scheme stayed the same since?
-    current: bool,
+    /// Partial trims up to then, unless the scheme has changed since.
+    looked_at: Option<u64>,
 }
 
 impl<S: Scheme> DirtyVictims<S> {
@@ -32,14 +32,15 @@ impl<S: Scheme> DirtyVictims<S> {
             window,
             dirty: Vec::new(),
             all: false,
-            current: false,
+            looked_at: None,
         }
     }
 
     /// Looks at the pages again if they may have changed; to be called before
     /// [`DirtyVictims::first`].
     pub fn refresh(&mut self, v: &View) {
-        if std::mem::replace(&mut self.current, true) {
+        let now = Some(v.frames.partial_trims());
+        if std::mem::replace(&mut self.looked_at, now) == now {
             return;
         }
         let (dirty, mut left) = (&mut self.dirty, self.window);
@@ -56,7 +57,7 @@ impl<S: Scheme> DirtyVictims<S> {
 
     /// The first of the pages that is dirty and accepted.
     pub fn first(&self, v: &View, accept: impl Fn(Slot) -> bool) -> Option<Slot> {
-        debug_assert!(self.current);
+        debug_assert_eq!(self.looked_at, Some(v.frames.partial_trims()));
         let wanted = |slot: Slot| v.frames.is_dirty(slot) && accept(slot);
         let kept = self.dirty.iter().copied().find(|&slot| wanted(slot));
         let found = match kept.is_none() && !self.all {
@@ -84,7 +85,7 @@ macro_rules! changing {
         $(
             #[inline(always)]
             fn $name(&mut self, $($arg: $type),*) $(-> $result)? {
-                self.current = false;
+                self.looked_at = None;
                 self.scheme.$name($($arg),*)
             }
         )*

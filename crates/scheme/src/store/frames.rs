@@ -123,6 +123,7 @@ pub struct Frames {
     has_ghosts: bool,
     /// Chunks of the index from which on it is tidied up.
     most_chunks: usize,
+    partial_trims: u64,
 }
 
 impl Frames {
@@ -146,6 +147,7 @@ impl Frames {
             used: 0,
             has_ghosts: ghosts > 0,
             most_chunks: LEAST_CHUNKS,
+            partial_trims: 0,
         }
     }
 
@@ -428,11 +430,18 @@ impl Frames {
             return Trimmed::Emptied;
         }
         self.set_masks(slot, valid, dirty);
+        self.partial_trims += 1;
         if dirty.is_empty() && !old.is_empty() {
             Trimmed::Cleaned
         } else {
             Trimmed::Kept
         }
+    }
+
+    /// How often a page lost sectors and stayed: schemes are not told, but what they say of pages that are
+    /// full may be another then.
+    pub fn partial_trims(&self) -> u64 {
+        self.partial_trims
     }
 
     /// Page and slot have nothing to do with each other any more.
