@@ -3,6 +3,7 @@
 
 mod examples;
 mod groups;
+mod lab;
 mod mrc;
 mod options;
 mod run;
@@ -11,10 +12,13 @@ mod trace;
 mod values;
 
 pub use groups::{FormatOut, FormatOutArgs, InputArgs, JobsArgs, LimitArgs, SeedArgs};
+pub use lab::{GuestArgs, GuestFs, LabArgs};
 pub use mrc::{MrcArgs, PointsOut};
 pub use options::{FileEntry, FromFile, OptionGroup, option_of, texts};
 pub use run::{RunArgs, default_of};
-pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
+pub use serve::{
+    CacheKindArg, CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs,
+};
 pub use trace::{
     FitArgs, FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand,
 };
@@ -62,6 +66,12 @@ pub enum DestageCommand {
     /// Exit code 1: the server refused, and says why.
     #[command(after_help = examples::CTL)]
     Ctl(CtlArgs),
+    /// Run a command on a real file system on the simulated SSD, in simulated time.
+    ///
+    /// A user-mode kernel takes its clock and its disk from here: nothing is late, a slow device takes no
+    /// longer to wait for, and the same load gives the same requests at the same times.
+    #[command(after_help = examples::LAB)]
+    Lab(Box<LabArgs>),
     /// List the cache schemes, or explain one.
     #[command(after_help = examples::SCHEMES)]
     Schemes(SchemesArgs),

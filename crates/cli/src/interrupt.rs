@@ -20,12 +20,15 @@ struct AtEnd {
     advice: Option<String>,
     /// Who ends by itself when the first signal comes.
     ender: Option<Sender<()>>,
+    /// What else is to be done.
+    steps: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 static AT_END: Mutex<AtEnd> = Mutex::new(AtEnd {
     incomplete: BTreeSet::new(),
     advice: None,
     ender: None,
+    steps: Vec::new(),
 });
 
 fn at_end() -> MutexGuard<'static, AtEnd> {
@@ -52,7 +55,10 @@ pub fn watch() -> io::Result<()> {
 
 fn end(signal: i32) -> ! {
     // Held to the end: nothing is renamed or written to a journal any more.
-    let at_end = at_end();
+    let mut at_end = at_end();
+    for step in at_end.steps.drain(..) {
+        step();
+    }
     for path in &at_end.incomplete {
         // It may not be there yet, or any more.
         let _ = std::fs::remove_file(path);
@@ -85,6 +91,11 @@ pub fn ends_itself() -> (Sender<()>, Receiver<()>) {
     let (sender, receiver) = mpsc::channel();
     at_end().ender = Some(sender.clone());
     (sender, receiver)
+}
+
+/// Has something done when a signal ends the process.
+pub fn before_end(step: impl FnOnce() + Send + 'static) {
+    at_end().steps.push(Box::new(step));
 }
 
 /// `path` is complete, or gone.

@@ -9,6 +9,7 @@ mod demo;
 pub mod docs;
 mod failure;
 mod interrupt;
+mod lab;
 mod manual;
 mod memory;
 mod mrc;
@@ -57,6 +58,7 @@ pub fn main(stdout_is_closed: bool) -> ExitCode {
         DestageCommand::Repro(args) => repro::run(&args),
         DestageCommand::Serve(args) => serve::run(*args),
         DestageCommand::Ctl(args) => ctl::run(&args),
+        DestageCommand::Lab(args) => lab::run(&args),
         DestageCommand::Schemes(args) => schemes::run(&args),
         DestageCommand::Presets(args) => presets::run(&args),
         DestageCommand::Trace(args) => trace::run(&args),

@@ -43,6 +43,10 @@ examples! {
         "destage ctl --control ssd.ctl stats",
         "destage ctl --control ssd.ctl scheme 'req-block' --cache 32MiB",
         "destage ctl --control ssd.ctl snapshot disk.img";
+    /// Of `lab`.
+    LAB:
+        "destage lab --kernel linux-exact --fs f2fs --scheme 'prober(lirs)' -- cp -r /usr/include .",
+        "destage lab --kernel linux-exact --record cp.bin -- sh -c 'cp -r /usr/include . && sync'";
     /// Of `schemes`.
     SCHEMES:
         "destage schemes",

@@ -11,6 +11,7 @@ use destage_live::protocol::{BlockSizes, MAX_REQUEST_BYTES};
 use destage_live::server::{Export, ExportHandle, Pace};
 use destage_live::shadow::Shadow;
 use destage_live::store::{AddressPattern, FileMedium, Medium, MemoryBudget, MemoryMedium, Store};
+use destage_scheme::Role;
 use destage_sim::RunSpec;
 use destage_types::SECTOR_BYTES;
 use std::path::Path;
@@ -49,7 +50,16 @@ pub fn spec_of(model: &ModelArgs) -> Result<(RunSpec, Vec<String>), Failure> {
     run.caches.cache.extend(model.cache);
     run.hits.read_alloc = model.read_alloc;
     run.random = model.random.clone();
-    without_trace(&run)
+    let (spec, mut warnings) = without_trace(&run)?;
+    if spec.expr.scheme().role == Role::Mapping {
+        warnings.push(format!(
+            "{}: a block device is not told where the old version of a file block was, so `{}` acts as what is \
+             inside it (a capture of a file system has the old addresses: `destage trace import`)",
+            spec.expr,
+            spec.expr.scheme().name
+        ));
+    }
+    Ok((spec, warnings))
 }
 
 impl PreparedExport {

@@ -17,12 +17,14 @@ use control::Controller;
 use destage_live::control::ControlSocket;
 use destage_live::server::{ExportReport, ListenAt, Server, ServerTls};
 use destage_live::store::MemoryBudget;
-use exports::{PreparedExport, ServedExport, files, spec_of};
-use recording::TraceRecording;
+use exports::{PreparedExport, ServedExport, files};
 use report::Reported;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+
+pub use exports::spec_of;
+pub use recording::TraceRecording;
 
 /// Serves until SIGINT, SIGTERM or `destage ctl shutdown`, then flushes the devices and reports.
 ///

@@ -1,0 +1,58 @@
+//! Options of `lab`.
+
+use super::groups::{path, text};
+use super::options::options;
+use super::{CacheKindArg, FormatOutArgs, LimitArgs, ModelArgs};
+use clap::builder::EnumValueParser;
+use clap::{Args, ValueEnum};
+use destage_types::ByteSize;
+use std::path::PathBuf;
+
+/// A file system of the guest.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GuestFs {
+    /// Updates in place, with a journal
+    Ext4,
+    /// Log-structured; `--mount mode=lfs` makes it update out of place on small volumes as well
+    F2fs,
+}
+
+options! {
+    /// The guest: its kernel and its file system.
+    GuestArgs {
+        /// File system that is made on the device
+        #[arg(long, value_name = "NAME")]
+        fs: Option<GuestFs> = EnumValueParser::<GuestFs>::new(), default "ext4";
+        /// More options of mkfs, separated by blanks
+        #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+        mkfs: Option<String> = text(), word "none", shown "";
+        /// More mount options, separated by commas, such as mode=lfs
+        #[arg(long, value_name = "OPTIONS")]
+        mount: Option<String> = text(), word "none", shown "";
+        /// Memory of the guest, its page cache included
+        #[arg(long, value_name = "SIZE")]
+        guest_memory: Option<ByteSize> = ByteSize::parse, default "256MiB";
+        flatten model: ModelArgs;
+        /// Does the cache of the device keep its content without power?
+        #[arg(long, value_name = "KIND")]
+        cache_kind: Option<CacheKindArg> = EnumValueParser::<CacheKindArg>::new(), default "dram";
+        /// Write the requests to the device as a trace (destage-bin), those of mkfs and mount included
+        #[arg(long, value_name = "FILE.bin")]
+        record: Option<PathBuf> = path();
+        flatten limit: LimitArgs;
+        flatten form: FormatOutArgs;
+    }
+}
+
+/// Options of `lab`.
+#[derive(Args, Debug)]
+pub struct LabArgs {
+    /// User-mode kernel that takes its time from outside, as fs-lab/build-kernel.sh builds it
+    #[arg(long, value_name = "FILE")]
+    pub kernel: PathBuf,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// What runs in the guest, in the root of the new file system, with the programs of this machine
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}

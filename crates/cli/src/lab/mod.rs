@@ -1,0 +1,152 @@
+//! `destage lab`: a command on a real file system, in simulated time. See docs/LIVE.md.
+
+mod guest;
+
+use crate::args::{FormatOut, GuestArgs, LabArgs};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::{Output, identity, print};
+use crate::serve::{TraceRecording, spec_of};
+use crate::terminal::{Warnings, say};
+use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
+use destage_live::lab::{Lab, LabDevice};
+use destage_live::store::{MemoryBudget, MemoryMedium, Store};
+use destage_sim::ResultRecord;
+use destage_types::Nanos;
+use guest::{CALENDAR, DISK, Guest};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::path::Path;
+use tempfile::TempDir;
+
+/// What was seen between the signs of the guest.
+#[derive(Default)]
+struct Observed {
+    begin: Nanos,
+    command_end: Nanos,
+    sync_end: Nanos,
+    record: Option<ResultRecord>,
+}
+
+impl Observed {
+    /// The guest gives a sign before the command, behind it, and when all data are on the device.
+    fn sign(&mut self, device: &mut LabDevice, now: Nanos, before: u64) {
+        match before {
+            0 => {
+                self.begin = now;
+                device.device().reset_statistics();
+            }
+            1 => self.command_end = now,
+            2 => {
+                self.sync_end = now;
+                self.record = Some(device.device().record());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Boots the guest, lets time pass until it ends, and reports.
+///
+/// # Errors
+/// Bad usage, a guest that does not get as far as the command, or a command that failed.
+pub fn run(args: &LabArgs) -> Result<(), Failure> {
+    let guest_args = &args.guest;
+    let (spec, warnings) = spec_of(&guest_args.model)?;
+    let mut said = Warnings::default();
+    warnings.into_iter().for_each(|warning| said.warn(warning));
+    check_files(args)?;
+    let ssd = SimulatedSsd::new(&spec, crate::VERSION)?;
+    let bytes = ssd.capacity();
+    let recording = guest_args.record.as_deref();
+    let recording = recording.map(TraceRecording::create).transpose()?;
+    let watchers: Vec<Box<dyn RequestWatcher>> =
+        recording.iter().map(TraceRecording::watcher).collect();
+    let memory = MemoryBudget::new(guest_args.limit.limit().bytes());
+    let medium = Box::new(MemoryMedium::new(memory));
+    let kind = guest_args.cache_kind().kind();
+    let store = Store::new(medium, kind, spec.page.bytes() as u32);
+    let device = DataDevice::new(ssd, store, watchers);
+
+    let failed = |error| Failure::Run(format!("cannot prepare the guest: {error}"));
+    let folder = TempDir::with_prefix("destage-lab.").map_err(failed)?;
+    let guest = Guest::new(folder.path(), guest_args, &args.command)?;
+    let [calendar, disk] = [CALENDAR, DISK].map(|name| folder.path().join(name));
+    let lab = Lab::open(&calendar, &disk, device, bytes).map_err(failed)?;
+    let mut kernel = guest.boot(&args.kernel, guest_args)?;
+    let pid = Pid::from_child(&kernel);
+    goes_with_us(pid, folder.path());
+    let mut observed = Observed::default();
+    let ended = lab.run(
+        &mut || matches!(kernel.try_wait(), Ok(None)),
+        &mut |device, now, before| observed.sign(device, now, before),
+    );
+    if ended.is_err() {
+        // It waits for an answer that will not come.
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+    let _ = kernel.wait();
+    let ended = ended.map_err(|error| guest.failure(error))?;
+    let code = guest.code()?;
+    drop(ended);
+    recording.map_or(Ok(()), TraceRecording::finish)?;
+    report(guest_args, observed)?;
+    match code {
+        0 => Ok(()),
+        code => Err(Failure::Run(format!(
+            "the command ended with exit code {code}"
+        ))),
+    }
+}
+
+/// A signal ends the kernel and removes its folder.
+fn goes_with_us(kernel: Pid, folder: &Path) {
+    let folder = folder.to_owned();
+    interrupt::before_end(move || {
+        let _ = kill_process_group(kernel, Signal::KILL);
+        let _ = std::fs::remove_dir_all(folder);
+    });
+}
+
+/// Refuses files that cannot be read, or would be written over.
+fn check_files(args: &LabArgs) -> Result<(), Failure> {
+    if let Err(error) = std::fs::File::open(&args.kernel) {
+        return Err(Failure::usage(format!(
+            "--kernel {}: {error}",
+            args.kernel.display()
+        )));
+    }
+    identity::protect(&args.kernel);
+    identity::protect(Path::new(&args.guest.model.device()));
+    let record = args.guest.record.as_deref();
+    let written = Vec::from_iter(record.map(|path| ("--record", path)));
+    match identity::faults(&written) {
+        faults if faults.is_empty() => Ok(()),
+        faults => Err(Failure::Usage(faults)),
+    }
+}
+
+fn report(args: &GuestArgs, observed: Observed) -> Result<(), Failure> {
+    let none =
+        || Failure::Run("the guest gave no sign; a command read /sys/block/vda/serial".into());
+    let mut record = observed.record.ok_or_else(none)?;
+    "lab".clone_into(&mut record.trace.name);
+    let requests = record.counts.requests;
+    let format = args.form.format_out();
+    let mut output = Output::stdout(format)?;
+    output.add(record, None)?;
+    output.finish(true)?;
+    let since = |end: Nanos| format!("{:.9} s", (end.0 - observed.begin.0) as f64 / 1e9);
+    let text = format!(
+        "the command took {} of simulated time, {} with what sync wrote behind it; {requests} requests to \
+         the device\nthe file system was checked: clean\n",
+        since(observed.command_end),
+        since(observed.sync_end),
+    );
+    match format {
+        FormatOut::Table => print(&text),
+        _ => {
+            say(text.trim_end());
+            Ok(())
+        }
+    }
+}
