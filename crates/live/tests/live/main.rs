@@ -3,6 +3,7 @@
 mod clients;
 mod control;
 mod faults;
+mod lab;
 mod model;
 mod power_cuts;
 mod protocol;
