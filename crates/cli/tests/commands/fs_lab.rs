@@ -52,7 +52,7 @@ fn what_cannot_be_recorded_or_replayed_is_refused() {
         replay.sh none.csv | none.csv is not there
         replay.sh --fs xfs t.csv | only ext4 and f2fs
         replay.sh --mode often t.csv | no mode often
-        build-kernel.sh | usage: build-kernel.sh KERNEL
+        build-kernel.sh --exact | usage: build-kernel.sh [--exact] KERNEL
         ext4.sh --tree none | --tree none: no such folder
         ext4.sh --cuts some | 'some' is no number
         ext4.sh --mount | no option --mount

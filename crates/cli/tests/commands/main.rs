@@ -19,6 +19,7 @@ mod files;
 mod fs_lab;
 mod import;
 mod input;
+mod lab;
 mod mrc;
 mod refusals;
 mod refused_input;
