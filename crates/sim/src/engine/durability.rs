@@ -116,9 +116,9 @@ impl Durability {
             return;
         };
         program.end = Some(end);
-        while let Some(first) = page.programs.first()
-            && let Some(end) = first.end
-        {
+        let ended = page.programs.iter().map_while(|p| p.end);
+        let ended: SmallVec<[Nanos; 1]> = ended.collect();
+        for (first, end) in page.programs.drain(..ended.len()).zip(ended) {
             page.ended = page.ended.max(end);
             self.durable.push(DurableVersion {
                 lpn,
@@ -129,7 +129,6 @@ impl Durability {
             if first.part == DurablePart::Page && page.newest == Some(first.request) {
                 page.newest = None;
             }
-            page.programs.remove(0);
         }
         if page.programs.is_empty() && page.newest.is_none() {
             self.pages.remove(&lpn);
