@@ -84,11 +84,12 @@ const STEPS: &[Step] = &[
 ];
 
 /// What is not in the checkout: the variable that says where it is, and what needs it.
-const INPUTS: [(&str, &str); 4] = [
+const INPUTS: [(&str, &str); 5] = [
     ("DESTAGE_TRACES", "tests on real traces"),
     ("DESTAGE_GOLDEN", "tests against agreed miss counts"),
     ("DESTAGE_SPEC", "tests against the worked examples"),
     ("DESTAGE_FS_LAB", "the live run of real file systems"),
+    ("DESTAGE_LAB_KERNEL", "real file systems in simulated time"),
 ];
 
 /// Says which of these variables are not set, and so what does not run.
