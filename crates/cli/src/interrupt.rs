@@ -20,7 +20,7 @@ struct AtEnd {
     advice: Option<String>,
     /// Who ends by itself when the first signal comes.
     ender: Option<Sender<()>>,
-    /// What else is to be done.
+    /// What else is to be done, the last first.
     steps: Vec<Box<dyn FnOnce() + Send>>,
 }
 
@@ -56,7 +56,7 @@ pub fn watch() -> io::Result<()> {
 fn end(signal: i32) -> ! {
     // Held to the end: nothing is renamed or written to a journal any more.
     let mut at_end = at_end();
-    for step in at_end.steps.drain(..) {
+    for step in at_end.steps.drain(..).rev() {
         step();
     }
     for path in &at_end.incomplete {
@@ -93,7 +93,7 @@ pub fn ends_itself() -> (Sender<()>, Receiver<()>) {
     (sender, receiver)
 }
 
-/// Has something done when a signal ends the process.
+/// Has something done when a signal ends the process, before what was asked for earlier.
 pub fn before_end(step: impl FnOnce() + Send + 'static) {
     at_end().steps.push(Box::new(step));
 }

@@ -11,7 +11,7 @@ use crate::terminal::{Warnings, say};
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
 use destage_live::lab::{Lab, LabDevice};
 use destage_live::store::{MemoryBudget, MemoryMedium, Store};
-use destage_sim::ResultRecord;
+use destage_sim::{ResultRecord, RunSpec};
 use destage_types::Nanos;
 use guest::{CALENDAR, DISK, Guest};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -55,26 +55,21 @@ pub fn run(args: &LabArgs) -> Result<(), Failure> {
     let mut said = Warnings::default();
     warnings.into_iter().for_each(|warning| said.warn(warning));
     check_files(args)?;
-    let ssd = SimulatedSsd::new(&spec, crate::VERSION)?;
-    let bytes = ssd.capacity();
-    let recording = guest_args.record.as_deref();
-    let recording = recording.map(TraceRecording::create).transpose()?;
-    let watchers: Vec<Box<dyn RequestWatcher>> =
-        recording.iter().map(TraceRecording::watcher).collect();
-    let memory = MemoryBudget::new(guest_args.limit.limit().bytes());
-    let medium = Box::new(MemoryMedium::new(memory));
-    let kind = guest_args.cache_kind().kind();
-    let store = Store::new(medium, kind, spec.page.bytes() as u32);
-    let device = DataDevice::new(ssd, store, watchers);
+    let (device, bytes, recording) = device(guest_args, &spec)?;
 
     let failed = |error| Failure::Run(format!("cannot prepare the guest: {error}"));
     let folder = TempDir::with_prefix("destage-lab.").map_err(failed)?;
+    let path = folder.path().to_owned();
+    interrupt::before_end(move || {
+        // What stays is a temporary folder.
+        let _ = std::fs::remove_dir_all(path);
+    });
     let guest = Guest::new(folder.path(), guest_args, &args.command)?;
     let [calendar, disk] = [CALENDAR, DISK].map(|name| folder.path().join(name));
     let lab = Lab::open(&calendar, &disk, device, bytes).map_err(failed)?;
     let mut kernel = guest.boot(&args.kernel, guest_args)?;
     let pid = Pid::from_child(&kernel);
-    goes_with_us(pid, folder.path());
+    interrupt::before_end(move || end_kernel(pid));
     let mut observed = Observed::default();
     let ended = lab.run(
         &mut || matches!(kernel.try_wait(), Ok(None)),
@@ -82,12 +77,13 @@ pub fn run(args: &LabArgs) -> Result<(), Failure> {
     );
     if ended.is_err() {
         // It waits for an answer that will not come.
-        let _ = kill_process_group(pid, Signal::KILL);
+        end_kernel(pid);
     }
     let _ = kernel.wait();
     let ended = ended.map_err(|error| guest.failure(error))?;
+    let lost = |error| Failure::Run(format!("the data: {error}"));
+    ended.data.map_err(lost)?;
     let code = guest.code()?;
-    drop(ended);
     recording.map_or(Ok(()), TraceRecording::finish)?;
     report(guest_args, observed)?;
     match code {
@@ -98,13 +94,27 @@ pub fn run(args: &LabArgs) -> Result<(), Failure> {
     }
 }
 
-/// A signal ends the kernel and removes its folder.
-fn goes_with_us(kernel: Pid, folder: &Path) {
-    let folder = folder.to_owned();
-    interrupt::before_end(move || {
-        let _ = kill_process_group(kernel, Signal::KILL);
-        let _ = std::fs::remove_dir_all(folder);
-    });
+/// The simulated SSD with its data, its bytes, and what records its requests.
+fn device(
+    args: &GuestArgs,
+    spec: &RunSpec,
+) -> Result<(LabDevice, u64, Option<TraceRecording>), Failure> {
+    let ssd = SimulatedSsd::new(spec, crate::VERSION)?;
+    let bytes = ssd.capacity();
+    let recording = args.record.as_deref();
+    let recording = recording.map(TraceRecording::create).transpose()?;
+    let watchers: Vec<Box<dyn RequestWatcher>> =
+        recording.iter().map(TraceRecording::watcher).collect();
+    let medium = MemoryMedium::new(MemoryBudget::new(args.limit.limit().bytes()));
+    let page = spec.page.bytes() as u32;
+    let store = Store::new(Box::new(medium), args.cache_kind().kind(), page);
+    Ok((DataDevice::new(ssd, store, watchers), bytes, recording))
+}
+
+/// Ends the kernel with all its processes.
+fn end_kernel(kernel: Pid) {
+    // It may have ended.
+    let _ = kill_process_group(kernel, Signal::KILL);
 }
 
 /// Refuses files that cannot be read, or would be written over.

@@ -17,6 +17,10 @@ const MAX_ENTRIES: u16 = 1024;
 /// in memory would decide which are merged.
 const SEGMENTS: u32 = 126;
 
+/// Sectors that are discarded or zeroed at once, at most: whole pages of any size, in less than the 4 GiB that
+/// a request can have.
+const MAX_DISCARD: u64 = (1 << 23) - 128;
+
 /// Bytes of the configuration that the kernel may ask for.
 const CONFIG_BYTES: usize = 256;
 
@@ -75,7 +79,7 @@ impl BlkRing {
     fn config(&self) -> [u8; CONFIG_BYTES] {
         let mut config = [0; CONFIG_BYTES];
         let sectors = self.bytes / SECTOR_BYTES;
-        let at_once = u32::try_from(sectors).unwrap_or(u32::MAX);
+        let at_once = sectors.min(MAX_DISCARD) as u32;
         config[..8].copy_from_slice(&sectors.to_le_bytes());
         // seg_max; of discards and of zeros: sectors at once and segments; discards' alignment.
         let words = [
@@ -240,5 +244,21 @@ impl BlkRing {
         let memory = Arc::clone(&self.memory);
         let used = self.queue.add_used(&*memory, held.head_index(), written);
         used.map_err(invalid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_discarded_at_once_fits_a_request() {
+        let ring = BlkRing::new(1 << 40).expect("a ring");
+        let config = ring.config();
+        for at in [36, 48] {
+            let sectors = u32::from_le_bytes(*config[at..].first_chunk().expect("4 bytes"));
+            assert!(u32::try_from(u64::from(sectors) * SECTOR_BYTES).is_ok());
+            assert!(sectors.is_multiple_of(128), "whole pages of 64 KiB");
+        }
     }
 }

@@ -55,8 +55,8 @@ pub struct Lab {
 
 /// What became of a lab.
 pub struct LabEnd {
-    /// The device.
-    pub device: LabDevice,
+    /// What became of the data: an error if a write was lost.
+    pub data: io::Result<()>,
     /// Simulated time when the kernel ended.
     pub end: Nanos,
     /// Requests of the kernel.
@@ -92,7 +92,7 @@ impl Lab {
         match ended {
             Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
             _ => Ok(LabEnd {
-                device: self.device,
+                data: self.device.sync(),
                 end: Nanos(calendar.now()),
                 requests: self.requests,
             }),

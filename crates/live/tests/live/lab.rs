@@ -220,6 +220,8 @@ fn data_come_back_and_time_goes_by_only_on_the_device() {
     let (mut kernel, lab, _) = lab();
     let config = kernel.ask(24, &words(&[0, 8, 0, 0, 0]), &[]);
     assert_eq!(config[12..], (DISK_BYTES / 512).to_le_bytes());
+    let at_once = kernel.ask(24, &words(&[36, 4, 0, 0]), &[]);
+    assert_eq!(at_once[12..], words(&[(DISK_BYTES / 512) as u32]));
     let data: Vec<u8> = (0..8192u32).map(|i| (i % 251) as u8).collect();
     let (status, _, written) = kernel.io(WRITE, 24, &data, 0);
     assert_eq!(status, OK);
@@ -236,6 +238,7 @@ fn data_come_back_and_time_goes_by_only_on_the_device() {
     assert_eq!(back, [0; 8192]);
     drop(kernel);
     let end_of_lab = lab.join().expect("no panic").expect("an end");
+    end_of_lab.data.expect("nothing is lost");
     assert_eq!((end_of_lab.requests, end_of_lab.end.0), (5, end));
 }
 
