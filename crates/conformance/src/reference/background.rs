@@ -83,6 +83,19 @@ impl WriteBack {
         })
     }
 
+    /// That of a scheme that chooses by itself, page by page for idle chips.
+    pub fn of_scheme() -> WriteBack {
+        WriteBack {
+            depth: usize::MAX,
+            ldr_only: false,
+            wait_for_partial: false,
+            keep_clean: true,
+            cancel_on_reads: true,
+            eager: None,
+            flights: Vec::new(),
+        }
+    }
+
     fn of_page(&self, lpn: u64) -> Option<usize> {
         self.flights.iter().position(|f| f.page == Some(lpn))
     }
@@ -178,7 +191,17 @@ impl SlowCache {
                 continue;
             }
             while back.flights.iter().filter(|f| f.channel == channel).count() < back.depth {
-                let (pages, unit) = self.choose(&back, channel);
+                let (pages, unit) = match self.quota.take() {
+                    Some(mut quota) => {
+                        let chips = self.store.flash.device().map(|d| d.chips_of(channel));
+                        let busy = |x| back.of_page(x).is_some();
+                        let chosen = self.choose_by_chip(&quota, &chips.unwrap_or_default(), &busy);
+                        chosen.iter().for_each(|&(chip, _)| quota.count(chip));
+                        self.quota = Some(quota);
+                        (chosen.iter().map(|c| c.1).collect(), None)
+                    }
+                    None => self.choose(&back, channel),
+                };
                 if pages.is_empty() {
                     break;
                 }

@@ -8,6 +8,25 @@ impl SlowDevice {
         self.array.is_channel_idle(ChannelId(channel as u32))
     }
 
+    /// Has the chip nothing to do at all?
+    pub fn is_chip_idle(&self, chip: usize) -> bool {
+        let id = ChipId(chip as u32);
+        self.array.is_chip_idle(id) && !self.has_jobs(id)
+    }
+
+    /// Chips of a channel, ascending.
+    pub fn chips_of(&self, channel: usize) -> Vec<usize> {
+        let chips = 0..self.chips();
+        chips
+            .filter(|chip| chip % self.channels() == channel)
+            .collect()
+    }
+
+    /// Mean array time of a program.
+    pub fn program_time(&self) -> u64 {
+        self.config.t_program.mean().0
+    }
+
     /// Number of channels.
     pub fn channels(&self) -> usize {
         self.config.geometry.channels as usize
