@@ -2,7 +2,7 @@
 //! the conformance suites follow from this list.
 
 use crate::info::SchemeInfo;
-use crate::layer::{awb, cac, eager, ecr, gcar, multihash, prober, procache, refcount};
+use crate::layer::{awb, cac, eager, ecr, gcar, idle_clean, multihash, prober, procache, refcount};
 use crate::policy::{
     ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, co_active, ecr_eps, fab, fifo,
     frd, lcr, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none, ref_first, req_block, s3_fifo, sieve,
@@ -15,6 +15,7 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &cac::INFO,
     &awb::INFO,
     &eager::INFO,
+    &idle_clean::INFO,
     &procache::INFO,
     &refcount::INFO,
     &multihash::INFO,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use destage_types::Op;
 
 use super::admission::{Admission, ProCache};
+use super::ahead::Ahead;
 use super::background::{DeviceCounts, WriteBack};
 use super::co_active::Quota;
 use super::counters::{MultiHash, RefCount};
@@ -148,6 +149,7 @@ pub struct SlowCache {
     /// Counters of a device.
     pub device_counts: DeviceCounts,
     pub(super) background: Option<WriteBack>,
+    pub(super) ahead: Option<Ahead>,
     /// What the scheme's own background work may do.
     pub(super) quota: Option<Quota>,
     pub(super) scheme: Option<Box<dyn SlowScheme>>,
@@ -193,7 +195,7 @@ impl SlowCache {
     pub fn new(expression: &str, mut config: SlowConfig) -> Result<SlowCache, String> {
         let whole = SlowExpr::parse(expression)?;
         let page = u64::from(config.spp) * 512;
-        let (mut art, mut background) = (None, None);
+        let (mut art, mut background, mut ahead) = (None, None, None);
         let mut admission: Option<Box<dyn Admission>> = None;
         let mut expr = &whole;
         loop {
@@ -214,6 +216,10 @@ impl SlowCache {
                     background = Some(WriteBack::eager(expr, config.capacity)?);
                 }
                 "awb" | "eager" => {}
+                "idle-clean" => {
+                    ahead = Some(Ahead::new(expr, config.capacity)?);
+                    background = config.flash.device().map(|_| WriteBack::ahead());
+                }
                 _ => break,
             }
             expr = expr.inside()?;
@@ -254,6 +260,7 @@ impl SlowCache {
             counts: SlowCounts::default(),
             device_counts: DeviceCounts::default(),
             background,
+            ahead,
             quota,
             scheme,
             art,
@@ -343,6 +350,9 @@ impl SlowCache {
         if let Some(admission) = &self.admission {
             self.row.state += &admission.state();
         }
+        if let Some(ahead) = &self.ahead {
+            self.row.state += &ahead.state();
+        }
         if let Some(art) = &self.art {
             self.row.state += &format!(" ; {}", art.state());
         }
@@ -356,6 +366,13 @@ impl SlowCache {
             self.row.result.push(' ');
         }
         self.row.result.push_str(word);
+    }
+
+    /// Tells the layer `idle-clean`, if there is one.
+    pub(super) fn know(&mut self, of: impl FnOnce(&mut Ahead)) {
+        if let Some(ahead) = &mut self.ahead {
+            of(ahead);
+        }
     }
 
     pub(super) fn scheme(&mut self) -> (&mut dyn SlowScheme, &Store) {

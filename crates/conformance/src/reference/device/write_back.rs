@@ -8,18 +8,20 @@ impl SlowDevice {
         self.array.is_channel_idle(ChannelId(channel as u32))
     }
 
-    /// Has the chip nothing to do at all?
+    /// Has the chip no work of any kind?
     pub fn is_chip_idle(&self, chip: usize) -> bool {
-        let id = ChipId(chip as u32);
-        self.array.is_chip_idle(id) && !self.has_jobs(id)
+        let chip = ChipId(chip as u32);
+        self.array.is_chip_idle(chip) && !self.has_jobs(chip)
+    }
+
+    /// Chips of each channel.
+    pub fn chips_of_channel(&self) -> usize {
+        self.map.chips() / self.channels()
     }
 
     /// Chips of a channel, ascending.
-    pub fn chips_of(&self, channel: usize) -> Vec<usize> {
-        let chips = 0..self.chips();
-        chips
-            .filter(|chip| chip % self.channels() == channel)
-            .collect()
+    pub fn chips_of(&self, channel: usize) -> impl Iterator<Item = usize> + use<> {
+        (channel..self.map.chips()).step_by(self.channels())
     }
 
     /// Mean array time of a program.

@@ -132,7 +132,7 @@ impl Reference {
                 .any(|op| op.command.class != Class::Background && op.is_pending())
     }
 
-    /// Neither waiting nor running operations on the chip.
+    /// No operation of any class on the chip.
     pub fn is_chip_idle(&self, chip: ChipId) -> bool {
         !self.on_chip(chip).any(Operation::is_pending)
     }
