@@ -341,8 +341,8 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let spp = pick(rng, case.spp);
         let expr = pick(rng, case.schemes);
         // The slow models of these count on the order that numbers chips page by page.
-        let by_chip = expr.contains("ecr");
-        let anywhere = !by_chip && !expr.contains("gcar") && !expr.contains("lcr");
+        let by_chip = expr.contains("ecr") || expr.contains("lcr");
+        let anywhere = !by_chip && !expr.contains("gcar");
         // Draws of their own: the devices without are those that they would be.
         let mut planes = SplitMix64::new(seed ^ 0x9a5e);
         let joins = planes.chance(50).then(|| {
