@@ -2,18 +2,8 @@
 //! and refused as not available.
 
 use crate::cqct::Cqct;
-use crate::info::{
-    DefaultValue, MinCapacity, OF_INNER, PaperSource, ParamInfo, Range, Role, SchemeInfo,
-};
+use crate::info::{MinCapacity, PaperSource, ParamInfo, Range, Role, SchemeInfo};
 use crate::policy::logical_blocks;
-
-const ADMISSION: SchemeInfo = SchemeInfo {
-    metadata: OF_INNER,
-    role: Role::Admission,
-    write_buffer: true,
-    ties: "those of the inner scheme",
-    ..SchemeInfo::BASE
-};
 
 const GROUP: SchemeInfo = SchemeInfo {
     role: Role::GroupPolicy,
@@ -32,72 +22,6 @@ const fn paper(paper: &'static str, year: u16) -> PaperSource {
         certain: true,
     }
 }
-
-/// `mbf`: multiple Bloom filters.
-pub(crate) const MBF: SchemeInfo = SchemeInfo {
-    name: "mbf",
-    summary: "Admits a page whose weighted presence in several Bloom filters is high.",
-    source: PaperSource {
-        paper: "Park, Du, Hot Data Identification for Flash-based Storage Systems Using \
-                Multiple Bloom Filters, MSST",
-        year: Some(2011),
-        section: "",
-        certain: false,
-    },
-    params: &[&[
-        ParamInfo::integer(1, 64, 4)
-            .named("v", "number of Bloom filters")
-            .unit("filters")
-            .source("MSST 2011"),
-        ParamInfo::count(1, 2048)
-            .named("m", "size of one filter")
-            .unit("bits")
-            .source("MSST 2011"),
-        ParamInfo::integer(1, 64, 2)
-            .named("k", "bits of one page")
-            .unit("hashes")
-            .source("MSST 2011"),
-        ParamInfo::count(1, 0)
-            .named("decay-period", "one filter is cleared this often")
-            .default(DefaultValue::Computed("m/v"))
-            .unit("writes")
-            .source("MSST 2011"),
-        ParamInfo::real(Range::POSITIVE, 4.0)
-            .named(
-                "threshold",
-                "sum of filter weights from which a page is hot",
-            )
-            .unit("weight")
-            .source("from memory"),
-    ]],
-    vectors: &["mbf"],
-    ..ADMISSION
-};
-
-/// `twolevel`: hot list and candidate list.
-pub(crate) const TWOLEVEL: SchemeInfo = SchemeInfo {
-    name: "twolevel",
-    summary: "Admits a page found in a hot or a candidate list of recently written pages.",
-    source: PaperSource {
-        paper: "Chang, Kuo, An Adaptive Striping Architecture for Flash Memory Storage Systems \
-                of Embedded Systems, RTAS",
-        year: Some(2002),
-        section: "two-level LRU discipline",
-        certain: true,
-    },
-    params: &[&[
-        ParamInfo::count(1, 512)
-            .named("n-hot", "length of the hot list")
-            .unit("pages")
-            .source("RTAS 2002"),
-        ParamInfo::count(1, 1024)
-            .named("n-cand", "length of the candidate list")
-            .unit("pages")
-            .source("RTAS 2002"),
-    ]],
-    vectors: &["twolevel"],
-    ..ADMISSION
-};
 
 /// `lcr`: load-aware victim in an LRU window.
 pub(crate) const LCR: SchemeInfo = SchemeInfo {

@@ -2,7 +2,9 @@
 //! the conformance suites follow from this list.
 
 use crate::info::SchemeInfo;
-use crate::layer::{awb, cac, eager, ecr, gcar, multihash, prober, procache, refcount};
+use crate::layer::{
+    awb, cac, eager, ecr, gcar, mbf, multihash, prober, procache, refcount, twolevel,
+};
 use crate::policy::{
     ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fab, fifo, lfu, lirs,
     lrfu, lru, lru_2, lru_wsr, mq, none, req_block, s3_fifo, sieve, two_q, vbbms,
@@ -17,8 +19,8 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &procache::INFO,
     &refcount::INFO,
     &multihash::INFO,
-    &planned::MBF,
-    &planned::TWOLEVEL,
+    &mbf::INFO,
+    &twolevel::INFO,
     &prober::INFO,
     &gcar::INFO,
     &ecr::INFO,

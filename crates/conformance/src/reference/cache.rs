@@ -11,6 +11,7 @@ use super::counts::SlowCounts;
 use super::cqct::Cost;
 use super::expr::SlowExpr;
 use super::flash::{SlowFlash, Still};
+use super::identifiers::{BloomFilters, TwoLevel};
 use super::mapping::Art;
 use super::request::{SlowAccess, SlowRequest};
 use super::scheme::{Served, SlowScheme, build};
@@ -195,6 +196,8 @@ impl SlowCache {
                 }
                 "refcount" => admission = Some(Box::new(RefCount::new(expr)?)),
                 "multihash" => admission = Some(Box::new(MultiHash::new(expr, &config.hashes)?)),
+                "mbf" => admission = Some(Box::new(BloomFilters::new(expr, &config.hashes)?)),
+                "twolevel" => admission = Some(Box::new(TwoLevel::new(expr)?)),
                 // Without a device nothing is written back in the background.
                 "awb" if config.flash.device().is_some() => {
                     background = Some(WriteBack::new(expr)?);

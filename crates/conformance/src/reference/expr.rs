@@ -16,13 +16,15 @@ pub struct SlowExpr {
     pub params: BTreeMap<String, String>,
 }
 
-const LAYERS: [&str; 8] = [
+const LAYERS: [&str; 10] = [
     "cac",
     "awb",
     "eager",
     "procache",
     "refcount",
     "multihash",
+    "mbf",
+    "twolevel",
     "prober",
     "gcar",
 ];

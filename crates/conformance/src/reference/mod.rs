@@ -25,6 +25,7 @@ pub mod expr;
 pub mod flash;
 mod groups;
 mod histories;
+mod identifiers;
 pub mod invariants;
 mod lirs;
 mod lists;

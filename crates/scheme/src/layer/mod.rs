@@ -6,8 +6,10 @@ pub mod eager;
 pub mod ecr;
 mod filter;
 pub mod gcar;
+mod hashes;
 mod ldr;
 pub mod lwrs;
+pub mod mbf;
 pub mod multihash;
 pub mod prober;
 pub mod procache;
@@ -15,6 +17,7 @@ mod recency;
 pub mod refcount;
 mod sets;
 mod sweep;
+pub mod twolevel;
 
 #[cfg(feature = "conformance")]
 pub(crate) use ecr::print_chips;
