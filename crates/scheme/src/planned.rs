@@ -2,14 +2,8 @@
 //! and refused as not available.
 
 use crate::cqct::Cqct;
-use crate::info::{MinCapacity, PaperSource, ParamInfo, Range, Role, SchemeInfo};
+use crate::info::{MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::policy::logical_blocks;
-
-const GROUP: SchemeInfo = SchemeInfo {
-    role: Role::GroupPolicy,
-    write_buffer: true,
-    ..SchemeInfo::BASE
-};
 
 const BLOCK_PAGES: ParamInfo =
     logical_blocks::BLOCK_PAGES.named("block-pages", "pages of a logical block");
@@ -142,52 +136,4 @@ pub(crate) const W_TINYLFU: SchemeInfo = SchemeInfo {
     min_capacity: MinCapacity::Frames(2),
     vectors: &["wtlfu"],
     ..SchemeInfo::BASE
-};
-
-/// `pud-lru`: predicted update distance.
-pub(crate) const PUD_LRU: SchemeInfo = SchemeInfo {
-    name: "pud-lru",
-    summary: "Evicts the fullest of the blocks that are predicted to be updated late.",
-    source: PaperSource {
-        paper: "Hu, Jiang, Tian, Xu, PUD-LRU, MASCOTS",
-        year: Some(2010),
-        section: "abstract",
-        certain: false,
-    },
-    params: &[&[BLOCK_PAGES]],
-    ties: "larger update distance, then nearest the LRU end",
-    vectors: &["pudlru"],
-    ..GROUP
-};
-
-/// `bpac`: pages and clusters.
-pub(crate) const BPAC: SchemeInfo = SchemeInfo {
-    name: "bpac",
-    summary: "Pages written again stay in a page list; the rest leaves as clusters of a block.",
-    source: PaperSource {
-        paper: "Wu, Eckart, He, BPAC, MSST 2010 and ACM TOS",
-        year: Some(2012),
-        section: "abstract",
-        certain: false,
-    },
-    params: &[&[BLOCK_PAGES]],
-    ties: "nearest the LRU end",
-    vectors: &["bpac"],
-    ..GROUP
-};
-
-/// `lb-clock`: large block CLOCK.
-pub(crate) const LB_CLOCK: SchemeInfo = SchemeInfo {
-    name: "lb-clock",
-    summary: "CLOCK over logical blocks; among those not written lately the fullest goes.",
-    source: PaperSource {
-        paper: "Debnath et al., Large Block CLOCK, MASCOTS",
-        year: Some(2009),
-        section: "abstract",
-        certain: false,
-    },
-    params: &[&[BLOCK_PAGES]],
-    ties: "first from the hand",
-    vectors: &["lbclock"],
-    ..GROUP
 };

@@ -6,8 +6,9 @@ use crate::layer::{
     awb, cac, eager, ecr, gcar, mbf, multihash, prober, procache, refcount, twolevel,
 };
 use crate::policy::{
-    ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fab, fifo, lfu, lirs,
-    lrfu, lru, lru_2, lru_wsr, mq, none, req_block, s3_fifo, sieve, two_q, vbbms,
+    ad_lru, arc, belady, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fab, fifo,
+    lb_clock, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none, pud_lru, req_block, s3_fifo, sieve,
+    two_q, vbbms,
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Scheme, planned};
 
@@ -51,9 +52,9 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &bplru::INFO,
     &vbbms::INFO,
     &fab::INFO,
-    &planned::PUD_LRU,
-    &planned::BPAC,
-    &planned::LB_CLOCK,
+    &pud_lru::INFO,
+    &bpac::INFO,
+    &lb_clock::INFO,
     &belady::INFO,
     &none::INFO,
 ];

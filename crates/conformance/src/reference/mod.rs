@@ -17,6 +17,7 @@ mod background;
 mod belady;
 mod cache;
 mod chips;
+mod clusters;
 mod counters;
 mod counts;
 pub mod cqct;
