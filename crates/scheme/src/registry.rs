@@ -3,7 +3,7 @@
 
 use crate::info::SchemeInfo;
 use crate::layer::{
-    awb, cac, eager, ecr, gcar, mbf, multihash, prober, procache, refcount, twolevel,
+    awb, cac, eager, ecr, gcar, idle_clean, mbf, multihash, prober, procache, refcount, twolevel,
 };
 use crate::policy::{
     ad_lru, arc, belady, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fab, fifo,
@@ -17,6 +17,7 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &cac::INFO,
     &awb::INFO,
     &eager::INFO,
+    &idle_clean::INFO,
     &procache::INFO,
     &refcount::INFO,
     &multihash::INFO,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use destage_types::Op;
 
 use super::admission::{Admission, ProCache};
+use super::ahead::Ahead;
 use super::background::{DeviceCounts, WriteBack};
 use super::counters::{MultiHash, RefCount};
 use super::counts::SlowCounts;
@@ -140,6 +141,7 @@ pub struct SlowCache {
     /// Counters of a device.
     pub device_counts: DeviceCounts,
     pub(super) background: Option<WriteBack>,
+    pub(super) ahead: Option<Ahead>,
     pub(super) scheme: Option<Box<dyn SlowScheme>>,
     pub(super) art: Option<Art>,
     pub(super) admission: Option<Box<dyn Admission>>,
@@ -183,7 +185,7 @@ impl SlowCache {
     pub fn new(expression: &str, mut config: SlowConfig) -> Result<SlowCache, String> {
         let whole = SlowExpr::parse(expression)?;
         let page = u64::from(config.spp) * 512;
-        let (mut art, mut background) = (None, None);
+        let (mut art, mut background, mut ahead) = (None, None, None);
         let mut admission: Option<Box<dyn Admission>> = None;
         let mut expr = &whole;
         loop {
@@ -206,6 +208,10 @@ impl SlowCache {
                     background = Some(WriteBack::eager(expr, config.capacity)?);
                 }
                 "awb" | "eager" => {}
+                "idle-clean" => {
+                    ahead = Some(Ahead::new(expr, config.capacity)?);
+                    background = config.flash.device().map(|_| WriteBack::ahead());
+                }
                 _ => break,
             }
             expr = expr.inside()?;
@@ -234,6 +240,7 @@ impl SlowCache {
             counts: SlowCounts::default(),
             device_counts: DeviceCounts::default(),
             background,
+            ahead,
             scheme,
             art,
             admission,
@@ -312,6 +319,9 @@ impl SlowCache {
         if let Some(admission) = &self.admission {
             self.row.state += &admission.state();
         }
+        if let Some(ahead) = &self.ahead {
+            self.row.state += &ahead.state();
+        }
         if let Some(art) = &self.art {
             self.row.state += &format!(" ; {}", art.state());
         }
@@ -325,6 +335,13 @@ impl SlowCache {
             self.row.result.push(' ');
         }
         self.row.result.push_str(word);
+    }
+
+    /// Tells the layer `idle-clean`, if there is one.
+    pub(super) fn know(&mut self, of: impl FnOnce(&mut Ahead)) {
+        if let Some(ahead) = &mut self.ahead {
+            of(ahead);
+        }
     }
 
     pub(super) fn scheme(&mut self) -> (&mut dyn SlowScheme, &Store) {

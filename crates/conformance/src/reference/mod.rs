@@ -12,6 +12,7 @@
 //! ```
 
 mod admission;
+mod ahead;
 mod arc;
 mod background;
 mod belady;

@@ -119,6 +119,10 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
 
     fn next_victims(&self, _v: &View, _visit: &mut dyn FnMut(Slot) -> bool) {}
 
+    fn place(&self, _slot: Slot, _v: &View) -> Option<u64> {
+        None
+    }
+
     fn next_unit(&self, v: &View, unit: &mut Unit) {
         self.policy.next_unit(v, unit);
     }

@@ -109,6 +109,13 @@ pub trait Policy: Sized {
         std::iter::empty()
     }
 
+    /// A number for a dirty page: of two of them the one with the smaller number comes first in
+    /// `next_victims`. `None` of a policy that would have to search for it. Background layers put the
+    /// dirty pages in order with it where most pages are clean.
+    fn place(&self, _slot: Slot, _v: &View) -> Option<u64> {
+        None
+    }
+
     /// Page `a` is about to come in: adapt. Once for each page, before room is made for it.
     #[inline(always)]
     fn on_miss(&mut self, _a: &Access, _v: &View) {}
@@ -226,6 +233,10 @@ impl<P: Policy> Scheme for Pages<P> {
 
     fn next_victims(&self, v: &View, visit: &mut dyn FnMut(Slot) -> bool) {
         self.policy.next_victims(v).all(visit);
+    }
+
+    fn place(&self, slot: Slot, v: &View) -> Option<u64> {
+        self.policy.place(slot, v)
     }
 
     fn next_unit(&self, _v: &View, _unit: &mut Unit) {}

@@ -2,11 +2,13 @@
 
 pub mod awb;
 pub mod cac;
+mod dirty_set;
 pub mod eager;
 pub mod ecr;
 mod filter;
 pub mod gcar;
 mod hashes;
+pub mod idle_clean;
 mod ldr;
 pub mod lwrs;
 pub mod mbf;

@@ -8,6 +8,17 @@ impl SlowDevice {
         self.array.is_channel_idle(ChannelId(channel as u32))
     }
 
+    /// Has the chip no work of any kind?
+    pub fn is_chip_idle(&self, chip: usize) -> bool {
+        let chip = ChipId(chip as u32);
+        self.array.is_chip_idle(chip) && !self.has_jobs(chip)
+    }
+
+    /// Chips of each channel.
+    pub fn chips_of_channel(&self) -> usize {
+        self.map.chips() / self.channels()
+    }
+
     /// Number of channels.
     pub fn channels(&self) -> usize {
         self.config.geometry.channels as usize
