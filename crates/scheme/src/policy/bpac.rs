@@ -102,7 +102,7 @@ impl Bpac {
         self.accessed[slot.index()] = self.accesses;
     }
 
-    fn to_head(&mut self, cluster: u32) {
+    fn move_to_head(&mut self, cluster: u32) {
         if self.is_old(cluster) {
             self.fullest.remove(cluster);
         }
@@ -132,7 +132,7 @@ impl Bpac {
     fn join(&mut self, slot: Slot, lpn: Lpn) -> u32 {
         let cluster = self.clusters.join(slot, lpn);
         match self.clusters.held(cluster) {
-            1 => self.to_head(cluster),
+            1 => self.move_to_head(cluster),
             _ => self.rank(cluster),
         }
         cluster
@@ -238,7 +238,7 @@ impl GroupPolicy for Bpac {
     fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
         self.touch(slot);
         let cluster = self.join(slot, a.lpn);
-        self.to_head(cluster);
+        self.move_to_head(cluster);
     }
 
     fn on_hit(&mut self, slot: Slot, a: &Access, _v: &View) {
@@ -249,7 +249,7 @@ impl GroupPolicy for Bpac {
             self.leave(slot);
             self.pages.push_head(slot);
         } else {
-            self.to_head(self.clusters.of(slot));
+            self.move_to_head(self.clusters.of(slot));
         }
     }
 

@@ -66,7 +66,7 @@ impl Mean {
         let rounded_off = 2 + ((now_128 * blocks) >> COARSE) as i128;
         if own >= sum + rounded_off {
             true
-        } else if own + 1 <= sum - blocks as i128 {
+        } else if own < sum - blocks as i128 {
             false
         } else {
             self.is_late_exactly(block, now, all)
