@@ -20,7 +20,7 @@ impl Evidence {
         let vectors = Vectors::load();
         for name in vectors.iter().flat_map(Vectors::names) {
             let all = vectors.as_ref().expect("a name stands in them");
-            if all.kind(name) == "scheme" {
+            if matches!(all.kind(name), "scheme" | "identifier") {
                 tables.extend(all.tables(name));
             }
         }

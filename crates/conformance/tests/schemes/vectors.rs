@@ -99,14 +99,11 @@ fn run(vectors: &Vectors, name: &str) -> Outcome {
     let mut rows = 0;
     for table in vectors.tables(name) {
         let outcome = match vectors.kind(name) {
-            "scheme" => run_table(&table),
+            "scheme" | "identifier" => run_table(&table),
             "rng" => Outcome::Ran(random_numbers(&table)),
             "parser" => Outcome::Ran(parser(&table)),
             "equation" => Outcome::Ran(equation(&table)),
-            "identifier" if table.expr().unavailable().is_some() => {
-                Outcome::NotAvailable(table.expr().scheme().name.to_owned())
-            }
-            other => panic!("{name}: its scheme is available, but no way to run `{other}`"),
+            other => panic!("{name}: no way to run `{other}`"),
         };
         match outcome {
             Outcome::Ran(n) => rows += n,
