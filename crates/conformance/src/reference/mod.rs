@@ -45,6 +45,7 @@ mod scheme;
 mod second_chance;
 mod store;
 mod swarm;
+mod update_distance;
 
 pub use background::DeviceCounts;
 pub use cache::{Evicted, Row, SlowCache, SlowConfig, SlowReadFill};

@@ -3,7 +3,7 @@
 use super::arc::Arc;
 use super::belady::Belady;
 use super::chips::{ChipLru, Ecr, Gcar};
-use super::clusters::{Bpac, LbClock, PudLru};
+use super::clusters::{Bpac, LbClock};
 use super::expr::SlowExpr;
 use super::groups::{Bplru, Fab, Vbbms};
 use super::histories::{Lrfu, Lru2, Mq};
@@ -15,6 +15,7 @@ use super::rings::{Clock, Sieve, TwoQ};
 use super::s3_fifo::S3Fifo;
 use super::second_chance::SecondChance;
 use super::store::Store;
+use super::update_distance::PudLru;
 
 /// A write or read request as classifiers see it.
 #[derive(Clone, Debug)]
