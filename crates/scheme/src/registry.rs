@@ -6,11 +6,11 @@ use crate::layer::{
     awb, cac, eager, ecr, gcar, idle_clean, mbf, multihash, prober, procache, refcount, twolevel,
 };
 use crate::policy::{
-    ad_lru, arc, belady, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fab, fifo,
-    lb_clock, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none, pud_lru, req_block, s3_fifo, sieve,
-    two_q, vbbms,
+    ad_lru, arc, belady, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, co_active, ecr_eps, fab,
+    fifo, frd, lb_clock, lcr, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none, pud_lru, ref_first,
+    req_block, s3_fifo, sieve, two_q, vbbms, w_tinylfu,
 };
-use crate::{Boxed, Env, Expr, Groups, Pages, Scheme, planned};
+use crate::{Boxed, Env, Expr, Groups, Pages, Scheme};
 
 /// All schemes, in the order listings show them: layers outermost first, then policies.
 pub const SCHEMES: &[&SchemeInfo] = &[
@@ -35,20 +35,20 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &lirs::INFO,
     &ecr_eps::INFO,
     &cflru_eps::INFO,
-    &planned::LCR,
-    &planned::CO_ACTIVE,
+    &lcr::INFO,
+    &co_active::INFO,
     &lru_wsr::INFO,
     &ccf_lru::INFO,
     &ad_lru::INFO,
-    &planned::REF,
+    &ref_first::INFO,
     &lru_2::INFO,
     &two_q::INFO,
     &mq::INFO,
     &lrfu::INFO,
-    &planned::FRD,
+    &frd::INFO,
     &sieve::INFO,
     &s3_fifo::INFO,
-    &planned::W_TINYLFU,
+    &w_tinylfu::INFO,
     &req_block::INFO,
     &bplru::INFO,
     &vbbms::INFO,
