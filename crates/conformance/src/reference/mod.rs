@@ -47,6 +47,7 @@ mod scheme;
 mod second_chance;
 mod store;
 mod swarm;
+mod update_distance;
 mod w_tinylfu;
 mod windows;
 

@@ -3,7 +3,7 @@
 use super::arc::Arc;
 use super::belady::Belady;
 use super::chips::{ChipLru, Ecr, Gcar};
-use super::clusters::{Bpac, LbClock, PudLru};
+use super::clusters::{Bpac, LbClock};
 use super::co_active::CoActive;
 use super::expr::SlowExpr;
 use super::frd::Frd;
@@ -17,6 +17,7 @@ use super::rings::{Clock, Sieve, TwoQ};
 use super::s3_fifo::S3Fifo;
 use super::second_chance::SecondChance;
 use super::store::Store;
+use super::update_distance::PudLru;
 use super::w_tinylfu::WTinyLfu;
 use super::windows::Window;
 

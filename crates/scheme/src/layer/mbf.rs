@@ -52,7 +52,7 @@ params! {
         /// number of Bloom filters
         v: u32 = ParamInfo::integer(1, 64, 4).unit("filters").source("MSST 2011"),
         /// size of one filter
-        m: u64 = ParamInfo::count(1, 2048).unit("bits").source("MSST 2011"),
+        m: u64 = ParamInfo::integer(1, MOST_BITS, 2048).unit("bits").source("MSST 2011"),
         /// bits of one page
         k: usize = ParamInfo::integer(1, MOST_HASHES as u64, 2).unit("hashes").source("MSST 2011"),
         /// one filter is cleared this often
@@ -66,6 +66,9 @@ params! {
             .source("from memory"),
     }
 }
+
+/// Most bits of a filter: 2 MiB. Bits are looked up one by one, so that many more would take gigabytes.
+const MOST_BITS: u64 = 1 << 24;
 
 /// All weights together are v + 1, so a higher threshold would admit nothing.
 fn hot_is_reachable(layer: &Expr) -> Result<(), String> {

@@ -10,7 +10,7 @@ use destage_types::{Lpn, Slot};
 pub(super) const BLOCK_NODE_BYTES: u64 = 24;
 
 /// `block-pages` of every scheme that keeps logical blocks; without its name.
-pub(crate) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
+pub(super) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
     .default(DefaultValue::Computed(
         "pages per block of the device, 64 without one",
     ))

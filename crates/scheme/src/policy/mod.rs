@@ -20,7 +20,7 @@ pub mod lb_clock;
 pub mod lcr;
 pub mod lfu;
 pub mod lirs;
-pub(crate) mod logical_blocks;
+mod logical_blocks;
 pub mod lrfu;
 pub mod lru;
 pub mod lru_2;
