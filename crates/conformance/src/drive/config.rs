@@ -145,9 +145,8 @@ impl Config {
     /// `next` must be filled.
     ///
     /// # Panics
-    /// A scheme in it is not built, or the run is refused.
+    /// The run is refused.
     pub fn drive(&self, expr: &Expr, requests: &[SlowRequest]) -> Drive {
-        assert!(expr.unavailable().is_none(), "{expr}: not available");
         if let Err(refusal) = self.check(expr) {
             panic!("{refusal}");
         }

@@ -13,6 +13,7 @@ use super::counts::SlowCounts;
 use super::cqct::Cost;
 use super::expr::SlowExpr;
 use super::flash::{SlowFlash, Still};
+use super::identifiers::{BloomFilters, TwoLevel};
 use super::mapping::Art;
 use super::request::{SlowAccess, SlowRequest};
 use super::scheme::{Around, Served, SlowScheme, build};
@@ -208,6 +209,8 @@ impl SlowCache {
                 }
                 "refcount" => admission = Some(Box::new(RefCount::new(expr)?)),
                 "multihash" => admission = Some(Box::new(MultiHash::new(expr, &config.hashes)?)),
+                "mbf" => admission = Some(Box::new(BloomFilters::new(expr, &config.hashes)?)),
+                "twolevel" => admission = Some(Box::new(TwoLevel::new(expr)?)),
                 // Without a device nothing is written back in the background.
                 "awb" if config.flash.device().is_some() => {
                     background = Some(WriteBack::new(expr)?);

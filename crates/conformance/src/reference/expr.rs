@@ -16,7 +16,7 @@ pub struct SlowExpr {
     pub params: BTreeMap<String, String>,
 }
 
-const LAYERS: [&str; 9] = [
+const LAYERS: [&str; 11] = [
     "cac",
     "awb",
     "eager",
@@ -24,6 +24,8 @@ const LAYERS: [&str; 9] = [
     "procache",
     "refcount",
     "multihash",
+    "mbf",
+    "twolevel",
     "prober",
     "gcar",
 ];

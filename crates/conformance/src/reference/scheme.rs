@@ -3,6 +3,7 @@
 use super::arc::Arc;
 use super::belady::Belady;
 use super::chips::{ChipLru, Ecr, Gcar};
+use super::clusters::{Bpac, LbClock};
 use super::co_active::CoActive;
 use super::expr::SlowExpr;
 use super::frd::Frd;
@@ -16,6 +17,7 @@ use super::rings::{Clock, Sieve, TwoQ};
 use super::s3_fifo::S3Fifo;
 use super::second_chance::SecondChance;
 use super::store::Store;
+use super::update_distance::PudLru;
 use super::w_tinylfu::WTinyLfu;
 use super::windows::Window;
 
@@ -208,6 +210,9 @@ pub fn build(expr: &SlowExpr, around: Around) -> Result<Box<dyn SlowScheme>, Str
         "req-block" => Box::new(ReqBlock::new(expr)?),
         "bplru" => Box::new(Bplru::new(expr)?),
         "fab" => Box::new(Fab::new(expr)?),
+        "pud-lru" => Box::new(PudLru::new(expr)?),
+        "bpac" => Box::new(Bpac::new(expr)?),
+        "lb-clock" => Box::new(LbClock::new(expr)?),
         "vbbms" => Box::new(Vbbms::new(expr, capacity)?),
         "belady" => Box::new(Belady::new(expr)?),
         "ecr-eps" | "cflru-eps" => Box::new(ChipLru::new(expr)?),

@@ -393,9 +393,6 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
             wrap,
             ..TimedRun::new(expr, least + rng.below(40) as u32, device)
         };
-        if run.scheme().is_none() {
-            continue;
-        }
         let what = format!("seed {seed}: {run:?}");
         let result = std::panic::catch_unwind(|| {
             let real = run.real(&stream);

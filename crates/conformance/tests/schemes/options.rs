@@ -167,6 +167,10 @@ const SMALL: &[(&str, &str, &str)] = &[
     ("req-block", "delta", "1"),
     ("bplru", "block-pages", "4"),
     ("multihash", "m", "20"),
+    ("mbf", "m", "20"),
+    ("mbf", "threshold", "1"),
+    ("mbf", "decay-period", "7"),
+    ("twolevel", "n-cand", "3"),
     ("refcount", "decay-period", "7"),
     ("procache", "p", "0.5"),
 ];

@@ -140,12 +140,6 @@ impl Expr {
         }
     }
 
-    /// The outermost layer that has no implementation yet, if any.
-    pub fn unavailable(&self) -> Option<&'static SchemeInfo> {
-        let infos = self.chain().map(|layer| layer.info);
-        infos.into_iter().find(|info| !info.is_available())
-    }
-
     /// Whether parameter `key` stands in the expression.
     ///
     /// # Panics
