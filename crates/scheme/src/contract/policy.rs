@@ -109,6 +109,12 @@ pub trait Policy: Sized {
         std::iter::empty()
     }
 
+    /// The same pages as units of one, with what the device says taken into account; see
+    /// [`Scheme::next_units`]. Only a policy that chooses by the chips writes it.
+    fn next_units(&self, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool) {
+        self.next_victims(v).any(|slot| unit.stops_at(slot, stop));
+    }
+
     /// Page `a` is about to come in: adapt. Once for each page, before room is made for it.
     #[inline(always)]
     fn on_miss(&mut self, _a: &Access, _v: &View) {}
@@ -229,6 +235,16 @@ impl<P: Policy> Scheme for Pages<P> {
     }
 
     fn next_unit(&self, _v: &View, _unit: &mut Unit) {}
+
+    fn next_units(
+        &self,
+        _a: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        self.policy.next_units(v, unit, stop);
+    }
 
     #[inline(always)]
     fn on_miss(&mut self, a: &Access, v: &View) {
