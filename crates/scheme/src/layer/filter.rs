@@ -1,7 +1,8 @@
 //! Admission page by page: an identifier of hot data decides which written pages enter the cache.
 //!
 //! The identifiers are files of their own (`refcount`, `multihash`). Reads go to the scheme inside;
-//! a cached page that is written cold is superseded by the copy on flash.
+//! a cached page that is written cold is superseded by the copy on flash. Over a policy that evicts groups
+//! it leaves its group (X3).
 //! Cost: that of the identifier, once per written page.
 
 use super::layer_below;
