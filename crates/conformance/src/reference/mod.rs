@@ -22,6 +22,7 @@ mod counts;
 pub mod cqct;
 pub mod device;
 pub mod expr;
+mod filters;
 pub mod flash;
 mod groups;
 mod histories;
