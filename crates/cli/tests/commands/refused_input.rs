@@ -1,6 +1,6 @@
 //! Traces, schemes and devices that cannot give a result, refused as in `refusals`.
 
-use crate::common::{Bench, csv, schemes};
+use crate::common::{Bench, csv};
 
 fn bench() -> Bench {
     Bench::with(csv("W0 W1 R0"))

@@ -60,7 +60,7 @@ pub fn selected() -> Vec<Expr> {
 pub fn schemes() -> Vec<Expr> {
     let all = SCHEMES.iter().map(|info| Expr::parse(info.name));
     let mut found: Vec<Expr> = all.map(|e| e.expect("a name is an expression")).collect();
-    found.retain(|expr| is_selected(expr));
+    found.retain(is_selected);
     found
 }
 

@@ -12,7 +12,7 @@ use destage_conformance::suites::{
 };
 use destage_scheme::Expr;
 use destage_scheme::info::Role;
-use destage_scheme::registry::{STATIC, available};
+use destage_scheme::registry::{SCHEMES, STATIC};
 use destage_types::{Nanos, Op};
 
 /// A composition of the suite.

@@ -102,15 +102,14 @@ fn equation(table: &Table) -> usize {
 }
 
 fn run(vectors: &Vectors, name: &str) -> usize {
-    let kind = vectors.kind(name);
-    let rows = vectors.tables(name).iter().map(|table| match kind {
-        "scheme" | "identifier" => run_table(table),
-        "rng" => random_numbers(table),
-        "parser" => parser(table),
-        "equation" => equation(table),
+    let run_one: fn(&Table) -> usize = match vectors.kind(name) {
+        "scheme" | "identifier" => run_table,
+        "rng" => random_numbers,
+        "parser" => parser,
+        "equation" => equation,
         other => panic!("{name}: no way to run `{other}`"),
-    });
-    let rows = rows.sum();
+    };
+    let rows = vectors.tables(name).iter().map(run_one).sum();
     assert!(rows > 0, "{name}: no rows");
     rows
 }
