@@ -4,8 +4,8 @@
 use crate::info::SchemeInfo;
 use crate::layer::{awb, cac, eager, ecr, gcar, idle_clean, multihash, prober, procache, refcount};
 use crate::policy::{
-    ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fab, fifo, lfu, lirs,
-    lrfu, lru, lru_2, lru_wsr, mq, none, req_block, s3_fifo, sieve, two_q, vbbms,
+    ad_lru, arc, belady, best_of, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fab, fifo, lfu,
+    lirs, lrfu, lru, lru_2, lru_wsr, mq, none, req_block, s3_fifo, sieve, two_q, vbbms,
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Scheme, planned};
 
@@ -46,6 +46,7 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &sieve::INFO,
     &s3_fifo::INFO,
     &planned::W_TINYLFU,
+    &best_of::INFO,
     &req_block::INFO,
     &bplru::INFO,
     &vbbms::INFO,

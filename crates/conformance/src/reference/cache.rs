@@ -231,6 +231,7 @@ impl SlowCache {
                 page_seq: 0,
                 been_full: false,
                 writing: false,
+                read_alloc: config.read_alloc.unwrap_or(!is_write_buffer(&whole)),
                 next: None,
                 flash: config.flash,
             },

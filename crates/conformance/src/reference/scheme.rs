@@ -2,6 +2,7 @@
 
 use super::arc::Arc;
 use super::belady::Belady;
+use super::best_of::BestOf;
 use super::chips::{ChipLru, Ecr, Gcar};
 use super::expr::SlowExpr;
 use super::groups::{Bplru, Fab, Vbbms};
@@ -174,6 +175,7 @@ pub fn build(
         "fab" => Box::new(Fab::new(expr)?),
         "vbbms" => Box::new(Vbbms::new(expr, capacity)?),
         "belady" => Box::new(Belady::new(expr)?),
+        "best-of" => Box::new(BestOf::new(expr, capacity, chips, page)?),
         "ecr-eps" | "cflru-eps" => Box::new(ChipLru::new(expr)?),
         "prober" => Box::new(Prober::new(expr, page, inner(capacity)?)?),
         "gcar" => Box::new(Gcar::new(expr, inner(capacity)?)?),
