@@ -37,7 +37,8 @@ use shadow::Shadow;
 /// `best-of`: the best of several policies.
 pub const INFO: SchemeInfo = SchemeInfo {
     name: "best-of",
-    summary: "Lets that policy of several manage the cache which was cheapest on a sample of the pages.",
+    summary: "Lets that of several page policies manage the cache which was cheapest on a sample of the pages; \
+              lru, arc and lirs unless others stand inside.",
     source: PaperSource {
         paper: "Waldspurger et al., Cache Modeling and Optimization using Miniature Simulations, USENIX ATC",
         year: Some(2017),
