@@ -118,7 +118,7 @@ pub struct BestOf {
     capacity: u64,
     sampled: u64,
     epoch: u64,
-    margin: u64,
+    margin: f64,
     accesses: u64,
 }
 
@@ -145,7 +145,7 @@ impl BestOf {
             capacity: c,
             sampled,
             epoch: expr.number("epoch", (8 * c).max(64), 1)?,
-            margin: expr.number("margin", 5, 1)?,
+            margin: expr.real("margin", 0.05)?,
             accesses: 0,
         };
         for member in &expr.members {
@@ -182,8 +182,8 @@ impl BestOf {
             .iter()
             .position(|&c| c == cheapest)
             .expect("it is one");
-        let allowed = costs[self.charge] * u128::from(100 - self.margin);
-        if cheapest * 100 < allowed {
+        let allowed = costs[self.charge] as f64 * (1.0 - self.margin);
+        if (cheapest as f64) < allowed {
             for lpn in tail_first(&self.recency) {
                 self.policies[self.charge].remove(lpn);
                 self.policies[best].forget_ghost(lpn);

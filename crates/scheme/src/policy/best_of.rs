@@ -24,7 +24,9 @@
 mod shadow;
 
 use crate::expr::{Broken, Composition};
-use crate::info::{MetadataBound, MetadataContext, PaperSource, ParamInfo, Role, SchemeInfo};
+use crate::info::{
+    MetadataBound, MetadataContext, PaperSource, ParamInfo, Range, Role, SchemeInfo,
+};
 use crate::lists::List;
 use crate::registry::{Build, boxed};
 use crate::rng::mix64;
@@ -64,8 +66,8 @@ params! {
         shadow: u64 = ParamInfo::frames(1, 1, 16, 64).unit("pages").source("BO-1"),
         /// page accesses of an epoch
         epoch: u64 = ParamInfo::frames(1, 8, 1, 64).unit("page accesses").source("BO-4"),
-        /// by how much another policy must be cheaper
-        margin: u64 = ParamInfo::integer(0, 99, 5).unit("percent").source("BO-4"),
+        /// share by which another policy must be cheaper
+        margin: f64 = ParamInfo::real(Range::UNIT_NOT_ONE, 0.05).source("BO-4"),
     }
 }
 
@@ -184,8 +186,8 @@ impl BestOf {
         let costs = self.members.iter().map(cost);
         let best = costs.enumerate().min_by_key(|&(_, cost)| cost);
         if let Some((best, cheapest)) = best {
-            let share = u128::from(100 - self.params.margin);
-            if cheapest * 100 < cost(&self.members[self.active]) * share {
+            let own = cost(&self.members[self.active]) as f64;
+            if (cheapest as f64) < own * (1.0 - self.params.margin) {
                 self.hand_over(best, r, v);
             }
         }

@@ -194,13 +194,13 @@ fn bo_3_the_device_says_what_programs_and_reads_cost() {
 fn bo_4_another_member_must_be_cheaper_by_the_margin() {
     // FIFO costs less, but not by everything.
     let stream = "W1 W2 R1 W3 R2 R3 R2 R3";
-    let member = |margin: u64| {
+    let member = |margin: f64| {
         let mut cache = boxed(&format!("best-of(lru,fifo,epoch=8,margin={margin})"), 2);
         cache.run(stream);
         cache.stat("member_in_charge")
     };
     // LRU: two dirty evictions and a read miss, FIFO one dirty eviction: 750 of 1575.
-    assert_eq!((member(52), member(53)), (1, 0));
+    assert_eq!((member(0.52), member(0.53)), (1, 0));
 }
 
 #[test]
