@@ -22,6 +22,7 @@ mod run;
 mod schemes;
 mod series_style;
 mod serve;
+mod sweep;
 mod terminal;
 mod trace;
 
@@ -53,6 +54,7 @@ pub fn main(stdout_is_closed: bool) -> ExitCode {
     }
     let done = match cli.command {
         DestageCommand::Run(args) => run::run(*args),
+        DestageCommand::Sweep(args) => sweep::run(&args),
         DestageCommand::Mrc(args) => mrc::run(&args),
         DestageCommand::Demo(args) => demo::run(&args),
         DestageCommand::Repro(args) => repro::run(&args),

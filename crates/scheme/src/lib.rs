@@ -12,7 +12,6 @@ pub mod info;
 pub mod layer;
 pub mod lists;
 pub mod notes;
-mod planned;
 pub mod policy;
 mod ranking;
 pub mod registry;

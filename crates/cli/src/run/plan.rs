@@ -38,7 +38,7 @@ impl Plan {
         let mut warnings = Vec::new();
         args.traces = traces(args.traces, &mut warnings);
         let exprs = schemes(&args, &mut faults, &mut warnings);
-        let device = device(&args, &mut faults);
+        let device = device(&args, &filed.device_folder, &mut faults);
         if let Some(device) = &device {
             warnings.extend(device.notices().iter().cloned());
         }
@@ -180,7 +180,7 @@ impl Plan {
 pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> {
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
     let exprs = schemes(args, &mut faults, &mut warnings);
-    let device = device(args, &mut faults);
+    let device = device(args, Path::new(""), &mut faults);
     if args.device.as_deref().is_none_or(|name| name == "none") {
         faults.push("--device none: without a trace a device is needed".to_owned());
     }
@@ -216,10 +216,11 @@ fn log_name(log: &Path, extension: &str, name: &str, run: &RunSpec, key: &str) -
     )
 }
 
-/// The device that is asked for, if there is to be one.
-fn device(args: &RunArgs, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
+/// The device that is asked for, if there is to be one; its file is looked for in `folder`.
+fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
     let name = args.device.as_deref().filter(|name| *name != "none")?;
-    match EffectiveDevice::load(name, &args.set, |path| std::fs::File::open(path)) {
+    let open = |path: &str| std::fs::File::open(folder.join(path));
+    match EffectiveDevice::load(name, &args.set, open) {
         Ok(device) => Some(device),
         Err(error) => {
             faults.push(format!("--device: {error}"));
@@ -310,21 +311,10 @@ fn schemes(args: &RunArgs, faults: &mut Vec<String>, warnings: &mut Vec<String>)
                     "--scheme {text}: {expr} is given twice and runs once"
                 ));
             }
-            Ok(expr) => match expr.unavailable() {
-                Some(info) => add_once(faults, unavailable(&expr, info.name)),
-                None => exprs.push(expr),
-            },
+            Ok(expr) => exprs.push(expr),
         }
     }
     exprs
-}
-
-fn unavailable(expr: &Expr, name: &'static str) -> String {
-    let expr = expr.to_string();
-    format!(
-        "{}; see `destage schemes`",
-        RunError::Unavailable { expr, name }
-    )
 }
 
 fn caches(given: Vec<ByteSize>, warnings: &mut Vec<String>) -> Vec<ByteSize> {

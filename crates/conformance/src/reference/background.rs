@@ -101,6 +101,14 @@ impl WriteBack {
         })
     }
 
+    /// That of a scheme that chooses by itself, page by page for idle chips.
+    pub fn of_scheme() -> WriteBack {
+        WriteBack {
+            ahead: false,
+            ..WriteBack::ahead()
+        }
+    }
+
     /// Write-backs of a channel that are queued or in flight.
     pub(super) fn outstanding(&self, channel: usize) -> usize {
         self.flights.iter().filter(|f| f.channel == channel).count()
@@ -207,7 +215,19 @@ impl SlowCache {
                 continue;
             }
             while back.outstanding(channel) < back.depth {
-                let (pages, unit) = self.choose(&back, channel);
+                let (pages, unit) = match self.quota.take() {
+                    Some(mut quota) => {
+                        let device = self.store.flash.device();
+                        let chips = device.map(|d| d.chips_of(channel).collect());
+                        let busy = |x| back.is_busy(x);
+                        let chips: Vec<usize> = chips.unwrap_or_default();
+                        let chosen = self.choose_by_chip(&quota, &chips, &busy);
+                        chosen.iter().for_each(|&(chip, _)| quota.count(chip));
+                        self.quota = Some(quota);
+                        (chosen.iter().map(|c| c.1).collect(), None)
+                    }
+                    None => self.choose(&back, channel),
+                };
                 if pages.is_empty() {
                     break;
                 }

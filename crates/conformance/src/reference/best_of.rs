@@ -3,7 +3,7 @@
 use super::expr::SlowExpr;
 use super::flash::Still;
 use super::request::sectors_of;
-use super::scheme::{Served, SlowScheme, build, replace, tail_first, take_out};
+use super::scheme::{Around, Served, SlowScheme, build, replace, tail_first, take_out};
 use super::store::{Frame, Store};
 
 /// A small cache.
@@ -123,18 +123,13 @@ pub struct BestOf {
 }
 
 impl BestOf {
-    /// The members of `expr` over `capacity` pages.
+    /// The members of `expr`.
     ///
     /// # Errors
     /// As [`build`].
-    pub fn new(
-        expr: &SlowExpr,
-        capacity: usize,
-        chips: usize,
-        page: u64,
-    ) -> Result<BestOf, String> {
+    pub fn new(expr: &SlowExpr, around: Around) -> Result<BestOf, String> {
         expr.keys(&["shadow", "epoch", "margin"])?;
-        let c = capacity as u64;
+        let c = around.capacity as u64;
         let sampled = expr.number("shadow", (c / 16).max(64), 1)?.min(c);
         let mut best = BestOf {
             names: Vec::new(),
@@ -150,8 +145,9 @@ impl BestOf {
         };
         for member in &expr.members {
             best.names.push(member.name.clone());
-            best.policies.push(build(member, capacity, chips, page)?);
-            let small = build(member, sampled as usize, chips, page)?;
+            best.policies.push(build(member, around)?);
+            let capacity = sampled as usize;
+            let small = build(member, Around { capacity, ..around })?;
             best.shadows.push(Shadow::new(small, sampled as usize));
         }
         Ok(best)

@@ -18,7 +18,7 @@ pub struct SlowExpr {
     pub params: BTreeMap<String, String>,
 }
 
-const LAYERS: [&str; 9] = [
+const LAYERS: [&str; 11] = [
     "cac",
     "awb",
     "eager",
@@ -26,6 +26,8 @@ const LAYERS: [&str; 9] = [
     "procache",
     "refcount",
     "multihash",
+    "mbf",
+    "twolevel",
     "prober",
     "gcar",
 ];

@@ -115,10 +115,12 @@ impl SlowCache {
                         self.log.push("decay".to_owned());
                     }
                     let verdict = admission.judge(pages, bytes, &self.store);
+                    self.log.extend(admission.events());
                     hits += self.obey(verdict, pages);
                     if admission.after() {
                         self.log.push("decay".to_owned());
                     }
+                    self.log.extend(admission.events());
                 }
                 self.admission = Some(admission);
                 hits

@@ -19,6 +19,16 @@ impl SlowDevice {
         self.map.chips() / self.channels()
     }
 
+    /// Chips of a channel, ascending.
+    pub fn chips_of(&self, channel: usize) -> impl Iterator<Item = usize> + use<> {
+        (channel..self.map.chips()).step_by(self.channels())
+    }
+
+    /// Mean array time of a program.
+    pub fn program_time(&self) -> u64 {
+        self.config.t_program.mean().0
+    }
+
     /// Number of channels.
     pub fn channels(&self) -> usize {
         self.config.geometry.channels as usize
