@@ -44,7 +44,7 @@ impl Shard {
     pub const WHOLE: Shard = Shard { number: 1, of: 1 };
 
     /// The batches of this share of `batches`: every n-th, so that shares take about as long wherever the long
-    /// ones are.
+    /// ones are (SW-2).
     pub fn of(self, batches: usize) -> impl Iterator<Item = usize> {
         (self.number as usize - 1..batches).step_by(self.of as usize)
     }
@@ -56,11 +56,16 @@ impl SweepFolder {
     /// # Errors
     /// It cannot be made.
     pub fn open(path: &Path) -> Result<SweepFolder, Failure> {
-        let folder = SweepFolder {
-            path: path.to_owned(),
-        };
+        let folder = SweepFolder::there(path);
         fs::create_dir_all(path).map_err(|error| folder.unwritable(&error))?;
         Ok(folder)
+    }
+
+    /// The folder at `path`, which somebody else has made.
+    pub fn there(path: &Path) -> SweepFolder {
+        SweepFolder {
+            path: path.to_owned(),
+        }
     }
 
     /// Its place.

@@ -21,7 +21,8 @@ pub struct Worker {
     sources: TraceSources,
     given: RunArgs,
     state: CommandState,
-    warnings: Warnings,
+    /// What was said of its runs.
+    pub warnings: Warnings,
     /// The stream of requests that was made last, by trace and context.
     stream: Option<((usize, String), Stored)>,
     /// The plan that was made last: batches mostly go on with it.
