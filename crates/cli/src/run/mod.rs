@@ -10,6 +10,7 @@ mod plan;
 mod resume;
 mod series;
 mod settings;
+mod shares;
 mod sweep;
 pub mod timeline;
 
@@ -18,6 +19,7 @@ pub use file::{Keys, run_keys};
 pub use input::{load, read, trace_warnings};
 pub use logs::RunLogs;
 pub use plan::{Plan, without_trace};
+pub use resume::PROGRAM_FILE;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
 pub use sweep::{Batch, Clocks, execute};
@@ -170,17 +172,28 @@ pub fn over(
     {
         input::fit(trace, run, args.limit.limit(), warnings)?;
     }
-    if args.host_fs.is_empty() {
-        one(
-            plan,
-            (trace.workload(), &plan.runs),
-            state,
-            output,
-            warnings,
-        )?;
+    through(plan, trace.workload(), state, output, warnings)
+}
+
+/// The runs over a trace that stays as it is, through each file system.
+///
+/// # Errors
+/// As [`over`].
+pub fn through(
+    plan: &Plan,
+    trace: Workload<'_>,
+    state: &CommandState,
+    output: &mut Output,
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
+    let host_fs = &plan.args.host_fs;
+    if host_fs.is_empty() {
+        let runs = shares::sized(plan, (trace, &plan.runs), warnings)?;
+        one(plan, (trace, &runs), state, output, warnings)?;
     }
-    for fs in &args.host_fs {
-        let (modelled, runs) = input::through(trace.workload(), fs, plan)?;
+    for fs in host_fs {
+        let (modelled, runs) = input::through(trace, fs, plan)?;
+        let runs = shares::sized(plan, (modelled.workload(), &runs), warnings)?;
         if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
             warnings.warn(warning);
         }
