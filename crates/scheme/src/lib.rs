@@ -17,6 +17,7 @@ pub mod policy;
 mod ranking;
 pub mod registry;
 pub mod rng;
+mod stamps;
 #[cfg(feature = "conformance")]
 pub mod state;
 pub mod store;

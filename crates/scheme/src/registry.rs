@@ -2,10 +2,11 @@
 //! the conformance suites follow from this list.
 
 use crate::info::SchemeInfo;
-use crate::layer::{awb, cac, eager, ecr, gcar, multihash, prober, procache, refcount};
+use crate::layer::{awb, cac, eager, ecr, gcar, idle_clean, multihash, prober, procache, refcount};
 use crate::policy::{
-    ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fab, fifo, lfu, lirs,
-    lrfu, lru, lru_2, lru_wsr, mq, none, req_block, s3_fifo, sieve, two_q, vbbms,
+    ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, co_active, ecr_eps, fab, fifo,
+    frd, lcr, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none, ref_first, req_block, s3_fifo, sieve,
+    two_q, vbbms, w_tinylfu,
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Scheme, planned};
 
@@ -14,6 +15,7 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &cac::INFO,
     &awb::INFO,
     &eager::INFO,
+    &idle_clean::INFO,
     &procache::INFO,
     &refcount::INFO,
     &multihash::INFO,
@@ -31,20 +33,20 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &lirs::INFO,
     &ecr_eps::INFO,
     &cflru_eps::INFO,
-    &planned::LCR,
-    &planned::CO_ACTIVE,
+    &lcr::INFO,
+    &co_active::INFO,
     &lru_wsr::INFO,
     &ccf_lru::INFO,
     &ad_lru::INFO,
-    &planned::REF,
+    &ref_first::INFO,
     &lru_2::INFO,
     &two_q::INFO,
     &mq::INFO,
     &lrfu::INFO,
-    &planned::FRD,
+    &frd::INFO,
     &sieve::INFO,
     &s3_fifo::INFO,
-    &planned::W_TINYLFU,
+    &w_tinylfu::INFO,
     &req_block::INFO,
     &bplru::INFO,
     &vbbms::INFO,

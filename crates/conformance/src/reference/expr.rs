@@ -16,10 +16,11 @@ pub struct SlowExpr {
     pub params: BTreeMap<String, String>,
 }
 
-const LAYERS: [&str; 8] = [
+const LAYERS: [&str; 9] = [
     "cac",
     "awb",
     "eager",
+    "idle-clean",
     "procache",
     "refcount",
     "multihash",

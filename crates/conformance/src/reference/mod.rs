@@ -12,17 +12,20 @@
 //! ```
 
 mod admission;
+mod ahead;
 mod arc;
 mod background;
 mod belady;
 mod cache;
 mod chips;
+mod co_active;
 mod counters;
 mod counts;
 pub mod cqct;
 pub mod device;
 pub mod expr;
 pub mod flash;
+mod frd;
 mod groups;
 mod histories;
 pub mod invariants;
@@ -42,6 +45,8 @@ mod scheme;
 mod second_chance;
 mod store;
 mod swarm;
+mod w_tinylfu;
+mod windows;
 
 pub use background::DeviceCounts;
 pub use cache::{Evicted, Row, SlowCache, SlowConfig, SlowReadFill};

@@ -32,6 +32,7 @@ impl SlowCache {
                 let (scheme, store) = self.scheme();
                 scheme.touch(access.lpn, false, store);
             }
+            self.know(|ahead| ahead.hit(access.lpn, false));
             let sectors = access.mask.count_ones();
             self.store.flash.cache_read(access.lpn, sectors);
         }
@@ -195,6 +196,7 @@ impl SlowCache {
             frame.dirty |= access.mask;
             let (scheme, store) = self.scheme();
             scheme.touch(access.lpn, true, store);
+            self.know(|ahead| ahead.hit(access.lpn, true));
         } else {
             self.make_room(access.lpn);
             self.insert(access.lpn, access.mask, access.mask);
@@ -273,6 +275,7 @@ impl SlowCache {
             self.release(access.lpn);
             let (scheme, store) = self.scheme();
             scheme.cleaned(&[access.lpn], store);
+            self.know(|ahead| ahead.cleaned(&[access.lpn]));
         }
         false
     }
@@ -281,6 +284,7 @@ impl SlowCache {
         self.release(lpn);
         self.scheme().0.remove(lpn);
         self.store.frames.remove(&lpn);
+        self.know(|ahead| ahead.left(lpn, false));
     }
 
     fn insert(&mut self, lpn: u64, valid: u128, dirty: u128) {
@@ -288,6 +292,7 @@ impl SlowCache {
         self.store.been_full |= self.store.frames.len() >= self.store.capacity;
         let (scheme, store) = self.scheme();
         scheme.admit(lpn, store);
+        self.know(|ahead| ahead.entered(lpn));
     }
 
     // ---- evictions (D5, D6) and flash ----
@@ -362,6 +367,8 @@ impl SlowCache {
         for lpn in &unit {
             let frame = self.store.frames.remove(lpn);
             assert!(frame.is_some(), "victim {lpn} is not resident");
+            let dirty = frame.is_some_and(|f| f.dirty != 0);
+            self.know(|ahead| ahead.left(*lpn, dirty));
             // On eviction the ART entry is deleted, even if the page comes back at once.
             if let Some(art) = &mut self.art {
                 art.map.remove(lpn);
@@ -472,6 +479,7 @@ impl SlowCache {
         if !dirty.is_empty() {
             let (scheme, store) = self.scheme();
             scheme.cleaned(&dirty, store);
+            self.know(|ahead| ahead.cleaned(&dirty));
         }
     }
 }

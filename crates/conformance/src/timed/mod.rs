@@ -79,10 +79,6 @@ impl Observer for Blind {
     fn event(&mut self, _event: Event<'_>) {}
 }
 
-fn has_background(expr: &Expr) -> bool {
-    expr.chain().any(|l| l.scheme().role == Role::Background)
-}
-
 struct Real<'a> {
     run: &'a TimedRun,
     expr: &'a Expr,
@@ -134,7 +130,7 @@ impl TimedRun {
             layout: self.device.layout(),
             pages_per_block: self.device.geometry.pages_per_block,
             read_alloc,
-            background: has_background(&expr),
+            background: expr.has_role(Role::Background),
             ..Env::cache_only(self.frames())
         };
         let real = Real {
@@ -243,7 +239,7 @@ impl Visit for Real<'_> {
 
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Outcome {
         let run = self.run;
-        let background = has_background(self.expr);
+        let background = self.expr.has_background();
         let trace = trace_of(self.requests);
         let engine = prepare(&run.device, &trace, run.wrap, background, 1);
         let mut engine = engine.unwrap_or_else(|e| panic!("{e}"));

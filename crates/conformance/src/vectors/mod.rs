@@ -28,6 +28,9 @@ pub trait Server {
     /// These chips collect garbage now, no others.
     fn collect(&mut self, chips: &[usize]);
 
+    /// These chips are idle, no others, and what is written back on them takes no time.
+    fn idle(&mut self, chips: &[usize]) -> Row;
+
     /// Counters so far.
     fn counts(&self) -> SlowCounts;
 }
@@ -41,6 +44,10 @@ impl Server for Drive {
         let gc = &mut self.chips().gc;
         gc.fill(false);
         chips.iter().for_each(|&chip| gc[chip] = true);
+    }
+
+    fn idle(&mut self, chips: &[usize]) -> Row {
+        Drive::idle(self, chips)
     }
 
     fn counts(&self) -> SlowCounts {
@@ -154,7 +161,7 @@ impl Table {
     /// state stands in the rows.
     pub fn is_timed(&self) -> bool {
         let device = self.setup("device");
-        device.is_object() && device["gc"] != "per row"
+        device.is_object() && device["gc"] != "per row" && !self.rows.iter().any(is_idle)
     }
 
     /// Can the chips be imitated by plain FIFO queues, without background work?
@@ -190,6 +197,7 @@ impl Table {
             read_alloc: self.setup("read_alloc").as_bool(),
             draws,
             hashes: hashes(&self.setup("options")["hash"]),
+            exact_counts: self.setup("options")["frequency"] == "exact counters",
             layout,
             queues,
             ..Config::new(capacity, spp as u32)
@@ -218,7 +226,7 @@ impl Table {
         let unit = number(self.setup("time_unit_ns"));
         let mut requests = self.initial();
         let mut now = 0;
-        for row in &self.rows {
+        for row in self.rows.iter().filter(|row| !is_idle(row)) {
             let req = &row["req"];
             now = req["at"].as_u64().map_or(now, |at| at * unit);
             let mut request = request(req, spp);
@@ -255,13 +263,20 @@ impl Table {
         for request in initial {
             server.step(request);
         }
-        for (row, request) in self.rows.iter().zip(requests) {
+        let mut requests = requests.iter();
+        let chips = |list: &Value| -> Vec<usize> {
+            let list = list.as_array().into_iter().flatten();
+            list.map(|chip| number(chip) as usize).collect()
+        };
+        for row in &self.rows {
+            let req = &row["req"];
             if self.setup("device")["gc"] == "per row" {
-                let chips = row["req"]["gc_chips"].as_array().into_iter().flatten();
-                let chips: Vec<usize> = chips.map(|c| number(c) as usize).collect();
-                server.collect(&chips);
+                server.collect(&chips(&req["gc_chips"]));
             }
-            let got = server.step(request);
+            let got = match is_idle(row) {
+                true => server.idle(&chips(&req["chips"])),
+                false => server.step(requests.next().expect("a request for each other row")),
+            };
             self.compare(row, &got);
         }
         let counts = server.counts();
@@ -329,6 +344,11 @@ pub fn hashes(list: &Value) -> Option<Vec<[u64; 2]>> {
         [factor, summand].map(|n| n.parse().expect("a number"))
     };
     Some(list.as_array()?.iter().map(hash).collect())
+}
+
+/// Are chips idle in this row, instead of a request?
+fn is_idle(row: &Value) -> bool {
+    row["req"]["op"] == "idle"
 }
 
 fn request(req: &Value, spp: u64) -> SlowRequest {

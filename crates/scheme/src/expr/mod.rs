@@ -18,7 +18,9 @@ use std::str::FromStr;
 
 use destage_types::{Nanos, PageSize};
 
-use crate::info::{DefaultValue, MetadataBound, MetadataContext, ParamInfo, SchemeInfo, Size};
+use crate::info::{
+    DefaultValue, MetadataBound, MetadataContext, ParamInfo, Role, SchemeInfo, Size,
+};
 pub use check::{Broken, Composition};
 pub use refusal::{Code, Refusal, Warning};
 pub use run::{ReadAlloc, RunContext, RunDevice, check_run};
@@ -97,6 +99,16 @@ impl Expr {
     /// Whether a layer of this name (canonical spelling) occurs.
     pub fn contains(&self, name: &str) -> bool {
         self.chain().any(|layer| layer.info.name == name)
+    }
+
+    /// Is there a layer of this role?
+    pub fn has_role(&self, role: Role) -> bool {
+        self.chain().any(|layer| layer.info.role == role)
+    }
+
+    /// Does a layer, or the policy itself, write pages back in the background?
+    pub fn has_background(&self) -> bool {
+        self.has_role(Role::Background) || self.policy().info.own_background
     }
 
     /// Canonical names alone, without parameters: `cac(prober(lirs))`.

@@ -2,10 +2,12 @@
 
 pub mod awb;
 pub mod cac;
+mod dirty_set;
 pub mod eager;
 pub mod ecr;
 mod filter;
 pub mod gcar;
+pub mod idle_clean;
 mod ldr;
 pub mod lwrs;
 pub mod multihash;

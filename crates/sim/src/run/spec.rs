@@ -290,11 +290,9 @@ impl RunSpec {
         }
     }
 
-    /// Does a background layer write pages back?
+    /// Does the scheme write pages back in the background?
     pub fn has_background(&self) -> bool {
-        self.expr
-            .chain()
-            .any(|layer| layer.scheme().role == Role::Background)
+        self.expr.has_background()
     }
 
     /// Does a read miss enter the cache?
