@@ -18,6 +18,7 @@ from destage._run import run
 from destage._scheme import Scheme, scheme_of
 from destage._schemes import *  # noqa: F403
 from destage._schemes import __all__ as _scheme_names
+from destage._sweep import sweep
 from destage._traces import Trace, read_trace
 
 __version__: str = _destage.__version__
@@ -48,6 +49,7 @@ __all__ = [
     "run",
     "scored",
     "scheme_of",
+    "sweep",
     *_scheme_names,
 ]
 

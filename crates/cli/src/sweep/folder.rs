@@ -213,17 +213,17 @@ impl SweepFolder {
         save().map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))
     }
 
-    /// Forgets the sweep and what is done of it, for a new one. The manifest goes first: what is cut off in the
-    /// middle is no sweep.
+    /// Forgets the sweep and what is done of it, for a new one: results, manifest, batches, so that whenever this
+    /// is cut off, a sweep is there that goes on, or none.
     ///
     /// # Errors
     /// It cannot be removed.
     pub fn clear(&self) -> Result<(), Failure> {
         let clear = || {
             for name in [
-                super::manifest::MANIFEST,
                 super::merge::RESULTS,
                 super::merge::COSTS,
+                super::manifest::MANIFEST,
             ] {
                 absent(fs::remove_file(self.path.join(name)))?;
             }

@@ -16,6 +16,7 @@ mod traces;
 mod worker;
 
 pub use folder::Shard;
+pub use manifest::MANIFEST;
 pub use planning::{BatchSize, parse_batch};
 pub use shared::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
@@ -121,6 +122,10 @@ impl SweepFile {
                     "{why}; name another folder, or --fresh, which removes what is done there"
                 ))),
             };
+        }
+        if folder.path().join(merge::RESULTS).exists() {
+            return Err(folder
+                .refused(&"results of `destage run` are there; name another folder, or --fresh"));
         }
         let (text, name, sources) = (&self.text, self.name.as_str(), &self.sources);
         let grid = Grid::new(text, name, &sources.folder, self.given.clone())?;

@@ -10,6 +10,7 @@ use super::worker::Worker;
 use super::{SweepFile, merge};
 use crate::args::{FormatOut, RunArgs};
 use crate::failure::Failure;
+use crate::progress::Follower;
 use crate::run::{Keys, run_keys};
 use crate::terminal::Warnings;
 use std::path::{Path, PathBuf};
@@ -177,15 +178,16 @@ impl SweepWorker {
         Some((&trace.path, &trace.sha256))
     }
 
-    /// Does a batch, and gives what should be said of it.
+    /// Does a batch, which `follower` may end, and gives what should be said of it.
     ///
     /// # Errors
     /// There is no such batch, a run failed, or its records cannot be written.
-    pub fn work(&mut self, number: usize) -> Result<Vec<String>, Failure> {
+    pub fn work(&mut self, number: usize, follower: Arc<Follower>) -> Result<Vec<String>, Failure> {
         let manifest = Arc::clone(&self.manifest);
         let Some(batch) = manifest.batches.get(number) else {
             return Err(Failure::usage(format!("the sweep has no batch {number}")));
         };
+        self.worker.follow(follower);
         self.worker.look_for_traces(&[number])?;
         let records = self.worker.batch(number)?;
         self.folder.save(batch, &records)?;

@@ -175,6 +175,10 @@ fn a_folder_has_one_sweep() {
     bench.file("o/manifest.jsonl", cut.join("\n") + "\n");
     let part = format!("has {} of its {} batches", lines - 2, lines - 1);
     sweep(&bench, "--out o").fails(2, &[&part]);
+    let key = manifest.lines().nth(1).unwrap().split('"').nth(3).unwrap();
+    let outside = manifest.replace(key, "../../../../../../../../etc/passwd");
+    bench.file("o/manifest.jsonl", outside);
+    sweep(&bench, "--out o").fails(2, &["line 2: no batch of this sweep"]);
     bench.file("o/manifest.jsonl", "{}\n");
     sweep(&bench, "--out o").fails(2, &["not that of a sweep"]);
     bench.file("o/manifest.jsonl", manifest);
@@ -183,6 +187,14 @@ fn a_folder_has_one_sweep() {
     let after = bench.read("o/results.jsonl");
     assert!(before != after && after.contains("lirs") && !after.contains("\"arc\""));
     assert_eq!(after.lines().count(), RUNS);
+    // Neither command writes into the results of the other.
+    let run = bench.destage("run a.csv --out o");
+    run.fails(2, &["the results of `destage sweep` are there"]);
+    bench.destage("run a.csv --out runs").ok();
+    let runs = bench.read("runs/results.jsonl");
+    let into = bench.destage("sweep s.toml --out runs");
+    into.fails(2, &["results of `destage run` are there"]);
+    assert!(bench.read("runs/results.jsonl") == runs && bench.read("o/results.jsonl") == after);
 }
 
 #[test]
