@@ -7,6 +7,8 @@ cac(lru)
 
 from __future__ import annotations
 
+import json
+
 from destage import _destage
 from destage._admission import Batch
 from destage._check import CheckError, check
@@ -49,9 +51,19 @@ __all__ = [
     "run",
     "scored",
     "scheme_of",
+    "schemes",
     "sweep",
     *_scheme_names,
 ]
+
+
+def schemes() -> list[Fields]:
+    """All schemes, as ``destage schemes --json`` has them: name, role, parameters and more of each.
+
+    >>> next(s.summary for s in schemes() if s.name == "fifo").startswith("Evicts")
+    True
+    """
+    return [Fields(scheme) for scheme in json.loads(_destage.schemes())]
 
 
 def devices() -> list[str]:

@@ -121,8 +121,8 @@ class Policy(OwnScheme):
     ...     def victim(self, view):
     ...         return next(iter(self.queue))
     >>> t = ds.read_trace({"op": ["W"] * 5, "start_sector": [0, 8, 0, 16, 0], "sectors": [8] * 5})
-    >>> [r.counts.page_hits for r in ds.run(t, [Oldest(), "fifo", ds.cac(Oldest())], cache="8KiB")]
-    [1, 1, 1]
+    >>> [r.counts.page_hits for r in ds.run(t, [Oldest(), "fifo"], cache="8KiB")]
+    [1, 1]
     """
 
     #: What expressions call it; by default the name of the class in lower case, ``-`` between words.

@@ -109,10 +109,10 @@ class Result(Fields):
         return f"<destage.Result {trace}, {self._fields['scheme']}, {size}: {shown}>"
 
 
-class Results(Sequence[Result]):
+class Results:
     """The results of runs, in their order: traces, then schemes, then cache sizes.
 
-    A sequence of :class:`Result`, and a table: ``polars.DataFrame(r)``, ``pyarrow.table(r)`` and
+    They are indexed, sliced and gone through as a list of :class:`Result`, and they are a table: ``polars.DataFrame(r)``, ``pyarrow.table(r)`` and
     ``pandas.DataFrame.from_arrow(r)`` take it without a copy. Nested fields are columns such as ``counts.page_hits``.
     """
 
@@ -143,6 +143,22 @@ class Results(Sequence[Result]):
         if isinstance(index, slice):
             return Results(self._all[index])
         return self._all[index]
+
+    # Not a `Sequence`: frames would take it for one column of objects instead of a table.
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._all)
+
+    def __reversed__(self) -> Iterator[Result]:
+        return reversed(self._all)
+
+    def __contains__(self, result: object) -> bool:
+        return result in self._all
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == other._all if isinstance(other, Results) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Results) -> Results:
         """These results, then the others."""

@@ -22,7 +22,7 @@ CacheSize = Union[str, int, float]
 
 def run(
     trace: Trace | str | os.PathLike[str] | Sequence[Trace | str | os.PathLike[str]],
-    schemes: SchemeLike | Iterable[SchemeLike] = "lru",
+    schemes: SchemeLike | Iterable[SchemeLike] | None = None,
     *,
     cache: CacheSize | Iterable[CacheSize] | None = None,
     device: str | os.PathLike[str] | None = None,
@@ -63,7 +63,7 @@ def run(
         A trace, a path, or several.
     schemes:
         Schemes: text such as ``"cac(lru)"``, what functions such as :func:`destage.awb` give, or schemes of
-        one's own (:class:`destage.Policy`).
+        one's own (:class:`destage.Policy`). By default ``"lru"``.
     cache:
         Cache sizes: ``"16MiB"``, bytes, or a share of the pages that the trace touches such as ``0.1``.
         By default that of the device, or 16 MiB.
@@ -122,9 +122,10 @@ def run(
     >>> [(x.scheme, x.cache_pages, x.counts.page_hits) for x in r]
     [('lru', 2, 2), ('lru', 3, 3), ('fifo', 2, 1), ('fifo', 3, 3)]
     """
-    compositions = [scheme_of(scheme) for scheme in _several(schemes, (str, Scheme))]
+    given = [] if schemes is None else _several(schemes, (str, Scheme))
+    compositions = [scheme_of(scheme) for scheme in given]
     options: dict[str, Any] = {
-        "scheme": [composition.text for composition in compositions],
+        "scheme": None if schemes is None else [composition.text for composition in compositions],
         "cache": None if cache is None else [cache_text(size) for size in _several(cache, (str, int, float))],
         "device": _path(device),
         "set": None if set is None else _set(set),
@@ -152,7 +153,7 @@ def run(
     }  # fmt: skip
     options = {key: value for key, value in options.items() if value is not None}
     options |= {key: True for key, wanted in flags.items() if wanted}
-    if not compositions:
+    if schemes is not None and not compositions:
         raise UsageError("no scheme given")
     own = _own(compositions)
     results = []

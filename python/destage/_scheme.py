@@ -103,6 +103,5 @@ def layer(name: str, inner: SchemeLike, given: Mapping[str, Value | None]) -> Sc
     return Scheme(expression(name, (inside.text,), given), inside.own)
 
 
-if TYPE_CHECKING:
-    #: What stands for a scheme.
-    SchemeLike = Union[str, Scheme, OwnScheme, type[OwnScheme]]
+#: What stands for a scheme.
+SchemeLike = Union[str, Scheme, "OwnScheme", "type[OwnScheme]"]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from destage import _destage
+from destage._admission import Batch
 from destage._errors import UsageError
 from destage._progress import follow
 from destage._warn import warn
@@ -63,6 +64,10 @@ class Trace:
     def footprint_pages(self, page_bytes: int = 4096) -> int:
         """Pages of ``page_bytes`` bytes that reads and writes touch."""
         return self._native.footprint_pages(page_bytes)
+
+    def requests(self, start: int = 0, stop: int | None = None) -> Batch:
+        """The requests from number ``start`` to before ``stop``, as columns of numpy."""
+        return Batch(self._native.columns(start, len(self) if stop is None else stop))
 
     def __len__(self) -> int:
         """Number of requests."""

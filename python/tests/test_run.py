@@ -86,7 +86,9 @@ def test_faults_are_usage_errors_with_the_texts_of_the_command(trace, trace_file
     assert told.returncode == 2
     with pytest.raises(ds.UsageError) as raised:
         ds.run(trace, **options)
-    said = " ".join(told.stderr.replace("error: ", "").split("For more information")[0].split())
+    # Every fault has a line of its own there.
+    said = "; ".join(told.stderr.split("For more information")[0].strip().split("\nerror: "))
+    said = " ".join(said.replace("error: ", "").split())
     text = str(raised.value).removeprefix("destage.run: ").rstrip()
     # What the parser of the command line adds about its usage is not about the value.
     assert text in said or said.split("[possible")[0].strip() in text, (text, said)

@@ -65,7 +65,7 @@ ROW = {"arrival_ns": [0, 5], "op": ["R", "W"], "start_sector": [0, 8], "sectors"
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"arrival_ns": [5, 0]}, r"frame: row 1, column arrival_ns: `0`; allowed: a time at or after .* sort the rows"),
+        ({"arrival_ns": [5, 0]}, r"frame: row 1, column arrival_ns: `0`; allowed: a time at or after .*sort the rows"),
         ({"arrival_ns": np.array([0.0, np.nan])}, r"arrival_ns has the type float64, with values .* \(NaN\)"),
         ({"arrival_ns": np.array([0.0, 1.0])}, "whole numbers are needed; seconds go into arrival_s"),
         ({"arrival_ns": np.array(["NaT", "NaT"], dtype="datetime64[ns]")}, "not there"),
