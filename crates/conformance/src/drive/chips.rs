@@ -1,10 +1,9 @@
 //! Flash for tests: chips whose load and GC state the test sets, with or without FIFO queues.
 
 use super::{Stage, journal::Shared};
-use destage_device::ftl::DeviceFull;
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
-use destage_sim::{BackgroundProgram, Cause, Flash, Program};
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
+use destage_sim::{Cause, Flash, FlashReport, Program};
+use destage_types::{ChipId, Lpn, Nanos, Op, StaticLayout};
 
 /// Service times of the FIFO queues.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +139,8 @@ impl DeviceView for Chips {
     }
 }
 
+impl FlashReport for Chips {}
+
 impl Flash for Chips {
     const TIMED: bool = true;
 
@@ -181,42 +182,11 @@ impl Flash for Chips {
         assert!(hits <= pages);
     }
 
-    fn fault(&self) -> Option<&DeviceFull> {
-        None
-    }
-
     fn step(&mut self, _until: Nanos) -> Option<Nanos> {
         None
     }
 
-    fn next_event(&self) -> Nanos {
-        Nanos::NEVER
-    }
-
     fn start_measuring(&mut self) {}
-
-    fn is_idle(&self, _channel: ChannelId) -> bool {
-        false
-    }
-
-    fn queue_background(&mut self, program: BackgroundProgram, _now: Nanos) -> u32 {
-        let lpn = program.lpn;
-        unreachable!("no channel is ever idle, so page {lpn} is not written back")
-    }
-
-    fn background_end(&self, _token: u32) -> Option<Nanos> {
-        None
-    }
-
-    fn cancel_background(&mut self, _token: u32) -> bool {
-        false
-    }
-
-    fn adopt_background(&mut self, _token: u32) {}
-
-    fn take_ended(&mut self, _out: &mut Vec<u32>) {}
-
-    fn take_started(&mut self, _out: &mut Vec<(Lpn, Nanos)>) {}
 }
 
 impl Stage for Chips {
