@@ -24,6 +24,7 @@ impl Shadow {
             request: 0,
             data: (0, 0),
             page_seq: 0,
+            current: 0,
             been_full: false,
             writing: false,
             read_alloc: false,
