@@ -22,6 +22,7 @@ impl Shadow {
             spp: 0,
             now: 0,
             request: 0,
+            current: 0,
             data: (0, 0),
             page_seq: 0,
             current: 0,
