@@ -76,11 +76,6 @@ pub fn find(name: &str) -> Option<&'static SchemeInfo> {
     SCHEMES.iter().copied().find(|info| info.name == name)
 }
 
-/// The schemes that can be built.
-pub fn available() -> impl Iterator<Item = &'static SchemeInfo> {
-    SCHEMES.iter().copied().filter(|info| info.is_available())
-}
-
 /// The layers `name` stands for, outermost first, if it is an alias.
 pub fn alias(name: &str) -> Option<&'static [&'static str]> {
     ALIASES.iter().find(|a| a.0 == name).map(|a| a.1)
@@ -101,7 +96,7 @@ pub trait Build: Scheme + Sized + Send + 'static {
 
 impl Build for Boxed {
     /// # Panics
-    /// A layer has no implementation; see [`Expr::unavailable`].
+    /// A scheme from outside of the registry declares no `build`.
     fn build(expr: &Expr, env: &Env) -> Boxed {
         match expr.scheme().build {
             Some(build) => Boxed(build(expr, env)),
@@ -149,7 +144,7 @@ macro_rules! static_types {
         /// Builds `expr` and hands it to `visitor`, with a static type if it has one.
         ///
         /// # Panics
-        /// A layer has no implementation; see [`Expr::unavailable`].
+        /// A scheme from outside of the registry declares no `build`.
         pub fn build_any<V: Visit>(expr: &Expr, env: &Env, visitor: V) -> V::Out {
             match expr.shape().as_str() {
                 $(

@@ -311,21 +311,10 @@ fn schemes(args: &RunArgs, faults: &mut Vec<String>, warnings: &mut Vec<String>)
                     "--scheme {text}: {expr} is given twice and runs once"
                 ));
             }
-            Ok(expr) => match expr.unavailable() {
-                Some(info) => add_once(faults, unavailable(&expr, info.name)),
-                None => exprs.push(expr),
-            },
+            Ok(expr) => exprs.push(expr),
         }
     }
     exprs
-}
-
-fn unavailable(expr: &Expr, name: &'static str) -> String {
-    let expr = expr.to_string();
-    format!(
-        "{}; see `destage schemes`",
-        RunError::Unavailable { expr, name }
-    )
 }
 
 fn caches(given: Vec<ByteSize>, warnings: &mut Vec<String>) -> Vec<ByteSize> {

@@ -68,7 +68,7 @@ impl Ahead {
 
     fn access(&mut self, lpn: u64) -> &mut Known {
         self.accesses += 1;
-        if self.adapts && self.accesses % self.period == 0 {
+        if self.adapts && self.accesses.is_multiple_of(self.period) {
             let worth = self.dirty_evictions * self.balance;
             let eighth = (self.wait / 8).max(1);
             if self.rewrites > worth {

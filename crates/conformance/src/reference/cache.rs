@@ -255,6 +255,7 @@ impl SlowCache {
                 request: 0,
                 data: (0, 0),
                 page_seq: 0,
+                current: 0,
                 been_full: false,
                 writing: false,
                 next: None,

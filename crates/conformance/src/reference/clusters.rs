@@ -72,7 +72,7 @@ impl Bpac {
         self.clusters[at].1.insert(lpn);
     }
 
-    fn to_front(&mut self, lpn: u64) {
+    fn move_to_front(&mut self, lpn: u64) {
         let at = self.at(lpn / self.block_pages);
         let cluster = self.clusters.remove(at.expect("the page is there"));
         self.clusters.insert(0, cluster);
@@ -116,14 +116,14 @@ impl SlowScheme for Bpac {
             self.take(lpn);
             self.pages.insert(0, lpn);
         } else {
-            self.to_front(lpn);
+            self.move_to_front(lpn);
         }
     }
 
     fn admit(&mut self, lpn: u64, _store: &Store) {
         self.access(lpn);
         self.join(lpn, 0);
-        self.to_front(lpn);
+        self.move_to_front(lpn);
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {

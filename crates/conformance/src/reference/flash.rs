@@ -43,6 +43,10 @@ pub trait SlowFlash {
     fn chip(&self, lpn: u64) -> usize {
         (lpn % self.chips() as u64) as usize
     }
+    /// Chip of the plane to which a unit goes that stays together (D6).
+    fn chip_of_unit(&self, unit: u64) -> usize {
+        (unit % self.chips() as u64) as usize
+    }
     /// Queue complete time of a chip (ECR section 3.1).
     fn cqct(&self, chip: usize) -> u64;
     /// Is the chip in GC state (GC-1)?

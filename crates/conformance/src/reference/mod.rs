@@ -25,6 +25,7 @@ mod counts;
 pub mod cqct;
 pub mod device;
 pub mod expr;
+mod filters;
 pub mod flash;
 mod frd;
 mod groups;

@@ -66,7 +66,7 @@ impl PudLru {
         self.blocks[at].pages.insert(lpn);
     }
 
-    fn to_front(&mut self, lpn: u64) {
+    fn move_to_front(&mut self, lpn: u64) {
         let at = self.at(lpn / self.block_pages).expect("the page is there");
         let block = self.blocks.remove(at);
         self.blocks.insert(0, block);
@@ -74,7 +74,7 @@ impl PudLru {
 
     fn written(&mut self, lpn: u64) {
         self.now += 1;
-        self.to_front(lpn);
+        self.move_to_front(lpn);
         let block = &mut self.blocks[0];
         if block.writes == 0 {
             block.first = self.now;
@@ -127,7 +127,7 @@ impl SlowScheme for PudLru {
     fn touch(&mut self, lpn: u64, write: bool, _store: &Store) {
         match write {
             true => self.written(lpn),
-            false => self.to_front(lpn),
+            false => self.move_to_front(lpn),
         }
     }
 

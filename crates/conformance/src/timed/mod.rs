@@ -101,13 +101,12 @@ impl TimedRun {
         }
     }
 
-    /// The scheme, `None` if a layer of it is not available.
+    /// The scheme.
     ///
     /// # Panics
     /// It is no legal expression.
-    pub fn scheme(&self) -> Option<Expr> {
-        let expr = Expr::parse(&self.expr).unwrap_or_else(|refusal| panic!("{refusal}"));
-        expr.unavailable().is_none().then_some(expr)
+    pub fn scheme(&self) -> Expr {
+        Expr::parse(&self.expr).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
     fn frames(&self) -> u32 {
@@ -123,7 +122,7 @@ impl TimedRun {
     /// # Panics
     /// The run cannot start, or the device is full.
     pub fn real(&self, requests: &[SlowRequest]) -> Outcome {
-        let expr = self.scheme().expect("an available scheme");
+        let expr = self.scheme();
         let read_alloc = self.allocates(&expr);
         let env = Env {
             page: self.device.geometry.page,

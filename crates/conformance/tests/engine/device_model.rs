@@ -29,7 +29,7 @@ const PLAIN: [&str; 13] = [
 ];
 
 /// Schemes over chips that static allocation numbers page by page.
-const CHIPS: [&str; 14] = [
+const CHIPS: [&str; 21] = [
     "ecr",
     "ecr(lru,cqct=oracle)",
     "ecr(lru,xfer=excluded,tie=lowest_index)",
@@ -44,9 +44,16 @@ const CHIPS: [&str; 14] = [
     "lcr",
     "lcr(cqct=oracle,w=5)",
     "prober(ecr(lru,cqct=oracle),ssp=8k,rip=6)",
+    "ecr(fifo,inner-capacity=total)",
+    "gcar(ecr(lru,cqct=oracle))",
+    "gcar(bplru(block-pages=3))",
+    "gcar(req-block(delta=2),protect=dirty)",
+    "ecr(bplru(block-pages=3),cqct=oracle)",
+    "ecr(req-block(delta=2))",
+    "prober(ecr(fab(block-pages=2)),ssp=8k,rip=6)",
 ];
 
-const BACKGROUND: [&str; 36] = [
+const BACKGROUND: [&str; 43] = [
     "awb(prober(lru,ssp=4k,rip=4))",
     "awb(prober(lru,ssp=8k,rip=6),depth=1)",
     "awb(prober(lru,ssp=8k,rip=3),depth=5,cancel_on=write)",
@@ -69,6 +76,13 @@ const BACKGROUND: [&str; 36] = [
     "eager(bplru(block-pages=4))",
     "awb(req-block(delta=3,placement=single_block))",
     "awb(prober(ecr(lru,residual=remaining),ssp=4k,rip=4))",
+    "awb(ecr(lru),depth=3)",
+    "awb(ecr(bplru(block-pages=2),tie=lowest-index))",
+    "awb(ecr-eps(tie=lowest-index),after=keep_clean)",
+    "awb(prober(req-block(delta=2),ssp=4k,rip=4),scope=ldr_then_base)",
+    "eager(ecr(fifo),w=4)",
+    "eager(cflru-eps,w=3)",
+    "eager(gcar(ecr(lru)),w=5)",
     "co-active",
     "co-active(hot-ratio=0.2,wb-max=3)",
     "co-active(wb-max=adaptive)",
@@ -341,8 +355,8 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let spp = pick(rng, case.spp);
         let expr = pick(rng, case.schemes);
         // The slow models of these count on the order that numbers chips page by page.
-        let by_chip = expr.contains("ecr");
-        let anywhere = !by_chip && !expr.contains("gcar") && !expr.contains("lcr");
+        let by_chip = expr.contains("ecr") || expr.contains("lcr");
+        let anywhere = !by_chip && !expr.contains("gcar");
         // Draws of their own: the devices without are those that they would be.
         let mut planes = SplitMix64::new(seed ^ 0x9a5e);
         let joins = planes.chance(50).then(|| {
@@ -393,9 +407,6 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
             wrap,
             ..TimedRun::new(expr, least + rng.below(40) as u32, device)
         };
-        if run.scheme().is_none() {
-            continue;
-        }
         let what = format!("seed {seed}: {run:?}");
         let result = std::panic::catch_unwind(|| {
             let real = run.real(&stream);

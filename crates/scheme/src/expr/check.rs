@@ -173,7 +173,7 @@ fn inner_owner(raw: &[RawLayer], layer: &RawLayer, key: &str) -> Option<&'static
 /// The rules between layers, `layers` from the outside in.
 ///
 /// # Errors
-/// The first broken rule of X4, X5, X2 (neighbours), X2 and X1, X3, X15, X12, X6.
+/// The first broken rule of X4, X5, X2 (neighbours), X2 and X1, X15, X12, X6.
 pub(super) fn chain(layers: &[Expr]) -> Result<(), Broken> {
     let infos: Vec<&'static SchemeInfo> = layers.iter().map(|layer| layer.info).collect();
     policy_inside_layers(&infos)?;
@@ -183,7 +183,6 @@ pub(super) fn chain(layers: &[Expr]) -> Result<(), Broken> {
         }
     }
     role_order(&infos)?;
-    group_policy(&infos)?;
     orders(layers)?;
     for (at, info) in infos.iter().enumerate() {
         (info.refuse_composition)(&Composition { layers, at })?;
@@ -202,13 +201,22 @@ fn policy_inside_layers(infos: &[&SchemeInfo]) -> Result<(), Broken> {
     Ok(())
 }
 
-/// The role two layers compete for. A policy with a background layer of its own fills B too.
+/// The role two layers compete for. A policy with a background layer of its own fills B too. Of two
+/// victim filters one may choose the chip and the other among the pages of all chips.
 fn shared_role(outer: &SchemeInfo, inner: &SchemeInfo) -> Option<Role> {
     let fills = |info: &SchemeInfo, role: Role| {
         info.role == role || (info.own_background && role == Role::Background)
     };
+    let both = outer.role == Role::VictimFilter && outer.chip_lists != inner.chip_lists;
     let is_layer = outer.role.is_layer();
-    (is_layer && fills(inner, outer.role)).then_some(outer.role)
+    (is_layer && fills(inner, outer.role) && !both).then_some(outer.role)
+}
+
+/// Must `inner` stand outside `outer`? All pages of a chip wait for the same queue, so what chooses by
+/// the state of chips has no choice inside what keeps pages by chip.
+fn is_out_of_order(outer: &SchemeInfo, inner: &SchemeInfo) -> bool {
+    let no_choice = inner.role == outer.role && outer.chip_lists;
+    inner.role < outer.role || (inner.role == Role::VictimFilter && no_choice)
 }
 
 fn duplicate(role: Role) -> Broken {
@@ -222,7 +230,7 @@ fn role_order(infos: &[&SchemeInfo]) -> Result<(), Broken> {
             return Err(duplicate(role));
         }
         let outer = outside[at - 1];
-        if inner.role < outer.role {
+        if is_out_of_order(outer, inner) {
             let why = format!("{} must be outside {}", inner.name, outer.name);
             return Err((Code::RoleOrder, why));
         }
@@ -230,53 +238,22 @@ fn role_order(infos: &[&SchemeInfo]) -> Result<(), Broken> {
     Ok(())
 }
 
-fn group_policy(infos: &[&SchemeInfo]) -> Result<(), Broken> {
-    let policy = infos[infos.len() - 1];
-    if policy.role != Role::GroupPolicy {
-        return Ok(());
-    }
-    let per_page = |role| {
-        matches!(
-            role,
-            Role::Admission | Role::Classifier | Role::VictimFilter
-        )
-    };
-    match infos.iter().find(|info| per_page(info.role)) {
-        Some(layer) => Err((
-            Code::GroupPolicy,
-            format!(
-                "{} evicts groups of pages; {} decides per page",
-                policy.name, layer.name
-            ),
-        )),
-        None => Ok(()),
-    }
-}
-
-/// Who asks for the order of victims needs a policy that has one, or evicts groups; a scheme with a list
-/// for each chip has none.
+/// Who asks for the order of victims needs a policy that has one; for background work the group that
+/// leaves next does. A policy that chooses by chip as `ecr` does cannot be split by chip once more.
 fn orders(layers: &[Expr]) -> Result<(), Broken> {
     let policy = layers[layers.len() - 1].info;
-    let no_order = |name: &str| {
-        let why = format!("{name} has no candidate order");
-        Err((Code::Candidates, why))
-    };
-    let ordered = policy.order.is_some() || policy.role == Role::GroupPolicy;
-    let by_chip = layers
-        .iter()
-        .find(|layer| layer.info.role == Role::VictimFilter && layer.info.chip_lists);
+    let broken = |why: String| Err((Code::Candidates, why));
     for (at, layer) in layers.iter().enumerate() {
-        if layer.info.chip_lists && layer.info.role.is_layer() && policy.chip_lists {
-            return no_order(policy.name);
+        if layer.info.role.is_layer() && layer.info.chip_lists && policy.chip_lists {
+            return broken(format!(
+                "{} is a variant of {} and cannot be split by chip again",
+                policy.name, layer.info.name
+            ));
         }
-        if !(layer.info.needs_order)(&Composition { layers, at }) {
-            continue;
-        }
-        if let Some(filter) = by_chip.filter(|_| layer.info.role == Role::Background) {
-            return no_order(filter.info.name);
-        }
-        if !ordered {
-            return no_order(policy.name);
+        let groups = policy.role == Role::GroupPolicy && layer.info.role == Role::Background;
+        let ordered = policy.order.is_some() || groups;
+        if !ordered && (layer.info.needs_order)(&Composition { layers, at }) {
+            return broken(format!("{} has no candidate order", policy.name));
         }
     }
     Ok(())

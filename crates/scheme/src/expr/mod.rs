@@ -49,7 +49,7 @@ impl Expr {
     ///
     /// # Errors
     /// The first rule that fails, in the order X0; per layer from the outside in X14, X11, X10;
-    /// for the whole chain X4, X5, X2 of neighbours, X2 and X1, X3, X15, X12, X6.
+    /// for the whole chain X4, X5, X2 of neighbours, X2 and X1, X15, X12, X6.
     pub fn parse(text: &str) -> Result<Expr, Refusal> {
         Expr::parse_with(text, &[])
     }
@@ -138,12 +138,6 @@ impl Expr {
             )),
             false => Ok(()),
         }
-    }
-
-    /// The outermost layer that has no implementation yet, if any.
-    pub fn unavailable(&self) -> Option<&'static SchemeInfo> {
-        let infos = self.chain().map(|layer| layer.info);
-        infos.into_iter().find(|info| !info.is_available())
     }
 
     /// Whether parameter `key` stands in the expression.

@@ -305,12 +305,6 @@ impl RunSpec {
     /// # Errors
     /// The first rule that is broken.
     pub fn check(&self) -> Result<Vec<Warning>, RunError> {
-        if let Some(info) = self.expr.unavailable() {
-            return Err(RunError::Unavailable {
-                expr: self.expr.to_string(),
-                name: info.name,
-            });
-        }
         let capacity = self.capacity()?;
         if self.replay != Replay::Open && self.device.is_none() {
             return Err(RunError::ClosedLoop);

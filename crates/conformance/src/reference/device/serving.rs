@@ -11,6 +11,10 @@ impl SlowFlash for SlowDevice {
         self.map.static_chip(lpn)
     }
 
+    fn chip_of_unit(&self, unit: u64) -> usize {
+        self.map.die_of_plane(unit % self.map.planes()).0
+    }
+
     fn cqct(&self, chip: usize) -> u64 {
         let id = ChipId(chip as u32);
         let page = self.page_transfer();
