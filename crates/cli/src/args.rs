@@ -25,7 +25,8 @@ pub use trace::{
     FitArgs, FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand,
 };
 pub use values::{
-    HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg, command_line, word_of,
+    CacheSizeArg, FootprintShare, HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg,
+    join_negative, word_of,
 };
 
 use crate::repro::Scale;

@@ -13,14 +13,19 @@ use destage_scheme::registry::{self, SCHEMES};
 /// There is no scheme of that name.
 pub fn run(args: &SchemesArgs) -> Result<(), Failure> {
     match &args.name {
-        None if args.json => {
-            let records: Vec<SchemeRecord> =
-                SCHEMES.iter().map(|info| describe::record(info)).collect();
-            print(&json(&records)?)
-        }
+        None if args.json => print(&all()?),
         None => print(&list()),
         Some(name) => explain(name, args.json),
     }
+}
+
+/// All schemes as JSON.
+///
+/// # Errors
+/// None that is known.
+pub fn all() -> Result<String, Failure> {
+    let records: Vec<SchemeRecord> = SCHEMES.iter().map(|info| describe::record(info)).collect();
+    json(&records)
 }
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {

@@ -65,6 +65,9 @@ pub enum RunError {
         /// What it may take.
         limit: u64,
     },
+    /// Nobody waits for the run any more.
+    #[error("the run was interrupted")]
+    Cancelled,
     /// The timeline takes too much memory.
     #[error("at {at} ns of simulated time the timeline takes more than {limit} bytes of memory")]
     TimelineMemory {

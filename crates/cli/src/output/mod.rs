@@ -42,7 +42,14 @@ pub struct Output {
     columns: Vec<String>,
     /// Nobody is told which runs were done before.
     quiet: bool,
+    /// For a program, which takes them.
+    kept: Option<Vec<KeptRecord>>,
+    /// Are charts collected without a report?
+    charts: bool,
 }
+
+/// A record, and what was collected for charts while it ran.
+pub type KeptRecord = (ResultRecord, Option<RunCharts>);
 
 /// Results beside the journal, written when all are there.
 struct ResultsFile {
@@ -91,7 +98,30 @@ impl Output {
             details: false,
             columns: Vec::new(),
             quiet: false,
+            kept: None,
+            charts: false,
         })
+    }
+
+    /// Results for a program that has called the runs; nothing is written. `charts`: are they collected?
+    pub fn kept(charts: bool) -> Output {
+        Output {
+            table: None,
+            stdout: None,
+            journal: None,
+            file: None,
+            report: None,
+            details: false,
+            columns: Vec::new(),
+            quiet: true,
+            kept: Some(Vec::new()),
+            charts,
+        }
+    }
+
+    /// The results that were kept.
+    pub fn into_kept(self) -> Vec<KeptRecord> {
+        self.kept.unwrap_or_default()
     }
 
     /// Results in a folder. `fresh`: what was done before counts for nothing.
@@ -124,6 +154,8 @@ impl Output {
             details: false,
             columns: Vec::new(),
             quiet: false,
+            kept: None,
+            charts: false,
         })
     }
 
@@ -134,7 +166,7 @@ impl Output {
 
     /// Is a report written, for which charts are collected?
     pub fn has_report(&self) -> bool {
-        self.report.is_some()
+        self.report.is_some() || self.charts
     }
 
     /// Shows what else was measured below the table, if there is one.
@@ -185,6 +217,10 @@ impl Output {
     pub fn show(&mut self, record: ResultRecord, charts: Option<RunCharts>) -> Result<(), Failure> {
         if let Some(rows) = &mut self.stdout {
             rows.write(&record).map_err(Failure::stdout)?;
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push((record, charts));
+            return Ok(());
         }
         if let Some(report) = &mut self.report {
             report.add(&record, charts);

@@ -10,16 +10,20 @@ mod plan;
 mod resume;
 mod series;
 mod settings;
+mod shares;
 mod sweep;
 pub mod timeline;
 
 pub use bound::follow_read_alloc;
 pub use file::{KeyReader, Keys, WHOLE, run_keys};
-pub use input::{behind, fit, load, names, read, reuse_warning, through, trace_warnings};
+pub use input::through as through_host_fs;
+pub use input::{behind, fit, load, names, read, reuse_warning, trace_warnings};
 pub use logs::RunLogs;
 pub use plan::{Plan, without_trace};
+pub use resume::PROGRAM_FILE;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
+pub use shares::sized;
 pub use sweep::{Batch, Clocks, execute, host};
 pub use timeline::parse_moment;
 
@@ -170,21 +174,32 @@ pub fn over(
     {
         input::fit(trace, run, args.limit.limit(), warnings)?;
     }
-    if args.host_fs.is_empty() {
-        one(
-            plan,
-            (trace.workload(), &plan.runs),
-            state,
-            output,
-            warnings,
-        )?;
+    through(plan, trace.workload(), state, output, warnings)
+}
+
+/// The runs over a trace that stays as it is, through each file system.
+///
+/// # Errors
+/// As [`over`].
+pub fn through(
+    plan: &Plan,
+    trace: Workload<'_>,
+    state: &CommandState,
+    output: &mut Output,
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
+    let host_fs = &plan.args.host_fs;
+    if host_fs.is_empty() {
+        let runs = plan.sized((trace, &plan.runs), warnings)?;
+        one(plan, (trace, &runs), state, output, warnings)?;
     }
-    for fs in &args.host_fs {
-        let modelled = input::through(trace.workload(), fs, args)?;
+    for fs in host_fs {
+        let modelled = input::through(trace, fs, &plan.args)?;
         let runs = plan.runs.iter();
         let runs: Vec<RunSpec> = runs
             .map(|run| input::behind(run, fs, &plan.host_fs_origin))
             .collect();
+        let runs = plan.sized((modelled.workload(), &runs), warnings)?;
         if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
             warnings.warn(warning);
         }

@@ -44,7 +44,7 @@ impl Shard {
     pub const WHOLE: Shard = Shard { number: 1, of: 1 };
 
     /// The batches of this share of `batches`: every n-th, so that shares take about as long wherever the long
-    /// ones are.
+    /// ones are (SW-2).
     pub fn of(self, batches: usize) -> impl Iterator<Item = usize> {
         (self.number as usize - 1..batches).step_by(self.of as usize)
     }
@@ -56,11 +56,16 @@ impl SweepFolder {
     /// # Errors
     /// It cannot be made.
     pub fn open(path: &Path) -> Result<SweepFolder, Failure> {
-        let folder = SweepFolder {
-            path: path.to_owned(),
-        };
+        let folder = SweepFolder::there(path);
         fs::create_dir_all(path).map_err(|error| folder.unwritable(&error))?;
         Ok(folder)
+    }
+
+    /// The folder at `path`, which somebody else has made.
+    pub fn there(path: &Path) -> SweepFolder {
+        SweepFolder {
+            path: path.to_owned(),
+        }
     }
 
     /// Its place.
@@ -208,17 +213,17 @@ impl SweepFolder {
         save().map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))
     }
 
-    /// Forgets the sweep and what is done of it, for a new one. The manifest goes first: what is cut off in the
-    /// middle is no sweep.
+    /// Forgets the sweep and what is done of it, for a new one: results, manifest, batches, so that whenever this
+    /// is cut off, a sweep is there that goes on, or none.
     ///
     /// # Errors
     /// It cannot be removed.
     pub fn clear(&self) -> Result<(), Failure> {
         let clear = || {
             for name in [
-                super::manifest::MANIFEST,
                 super::merge::RESULTS,
                 super::merge::COSTS,
+                super::manifest::MANIFEST,
             ] {
                 absent(fs::remove_file(self.path.join(name)))?;
             }

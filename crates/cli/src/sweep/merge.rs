@@ -13,7 +13,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The records, in the order of the sweep, without what they cost.
+/// The records, in the order of the sweep, without what they cost (SW-3).
 pub const RESULTS: &str = "results.jsonl";
 /// What each run cost, and where it ran.
 pub const COSTS: &str = "costs.csv";

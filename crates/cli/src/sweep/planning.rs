@@ -21,10 +21,10 @@ const SAMPLE: usize = 200_000;
 const ACCESS: f64 = 80e-9;
 const TIMED_ACCESS: f64 = 400e-9;
 const RUN: f64 = 1e-3;
-/// What a batch takes by estimate; so most are between 10 and 60 s where estimates are wrong by the half.
+/// What a batch takes by estimate; so most are between 10 and 60 s where estimates are wrong by a factor of two (SW-1).
 const SECONDS: f64 = 30.0;
 /// There are at least so many batches, as long as they take a second: else some workers of a small sweep would
-/// wait for the last ones for long.
+/// wait for the last ones for long (SW-1).
 const AT_LEAST: f64 = 64.0;
 
 /// How much a batch has.

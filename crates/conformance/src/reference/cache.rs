@@ -258,6 +258,7 @@ impl SlowCache {
                 current: 0,
                 been_full: false,
                 writing: false,
+                read_alloc: config.read_alloc.unwrap_or(!is_write_buffer(&whole)),
                 next: None,
                 flash: config.flash,
             },

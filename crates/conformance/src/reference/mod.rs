@@ -16,6 +16,7 @@ mod ahead;
 mod arc;
 mod background;
 mod belady;
+mod best_of;
 mod cache;
 mod chips;
 mod clusters;

@@ -2,6 +2,7 @@
 
 use super::arc::Arc;
 use super::belady::Belady;
+use super::best_of::BestOf;
 use super::chips::{ChipLru, Ecr};
 use super::clusters::{Bpac, LbClock};
 use super::co_active::CoActive;
@@ -255,6 +256,7 @@ pub fn build(expr: &SlowExpr, around: Around) -> Result<Box<dyn SlowScheme>, Str
         "lb-clock" => Box::new(LbClock::new(expr)?),
         "vbbms" => Box::new(Vbbms::new(expr, capacity)?),
         "belady" => Box::new(Belady::new(expr)?),
+        "best-of" => Box::new(BestOf::new(expr, around)?),
         "ecr-eps" | "cflru-eps" => Box::new(ChipLru::new(expr)?),
         "prober" => Box::new(Prober::new(expr, page, inner(capacity)?)?),
         "gcar" => Box::new(Gcar::new(expr, inner(capacity)?)?),

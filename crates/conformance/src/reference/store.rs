@@ -36,6 +36,8 @@ pub struct Store {
     pub been_full: bool,
     /// Is the request being served a write?
     pub writing: bool,
+    /// Do read misses enter the cache?
+    pub read_alloc: bool,
     /// Next use of the page being accessed; only belady looks.
     pub next: Option<u64>,
     /// The chips.

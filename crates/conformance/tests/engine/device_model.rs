@@ -12,7 +12,7 @@ use destage_types::{ByteSize, Nanos, PageSize};
 use std::sync::Arc;
 
 /// Schemes over any device.
-const PLAIN: [&str; 13] = [
+const PLAIN: [&str; 14] = [
     "none",
     "lru",
     "fifo",
@@ -26,6 +26,7 @@ const PLAIN: [&str; 13] = [
     "procache(lru,p=0.6,c=8p,hit_rule=page)",
     "procache(fifo,p=0.5,c=16p,hit_rule=any)",
     "prober(lru,ssp=8k,rip=6)",
+    "best-of(lru,arc,lirs,fifo,epoch=12,margin=0)",
 ];
 
 /// Schemes over chips that static allocation numbers page by page.
@@ -89,14 +90,14 @@ const BACKGROUND: [&str; 43] = [
     "prober(co-active,ssp=8k,rip=6)",
     "ecr(co-active(wb-max=2))",
     "idle-clean(lru)",
-    "idle-clean(lru,watermark=0,wait=1,second-chance=1)",
-    "idle-clean(cflru(x=2),watermark=0.4,wait=2,period=3)",
-    "idle-clean(sieve,watermark=0,wait=3,second-chance=3,adapt=false)",
-    "idle-clean(prober(lru,ssp=4k,rip=5),wait=2,balance=1)",
-    "idle-clean(bplru(block-pages=3,placement=stripe),watermark=0,wait=1)",
-    "idle-clean(bplru(block-pages=4),watermark=0.2,wait=2,period=5)",
-    "idle-clean(procache(lru,p=0.7,c=16p),watermark=0,wait=2)",
-    "idle-clean(refcount(fifo,threshold=1,decay-period=20),watermark=0,wait=1)",
+    "idle-clean(lru,watermark=0,young=1,second-chance=false)",
+    "idle-clean(cflru(x=2),watermark=0.4,young=2,period=3)",
+    "idle-clean(sieve,watermark=0,young=0,adapt=false)",
+    "idle-clean(prober(lru,ssp=4k,rip=5),young=2,balance=1)",
+    "idle-clean(bplru(block-pages=3,placement=stripe),watermark=0,young=1)",
+    "idle-clean(bplru(block-pages=4),watermark=0.2,young=2,period=5)",
+    "idle-clean(procache(lru,p=0.7,c=16p),watermark=0,young=2)",
+    "idle-clean(refcount(fifo,threshold=1,decay-period=20),watermark=0,young=0)",
 ];
 
 /// Schemes that rename pages (4 KiB each).
@@ -106,7 +107,7 @@ const MAPPED: [&str; 8] = [
     "cac(req-block(delta=2))",
     "cac(bplru(block-pages=3))",
     "cac(eager(fifo))",
-    "cac(idle-clean(lru,watermark=0,wait=1))",
+    "cac(idle-clean(lru,watermark=0,young=1))",
     "cac(awb(prober(lru,ssp=8k,rip=5)))",
     "cac(awb(prober(lru,ssp=4k,rip=3),depth=3,after=keep_clean),unmap_pre=true)",
 ];

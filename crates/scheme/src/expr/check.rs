@@ -23,6 +23,11 @@ impl Composition<'_> {
         &self.layers[self.at]
     }
 
+    /// The layers outside this one, outermost first.
+    pub fn outside(&self) -> &[Expr] {
+        &self.layers[..self.at]
+    }
+
     /// Is there a layer of this role?
     pub fn has(&self, role: Role) -> bool {
         self.layers.iter().any(|layer| layer.info.role == role)
@@ -36,9 +41,18 @@ impl Composition<'_> {
 /// The first layer that is unknown (X14), has the wrong number of inner schemes (X11) or a
 /// parameter that is unknown or out of range (X10).
 pub(super) fn layers(raw: &[RawLayer], more: &[&'static SchemeInfo]) -> Result<Vec<Expr>, Broken> {
+    layers_from(raw, 0, more)
+}
+
+/// The same from layer `first` on.
+fn layers_from(
+    raw: &[RawLayer],
+    first: usize,
+    more: &[&'static SchemeInfo],
+) -> Result<Vec<Expr>, Broken> {
     let own = |name: &str| more.iter().copied().find(|info| info.name == name);
     let mut layers: Vec<Expr> = Vec::new();
-    let mut next = Some(0);
+    let mut next = Some(first);
     while let Some(at) = next {
         let layer = &raw[at];
         if let Some(names) = alias(&layer.name) {
@@ -53,10 +67,19 @@ pub(super) fn layers(raw: &[RawLayer], more: &[&'static SchemeInfo]) -> Result<V
             return Err((Code::Unknown, why));
         };
         check_arity(info, layer.inner.len())?;
+        if first > 0 && !info.members.is_empty() {
+            let why = format!("{0} stands inside {0}", info.name);
+            return Err((Code::Duplicate, why));
+        }
         let mut expr = Expr::new(info);
         expr.given = parameters(info, raw, layer)?;
         if let Some(check) = info.cross_check {
             check(&expr).map_err(|why| (Code::Param, why))?;
+        }
+        if !info.members.is_empty() {
+            expr.members = members(info, raw, layer, more)?;
+            layers.push(expr);
+            return Ok(layers);
         }
         layers.push(expr);
         next = layer.inner.first().copied();
@@ -65,6 +88,52 @@ pub(super) fn layers(raw: &[RawLayer], more: &[&'static SchemeInfo]) -> Result<V
         }
     }
     Ok(layers)
+}
+
+/// Most policies that one chooses among.
+const MOST_MEMBERS: usize = 8;
+
+/// The policies that `info` chooses among.
+fn members(
+    info: &SchemeInfo,
+    raw: &[RawLayer],
+    layer: &RawLayer,
+    more: &[&'static SchemeInfo],
+) -> Result<Vec<Expr>, Broken> {
+    if layer.inner.is_empty() {
+        let defaults = info.members.iter().filter_map(|name| find(name));
+        return Ok(defaults.map(Expr::new).collect());
+    }
+    let mut members = Vec::new();
+    for &at in &layer.inner {
+        let mut layers = layers_from(raw, at, more)?;
+        let member = layers.swap_remove(0);
+        may_be_member(info, member.info)?;
+        members.push(member);
+    }
+    Ok(members)
+}
+
+fn may_be_member(info: &SchemeInfo, member: &SchemeInfo) -> Result<(), Broken> {
+    let (outer, name) = (info.name, member.name);
+    let (code, why) = match member.role {
+        Role::None => (Code::NoCache, "no cache to manage".to_owned()),
+        Role::Offline => (Code::Offline, "offline policy".to_owned()),
+        Role::GroupPolicy => {
+            let why = format!("{name} evicts groups of pages; {outer} chooses among page policies");
+            (Code::GroupPolicy, why)
+        }
+        role if role.is_layer() => {
+            let why = format!("{name} is a layer; {outer} chooses among page policies");
+            (Code::RoleOrder, why)
+        }
+        _ if member.chip_aware || member.own_background => {
+            let why = format!("{name} asks the device; {outer} chooses among policies that do not");
+            (Code::RoleOrder, why)
+        }
+        _ => return Ok(()),
+    };
+    Err((code, why))
 }
 
 fn check_alias(layer: &RawLayer, names: &[&str]) -> Result<(), Broken> {
@@ -80,6 +149,18 @@ fn check_alias(layer: &RawLayer, names: &[&str]) -> Result<(), Broken> {
 }
 
 fn check_arity(info: &SchemeInfo, given: usize) -> Result<(), Broken> {
+    if !info.members.is_empty() {
+        return match given {
+            0 | 2..=MOST_MEMBERS => Ok(()),
+            _ => Err((
+                Code::Arity,
+                format!(
+                    "{} takes 2 to {MOST_MEMBERS} policies, not {given}",
+                    info.name
+                ),
+            )),
+        };
+    }
     match (info.role.is_layer(), given) {
         (false, 1..) => Err((Code::Arity, format!("{} takes no inner scheme", info.name))),
         (true, 2..) => Err((

@@ -337,6 +337,7 @@ fn every_scheme_stands_alone_and_every_parameter_can_be_given() {
             let inner = match info.name {
                 "awb" => "prober(lru),",
                 _ if info.role.is_layer() => "lru,",
+                _ if !info.members.is_empty() => "lru,arc,",
                 _ => "",
             };
             let text = format!("{}({inner}{}={value})", info.name, p.key);

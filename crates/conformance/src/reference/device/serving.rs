@@ -49,6 +49,12 @@ impl SlowFlash for SlowDevice {
         })
     }
 
+    fn times(&self) -> (u64, u64) {
+        let c = &self.config;
+        let read = time(c.t_read) + time(c.t_ready);
+        (read.0, c.t_program.mean().0)
+    }
+
     fn in_gc(&self, chip: usize) -> bool {
         self.has_jobs(ChipId(chip as u32))
     }
