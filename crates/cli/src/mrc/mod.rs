@@ -12,7 +12,7 @@ use crate::run::{Clocks, follow_read_alloc, load};
 use crate::terminal::Warnings;
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling, footprint};
-use destage_sim::{RunSpec, SweepProgress, Touched};
+use destage_sim::{RunError, RunSpec, SweepProgress, Touched};
 use destage_trace::{Workload, readers};
 use destage_types::{ByteSize, PageSize};
 use points::{CurvePoints, SchemeCurve};

@@ -60,7 +60,7 @@ impl Ahead {
             dirty_allowed: (expr.real("watermark", 0.1)? * capacity as f64).floor() as usize,
             young: (expr.number("young", c / 2, 1)? as usize).min(most_young(capacity)),
             frames: capacity,
-            second_chance: expr.flag("second-chance", true)?,
+            second_chance: expr.flag("second-chance", false)?,
             balance: expr.number("balance", 4, 1)?,
             adapts: expr.flag("adapt", true)?,
             period: expr.number("period", (c / 4).max(1), 1)?,

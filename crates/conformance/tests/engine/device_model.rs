@@ -90,7 +90,7 @@ const BACKGROUND: [&str; 43] = [
     "prober(co-active,ssp=8k,rip=6)",
     "ecr(co-active(wb-max=2))",
     "idle-clean(lru)",
-    "idle-clean(lru,watermark=0,young=1,second-chance=false)",
+    "idle-clean(lru,watermark=0,young=1,second-chance=true)",
     "idle-clean(cflru(x=2),watermark=0.4,young=2,period=3)",
     "idle-clean(sieve,watermark=0,young=0,adapt=false)",
     "idle-clean(prober(lru,ssp=4k,rip=5),young=2,balance=1)",

@@ -147,7 +147,7 @@ fn cleaning_ahead_keeps_chips_busy_one_page_at_a_time() {
     let stream: Vec<_> = (pages.iter().zip(at))
         .map(|(&page, at)| (Op::Write, page * 4, 4, at))
         .collect();
-    let scheme = "idle-clean(lru,watermark=0,young=1,adapt=false)";
+    let scheme = "idle-clean(lru,watermark=0,young=1,second-chance=true,adapt=false)";
     let outcome = run(
         &TimedRun::new(scheme, 4, chips(2, 5, 100)),
         &sectors(&stream),

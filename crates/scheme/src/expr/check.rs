@@ -121,7 +121,7 @@ fn may_be_member(info: &SchemeInfo, member: &SchemeInfo) -> Result<(), Broken> {
         Role::Offline => (Code::Offline, "offline policy".to_owned()),
         Role::GroupPolicy => {
             let why = format!("{name} evicts groups of pages; {outer} chooses among page policies");
-            (Code::GroupPolicy, why)
+            (Code::RoleOrder, why)
         }
         role if role.is_layer() => {
             let why = format!("{name} is a layer; {outer} chooses among page policies");

@@ -142,7 +142,7 @@ struct Sample {
 
 impl Sample {
     fn has(self, lpn: Lpn) -> bool {
-        u128::from(mix64(lpn.0)) * u128::from(self.cache) >> 64 < u128::from(self.shadow)
+        (u128::from(mix64(lpn.0)) * u128::from(self.cache)) >> 64 < u128::from(self.shadow)
     }
 }
 

@@ -64,7 +64,10 @@ fn ic_2_a_read_that_is_not_let_in_is_no_access() {
 
 #[test]
 fn ic_3_a_page_that_was_written_again_waits_longer() {
-    let mut cache = boxed("idle-clean(lru,watermark=0,young=2,adapt=false)", 8);
+    let mut cache = boxed(
+        "idle-clean(lru,watermark=0,young=2,second-chance=true,adapt=false)",
+        8,
+    );
     cache.run("W1 W1 W2 R5-6");
     assert_eq!(next(&mut cache), [2], "although 1 is older");
     cache.run("R7-9");
@@ -74,7 +77,7 @@ fn ic_3_a_page_that_was_written_again_waits_longer() {
     cache.run("T1 W1 R5-6");
     cache.idle(0);
     assert_eq!(next(&mut cache), [1], "that was another page 1");
-    let text = "idle-clean(lru,watermark=0,young=2,second-chance=false)";
+    let text = "idle-clean(lru,watermark=0,young=2)";
     let mut cache = boxed(text, 8);
     cache.run("W1 W1 W2 R5-6");
     assert_eq!(next(&mut cache), [1]);
@@ -82,7 +85,7 @@ fn ic_3_a_page_that_was_written_again_waits_longer() {
 
 #[test]
 fn ic_4_rewrites_and_dirty_evictions_move_the_veto() {
-    let text = "idle-clean(lru,watermark=0,young=16,second-chance=false,balance=2,period=4)";
+    let text = "idle-clean(lru,watermark=0,young=16,balance=2,period=4)";
     let young = |cache: &TestCache<Boxed>| cache.stat("young_pages");
     let mut cache = boxed(text, 64);
     cache.run("W1 R1000-1015");
@@ -132,7 +135,7 @@ fn ic_4_one_dirty_eviction_is_worth_some_rewrites() {
 
 #[test]
 fn ic_4_pages_that_flush_cleaned_are_not_cleaned_ahead() {
-    let mut cache = boxed("idle-clean(lru,watermark=0,young=1,second-chance=false)", 8);
+    let mut cache = boxed("idle-clean(lru,watermark=0,young=1)", 8);
     cache.run("W1-2 F W1");
     assert_eq!(cache.stat("rewrites_after_clean"), 0);
     cache.run("R5");
