@@ -23,6 +23,7 @@ mod run;
 mod schemes;
 mod series_style;
 mod serve;
+mod sweep;
 mod terminal;
 mod trace;
 
@@ -61,6 +62,7 @@ pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) ->
     }
     let done = match cli.command {
         DestageCommand::Run(args) => run::run(*args),
+        DestageCommand::Sweep(args) => sweep::run(&args),
         DestageCommand::Mrc(args) => mrc::run(&args),
         DestageCommand::Demo(args) => demo::run(&args),
         DestageCommand::Repro(args) => repro::run(&args),

@@ -271,11 +271,6 @@ impl SchemeInfo {
     pub fn param(&self, key: &str) -> Option<&'static ParamInfo> {
         self.params().find(|p| p.key == key)
     }
-
-    /// Is there an implementation?
-    pub fn is_available(&self) -> bool {
-        self.build.is_some()
-    }
 }
 
 impl PartialEq for SchemeInfo {

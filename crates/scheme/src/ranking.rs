@@ -21,6 +21,15 @@ impl<K: Ord + Copy> Ranking<K> {
         }
     }
 
+    /// The same with memory for all of them from the start, where their number comes and goes.
+    pub fn with_room(nodes: usize) -> Ranking<K> {
+        let heap = Vec::with_capacity(nodes);
+        Ranking {
+            heap,
+            ..Ranking::new(nodes)
+        }
+    }
+
     /// Makes room for nodes below `nodes`.
     pub fn reserve(&mut self, nodes: usize) {
         if nodes > self.at.len() {

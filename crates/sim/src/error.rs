@@ -147,14 +147,6 @@ pub enum RunError {
         /// Size of the region.
         region: ByteSize,
     },
-    /// The scheme is declared but not built yet.
-    #[error("cannot run {expr}: scheme `{name}` is known but not available yet")]
-    Unavailable {
-        /// The whole expression.
-        expr: String,
-        /// The layer.
-        name: &'static str,
-    },
     /// The scheme must know the future, and the run is too long for that.
     #[error("{0}")]
     Future(#[from] destage_scheme::policy::FutureTooLong),

@@ -3,14 +3,14 @@
 use super::PYTHON_GENERATED;
 use destage_scheme::SchemeInfo;
 use destage_scheme::describe::{ParamRecord, SchemeRecord, record};
-use destage_scheme::registry::available;
+use destage_scheme::registry::SCHEMES;
 
 /// Columns of a line of text.
 const WIDTH: usize = 110;
 
 /// The module `destage._schemes`.
 pub fn schemes() -> String {
-    let records: Vec<SchemeRecord> = available().map(record).collect();
+    let records: Vec<SchemeRecord> = SCHEMES.iter().map(|info| record(info)).collect();
     let mut text = format!(
         "\"\"\"Functions that build schemes, one for each.\"\"\"\n\n{PYTHON_GENERATED}\n\
          from __future__ import annotations\n\nfrom destage._scheme import Scheme, SchemeLike, Value, layer, policy\n\n\
@@ -20,7 +20,7 @@ pub fn schemes() -> String {
         text += &format!("    \"{}\",\n", name(record.name));
     }
     text += "]\n";
-    for (record, info) in records.iter().zip(available()) {
+    for (record, info) in records.iter().zip(SCHEMES) {
         text += &function(record, info);
     }
     text

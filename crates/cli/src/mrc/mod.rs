@@ -83,14 +83,8 @@ fn bases(args: &MrcArgs, warnings: &mut Vec<String>) -> Result<Vec<RunSpec>, Fai
     for text in &args.caches.scheme() {
         match Expr::parse(text) {
             Err(refusal) => faults.push(refusal.to_string()),
-            Ok(expr) => match expr.unavailable() {
-                Some(info) => {
-                    let (expr, name) = (expr.to_string(), info.name);
-                    faults.push(RunError::Unavailable { expr, name }.to_string());
-                }
-                None if bases.iter().any(|base| base.expr == expr) => {}
-                None => bases.push(base(args, expr)),
-            },
+            Ok(expr) if bases.iter().any(|base| base.expr == expr) => {}
+            Ok(expr) => bases.push(base(args, expr)),
         }
     }
     warnings.extend(follow_read_alloc(&mut bases));

@@ -12,7 +12,7 @@ pub mod run_table;
 pub mod table;
 
 pub use reading::Readings;
-pub use rows::csv_cell;
+pub use rows::{Form, Rows, csv_cell};
 
 use crate::args::FormatOut;
 use crate::failure::Failure;
@@ -21,7 +21,6 @@ use crate::terminal::{Screen, harmless};
 use destage_sim::ResultRecord;
 use file::OutputFile;
 use journal::Journal;
-use rows::{Form, Rows};
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -67,7 +66,8 @@ pub fn results_files(folder: &Path, format: FormatOut) -> Vec<PathBuf> {
     names.map(|name| folder.join(name)).collect()
 }
 
-fn form(format: FormatOut) -> Option<Form> {
+/// The form of rows that is asked for, if it is one.
+pub fn form(format: FormatOut) -> Option<Form> {
     match format {
         FormatOut::Table => None,
         FormatOut::Jsonl => Some(Form::Jsonl),

@@ -3,14 +3,17 @@
 use super::bound::follow_read_alloc;
 use super::logs::{LogFile, RunLogs, RunTimeline};
 use super::settings::{FileOptions, RunBuilder};
+use super::shares::sized;
 use crate::args::{CacheSizeArg, FootprintShare, RunArgs};
 use crate::failure::Failure;
 use crate::output::figures::TableColumn;
 use crate::output::{file, identity, results_files};
+use crate::terminal::Warnings;
 use destage_device::config::EffectiveDevice;
 use destage_scheme::{Expr, Role, SchemeInfo};
 use destage_sim::{RunError, RunSpec};
-use destage_trace::{LoadOptions, readers};
+use destage_trace::{LoadOptions, Workload, readers};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Checked options, and what they come to.
@@ -51,7 +54,7 @@ impl Plan {
         let mut warnings = Vec::new();
         args.traces = traces(args.traces, &mut warnings);
         let exprs = schemes((&args, own), &mut faults, &mut warnings);
-        let device = device(&args, &mut faults);
+        let device = device(&args, &filed.device_folder, &mut faults);
         if let Some(device) = &device {
             warnings.extend(device.notices().iter().cloned());
         }
@@ -97,6 +100,18 @@ impl Plan {
             true => Ok(plan),
             false => Err(Failure::Usage(faults)),
         }
+    }
+
+    /// `runs`, which are those of the plan, over requests, with the sizes that their shares come to.
+    ///
+    /// # Errors
+    /// As [`sized`].
+    pub fn sized<'a>(
+        &self,
+        over: (Workload<'_>, &'a [RunSpec]),
+        warnings: &mut Warnings,
+    ) -> Result<Cow<'a, [RunSpec]>, Failure> {
+        sized(over, &self.shares, self.args.limit.limit(), warnings)
     }
 
     /// Is there one run only, as far as that is known before the traces are read?
@@ -200,7 +215,7 @@ impl Plan {
 pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> {
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
     let exprs = schemes((args, &[]), &mut faults, &mut warnings);
-    let device = device(args, &mut faults);
+    let device = device(args, Path::new(""), &mut faults);
     if args.device.as_deref().is_none_or(|name| name == "none") {
         faults.push("--device none: without a trace a device is needed".to_owned());
     }
@@ -236,10 +251,11 @@ fn log_name(log: &Path, extension: &str, name: &str, run: &RunSpec, key: &str) -
     )
 }
 
-/// The device that is asked for, if there is to be one.
-fn device(args: &RunArgs, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
+/// The device that is asked for, if there is to be one; its file is looked for in `folder`.
+fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
     let name = args.device.as_deref().filter(|name| *name != "none")?;
-    match EffectiveDevice::load(name, &args.set, |path| std::fs::File::open(path)) {
+    let open = |path: &str| std::fs::File::open(folder.join(path));
+    match EffectiveDevice::load(name, &args.set, open) {
         Ok(device) => Some(device),
         Err(error) => {
             faults.push(format!("--device: {error}"));
@@ -334,21 +350,10 @@ fn schemes(
                     "--scheme {text}: {expr} is given twice and runs once"
                 ));
             }
-            Ok(expr) => match expr.unavailable() {
-                Some(info) => add_once(faults, unavailable(&expr, info.name)),
-                None => exprs.push(expr),
-            },
+            Ok(expr) => exprs.push(expr),
         }
     }
     exprs
-}
-
-fn unavailable(expr: &Expr, name: &'static str) -> String {
-    let expr = expr.to_string();
-    format!(
-        "{}; see `destage schemes`",
-        RunError::Unavailable { expr, name }
-    )
 }
 
 fn caches(given: Vec<CacheSizeArg>, warnings: &mut Vec<String>) -> Vec<CacheSizeArg> {

@@ -10,6 +10,7 @@ use destage_sim::{ReadFill, Replay, RunSpec, Warmup};
 use destage_types::ByteSize;
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Origin of a value that nobody gave.
@@ -25,6 +26,8 @@ pub struct FileOptions {
     name: String,
     /// Names of their fields.
     pub fields: BTreeSet<String>,
+    /// Where device files are, if not in the current folder.
+    pub device_folder: PathBuf,
 }
 
 impl FileOptions {
@@ -32,7 +35,7 @@ impl FileOptions {
     pub fn of(name: &str) -> FileOptions {
         FileOptions {
             name: name.to_owned(),
-            fields: BTreeSet::new(),
+            ..FileOptions::default()
         }
     }
 

@@ -137,10 +137,10 @@ impl Meter for Clocks {
         let (wall, cpu) = (Instant::now(), ThreadTime::now());
         run();
         RunInfo {
-            wall_s: wall.elapsed().as_secs_f64(),
-            cpu_s: cpu.elapsed().as_secs_f64(),
-            threads: 0,
-            host: host().to_owned(),
+            wall_s: Some(wall.elapsed().as_secs_f64()),
+            cpu_s: Some(cpu.elapsed().as_secs_f64()),
+            threads: None,
+            host: Some(host().to_owned()),
             key: String::new(),
         }
     }
@@ -156,7 +156,7 @@ impl Meter for Clocks {
 }
 
 /// Name of the machine; empty if it does not say.
-fn host() -> &'static str {
+pub fn host() -> &'static str {
     static HOST: OnceLock<String> = OnceLock::new();
     HOST.get_or_init(|| {
         let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];

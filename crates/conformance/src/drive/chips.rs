@@ -64,6 +64,12 @@ pub struct Chips {
     layout: StaticLayout,
     now: Nanos,
     journal: Shared,
+    /// Chips that are idle in a moment that has not been looked at yet.
+    resting: Vec<usize>,
+    moment: bool,
+    /// Background programs that ended and that started since they were asked for.
+    ended: Vec<u32>,
+    started: Vec<(Lpn, Nanos)>,
 }
 
 impl Chips {
@@ -80,7 +86,17 @@ impl Chips {
             layout,
             now: Nanos::ZERO,
             journal,
+            resting: Vec::new(),
+            moment: false,
+            ended: Vec::new(),
+            started: Vec::new(),
         }
+    }
+
+    /// In the next moment these chips are idle, no others.
+    pub fn rest(&mut self, chips: &[usize]) {
+        self.resting = chips.to_vec();
+        self.moment = true;
     }
 
     /// Time until the queue of the chip is empty.
@@ -103,6 +119,9 @@ impl Chips {
 
 impl DeviceView for Chips {
     fn is_idle(&self, chip: ChipId) -> bool {
+        if !self.resting.is_empty() {
+            return self.resting.contains(&chip.index());
+        }
         let Equation1 { reads, writes, .. } = self.equation_1(chip);
         reads + writes == 0 && self.drain_time(chip) == Nanos::ZERO && !self.in_gc(chip)
     }
@@ -152,6 +171,7 @@ impl Flash for Chips {
     }
 
     fn begin(&mut self, _index: u64, _op: Op, now: Nanos) {
+        self.resting.clear();
         self.now = now;
     }
 
@@ -185,8 +205,8 @@ impl Flash for Chips {
         None
     }
 
-    fn step(&mut self, _until: Nanos) -> Option<Nanos> {
-        None
+    fn step(&mut self, until: Nanos) -> Option<Nanos> {
+        std::mem::take(&mut self.moment).then_some(until)
     }
 
     fn next_event(&self) -> Nanos {
@@ -195,13 +215,17 @@ impl Flash for Chips {
 
     fn start_measuring(&mut self) {}
 
-    fn is_idle(&self, _channel: ChannelId) -> bool {
-        false
+    fn is_idle(&self, channel: ChannelId) -> bool {
+        let mut resting = self.resting.iter().map(|&chip| ChipId(chip as u32));
+        resting.any(|chip| self.layout.channel(chip) == channel)
     }
 
-    fn queue_background(&mut self, program: BackgroundProgram, _now: Nanos) -> u32 {
-        let lpn = program.lpn;
-        unreachable!("no channel is ever idle, so page {lpn} is not written back")
+    /// It takes no time.
+    fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
+        let token = self.ended.len() as u32;
+        self.ended.push(token);
+        self.started.push((program.lpn, now));
+        token
     }
 
     fn background_end(&self, _token: u32) -> Option<Nanos> {
@@ -214,9 +238,13 @@ impl Flash for Chips {
 
     fn adopt_background(&mut self, _token: u32) {}
 
-    fn take_ended(&mut self, _out: &mut Vec<u32>) {}
+    fn take_ended(&mut self, out: &mut Vec<u32>) {
+        out.append(&mut self.ended);
+    }
 
-    fn take_started(&mut self, _out: &mut Vec<(Lpn, Nanos)>) {}
+    fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {
+        out.append(&mut self.started);
+    }
 }
 
 impl Stage for Chips {

@@ -31,6 +31,8 @@ pub struct Config {
     pub draws: Option<Vec<f64>>,
     /// Factor and summand of hash functions in place of the real ones.
     pub hashes: Option<Vec<[u64; 2]>>,
+    /// Count accesses one by one where the scheme has a sketch.
+    pub exact_counts: bool,
     /// Static page allocation.
     pub layout: StaticLayout,
     /// FIFO queues of the chips.
@@ -53,6 +55,7 @@ impl Config {
             seed: 1,
             draws: None,
             hashes: None,
+            exact_counts: false,
             layout: StaticLayout::flat(1, 1),
             queues: None,
             device: None,
@@ -89,15 +92,15 @@ impl Config {
 
     /// What the scheme is built for.
     pub fn env(&self, expr: &Expr) -> Env {
-        let background = expr.chain().any(|l| l.scheme().role == Role::Background);
         Env {
             page: self.page,
             layout: self.layout,
             read_alloc: self.resolved_read_alloc(expr),
             seed: self.seed,
-            background,
+            background: expr.has_role(Role::Background),
             draws: self.draws.clone(),
             hashes: self.hashes.clone(),
+            exact_counts: self.exact_counts,
             ..Env::cache_only(self.frames(expr))
         }
     }
@@ -142,9 +145,8 @@ impl Config {
     /// `next` must be filled.
     ///
     /// # Panics
-    /// A scheme in it is not built, or the run is refused.
+    /// The run is refused.
     pub fn drive(&self, expr: &Expr, requests: &[SlowRequest]) -> Drive {
-        assert!(expr.unavailable().is_none(), "{expr}: not available");
         if let Err(refusal) = self.check(expr) {
             panic!("{refusal}");
         }
@@ -241,7 +243,7 @@ impl Start<'_> {
         );
         cache.observe(Box::new(journal.clone()));
         cache.reset_counts();
-        if config.env(expr).background {
+        if expr.has_background() {
             cache.enable_background();
         }
         let pages_are_requests = |l: &Expr| l.word("hit-rule") == "page";
@@ -256,7 +258,7 @@ impl Visit for Start<'_> {
 
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Drive {
         if let Some(device) = &self.config.device {
-            let background = self.config.env(self.expr).background;
+            let background = self.expr.has_background();
             let engine = device.engine(self.config, background, self.requests);
             return self.start(scheme, engine);
         }

@@ -180,6 +180,15 @@ impl SlowScheme for Ecr {
         unit
     }
 
+    fn idle_page(
+        &self,
+        chip: Option<usize>,
+        busy: &dyn Fn(u64) -> bool,
+        store: &Store,
+    ) -> Option<u64> {
+        self.inner[chip?].idle_page(chip, busy, store)
+    }
+
     fn remove(&mut self, lpn: u64) {
         self.touched.remove(&lpn);
         let chip = (lpn % self.inner.len() as u64) as usize;

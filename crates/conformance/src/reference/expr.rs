@@ -16,13 +16,16 @@ pub struct SlowExpr {
     pub params: BTreeMap<String, String>,
 }
 
-const LAYERS: [&str; 8] = [
+const LAYERS: [&str; 11] = [
     "cac",
     "awb",
     "eager",
+    "idle-clean",
     "procache",
     "refcount",
     "multihash",
+    "mbf",
+    "twolevel",
     "prober",
     "gcar",
 ];

@@ -12,19 +12,24 @@
 //! ```
 
 mod admission;
+mod ahead;
 mod arc;
 mod background;
 mod belady;
 mod cache;
 mod chips;
+mod clusters;
+mod co_active;
 mod counters;
 mod counts;
 pub mod cqct;
 pub mod device;
 pub mod expr;
 pub mod flash;
+mod frd;
 mod groups;
 mod histories;
+mod identifiers;
 pub mod invariants;
 mod lirs;
 mod lists;
@@ -42,6 +47,9 @@ mod scheme;
 mod second_chance;
 mod store;
 mod swarm;
+mod update_distance;
+mod w_tinylfu;
+mod windows;
 
 pub use background::DeviceCounts;
 pub use cache::{Evicted, Row, SlowCache, SlowConfig, SlowReadFill};

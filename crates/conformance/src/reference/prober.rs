@@ -234,6 +234,15 @@ impl SlowScheme for Prober {
         self.base.write_back_order(store)
     }
 
+    fn idle_page(
+        &self,
+        chip: Option<usize>,
+        busy: &dyn Fn(u64) -> bool,
+        store: &Store,
+    ) -> Option<u64> {
+        self.base.idle_page(chip, busy, store)
+    }
+
     fn next_victims(&self, store: &Store) -> Vec<u64> {
         let mut ldr = self.ldr.clone();
         if !self.evict_head {

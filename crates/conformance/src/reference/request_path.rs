@@ -32,6 +32,7 @@ impl SlowCache {
                 let (scheme, store) = self.scheme();
                 scheme.touch(access.lpn, false, store);
             }
+            self.know(|ahead| ahead.hit(access.lpn, false));
             let sectors = access.mask.count_ones();
             self.store.flash.cache_read(access.lpn, sectors);
         }
@@ -114,10 +115,12 @@ impl SlowCache {
                         self.log.push("decay".to_owned());
                     }
                     let verdict = admission.judge(pages, bytes, &self.store);
+                    self.log.extend(admission.events());
                     hits += self.obey(verdict, pages);
                     if admission.after() {
                         self.log.push("decay".to_owned());
                     }
+                    self.log.extend(admission.events());
                 }
                 self.admission = Some(admission);
                 hits
@@ -195,6 +198,7 @@ impl SlowCache {
             frame.dirty |= access.mask;
             let (scheme, store) = self.scheme();
             scheme.touch(access.lpn, true, store);
+            self.know(|ahead| ahead.hit(access.lpn, true));
         } else {
             self.make_room(access.lpn);
             self.insert(access.lpn, access.mask, access.mask);
@@ -273,6 +277,7 @@ impl SlowCache {
             self.release(access.lpn);
             let (scheme, store) = self.scheme();
             scheme.cleaned(&[access.lpn], store);
+            self.know(|ahead| ahead.cleaned(&[access.lpn]));
         }
         false
     }
@@ -281,6 +286,7 @@ impl SlowCache {
         self.release(lpn);
         self.scheme().0.remove(lpn);
         self.store.frames.remove(&lpn);
+        self.know(|ahead| ahead.left(lpn, false));
     }
 
     fn insert(&mut self, lpn: u64, valid: u128, dirty: u128) {
@@ -288,6 +294,7 @@ impl SlowCache {
         self.store.been_full |= self.store.frames.len() >= self.store.capacity;
         let (scheme, store) = self.scheme();
         scheme.admit(lpn, store);
+        self.know(|ahead| ahead.entered(lpn));
     }
 
     // ---- evictions (D5, D6) and flash ----
@@ -362,6 +369,8 @@ impl SlowCache {
         for lpn in &unit {
             let frame = self.store.frames.remove(lpn);
             assert!(frame.is_some(), "victim {lpn} is not resident");
+            let dirty = frame.is_some_and(|f| f.dirty != 0);
+            self.know(|ahead| ahead.left(*lpn, dirty));
             // On eviction the ART entry is deleted, even if the page comes back at once.
             if let Some(art) = &mut self.art {
                 art.map.remove(lpn);
@@ -472,6 +481,7 @@ impl SlowCache {
         if !dirty.is_empty() {
             let (scheme, store) = self.scheme();
             scheme.cleaned(&dirty, store);
+            self.know(|ahead| ahead.cleaned(&dirty));
         }
     }
 }

@@ -3,7 +3,10 @@
 use super::arc::Arc;
 use super::belady::Belady;
 use super::chips::{ChipLru, Ecr, Gcar};
+use super::clusters::{Bpac, LbClock};
+use super::co_active::CoActive;
 use super::expr::SlowExpr;
+use super::frd::Frd;
 use super::groups::{Bplru, Fab, Vbbms};
 use super::histories::{Lrfu, Lru2, Mq};
 use super::lirs::{Lirs, TwoQueue};
@@ -14,6 +17,9 @@ use super::rings::{Clock, Sieve, TwoQ};
 use super::s3_fifo::S3Fifo;
 use super::second_chance::SecondChance;
 use super::store::Store;
+use super::update_distance::PudLru;
+use super::w_tinylfu::WTinyLfu;
+use super::windows::Window;
 
 /// A write or read request as classifiers see it.
 #[derive(Clone, Debug)]
@@ -106,6 +112,17 @@ pub trait SlowScheme {
         self.candidates(None, store)
     }
 
+    /// The page that is written back while this chip is idle, or any chip, of a scheme that does so by
+    /// itself; `busy` pages are written back already.
+    fn idle_page(
+        &self,
+        _chip: Option<usize>,
+        _busy: &dyn Fn(u64) -> bool,
+        _store: &Store,
+    ) -> Option<u64> {
+        None
+    }
+
     /// Pages in the order in which they would leave, those of a classifier's own first.
     fn next_victims(&self, store: &Store) -> Vec<u64> {
         self.candidates(None, store)
@@ -140,17 +157,34 @@ pub trait SlowScheme {
     fn state(&self, store: &Store) -> String;
 }
 
-/// Builds everything below the mapping and admission layers, on pages of `page` bytes.
+/// What a scheme is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Page frames.
+    pub capacity: usize,
+    /// Chips.
+    pub chips: usize,
+    /// Bytes of a page.
+    pub page: u64,
+    /// Count accesses one by one instead of in a sketch.
+    pub exact_counts: bool,
+}
+
+/// Builds everything below the mapping and admission layers.
 ///
 /// # Errors
 /// An unknown scheme, an unknown parameter or a bad value.
-pub fn build(
-    expr: &SlowExpr,
-    capacity: usize,
-    chips: usize,
-    page: u64,
-) -> Result<Box<dyn SlowScheme>, String> {
-    let inner = |c: usize| expr.inside().and_then(|e| build(e, c, chips, page));
+pub fn build(expr: &SlowExpr, around: Around) -> Result<Box<dyn SlowScheme>, String> {
+    let Around {
+        capacity,
+        chips,
+        page,
+        exact_counts,
+    } = around;
+    let inner = |capacity: usize| {
+        let around = Around { capacity, ..around };
+        expr.inside().and_then(|e| build(e, around))
+    };
     Ok(match expr.name.as_str() {
         "fifo" | "lru" | "cflru" => Box::new(PageList::new(expr, capacity)?),
         "lfu" => expr.keys(&[]).map(|()| Box::new(Lfu::default()))?,
@@ -160,6 +194,10 @@ pub fn build(
         "lrfu" => Box::new(Lrfu::new(expr)?),
         "mq" => Box::new(Mq::new(expr, capacity)?),
         "s3-fifo" => Box::new(S3Fifo::new(expr, capacity)?),
+        "co-active" => Box::new(CoActive::new(expr, capacity)?),
+        "frd" => Box::new(Frd::new(expr, capacity)?),
+        "w-tinylfu" => Box::new(WTinyLfu::new(expr, capacity, exact_counts)?),
+        "lcr" | "ref" => Box::new(Window::new(expr, capacity)?),
         "sieve" => expr.keys(&[]).map(|()| Box::new(Sieve::default()))?,
         "2q" => Box::new(TwoQ::new(expr, capacity)?),
         "arc" => expr
@@ -172,6 +210,9 @@ pub fn build(
         "req-block" => Box::new(ReqBlock::new(expr)?),
         "bplru" => Box::new(Bplru::new(expr)?),
         "fab" => Box::new(Fab::new(expr)?),
+        "pud-lru" => Box::new(PudLru::new(expr)?),
+        "bpac" => Box::new(Bpac::new(expr)?),
+        "lb-clock" => Box::new(LbClock::new(expr)?),
         "vbbms" => Box::new(Vbbms::new(expr, capacity)?),
         "belady" => Box::new(Belady::new(expr)?),
         "ecr-eps" | "cflru-eps" => Box::new(ChipLru::new(expr)?),

@@ -29,7 +29,7 @@ const PLAIN: [&str; 13] = [
 ];
 
 /// Schemes over chips that static allocation numbers page by page.
-const CHIPS: [&str; 12] = [
+const CHIPS: [&str; 14] = [
     "ecr",
     "ecr(lru,cqct=oracle)",
     "ecr(lru,xfer=excluded,tie=lowest_index)",
@@ -41,10 +41,12 @@ const CHIPS: [&str; 12] = [
     "ecr-eps(gc-state=block,gc-residual=whole)",
     "cflru-eps",
     "gcar(lru)",
+    "lcr",
+    "lcr(cqct=oracle,w=5)",
     "prober(ecr(lru,cqct=oracle),ssp=8k,rip=6)",
 ];
 
-const BACKGROUND: [&str; 22] = [
+const BACKGROUND: [&str; 36] = [
     "awb(prober(lru,ssp=4k,rip=4))",
     "awb(prober(lru,ssp=8k,rip=6),depth=1)",
     "awb(prober(lru,ssp=8k,rip=3),depth=5,cancel_on=write)",
@@ -67,15 +69,30 @@ const BACKGROUND: [&str; 22] = [
     "eager(bplru(block-pages=4))",
     "awb(req-block(delta=3,placement=single_block))",
     "awb(prober(ecr(lru,residual=remaining),ssp=4k,rip=4))",
+    "co-active",
+    "co-active(hot-ratio=0.2,wb-max=3)",
+    "co-active(wb-max=adaptive)",
+    "prober(co-active,ssp=8k,rip=6)",
+    "ecr(co-active(wb-max=2))",
+    "idle-clean(lru)",
+    "idle-clean(lru,watermark=0,wait=1,second-chance=1)",
+    "idle-clean(cflru(x=2),watermark=0.4,wait=2,period=3)",
+    "idle-clean(sieve,watermark=0,wait=3,second-chance=3,adapt=false)",
+    "idle-clean(prober(lru,ssp=4k,rip=5),wait=2,balance=1)",
+    "idle-clean(bplru(block-pages=3,placement=stripe),watermark=0,wait=1)",
+    "idle-clean(bplru(block-pages=4),watermark=0.2,wait=2,period=5)",
+    "idle-clean(procache(lru,p=0.7,c=16p),watermark=0,wait=2)",
+    "idle-clean(refcount(fifo,threshold=1,decay-period=20),watermark=0,wait=1)",
 ];
 
 /// Schemes that rename pages (4 KiB each).
-const MAPPED: [&str; 7] = [
+const MAPPED: [&str; 8] = [
     "cac(lru)",
     "cac(lru,unmap_pre=true)",
     "cac(req-block(delta=2))",
     "cac(bplru(block-pages=3))",
     "cac(eager(fifo))",
+    "cac(idle-clean(lru,watermark=0,wait=1))",
     "cac(awb(prober(lru,ssp=8k,rip=5)))",
     "cac(awb(prober(lru,ssp=4k,rip=3),depth=3,after=keep_clean),unmap_pre=true)",
 ];
@@ -325,7 +342,7 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let expr = pick(rng, case.schemes);
         // The slow models of these count on the order that numbers chips page by page.
         let by_chip = expr.contains("ecr");
-        let anywhere = !by_chip && !expr.contains("gcar");
+        let anywhere = !by_chip && !expr.contains("gcar") && !expr.contains("lcr");
         // Draws of their own: the devices without are those that they would be.
         let mut planes = SplitMix64::new(seed ^ 0x9a5e);
         let joins = planes.chance(50).then(|| {
@@ -376,9 +393,6 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
             wrap,
             ..TimedRun::new(expr, least + rng.below(40) as u32, device)
         };
-        if run.scheme().is_none() {
-            continue;
-        }
         let what = format!("seed {seed}: {run:?}");
         let result = std::panic::catch_unwind(|| {
             let real = run.real(&stream);

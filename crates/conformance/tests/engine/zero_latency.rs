@@ -53,11 +53,8 @@ fn schemes(page: PageSize) -> Vec<Expr> {
     let composed = COMPOSED.iter().map(|&s| s.to_owned());
     let expr = |text: String| Expr::parse(&text).unwrap_or_else(|r| panic!("{text}: {r}"));
     let exprs = singles.chain(composed).map(expr);
-    let runs = |e: &Expr| {
-        e.unavailable().is_none() || (e.scheme().name == "belady" && e.unavailable().is_none())
-    };
     let fits = |e: &Expr| page == PageSize::KIB4 || !e.contains("cac");
-    exprs.filter(|e| runs(e) && fits(e)).collect()
+    exprs.filter(|e| fits(e)).collect()
 }
 
 /// Everything at once on `dies` dies, all logical pages mapped, room for `pages` of them and for a
@@ -358,7 +355,6 @@ fn all_times_scale_together() {
             let wait = format!("evict_wait={wait}");
             let mut stream = timed_swarm(i as u64 + 50, Profile::new(300, 8), 7_000);
             let run = TimedRun::new(expr, 20, scaled(1, &wait));
-            assert!(run.scheme().is_some(), "{expr}");
             let small = run.real(&stream);
             stream.iter_mut().for_each(|r| r.arrival *= k);
             let large = TimedRun::new(expr, 20, scaled(k, &wait)).real(&stream);

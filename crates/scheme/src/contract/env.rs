@@ -40,6 +40,9 @@ pub struct Env {
     /// Factor and summand of hash functions to use instead of the real ones, likewise.
     #[cfg(feature = "conformance")]
     pub hashes: Option<Vec<[u64; 2]>>,
+    /// Count accesses one by one instead of in a sketch, likewise.
+    #[cfg(feature = "conformance")]
+    pub exact_counts: bool,
 }
 
 impl Env {
@@ -61,6 +64,8 @@ impl Env {
             draws: None,
             #[cfg(feature = "conformance")]
             hashes: None,
+            #[cfg(feature = "conformance")]
+            exact_counts: false,
         }
     }
 

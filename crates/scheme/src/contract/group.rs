@@ -1,10 +1,10 @@
 //! Group policies: write buffers whose pages leave together.
 
 use super::answers::no_part_in_other_stages;
-use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View};
+use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View, WriteBack};
 use crate::store::Upcoming;
 use crate::{Env, Expr, SchemeStats};
-use destage_types::{Lpn, Slot};
+use destage_types::{ChannelId, Lpn, Slot};
 
 /// Keeps pages in groups and names the group that leaves. What holds for a
 /// [`Policy`](crate::Policy) holds here: any page may be removed at any time, and methods with
@@ -117,7 +117,22 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
         self.policy.is_full(a, v)
     }
 
+    fn write_back(
+        &mut self,
+        _channel: ChannelId,
+        _outstanding: u32,
+        _busy: &dyn Fn(Slot) -> bool,
+        _v: &View,
+        _unit: &mut Unit,
+    ) -> WriteBack {
+        WriteBack::Nowhere
+    }
+
     fn next_victims(&self, _v: &View, _visit: &mut dyn FnMut(Slot) -> bool) {}
+
+    fn place(&self, _slot: Slot, _v: &View) -> Option<u64> {
+        None
+    }
 
     fn next_unit(&self, v: &View, unit: &mut Unit) {
         self.policy.next_unit(v, unit);

@@ -192,6 +192,9 @@ stages! {
             /// Pages in the order in which they would leave if nothing else happened, until `visit`
             /// says `false`. Schemes without such an order show none.
             fn next_victims(&self, v: &View, visit: &mut dyn FnMut(Slot) -> bool);
+            /// A number for a dirty page: of two of them the one with the smaller number comes first in
+            /// `next_victims`. `None` where that takes a search; a layer with an order of its own says so too.
+            fn place(&self, slot: Slot, v: &View) -> Option<u64>;
             /// The unit of a group policy that leaves next if nothing else happens; `unit` stays empty
             /// where pages leave one by one.
             fn next_unit(&self, v: &View, unit: &mut Unit);

@@ -18,7 +18,9 @@ use std::str::FromStr;
 
 use destage_types::{Nanos, PageSize};
 
-use crate::info::{DefaultValue, MetadataBound, MetadataContext, ParamInfo, SchemeInfo, Size};
+use crate::info::{
+    DefaultValue, MetadataBound, MetadataContext, ParamInfo, Role, SchemeInfo, Size,
+};
 pub use check::{Broken, Composition};
 pub use refusal::{Code, Refusal, Warning};
 pub use run::{ReadAlloc, RunContext, RunDevice, check_run};
@@ -99,6 +101,16 @@ impl Expr {
         self.chain().any(|layer| layer.info.name == name)
     }
 
+    /// Is there a layer of this role?
+    pub fn has_role(&self, role: Role) -> bool {
+        self.chain().any(|layer| layer.info.role == role)
+    }
+
+    /// Does a layer, or the policy itself, write pages back in the background?
+    pub fn has_background(&self) -> bool {
+        self.has_role(Role::Background) || self.policy().info.own_background
+    }
+
     /// Canonical names alone, without parameters: `cac(prober(lirs))`.
     pub fn shape(&self) -> String {
         let names: Vec<&str> = self.chain().map(|layer| layer.info.name).collect();
@@ -126,12 +138,6 @@ impl Expr {
             )),
             false => Ok(()),
         }
-    }
-
-    /// The outermost layer that has no implementation yet, if any.
-    pub fn unavailable(&self) -> Option<&'static SchemeInfo> {
-        let infos = self.chain().map(|layer| layer.info);
-        infos.into_iter().find(|info| !info.is_available())
     }
 
     /// Whether parameter `key` stands in the expression.

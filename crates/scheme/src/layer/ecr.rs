@@ -27,11 +27,11 @@ use crate::info::{
 };
 use crate::registry::{Build, boxed};
 use crate::{
-    Access, Boxed, Env, Expr, Pages, Policy, RemoveReason, Scheme, SchemeExt, SchemeStats, Unit,
-    Victim, View, params, words,
+    Access, Boxed, Env, Expr, Pages, Policy, RemoveReason, Request, Scheme, SchemeExt, SchemeStats,
+    Unit, Victim, View, WriteBack, params, words,
 };
 use choice::ChoiceParams;
-use destage_types::{Lpn, Op, Slot};
+use destage_types::{ChannelId, Lpn, Op, Slot};
 
 /// Bytes of a list head.
 pub(crate) const HEAD_BYTES: u64 = 8;
@@ -142,6 +142,8 @@ pub struct Ecr<S> {
     chips: usize,
     /// The policy of every chip; none for LRU, whose order `pages` has anyway.
     inner: Vec<S>,
+    /// Has that policy background work of its own?
+    writes_back: bool,
     zero_decisions: u64,
 }
 
@@ -169,6 +171,7 @@ impl<S: Scheme> Ecr<S> {
             pages: Recency::new(env.slots as usize, chips + 1),
             chips,
             inner,
+            writes_back: false,
             zero_decisions: 0,
         }
     }
@@ -205,7 +208,36 @@ impl<S: Build> Policy for Ecr<S> {
             true => Vec::new(),
             false => Ecr::build_inner(expr, env),
         };
-        Ecr::new(ChipChoice::of(expr, env), inner, env)
+        Ecr {
+            writes_back: layer_below(expr).scheme().own_background,
+            ..Ecr::new(ChipChoice::of(expr, env), inner, env)
+        }
+    }
+
+    fn on_request(&mut self, r: &Request, v: &View) {
+        if self.writes_back {
+            self.inner.iter_mut().for_each(|p| p.on_request(r, v));
+        }
+    }
+
+    /// The policy of each chip of the channel in turn.
+    fn write_back(
+        &mut self,
+        channel: ChannelId,
+        busy: &dyn Fn(Slot) -> bool,
+        v: &View,
+        unit: &mut Unit,
+    ) -> WriteBack {
+        if !self.writes_back {
+            return WriteBack::Nowhere;
+        }
+        for chip in v.layout.chips_of(channel) {
+            let answer = self.inner[chip.index()].write_back(channel, 0, busy, v, unit);
+            if let WriteBack::Unit(_) = answer {
+                return answer;
+            }
+        }
+        WriteBack::Nothing
     }
 
     fn rename_ghost(&mut self, from: Lpn, to: Lpn, v: &View) -> bool {

@@ -89,7 +89,7 @@ impl Fab {
     }
 
     fn pages(&self, node: u32) -> usize {
-        self.blocks.pages.len(node as usize)
+        self.blocks.held(node)
     }
 
     fn key(&self, node: u32) -> (Reverse<usize>, u64) {
@@ -218,7 +218,7 @@ mod tests {
             let mut cache = Cache::new("fab(block-pages=4)", capacity);
             cache.random(seed, 20_000, mix, |cache| {
                 let s = cache.scheme.policy();
-                s.blocks.validate(&cache.frames);
+                assert_eq!(s.blocks.validate(&cache.frames), cache.frames.used());
                 assert_eq!(s.fullest.len(), s.blocks.len());
                 let most = s.blocks.order.from_head(0).map(|n| s.pages(n)).max();
                 assert_eq!(s.fullest(None).map(|n| s.pages(n)), most);

@@ -12,7 +12,7 @@ pub(crate) use spy::Spy;
 
 use crate::info::Role;
 use crate::registry::Build;
-use crate::{Boxed, Env, Expr, Frames, Scheme, Unit, View};
+use crate::{Access, Boxed, Env, Expr, Frames, Scheme, Unit, Victim, View};
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
 use std::ops::RangeInclusive;
 
@@ -230,6 +230,28 @@ impl<S: Scheme> TestCache<S> {
         let mut unit = Unit::default();
         self.scheme.next_unit(&self.view(), &mut unit);
         let mut pages = self.lpns(unit.slots);
+        pages.sort_unstable();
+        pages
+    }
+
+    /// The pages of the unit that the scheme would evict for a page that is not cached, ascending.
+    pub fn next_victim(&self) -> Vec<u64>
+    where
+        S: Clone,
+    {
+        let (mut copy, mut unit) = (self.scheme.clone(), Unit::default());
+        let absent = (0..)
+            .map(Lpn)
+            .find(|&lpn| self.frames.slot_of(lpn).is_none());
+        let (lpn, mask) = (
+            absent.expect("not all pages are cached"),
+            self.frames.full_mask(),
+        );
+        let a = Access::new((u64::MAX, u64::MAX), Nanos(self.now), Op::Write, lpn, mask);
+        let mut pages = match copy.victim(&a, &self.view(), &mut unit) {
+            Victim::Page(slot) => self.lpns([slot]),
+            Victim::Unit => self.lpns(unit.slots),
+        };
         pages.sort_unstable();
         pages
     }

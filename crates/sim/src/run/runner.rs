@@ -231,7 +231,7 @@ impl Sweep<'_> {
         });
         let mut record = result.expect("a meter calls the run it measures")?;
         record.run = RunInfo {
-            threads: self.jobs as u64,
+            threads: Some(self.jobs as u64),
             ..info
         };
         Ok(record)
