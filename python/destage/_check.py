@@ -21,7 +21,7 @@ PAGE = 8
 Request = tuple[str, int, int]
 
 #: A device that is prepared in no time.
-SMALL = {"channels": 2, "blocks_per_plane": 16, "pages_per_block": 32}
+SMALL: Any = {"channels": 2, "blocks_per_plane": 64, "pages_per_block": 32, "op": 0.25}
 
 #: What stands around the policy.
 AROUND = ("{}", "cac({})", "prober({})", "procache({},p=0.5)")
@@ -101,7 +101,7 @@ def _run(scheme: Scheme, case: Case) -> str:
         warnings.simplefilter("ignore", DestageWarning)
         results = run(
             read_trace(columns, name="check"), composed, cache=cache, host_fs=host_fs, progress=False,
-            **({"device": "default", "set": SMALL, "wrap": True} if case.timed else {}),
+            device="default" if case.timed else None, set=SMALL if case.timed else None, wrap=case.timed,
         )  # fmt: skip
     return repr((results[0].counts, results[0].scheme_stats))
 
@@ -213,10 +213,10 @@ def _told(scheme: Scheme, case: Case, fault: Exception) -> CheckError:
 
 def _with_laws(policy: Any) -> Scheme:
     """The same policy, which looks at its own order whenever it is asked for a victim."""
-    base = policy if isinstance(policy, type) else type(policy)
+    base: Any = policy if isinstance(policy, type) else type(policy)
     given = {} if isinstance(policy, type) else getattr(policy, "_given", {})
 
-    class Checked(base):  # type: ignore[misc, valid-type]
+    class Checked(base):  # type: ignore[misc]
         name = base.name + "-checked"
         _cached: set[int]
 
@@ -250,5 +250,5 @@ def _with_laws(policy: Any) -> Scheme:
             self._cached.add(new)
             base.on_rename(self, old, new)
 
-        Checked.on_rename = on_rename  # type: ignore[method-assign]
+        setattr(Checked, "on_rename", on_rename)
     return scheme_of(Checked(**given))

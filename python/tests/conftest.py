@@ -19,7 +19,7 @@ SECTORS = 8
 #: A device that is prepared in no time.
 SMALL: dict[str, Any] = {
     "device": "default",
-    "set": {"channels": "2", "blocks_per_plane": "16", "pages_per_block": "32"},
+    "set": {"channels": "2", "blocks_per_plane": "64", "pages_per_block": "32", "op": "0.25"},
     "wrap": True,
 }
 
