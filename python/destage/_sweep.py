@@ -109,6 +109,8 @@ def sweep(
         out = os.path.abspath(out)
         size = None if batch is None else str(batch)
         job, warnings = _destage.sweep_job(json.dumps(keys), name, out, *place.native(), size, fresh)
+        # An exception may be kept, and with it what holds the folder.
+        stack.callback(job.release)
         for warning in warnings:
             warn(warning)
         _do(job, out, place, executor, progress)

@@ -27,7 +27,26 @@ pub struct SweepFolder {
 /// A lock, as long as it is kept. Where a file system has none, nothing is held: outputs are whole
 /// nevertheless, and work may be done twice.
 pub struct Held {
-    _file: File,
+    file: File,
+    /// The process that holds it: one that is forked from it has the file, too, and neither keeps nor ends the
+    /// lock.
+    process: u32,
+}
+
+impl Held {
+    fn new(file: File) -> Held {
+        let process = std::process::id();
+        Held { file, process }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if std::process::id() == self.process {
+            // Where it was none there is nothing to end.
+            let _ = self.file.unlock();
+        }
+    }
 }
 
 /// What a command does with the runs of a sweep.
@@ -108,7 +127,7 @@ impl SweepFolder {
             waits();
             file.lock().map_err(|error| self.unwritable(&error))?;
         }
-        Ok(Held { _file: file })
+        Ok(Held::new(file))
     }
 
     /// Nobody else works in the folder.
@@ -149,7 +168,7 @@ impl SweepFolder {
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
                 Err(self.unwritable(&error))
             }
-            _ => Ok(Held { _file: file }),
+            _ => Ok(Held::new(file)),
         }
     }
 
