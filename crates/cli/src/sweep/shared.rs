@@ -1,7 +1,7 @@
 //! A sweep for a program that has its batches done by workers of its own, such as the Python package: one
 //! [`SweepJob`] plans and merges, and any number of [`SweepWorker`]s, in any processes, do batches.
 
-use super::folder::{Held, Shard, SweepFolder};
+use super::folder::{FolderLock, Shard, SweepFolder};
 use super::grid::SweepText;
 use super::manifest::Manifest;
 use super::planning::{self, BatchSize, parse_batch};
@@ -52,7 +52,7 @@ impl SweepPlace {
 pub struct SweepJob {
     folder: SweepFolder,
     manifest: Arc<Manifest>,
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<FolderLock>>,
 }
 
 impl SweepJob {
