@@ -26,6 +26,46 @@ fn commit() -> Option<String> {
     git(&["rev-parse", "--short=9", "HEAD"])
 }
 
+/// Where everything is that decides on a result.
+const SOURCES: [&str; 8] = [
+    "../types/src",
+    "../trace/src",
+    "../fsmodel/src",
+    "../scheme/src",
+    "../device/src",
+    "../sim/src",
+    "src",
+    "../../presets",
+];
+
+/// Adds the name and the content of each file below `path` to `hash` (FNV-1a of 64 bits, which is for changes,
+/// not for enemies).
+fn add(path: &Path, hash: &mut u64) {
+    if path.is_dir() {
+        let Ok(entries) = std::fs::read_dir(path) else {
+            return;
+        };
+        let mut inside: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        inside.sort();
+        inside.iter().for_each(|path| add(path, hash));
+    } else if let (Some(name), Ok(content)) = (path.to_str(), std::fs::read(path)) {
+        for &byte in name.as_bytes().iter().chain(&content) {
+            *hash = (*hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+}
+
+/// A hash of the sources: it tells programs of one commit apart, and is the same in all that are built from
+/// them.
+fn sources() -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    for path in SOURCES.into_iter().chain(["../../Cargo.lock"]) {
+        println!("cargo::rerun-if-changed={path}");
+        add(Path::new(path), &mut hash);
+    }
+    format!("{hash:016x}")
+}
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let version = env!("CARGO_PKG_VERSION");
@@ -34,4 +74,5 @@ fn main() {
         None => version.to_owned(),
     };
     println!("cargo::rustc-env=DESTAGE_VERSION={full}");
+    println!("cargo::rustc-env=DESTAGE_SOURCES={}", sources());
 }

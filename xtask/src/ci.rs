@@ -83,6 +83,7 @@ const STEPS: &[Step] = &[
     // Tests build every composition behind pointers.
     step("static types", "xtask static-types"),
     step("records", "xtask records"),
+    step("python", "xtask python"),
     // The same cases each time: a change is not judged by what another one did. Campaigns draw new ones.
     step("torture", "xtask torture --minutes 2 --seed 1"),
 ];

@@ -5,6 +5,7 @@ mod ci;
 mod dist;
 mod instructions;
 mod programs;
+mod python;
 mod records;
 mod test;
 mod torture;
@@ -58,6 +59,8 @@ enum Command {
     Torture(torture::Options),
     /// Archives for people without a compiler, and of the source with all that it needs: docs/RELEASE.md.
     Dist(dist::Options),
+    /// Builds the Python package and tests it as it is installed, or makes what is shipped: docs/PYTHON.md.
+    Python(python::Options),
     /// Measures speed and memory, beside libCacheSim, and prints tables.
     Bench(bench::Options),
 }
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Ci { only, keep_going } => ci::run(only.as_deref(), keep_going),
         Command::Bench(options) => bench::run(options),
         Command::Dist(options) => dist::run(&options),
+        Command::Python(options) => python::run(&options),
         Command::Records(options) => records::run(&options),
         Command::Torture(options) => torture::run(&options),
         Command::Instructions { accept } => instructions::run(accept),

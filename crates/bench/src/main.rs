@@ -12,7 +12,7 @@ mod zipf;
 use clap::{Parser, Subcommand};
 use cost::{counted, measure};
 use destage_device::config::{DEFAULT_PRESET, EffectiveDevice};
-use destage_scheme::registry::{SCHEMES, STATIC};
+use destage_scheme::registry::STATIC;
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::spec::TimeScale;
 use destage_sim::{Hooks, ReadFill, Replay, RunSpec, Warmup, execute};
@@ -33,8 +33,6 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Names of the schemes that can be built.
-    Schemes,
     /// A whole run over a decoded stream in memory, as `destage run` does it after decoding.
     Cache {
         /// Scheme expression.
@@ -111,10 +109,6 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     let value = match Args::parse().command {
-        Command::Schemes => {
-            let available = SCHEMES.iter().filter(|info| info.is_available());
-            json!(available.map(|info| info.name).collect::<Vec<_>>())
-        }
         Command::Cache {
             scheme,
             pages,

@@ -8,6 +8,7 @@ mod mrc;
 mod options;
 mod run;
 mod serve;
+mod sweep;
 mod trace;
 mod values;
 
@@ -19,11 +20,13 @@ pub use run::{RunArgs, default_of};
 pub use serve::{
     CacheKindArg, CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs,
 };
+pub use sweep::SweepArgs;
 pub use trace::{
     FitArgs, FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand,
 };
 pub use values::{
-    HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg, command_line, word_of,
+    CacheSizeArg, FootprintShare, HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg,
+    join_negative, word_of,
 };
 
 use crate::repro::Scale;
@@ -46,6 +49,9 @@ pub enum DestageCommand {
     /// Replay traces through caches and print what each scheme achieves.
     #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
+    /// Run traces x schemes x sizes x devices x settings in batches, on one machine or on many.
+    #[command(after_help = examples::SWEEP)]
+    Sweep(Box<SweepArgs>),
     /// Hit ratio against cache size: a curve per scheme, exact or from a sample of the pages.
     #[command(after_help = examples::MRC)]
     Mrc(Box<MrcArgs>),

@@ -42,7 +42,7 @@ const DEVICE: &str = "req-block-128g";
 pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let seed = args.random.seed();
     let trace = demo(seed);
-    let (runs, missing) = line_up(args);
+    let runs = line_up(args);
     let collector = |spec| {
         let wanted = args.report.is_some();
         wanted.then(|| ChartCollector::new(spec, Workload::from(&trace).len()))
@@ -80,7 +80,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
             if let Some(report) = report {
                 report.finish()?;
             }
-            print(&text(&records, seed, &missing))
+            print(&text(&records, seed))
         }
         format => {
             let mut output = Output::stdout(format)?;
@@ -93,27 +93,25 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     }
 }
 
-/// The runs by cache size, and the schemes that have no implementation yet.
-fn line_up(args: &DemoArgs) -> (Vec<RunSpec>, Vec<String>) {
+/// The runs by cache size.
+fn line_up(args: &DemoArgs) -> Vec<RunSpec> {
     let exprs = LINE_UP.iter().map(|text| {
         let expr = Expr::parse(text);
         expr.expect("the line-up is made of legal expressions")
     });
-    let (known, missing): (Vec<Expr>, Vec<Expr>) =
-        exprs.partition(|expr| expr.unavailable().is_none());
+    let exprs: Vec<Expr> = exprs.collect();
     let device = EffectiveDevice::from_preset(DEVICE, &[]).expect("a preset that comes along");
     let device = Arc::new(device.into_config());
     let runs = CACHES.iter().flat_map(|&cache| {
         let device = &device;
-        known
+        exprs
             .iter()
             .map(move |expr| spec(args, expr.clone(), cache, device))
     });
-    let missing = missing.iter().map(Expr::to_string).collect();
     let mut runs: Vec<RunSpec> = runs.collect();
     // Below the table it says with which read allocation the bound runs.
     let _ = follow_read_alloc(&mut runs);
-    (runs, missing)
+    runs
 }
 
 fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize, device: &Arc<DeviceConfig>) -> RunSpec {
@@ -136,7 +134,7 @@ fn spec(args: &DemoArgs, expr: Expr, cache: ByteSize, device: &Arc<DeviceConfig>
     }
 }
 
-fn text(records: &[ResultRecord], seed: u64, missing: &[String]) -> String {
+fn text(records: &[ResultRecord], seed: u64) -> String {
     let readings = Readings::of(records);
     let header = [
         "cache",
@@ -174,7 +172,7 @@ fn text(records: &[ResultRecord], seed: u64, missing: &[String]) -> String {
         }
     }
     let seen = seen(records).unwrap_or_default();
-    head(records, seed) + &table::lines(&table) + "\n" + &foot(&readings, missing) + &seen
+    head(records, seed) + &table::lines(&table) + "\n" + &foot(&readings) + &seen
 }
 
 /// What was seen at the size in the middle, and what to try next.
@@ -216,7 +214,7 @@ fn head(records: &[ResultRecord], seed: u64) -> String {
     )
 }
 
-fn foot(readings: &Readings<'_>, missing: &[String]) -> String {
+fn foot(readings: &Readings<'_>) -> String {
     let mut lines = readings.lines();
     lines.push(
         "below bound: page hit ratio under that of the offline policy belady with read allocation \
@@ -225,12 +223,6 @@ fn foot(readings: &Readings<'_>, missing: &[String]) -> String {
     );
     lines.push("mean, p99: response time over all requests".to_owned());
     lines.push("against lru: flash writes relative to lru with the same cache".to_owned());
-    if !missing.is_empty() {
-        lines.push(format!(
-            "left out, not available yet: {}",
-            missing.join(", ")
-        ));
-    }
     lines.join("\n") + "\n"
 }
 

@@ -4,7 +4,6 @@ use crate::terminal;
 use destage_sim::RunError;
 use destage_trace::TraceError;
 use std::io;
-use std::process::ExitCode;
 
 /// The end of a command that did not succeed.
 #[derive(Debug)]
@@ -40,17 +39,17 @@ impl Failure {
         }
     }
 
-    /// Says what went wrong on standard error.
-    pub fn report(self) -> ExitCode {
+    /// Says what went wrong on standard error, and gives the exit code.
+    pub fn report(self) -> u8 {
         let (messages, code) = match self {
             Failure::Usage(faults) => (faults, 2),
             Failure::Run(message) => (vec![message], 1),
-            Failure::Closed => return ExitCode::SUCCESS,
+            Failure::Closed => return 0,
         };
         for message in messages {
             terminal::say(&format!("error: {message}"));
         }
-        ExitCode::from(code)
+        code
     }
 }
 
@@ -97,6 +96,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
             RunError::Log(_)
+            | RunError::Cancelled
             | RunError::DeviceFull { .. }
             | RunError::Memory { .. }
             | RunError::TimelineMemory { .. }
@@ -111,7 +111,7 @@ impl Failure {
     /// Run `place`, whose name has the trace in it, failed. What concerns files names them already.
     pub fn of_run(place: &str, error: RunError) -> Failure {
         match error {
-            RunError::Log(_) | RunError::Trace(_) => error.into(),
+            RunError::Log(_) | RunError::Cancelled | RunError::Trace(_) => error.into(),
             RunError::DeviceFull { .. }
             | RunError::Memory { .. }
             | RunError::TimelineMemory { .. }

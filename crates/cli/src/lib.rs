@@ -3,6 +3,7 @@
 //! Reading order: [`main`], `args` (what can be said), `run::plan` (what it means), `run` (doing
 //! it), `output` (telling). Nothing but results goes to standard output.
 
+pub mod api;
 mod args;
 mod ctl;
 mod demo;
@@ -22,12 +23,14 @@ mod run;
 mod schemes;
 mod series_style;
 mod serve;
+mod sweep;
 mod terminal;
 mod trace;
 
 use args::{Cli, DestageCommand};
 use clap::Parser;
 use failure::Failure;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Version of the program with the commit it was built from.
@@ -36,16 +39,22 @@ pub const VERSION: &str = env!("DESTAGE_VERSION");
 /// Parses the command line, does what it says, and tells the exit code: 0, 1 for a run that
 /// failed, 2 for bad usage or input, 130 and 143 after SIGINT and SIGTERM.
 pub fn main(stdout_is_closed: bool) -> ExitCode {
+    ExitCode::from(command(std::env::args_os(), stdout_is_closed))
+}
+
+/// The same for these words, the first of which is the name of the program, in a process that is not that
+/// program alone.
+pub fn command(words: impl Iterator<Item = OsString>, stdout_is_closed: bool) -> u8 {
     if stdout_is_closed {
         let message = "standard output is closed: there is no place for results";
         return Failure::Run(message.to_owned()).report();
     }
-    let cli = match Cli::try_parse_from(args::command_line()) {
+    let cli = match Cli::try_parse_from(args::join_negative(words)) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; a closed pipe is nothing to complain about.
             let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
     if let Err(error) = interrupt::watch() {
@@ -53,6 +62,7 @@ pub fn main(stdout_is_closed: bool) -> ExitCode {
     }
     let done = match cli.command {
         DestageCommand::Run(args) => run::run(*args),
+        DestageCommand::Sweep(args) => sweep::run(&args),
         DestageCommand::Mrc(args) => mrc::run(&args),
         DestageCommand::Demo(args) => demo::run(&args),
         DestageCommand::Repro(args) => repro::run(&args),
@@ -66,7 +76,7 @@ pub fn main(stdout_is_closed: bool) -> ExitCode {
         DestageCommand::Man(args) => manual::man(&args),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => failure.report(),
     }
 }

@@ -3,7 +3,6 @@
 use crate::args::SchemesArgs;
 use crate::failure::Failure;
 use crate::output::{print, table};
-use destage_scheme::SchemeInfo;
 use destage_scheme::describe::{self, SchemeRecord};
 use destage_scheme::info::proof_of;
 use destage_scheme::registry::{self, SCHEMES};
@@ -14,20 +13,19 @@ use destage_scheme::registry::{self, SCHEMES};
 /// There is no scheme of that name.
 pub fn run(args: &SchemesArgs) -> Result<(), Failure> {
     match &args.name {
-        None if args.json => {
-            let records: Vec<SchemeRecord> = SCHEMES.iter().map(|info| record(info)).collect();
-            print(&json(&records)?)
-        }
+        None if args.json => print(&all()?),
         None => print(&list()),
         Some(name) => explain(name, args.json),
     }
 }
 
-fn record(info: &SchemeInfo) -> SchemeRecord {
-    SchemeRecord {
-        available: info.is_available(),
-        ..describe::record(info)
-    }
+/// All schemes as JSON.
+///
+/// # Errors
+/// None that is known.
+pub fn all() -> Result<String, Failure> {
+    let records: Vec<SchemeRecord> = SCHEMES.iter().map(|info| describe::record(info)).collect();
+    json(&records)
 }
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
@@ -37,25 +35,18 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
 }
 
 fn list() -> String {
-    let mut table = table::plain(&["scheme", "role", "available", "shown", "what it does"], 9);
+    let mut table = table::plain(&["scheme", "role", "shown", "what it does"], 9);
     for info in SCHEMES {
-        let available = info.is_available();
-        let shown = match available {
-            true => proof_of(info.name).text(),
-            false => "-".to_owned(),
-        };
         table.add_row([
             info.name.to_owned(),
             format!("{} {}", info.role.letter(), info.role.name()),
-            (if available { "yes" } else { "not yet" }).to_owned(),
-            shown,
+            proof_of(info.name).text(),
             info.summary.to_owned(),
         ]);
     }
-    let count = SCHEMES.iter().filter(|info| info.is_available()).count();
     let mut text = table::lines(&table);
     text += &format!(
-        "\n{count} of {} schemes are available. Layers nest in the order M > B > A > K > V \
+        "\n{} schemes. Layers nest in the order M > B > A > K > V \
          around one policy,\nsuch as cac(prober(lru)). `shown`: worked examples (vectors), a slow \
          model on random runs (model),\nmiss counts of independent tools (golden), or none of \
          these yet (experimental).\n`destage schemes NAME` explains one.\n",
@@ -78,9 +69,12 @@ fn explain(name: &str, as_json: bool) -> Result<(), Failure> {
     };
     if as_json {
         return match layers[..] {
-            [info] => print(&json(&record(info))?),
+            [info] => print(&json(&describe::record(info))?),
             _ => print(&json(
-                &layers.iter().map(|i| record(i)).collect::<Vec<_>>(),
+                &layers
+                    .iter()
+                    .map(|i| describe::record(i))
+                    .collect::<Vec<_>>(),
             )?),
         };
     }

@@ -1,7 +1,7 @@
 //! The second of two identical passes allocates nothing.
 //!
 //! First touch may allocate: the index of a page's chunk, a list that reaches its length. History
-//! without a bound (`max-nonres=inf`) may grow for ever and is left out.
+//! without a bound (`lirs(max-nonres=inf)`, `frd`) may grow for ever and is left out.
 
 use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
@@ -88,7 +88,10 @@ fn allocations(case: &Case, boxed: bool) -> u64 {
 }
 
 fn is_bounded(expr: &Expr) -> bool {
-    let unbounded = |l: &Expr| l.scheme().name == "lirs" && l.is_word("max-nonres", "inf");
+    let unbounded = |l: &Expr| match l.scheme().name {
+        "lirs" => l.is_word("max-nonres", "inf"),
+        name => name == "frd",
+    };
     !expr.chain().any(unbounded)
 }
 

@@ -38,8 +38,6 @@ pub struct SchemeRecord {
     pub chip_aware: bool,
     /// Smallest cache, in words.
     pub min_capacity: String,
-    /// Whether an implementation exists.
-    pub available: bool,
     /// What has been shown: worked examples, slow model, real trace.
     pub proof: ProofRecord,
     /// Parameters.
@@ -98,7 +96,6 @@ pub fn record(info: &SchemeInfo) -> SchemeRecord {
         clean_aware: info.clean_aware,
         chip_aware: info.chip_aware,
         min_capacity: min_capacity(info),
-        available: info.is_available(),
         proof: ProofRecord {
             vectors: proof.vectors,
             model: proof.model,
@@ -192,16 +189,9 @@ pub fn markdown_row(info: &SchemeInfo) -> String {
         info.summary.to_owned(),
         params,
         source(info),
-        level(info),
+        proof_of(info.name).text(),
     ];
     format!("| {} |\n", cells.map(|c| c.replace('|', "\\|")).join(" | "))
-}
-
-fn level(info: &SchemeInfo) -> String {
-    match info.is_available() {
-        true => proof_of(info.name).text(),
-        false => "not available yet".to_owned(),
-    }
 }
 
 /// The help text of one scheme: parameters, defaults, ranges, source, tie rule.
@@ -230,7 +220,7 @@ pub fn explain(info: &SchemeInfo) -> String {
     line("read-alloc", admitted);
     line("candidates", info.order.unwrap_or(""));
     line("smallest C", &min_capacity(info));
-    line("shown", &level(info));
+    line("shown", &proof_of(info.name).text());
     if info.params().next().is_some() {
         text.push_str("parameters\n");
     }

@@ -12,11 +12,11 @@ pub mod info;
 pub mod layer;
 pub mod lists;
 pub mod notes;
-mod planned;
 pub mod policy;
 mod ranking;
 pub mod registry;
 pub mod rng;
+mod stamps;
 #[cfg(feature = "conformance")]
 pub mod state;
 pub mod store;

@@ -2,23 +2,27 @@
 //! the conformance suites follow from this list.
 
 use crate::info::SchemeInfo;
-use crate::layer::{awb, cac, eager, ecr, gcar, multihash, prober, procache, refcount};
-use crate::policy::{
-    ad_lru, arc, belady, bplru, ccf_lru, cflru, cflru_eps, clock, ecr_eps, fab, fifo, lfu, lirs,
-    lrfu, lru, lru_2, lru_wsr, mq, none, req_block, s3_fifo, sieve, two_q, vbbms,
+use crate::layer::{
+    awb, cac, eager, ecr, gcar, idle_clean, mbf, multihash, prober, procache, refcount, twolevel,
 };
-use crate::{Boxed, Env, Expr, Groups, Pages, Scheme, planned};
+use crate::policy::{
+    ad_lru, arc, belady, best_of, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, co_active,
+    ecr_eps, fab, fifo, frd, lb_clock, lcr, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none,
+    pud_lru, ref_first, req_block, s3_fifo, sieve, two_q, vbbms, w_tinylfu,
+};
+use crate::{Boxed, Env, Expr, Groups, Pages, Scheme};
 
 /// All schemes, in the order listings show them: layers outermost first, then policies.
 pub const SCHEMES: &[&SchemeInfo] = &[
     &cac::INFO,
     &awb::INFO,
     &eager::INFO,
+    &idle_clean::INFO,
     &procache::INFO,
     &refcount::INFO,
     &multihash::INFO,
-    &planned::MBF,
-    &planned::TWOLEVEL,
+    &mbf::INFO,
+    &twolevel::INFO,
     &prober::INFO,
     &gcar::INFO,
     &ecr::INFO,
@@ -31,27 +35,28 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &lirs::INFO,
     &ecr_eps::INFO,
     &cflru_eps::INFO,
-    &planned::LCR,
-    &planned::CO_ACTIVE,
+    &lcr::INFO,
+    &co_active::INFO,
     &lru_wsr::INFO,
     &ccf_lru::INFO,
     &ad_lru::INFO,
-    &planned::REF,
+    &ref_first::INFO,
     &lru_2::INFO,
     &two_q::INFO,
     &mq::INFO,
     &lrfu::INFO,
-    &planned::FRD,
+    &frd::INFO,
     &sieve::INFO,
     &s3_fifo::INFO,
-    &planned::W_TINYLFU,
+    &w_tinylfu::INFO,
+    &best_of::INFO,
     &req_block::INFO,
     &bplru::INFO,
     &vbbms::INFO,
     &fab::INFO,
-    &planned::PUD_LRU,
-    &planned::BPAC,
-    &planned::LB_CLOCK,
+    &pud_lru::INFO,
+    &bpac::INFO,
+    &lb_clock::INFO,
     &belady::INFO,
     &none::INFO,
 ];
@@ -70,11 +75,6 @@ pub const ALIASES: &[(&str, &[&str])] = &[
 /// The scheme called `name` (canonical spelling).
 pub fn find(name: &str) -> Option<&'static SchemeInfo> {
     SCHEMES.iter().copied().find(|info| info.name == name)
-}
-
-/// The schemes that can be built.
-pub fn available() -> impl Iterator<Item = &'static SchemeInfo> {
-    SCHEMES.iter().copied().filter(|info| info.is_available())
 }
 
 /// The layers `name` stands for, outermost first, if it is an alias.
@@ -97,7 +97,7 @@ pub trait Build: Scheme + Sized + Send + 'static {
 
 impl Build for Boxed {
     /// # Panics
-    /// A layer has no implementation; see [`Expr::unavailable`].
+    /// A scheme from outside of the registry declares no `build`.
     fn build(expr: &Expr, env: &Env) -> Boxed {
         match expr.scheme().build {
             Some(build) => Boxed(build(expr, env)),
@@ -145,7 +145,7 @@ macro_rules! static_types {
         /// Builds `expr` and hands it to `visitor`, with a static type if it has one.
         ///
         /// # Panics
-        /// A layer has no implementation; see [`Expr::unavailable`].
+        /// A scheme from outside of the registry declares no `build`.
         pub fn build_any<V: Visit>(expr: &Expr, env: &Env, visitor: V) -> V::Out {
             match expr.shape().as_str() {
                 $(

@@ -65,6 +65,9 @@ pub enum RunError {
         /// What it may take.
         limit: u64,
     },
+    /// Nobody waits for the run any more.
+    #[error("the run was interrupted")]
+    Cancelled,
     /// The timeline takes too much memory.
     #[error("at {at} ns of simulated time the timeline takes more than {limit} bytes of memory")]
     TimelineMemory {
@@ -143,14 +146,6 @@ pub enum RunError {
         device: String,
         /// Size of the region.
         region: ByteSize,
-    },
-    /// The scheme is declared but not built yet.
-    #[error("cannot run {expr}: scheme `{name}` is known but not available yet")]
-    Unavailable {
-        /// The whole expression.
-        expr: String,
-        /// The layer.
-        name: &'static str,
     },
     /// The scheme must know the future, and the run is too long for that.
     #[error("{0}")]

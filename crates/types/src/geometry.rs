@@ -240,6 +240,13 @@ impl StaticLayout {
         ChannelId(chip.0 % self.channels)
     }
 
+    /// Chips that hang on a channel, ascending.
+    pub fn chips_of(&self, channel: ChannelId) -> impl Iterator<Item = ChipId> + use<> {
+        (channel.0..self.queues)
+            .step_by(self.channels as usize)
+            .map(ChipId)
+    }
+
     /// Plane that static allocation gives `lpn`, level by level.
     pub fn place(&self, lpn: Lpn) -> PlaneAddress {
         let mut rest = lpn.0 % self.planes;

@@ -25,7 +25,8 @@ const POLICIES: &[&str] = &[
 /// The offline optimum as libCacheSim has it: every miss enters the cache.
 pub(super) const OPT: &str = "belady(bypass=false)";
 
-/// Policies whose rules are the peer's too, ties included, so that every hit must be the same.
+/// Policies whose rules are the peer's too, ties included, so that every hit must be the same. Its W-TinyLFU
+/// counts other accesses, in another sketch.
 const SAME_RULES: &[&str] = &["lru", "fifo", "lfu", "clock", "arc", "2q", "sieve", OPT];
 
 /// Compositions and group schemes, run with 70 % writes.

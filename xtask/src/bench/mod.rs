@@ -74,26 +74,15 @@ struct Bench {
     options: Options,
     sizes: Sizes,
     program: Program,
-    /// Schemes that can be built.
-    schemes: Vec<String>,
     temp: TempDir,
 }
 
 impl Bench {
-    /// The expressions of a list that are asked for and can be built.
+    /// The expressions of a list that are asked for.
     fn wanted<'a>(&self, expressions: &[&'a str]) -> Vec<&'a str> {
         let text = self.options.scheme.as_deref().unwrap_or("");
-        let asked = expressions.iter().copied().filter(|e| e.contains(text));
-        let (built, missing): (Vec<_>, Vec<_>) = asked.partition(|e| self.is_built(e));
-        if !missing.is_empty() {
-            eprintln!("   not available yet: {}", missing.join(", "));
-        }
-        built
-    }
-
-    fn is_built(&self, expression: &str) -> bool {
-        let mut layers = expression.split(['(', ')', ',']);
-        layers.all(|l| l.is_empty() || l.contains('=') || self.schemes.iter().any(|s| s == l))
+        let asked = expressions.iter().copied();
+        asked.filter(|e| e.contains(text)).collect()
     }
 }
 
@@ -125,12 +114,10 @@ pub fn run(options: Options) -> Result<()> {
         },
     };
     let program = Program::build(!options.small)?;
-    let schemes = program.schemes()?;
     let bench = Bench {
         options,
         sizes,
         program,
-        schemes,
         temp: tempfile::tempdir().context("cannot make a temporary folder")?,
     };
     println!("{}", machine());

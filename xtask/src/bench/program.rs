@@ -78,12 +78,6 @@ impl Program {
         output(Command::new(self.path("destage-bench")).args(args)).map(|_| ())
     }
 
-    /// Names of the schemes that can be built.
-    pub fn schemes(&self) -> Result<Vec<String>> {
-        let text = output(Command::new(self.path("destage-bench")).arg("schemes"))?;
-        serde_json::from_str(&text).context("the names of the schemes cannot be read")
-    }
-
     /// The command line, to be given arguments.
     pub fn command(&self) -> Command {
         Command::new(self.path("destage"))

@@ -250,7 +250,7 @@ impl Dist {
 }
 
 /// Runs a command that has to succeed.
-fn does(command: &mut Command) -> Result<()> {
+pub fn does(command: &mut Command) -> Result<()> {
     let what = format!("{command:?}");
     let status = command
         .status()

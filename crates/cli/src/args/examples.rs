@@ -21,6 +21,13 @@ examples! {
         "destage run hm_0.csv.gz --device default --closed-loop 8 --warmup 10%",
         "destage run hm_0.csv.gz --device default --timeline hm_0.pftrace --timeline-from 1s --timeline-to 2s",
         "destage run hm_0.csv.gz --scheme lru --scheme arc --out results --report results/report.html";
+    /// Of `sweep`.
+    SWEEP:
+        "printf 'trace = \"hm_0.csv.gz\"\nscheme = [\"lru\", \"arc\"]\ncache = \"1MiB\"\nseed = [1, 2]\n' > sweep.toml",
+        "destage sweep sweep.toml --out swept --plan",
+        "destage sweep sweep.toml --out swept --shard 1/2",
+        "destage sweep sweep.toml --out swept --shard 2/2",
+        "destage sweep --out swept --merge --format-out csv";
     /// Of `mrc`.
     MRC:
         "destage mrc hm_0.csv.gz --scheme lru --scheme arc --plot curves.svg",

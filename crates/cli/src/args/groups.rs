@@ -2,7 +2,7 @@
 
 use super::options::options;
 use super::values::{one_of, page_size, whole};
-use super::{READ_ALLOC, READ_FILL, VolumesArg};
+use super::{CacheSizeArg, READ_ALLOC, READ_FILL, VolumesArg};
 use crate::memory::MemoryLimit;
 use clap::ValueEnum;
 use clap::builder::{EnumValueParser, PathBufValueParser, StringValueParser};
@@ -57,9 +57,10 @@ options! {
         /// Cache scheme, such as `lru` or `cac(prober(lirs))`; repeatable
         #[arg(long, value_name = "EXPR")]
         scheme: Vec<String> = text(), default "lru";
-        /// Cache size with its unit, such as 16MiB; repeatable
-        #[arg(long, value_name = "SIZE")]
-        cache: Vec<ByteSize> = ByteSize::parse, default "16MiB",
+        /// Cache size with its unit, such as 16MiB, or as a share of the pages that the trace touches,
+        /// such as 0.1; repeatable
+        #[arg(long, value_name = "SIZE|SHARE")]
+        cache: Vec<CacheSizeArg> = str::parse::<CacheSizeArg>, default "16MiB",
             shown "that of the device, or 16MiB without one";
     }
 }

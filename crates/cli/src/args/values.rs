@@ -15,11 +15,7 @@ use std::str::FromStr;
 /// The arguments of the program; a word like `-4k` behind an option is joined to it, as
 /// `--cache=-4k`. No option begins with a digit, so that it is meant as a value: the option then
 /// says what it allows.
-pub fn command_line() -> Vec<OsString> {
-    join_negative(std::env::args_os())
-}
-
-fn join_negative(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+pub fn join_negative(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     let mut options = true;
     for word in words {
@@ -53,6 +49,89 @@ fn is_negative(word: &OsString) -> bool {
         .strip_prefix('-')
         .map(|rest| rest.trim_start_matches('.'));
     number.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// A cache size: bytes, or a share of what a trace touches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CacheSizeArg {
+    /// That many bytes.
+    Bytes(ByteSize),
+    /// That share of the trace's footprint.
+    Share(FootprintShare),
+}
+
+/// A share of the pages that the reads and writes of a trace touch, kept as it was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FootprintShare {
+    numerator: u64,
+    decimals: u32,
+}
+
+/// Most decimals of a share: what is written without an exponent fits 64 bits.
+const MOST_DECIMALS: usize = 18;
+
+impl FootprintShare {
+    /// Reads a decimal number above 0 and at most 1.
+    fn parse(whole: &str, decimals: &str) -> Option<FootprintShare> {
+        let decimals = decimals.trim_end_matches('0');
+        if !matches!(whole, "0" | "1") || decimals.len() > MOST_DECIMALS {
+            return None;
+        }
+        let numerator = format!("{whole}{decimals}").parse().ok()?;
+        let decimals = decimals.len() as u32;
+        (1..=10u64.pow(decimals))
+            .contains(&numerator)
+            .then_some(FootprintShare {
+                numerator,
+                decimals,
+            })
+    }
+
+    /// The share of a footprint of so many pages, rounded down, but a page.
+    pub fn of(self, pages: u64) -> u64 {
+        let share = u128::from(pages) * u128::from(self.numerator) / 10u128.pow(self.decimals);
+        (share as u64).max(1)
+    }
+}
+
+impl fmt::Display for FootprintShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = 10u64.pow(self.decimals);
+        let (whole, rest) = (self.numerator / unit, self.numerator % unit);
+        let digits = (self.decimals as usize).max(1);
+        write!(f, "{whole}.{rest:0digits$}")
+    }
+}
+
+impl FromStr for CacheSizeArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<CacheSizeArg, String> {
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        match text.split_once('.') {
+            Some((whole, rest)) if digits(whole) && digits(rest) => {
+                let share = FootprintShare::parse(whole, rest);
+                share.map(CacheSizeArg::Share).ok_or_else(|| {
+                    format!(
+                        "`{text}` is no share of a trace's footprint: a number above 0 and at most 1, with \
+                         at most {MOST_DECIMALS} decimals"
+                    )
+                })
+            }
+            _ => ByteSize::parse(text)
+                .map(CacheSizeArg::Bytes)
+                .map_err(|error| error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for CacheSizeArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CacheSizeArg::Bytes(size) => size.fmt(f),
+            CacheSizeArg::Share(share) => share.fmt(f),
+        }
+    }
 }
 
 /// A file system with the text that was given.
@@ -188,6 +267,40 @@ pub fn time_scale(text: &str) -> Result<TimeScaleArg, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cache_sizes_are_bytes_or_shares() {
+        let read = |text: &str| text.parse::<CacheSizeArg>();
+        assert_eq!(read("16MiB"), Ok(CacheSizeArg::Bytes(ByteSize(16 << 20))));
+        for (text, pages) in [("0.1", 12), ("0.25", 30), ("1.0", 123), ("0.001", 1)] {
+            let Ok(CacheSizeArg::Share(share)) = read(text) else {
+                panic!("{text} is a share")
+            };
+            assert_eq!((share.of(123), share.to_string()), (pages, text.to_owned()));
+        }
+        assert_eq!(
+            read("0.100").map(|size| size.to_string()),
+            Ok("0.1".to_owned())
+        );
+        let exact = "0.123456789012345678";
+        assert_eq!(
+            read(exact).map(|size| size.to_string()),
+            Ok(exact.to_owned())
+        );
+        for wrong in [
+            "0.0",
+            "1.1",
+            "2.0",
+            ".5",
+            "0.",
+            "0.1234567890123456789",
+            "0.1MiB",
+            "1",
+            "-0.1",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
 
     fn joined(words: &str) -> String {
         let words = words.split(' ').map(OsString::from);

@@ -4,7 +4,7 @@ mod plot;
 mod points;
 mod report;
 
-use crate::args::{MrcArgs, PointsOut};
+use crate::args::{CacheSizeArg, MrcArgs, PointsOut};
 use crate::failure::Failure;
 use crate::output::{file, identity, print, print_exactly};
 use crate::progress::Progress;
@@ -83,19 +83,17 @@ fn bases(args: &MrcArgs, warnings: &mut Vec<String>) -> Result<Vec<RunSpec>, Fai
     for text in &args.caches.scheme() {
         match Expr::parse(text) {
             Err(refusal) => faults.push(refusal.to_string()),
-            Ok(expr) => match expr.unavailable() {
-                Some(info) => {
-                    let (expr, name) = (expr.to_string(), info.name);
-                    faults.push(RunError::Unavailable { expr, name }.to_string());
-                }
-                None if bases.iter().any(|base| base.expr == expr) => {}
-                None => bases.push(base(args, expr)),
-            },
+            Ok(expr) if bases.iter().any(|base| base.expr == expr) => {}
+            Ok(expr) => bases.push(base(args, expr)),
         }
     }
     warnings.extend(follow_read_alloc(&mut bases));
     for base in &bases {
-        for &cache in &args.caches.cache {
+        let given = args.caches.cache.iter().filter_map(|size| match size {
+            CacheSizeArg::Bytes(bytes) => Some(*bytes),
+            CacheSizeArg::Share(_) => None,
+        });
+        for cache in given {
             let spec = RunSpec {
                 cache,
                 ..base.clone()
@@ -147,9 +145,13 @@ fn sizes(
     base: &RunSpec,
     meter: &Clocks,
 ) -> Result<Vec<ByteSize>, Failure> {
-    if !args.caches.cache.is_empty() {
-        return Ok(args.caches.cache.clone());
-    }
+    let given = &args.caches.cache;
+    let is_share = |size: &CacheSizeArg| matches!(size, CacheSizeArg::Share(_));
+    let pages = match given.is_empty() || given.iter().any(is_share) {
+        true => footprint(trace, base.page, meter),
+        false => Ok(0),
+    };
+    let pages = pages.map_err(|error| Failure::of_run(&trace.meta.name, error))?;
     let check = |cache| {
         let spec = RunSpec {
             cache,
@@ -157,8 +159,17 @@ fn sizes(
         };
         spec.check().map(|_| ())
     };
-    let pages = footprint(trace, base.page, meter);
-    let pages = pages.map_err(|error| Failure::of_run(&trace.meta.name, error))?;
+    if !given.is_empty() {
+        let bytes = |size: &CacheSizeArg| match size {
+            CacheSizeArg::Bytes(bytes) => Ok(*bytes),
+            CacheSizeArg::Share(share) => {
+                let bytes = ByteSize(share.of(pages) * base.page.bytes());
+                check(bytes).map(|()| bytes)
+            }
+        };
+        let sizes: Result<Vec<ByteSize>, RunError> = given.iter().map(bytes).collect();
+        return sizes.map_err(|error| Failure::of_run(&trace.meta.name, error));
+    }
     let mut sizes = usual_sizes(pages, base.page);
     if let Some(&largest) = sizes.last() {
         check(largest)?;

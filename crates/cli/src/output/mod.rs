@@ -8,11 +8,11 @@ pub mod identity;
 mod journal;
 mod reading;
 mod rows;
-mod run_table;
+pub mod run_table;
 pub mod table;
 
 pub use reading::Readings;
-pub use rows::csv_cell;
+pub use rows::{Form, Rows, csv_cell};
 
 use crate::args::FormatOut;
 use crate::failure::Failure;
@@ -21,7 +21,6 @@ use crate::terminal::{Screen, harmless};
 use destage_sim::ResultRecord;
 use file::OutputFile;
 use journal::Journal;
-use rows::{Form, Rows};
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -43,7 +42,14 @@ pub struct Output {
     columns: Vec<String>,
     /// Nobody is told which runs were done before.
     quiet: bool,
+    /// For a program, which takes them.
+    kept: Option<Vec<KeptRecord>>,
+    /// Are charts collected without a report?
+    charts: bool,
 }
+
+/// A record, and what was collected for charts while it ran.
+pub type KeptRecord = (ResultRecord, Option<RunCharts>);
 
 /// Results beside the journal, written when all are there.
 struct ResultsFile {
@@ -60,7 +66,8 @@ pub fn results_files(folder: &Path, format: FormatOut) -> Vec<PathBuf> {
     names.map(|name| folder.join(name)).collect()
 }
 
-fn form(format: FormatOut) -> Option<Form> {
+/// The form of rows that is asked for, if it is one.
+pub fn form(format: FormatOut) -> Option<Form> {
     match format {
         FormatOut::Table => None,
         FormatOut::Jsonl => Some(Form::Jsonl),
@@ -91,7 +98,30 @@ impl Output {
             details: false,
             columns: Vec::new(),
             quiet: false,
+            kept: None,
+            charts: false,
         })
+    }
+
+    /// Results for a program that has called the runs; nothing is written. `charts`: are they collected?
+    pub fn kept(charts: bool) -> Output {
+        Output {
+            table: None,
+            stdout: None,
+            journal: None,
+            file: None,
+            report: None,
+            details: false,
+            columns: Vec::new(),
+            quiet: true,
+            kept: Some(Vec::new()),
+            charts,
+        }
+    }
+
+    /// The results that were kept.
+    pub fn into_kept(self) -> Vec<KeptRecord> {
+        self.kept.unwrap_or_default()
     }
 
     /// Results in a folder. `fresh`: what was done before counts for nothing.
@@ -124,6 +154,8 @@ impl Output {
             details: false,
             columns: Vec::new(),
             quiet: false,
+            kept: None,
+            charts: false,
         })
     }
 
@@ -134,7 +166,7 @@ impl Output {
 
     /// Is a report written, for which charts are collected?
     pub fn has_report(&self) -> bool {
-        self.report.is_some()
+        self.report.is_some() || self.charts
     }
 
     /// Shows what else was measured below the table, if there is one.
@@ -185,6 +217,10 @@ impl Output {
     pub fn show(&mut self, record: ResultRecord, charts: Option<RunCharts>) -> Result<(), Failure> {
         if let Some(rows) = &mut self.stdout {
             rows.write(&record).map_err(Failure::stdout)?;
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push((record, charts));
+            return Ok(());
         }
         if let Some(report) = &mut self.report {
             report.add(&record, charts);

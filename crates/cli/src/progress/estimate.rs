@@ -1,6 +1,7 @@
 //! How long what is left will take.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use super::Follower;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How far a sweep has come.
@@ -75,6 +76,7 @@ pub fn left(spent: Duration, done: u64, of: u64) -> Option<Duration> {
 /// The traces of a command, one after the other.
 pub struct Stages {
     state: Mutex<StageState>,
+    follower: Option<Arc<Follower>>,
 }
 
 struct StageState {
@@ -103,7 +105,21 @@ impl Stages {
                 worked: 0,
                 spent: Duration::ZERO,
             }),
+            follower: None,
         }
+    }
+
+    /// One, which is followed from inside the program, and not shown on a terminal.
+    pub fn followed(follower: Arc<Follower>) -> Stages {
+        Stages {
+            follower: Some(follower),
+            ..Stages::new(1)
+        }
+    }
+
+    /// Who follows it, if not somebody in front of a terminal.
+    pub fn follower(&self) -> Option<&Arc<Follower>> {
+        self.follower.as_ref()
     }
 
     /// The next one begins.

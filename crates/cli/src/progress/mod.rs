@@ -2,10 +2,12 @@
 //! error is none.
 
 mod estimate;
+mod follower;
 pub mod status_line;
 mod text;
 
 pub use estimate::Stages;
+pub use follower::Follower;
 
 use crate::terminal::harmless;
 use destage_sim::SweepProgress;

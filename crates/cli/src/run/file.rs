@@ -4,7 +4,7 @@
 use super::settings::FileOptions;
 use crate::args::{Cli, FileEntry, FromFile, RunArgs, option_of};
 use crate::failure::Failure;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, ArgAction, Command, CommandFactory};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use toml::Value;
 pub type Keys = BTreeMap<String, Value>;
 
 /// Options about the output as a whole, which cannot differ from one `[[run]]` to the next.
-const WHOLE: [&str; 10] = [
+pub const WHOLE: [&str; 10] = [
     "out",
     "fresh",
     "format-out",
@@ -88,17 +88,53 @@ pub fn run_keys(
     given: &RunArgs,
     name: &str,
 ) -> Result<(RunArgs, FileOptions), Failure> {
-    let mut command = Cli::command();
-    command.build();
-    let reader = FileReader {
-        given,
-        folder: Path::new(""),
-        name: name.to_owned(),
-        command: command.find_subcommand("run").expect("`run` is a command"),
-    };
-    let group = reader.group(keys);
-    let group = group.map_err(|fault| Failure::usage(format!("{name}: {fault}")))?;
-    Ok(group.expect("no trace is looked for"))
+    KeyReader::new(given.clone(), name).read(keys)
+}
+
+/// Reads the keys of one run after the other, as those of the file `name` under `given`.
+pub struct KeyReader {
+    command: Command,
+    given: RunArgs,
+    name: String,
+}
+
+impl KeyReader {
+    /// Such a reader.
+    pub fn new(given: RunArgs, name: &str) -> KeyReader {
+        let mut command = Cli::command();
+        command.build();
+        let run = command.find_subcommand("run").expect("`run` is a command");
+        KeyReader {
+            command: run.clone(),
+            given,
+            name: name.to_owned(),
+        }
+    }
+
+    /// The options that `keys` give, and which of them they gave.
+    ///
+    /// # Errors
+    /// A key is no option, or a value is none of its option.
+    pub fn read(&self, keys: &Keys) -> Result<(RunArgs, FileOptions), Failure> {
+        let reader = FileReader {
+            given: &self.given,
+            folder: Path::new(""),
+            name: self.name.clone(),
+            command: &self.command,
+        };
+        let group = reader.group(keys);
+        let group = group.map_err(|fault| Failure::usage(format!("{}: {fault}", self.name)))?;
+        Ok(group.expect("no trace is looked for"))
+    }
+
+    /// May the option of this key be given several times on one command line?
+    ///
+    /// # Errors
+    /// It is no option.
+    pub fn is_repeatable(&self, key: &str) -> Result<bool, String> {
+        let arg = option_of(&self.command, key, &NO_KEYS, &OWN)?;
+        Ok(matches!(arg.get_action(), ArgAction::Append))
+    }
 }
 
 struct FileReader<'a> {

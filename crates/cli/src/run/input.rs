@@ -1,7 +1,6 @@
 //! Reading traces: checks before the first run, progress, and warnings about what was read.
 
-use super::plan::Plan;
-use crate::args::HostFsArg;
+use crate::args::{HostFsArg, RunArgs};
 use crate::failure::{Failure, explained};
 use crate::memory::MemoryLimit;
 use crate::progress::Progress;
@@ -299,16 +298,12 @@ pub fn pairs_warning(
 /// blocks of one request with their old places.
 const PER_MODEL_BLOCK: u64 = 64;
 
-/// The trace as the file system sends it to the device, and the runs over that.
+/// The trace as the file system of options `args` sends it to the device.
 ///
 /// # Errors
 /// The file system cannot be modelled over the trace, or nothing of the kinds chosen is left.
-pub fn through(
-    trace: Workload<'_>,
-    fs: &HostFsArg,
-    plan: &Plan,
-) -> Result<(Stored, Vec<RunSpec>), Failure> {
-    let (name, limit) = (&trace.meta.name, plan.args.limit.limit());
+pub fn through(trace: Workload<'_>, fs: &HostFsArg, args: &RunArgs) -> Result<Stored, Failure> {
+    let (name, limit) = (&trace.meta.name, args.limit.limit());
     if let HostFs::Lfs(_) = &fs.fs {
         let needs = trace.memory() + Touched::by(trace, PageSize::KIB4)?.pages * PER_MODEL_BLOCK;
         if needs > limit.bytes() {
@@ -319,8 +314,8 @@ pub fn through(
     let made = host_fs::apply_bounded(
         trace,
         &fs.fs,
-        plan.args.input.tags,
-        plan.args.memory.of_requests(limit),
+        args.input.tags,
+        args.memory.of_requests(limit),
     );
     let mut modelled = made.map_err(|error| {
         let text = format!("{name}: --host-fs {}: {error}", fs.text);
@@ -332,27 +327,24 @@ pub fn through(
         }
     })?;
     modelled.meta_mut().name = format!("{name}+{}", fs.text);
-    if let Some(tags) = plan
-        .args
-        .input
-        .tags
-        .filter(|_| modelled.workload().is_empty())
-    {
+    if let Some(tags) = args.input.tags.filter(|_| modelled.workload().is_empty()) {
         return Err(Failure::usage(format!(
             "{name}: --host-fs {}: no request is of the kinds {tags}",
             fs.text
         )));
     }
-    let runs = plan.runs.iter().map(|run| {
-        let mut run = run.clone();
-        run.settings.push(ConfigEntry {
-            key: "host_fs".to_owned(),
-            value: fs.fs.to_string(),
-            origin: plan.host_fs_origin.clone(),
-        });
-        run
+    Ok(modelled)
+}
+
+/// A run behind the file system that `origin` asks for.
+pub fn behind(run: &RunSpec, fs: &HostFsArg, origin: &str) -> RunSpec {
+    let mut run = run.clone();
+    run.settings.push(ConfigEntry {
+        key: "host_fs".to_owned(),
+        value: fs.fs.to_string(),
+        origin: origin.to_owned(),
     });
-    Ok((modelled, runs.collect()))
+    run
 }
 
 /// Warns if a log-structured volume is so small against a cache that the log comes round to

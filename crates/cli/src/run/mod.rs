@@ -10,17 +10,21 @@ mod plan;
 mod resume;
 mod series;
 mod settings;
+mod shares;
 mod sweep;
 pub mod timeline;
 
 pub use bound::follow_read_alloc;
-pub use file::{Keys, run_keys};
-pub use input::{load, read, trace_warnings};
+pub use file::{KeyReader, Keys, WHOLE, run_keys};
+pub use input::through as through_host_fs;
+pub use input::{behind, fit, load, names, read, reuse_warning, trace_warnings};
 pub use logs::RunLogs;
 pub use plan::{Plan, without_trace};
+pub use resume::PROGRAM_FILE;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
-pub use sweep::{Batch, Clocks, execute};
+pub use shares::sized;
+pub use sweep::{Batch, Clocks, execute, host};
 pub use timeline::parse_moment;
 
 use crate::args::RunArgs;
@@ -31,7 +35,7 @@ use crate::progress::Stages;
 use crate::report::HtmlReport;
 use crate::terminal::Warnings;
 use destage_sim::{PreparedDevices, RunSpec};
-use destage_trace::{Stored, Workload};
+use destage_trace::{LoadOptions, Stored, Workload};
 use file::RunFile;
 
 /// Does what `args` say, or what the run file that they name says.
@@ -170,17 +174,32 @@ pub fn over(
     {
         input::fit(trace, run, args.limit.limit(), warnings)?;
     }
-    if args.host_fs.is_empty() {
-        one(
-            plan,
-            (trace.workload(), &plan.runs),
-            state,
-            output,
-            warnings,
-        )?;
+    through(plan, trace.workload(), state, output, warnings)
+}
+
+/// The runs over a trace that stays as it is, through each file system.
+///
+/// # Errors
+/// As [`over`].
+pub fn through(
+    plan: &Plan,
+    trace: Workload<'_>,
+    state: &CommandState,
+    output: &mut Output,
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
+    let host_fs = &plan.args.host_fs;
+    if host_fs.is_empty() {
+        let runs = plan.sized((trace, &plan.runs), warnings)?;
+        one(plan, (trace, &runs), state, output, warnings)?;
     }
-    for fs in &args.host_fs {
-        let (modelled, runs) = input::through(trace.workload(), fs, plan)?;
+    for fs in host_fs {
+        let modelled = input::through(trace, fs, &plan.args)?;
+        let runs = plan.runs.iter();
+        let runs: Vec<RunSpec> = runs
+            .map(|run| input::behind(run, fs, &plan.host_fs_origin))
+            .collect();
+        let runs = plan.sized((modelled.workload(), &runs), warnings)?;
         if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
             warnings.warn(warning);
         }
@@ -197,21 +216,32 @@ fn one(
     output: &mut Output,
     warnings: &mut Warnings,
 ) -> Result<(), Failure> {
+    suits(workload, &plan.load, runs, warnings)?;
+    resume::execute_open(plan, (workload, runs), state, output)
+}
+
+/// Makes sure that the requests, read with `load`, are enough for the runs over them, and warns of what the
+/// runs cannot show.
+///
+/// # Errors
+/// Their warm-up leaves nothing, or the requests cannot be read again.
+pub fn suits(
+    workload: Workload<'_>,
+    load: &LoadOptions,
+    runs: &[RunSpec],
+    warnings: &mut Warnings,
+) -> Result<(), Failure> {
     let name = &workload.meta.name;
-    if let Err(error) = plan
-        .args
-        .hits
-        .warmup
-        .unwrap_or_default()
-        .resolve(workload.len())
-    {
-        return Err(Failure::usage(format!("{name}: {error}")));
+    for run in runs {
+        if let Err(error) = run.warmup.resolve(workload.len()) {
+            return Err(Failure::usage(format!("{name}: {error}")));
+        }
     }
     if let Some(warning) = input::pairs_warning(workload, runs)? {
         warnings.warn(warning);
     }
-    if let Some(warning) = clock::warning(workload, &plan.load, runs)? {
+    if let Some(warning) = clock::warning(workload, load, runs)? {
         warnings.warn(warning);
     }
-    resume::execute_open(plan, (workload, runs), state, output)
+    Ok(())
 }

@@ -3,15 +3,17 @@
 use super::bound::follow_read_alloc;
 use super::logs::{LogFile, RunLogs, RunTimeline};
 use super::settings::{FileOptions, RunBuilder};
-use crate::args::RunArgs;
+use super::shares::sized;
+use crate::args::{CacheSizeArg, FootprintShare, RunArgs};
 use crate::failure::Failure;
 use crate::output::figures::TableColumn;
 use crate::output::{file, identity, results_files};
+use crate::terminal::Warnings;
 use destage_device::config::EffectiveDevice;
-use destage_scheme::{Expr, Role};
+use destage_scheme::{Expr, Role, SchemeInfo};
 use destage_sim::{RunError, RunSpec};
-use destage_trace::{LoadOptions, readers};
-use destage_types::ByteSize;
+use destage_trace::{LoadOptions, Workload, readers};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Checked options, and what they come to.
@@ -24,6 +26,8 @@ pub struct Plan {
     pub host_fs_origin: String,
     /// The runs over each trace: schemes x cache sizes.
     pub runs: Vec<RunSpec>,
+    /// Of each run, the share of the footprint that its cache is, if it is one.
+    pub shares: Vec<Option<FootprintShare>>,
     /// What should be said before the runs start.
     pub warnings: Vec<String>,
 }
@@ -33,25 +37,43 @@ impl Plan {
     ///
     /// # Errors
     /// All faults.
-    pub fn new(mut args: RunArgs, filed: FileOptions) -> Result<Plan, Failure> {
+    pub fn new(args: RunArgs, filed: FileOptions) -> Result<Plan, Failure> {
+        Plan::with_schemes(args, filed, &[])
+    }
+
+    /// The same, where these schemes are known beside those of the registry.
+    ///
+    /// # Errors
+    /// All faults.
+    pub fn with_schemes(
+        mut args: RunArgs,
+        filed: FileOptions,
+        own: &[&'static SchemeInfo],
+    ) -> Result<Plan, Failure> {
         let mut faults = usage_faults(&args);
         let mut warnings = Vec::new();
         args.traces = traces(args.traces, &mut warnings);
-        let exprs = schemes(&args, &mut faults, &mut warnings);
-        let device = device(&args, &mut faults);
+        let exprs = schemes((&args, own), &mut faults, &mut warnings);
+        let device = device(&args, &filed.device_folder, &mut faults);
         if let Some(device) = &device {
             warnings.extend(device.notices().iter().cloned());
         }
         let builder = RunBuilder::new(&args, &filed, device.as_ref());
         let caches = caches(builder.caches(), &mut warnings);
-        let mut runs = Vec::new();
+        let (mut runs, mut shares) = (Vec::new(), Vec::new());
         for expr in &exprs {
             let cacheless = expr.scheme().role == Role::None;
             let sizes = if cacheless { &caches[..1] } else { &caches[..] };
             runs.extend(sizes.iter().map(|&cache| builder.run(expr.clone(), cache)));
+            shares.extend(sizes.iter().map(|&cache| match cache {
+                CacheSizeArg::Share(share) if !cacheless => Some(share),
+                _ => None,
+            }));
         }
-        for run in &runs {
+        for (run, share) in runs.iter().zip(&shares) {
             match run.check() {
+                // What is to be said of its size is known later.
+                Ok(_) if share.is_some() => {}
                 Ok(found) => {
                     warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr)));
                 }
@@ -70,6 +92,7 @@ impl Plan {
             load,
             host_fs_origin: filed.origin("host_fs"),
             runs,
+            shares,
             warnings,
         };
         faults.extend(plan.file_faults());
@@ -77,6 +100,18 @@ impl Plan {
             true => Ok(plan),
             false => Err(Failure::Usage(faults)),
         }
+    }
+
+    /// `runs`, which are those of the plan, over requests, with the sizes that their shares come to.
+    ///
+    /// # Errors
+    /// As [`sized`].
+    pub fn sized<'a>(
+        &self,
+        over: (Workload<'_>, &'a [RunSpec]),
+        warnings: &mut Warnings,
+    ) -> Result<Cow<'a, [RunSpec]>, Failure> {
+        sized(over, &self.shares, self.args.limit.limit(), warnings)
     }
 
     /// Is there one run only, as far as that is known before the traces are read?
@@ -179,8 +214,8 @@ impl Plan {
 /// All faults.
 pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> {
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
-    let exprs = schemes(args, &mut faults, &mut warnings);
-    let device = device(args, &mut faults);
+    let exprs = schemes((args, &[]), &mut faults, &mut warnings);
+    let device = device(args, Path::new(""), &mut faults);
     if args.device.as_deref().is_none_or(|name| name == "none") {
         faults.push("--device none: without a trace a device is needed".to_owned());
     }
@@ -216,10 +251,11 @@ fn log_name(log: &Path, extension: &str, name: &str, run: &RunSpec, key: &str) -
     )
 }
 
-/// The device that is asked for, if there is to be one.
-fn device(args: &RunArgs, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
+/// The device that is asked for, if there is to be one; its file is looked for in `folder`.
+fn device(args: &RunArgs, folder: &Path, faults: &mut Vec<String>) -> Option<EffectiveDevice> {
     let name = args.device.as_deref().filter(|name| *name != "none")?;
-    match EffectiveDevice::load(name, &args.set, |path| std::fs::File::open(path)) {
+    let open = |path: &str| std::fs::File::open(folder.join(path));
+    match EffectiveDevice::load(name, &args.set, open) {
         Ok(device) => Some(device),
         Err(error) => {
             faults.push(format!("--device: {error}"));
@@ -300,35 +336,28 @@ fn traces(given: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     traces
 }
 
-fn schemes(args: &RunArgs, faults: &mut Vec<String>, warnings: &mut Vec<String>) -> Vec<Expr> {
+fn schemes(
+    (args, own): (&RunArgs, &[&'static SchemeInfo]),
+    faults: &mut Vec<String>,
+    warnings: &mut Vec<String>,
+) -> Vec<Expr> {
     let mut exprs: Vec<Expr> = Vec::new();
     for text in &args.caches.scheme() {
-        match Expr::parse(text) {
+        match Expr::parse_with(text, own) {
             Err(refusal) => add_once(faults, refusal.to_string()),
             Ok(expr) if exprs.contains(&expr) => {
                 warnings.push(format!(
                     "--scheme {text}: {expr} is given twice and runs once"
                 ));
             }
-            Ok(expr) => match expr.unavailable() {
-                Some(info) => add_once(faults, unavailable(&expr, info.name)),
-                None => exprs.push(expr),
-            },
+            Ok(expr) => exprs.push(expr),
         }
     }
     exprs
 }
 
-fn unavailable(expr: &Expr, name: &'static str) -> String {
-    let expr = expr.to_string();
-    format!(
-        "{}; see `destage schemes`",
-        RunError::Unavailable { expr, name }
-    )
-}
-
-fn caches(given: Vec<ByteSize>, warnings: &mut Vec<String>) -> Vec<ByteSize> {
-    let mut caches: Vec<ByteSize> = Vec::new();
+fn caches(given: Vec<CacheSizeArg>, warnings: &mut Vec<String>) -> Vec<CacheSizeArg> {
+    let mut caches: Vec<CacheSizeArg> = Vec::new();
     for cache in given {
         match caches.contains(&cache) {
             true => warnings.push(format!("--cache {cache} is given twice and runs once")),
@@ -345,7 +374,8 @@ fn add_once(faults: &mut Vec<String>, fault: String) {
     }
 }
 
-fn refused(run: &RunSpec, error: &RunError) -> String {
+/// What `error` says of a run, with the option that it is about.
+pub(super) fn refused(run: &RunSpec, error: &RunError) -> String {
     match error {
         RunError::NoPage { .. }
         | RunError::NoPageBesideMetadata { .. }

@@ -11,6 +11,7 @@ use crate::terminal::say;
 use destage_sim::{ResultRecord, RunSpec};
 use destage_trace::{TraceMeta, Workload};
 use sha2::{Digest, Sha256};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// What each run is, whenever and wherever it runs: program, trace and settings.
@@ -20,13 +21,18 @@ fn keys(trace: &TraceMeta, runs: &[RunSpec]) -> Result<Vec<String>, Failure> {
     Ok(runs.iter().map(key).collect())
 }
 
+/// The file that has the program, if it is not that of the process.
+pub static PROGRAM_FILE: OnceLock<PathBuf> = OnceLock::new();
+
 /// The hash of the program itself: one whose schemes were changed gives other results under the same version.
 fn program() -> Result<&'static str, Failure> {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     if let Some(known) = PROGRAM.get() {
         return Ok(known);
     }
-    let bytes = std::env::current_exe().and_then(std::fs::read);
+    let file = PROGRAM_FILE.get().cloned();
+    let file = file.map_or_else(std::env::current_exe, Ok);
+    let bytes = file.and_then(std::fs::read);
     let bytes = bytes.map_err(|e| Failure::Run(format!("cannot read the program: {e}")))?;
     Ok(PROGRAM.get_or_init(|| hash(&bytes)))
 }

@@ -1,7 +1,7 @@
 //! One run from options, device and built-in values, with the origin of every setting, for the
 //! record and below the table.
 
-use crate::args::{READ_ALLOC, READ_FILL, RunArgs, default_of, word_of};
+use crate::args::{CacheSizeArg, READ_ALLOC, READ_FILL, RunArgs, default_of, word_of};
 use destage_device::config::{self, EffectiveDevice, Origin};
 use destage_scheme::{Expr, Role};
 use destage_sim::record::ConfigEntry;
@@ -10,6 +10,7 @@ use destage_sim::{ReadFill, Replay, RunSpec, Warmup};
 use destage_types::ByteSize;
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Origin of a value that nobody gave.
@@ -25,6 +26,8 @@ pub struct FileOptions {
     name: String,
     /// Names of their fields.
     pub fields: BTreeSet<String>,
+    /// Where device files are, if not in the current folder.
+    pub device_folder: PathBuf,
 }
 
 impl FileOptions {
@@ -32,7 +35,7 @@ impl FileOptions {
     pub fn of(name: &str) -> FileOptions {
         FileOptions {
             name: name.to_owned(),
-            fields: BTreeSet::new(),
+            ..FileOptions::default()
         }
     }
 
@@ -81,10 +84,15 @@ impl Settings {
         });
     }
 
+    /// Does a setting come from the command line or a run file?
+    pub fn is_given(setting: &ConfigEntry) -> bool {
+        setting.origin == COMMAND_LINE || setting.origin.starts_with(RUN_FILE)
+    }
+
     /// The line below a table: every setting of the command line or a run file that is not a column anyway.
     pub fn line(settings: &[ConfigEntry]) -> Option<String> {
         let shown = |s: &&ConfigEntry| {
-            (s.origin == COMMAND_LINE || s.origin.starts_with(RUN_FILE))
+            Settings::is_given(s)
                 && !matches!(s.key.as_str(), "scheme" | "cache" | "warmup" | "host_fs")
         };
         let parts: Vec<String> = settings
@@ -132,15 +140,17 @@ impl<'a> RunBuilder<'a> {
     }
 
     /// The cache sizes given, or that which the device is meant for.
-    pub fn caches(&self) -> Vec<ByteSize> {
+    pub fn caches(&self) -> Vec<CacheSizeArg> {
         match &self.config {
-            Some(config) if self.args.caches.cache.is_empty() => vec![config.cache],
+            Some(config) if self.args.caches.cache.is_empty() => {
+                vec![CacheSizeArg::Bytes(config.cache)]
+            }
             _ => self.args.caches.cache(),
         }
     }
 
-    /// The run of `expr` with `cache`.
-    pub fn run(&self, expr: Expr, cache: ByteSize) -> RunSpec {
+    /// The run of `expr` with `cache`. In the place of a share stands the usual size until there is a trace.
+    pub fn run(&self, expr: Expr, cache: CacheSizeArg) -> RunSpec {
         let (args, config) = (self.args, self.config.as_deref());
         let page = config.map(|c| c.geometry.page);
         let read_fill = config.map(|c| match c.read_fill {
@@ -170,11 +180,21 @@ impl<'a> RunBuilder<'a> {
             flush_at_end: args.flush_at_end,
             seed: args.random.seed(),
             settings: self.settings(&expr, cache),
-            ..RunSpec::cache_only(expr, cache)
+            ..RunSpec::cache_only(expr, self.bytes(cache))
         }
     }
 
-    fn settings(&self, expr: &Expr, cache: ByteSize) -> Vec<ConfigEntry> {
+    /// The bytes of a cache, those that a share may come to before there is a trace.
+    fn bytes(&self, cache: CacheSizeArg) -> ByteSize {
+        let usual = || ByteSize::parse(default_of("cache")).expect("the default is a size");
+        match (cache, &self.config) {
+            (CacheSizeArg::Bytes(bytes), _) => bytes,
+            (CacheSizeArg::Share(_), Some(config)) => config.cache,
+            (CacheSizeArg::Share(_), None) => usual(),
+        }
+    }
+
+    fn settings(&self, expr: &Expr, cache: CacheSizeArg) -> Vec<ConfigEntry> {
         let args = self.args;
         let mut all = Settings {
             entries: Vec::new(),

@@ -4,7 +4,7 @@ use super::fitting::fitting;
 use super::logs::RunLogs;
 use crate::failure::Failure;
 use crate::memory::{MemoryLimit, MemoryWatch};
-use crate::progress::{Stages, SweepStatus, status_line};
+use crate::progress::{Follower, Stages, SweepStatus, status_line};
 use cpu_time::ThreadTime;
 use destage_sim::record::RunInfo;
 use destage_sim::{
@@ -12,7 +12,8 @@ use destage_sim::{
 };
 use destage_trace::Workload;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// Runs over one trace.
@@ -49,14 +50,18 @@ pub fn execute(
     let requests = batch.workload.len();
     let passes = |run: &RunSpec| run.warmup.resolve(requests).map_or(1, |r| r.1);
     let total = batch.runs.iter().map(passes).sum::<u64>() * requests;
-    let counter = SweepProgress::default();
+    let (own, follower) = (SweepProgress::default(), batch.stages.follower());
+    let counter = follower.map_or(&own, |follower| &follower.progress);
+    if let Some(follower) = follower {
+        follower.requests.fetch_add(total, Ordering::Relaxed);
+    }
     let device = batch.runs.iter().find_map(|run| run.device.as_deref());
     let status = SweepStatus {
         name: &batch.workload.meta.name,
         device: device.map(|device| device.name.as_str()),
         runs: batch.runs.len(),
         requests: total,
-        progress: &counter,
+        progress: counter,
         stages: batch.stages,
     };
     let sweep = Sweep {
@@ -65,8 +70,8 @@ pub fn execute(
         jobs: fitting.jobs,
         devices: fitting.shares.then_some(batch.devices),
         version: crate::VERSION,
-        progress: &counter,
-        meter: &Clocks::new(batch.limit),
+        progress: counter,
+        meter: &Clocks::followed(batch.limit, follower.cloned()),
     };
     // Logs of runs that have begun; they are there once the record of their run is.
     let begun = Mutex::new(BTreeMap::new());
@@ -77,16 +82,19 @@ pub fn execute(
         writers
     };
     let (mut failure, mut next) = (None, 0);
-    let done = status.follow(|| {
-        sweep.execute_each(&logs, &mut |record| {
-            let complete = lock().remove(&next).map_or(Ok(()), RunLogs::commit);
-            next += 1;
-            failure = complete
-                .and_then(|()| status_line::without(|| emit(record)))
-                .err();
-            failure.is_none()
-        })
-    });
+    let mut emit = |record| {
+        let complete = lock().remove(&next).map_or(Ok(()), RunLogs::commit);
+        next += 1;
+        failure = complete
+            .and_then(|()| status_line::without(|| emit(record)))
+            .err();
+        failure.is_none()
+    };
+    let done = match follower {
+        None => status.follow(|| sweep.execute_each(&logs, &mut emit)),
+        Some(follower) if follower.here => sweep.execute_here(&logs, &mut emit),
+        Some(_) => sweep.execute_each(&logs, &mut emit),
+    };
     done.map_err(|failed| Failure::of_run(&place(batch, failed.run), failed.error))?;
     failure.map_or(Ok(()), Err)
 }
@@ -106,13 +114,20 @@ pub(super) fn place(batch: &Batch<'_>, run: usize) -> String {
 /// Wall clock and CPU time of the calling thread, and the memory of the program.
 pub struct Clocks {
     memory: MemoryWatch,
+    follower: Option<Arc<Follower>>,
 }
 
 impl Clocks {
     /// Clocks of a command that may take so much memory.
     pub fn new(limit: MemoryLimit) -> Clocks {
+        Clocks::followed(limit, None)
+    }
+
+    /// The same of runs that `follower`, if there is one, may end.
+    pub fn followed(limit: MemoryLimit, follower: Option<Arc<Follower>>) -> Clocks {
         Clocks {
             memory: MemoryWatch::new(limit),
+            follower,
         }
     }
 }
@@ -122,10 +137,10 @@ impl Meter for Clocks {
         let (wall, cpu) = (Instant::now(), ThreadTime::now());
         run();
         RunInfo {
-            wall_s: wall.elapsed().as_secs_f64(),
-            cpu_s: cpu.elapsed().as_secs_f64(),
-            threads: 0,
-            host: host().to_owned(),
+            wall_s: Some(wall.elapsed().as_secs_f64()),
+            cpu_s: Some(cpu.elapsed().as_secs_f64()),
+            threads: None,
+            host: Some(host().to_owned()),
             key: String::new(),
         }
     }
@@ -134,10 +149,14 @@ impl Meter for Clocks {
         let (bytes, limit) = (self.memory.exceeded()?, self.memory.limit.bytes());
         Some(MemoryExcess { bytes, limit })
     }
+
+    fn is_cancelled(&self) -> bool {
+        self.follower.as_ref().is_some_and(|f| f.is_cancelled())
+    }
 }
 
 /// Name of the machine; empty if it does not say.
-fn host() -> &'static str {
+pub fn host() -> &'static str {
     static HOST: OnceLock<String> = OnceLock::new();
     HOST.get_or_init(|| {
         let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];

@@ -2,7 +2,7 @@
 
 use super::config::ExportPlan;
 use super::recording::TraceRecording;
-use crate::args::{DataArg, ExportArgs, ModelArgs, RunArgs};
+use crate::args::{CacheSizeArg, DataArg, ExportArgs, ModelArgs, RunArgs};
 use crate::failure::Failure;
 use crate::run::without_trace;
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
@@ -47,7 +47,9 @@ pub fn spec_of(model: &ModelArgs) -> Result<(RunSpec, Vec<String>), Failure> {
     run.device = Some(model.device());
     run.set.clone_from(&model.set);
     run.caches.scheme = vec![model.scheme()];
-    run.caches.cache.extend(model.cache);
+    run.caches
+        .cache
+        .extend(model.cache.map(CacheSizeArg::Bytes));
     run.hits.read_alloc = model.read_alloc;
     run.random = model.random.clone();
     let (spec, mut warnings) = without_trace(&run)?;

@@ -1,7 +1,7 @@
 //! `destage demo`, `destage schemes` and `destage --version`.
 
 use crate::browser::assert_shown;
-use crate::common::{Bench, available_schemes, counted, demo, without_cost};
+use crate::common::{Bench, counted, demo, without_cost};
 use crate::report::assert_self_contained;
 use destage_scheme::registry::SCHEMES;
 use serde_json::Value;
@@ -23,7 +23,6 @@ fn it_needs_no_input_and_says_what_it_shows() {
     let done = bench.destage("demo --report r.html").ok();
     assert_eq!(done.stderr, "");
     assert!(done.stdout.starts_with("demo: 200000 requests"));
-    let available = available_schemes();
     for name in LINE_UP {
         let rows = done.stdout.lines().filter(|line| {
             let mut words = line.split_whitespace();
@@ -31,15 +30,10 @@ fn it_needs_no_input_and_says_what_it_shows() {
             let scheme = words.next().unwrap_or("");
             is_row && scheme.split(['(', '*']).next() == Some(name)
         });
-        let expected = if available.contains(&name) { 3 } else { 0 };
-        assert_eq!(rows.count(), expected, "{name}: {}", done.stdout);
+        assert_eq!(rows.count(), 3, "{name}: {}", done.stdout);
     }
     done.shows("reading: read allocation");
     done.shows("belady with read allocation");
-    assert_eq!(
-        done.stdout.contains("left out, not available yet"),
-        LINE_UP.iter().any(|name| !available.contains(name))
-    );
     let page = bench.read("r.html");
     assert_self_contained(&page);
     assert!(page.contains("destage demo, seed 1") && page.contains("belady"));
@@ -52,9 +46,6 @@ fn it_needs_no_input_and_says_what_it_shows() {
 
 #[test]
 fn no_scheme_beats_the_bound() {
-    if !available_schemes().contains(&"belady") {
-        return eprintln!("SKIPPED: belady is not available yet");
-    }
     for record in demo() {
         let is = |b: &&Value| b["scheme"] == "belady" && b["cache_bytes"] == record["cache_bytes"];
         let bound = demo().iter().find(is).unwrap();

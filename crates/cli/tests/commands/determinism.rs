@@ -1,13 +1,13 @@
 //! The same command gives the same records, whatever the number of threads.
 
-use crate::common::{Bench, available_schemes, mixed, objects, options, without_cost};
+use crate::common::{Bench, mixed, objects, options, scheme_names, without_cost};
 use serde_json::Value;
 
 #[test]
 fn threads_do_not_change_results() {
     let bench = Bench::with(mixed(3000));
     bench.file("b.csv", mixed(1500));
-    let schemes = options(&available_schemes());
+    let schemes = options(&scheme_names());
     let records = |jobs: u32, log: &str| -> Vec<Value> {
         let run = "run t.csv b.csv --cache 256k --cache 512k --log-evictions e";
         bench

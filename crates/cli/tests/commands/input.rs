@@ -1,6 +1,6 @@
 //! Traces that are not what they should be, but are read.
 
-use crate::common::{Bench, HEAD, available_schemes, contains, csv, mixed};
+use crate::common::{Bench, HEAD, contains, csv, mixed};
 
 #[test]
 fn skipped_lines_are_told_once() {
@@ -42,9 +42,6 @@ fn changed_requests_are_warned_of() {
 #[test]
 fn effects_that_cannot_be_are_warned_of() {
     let bench = Bench::with(mixed(100));
-    if !available_schemes().contains(&"cflru") {
-        return eprintln!("SKIPPED: cflru is not available yet");
-    }
     let run = "run t.csv --scheme cflru --read-alloc off --cache 1m --cache 2m";
     let said = bench.destage(run).ok().stderr;
     assert_eq!(

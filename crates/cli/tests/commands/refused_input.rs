@@ -1,6 +1,6 @@
 //! Traces, schemes and devices that cannot give a result, refused as in `refusals`.
 
-use crate::common::{Bench, csv, schemes};
+use crate::common::{Bench, csv};
 
 fn bench() -> Bench {
     Bench::with(csv("W0 W1 R0"))
@@ -93,12 +93,6 @@ fn compositions() {
     let done = bench.destage("run t.csv missing.csv --scheme gcar(none)");
     let done = done.fails(2, &["X4 NO_CACHE"]);
     assert!(!done.stderr.contains("missing.csv"), "{}", done.stderr);
-    let Some(info) = schemes().iter().find(|s| s["available"] == false) else {
-        return eprintln!("SKIPPED: every declared scheme is available");
-    };
-    let name = info["name"].as_str().unwrap();
-    let done = bench.destage(format!("run t.csv --scheme {name}"));
-    done.fails(2, &[name, "known but not available yet", "destage schemes"]);
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! How traces are replayed: closed loops, addresses beyond the device, volumes, temporary files.
 
 use crate::common::{
-    Bench, Done, HEAD, available_schemes, csv, mixed, options, setting, trace, unframed,
-    without_cost,
+    Bench, Done, HEAD, csv, mixed, options, scheme_names, setting, trace, unframed, without_cost,
 };
 use serde_json::Value;
 
@@ -232,7 +231,7 @@ fn a_scattered_trace_fits_a_device_little_larger_than_its_pages() {
 #[test]
 fn a_trace_on_disk_gives_the_records_of_one_in_memory() {
     let bench = Bench::with(mixed(12_000));
-    let schemes = options(&available_schemes());
+    let schemes = options(&scheme_names());
     let timed = "--device req-block-128g --scheme lru --scheme belady --warmup 500";
     for (settings, memory) in [
         (&*format!("{schemes} --cache 256k --warmup passes=1"), "0B"),

@@ -2,8 +2,8 @@
 
 use super::{Stage, journal::Shared};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
-use destage_sim::{Cause, Flash, FlashReport, Program};
-use destage_types::{ChipId, Lpn, Nanos, Op, StaticLayout};
+use destage_sim::{BackgroundProgram, Cause, Flash, FlashReport, Program};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
 /// Service times of the FIFO queues.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +63,12 @@ pub struct Chips {
     layout: StaticLayout,
     now: Nanos,
     journal: Shared,
+    /// Chips that are idle in a moment that has not been looked at yet.
+    resting: Vec<usize>,
+    moment: bool,
+    /// Background programs that ended and that started since they were asked for.
+    ended: Vec<u32>,
+    started: Vec<(Lpn, Nanos)>,
 }
 
 impl Chips {
@@ -79,7 +85,17 @@ impl Chips {
             layout,
             now: Nanos::ZERO,
             journal,
+            resting: Vec::new(),
+            moment: false,
+            ended: Vec::new(),
+            started: Vec::new(),
         }
+    }
+
+    /// In the next moment these chips are idle, no others.
+    pub fn rest(&mut self, chips: &[usize]) {
+        self.resting = chips.to_vec();
+        self.moment = true;
     }
 
     /// Time until the queue of the chip is empty.
@@ -102,6 +118,9 @@ impl Chips {
 
 impl DeviceView for Chips {
     fn is_idle(&self, chip: ChipId) -> bool {
+        if !self.resting.is_empty() {
+            return self.resting.contains(&chip.index());
+        }
         let Equation1 { reads, writes, .. } = self.equation_1(chip);
         reads + writes == 0 && self.drain_time(chip) == Nanos::ZERO && !self.in_gc(chip)
     }
@@ -153,6 +172,7 @@ impl Flash for Chips {
     }
 
     fn begin(&mut self, _index: u64, _op: Op, now: Nanos) {
+        self.resting.clear();
         self.now = now;
     }
 
@@ -182,11 +202,42 @@ impl Flash for Chips {
         assert!(hits <= pages);
     }
 
-    fn step(&mut self, _until: Nanos) -> Option<Nanos> {
-        None
+    fn step(&mut self, until: Nanos) -> Option<Nanos> {
+        std::mem::take(&mut self.moment).then_some(until)
     }
 
     fn start_measuring(&mut self) {}
+
+    fn is_idle(&self, channel: ChannelId) -> bool {
+        let mut resting = self.resting.iter().map(|&chip| ChipId(chip as u32));
+        resting.any(|chip| self.layout.channel(chip) == channel)
+    }
+
+    /// It takes no time.
+    fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32 {
+        let token = self.ended.len() as u32;
+        self.ended.push(token);
+        self.started.push((program.lpn, now));
+        token
+    }
+
+    fn background_end(&self, _token: u32) -> Option<Nanos> {
+        None
+    }
+
+    fn cancel_background(&mut self, _token: u32) -> bool {
+        false
+    }
+
+    fn adopt_background(&mut self, _token: u32) {}
+
+    fn take_ended(&mut self, out: &mut Vec<u32>) {
+        out.append(&mut self.ended);
+    }
+
+    fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {
+        out.append(&mut self.started);
+    }
 }
 
 impl Stage for Chips {

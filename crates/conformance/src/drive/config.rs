@@ -1,6 +1,6 @@
 //! From an expression to a driven cache.
 
-use super::{Checked, Chips, Core, Drive, Order, Queues, Shared, Stage, TestDevice};
+use super::{Checked, Chips, Core, Drive, Order, Promise, Queues, Shared, Stage, TestDevice};
 use crate::reference::SlowRequest;
 use destage_scheme::info::MetadataContext;
 use destage_scheme::policy::Future;
@@ -31,6 +31,8 @@ pub struct Config {
     pub draws: Option<Vec<f64>>,
     /// Factor and summand of hash functions in place of the real ones.
     pub hashes: Option<Vec<[u64; 2]>>,
+    /// Count accesses one by one where the scheme has a sketch.
+    pub exact_counts: bool,
     /// Static page allocation.
     pub layout: StaticLayout,
     /// FIFO queues of the chips.
@@ -53,6 +55,7 @@ impl Config {
             seed: 1,
             draws: None,
             hashes: None,
+            exact_counts: false,
             layout: StaticLayout::flat(1, 1),
             queues: None,
             device: None,
@@ -89,15 +92,15 @@ impl Config {
 
     /// What the scheme is built for.
     pub fn env(&self, expr: &Expr) -> Env {
-        let background = expr.chain().any(|l| l.scheme().role == Role::Background);
         Env {
             page: self.page,
             layout: self.layout,
             read_alloc: self.resolved_read_alloc(expr),
             seed: self.seed,
-            background,
+            background: expr.has_role(Role::Background),
             draws: self.draws.clone(),
             hashes: self.hashes.clone(),
+            exact_counts: self.exact_counts,
             ..Env::cache_only(self.frames(expr))
         }
     }
@@ -142,9 +145,8 @@ impl Config {
     /// `next` must be filled.
     ///
     /// # Panics
-    /// A scheme in it is not built, or the run is refused.
+    /// The run is refused.
     pub fn drive(&self, expr: &Expr, requests: &[SlowRequest]) -> Drive {
-        assert!(expr.unavailable().is_none(), "{expr}: not available");
         if let Err(refusal) = self.check(expr) {
             panic!("{refusal}");
         }
@@ -186,28 +188,45 @@ pub fn build<V: Visit>(
 /// The order of a policy is that of its declaration; layers outside the victim choice pass it on. A
 /// classifier may name a page that it keeps apart, so the order of the base says nothing of the victim.
 /// A victim filter has the order of the base and may name any page of it, or it has none.
-fn order(expr: &Expr) -> Order {
+fn promise(expr: &Expr) -> Promise {
     let policy = expr.policy();
-    let mut order = match policy.scheme() {
-        info if info.order.is_none() || info.role != Role::PagePolicy => Order::Free,
-        info if (info.victim_is_known)(policy) => Order::First,
-        _ => Order::Holds,
+    let info = policy.scheme();
+    let (known, groups) = (
+        (info.victim_is_known)(policy),
+        info.role == Role::GroupPolicy,
+    );
+    let mut order = match info.order {
+        Some(_) if info.role == Role::PagePolicy && known => Order::First,
+        Some(_) if info.role == Role::PagePolicy => Order::Holds,
+        _ => Order::Free,
     };
-    for layer in expr.chain().map(Expr::scheme) {
+    // Units are asked for with the page that comes in, and with the queues as they are.
+    let mut units = match info.order {
+        Some(_) if groups || known || info.chip_lists => Order::First,
+        Some(_) => Order::Holds,
+        None => Order::Free,
+    };
+    let mut next_unit = groups && known;
+    // From the inside out: what a filter may choose is up to those outside it.
+    let layers: Vec<_> = expr.chain().map(Expr::scheme).collect();
+    for layer in layers.into_iter().rev() {
         order = match (layer.role, layer.order) {
             (Role::VictimFilter, Some(_)) if order != Order::Free => Order::Holds,
             (Role::VictimFilter | Role::Classifier, _) => Order::Free,
             _ => order,
         };
+        units = match layer.role {
+            Role::VictimFilter if units != Order::Free && !layer.chip_lists => Order::Holds,
+            Role::Classifier => Order::Free,
+            _ => units,
+        };
+        next_unit &= !matches!(layer.role, Role::VictimFilter | Role::Classifier);
     }
-    order
-}
-
-/// Is the next victim group known before the page comes that needs room?
-fn tells_group(expr: &Expr) -> bool {
-    let policy = expr.policy();
-    let info = policy.scheme();
-    info.role == Role::GroupPolicy && (info.victim_is_known)(policy)
+    Promise {
+        order,
+        units,
+        next_unit,
+    }
 }
 
 struct Start<'a> {
@@ -223,7 +242,7 @@ impl Start<'_> {
         Cache<Checked<S>, F>: Core + 'static,
     {
         let (config, expr, journal) = (self.config, self.expr, self.journal);
-        let checked = Checked::new(scheme, order(expr), tells_group(expr), journal.clone());
+        let checked = Checked::new(scheme, promise(expr), journal.clone());
         let frames = config.frames(expr);
         let bound = expr.metadata(&config.metadata(expr, self.requests));
         let checked = checked.with_metadata(bound.map(|b| b.bytes(frames.into())));
@@ -241,7 +260,7 @@ impl Start<'_> {
         );
         cache.observe(Box::new(journal.clone()));
         cache.reset_counts();
-        if config.env(expr).background {
+        if expr.has_background() {
             cache.enable_background();
         }
         let pages_are_requests = |l: &Expr| l.word("hit-rule") == "page";
@@ -256,7 +275,7 @@ impl Visit for Start<'_> {
 
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Drive {
         if let Some(device) = &self.config.device {
-            let background = self.config.env(self.expr).background;
+            let background = self.expr.has_background();
             let engine = device.engine(self.config, background, self.requests);
             return self.start(scheme, engine);
         }

@@ -16,7 +16,7 @@ use destage_scheme::{Scheme, SchemeStats, View};
 use destage_sim::{Cache, Counts, Flash};
 use destage_types::{Nanos, Op, RequestRef};
 
-pub use checked::{Checked, Order};
+pub use checked::{Checked, Order, Promise};
 pub use chips::{ChipState, Chips, Queues};
 pub use config::{Config, build};
 pub use journal::{Journal, Shared};
@@ -37,6 +37,9 @@ pub struct Measures {
 pub trait Core {
     /// Everything due before `now` is done, then request `index` is served.
     fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos);
+
+    /// What is due up to `now` happens.
+    fn advance(&mut self, now: Nanos);
 
     /// Counters so far.
     fn counts(&self) -> Counts;
@@ -71,6 +74,10 @@ pub trait Stage: Flash {
 impl<S: Scheme, F: Stage> Core for Cache<S, F> {
     fn serve(&mut self, request: RequestRef<'_>, index: u64, now: Nanos) {
         Cache::serve(self, request, index, now);
+    }
+
+    fn advance(&mut self, now: Nanos) {
+        Cache::advance(self, now);
     }
 
     fn counts(&self) -> Counts {
@@ -169,6 +176,20 @@ impl Drive {
         let hits: Vec<bool> = (first..first + pages).map(hit).collect();
         self.check_counts(&before, pages, &hits, &journal);
         self.row(request.op, hits, journal)
+    }
+
+    /// These chips are idle, no others, and what the scheme writes back on them takes no time.
+    pub fn idle(&mut self, chips: &[usize]) -> Row {
+        self.journal.open().clear();
+        self.chips().rest(chips);
+        self.core.advance(self.now);
+        let mut journal = self.journal.open().take();
+        let cleaned = journal
+            .events
+            .iter()
+            .filter_map(|e| e.split_once(":clean "));
+        journal.events = cleaned.map(|(_, lpn)| format!("wb{{{lpn}}}")).collect();
+        self.row(Op::Flush, Vec::new(), journal)
     }
 
     /// The most bytes of metadata that the scheme had after any of its calls.

@@ -43,6 +43,11 @@ pub trait Admission {
         false
     }
 
+    /// What else the last call did, for the column of evictions.
+    fn events(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What stands behind the state of the cache.
     fn state(&self) -> String {
         String::new()

@@ -37,6 +37,8 @@ pub struct WriteBack {
     wait_for_partial: bool,
     keep_clean: bool,
     cancel_on_reads: bool,
+    /// Does the layer `idle-clean` choose? Then nothing else here matters but what is in flight.
+    ahead: bool,
     /// `eager`: frames that must be in use, and how many victims are looked at.
     eager: Option<(usize, usize)>,
     flights: Vec<Flight>,
@@ -60,9 +62,24 @@ impl WriteBack {
             wait_for_partial: expr.word("partial", &["wait", "write"])? == "wait",
             keep_clean: expr.word("after", &["remove", "keep_clean"])? == "keep_clean",
             cancel_on_reads: expr.word("cancel-on", &["any", "write"])? == "any",
+            ahead: false,
             eager: None,
             flights: Vec::new(),
         })
+    }
+
+    /// `idle-clean`, whose rules stand in [`Ahead`](super::ahead::Ahead).
+    pub fn ahead() -> WriteBack {
+        WriteBack {
+            depth: usize::MAX,
+            ldr_only: false,
+            wait_for_partial: false,
+            keep_clean: true,
+            cancel_on_reads: true,
+            ahead: true,
+            eager: None,
+            flights: Vec::new(),
+        }
     }
 
     /// `eager` (Prober section 5.2) in a cache of `capacity` pages.
@@ -78,9 +95,28 @@ impl WriteBack {
             wait_for_partial: false,
             keep_clean: true,
             cancel_on_reads: true,
+            ahead: false,
             eager: Some((capacity.saturating_sub(1), window)),
             flights: Vec::new(),
         })
+    }
+
+    /// That of a scheme that chooses by itself, page by page for idle chips.
+    pub fn of_scheme() -> WriteBack {
+        WriteBack {
+            ahead: false,
+            ..WriteBack::ahead()
+        }
+    }
+
+    /// Write-backs of a channel that are queued or in flight.
+    pub(super) fn outstanding(&self, channel: usize) -> usize {
+        self.flights.iter().filter(|f| f.channel == channel).count()
+    }
+
+    /// Is a write-back of the page queued or in flight?
+    pub(super) fn is_busy(&self, lpn: u64) -> bool {
+        self.of_page(lpn).is_some()
     }
 
     fn of_page(&self, lpn: u64) -> Option<usize> {
@@ -153,6 +189,7 @@ impl SlowCache {
                 frame.expect("a page in flight is cached").dirty = 0;
                 let (scheme, store) = self.scheme();
                 scheme.cleaned(&[lpn], store);
+                self.know(|ahead| ahead.cleaned(&[lpn]));
             } else {
                 self.scheme().0.remove(lpn);
                 self.store.frames.remove(&lpn);
@@ -177,8 +214,20 @@ impl SlowCache {
             {
                 continue;
             }
-            while back.flights.iter().filter(|f| f.channel == channel).count() < back.depth {
-                let (pages, unit) = self.choose(&back, channel);
+            while back.outstanding(channel) < back.depth {
+                let (pages, unit) = match self.quota.take() {
+                    Some(mut quota) => {
+                        let device = self.store.flash.device();
+                        let chips = device.map(|d| d.chips_of(channel).collect());
+                        let busy = |x| back.is_busy(x);
+                        let chips: Vec<usize> = chips.unwrap_or_default();
+                        let chosen = self.choose_by_chip(&quota, &chips, &busy);
+                        chosen.iter().for_each(|&(chip, _)| quota.count(chip));
+                        self.quota = Some(quota);
+                        (chosen.iter().map(|c| c.1).collect(), None)
+                    }
+                    None => self.choose(&back, channel),
+                };
                 if pages.is_empty() {
                     break;
                 }
@@ -195,6 +244,10 @@ impl SlowCache {
     /// The next page to write back on `channel`, or the next group, with its number if its pages go
     /// to one plane.
     fn choose(&mut self, back: &WriteBack, channel: usize) -> Group {
+        if back.ahead {
+            let found = self.choose_ahead(back, channel);
+            return found.expect("the layer knows its pages");
+        }
         let dynamic = (self.store.flash.device()).is_some_and(|d| d.is_dynamic());
         let here: Vec<u64> = (self
             .store
@@ -247,16 +300,27 @@ impl SlowCache {
         if let Some(&first) = order.iter().find(|x| free(**x) && here.contains(x)) {
             return (vec![first], None);
         }
-        let Some((group, unit)) = scheme.next_group(store) else {
+        self.next_group_on(back, channel)
+    }
+
+    /// The dirty pages of the next group, if it is the turn of `channel` and none of them is busy.
+    pub(super) fn next_group_on(&mut self, back: &WriteBack, channel: usize) -> Group {
+        let nothing = (Vec::new(), None);
+        let store = &self.store;
+        let next = self.scheme.as_ref().and_then(|s| s.next_group(store));
+        let Some((group, unit)) = next else {
             return nothing;
         };
+        let free = |x: u64| store.dirty(x) && back.of_page(x).is_none();
         let busy = group.iter().any(|&x| back.of_page(x).is_some());
         let Some(first) = group.iter().min().filter(|_| !busy) else {
             return nothing;
         };
         let mut pages: Vec<u64> = group.iter().copied().filter(|&x| free(x)).collect();
         pages.sort_unstable();
-        let first_is_here = here.contains(first);
+        let first = *first;
+        let device = self.store.flash.device();
+        let first_is_here = device.is_some_and(|d| d.is_dynamic() || d.channel(first) == channel);
         let device = self.store.flash.device();
         let of_unit = device.and_then(|d| Some(d.channel_of_unit(unit?)));
         match of_unit.map_or(first_is_here, |of_unit| of_unit == channel) {

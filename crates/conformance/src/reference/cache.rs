@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use destage_types::Op;
 
 use super::admission::{Admission, ProCache};
+use super::ahead::Ahead;
 use super::background::{DeviceCounts, WriteBack};
+use super::co_active::Quota;
 use super::counters::{MultiHash, RefCount};
 use super::counts::SlowCounts;
 use super::cqct::Cost;
 use super::expr::SlowExpr;
 use super::flash::{SlowFlash, Still};
+use super::identifiers::{BloomFilters, TwoLevel};
 use super::mapping::Art;
 use super::request::{SlowAccess, SlowRequest};
-use super::scheme::{Served, SlowScheme, build};
+use super::scheme::{Around, Served, SlowScheme, build};
 use super::store::Store;
 
 /// What a read miss brings in (D2).
@@ -36,6 +39,7 @@ pub struct SlowConfig {
     seed: u64,
     draws: Vec<f64>,
     hashes: Vec<[u64; 2]>,
+    exact_counts: bool,
     flash: Box<dyn SlowFlash>,
 }
 
@@ -51,6 +55,7 @@ impl SlowConfig {
             seed: 1,
             draws: Vec::new(),
             hashes: Vec::new(),
+            exact_counts: false,
             flash: Box::new(Still::default()),
         }
     }
@@ -88,6 +93,12 @@ impl SlowConfig {
     /// Factors and summands of hash functions in place of the real ones.
     pub fn hashes(mut self, hashes: &[[u64; 2]]) -> SlowConfig {
         self.hashes = hashes.to_vec();
+        self
+    }
+
+    /// Counts accesses one by one where the scheme has a sketch.
+    pub fn exact_counts(mut self, on: bool) -> SlowConfig {
+        self.exact_counts = on;
         self
     }
 
@@ -139,6 +150,9 @@ pub struct SlowCache {
     /// Counters of a device.
     pub device_counts: DeviceCounts,
     pub(super) background: Option<WriteBack>,
+    pub(super) ahead: Option<Ahead>,
+    /// What the scheme's own background work may do.
+    pub(super) quota: Option<Quota>,
     pub(super) scheme: Option<Box<dyn SlowScheme>>,
     pub(super) art: Option<Art>,
     pub(super) admission: Option<Box<dyn Admission>>,
@@ -182,7 +196,7 @@ impl SlowCache {
     pub fn new(expression: &str, mut config: SlowConfig) -> Result<SlowCache, String> {
         let whole = SlowExpr::parse(expression)?;
         let page = u64::from(config.spp) * 512;
-        let (mut art, mut background) = (None, None);
+        let (mut art, mut background, mut ahead) = (None, None, None);
         let mut admission: Option<Box<dyn Admission>> = None;
         let mut expr = &whole;
         loop {
@@ -195,6 +209,8 @@ impl SlowCache {
                 }
                 "refcount" => admission = Some(Box::new(RefCount::new(expr)?)),
                 "multihash" => admission = Some(Box::new(MultiHash::new(expr, &config.hashes)?)),
+                "mbf" => admission = Some(Box::new(BloomFilters::new(expr, &config.hashes)?)),
+                "twolevel" => admission = Some(Box::new(TwoLevel::new(expr)?)),
                 // Without a device nothing is written back in the background.
                 "awb" if config.flash.device().is_some() => {
                     background = Some(WriteBack::new(expr)?);
@@ -203,6 +219,10 @@ impl SlowCache {
                     background = Some(WriteBack::eager(expr, config.capacity)?);
                 }
                 "awb" | "eager" => {}
+                "idle-clean" => {
+                    ahead = Some(Ahead::new(expr, config.capacity)?);
+                    background = config.flash.device().map(|_| WriteBack::ahead());
+                }
                 _ => break,
             }
             expr = expr.inside()?;
@@ -210,9 +230,21 @@ impl SlowCache {
         if let Some(device) = config.flash.device() {
             device.cost = Cost::of(expr)?;
         }
+        let quota = Quota::of(expr)?;
+        if quota.is_some() && config.flash.device().is_some() {
+            background = Some(WriteBack::of_scheme());
+        }
         let scheme = match expr.name.as_str() {
             "none" => None,
-            _ => Some(build(expr, config.capacity, config.flash.chips(), page)?),
+            _ => {
+                let around = Around {
+                    capacity: config.capacity,
+                    chips: config.flash.chips(),
+                    page,
+                    exact_counts: config.exact_counts,
+                };
+                Some(build(expr, around)?)
+            }
         };
         Ok(SlowCache {
             store: Store {
@@ -223,14 +255,18 @@ impl SlowCache {
                 request: 0,
                 data: (0, 0),
                 page_seq: 0,
+                current: 0,
                 been_full: false,
                 writing: false,
+                read_alloc: config.read_alloc.unwrap_or(!is_write_buffer(&whole)),
                 next: None,
                 flash: config.flash,
             },
             counts: SlowCounts::default(),
             device_counts: DeviceCounts::default(),
             background,
+            ahead,
+            quota,
             scheme,
             art,
             admission,
@@ -250,6 +286,12 @@ impl SlowCache {
         pages
     }
 
+    /// The state column of the scheme alone.
+    pub fn scheme_state(&self) -> String {
+        let scheme = self.scheme.as_ref();
+        scheme.map_or_else(String::new, |s| s.state(&self.store))
+    }
+
     /// Serves one request.
     pub fn step(&mut self, request: &SlowRequest) -> Row {
         self.row = Row::default();
@@ -262,6 +304,10 @@ impl SlowCache {
         self.store.request += 1;
         if matches!(request.op, Op::Read | Op::Write) {
             self.store.data = (self.store.now, self.store.request);
+            let device = self.store.flash.device();
+            let program = device.map_or(0, |d| d.program_time());
+            let quota = self.quota.iter_mut();
+            quota.for_each(|quota| quota.request(self.store.now, program));
         }
         self.store.writing = request.op == Op::Write;
         let accesses = request.accesses(self.store.spp);
@@ -309,6 +355,9 @@ impl SlowCache {
         if let Some(admission) = &self.admission {
             self.row.state += &admission.state();
         }
+        if let Some(ahead) = &self.ahead {
+            self.row.state += &ahead.state();
+        }
         if let Some(art) = &self.art {
             self.row.state += &format!(" ; {}", art.state());
         }
@@ -322,6 +371,13 @@ impl SlowCache {
             self.row.result.push(' ');
         }
         self.row.result.push_str(word);
+    }
+
+    /// Tells the layer `idle-clean`, if there is one.
+    pub(super) fn know(&mut self, of: impl FnOnce(&mut Ahead)) {
+        if let Some(ahead) = &mut self.ahead {
+            of(ahead);
+        }
     }
 
     pub(super) fn scheme(&mut self) -> (&mut dyn SlowScheme, &Store) {

@@ -115,6 +115,16 @@ impl Admission for RefCount {
     }
 }
 
+/// Place of a page in a table of so many under hash function `k`; `given` are factors and summands in
+/// place of the real functions.
+pub fn place(lpn: u64, k: usize, places: u64, given: &[[u64; 2]]) -> u64 {
+    let hash = match given.get(k) {
+        Some([factor, summand]) => factor * lpn + summand,
+        None => mix64(lpn.wrapping_add(0x9E3779B97F4A7C15u64.wrapping_mul(k as u64))),
+    };
+    hash % places
+}
+
 /// The finaliser of SplitMix64.
 fn mix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58476D1CE4E5B9);
@@ -157,13 +167,8 @@ impl MultiHash {
     }
 
     fn places(&self, lpn: u64) -> BTreeSet<usize> {
-        let place = |k: usize| {
-            let hash = match self.given.get(k) {
-                Some([factor, summand]) => factor * lpn + summand,
-                None => mix64(lpn.wrapping_add(0x9E3779B97F4A7C15u64.wrapping_mul(k as u64))),
-            };
-            (hash % self.table.len() as u64) as usize
-        };
+        let size = self.table.len() as u64;
+        let place = |k: usize| place(lpn, k, size, &self.given) as usize;
         (0..self.hashes).map(place).collect()
     }
 }

@@ -86,7 +86,7 @@ impl Cost {
     /// A value that is none.
     pub fn of(expr: &SlowExpr) -> Result<Cost, String> {
         match &expr.inner {
-            _ if ["ecr", "ecr-eps"].contains(&expr.name.as_str()) => Cost::new(expr),
+            _ if ["ecr", "ecr-eps", "lcr"].contains(&expr.name.as_str()) => Cost::new(expr),
             Some(inner) => Cost::of(inner),
             None => Ok(Cost::default()),
         }

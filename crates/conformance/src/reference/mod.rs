@@ -12,19 +12,26 @@
 //! ```
 
 mod admission;
+mod ahead;
 mod arc;
 mod background;
 mod belady;
+mod best_of;
 mod cache;
 mod chips;
+mod clusters;
+mod co_active;
 mod counters;
 mod counts;
 pub mod cqct;
 pub mod device;
 pub mod expr;
+mod filters;
 pub mod flash;
+mod frd;
 mod groups;
 mod histories;
+mod identifiers;
 pub mod invariants;
 mod lirs;
 mod lists;
@@ -42,6 +49,9 @@ mod scheme;
 mod second_chance;
 mod store;
 mod swarm;
+mod update_distance;
+mod w_tinylfu;
+mod windows;
 
 pub use background::DeviceCounts;
 pub use cache::{Evicted, Row, SlowCache, SlowConfig, SlowReadFill};

@@ -32,6 +32,7 @@ impl SlowCache {
                 let (scheme, store) = self.scheme();
                 scheme.touch(access.lpn, false, store);
             }
+            self.know(|ahead| ahead.hit(access.lpn, false));
             let sectors = access.mask.count_ones();
             self.store.flash.cache_read(access.lpn, sectors);
         }
@@ -114,10 +115,12 @@ impl SlowCache {
                         self.log.push("decay".to_owned());
                     }
                     let verdict = admission.judge(pages, bytes, &self.store);
+                    self.log.extend(admission.events());
                     hits += self.obey(verdict, pages);
                     if admission.after() {
                         self.log.push("decay".to_owned());
                     }
+                    self.log.extend(admission.events());
                 }
                 self.admission = Some(admission);
                 hits
@@ -195,6 +198,7 @@ impl SlowCache {
             frame.dirty |= access.mask;
             let (scheme, store) = self.scheme();
             scheme.touch(access.lpn, true, store);
+            self.know(|ahead| ahead.hit(access.lpn, true));
         } else {
             self.make_room(access.lpn);
             self.insert(access.lpn, access.mask, access.mask);
@@ -206,6 +210,8 @@ impl SlowCache {
     /// comes in, for every victim, is the first page, if it is not cached.
     fn admit_whole(&mut self, pages: &[SlowAccess]) {
         self.invalidate(pages);
+        // While room is made the first page is the one to come.
+        self.store.page_seq += 1;
         loop {
             let mut entering = pages.to_vec();
             let (scheme, store) = self.scheme();
@@ -215,8 +221,10 @@ impl SlowCache {
                 break;
             }
             let first = entering.first().filter(|a| a.lpn == pages[0].lpn);
+            self.store.current = pages[0].lpn;
             self.evict_for(first.map(|a| a.lpn));
         }
+        self.store.page_seq -= 1;
         for &access in pages {
             let (scheme, store) = self.scheme();
             if scheme.bypasses(access.lpn, store) {
@@ -273,6 +281,7 @@ impl SlowCache {
             self.release(access.lpn);
             let (scheme, store) = self.scheme();
             scheme.cleaned(&[access.lpn], store);
+            self.know(|ahead| ahead.cleaned(&[access.lpn]));
         }
         false
     }
@@ -281,6 +290,7 @@ impl SlowCache {
         self.release(lpn);
         self.scheme().0.remove(lpn);
         self.store.frames.remove(&lpn);
+        self.know(|ahead| ahead.left(lpn, false));
     }
 
     fn insert(&mut self, lpn: u64, valid: u128, dirty: u128) {
@@ -288,6 +298,7 @@ impl SlowCache {
         self.store.been_full |= self.store.frames.len() >= self.store.capacity;
         let (scheme, store) = self.scheme();
         scheme.admit(lpn, store);
+        self.know(|ahead| ahead.entered(lpn));
     }
 
     // ---- evictions (D5, D6) and flash ----
@@ -299,6 +310,7 @@ impl SlowCache {
     }
 
     fn evict(&mut self, incoming: u64) {
+        self.store.current = incoming;
         self.evict_for(Some(incoming));
     }
 
@@ -362,6 +374,8 @@ impl SlowCache {
         for lpn in &unit {
             let frame = self.store.frames.remove(lpn);
             assert!(frame.is_some(), "victim {lpn} is not resident");
+            let dirty = frame.is_some_and(|f| f.dirty != 0);
+            self.know(|ahead| ahead.left(*lpn, dirty));
             // On eviction the ART entry is deleted, even if the page comes back at once.
             if let Some(art) = &mut self.art {
                 art.map.remove(lpn);
@@ -472,6 +486,7 @@ impl SlowCache {
         if !dirty.is_empty() {
             let (scheme, store) = self.scheme();
             scheme.cleaned(&dirty, store);
+            self.know(|ahead| ahead.cleaned(&dirty));
         }
     }
 }

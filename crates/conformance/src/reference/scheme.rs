@@ -2,8 +2,13 @@
 
 use super::arc::Arc;
 use super::belady::Belady;
-use super::chips::{ChipLru, Ecr, Gcar};
+use super::best_of::BestOf;
+use super::chips::{ChipLru, Ecr};
+use super::clusters::{Bpac, LbClock};
+use super::co_active::CoActive;
 use super::expr::SlowExpr;
+use super::filters::{EcrGroups, Gcar};
+use super::frd::Frd;
 use super::groups::{Bplru, Fab, Vbbms};
 use super::histories::{Lrfu, Lru2, Mq};
 use super::lirs::{Lirs, TwoQueue};
@@ -14,6 +19,9 @@ use super::rings::{Clock, Sieve, TwoQ};
 use super::s3_fifo::S3Fifo;
 use super::second_chance::SecondChance;
 use super::store::Store;
+use super::update_distance::PudLru;
+use super::w_tinylfu::WTinyLfu;
+use super::windows::Window;
 
 /// A write or read request as classifiers see it.
 #[derive(Clone, Debug)]
@@ -26,6 +34,29 @@ pub struct Served {
     pub renamed: Vec<u64>,
     /// Write or read?
     pub write: bool,
+}
+
+/// What could leave as one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlowUnit {
+    /// Its pages.
+    pub pages: Vec<u64>,
+    /// Its number, if all goes to one plane (D6).
+    pub number: Option<u64>,
+    /// All pages of the block, if they are programmed whether dirty, clean or absent (BP-1).
+    pub whole: Option<std::ops::Range<u64>>,
+}
+
+impl SlowUnit {
+    /// The chips on which those of the pages for which `counts` says so are programmed.
+    pub fn chips(&self, store: &Store, counts: impl Fn(u64) -> bool) -> Vec<usize> {
+        let pages = self.pages.iter().copied().filter(|&x| counts(x));
+        let chip = |x| match self.number {
+            Some(number) => store.flash.chip_of_unit(number),
+            None => store.chip(x),
+        };
+        pages.map(chip).collect()
+    }
 }
 
 /// A group of pages that leaves together, and its number if they go to one plane (D6).
@@ -61,6 +92,24 @@ pub trait SlowScheme {
     /// Adapts to a page that is about to enter; a second call for the same page does nothing.
     fn expect(&mut self, _incoming: u64) {}
 
+    /// The same before a victim is chosen, for which `incoming` may be nobody.
+    fn prepare(&mut self, incoming: Option<u64>, _store: &Store) {
+        if let Some(x) = incoming {
+            self.expect(x);
+        }
+    }
+
+    /// What could leave now, first one first, each if those before it had to stay.
+    fn units(&self, incoming: Option<u64>, store: &Store) -> Vec<SlowUnit> {
+        let alone = |x| SlowUnit {
+            pages: vec![x],
+            number: None,
+            whole: None,
+        };
+        let order = self.candidates(incoming, store);
+        order.into_iter().map(alone).collect()
+    }
+
     /// Pages in the order in which they would become victims.
     fn candidates(&self, incoming: Option<u64>, store: &Store) -> Vec<u64>;
 
@@ -71,9 +120,7 @@ pub trait SlowScheme {
 
     /// Chooses one victim unit, takes it out and names its pages.
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
-        if let Some(x) = incoming {
-            self.expect(x);
-        }
+        self.prepare(incoming, store);
         let chosen = self.candidates(incoming, store)[0];
         self.take(chosen, store);
         vec![chosen]
@@ -104,6 +151,17 @@ pub trait SlowScheme {
     /// Pages for background layers behind those of `streams`, first one first.
     fn write_back_order(&self, store: &Store) -> Vec<u64> {
         self.candidates(None, store)
+    }
+
+    /// The page that is written back while this chip is idle, or any chip, of a scheme that does so by
+    /// itself; `busy` pages are written back already.
+    fn idle_page(
+        &self,
+        _chip: Option<usize>,
+        _busy: &dyn Fn(u64) -> bool,
+        _store: &Store,
+    ) -> Option<u64> {
+        None
     }
 
     /// Pages in the order in which they would leave, those of a classifier's own first.
@@ -140,17 +198,34 @@ pub trait SlowScheme {
     fn state(&self, store: &Store) -> String;
 }
 
-/// Builds everything below the mapping and admission layers, on pages of `page` bytes.
+/// What a scheme is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Page frames.
+    pub capacity: usize,
+    /// Chips.
+    pub chips: usize,
+    /// Bytes of a page.
+    pub page: u64,
+    /// Count accesses one by one instead of in a sketch.
+    pub exact_counts: bool,
+}
+
+/// Builds everything below the mapping and admission layers.
 ///
 /// # Errors
 /// An unknown scheme, an unknown parameter or a bad value.
-pub fn build(
-    expr: &SlowExpr,
-    capacity: usize,
-    chips: usize,
-    page: u64,
-) -> Result<Box<dyn SlowScheme>, String> {
-    let inner = |c: usize| expr.inside().and_then(|e| build(e, c, chips, page));
+pub fn build(expr: &SlowExpr, around: Around) -> Result<Box<dyn SlowScheme>, String> {
+    let Around {
+        capacity,
+        chips,
+        page,
+        exact_counts,
+    } = around;
+    let inner = |capacity: usize| {
+        let around = Around { capacity, ..around };
+        expr.inside().and_then(|e| build(e, around))
+    };
     Ok(match expr.name.as_str() {
         "fifo" | "lru" | "cflru" => Box::new(PageList::new(expr, capacity)?),
         "lfu" => expr.keys(&[]).map(|()| Box::new(Lfu::default()))?,
@@ -160,6 +235,10 @@ pub fn build(
         "lrfu" => Box::new(Lrfu::new(expr)?),
         "mq" => Box::new(Mq::new(expr, capacity)?),
         "s3-fifo" => Box::new(S3Fifo::new(expr, capacity)?),
+        "co-active" => Box::new(CoActive::new(expr, capacity)?),
+        "frd" => Box::new(Frd::new(expr, capacity)?),
+        "w-tinylfu" => Box::new(WTinyLfu::new(expr, capacity, exact_counts)?),
+        "lcr" | "ref" => Box::new(Window::new(expr, capacity)?),
         "sieve" => expr.keys(&[]).map(|()| Box::new(Sieve::default()))?,
         "2q" => Box::new(TwoQ::new(expr, capacity)?),
         "arc" => expr
@@ -172,13 +251,24 @@ pub fn build(
         "req-block" => Box::new(ReqBlock::new(expr)?),
         "bplru" => Box::new(Bplru::new(expr)?),
         "fab" => Box::new(Fab::new(expr)?),
+        "pud-lru" => Box::new(PudLru::new(expr)?),
+        "bpac" => Box::new(Bpac::new(expr)?),
+        "lb-clock" => Box::new(LbClock::new(expr)?),
         "vbbms" => Box::new(Vbbms::new(expr, capacity)?),
         "belady" => Box::new(Belady::new(expr)?),
+        "best-of" => Box::new(BestOf::new(expr, around)?),
         "ecr-eps" | "cflru-eps" => Box::new(ChipLru::new(expr)?),
         "prober" => Box::new(Prober::new(expr, page, inner(capacity)?)?),
         "gcar" => Box::new(Gcar::new(expr, inner(capacity)?)?),
+        "ecr"
+            if ["req-block", "bplru", "fab", "vbbms"]
+                .iter()
+                .any(|g| expr.has(g)) =>
+        {
+            Box::new(EcrGroups::new(expr, inner(capacity)?)?)
+        }
         "ecr" => {
-            let share = expr.word("inner-capacity", &["total", "share"])? == "share";
+            let share = expr.word("inner-capacity", &["share", "total"])? == "share";
             let nominal = if share {
                 (capacity / chips).max(1)
             } else {

@@ -26,6 +26,14 @@ pub use settings::{
 };
 pub use shrink::{message_of, print, shrink};
 
+/// The text without the lists that begin so and end with the next bracket.
+fn without(text: &str, start: &str) -> String {
+    let mut parts = text.split(start);
+    let first = parts.next().unwrap_or_default();
+    let rest = parts.map(|part| part.split_once(']').map_or("", |list| list.1));
+    std::iter::once(first).chain(rest).collect()
+}
+
 /// One run: expression, configuration, requests and the states of the chips.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -269,12 +277,11 @@ impl Case {
         if background && self.expr.contains("prober") {
             return String::new();
         }
-        match state.split_once(" CQCT=[") {
-            None => state.to_owned(),
-            Some((before, after)) => {
-                let after = after.split_once(']').map_or("", |parts| parts.1);
-                format!("{before}{after}")
-            }
+        let state = without(state, " CQCT=[");
+        match self.expr.contains("ecr") {
+            // The models of both have the same options of the cost.
+            true => without(&state, " load=["),
+            false => state,
         }
     }
 

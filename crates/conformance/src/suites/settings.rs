@@ -60,7 +60,7 @@ pub fn selected() -> Vec<Expr> {
 pub fn schemes() -> Vec<Expr> {
     let all = SCHEMES.iter().map(|info| Expr::parse(info.name));
     let mut found: Vec<Expr> = all.map(|e| e.expect("a name is an expression")).collect();
-    found.retain(|expr| expr.unavailable().is_none() && is_selected(expr));
+    found.retain(is_selected);
     found
 }
 
@@ -106,12 +106,12 @@ fn compose_all() -> Vec<Expr> {
     let is_layer = |info: &&&SchemeInfo| info.role.is_layer();
     let mut found: Vec<Expr> = (SCHEMES.iter().filter(|i| !is_layer(i)))
         .filter_map(|policy| Expr::parse(policy.name).ok())
-        .filter(|e| e.unavailable().is_none())
         .collect();
     // From the inside out; a role that must be further in cannot come later.
     let layers: Vec<_> = SCHEMES.iter().filter(is_layer).collect();
     for role in [
         Role::VictimFilter,
+        Role::VictimFilter, // one may stand outside another one
         Role::Classifier,
         Role::Admission,
         Role::Background,
@@ -122,7 +122,10 @@ fn compose_all() -> Vec<Expr> {
             let composed = found.iter().map(|e| format!("{}({e})", layer.name));
             more.extend(composed.filter_map(|text| Expr::parse(&text).ok()));
         }
-        found.extend(more.into_iter().filter(|e| e.unavailable().is_none()));
+        if role == Role::VictimFilter {
+            more.retain(|e| !found.contains(e));
+        }
+        found.extend(more);
     }
     found
 }

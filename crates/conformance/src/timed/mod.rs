@@ -79,10 +79,6 @@ impl Observer for Blind {
     fn event(&mut self, _event: Event<'_>) {}
 }
 
-fn has_background(expr: &Expr) -> bool {
-    expr.chain().any(|l| l.scheme().role == Role::Background)
-}
-
 struct Real<'a> {
     run: &'a TimedRun,
     expr: &'a Expr,
@@ -105,13 +101,12 @@ impl TimedRun {
         }
     }
 
-    /// The scheme, `None` if a layer of it is not available.
+    /// The scheme.
     ///
     /// # Panics
     /// It is no legal expression.
-    pub fn scheme(&self) -> Option<Expr> {
-        let expr = Expr::parse(&self.expr).unwrap_or_else(|refusal| panic!("{refusal}"));
-        expr.unavailable().is_none().then_some(expr)
+    pub fn scheme(&self) -> Expr {
+        Expr::parse(&self.expr).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
     fn frames(&self) -> u32 {
@@ -127,14 +122,14 @@ impl TimedRun {
     /// # Panics
     /// The run cannot start, or the device is full.
     pub fn real(&self, requests: &[SlowRequest]) -> Outcome {
-        let expr = self.scheme().expect("an available scheme");
+        let expr = self.scheme();
         let read_alloc = self.allocates(&expr);
         let env = Env {
             page: self.device.geometry.page,
             layout: self.device.layout(),
             pages_per_block: self.device.geometry.pages_per_block,
             read_alloc,
-            background: has_background(&expr),
+            background: expr.has_role(Role::Background),
             ..Env::cache_only(self.frames())
         };
         let real = Real {
@@ -243,7 +238,7 @@ impl Visit for Real<'_> {
 
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Outcome {
         let run = self.run;
-        let background = has_background(self.expr);
+        let background = self.expr.has_background();
         let trace = trace_of(self.requests);
         let engine = prepare(&run.device, &trace, run.wrap, background, 1);
         let mut engine = engine.unwrap_or_else(|e| panic!("{e}"));

@@ -28,6 +28,9 @@ pub trait Server {
     /// These chips collect garbage now, no others.
     fn collect(&mut self, chips: &[usize]);
 
+    /// These chips are idle, no others, and what is written back on them takes no time.
+    fn idle(&mut self, chips: &[usize]) -> Row;
+
     /// Counters so far.
     fn counts(&self) -> SlowCounts;
 }
@@ -41,6 +44,10 @@ impl Server for Drive {
         let gc = &mut self.chips().gc;
         gc.fill(false);
         chips.iter().for_each(|&chip| gc[chip] = true);
+    }
+
+    fn idle(&mut self, chips: &[usize]) -> Row {
+        Drive::idle(self, chips)
     }
 
     fn counts(&self) -> SlowCounts {
@@ -141,6 +148,24 @@ impl Table {
         self.setup.get(key).unwrap_or(&Value::Null)
     }
 
+    /// A number of the setup; what it does not name has its default.
+    fn number(&self, key: &str, default: u64) -> u64 {
+        match self.setup(key) {
+            Value::Null => default,
+            value => number(value),
+        }
+    }
+
+    /// Sectors of a page.
+    fn page_sectors(&self) -> u64 {
+        self.number("page_sectors", 8)
+    }
+
+    /// Is it about an identifier of hot data alone, whatever the cache inside does?
+    fn is_of_identifier(&self) -> bool {
+        self.setup("kind") == "identifier"
+    }
+
     /// The scheme of the table.
     ///
     /// # Panics
@@ -154,28 +179,25 @@ impl Table {
     /// state stands in the rows.
     pub fn is_timed(&self) -> bool {
         let device = self.setup("device");
-        device.is_object() && device["gc"] != "per row"
+        device.is_object() && device["gc"] != "per row" && !self.rows.iter().any(is_idle)
     }
 
     /// Can the chips be imitated by plain FIFO queues, without background work?
     pub fn has_plain_queues(&self) -> bool {
         let response = self.rows.iter().any(|r| r.get("response").is_some());
-        let background = |layer: &Expr| {
-            let info = layer.scheme();
-            info.role == Role::Background || info.own_background
-        };
-        let works = self.is_timed() && self.expr().chain().any(background);
+        let works = self.is_timed() && self.expr().has_background();
         !response && !works
     }
 
     /// The configuration of the run.
     pub fn config(&self) -> Config {
-        let spp = number(self.setup("page_sectors"));
-        let capacity = number(self.setup("capacity_pages")) as u32;
+        let spp = self.page_sectors();
+        // A cache of no matter, as large as all pages of an example.
+        let capacity = self.number("capacity_pages", 64) as u32;
         let draws = self.setup("draws").as_array();
         let draws = draws.map(|d| d.iter().filter_map(Value::as_f64).collect());
         let device = self.setup("device");
-        let unit = number(self.setup("time_unit_ns"));
+        let unit = self.number("time_unit_ns", 1);
         let (mut layout, mut queues) = (StaticLayout::flat(1, 1), None);
         if device.is_object() {
             let channels = number(&device["channels"]) as u32;
@@ -190,6 +212,7 @@ impl Table {
             read_alloc: self.setup("read_alloc").as_bool(),
             draws,
             hashes: hashes(&self.setup("options")["hash"]),
+            exact_counts: self.setup("options")["frequency"] == "exact counters",
             layout,
             queues,
             ..Config::new(capacity, spp as u32)
@@ -214,11 +237,11 @@ impl Table {
 
     /// The requests of the table; for belady those that make the initial content come first.
     pub fn requests(&self) -> Vec<SlowRequest> {
-        let spp = number(self.setup("page_sectors"));
-        let unit = number(self.setup("time_unit_ns"));
+        let spp = self.page_sectors();
+        let unit = self.number("time_unit_ns", 1);
         let mut requests = self.initial();
         let mut now = 0;
-        for row in &self.rows {
+        for row in self.rows.iter().filter(|row| !is_idle(row)) {
             let req = &row["req"];
             now = req["at"].as_u64().map_or(now, |at| at * unit);
             let mut request = request(req, spp);
@@ -234,7 +257,7 @@ impl Table {
 
     /// Requests that bring in the initial content.
     pub fn initial(&self) -> Vec<SlowRequest> {
-        let spp = number(self.setup("page_sectors")) as u32;
+        let spp = self.page_sectors() as u32;
         let pages = self.setup("initial").as_array().into_iter().flatten();
         let write = |page: &Value| {
             let lpn = number(&page[0]);
@@ -255,13 +278,20 @@ impl Table {
         for request in initial {
             server.step(request);
         }
-        for (row, request) in self.rows.iter().zip(requests) {
+        let mut requests = requests.iter();
+        let chips = |list: &Value| -> Vec<usize> {
+            let list = list.as_array().into_iter().flatten();
+            list.map(|chip| number(chip) as usize).collect()
+        };
+        for row in &self.rows {
+            let req = &row["req"];
             if self.setup("device")["gc"] == "per row" {
-                let chips = row["req"]["gc_chips"].as_array().into_iter().flatten();
-                let chips: Vec<usize> = chips.map(|c| number(c) as usize).collect();
-                server.collect(&chips);
+                server.collect(&chips(&req["gc_chips"]));
             }
-            let got = server.step(request);
+            let got = match is_idle(row) {
+                true => server.idle(&chips(&req["chips"])),
+                false => server.step(requests.next().expect("a request for each other row")),
+            };
             self.compare(row, &got);
         }
         let counts = server.counts();
@@ -298,6 +328,10 @@ impl Table {
     }
 
     fn compare(&self, row: &Value, got: &Row) {
+        let got = &match self.is_of_identifier() {
+            true => without_cache(got),
+            false => got.clone(),
+        };
         let at = format!("{} row {} `{}`", self.name, row["#"], row["request"]);
         for (column, got) in [
             ("result", &got.result),
@@ -317,6 +351,28 @@ impl Table {
     }
 }
 
+/// What an identifier of hot data did, without what the cache did.
+fn without_cache(row: &Row) -> Row {
+    let of_cache = ["flush{", "drop{", "inval{"];
+    let events = row.evicted.split(' ');
+    let mut events: Vec<&str> = events
+        .filter(|event| !of_cache.iter().any(|word| event.starts_with(word)))
+        .collect();
+    if events.is_empty() {
+        events.push("-");
+    }
+    let behind = |text: &str, mark: &str| {
+        text.split_once(mark)
+            .map_or(String::new(), |t| t.1.to_owned())
+    };
+    Row {
+        result: behind(&row.result, " "),
+        evicted: events.join(" "),
+        state: behind(&row.state, "] "),
+        ..row.clone()
+    }
+}
+
 /// Hash functions such as `x mod 11` and `(7x+3) mod 11`: factors and summands.
 pub fn hashes(list: &Value) -> Option<Vec<[u64; 2]>> {
     let hash = |text: &Value| {
@@ -329,6 +385,11 @@ pub fn hashes(list: &Value) -> Option<Vec<[u64; 2]>> {
         [factor, summand].map(|n| n.parse().expect("a number"))
     };
     Some(list.as_array()?.iter().map(hash).collect())
+}
+
+/// Are chips idle in this row, instead of a request?
+fn is_idle(row: &Value) -> bool {
+    row["req"]["op"] == "idle"
 }
 
 fn request(req: &Value, spp: u64) -> SlowRequest {

@@ -79,7 +79,8 @@ impl Table {
         let (mut slow, mut chips) = (
             SlowConfig::new(config.capacity as usize, config.page.sectors())
                 .draws(&config.draws.unwrap_or_default())
-                .hashes(&hashes),
+                .hashes(&hashes)
+                .exact_counts(config.exact_counts),
             None,
         );
         if let Some(on) = config.read_alloc {
@@ -105,6 +106,17 @@ impl Server for Model {
             let gc = &mut queues.borrow_mut().gc;
             gc.fill(false);
             chips.iter().for_each(|&chip| gc[chip] = true);
+        }
+    }
+
+    fn idle(&mut self, chips: &[usize]) -> Row {
+        let evicted = self.cache.idle(chips);
+        let scheme = self.cache.scheme_state();
+        Row {
+            result: "-".to_owned(),
+            evicted,
+            state: scheme,
+            ..Row::default()
         }
     }
 

@@ -13,8 +13,8 @@ use destage_types::Nanos;
 use std::collections::BTreeMap;
 
 /// Scheme, key, default and range of every parameter as the specification has them, which orders
-/// schemes from 10 to 60 and then `2q` and `eager` of 70; words stand with the default first. A
-/// scheme without a line is not specified.
+/// schemes from 10 to 60 and then some of 70; words stand with the default first. A scheme without a
+/// line is not specified.
 const SPECIFIED: &str = "\
 req-block | delta | 5 | integer, 1 or more
 req-block | size-basis | current | current, original
@@ -51,7 +51,7 @@ ecr | page-latency | constant | constant, per-page
 ecr | nfp | unprogrammed | unprogrammed, mapping
 ecr | gc-state | page | page, block
 ecr | gc-residual | remaining | remaining, whole
-ecr | inner-capacity | total | total, share
+ecr | inner-capacity | share | share, total
 ecr | node-bytes | 13 | integer, 0 or more
 ecr-eps | xfer | included | included, excluded
 ecr-eps | residual | full | full, remaining
@@ -111,6 +111,23 @@ lirs | skip-repeat | false | true or false
 2q | kout | C/2, at least 1 | integer, 1 or more
 clock
 eager | w | C/8, at least 1 | integer, 1 or more
+lcr | w | C/4, at least 1 | integer, 1 or more
+lcr | xfer | included | included, excluded
+lcr | residual | full | full, remaining
+lcr | cqct | equation | equation, oracle
+lcr | l-sp | 213.2us | time with a unit (ns, us, ms)
+lcr | page-latency | constant | constant, per-page
+lcr | nfp | unprogrammed | unprogrammed, mapping
+lcr | gc-state | page | page, block
+lcr | gc-residual | remaining | remaining, whole
+co-active | hot-ratio | 0.5 | number in [0, 1]
+co-active | wb-max | 1 | integer, 1 or more, or adaptive
+ref | w | C/2, at least 1 | integer, 1 or more
+ref | nvb | 7 | integer, 1 or more
+ref | block-pages | pages per block of the device, 64 without one | integer, 1 or more
+frd | filter | 0.1 | number in (0, 1)
+w-tinylfu | window | 0.01 | number in (0, 1)
+w-tinylfu | protected | 0.8 | number in [0, 1]
 ";
 
 #[test]
@@ -150,6 +167,10 @@ const SMALL: &[(&str, &str, &str)] = &[
     ("req-block", "delta", "1"),
     ("bplru", "block-pages", "4"),
     ("multihash", "m", "20"),
+    ("mbf", "m", "20"),
+    ("mbf", "threshold", "1"),
+    ("mbf", "decay-period", "7"),
+    ("twolevel", "n-cand", "3"),
     ("refcount", "decay-period", "7"),
     ("procache", "p", "0.5"),
 ];

@@ -38,17 +38,6 @@ macro_rules! no_part_in_other_stages {
             true
         }
 
-        fn write_back(
-            &mut self,
-            _channel: $crate::types::ChannelId,
-            _outstanding: u32,
-            _busy: &dyn Fn($crate::types::Slot) -> bool,
-            _v: &$crate::View,
-            _unit: &mut $crate::Unit,
-        ) -> $crate::WriteBack {
-            $crate::WriteBack::Nowhere
-        }
-
         fn stats(&self, out: &mut $crate::SchemeStats) {
             self.policy.stats(out);
         }

@@ -1,10 +1,10 @@
 //! Page policies: which page leaves next.
 
 use super::answers::no_part_in_other_stages;
-use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View};
+use super::{Access, RemoveReason, Request, Scheme, Unit, Victim, View, WriteBack};
 use crate::store::{Ghosts, Upcoming};
 use crate::{Env, Expr, SchemeStats};
-use destage_types::{Lpn, Slot};
+use destage_types::{ChannelId, Lpn, Slot};
 
 /// Bytes of a page's node where a paper gives none: two links and an address of 4 bytes each
 /// (Req-block section 4.2.6).
@@ -109,6 +109,23 @@ pub trait Policy: Sized {
         std::iter::empty()
     }
 
+    /// The same pages as units of one, with what the device says taken into account; see
+    /// [`Scheme::next_units`]. Only a policy that chooses by the chips writes it.
+    fn next_units(&self, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool) {
+        self.next_victims(v).any(|slot| unit.stops_at(slot, stop));
+    }
+
+    /// A number for a dirty page: of two of them the one with the smaller number comes first in
+    /// `next_victims`. `None` of a policy that would have to search for it. Background layers put the
+    /// dirty pages in order with it where most pages are clean.
+    fn place(&self, _slot: Slot, _v: &View) -> Option<u64> {
+        None
+    }
+
+    /// A read or write request begins.
+    #[inline(always)]
+    fn on_request(&mut self, _r: &Request, _v: &View) {}
+
     /// Page `a` is about to come in: adapt. Once for each page, before room is made for it.
     #[inline(always)]
     fn on_miss(&mut self, _a: &Access, _v: &View) {}
@@ -150,6 +167,18 @@ pub trait Policy: Sized {
 
     /// Page `lpn`, which is not cached, holds other data from now on: it must not be remembered.
     fn forget(&mut self, _lpn: Lpn, _v: &View) {}
+
+    /// What [`Scheme::write_back`] answers, for a policy that declares background work of its own
+    /// (`own_background`). `busy` pages are queued or in flight already.
+    fn write_back(
+        &mut self,
+        _channel: ChannelId,
+        _busy: &dyn Fn(Slot) -> bool,
+        _v: &View,
+        _unit: &mut Unit,
+    ) -> WriteBack {
+        WriteBack::Nowhere
+    }
 
     /// Bytes of metadata with `pages` pages.
     fn metadata_bytes(&self, pages: u64) -> u64 {
@@ -207,7 +236,20 @@ impl<P: Policy> Scheme for Pages<P> {
     }
 
     #[inline(always)]
-    fn on_request(&mut self, _r: &Request, _v: &View) {}
+    fn on_request(&mut self, r: &Request, v: &View) {
+        self.policy.on_request(r, v);
+    }
+
+    fn write_back(
+        &mut self,
+        channel: ChannelId,
+        _outstanding: u32,
+        busy: &dyn Fn(Slot) -> bool,
+        v: &View,
+        unit: &mut Unit,
+    ) -> WriteBack {
+        self.policy.write_back(channel, busy, v, unit)
+    }
 
     #[inline(always)]
     fn admit_write(&mut self, a: &Access, v: &View) -> bool {
@@ -228,7 +270,21 @@ impl<P: Policy> Scheme for Pages<P> {
         self.policy.next_victims(v).all(visit);
     }
 
+    fn place(&self, slot: Slot, v: &View) -> Option<u64> {
+        self.policy.place(slot, v)
+    }
+
     fn next_unit(&self, _v: &View, _unit: &mut Unit) {}
+
+    fn next_units(
+        &self,
+        _a: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        self.policy.next_units(v, unit, stop);
+    }
 
     #[inline(always)]
     fn on_miss(&mut self, a: &Access, v: &View) {

@@ -1,7 +1,11 @@
 //! Admission page by page: an identifier of hot data decides which written pages enter the cache.
 //!
-//! The identifiers are files of their own (`refcount`, `multihash`). Reads go to the scheme inside;
-//! a cached page that is written cold is superseded by the copy on flash.
+//! The identifiers are files of their own (`refcount`, `multihash`, `mbf`, `twolevel`). Reads go to the
+//! scheme inside; a cached page that is written cold is superseded by the copy on flash. Over a policy that
+//! evicts groups it leaves its group (X3).
+//!
+//! HD-1: identifiers remember which addresses were written, so TRIM, FLUSH and renames change nothing that
+//! they know, as they change no counter of Algorithm 3 of ProCache.
 //! Cost: that of the identifier, once per written page.
 
 use super::layer_below;
@@ -10,29 +14,46 @@ use crate::registry::Build;
 use crate::{Access, Admission, Env, Expr, Layer, Request, Scheme, SchemeStats, View};
 use destage_types::Nanos;
 
-/// Tells hot pages from cold ones by their writes.
+/// Tells hot pages from cold ones by their writes. `notes` take the words of worked examples.
 pub trait Identifier: Sized + Send + 'static {
+    /// Does history fade: can [`Identifier::advance`] or [`Identifier::settle`] be true?
+    const FADES: bool = true;
+
     /// As the layer `expr` says, for a run as `env` says.
     fn build(expr: &Expr, env: &Env) -> Self;
 
     /// Time moves to `now`; does history fade because of that?
-    fn advance(&mut self, _now: Nanos) -> bool {
+    fn advance(&mut self, _now: Nanos, _notes: &mut Notes) -> bool {
         false
     }
 
     /// Page `a` is written: counts the write and says whether the page is hot. `cached` says
     /// whether it is in the cache.
-    fn is_hot(&mut self, a: &Access, cached: bool) -> bool;
+    fn is_hot(&mut self, a: &Access, cached: bool, notes: &mut Notes) -> bool;
 
     /// The page is done; does history fade now?
-    fn settle(&mut self) -> bool;
+    fn settle(&mut self, _notes: &mut Notes) -> bool {
+        false
+    }
 
     /// Bytes of metadata.
     fn metadata_bytes(&self) -> u64;
 
+    /// Counters and gauges of its own.
+    fn stats(&self, _out: &mut SchemeStats) {}
+
     /// The state behind that of the cache, as worked examples print it.
     #[cfg(feature = "conformance")]
     fn state(&self, out: &mut String);
+}
+
+/// What identifiers that count writes say of one.
+pub(super) fn say_counted(hot: bool, cached: bool, notes: &mut Notes) {
+    if !hot {
+        notes.add(Column::Result, || "count->NAND".to_owned());
+    } else if !cached {
+        notes.add(Column::Result, || "hot->cache".to_owned());
+    }
 }
 
 /// The admission layer with identifier `I` around a scheme.
@@ -58,14 +79,7 @@ impl<I: Identifier, S: Scheme> Filter<I, S> {
 
     #[inline]
     fn settle(&mut self) {
-        if self.identifier.settle() {
-            self.note_decay();
-        }
-    }
-
-    fn note_decay(&mut self) {
-        self.counts[2] += 1;
-        self.notes.add(Column::Event, || "decay".to_owned());
+        self.counts[2] += u64::from(self.identifier.settle(&mut self.notes));
     }
 }
 
@@ -93,17 +107,10 @@ impl<I: Identifier, S: Scheme> Layer for Filter<I, S> {
     #[inline]
     fn admit_write(&mut self, a: &Access, v: &View) -> bool {
         self.settle();
-        if self.identifier.advance(a.now) {
-            self.note_decay();
-        }
+        self.counts[2] += u64::from(self.identifier.advance(a.now, &mut self.notes));
         let cached = v.slot_of(a.lpn).is_some();
-        let hot = self.identifier.is_hot(a, cached);
+        let hot = self.identifier.is_hot(a, cached, &mut self.notes);
         self.counts[usize::from(!hot)] += 1;
-        if !hot {
-            self.notes.add(Column::Result, || "count->NAND".to_owned());
-        } else if !cached {
-            self.notes.add(Column::Result, || "hot->cache".to_owned());
-        }
         hot && self.inner.admit_write(a, v)
     }
 
@@ -113,9 +120,11 @@ impl<I: Identifier, S: Scheme> Layer for Filter<I, S> {
 
     fn stats(&self, out: &mut SchemeStats) {
         let names = ["admitted_pages", "refused_pages", "decays"];
-        for (name, count) in names.into_iter().zip(self.counts) {
+        let shown = if I::FADES { 3 } else { 2 };
+        for (name, count) in names.into_iter().zip(self.counts).take(shown) {
             out.counter(name, count);
         }
+        self.identifier.stats(out);
         self.inner.stats(out);
     }
 

@@ -2,12 +2,16 @@
 
 pub mod awb;
 pub mod cac;
+mod dirty_set;
 pub mod eager;
 pub mod ecr;
 mod filter;
 pub mod gcar;
+mod hashes;
+pub mod idle_clean;
 mod ldr;
 pub mod lwrs;
+pub mod mbf;
 pub mod multihash;
 pub mod prober;
 pub mod procache;
@@ -15,6 +19,7 @@ mod recency;
 pub mod refcount;
 mod sets;
 mod sweep;
+pub mod twolevel;
 
 #[cfg(feature = "conformance")]
 pub(crate) use ecr::print_chips;

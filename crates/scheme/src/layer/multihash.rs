@@ -6,11 +6,11 @@
 //! Ties: none. Cost: `k` hashes per written page, and the halving of up to `m` counters once per decay
 //! period of about as many writes.
 
-use super::filter::{Filter, Identifier};
+use super::filter::{Filter, Identifier, say_counted};
+use super::hashes::{Hashes, MOST_HASHES};
 use crate::info::{DefaultValue, PaperSource, ParamInfo, Range, Role, SchemeInfo, inner};
 use crate::registry::boxed;
-use crate::rng::mix64;
-use crate::{Access, Boxed, Env, Expr, params};
+use crate::{Access, Boxed, Column, Env, Expr, Notes, params};
 
 /// `multihash`: hashed counters.
 pub const INFO: SchemeInfo = SchemeInfo {
@@ -38,12 +38,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
 
 /// `multihash(S)`.
 pub type MultiHash<S> = Filter<HashCounters, S>;
-
-/// Distance of the hash functions of one address.
-const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// Most hashes of an address.
-const MOST_HASHES: usize = 64;
 
 params! {
     /// Parameters of [`HashCounters`].
@@ -160,9 +154,7 @@ pub struct HashCounters {
     table: Table,
     /// Page writes since the last decay.
     writes: u64,
-    /// Factor and summand of each hash function, in place of the real ones.
-    #[cfg(feature = "conformance")]
-    given: Option<Vec<[u64; 2]>>,
+    hashes: Hashes,
 }
 
 impl HashCounters {
@@ -174,26 +166,8 @@ impl HashCounters {
             period: params.period(),
             table: Table::new(params.m),
             writes: 0,
-            #[cfg(feature = "conformance")]
-            given: None,
+            hashes: Hashes::new(params.k, params.m),
         }
-    }
-
-    /// Counter of hash function `k`.
-    #[inline]
-    fn place(&self, lpn: u64, k: usize) -> usize {
-        let m = self.params.m;
-        #[cfg(feature = "conformance")]
-        if let Some([factor, summand]) = self.given.as_ref().map(|given| given[k]) {
-            return ((factor * lpn + summand) % m) as usize;
-        }
-        let hash = mix64(lpn.wrapping_add((k as u64).wrapping_mul(STEP)));
-        // Most tables are powers of two, and a division takes longer than all the rest.
-        let at = match m.is_power_of_two() {
-            true => hash & (m - 1),
-            false => hash % m,
-        };
-        at as usize
     }
 }
 
@@ -202,7 +176,7 @@ impl Identifier for HashCounters {
         let counters = HashCounters::new(MultiHashParams::of(expr, env));
         #[cfg(feature = "conformance")]
         let counters = HashCounters {
-            given: env.hashes.clone(),
+            hashes: counters.hashes.given(env),
             ..counters
         };
         counters
@@ -210,30 +184,30 @@ impl Identifier for HashCounters {
 
     /// The counters are tested as they are; then each of them, once, counts the write.
     #[inline]
-    fn is_hot(&mut self, a: &Access, _cached: bool) -> bool {
+    fn is_hot(&mut self, a: &Access, cached: bool, notes: &mut Notes) -> bool {
         self.writes += 1;
-        let mut places = [0; MOST_HASHES];
-        let places = &mut places[..self.params.k];
-        for (k, place) in places.iter_mut().enumerate() {
-            *place = self.place(a.lpn.0, k);
-        }
-        let least = places.iter().map(|&at| self.table.get(at)).min();
+        let mut room = [0; MOST_HASHES];
+        let places = self.hashes.of(a.lpn.0, &mut room);
+        let least = places.iter().map(|&at| self.table.get(at as usize)).min();
         let most = ((1u32 << self.params.d) - 1) as u16;
         for (k, &at) in places.iter().enumerate() {
             if !places[..k].contains(&at) {
-                let counter = self.table.at(at);
+                let counter = self.table.at(at as usize);
                 *counter += u16::from(*counter < most);
             }
         }
-        u64::from(least.unwrap_or(0)) >= self.high
+        let hot = u64::from(least.unwrap_or(0)) >= self.high;
+        say_counted(hot, cached, notes);
+        hot
     }
 
     #[inline]
-    fn settle(&mut self) -> bool {
+    fn settle(&mut self, notes: &mut Notes) -> bool {
         let due = self.writes >= self.period;
         if due {
             self.writes = 0;
             self.table.halve();
+            notes.add(Column::Event, || "decay".to_owned());
         }
         due
     }
@@ -259,8 +233,8 @@ mod tests {
     fn write(counters: &mut HashCounters, lpn: u64) -> bool {
         let mask = SectorMask::span(0, 1);
         let a = Access::new((1, 1), Nanos::ZERO, Op::Write, Lpn(lpn), mask);
-        let hot = counters.is_hot(&a, false);
-        counters.settle();
+        let hot = counters.is_hot(&a, false, &mut Notes::default());
+        counters.settle(&mut Notes::default());
         hot
     }
 
@@ -316,14 +290,19 @@ mod tests {
         }
         assert!(counters.table.chunks.len() <= 1 + 2 * 100);
         counters.table.halve();
-        assert_eq!(counters.table.get(counters.place(5, 0)), 3);
+        let place = counters.hashes.of(5, &mut [0; MOST_HASHES])[0];
+        assert_eq!(counters.table.get(place as usize), 3);
         assert_eq!(counters.metadata_bytes(), 4_294_967_295u64.div_ceil(2));
     }
 
     #[test]
     fn a_false_positive() {
-        let mut counters = counters("multihash(m=11,threshold=2,decay-period=8)");
-        counters.given = Some(vec![[1, 0], [7, 3]]);
+        let env = Env {
+            hashes: Some(vec![[1, 0], [7, 3]]),
+            ..Env::cache_only(4)
+        };
+        let text = "multihash(m=11,threshold=2,decay-period=8)";
+        let mut counters: HashCounters = Identifier::build(&expr(text), &env);
         let hot: Vec<bool> = [1, 1, 1, 12].map(|lpn| write(&mut counters, lpn)).into();
         assert_eq!(hot, [false, false, true, true]);
     }

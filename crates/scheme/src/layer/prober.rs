@@ -347,6 +347,11 @@ impl<S: Scheme> Layer for Prober<S> {
         }
     }
 
+    /// Pages of LDR have a place of another kind.
+    fn place(&self, _slot: Slot, _v: &View) -> Option<u64> {
+        None
+    }
+
     fn next_victims(&self, v: &View, visit: &mut dyn FnMut(Slot) -> bool) {
         let mut stopped = false;
         let mut show = |slot| {

@@ -11,12 +11,12 @@
 //! - A decay period given as a time ends at its multiples; what ended since the last write is made
 //!   up for before the next write is tested.
 
-use super::filter::{Filter, Identifier};
+use super::filter::{Filter, Identifier, say_counted};
 use super::procache::PAPER;
 use crate::info::{Kind, PaperSource, ParamInfo, ParamValue, Role, SchemeInfo, Words, inner};
 use crate::registry::boxed;
 use crate::store::PageIndex;
-use crate::{Access, Boxed, Env, Expr, params, words};
+use crate::{Access, Boxed, Column, Env, Expr, Notes, params, words};
 use destage_types::Nanos;
 
 /// `refcount`: per-block write counters.
@@ -137,6 +137,22 @@ impl RefCounters {
         (counter & COUNT_MAX) >> decays.min(u64::from(COUNT_BITS))
     }
 
+    /// Is every block of the written page hot? Those that are not count.
+    #[inline]
+    fn test_all(&mut self, a: &Access) -> bool {
+        if self.params.unit == CounterUnit::Page {
+            return self.test(a.lpn.0);
+        }
+        // All sectors are tested, so that each of the low ones counts.
+        let (mut rest, mut hot) = (a.sectors.0, true);
+        while rest != 0 {
+            let sector = u64::from(rest.trailing_zeros());
+            hot &= self.test(a.lpn.0 * self.page_sectors + sector);
+            rest &= rest - 1;
+        }
+        hot
+    }
+
     /// Is block `number` hot? If not, it counts.
     #[inline]
     fn test(&mut self, number: u64) -> bool {
@@ -157,7 +173,7 @@ impl Identifier for RefCounters {
     }
 
     #[inline]
-    fn advance(&mut self, now: Nanos) -> bool {
+    fn advance(&mut self, now: Nanos, notes: &mut Notes) -> bool {
         let DecayPeriod::Time(period) = self.params.decay_period else {
             return false;
         };
@@ -165,30 +181,22 @@ impl Identifier for RefCounters {
         let ended = now.0 / period.0;
         let new = ended - self.periods;
         (self.periods, self.epoch) = (ended, self.epoch + new);
+        if new > 0 {
+            notes.add(Column::Event, || "decay".to_owned());
+        }
         new > 0
     }
 
     #[inline]
-    fn is_hot(&mut self, a: &Access, cached: bool) -> bool {
+    fn is_hot(&mut self, a: &Access, cached: bool, notes: &mut Notes) -> bool {
         self.writes += 1;
-        if self.params.hit_first && cached {
-            return true;
-        }
-        if self.params.unit == CounterUnit::Page {
-            return self.test(a.lpn.0);
-        }
-        // All sectors are tested, so that each of the low ones counts.
-        let (mut rest, mut hot) = (a.sectors.0, true);
-        while rest != 0 {
-            let sector = u64::from(rest.trailing_zeros());
-            hot &= self.test(a.lpn.0 * self.page_sectors + sector);
-            rest &= rest - 1;
-        }
+        let hot = self.params.hit_first && cached || self.test_all(a);
+        say_counted(hot, cached, notes);
         hot
     }
 
     #[inline]
-    fn settle(&mut self) -> bool {
+    fn settle(&mut self, notes: &mut Notes) -> bool {
         let DecayPeriod::Writes(period) = self.params.decay_period else {
             return false;
         };
@@ -196,6 +204,7 @@ impl Identifier for RefCounters {
         if due {
             self.writes = 0;
             self.epoch += 1;
+            notes.add(Column::Event, || "decay".to_owned());
         }
         due
     }
@@ -295,7 +304,7 @@ mod tests {
         let mut write = |from, n| {
             let mask = SectorMask::span(from, n);
             let a = Access::new((1, 1), Nanos::ZERO, Op::Write, Lpn(3), mask);
-            counters.is_hot(&a, false)
+            counters.is_hot(&a, false, &mut Notes::default())
         };
         assert!(!write(0, 4) && !write(0, 4));
         assert!(write(1, 2));

@@ -2,13 +2,18 @@
 //!
 //! A background layer that looks for pages by the order of eviction is asked for every idle channel
 //! and with everything that happens on the device, far more often than the order changes, and most
-//! of what it would look at is clean.
+//! of what it would look at is clean. Where few pages are dirty they are put in order by the places that
+//! the scheme gives them, if it can, and not looked for among all others.
 
+use super::dirty_set::DirtySet;
 use crate::{Access, Layer, RemoveReason, Request, Scheme, View};
-use destage_types::{Lpn, Slot};
+use destage_types::{Lpn, Op, Slot};
 
 /// Pages that are kept; further ones are looked for each time.
 const MOST: usize = 64;
+
+/// Pages for each dirty one from which on placing the dirty ones is less work than passing over the others.
+const FEW: usize = 4;
 
 /// A scheme and the first dirty pages of its order of eviction.
 #[derive(Clone, Debug)]
@@ -16,12 +21,15 @@ pub struct DirtyVictims<S> {
     scheme: S,
     /// Pages that are looked at, at least 1.
     window: usize,
-    /// Those that were dirty when they were last looked at.
+    /// All dirty pages.
+    set: DirtySet,
+    /// The first of them in the order of eviction.
     dirty: Vec<Slot>,
     /// Are these all there are?
     all: bool,
     /// Partial trims up to then, unless the scheme has changed since.
     looked_at: Option<u64>,
+    places: Vec<(u64, Slot)>,
 }
 
 impl<S: Scheme> DirtyVictims<S> {
@@ -30,9 +38,11 @@ impl<S: Scheme> DirtyVictims<S> {
         DirtyVictims {
             scheme,
             window,
+            set: DirtySet::default(),
             dirty: Vec::new(),
             all: false,
             looked_at: None,
+            places: Vec::new(),
         }
     }
 
@@ -43,16 +53,51 @@ impl<S: Scheme> DirtyVictims<S> {
         if std::mem::replace(&mut self.looked_at, now) == now {
             return;
         }
+        self.dirty.clear();
+        if !self.set.is_empty() && !self.take_by_place(v) {
+            self.pass_over(v);
+        }
+        self.all = self.dirty.len() < MOST;
+    }
+
+    /// The first dirty pages by their places, if that is possible and less work.
+    fn take_by_place(&mut self, v: &View) -> bool {
+        if !self.has_places(v) {
+            return false;
+        }
+        let scheme = &self.scheme;
+        let place = |&slot: &Slot| scheme.place(slot, v).map(|place| (place, slot));
+        self.places.clear();
+        self.places
+            .extend(self.set.slots().iter().filter_map(place));
+        if self.places.len() > MOST {
+            self.places.select_nth_unstable(MOST - 1);
+            self.places.truncate(MOST);
+        }
+        self.places.sort_unstable();
+        self.dirty.extend(self.places.iter().map(|&(_, slot)| slot));
+        true
+    }
+
+    /// Are few pages dirty, and has the scheme places for them? A window counts clean pages too.
+    fn has_places(&self, v: &View) -> bool {
+        let few = self.set.len() * FEW < self.scheme.size();
+        let first = self.set.slots().first();
+        self.window == usize::MAX
+            && few
+            && first.is_some_and(|&slot| self.scheme.place(slot, v).is_some())
+    }
+
+    fn pass_over(&mut self, v: &View) {
         let (dirty, mut left) = (&mut self.dirty, self.window);
-        dirty.clear();
+        let most = self.set.len().min(MOST);
         self.scheme.next_victims(v, &mut |slot| {
             if v.frames.is_dirty(slot) {
                 dirty.push(slot);
             }
             left -= 1;
-            left > 0 && dirty.len() < MOST
+            left > 0 && dirty.len() < most
         });
-        self.all = dirty.len() < MOST;
     }
 
     /// The first of the pages that is dirty and accepted.
@@ -61,11 +106,18 @@ impl<S: Scheme> DirtyVictims<S> {
         let wanted = |slot: Slot| v.frames.is_dirty(slot) && accept(slot);
         let kept = self.dirty.iter().copied().find(|&slot| wanted(slot));
         let found = match kept.is_none() && !self.all {
+            true if self.has_places(v) => self.first_by_place(v, wanted),
             true => self.search(v, wanted),
             false => kept,
         };
         debug_assert_eq!(found, self.search(v, wanted), "nothing has changed");
         found
+    }
+
+    fn first_by_place(&self, v: &View, wanted: impl Fn(Slot) -> bool) -> Option<Slot> {
+        let slots = self.set.slots().iter().copied();
+        let pages = slots.filter(|&slot| wanted(slot));
+        pages.min_by_key(|&slot| self.scheme.place(slot, v))
     }
 
     fn search(&self, v: &View, wanted: impl Fn(Slot) -> bool) -> Option<Slot> {
@@ -99,11 +151,40 @@ impl<S: Scheme> Layer for DirtyVictims<S> {
         rename(from: Lpn, to: Lpn, slot: Option<Slot>, v: &View) -> bool;
         on_request(r: &Request, v: &View);
         on_request_end(r: &Request, v: &View);
-        on_insert(slot: Slot, a: &Access, v: &View);
-        on_hit(slot: Slot, a: &Access, v: &View);
         on_partial_hit(slot: Slot, a: &Access, v: &View);
-        on_remove(slot: Slot, reason: RemoveReason, v: &View);
-        on_clean(slots: &[Slot], v: &View);
         forget(lpn: Lpn, v: &View);
+    }
+
+    #[inline(always)]
+    fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.looked_at = None;
+        if v.frames.is_dirty(slot) {
+            self.set.insert(slot);
+        }
+        self.scheme.on_insert(slot, a, v);
+    }
+
+    #[inline(always)]
+    fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.looked_at = None;
+        if a.op == Op::Write {
+            self.set.insert(slot);
+        }
+        self.scheme.on_hit(slot, a, v);
+    }
+
+    #[inline(always)]
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
+        self.looked_at = None;
+        self.set.remove(slot);
+        self.scheme.on_remove(slot, reason, v);
+    }
+
+    fn on_clean(&mut self, slots: &[Slot], v: &View) {
+        self.looked_at = None;
+        for &slot in slots {
+            self.set.remove(slot);
+        }
+        self.scheme.on_clean(slots, v);
     }
 }

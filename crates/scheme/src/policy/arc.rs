@@ -14,6 +14,7 @@
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::{ListArray, Lists};
 use crate::registry::boxed;
+use crate::stamps::Stamps;
 use crate::{
     Access, Env, Expr, Ghosts, PAGE_NODE_BYTES, Pages, Policy, RemoveReason, View, params,
 };
@@ -81,6 +82,7 @@ pub struct Arc {
     from: Option<usize>,
     /// Metadata charged per ghost.
     ghost_bytes: u64,
+    stamps: Stamps,
 }
 
 impl Arc {
@@ -151,6 +153,7 @@ impl Policy for Arc {
         let capacity = env.capacity as usize;
         // 2C after an insertion, and one more before it.
         let ghosts = Ghosts::new(2 * capacity + 1, env);
+        let stamps = Stamps::new(ghosts.nodes(), env);
         Arc {
             lists: Lists::array(ghosts.nodes()),
             ghosts,
@@ -160,6 +163,7 @@ impl Policy for Arc {
             p_is_whole: true,
             from: None,
             ghost_bytes: ArcParams::of(expr, env).ghost_bytes,
+            stamps,
         }
     }
 
@@ -173,12 +177,14 @@ impl Policy for Arc {
         let seen_again = self.from.take().is_some();
         self.lists
             .push_head(if seen_again { T2 } else { T1 }, slot.0);
+        self.stamps.stamp(slot);
         self.drop_ghosts();
     }
 
     #[inline(always)]
     fn on_hit(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.lists.move_to_head(T2, slot.0); // case I
+        self.stamps.stamp(slot);
     }
 
     #[inline(always)]
@@ -207,6 +213,11 @@ impl Policy for Arc {
         let second = if first == T1 { T2 } else { T1 };
         let order = self.lists.from_tail(first);
         order.chain(self.lists.from_tail(second)).map(Slot)
+    }
+
+    fn place(&self, slot: Slot, _v: &View) -> Option<u64> {
+        let second = self.lists.list_of(slot.0) != self.replace();
+        self.stamps.of(slot).map(|s| s | u64::from(second) << 63)
     }
 
     fn ghosts(&self) -> Option<&Ghosts> {

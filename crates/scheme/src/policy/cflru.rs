@@ -10,6 +10,7 @@
 use crate::info::{PaperSource, ParamInfo, SchemeInfo};
 use crate::lists::List;
 use crate::registry::boxed;
+use crate::stamps::Stamps;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View, params};
 use destage_types::{Op, Slot};
 
@@ -62,6 +63,7 @@ pub struct Cflru {
     in_region: usize,
     /// Newest page of the region; meaningless while it is empty.
     edge: Slot,
+    stamps: Stamps,
 }
 
 impl Cflru {
@@ -152,16 +154,19 @@ impl Policy for Cflru {
             region_size: (env.capacity as usize / x).max(1),
             in_region: 0,
             edge: Slot(0),
+            stamps: Stamps::new(slots, env),
         }
     }
 
     #[inline]
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.stamps.stamp(slot);
         self.push(slot, a.op == Op::Write || v.frames.is_dirty(slot));
     }
 
     #[inline]
     fn on_hit(&mut self, slot: Slot, a: &Access, v: &View) {
+        self.stamps.stamp(slot);
         if self.flags[slot.index()] & IN_REGION == 0 {
             return self.pages.move_to_head(slot);
         }
@@ -197,6 +202,11 @@ impl Policy for Cflru {
         let others = self.pages.from_tail();
         let others = others.filter(|s| self.flags[s.index()] & IN_CLEAN == 0);
         self.clean.from_tail().chain(others)
+    }
+
+    /// Dirty pages leave by recency, whether in the region or not.
+    fn place(&self, slot: Slot, _v: &View) -> Option<u64> {
+        self.stamps.of(slot)
     }
 
     #[cfg(feature = "conformance")]

@@ -33,6 +33,10 @@ pub const INFO: SchemeInfo = SchemeInfo {
     params: &[FabParams::PARAMS],
     ties: "nearest the LRU end",
     write_buffer: true,
+    order: Some(
+        "by pages, most first, then from the LRU end; with protect-current the block being \
+                 written last",
+    ),
     min_capacity: MinCapacity::OneBlock,
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
     // The block of the page that comes in may be spared.
@@ -89,7 +93,7 @@ impl Fab {
     }
 
     fn pages(&self, node: u32) -> usize {
-        self.blocks.pages.len(node as usize)
+        self.blocks.held(node)
     }
 
     fn key(&self, node: u32) -> (Reverse<usize>, u64) {
@@ -164,6 +168,26 @@ impl GroupPolicy for Fab {
         }
     }
 
+    fn next_units(
+        &self,
+        a: &Access,
+        _v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        let current = self.protect_current;
+        let spared = current.then(|| self.blocks.find(a.lpn)).flatten();
+        let mut stops = |node| {
+            let placement = Placement::SingleBlock;
+            self.blocks.collect(node, placement, unit);
+            unit.stops(stop)
+        };
+        let stopped = self.fullest.any(|n| Some(n) != spared && stops(n));
+        if !stopped {
+            spared.into_iter().any(stops);
+        }
+    }
+
     fn metadata_bytes(&self) -> u64 {
         self.blocks.metadata_bytes()
     }
@@ -218,7 +242,7 @@ mod tests {
             let mut cache = Cache::new("fab(block-pages=4)", capacity);
             cache.random(seed, 20_000, mix, |cache| {
                 let s = cache.scheme.policy();
-                s.blocks.validate(&cache.frames);
+                assert_eq!(s.blocks.validate(&cache.frames), cache.frames.used());
                 assert_eq!(s.fullest.len(), s.blocks.len());
                 let most = s.blocks.order.from_head(0).map(|n| s.pages(n)).max();
                 assert_eq!(s.fullest(None).map(|n| s.pages(n)), most);

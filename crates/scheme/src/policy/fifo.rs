@@ -5,6 +5,7 @@
 use crate::info::{PaperSource, SchemeInfo};
 use crate::lists::List;
 use crate::registry::boxed;
+use crate::stamps::Stamps;
 use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, View};
 use destage_types::Slot;
 
@@ -24,17 +25,22 @@ pub const INFO: SchemeInfo = SchemeInfo {
 #[derive(Clone, Debug)]
 pub struct Fifo {
     list: List,
+    stamps: Stamps,
 }
 
 impl Policy for Fifo {
     fn build(_expr: &Expr, env: &Env) -> Fifo {
-        let list = List::new(env.slots as usize);
-        Fifo { list }
+        let slots = env.slots as usize;
+        Fifo {
+            list: List::new(slots),
+            stamps: Stamps::new(slots, env),
+        }
     }
 
     #[inline]
     fn on_insert(&mut self, slot: Slot, _a: &Access, _v: &View) {
         self.list.push_head(slot);
+        self.stamps.stamp(slot);
     }
 
     #[inline]
@@ -52,5 +58,9 @@ impl Policy for Fifo {
 
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         self.list.from_tail()
+    }
+
+    fn place(&self, slot: Slot, _v: &View) -> Option<u64> {
+        self.stamps.of(slot)
     }
 }

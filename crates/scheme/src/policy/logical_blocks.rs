@@ -1,4 +1,4 @@
-//! Logical blocks with cached pages, by recency: what BPLRU and FAB keep.
+//! Logical blocks with cached pages, in an order: what block-level policies keep.
 
 use crate::info::{DefaultValue, ParamInfo};
 use crate::lists::{ListArray, Lists};
@@ -10,7 +10,7 @@ use destage_types::{Lpn, Slot};
 pub(super) const BLOCK_NODE_BYTES: u64 = 24;
 
 /// `block-pages` of every scheme that keeps logical blocks; without its name.
-pub(crate) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
+pub(super) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
     .default(DefaultValue::Computed(
         "pages per block of the device, 64 without one",
     ))
@@ -20,24 +20,24 @@ pub(crate) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
 /// Number of a node without a block. No block has it: addresses count bytes in 64 bits.
 const NO_BLOCK: u64 = u64::MAX;
 
-/// The blocks that have a cached page; each is a node.
+/// The blocks that have a cached page, in one list or more; each is a node.
 #[derive(Clone, Debug)]
-pub(super) struct LogicalBlocks {
+pub(super) struct LogicalBlocks<const LISTS: usize = 1> {
     /// Pages of a logical block.
     pub block_pages: u64,
     numbers: Vec<u64>,
     free: Vec<u32>,
-    /// Blocks by recency.
-    pub order: ListArray<1>,
+    /// Blocks in their order.
+    pub order: ListArray<LISTS>,
     /// Pages of each block by slot; list number = node of the block.
     pub pages: Lists,
     /// Block number -> node; an entry counts only while that node has the number.
     index: PageIndex<u32>,
 }
 
-impl LogicalBlocks {
+impl<const LISTS: usize> LogicalBlocks<LISTS> {
     /// No block yet; they have `block_pages` pages, or as many as those of the device.
-    pub fn new(block_pages: Option<u64>, env: &Env) -> LogicalBlocks {
+    pub fn new(block_pages: Option<u64>, env: &Env) -> LogicalBlocks<LISTS> {
         let slots = env.slots as usize;
         LogicalBlocks {
             block_pages: block_pages.unwrap_or(u64::from(env.pages_per_block)),
@@ -75,7 +75,19 @@ impl LogicalBlocks {
         (self.numbers[known as usize] == number).then_some(known)
     }
 
-    /// Page `lpn` in `slot` joins its block, which is made at the head of the order if it is not there.
+    /// Is the page in `slot` in a block?
+    #[inline]
+    pub fn has(&self, slot: Slot) -> bool {
+        self.pages.list_of(slot.0) < self.pages.lists()
+    }
+
+    /// Pages of the block at `node`.
+    #[inline]
+    pub fn held(&self, node: u32) -> usize {
+        self.pages.len(node as usize)
+    }
+
+    /// Page `lpn` in `slot` joins its block, which is made at the head of the first list if it is not there.
     #[inline]
     pub fn join(&mut self, slot: Slot, lpn: Lpn) -> u32 {
         let node = self.find(lpn).unwrap_or_else(|| {
@@ -114,7 +126,21 @@ impl LogicalBlocks {
 
     /// Blocks.
     pub fn len(&self) -> usize {
-        self.order.len(0)
+        self.order.lens().iter().sum()
+    }
+
+    /// Blocks from the head of the first list to the tail of the last one.
+    #[cfg(any(test, feature = "conformance"))]
+    pub fn all(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..LISTS).flat_map(|list| self.order.from_head(list))
+    }
+
+    /// `B1{4,5}`: a block with its pages, with or without stars, and what else is to be said of it.
+    #[cfg(feature = "conformance")]
+    pub fn shown(&self, v: &crate::View, node: u32, stars: bool, more: &str) -> String {
+        let pages = self.pages.from_tail(node as usize).map(Slot);
+        let pages = crate::state::sorted(v, pages, stars);
+        format!("B{}{{{pages}{more}}}", self.number(node))
     }
 
     /// Bytes of the nodes.
@@ -125,25 +151,24 @@ impl LogicalBlocks {
     /// Every block with its pages, newest first.
     #[cfg(feature = "conformance")]
     pub fn state(&self, v: &crate::View, out: &mut String) {
-        let blocks = self.order.from_head(0).map(|node| {
-            let pages = self.pages.from_tail(node as usize).map(Slot);
-            let pages = crate::state::sorted(v, pages, true);
-            format!("B{}{{{pages}}}", self.number(node))
-        });
+        let blocks = self.all().map(|node| self.shown(v, node, true, ""));
         out.push_str(&crate::state::joined_or_dash(blocks));
     }
 
-    /// Every page is in the block of its address.
+    /// Every page that is in a block is in that of its address; gives how many are.
     #[cfg(test)]
-    pub fn validate(&self, frames: &crate::store::Frames) {
-        let held = self.order.from_head(0).map(|n| self.pages.len(n as usize));
-        assert_eq!(held.sum::<usize>(), frames.used());
-        for slot in frames.used_slots() {
+    pub fn validate(&self, frames: &crate::store::Frames) -> usize {
+        let held = self.all().map(|node| self.held(node)).sum();
+        let mut blocked: Vec<Slot> = frames.used_slots().collect();
+        blocked.retain(|&slot| self.has(slot));
+        assert_eq!(blocked.len(), held);
+        for slot in blocked {
             assert_eq!(self.number(self.of(slot)), self.number_of(frames.lpn(slot)));
         }
         self.order
             .validate()
             .and(self.pages.validate())
             .expect("lists are whole");
+        held
     }
 }

@@ -12,7 +12,7 @@ pub(crate) use spy::Spy;
 
 use crate::info::Role;
 use crate::registry::Build;
-use crate::{Boxed, Env, Expr, Frames, Scheme, Unit, View};
+use crate::{Access, Boxed, Env, Expr, Frames, Scheme, Unit, Victim, View};
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
 use std::ops::RangeInclusive;
 
@@ -28,8 +28,8 @@ pub(crate) struct TestCache<S> {
     pub evicted: Vec<u64>,
     /// Which of the next victims is evicted, as `gcar` may choose; 0 is the scheme's own.
     pub pick: usize,
-    /// Does a layer choose among the next victims by what the device says?
-    filtered: bool,
+    /// Is the victim chosen among the next ones by what the device says?
+    pub filtered: bool,
     /// The last unit that left.
     pub unit: Unit,
     /// What happened, in the words of the worked examples, and how much before the last operation.
@@ -121,7 +121,7 @@ impl<S: Build> TestCache<S> {
         let mut cache = TestCache::of(S::build(&expr, env), env);
         cache.read_alloc = expr.default_read_alloc();
         let mut layers = expr.chain().map(Expr::scheme);
-        cache.filtered = layers.any(|layer| layer.role == Role::VictimFilter);
+        cache.filtered = layers.any(|l| l.role == Role::VictimFilter || l.chip_lists);
         cache
     }
 }
@@ -230,6 +230,28 @@ impl<S: Scheme> TestCache<S> {
         let mut unit = Unit::default();
         self.scheme.next_unit(&self.view(), &mut unit);
         let mut pages = self.lpns(unit.slots);
+        pages.sort_unstable();
+        pages
+    }
+
+    /// The pages of the unit that the scheme would evict for a page that is not cached, ascending.
+    pub fn next_victim(&self) -> Vec<u64>
+    where
+        S: Clone,
+    {
+        let (mut copy, mut unit) = (self.scheme.clone(), Unit::default());
+        let absent = (0..)
+            .map(Lpn)
+            .find(|&lpn| self.frames.slot_of(lpn).is_none());
+        let (lpn, mask) = (
+            absent.expect("not all pages are cached"),
+            self.frames.full_mask(),
+        );
+        let a = Access::new((u64::MAX, u64::MAX), Nanos(self.now), Op::Write, lpn, mask);
+        let mut pages = match copy.victim(&a, &self.view(), &mut unit) {
+            Victim::Page(slot) => self.lpns([slot]),
+            Victim::Unit => self.lpns(unit.slots),
+        };
         pages.sort_unstable();
         pages
     }

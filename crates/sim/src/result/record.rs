@@ -172,16 +172,21 @@ pub struct Conditions {
 /// What an execution cost. The only part that is not deterministic.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct RunInfo {
-    /// Wall-clock seconds of the run.
-    pub wall_s: f64,
+    /// Wall-clock seconds of the run. This and the next three fields are not in the merged results of
+    /// `destage sweep`, which are the same whoever ran them; its `costs.csv` has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_s: Option<f64>,
     /// CPU seconds of the run's thread.
-    pub cpu_s: f64,
-    /// Threads of the sweep.
-    pub threads: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_s: Option<f64>,
+    /// Threads of the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u64>,
     /// Name of the machine.
-    pub host: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// What the run is: SHA-256 of program, trace and settings, in hexadecimal; runs with one key have
-    /// the same result. Only in a journal (`--out`).
+    /// the same result. Only in a folder of results (`--out`).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
 }

@@ -183,7 +183,7 @@ pub(crate) fn env_of(spec: &RunSpec, frames: u32, slots: u32) -> Env {
     env.layout = layout_of(spec);
     env.read_alloc = spec.resolved_read_alloc();
     env.seed = spec.seed;
-    env.background = spec.has_background();
+    env.background = spec.expr.has_role(Role::Background);
     env.write_back = spec.device.is_some();
     if let Some(device) = &spec.device {
         env.pages_per_block = device.geometry.pages_per_block;

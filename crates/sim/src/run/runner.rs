@@ -25,13 +25,21 @@ pub trait Meter: Sync {
     fn excess(&self) -> Option<MemoryExcess> {
         None
     }
+
+    /// Does nobody want the result any more? Asked as often.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Asks `meter` after request number `request`, counted from 0.
 ///
 /// # Errors
-/// The program takes too much memory.
+/// The program takes too much memory, or nobody waits for the run.
 pub(crate) fn look(meter: &dyn Meter, request: u64) -> Result<(), RunError> {
+    if meter.is_cancelled() {
+        return Err(RunError::Cancelled);
+    }
     match meter.excess() {
         None => Ok(()),
         Some(MemoryExcess { bytes, limit }) => Err(RunError::Memory {
@@ -176,6 +184,28 @@ impl Sweep<'_> {
         })
     }
 
+    /// As [`Sweep::execute_each`], one run after the other on the thread of the caller: for schemes that are
+    /// bound to it.
+    ///
+    /// # Errors
+    /// The first run that cannot start or end.
+    pub fn execute_here(
+        &self,
+        logs: &MakeLogs<'_>,
+        emit: &mut dyn FnMut(ResultRecord) -> bool,
+    ) -> Result<(), FailedRun> {
+        let devices = SweepDevices::new(self.devices, self.runs, self.progress);
+        for (run, spec) in self.runs.iter().enumerate() {
+            let devices = &devices;
+            let record = self.one(spec, DeviceOfRun { devices, run }, logs(run));
+            self.progress.runs.fetch_add(1, Ordering::Relaxed);
+            if !emit(record.map_err(|error| FailedRun { run, error })?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn one(
         &self,
         spec: &RunSpec,
@@ -201,7 +231,7 @@ impl Sweep<'_> {
         });
         let mut record = result.expect("a meter calls the run it measures")?;
         record.run = RunInfo {
-            threads: self.jobs as u64,
+            threads: Some(self.jobs as u64),
             ..info
         };
         Ok(record)

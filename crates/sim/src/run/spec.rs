@@ -290,11 +290,9 @@ impl RunSpec {
         }
     }
 
-    /// Does a background layer write pages back?
+    /// Does the scheme write pages back in the background?
     pub fn has_background(&self) -> bool {
-        self.expr
-            .chain()
-            .any(|layer| layer.scheme().role == Role::Background)
+        self.expr.has_background()
     }
 
     /// Does a read miss enter the cache?
@@ -307,12 +305,6 @@ impl RunSpec {
     /// # Errors
     /// The first rule that is broken.
     pub fn check(&self) -> Result<Vec<Warning>, RunError> {
-        if let Some(info) = self.expr.unavailable() {
-            return Err(RunError::Unavailable {
-                expr: self.expr.to_string(),
-                name: info.name,
-            });
-        }
         let capacity = self.capacity()?;
         if self.replay != Replay::Open && self.device.is_none() {
             return Err(RunError::ClosedLoop);

@@ -1,14 +1,20 @@
-//! A recency stack with order statistics: a Fenwick tree over time slots.
+//! A recency stack with order statistics: a bit for each time slot, and a Fenwick tree over words of
+//! 64 slots, which stays in the processor's caches where one over slots does not.
 
 /// Counters of a node: all pages, then those of each tag.
-const COUNTERS: usize = 5;
-const FREE: u32 = u32::MAX;
+const COUNTERS: usize = TAGS + 1;
+const TAGS: usize = 4;
+/// Slots of a word.
+const WORD: usize = u64::BITS as usize;
 
 /// Pages (by number) in the order of their last access; each has a tag of `0..4`.
 pub struct PageStack {
+    /// Pages of the words that each node stands for.
     tree: Vec<[u32; COUNTERS]>,
-    /// What stands in each slot, oldest first.
-    slots: Vec<(u32, u8)>,
+    /// The taken slots of each word, by tag.
+    taken: Vec<[u64; TAGS]>,
+    /// The page that stands in each slot or stood there, oldest first.
+    pages: Vec<u32>,
     used: usize,
     size: u32,
 }
@@ -18,10 +24,13 @@ impl PageStack {
         PageStack::with(1024)
     }
 
+    /// A power of two of at least a word of slots.
     fn with(capacity: usize) -> PageStack {
+        let words = capacity / WORD;
         PageStack {
-            tree: vec![[0; COUNTERS]; capacity + 1],
-            slots: vec![(FREE, 0); capacity],
+            tree: vec![[0; COUNTERS]; words + 1],
+            taken: vec![[0; TAGS]; words],
+            pages: vec![0; capacity],
             used: 0,
             size: 0,
         }
@@ -33,7 +42,7 @@ impl PageStack {
 
     /// Is the next push going to renumber?
     pub fn is_full(&self) -> bool {
-        self.used == self.slots.len()
+        self.used == self.pages.len()
     }
 
     /// Puts a page on top and says in which slot.
@@ -42,26 +51,34 @@ impl PageStack {
     /// If the stack is full.
     pub fn push(&mut self, page: u32, tag: u8) -> u32 {
         let slot = self.used;
-        self.slots[slot] = (page, tag);
+        self.pages[slot] = page;
+        self.taken[slot / WORD][usize::from(tag)] |= 1 << (slot % WORD);
         self.used += 1;
         self.size += 1;
-        self.add(slot, tag, 1);
+        self.add(slot / WORD, tag, 1);
         slot as u32
     }
 
-    pub fn remove(&mut self, slot: u32) {
-        let (_, tag) = self.slots[slot as usize];
-        self.slots[slot as usize].0 = FREE;
+    /// Takes the page with this tag out of its slot.
+    pub fn remove(&mut self, slot: u32, tag: u8) {
+        let slot = slot as usize;
+        self.taken[slot / WORD][usize::from(tag)] &= !(1 << (slot % WORD));
         self.size -= 1;
-        self.add(slot as usize, tag, u32::MAX);
+        self.add(slot / WORD, tag, u32::MAX);
     }
 
     /// Closes the gaps, with room for as many pages again; tells each page its slot.
     pub fn renumber(&mut self, mut place: impl FnMut(u32, u32)) {
         let capacity = (2 * self.size as usize).max(1024).next_power_of_two();
         let old = std::mem::replace(self, PageStack::with(capacity));
-        for (page, tag) in old.slots.into_iter().filter(|slot| slot.0 != FREE) {
-            place(page, self.push(page, tag));
+        for (slot, &page) in old.pages[..old.used].iter().enumerate() {
+            let of_tags = old.taken[slot / WORD].iter();
+            let tag = of_tags
+                .map(|bits| bits >> (slot % WORD) & 1)
+                .position(|bit| bit == 1);
+            if let Some(tag) = tag {
+                place(page, self.push(page, tag as u8));
+            }
         }
     }
 
@@ -82,7 +99,7 @@ impl PageStack {
 
     /// All pages with a tag.
     pub fn tagged(&self, tag: u8) -> u32 {
-        self.below(usize::from(tag) + 1, self.slots.len())
+        self.below(usize::from(tag) + 1, self.pages.len())
     }
 
     /// Slot of the `i`-th page with a tag, from the oldest.
@@ -91,12 +108,12 @@ impl PageStack {
     }
 
     pub fn page(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].0
+        self.pages[slot as usize]
     }
 
-    /// Adds `n` (modulo 2^32) to the counters of a slot.
-    fn add(&mut self, slot: usize, tag: u8, n: u32) {
-        let mut i = slot + 1;
+    /// Adds `n` (modulo 2^32) to the counters of a word.
+    fn add(&mut self, word: usize, tag: u8, n: u32) {
+        let mut i = word + 1;
         while i < self.tree.len() {
             let node = &mut self.tree[i];
             node[0] = node[0].wrapping_add(n);
@@ -106,8 +123,22 @@ impl PageStack {
         }
     }
 
+    /// The slots of a word that a counter counts.
+    fn bits(&self, counter: usize, word: usize) -> u64 {
+        let taken = &self.taken[word];
+        match counter {
+            0 => taken.iter().fold(0, |all, of_tag| all | of_tag),
+            _ => taken[counter - 1],
+        }
+    }
+
     fn below(&self, counter: usize, slot: usize) -> u32 {
-        let (mut i, mut sum) = (slot, 0);
+        let (word, inside) = (slot / WORD, slot % WORD);
+        let mut sum = match inside {
+            0 => 0,
+            _ => (self.bits(counter, word) & ((1 << inside) - 1)).count_ones(),
+        };
+        let mut i = word;
         while i > 0 {
             sum += self.tree[i][counter];
             i &= i - 1;
@@ -116,17 +147,21 @@ impl PageStack {
     }
 
     fn nth(&self, counter: usize, mut n: u32) -> u32 {
-        let (mut at, mut step) = (0, self.slots.len());
+        let (mut word, mut step) = (0, self.taken.len());
         while step > 0 {
-            if let Some(node) = self.tree.get(at + step)
+            if let Some(node) = self.tree.get(word + step)
                 && node[counter] <= n
             {
-                at += step;
+                word += step;
                 n -= node[counter];
             }
             step /= 2;
         }
-        at as u32
+        let mut bits = self.bits(counter, word);
+        for _ in 0..n {
+            bits &= bits - 1;
+        }
+        (word * WORD) as u32 + bits.trailing_zeros()
     }
 }
 
@@ -145,8 +180,8 @@ mod tests {
             let tag = random.below(4) as u8;
             if let Some(i) = list.iter().position(|&(p, _)| p == page) {
                 assert_eq!(stack.distance(slots[page as usize]), i as u64);
-                stack.remove(slots[page as usize]);
-                list.remove(i);
+                let (_, tag) = list.remove(i);
+                stack.remove(slots[page as usize], tag);
             }
             if stack.is_full() {
                 stack.renumber(|page, slot| slots[page as usize] = slot);

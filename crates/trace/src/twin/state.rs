@@ -173,7 +173,7 @@ impl State {
         let (stack, count) = match self.pages.get(id as usize) {
             Some(old) => {
                 self.accesses[op][usize::from(old.stack) + 1] += 1;
-                self.stacks[usize::from(old.stack)].remove(old.slot);
+                self.stacks[usize::from(old.stack)].remove(old.slot, old.tag);
                 (old.stack.min(written), old.count.saturating_add(1))
             }
             None => {

@@ -8,6 +8,27 @@ impl SlowDevice {
         self.array.is_channel_idle(ChannelId(channel as u32))
     }
 
+    /// Has the chip no work of any kind?
+    pub fn is_chip_idle(&self, chip: usize) -> bool {
+        let chip = ChipId(chip as u32);
+        self.array.is_chip_idle(chip) && !self.has_jobs(chip)
+    }
+
+    /// Chips of each channel.
+    pub fn chips_of_channel(&self) -> usize {
+        self.map.chips() / self.channels()
+    }
+
+    /// Chips of a channel, ascending.
+    pub fn chips_of(&self, channel: usize) -> impl Iterator<Item = usize> + use<> {
+        (channel..self.map.chips()).step_by(self.channels())
+    }
+
+    /// Mean array time of a program.
+    pub fn program_time(&self) -> u64 {
+        self.config.t_program.mean().0
+    }
+
     /// Number of channels.
     pub fn channels(&self) -> usize {
         self.config.geometry.channels as usize

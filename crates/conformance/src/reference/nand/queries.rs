@@ -132,6 +132,11 @@ impl Reference {
                 .any(|op| op.command.class != Class::Background && op.is_pending())
     }
 
+    /// No operation of any class on the chip.
+    pub fn is_chip_idle(&self, chip: ChipId) -> bool {
+        !self.on_chip(chip).any(Operation::is_pending)
+    }
+
     /// Background operations of a channel: (waiting, started and not ended).
     pub fn background(&self, channel: ChannelId) -> (u32, u32) {
         let count = |test: fn(&Operation) -> bool| {

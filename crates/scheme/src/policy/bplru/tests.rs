@@ -132,7 +132,8 @@ fn random_runs_keep_blocks_and_pages_together() {
             ..ALL
         };
         cache.random(seed, 20_000, mix, |cache| {
-            cache.scheme.policy().blocks.validate(&cache.frames);
+            let held = cache.scheme.policy().blocks.validate(&cache.frames);
+            assert_eq!(held, cache.frames.used());
         });
     }
 }

@@ -1,0 +1,53 @@
+//! Cache sizes that are shares of the footprint of a trace, which is known once the trace is read.
+
+use super::plan::refused;
+use super::sweep::Clocks;
+use crate::args::FootprintShare;
+use crate::failure::Failure;
+use crate::memory::MemoryLimit;
+use crate::terminal::Warnings;
+use destage_sim::RunSpec;
+use destage_sim::curve::footprint;
+use destage_trace::Workload;
+use destage_types::ByteSize;
+use std::borrow::Cow;
+
+/// The runs over `workload` with the sizes that `shares`, one for each if it is one, come to: whole pages, rounded
+/// down, and one at least. The footprint is that of all reads and writes, the warm-up included, at the
+/// addresses of the trace.
+///
+/// # Errors
+/// A size does not suit its run, or the trace cannot be read.
+pub fn sized<'a>(
+    (workload, runs): (Workload<'_>, &'a [RunSpec]),
+    shares: &[Option<FootprintShare>],
+    limit: MemoryLimit,
+    warnings: &mut Warnings,
+) -> Result<Cow<'a, [RunSpec]>, Failure> {
+    let Some(first) = runs.first().filter(|_| shares.iter().any(Option::is_some)) else {
+        return Ok(Cow::Borrowed(runs));
+    };
+    let name = &workload.meta.name;
+    let meter = Clocks::new(limit);
+    let pages = footprint(workload, first.page, &meter);
+    let pages = pages.map_err(|error| Failure::of_run(name, error))?;
+    let mut runs = runs.to_vec();
+    let mut faults = Vec::new();
+    for (run, share) in runs.iter_mut().zip(shares) {
+        let Some(share) = share else { continue };
+        run.cache = ByteSize(share.of(pages).saturating_mul(run.page.bytes()));
+        match run.check() {
+            Ok(found) => found
+                .iter()
+                .for_each(|w| warnings.warn(format!("{}: {w}", run.expr))),
+            Err(error) => faults.push(format!(
+                "{name}: --cache {share} of {pages} pages: {}",
+                refused(run, &error)
+            )),
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(Cow::Owned(runs)),
+        false => Err(Failure::Usage(faults)),
+    }
+}

@@ -1,0 +1,130 @@
+//! Requests from columns of numbers.
+
+use destage_trace::{TraceError, Workload};
+use destage_types::{HostRequest, Nanos, Op, RequestBatch};
+use std::ops::Range;
+
+/// Requests end at or below this sector, as in every trace that is read: 256 TiB.
+const LAST_SECTOR: i64 = 1 << 39;
+
+fn numbers(bytes: &[u8]) -> impl ExactSizeIterator<Item = i64> {
+    let (numbers, _) = bytes.as_chunks::<8>();
+    numbers.iter().map(|bytes| i64::from_ne_bytes(*bytes))
+}
+
+/// The requests of these columns: arrival in ns, first sector, sectors, source (or empty); and letters of
+/// operations. Arrivals begin at 0 with the first request.
+///
+/// # Errors
+/// The first row that is no request.
+pub fn batch_of(
+    [arrival, start, sectors, stream]: [&[u8]; 4],
+    op: &[u8],
+) -> Result<RequestBatch, String> {
+    let rows = op.len();
+    let lengths = [arrival.len() / 8, start.len() / 8, sectors.len() / 8];
+    if lengths.iter().any(|&length| length != rows)
+        || !matches!(stream.len() / 8, n if n == 0 || n == rows)
+    {
+        return Err("columns of different lengths".to_owned());
+    }
+    if rows == 0 {
+        return Err("the trace is empty: there is no row".to_owned());
+    }
+    let mut streams = numbers(stream);
+    let mut batch = RequestBatch::with_capacity(rows);
+    let (mut first, mut before) = (None, i64::MIN);
+    let columns = numbers(arrival)
+        .zip(op)
+        .zip(numbers(start))
+        .zip(numbers(sectors));
+    for (row, (((at, &op), start), sectors)) in columns.enumerate() {
+        let refused = |column: &str, value: &dyn std::fmt::Display, allowed: &str| {
+            Err(format!(
+                "row {row}, column {column}: `{value}`; allowed: {allowed}"
+            ))
+        };
+        if at < before {
+            return refused(
+                "arrival_ns",
+                &at,
+                "a time at or after that of the row before (sort the rows by time)",
+            );
+        }
+        before = at;
+        // Times may be anything that 64 bits hold; their differences are what counts.
+        let arrival = i128::from(at) - i128::from(*first.get_or_insert(at));
+        let op = match op {
+            b'R' => Op::Read,
+            b'W' => Op::Write,
+            b'T' => Op::Trim,
+            b'F' => Op::Flush,
+            other => {
+                return refused(
+                    "op",
+                    &char::from(other),
+                    "R (read), W (write), T (trim) or F (flush)",
+                );
+            }
+        };
+        let allowed = match op {
+            Op::Flush => 0..=0,
+            _ => 1..=i64::from(u32::MAX),
+        };
+        if !allowed.contains(&sectors) {
+            return refused("sectors", &sectors, "1 to 4294967295; 0 for F");
+        }
+        if start < 0 || start > LAST_SECTOR - sectors {
+            return refused(
+                "start_sector",
+                &start,
+                "sector of 512 B, the request ending at or below 256 TiB",
+            );
+        }
+        let stream = streams.next().unwrap_or(0);
+        let Ok(stream) = u32::try_from(stream) else {
+            return refused("stream", &stream, "0 to 4294967295");
+        };
+        let start = if op == Op::Flush { 0 } else { start as u64 };
+        let mut request = HostRequest::new(Nanos(arrival as u64), op, start, sectors as u32);
+        request.stream = stream;
+        batch.push(request);
+    }
+    Ok(batch)
+}
+
+/// The columns of the requests in `range`: arrival, letters, first sector, sectors of all extents, source.
+///
+/// # Errors
+/// The trace cannot be read.
+pub fn columns_of(workload: Workload<'_>, range: Range<u64>) -> Result<[Vec<u8>; 5], TraceError> {
+    let mut columns: [Vec<u8>; 5] = Default::default();
+    let mut pass = workload.pass()?;
+    let mut at = 0;
+    while at < range.end
+        && let Some(block) = pass.next(range.end - at)?
+    {
+        let end = at + block.records.len() as u64;
+        let skipped = range.start.saturating_sub(at).min(end - at) as usize;
+        at = end;
+        for head in &block.records[skipped..] {
+            let request = block.batch.with_sides(head);
+            let sectors: u64 = request
+                .extents()
+                .map(|extent| u64::from(extent.sectors))
+                .sum();
+            let letter = match head.op {
+                Op::Read => b'R',
+                Op::Write => b'W',
+                Op::Trim => b'T',
+                Op::Flush => b'F',
+            };
+            columns[0].extend((head.arrival.0 as i64).to_ne_bytes());
+            columns[1].push(letter);
+            columns[2].extend((head.start_sector as i64).to_ne_bytes());
+            columns[3].extend((sectors as i64).to_ne_bytes());
+            columns[4].extend(i64::from(head.stream).to_ne_bytes());
+        }
+    }
+    Ok(columns)
+}

@@ -1,0 +1,152 @@
+//! Traces: read from files, or made of columns.
+
+use crate::columns::{batch_of, columns_of};
+use crate::errors::raised;
+use crate::options::keys;
+use crate::wait::wait_for;
+use destage_cli::api::{self, Keys};
+use destage_trace::{Stored, Trace as Decoded, TraceMeta};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// A decoded trace. It does not change, and runs share it.
+#[pyclass(frozen, module = "destage._destage")]
+pub struct Trace {
+    pub stored: Arc<Stored>,
+    pub path: Option<PathBuf>,
+    /// The options it was read with, which are settings of its runs.
+    pub reading: Keys,
+}
+
+impl Trace {
+    fn meta(&self) -> &TraceMeta {
+        self.stored.meta()
+    }
+}
+
+#[pymethods]
+impl Trace {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.meta().name
+    }
+
+    #[getter]
+    fn format(&self) -> &str {
+        self.meta().format
+    }
+
+    #[getter]
+    fn sha256(&self) -> Option<&str> {
+        self.meta().sha256.as_deref()
+    }
+
+    #[getter]
+    fn path(&self) -> Option<&PathBuf> {
+        self.path.as_ref()
+    }
+
+    #[getter]
+    fn duration_ns(&self) -> u64 {
+        let (first, last) = self.stored.workload().span();
+        last.0 - first.0
+    }
+
+    fn __len__(&self) -> usize {
+        self.stored.workload().len() as usize
+    }
+
+    /// Columns of the requests `from..to`: arrivals in ns, letters of operations, first sectors, sectors of all
+    /// extents, sources; 8 bytes each, but 1 for the letters.
+    fn columns<'py>(
+        &self,
+        py: Python<'py>,
+        from: u64,
+        to: u64,
+    ) -> PyResult<[Bound<'py, PyBytes>; 5]> {
+        let stored = Arc::clone(&self.stored);
+        let columns = py.detach(move || columns_of(stored.workload(), from..to));
+        let columns =
+            columns.map_err(|error| crate::errors::exception(py, "RunError", error.to_string()))?;
+        Ok(columns.map(|column| PyBytes::new(py, &column)))
+    }
+
+    /// Pages of `page` bytes that reads and writes touch.
+    fn footprint_pages(&self, py: Python<'_>, page: u64) -> PyResult<u64> {
+        let stored = Arc::clone(&self.stored);
+        let pages = py.detach(move || api::footprint_pages(stored.workload(), page));
+        pages.map_err(|failure| raised(py, failure))
+    }
+}
+
+/// Reads the trace at `path`. `progress` is called with the bytes read and, if that is known, their number.
+/// The second part is what is to be warned of.
+#[pyfunction]
+pub fn read_trace(
+    py: Python<'_>,
+    path: PathBuf,
+    options: &Bound<'_, PyDict>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Trace, Vec<String>)> {
+    let keys = keys(options)?;
+    let seen = Arc::new((AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false)));
+    let (told, cancelled) = (Arc::clone(&seen), Arc::clone(&seen));
+    let (given, file) = (keys.clone(), path.clone());
+    let work = move || {
+        api::read_trace(&file, &given, &mut |reader| {
+            let (read, total) = reader.progress();
+            told.0.store(read, Ordering::Relaxed);
+            told.1.store(total.unwrap_or(0), Ordering::Relaxed);
+            if told.2.load(Ordering::Relaxed) {
+                // Nobody waits for the trace: the thread ends here.
+                std::panic::resume_unwind(Box::new(()));
+            }
+        })
+    };
+    let tick = |py: Python<'_>| match &progress {
+        None => Ok(()),
+        Some(progress) => {
+            let (read, total) = (
+                seen.0.load(Ordering::Relaxed),
+                seen.1.load(Ordering::Relaxed),
+            );
+            progress.call1(py, (read, total)).map(drop)
+        }
+    };
+    let cancel = || cancelled.2.store(true, Ordering::Relaxed);
+    let read = wait_for(py, tick, cancel, work)?;
+    let (stored, warnings) = read.map_err(|failure| raised(py, failure))?;
+    let reading = keys.into_iter().filter(|(key, _)| api::is_reading(key));
+    let trace = Trace {
+        stored: Arc::new(stored),
+        path: Some(path),
+        reading: reading.collect(),
+    };
+    Ok((trace, warnings))
+}
+
+/// A trace of columns: arrivals in ns (8 bytes each), letters R, W, T or F (1 byte each), first sectors (8
+/// bytes), sectors (8 bytes) and, unless empty, sources (8 bytes), all signed in the order of the machine.
+#[pyfunction]
+pub fn from_columns(
+    py: Python<'_>,
+    name: &str,
+    arrival_ns: &Bound<'_, PyBytes>,
+    op: &Bound<'_, PyBytes>,
+    start_sector: &Bound<'_, PyBytes>,
+    sectors: &Bound<'_, PyBytes>,
+    stream: &Bound<'_, PyBytes>,
+) -> PyResult<Trace> {
+    let columns = [arrival_ns, start_sector, sectors, stream].map(|column| column.as_bytes());
+    let batch = batch_of(columns, op.as_bytes());
+    let batch = batch
+        .map_err(|text| crate::errors::exception(py, "UsageError", format!("{name}: {text}")))?;
+    Ok(Trace {
+        stored: Arc::new(Stored::Memory(Decoded::generated(name, batch))),
+        path: None,
+        reading: Keys::new(),
+    })
+}

@@ -1,0 +1,326 @@
+//! PUD-LRU: blocks that are expected to be updated late leave first, the fullest of them.
+//!
+//! Source: Hu, Jiang, Tian, Xu, "PUD-LRU: An Erase-Efficient Write Buffer Management Algorithm for Flash
+//! Memory SSD", MASCOTS 2010 (reconstruction). The predicted update distance of a block is the number of
+//! page writes since its first one, divided by those that went to it. Blocks below the mean of all are
+//! updated frequently; the victim is one of the others. State: blocks by recency, 32 B each. Ties: the
+//! larger distance, then the block nearest the LRU end. Cost: O(log^2 of the blocks) per page, amortised,
+//! and a look at each number of pages that blocks have (see `latest`, `mean`).
+//!
+//! Where the paper is silent:
+//! - PU-1: the distance counts the page writes that were buffered; the one that needs the room is none yet.
+//! - PU-2: a block that a rename made was not written yet. It counts as written once, when it was made,
+//!   until its first write.
+//! - PU-3: a read hit moves its block to the head of the LRU order (D1), and is no update.
+//! - D6: the pages of a block are spread over the chips.
+
+mod latest;
+mod mean;
+
+use super::logical_blocks::{BLOCK_PAGES, LogicalBlocks};
+use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
+use crate::registry::boxed;
+use crate::{
+    Access, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, SchemeStats, Unit, View,
+    params,
+};
+use destage_types::{Lpn, Op, Slot};
+use latest::{Block, ByPages};
+use mean::Mean;
+
+/// `pud-lru`: predicted update distance.
+pub const INFO: SchemeInfo = SchemeInfo {
+    name: "pud-lru",
+    summary: "Evicts the fullest of the blocks that are predicted to be updated late.",
+    source: PaperSource {
+        paper: "Hu, Jiang, Tian, Xu, PUD-LRU, MASCOTS",
+        year: Some(2010),
+        section: "abstract",
+        certain: false,
+    },
+    role: Role::GroupPolicy,
+    params: &[PudLruParams::PARAMS],
+    ties: "larger update distance, then nearest the LRU end",
+    write_buffer: true,
+    metadata: |_, _| Some(MetadataBound::nodes(NODE_BYTES)),
+    vectors: &["pudlru"],
+    build: Some(boxed::<Groups<PudLru>>),
+    ..SchemeInfo::BASE
+};
+
+/// A block with its first write and its number of writes.
+const NODE_BYTES: u64 = 32;
+
+params! {
+    /// Parameters of [`PudLru`].
+    pub struct PudLruParams {
+        /// pages of a logical block
+        block_pages: Option<u64> = BLOCK_PAGES,
+    }
+}
+
+/// The writes of a block, by which its update distance is predicted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Updates {
+    /// Number of its first page write, of all that were buffered.
+    first: u64,
+    /// Page writes; 0 of a block that a rename made.
+    writes: u64,
+}
+
+impl Updates {
+    /// What the page writes since the first one are divided by.
+    fn divisor(self) -> u64 {
+        self.writes.max(1)
+    }
+}
+
+/// Page writes that a run can have: distances are compared by multiplication in 128 bits.
+const MOST_WRITES: u64 = 1 << 48;
+
+/// Predicted update distance.
+#[derive(Clone, Debug)]
+pub struct PudLru {
+    blocks: LogicalBlocks,
+    by_pages: ByPages,
+    mean: Mean,
+    /// Page writes so far.
+    now: u64,
+    touches: u64,
+}
+
+impl PudLru {
+    fn set(&mut self, node: u32, new: Block) {
+        let old = self.by_pages.get(node);
+        if old.pages == 0 || new.pages == 0 || old.updates != new.updates {
+            if old.pages > 0 {
+                self.mean.remove(old.updates);
+            }
+            if new.pages > 0 {
+                self.mean.add(new.updates);
+            }
+        }
+        self.by_pages.set(node, new, self.now);
+    }
+
+    /// The page joins its block; the block with it, to be set.
+    fn join(&mut self, slot: Slot, lpn: Lpn) -> (u32, Block) {
+        let node = self.blocks.join(slot, lpn);
+        let mut block = self.by_pages.get(node);
+        if block.pages == 0 {
+            block.updates.first = self.now;
+            self.touch(node, &mut block);
+        }
+        block.pages += 1;
+        (node, block)
+    }
+
+    fn touch(&mut self, node: u32, block: &mut Block) {
+        self.blocks.order.move_to_head(0, node);
+        self.touches += 1;
+        block.touched = self.touches;
+    }
+
+    /// A page of the block is written.
+    fn write(&mut self, node: u32, mut block: Block) {
+        self.now += 1;
+        assert!(self.now < MOST_WRITES, "a run has fewer page writes");
+        if block.updates.writes == 0 {
+            block.updates.first = self.now;
+        }
+        block.updates.writes += 1;
+        self.touch(node, &mut block);
+        self.set(node, block);
+    }
+
+    fn leave(&mut self, slot: Slot) {
+        let node = self.blocks.of(slot);
+        let block = match self.blocks.leave(slot) {
+            true => {
+                let old = self.by_pages.get(node);
+                Block {
+                    pages: old.pages - 1,
+                    ..old
+                }
+            }
+            false => Block::default(),
+        };
+        self.set(node, block);
+    }
+
+    /// Is the block one of those that are not updated frequently?
+    fn is_late(&self, node: u32) -> bool {
+        let all = || {
+            let nodes = self.blocks.order.from_head(0);
+            nodes.map(|node| self.by_pages.get(node).updates)
+        };
+        let updates = self.by_pages.get(node).updates;
+        self.mean.is_late(updates, self.now, all)
+    }
+
+    /// The block that leaves next. If the one with the largest distance of those with equally many pages
+    /// is updated frequently, all of them are.
+    fn next(&self) -> Option<u32> {
+        let mut latest = self.by_pages.latest(self.now);
+        latest.find(|&node| self.is_late(node))
+    }
+}
+
+impl GroupPolicy for PudLru {
+    fn build(expr: &Expr, env: &Env) -> PudLru {
+        let PudLruParams { block_pages } = PudLruParams::of(expr, env);
+        PudLru {
+            blocks: LogicalBlocks::new(block_pages, env),
+            by_pages: ByPages::new(env.slots as usize),
+            mean: Mean::default(),
+            now: 0,
+            touches: 0,
+        }
+    }
+
+    fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
+        let (node, block) = self.join(slot, a.lpn);
+        self.write(node, block);
+    }
+
+    fn on_hit(&mut self, slot: Slot, a: &Access, _v: &View) {
+        let node = self.blocks.of(slot);
+        let mut block = self.by_pages.get(node);
+        if a.op == Op::Write {
+            self.write(node, block);
+        } else {
+            self.touch(node, &mut block);
+            self.set(node, block);
+        }
+    }
+
+    fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
+        self.leave(slot);
+    }
+
+    fn on_rename(&mut self, _from: Lpn, to: Lpn, slot: Slot, _v: &View) {
+        let old = self.blocks.of(slot);
+        if self.blocks.number(old) != self.blocks.number_of(to) {
+            self.leave(slot);
+            let (node, block) = self.join(slot, to);
+            self.set(node, block);
+        }
+    }
+
+    fn victim(&mut self, _a: &Access, _v: &View, unit: &mut Unit) {
+        if let Some(node) = self.next() {
+            let pages = self.by_pages.get(node).pages;
+            self.by_pages.settle(pages, self.now);
+            self.blocks.collect(node, Placement::Stripe, unit);
+        }
+    }
+
+    fn next_unit(&self, _v: &View, unit: &mut Unit) {
+        if let Some(node) = self.next() {
+            self.blocks.collect(node, Placement::Stripe, unit);
+        }
+    }
+
+    fn metadata_bytes(&self) -> u64 {
+        self.blocks.len() as u64 * NODE_BYTES
+    }
+
+    fn stats(&self, out: &mut SchemeStats) {
+        out.gauge("blocks", self.blocks.len() as u64);
+    }
+
+    #[cfg(feature = "conformance")]
+    fn state(&self, v: &View, out: &mut String) {
+        let blocks = self.blocks.order.from_head(0).map(|node| {
+            let Updates { first, writes } = self.by_pages.get(node).updates;
+            let distance = (self.now - first) as f64 / writes.max(1) as f64;
+            let distance = format!("{distance:.2}");
+            let distance = distance.trim_end_matches('0').trim_end_matches('.');
+            self.blocks
+                .shown(v, node, false, &format!(";f{writes};PUD{distance}"))
+        });
+        out.push_str(&crate::state::joined_or_dash(blocks));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ALL, Mix, TestCache};
+
+    type Cache = TestCache<Groups<PudLru>>;
+
+    #[test]
+    fn the_fullest_of_the_late_blocks_leaves() {
+        let mut cache = Cache::new("pud-lru(block-pages=4)", 6);
+        cache.run("W0 W4-5 W0 W8 W0 W9 W12");
+        assert_eq!(
+            cache.state(),
+            "B3{12;f1;PUD0} B2{8,9;f2;PUD1.5} B0{0;f3;PUD2.33} B1{4,5;f2;PUD3}"
+        );
+        // The mean is 1.71, so blocks 0 and 1 are late.
+        assert_eq!(cache.next_unit(), [4, 5]);
+        cache.run("W16");
+        assert_eq!(cache.said(), "flush{4,5}");
+    }
+
+    #[test]
+    fn pu_1_the_write_that_needs_room_is_none_yet() {
+        let mut cache = Cache::new("pud-lru(block-pages=2)", 3);
+        cache.run("W0 W0 W0 W0 W2-3 W0");
+        assert_eq!(cache.state(), "B0{0;f5;PUD1.2} B1{2,3;f2;PUD1}");
+        // One write later it would be 1.4 and 1.5.
+        cache.run("W4");
+        assert_eq!(cache.said(), "flush{0}");
+    }
+
+    #[test]
+    fn pu_2_a_rename_is_no_write() {
+        let mut cache = Cache::new("pud-lru(block-pages=4)", 6);
+        cache.run("W0-1 W4");
+        assert!(cache.rename(1, 8));
+        assert_eq!(cache.state(), "B2{8;f0;PUD0} B1{4;f1;PUD0} B0{0;f2;PUD1}");
+        cache.run("W12-13");
+        assert_eq!(
+            cache.state(),
+            "B3{12,13;f2;PUD0.5} B2{8;f0;PUD2} B1{4;f1;PUD2} B0{0;f2;PUD2}"
+        );
+        cache.run("W8");
+        assert_eq!(
+            cache.state(),
+            "B2{8;f1;PUD0} B3{12,13;f2;PUD1} B1{4;f1;PUD3} B0{0;f2;PUD2.5}"
+        );
+    }
+
+    #[test]
+    fn pu_3_a_read_is_no_update_but_a_use() {
+        let mut cache = Cache::new("pud-lru(block-pages=1)", 3);
+        cache.run("W0 W1 R0");
+        assert_eq!(cache.state(), "B0{0;f1;PUD1} B1{1;f1;PUD0}");
+    }
+
+    #[test]
+    fn random_runs_agree_with_a_search() {
+        let mix = Mix {
+            device: false,
+            ..ALL
+        };
+        for (seed, capacity) in [(1, 3), (2, 7), (3, 20), (4, 60)] {
+            let mut cache = Cache::new("pud-lru(block-pages=4)", capacity);
+            cache.random(seed, 10_000, mix, |cache| {
+                let s = cache.scheme.policy();
+                assert_eq!(s.blocks.validate(&cache.frames), cache.frames.used());
+                let (mut mean, all) = (Mean::default(), s.blocks.order.from_tail(0));
+                for node in all {
+                    let block = s.by_pages.get(node);
+                    assert_eq!(block.pages as usize, s.blocks.held(node));
+                    mean.add(block.updates);
+                }
+                assert_eq!(mean, s.mean);
+                if cache.frames.used() > 0 {
+                    assert_eq!(cache.next_unit(), cache.next_victim());
+                }
+            });
+        }
+    }
+}

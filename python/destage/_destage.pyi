@@ -1,0 +1,150 @@
+"""The native part of the package. What it has is for the package; users see `destage`."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, final
+
+__version__: str
+version: str
+
+@final
+class Trace:
+    @property
+    def name(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def sha256(self) -> str | None: ...
+    @property
+    def path(self) -> Path | None: ...
+    @property
+    def duration_ns(self) -> int: ...
+    def __len__(self) -> int: ...
+    def columns(self, from_: int, to: int) -> tuple[bytes, bytes, bytes, bytes, bytes]: ...
+    def footprint_pages(self, page: int) -> int: ...
+
+@final
+class Record:
+    def json(self) -> str: ...
+    @staticmethod
+    def from_json(text: str) -> Record: ...
+
+@final
+class OwnScheme:
+    @property
+    def name(self) -> str: ...
+    @staticmethod
+    def of_class(
+        name: str, summary: str, class_: type, params: Sequence[dict[str, Any]], ordered: bool
+    ) -> OwnScheme: ...
+    @staticmethod
+    def of_score(name: str, address: int, keeper: object) -> OwnScheme: ...
+    @staticmethod
+    def of_admission(name: str) -> OwnScheme: ...
+
+@final
+class View:
+    """The cache and the device, as a scheme sees them while one of its methods runs.
+
+    Pages are the numbers that the methods are given.
+    """
+
+    @property
+    def now_ns(self) -> int:
+        """Arrival of the request, or the time of the background event, in nanoseconds."""
+
+    @property
+    def accesses(self) -> int:
+        """Page accesses so far, the one that is served included."""
+
+    @property
+    def request(self) -> int | None:
+        """Number of the request that is served, from 0, warm-up passes included; None outside of one."""
+
+    @property
+    def is_write(self) -> bool | None:
+        """Is the access that is served a write? None outside of one."""
+
+    @property
+    def used(self) -> int:
+        """Pages that are cached."""
+
+    @property
+    def capacity(self) -> int:
+        """Page frames of the cache."""
+
+    @property
+    def chips(self) -> int:
+        """Chips of the device, each with a queue of its own; 1 without one."""
+
+    def is_cached(self, page: int) -> bool:
+        """Is the page cached?"""
+
+    def is_dirty(self, page: int) -> bool:
+        """Has the cached page data that flash does not have?"""
+
+    def lpn(self, page: int) -> int:
+        """The address of the cached page, which differs from its number only under ``cac``."""
+
+    def chip(self, page: int) -> int:
+        """The chip that a page belongs to, cached or not; 0 without a device."""
+
+    def drain_ns(self, chip: int) -> int:
+        """Time until everything in the queue of the chip is done if nothing else arrives, in nanoseconds."""
+
+    def is_idle(self, chip: int) -> bool:
+        """Is nothing at all queued or in service on the chip?"""
+
+    def in_gc(self, chip: int) -> bool:
+        """Is the chip collecting garbage?"""
+
+    def queued(self, chip: int) -> tuple[int, int]:
+        """Reads and writes in the queue of the chip, the one in service included."""
+
+Progress = Callable[..., object]
+
+def arrow_stream(all: Sequence[Record]) -> object: ...
+def check_scheme(text: str) -> str: ...
+def command(words: Sequence[str], stdout_is_closed: bool, program: str) -> int: ...
+def from_columns(
+    name: str, arrival_ns: bytes, op: bytes, start_sector: bytes, sectors: bytes, stream: bytes
+) -> Trace: ...
+def preset_names() -> list[str]: ...
+def read_trace(path: str, options: dict[str, Any], progress: Progress | None) -> tuple[Trace, list[str]]: ...
+def run(
+    trace: Trace,
+    options: dict[str, Any],
+    own: Sequence[tuple[OwnScheme, bytes | None]],
+    charts: bool,
+    progress: Progress | None,
+) -> tuple[list[Record], list[str]]: ...
+def schemes() -> str: ...
+def table(all: Sequence[Record]) -> str: ...
+def write_report(path: str, title: str, all: Sequence[Record]) -> None: ...
+
+@final
+class SweepJob:
+    def batches(self) -> list[int]: ...
+    def key(self) -> str: ...
+    def open_batches(self) -> list[int]: ...
+    def merge(self) -> Path: ...
+
+@final
+class SweepWorker:
+    def __new__(
+        cls, out: str, key: str, folder: str, trace_cache: str | None, options: dict[str, Any]
+    ) -> SweepWorker: ...
+    def trace(self, batch: int) -> tuple[str, str]: ...
+    def work(self, batch: int) -> list[str]: ...
+
+def sweep_file(path: str) -> tuple[str, str]: ...
+def sweep_job(
+    json: str,
+    name: str,
+    out: str,
+    folder: str,
+    trace_cache: str | None,
+    options: dict[str, Any],
+    batch: str | None,
+    fresh: bool,
+) -> tuple[SweepJob, list[str]]: ...

@@ -1,0 +1,214 @@
+"""Results of runs: a sequence, a table of Arrow, a report."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+from destage import _destage
+from destage._errors import DestageError
+
+
+class Fields:
+    """A part of a record: its fields are attributes, and items by their name.
+
+    >>> f = Fields({"page_hits": 3, "erases": 1})
+    >>> f.page_hits, f["erases"], list(f)
+    (3, 1, ['page_hits', 'erases'])
+    """
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError:
+            known = ", ".join(self._fields)
+            raise AttributeError(f"no field {name!r} in this record; there are: {known}") from None
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._fields[name]
+        return Fields(value) if isinstance(value, dict) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._fields]
+
+    def __eq__(self, other: object) -> bool:
+        return self._fields == other._fields if isinstance(other, Fields) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self._fields, sort_keys=True))
+
+    def __repr__(self) -> str:
+        return repr(self._fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dictionary."""
+        return json.loads(json.dumps(self._fields))  # type: ignore[no-any-return]
+
+
+class Result(Fields):
+    """The record of one run. `docs/OUTPUT.md` says what its fields are.
+
+    ``counts``, ``ratios``, ``latency_ns`` and the others are attributes: ``r.counts.page_hits``. Times are
+    nanoseconds, sizes bytes or pages as the names say.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _destage.Record) -> None:
+        super().__init__(json.loads(native.json()))
+        self._native = native
+
+    def latency(self, what: str = "mean", op: str = "all") -> float | None:
+        """A response time in nanoseconds.
+
+        Parameters
+        ----------
+        what:
+            ``mean``, ``std``, ``p50``, ``p95``, ``p99``, ``p999`` or ``max``.
+        op:
+            ``read``, ``write`` or ``all``.
+
+        None if there was no such request. Without a device no request takes time, which is an error.
+        """
+        times = self._fields.get("latency_ns")
+        if times is None:
+            raise DestageError("without a device no request takes time: run with device=...")
+        for given, known in ((op, times), (what, times["all"])):
+            if given not in known:
+                raise DestageError(f"no response time {given!r}; there are: {', '.join(known)}")
+        return times[op][what]  # type: ignore[no-any-return]
+
+    def json(self) -> str:
+        """The record as one line of JSON, as ``destage run --format-out jsonl`` writes it."""
+        return self._native.json()
+
+    def __repr__(self) -> str:
+        hit = self._fields["ratios"]["page_hit_ratio"]
+        shown = "no pages" if hit is None else f"{hit:.2%} of page accesses hit"
+        trace, device = self._fields["trace"]["name"], self._fields["device"]
+        size = f"{self._fields['cache_pages']} pages, device {device}"
+        return f"<destage.Result {trace}, {self._fields['scheme']}, {size}: {shown}>"
+
+
+class Results:
+    """The results of runs, in their order: traces, then schemes, then cache sizes.
+
+    They are indexed, sliced and gone through as a list of :class:`Result`, and they are a table: ``polars.DataFrame(r)``, ``pyarrow.table(r)`` and
+    ``pandas.DataFrame.from_arrow(r)`` take it without a copy. Nested fields are columns such as ``counts.page_hits``.
+    """
+
+    __slots__ = ("_all",)
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self._all = list(results)
+
+    @classmethod
+    def _of(cls, records: Sequence[_destage.Record]) -> Results:
+        return cls([Result(record) for record in records])
+
+    @classmethod
+    def from_json_lines(cls, text: str) -> Results:
+        """The results of lines of JSON, such as those of ``results.jsonl``."""
+        return cls._of([_destage.Record.from_json(line) for line in text.splitlines() if line.strip()])
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Results: ...
+
+    def __getitem__(self, index: int | slice) -> Result | Results:
+        if isinstance(index, slice):
+            return Results(self._all[index])
+        return self._all[index]
+
+    # Not a `Sequence`: frames would take it for one column of objects instead of a table.
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._all)
+
+    def __reversed__(self) -> Iterator[Result]:
+        return reversed(self._all)
+
+    def __contains__(self, result: object) -> bool:
+        return result in self._all
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == other._all if isinstance(other, Results) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Results) -> Results:
+        """These results, then the others."""
+        return Results([*self._all, *other])
+
+    def _natives(self) -> list[_destage.Record]:
+        return [result._native for result in self._all]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The results as a stream of Arrow's C interface."""
+        return _destage.arrow_stream(self._natives())
+
+    def json_lines(self) -> str:
+        """A line of JSON for each result, as ``destage run --format-out jsonl`` writes them."""
+        return "".join(result.json() + "\n" for result in self._all)
+
+    def table(self) -> str:
+        """The table that the command prints."""
+        return _destage.table(self._natives())
+
+    def report(self, path: str | os.PathLike[str], title: str = "destage run") -> None:
+        """Write tables and charts of all runs to ``path``, one HTML page that needs nothing else.
+
+        What changes over time is drawn of runs with ``charts=True``.
+        """
+        _destage.write_report(os.fspath(path), title, self._natives())
+
+    def __repr__(self) -> str:
+        return self.table() if self._all else "<destage.Results: none>"
+
+    def _repr_html_(self) -> str:
+        """The table of a notebook."""
+        timed = any("latency_ns" in result for result in self._all)
+        heads = ["trace", "scheme", "cache pages", "page hit %", "read hit %", "write hit %", "flash writes"]
+        heads += ["mean ms", "p99 ms", "WAF"] if timed else []
+        rows = [_row(result, timed) for result in self._all]
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _row(result: Result, timed: bool) -> list[str]:
+    def shown(value: float | None, scale: float, digits: int) -> str:
+        return "" if value is None else f"{value * scale:.{digits}f}"
+
+    ratios, counts = result["ratios"], result["counts"]
+    hits = [shown(ratios[f"{kind}page_hit_ratio"], 100, 2) for kind in ("", "read_", "write_")]
+    writes = f"{counts['flash_writes_host']:,}"
+    row = [result["trace"]["name"], result["scheme"], f"{result['cache_pages']:,}", *hits, writes]
+    if timed and "latency_ns" in result:
+        row += [shown(result.latency(what), 1e-6, 3) for what in ("mean", "p99")]
+        row.append(shown(ratios["waf"] if "waf" in ratios else None, 1, 2))
+    return row

@@ -1,0 +1,213 @@
+"""Runs: traces x schemes x cache sizes."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Union
+
+from destage import _destage
+from destage._errors import UsageError
+from destage._policy import Declared
+from destage._progress import follow
+from destage._results import Results
+from destage._scheme import Scheme, SchemeLike, number, scheme_of
+from destage._traces import Trace, read_trace
+from destage._warn import warn
+
+#: A cache size: text with its unit, bytes, or a share of the footprint as a real number.
+CacheSize = Union[str, int, float]
+
+
+def run(
+    trace: Trace | str | os.PathLike[str] | Sequence[Trace | str | os.PathLike[str]],
+    schemes: SchemeLike | Iterable[SchemeLike] | None = None,
+    *,
+    cache: CacheSize | Iterable[CacheSize] | None = None,
+    device: str | os.PathLike[str] | None = None,
+    set: Mapping[str, object] | Iterable[str] | None = None,
+    warmup: int | str | None = None,
+    page: int | str | None = None,
+    read_alloc: str | bool | None = None,
+    read_fill: str | None = None,
+    charge_metadata: bool = False,
+    host_fs: str | Iterable[str] | None = None,
+    time_scale: float | str | None = None,
+    closed_loop: int | None = None,
+    wrap: bool = False,
+    fit: bool = False,
+    unbalance: bool = False,
+    hits_by_size: bool = False,
+    flush_at_end: bool = False,
+    seed: int | None = None,
+    jobs: int | None = None,
+    memory: int | str | None = None,
+    log_evictions: str | os.PathLike[str] | None = None,
+    log_requests: str | os.PathLike[str] | None = None,
+    series: str | os.PathLike[str] | None = None,
+    series_every: int | str | None = None,
+    timeline: str | os.PathLike[str] | None = None,
+    timeline_from: str | None = None,
+    timeline_to: str | None = None,
+    charts: bool = False,
+    progress: bool | None = None,
+) -> Results:
+    """Replay traces through caches: what ``destage run`` does, with the same records.
+
+    The lock of the interpreter is free meanwhile, and Ctrl-C ends the runs.
+
+    Parameters
+    ----------
+    trace:
+        A trace, a path, or several.
+    schemes:
+        Schemes: text such as ``"cac(lru)"``, what functions such as :func:`destage.awb` give, or schemes of
+        one's own (:class:`destage.Policy`). By default ``"lru"``.
+    cache:
+        Cache sizes: ``"16MiB"``, bytes, or a share of the pages that the trace touches such as ``0.1``.
+        By default that of the device, or 16 MiB.
+    device:
+        Name of a preset (:func:`destage.devices`) or path of a device file; without one, hits and flash
+        traffic are counted without time.
+    set:
+        Keys of the device to override, such as ``{"t_read": "75us"}``.
+    warmup:
+        Part before the measured one: a number of requests, ``"10%"``, or ``"passes=1"``.
+    page:
+        Page size, such as ``"8KiB"`` or bytes; by default that of the device, or 4 KiB.
+    read_alloc:
+        Do pages that a read missed enter the cache? ``"on"``, ``"off"`` or ``"scheme"``; True and False are
+        on and off.
+    read_fill:
+        What a read miss brings in: ``"page"`` or ``"requested"``.
+    charge_metadata:
+        Take the metadata of the scheme out of the cache size.
+    host_fs:
+        File systems between trace and device, such as ``"lfs"``.
+    time_scale:
+        Factor on all arrival times.
+    closed_loop:
+        Requests under way, in the place of the arrivals of the trace; needs a device.
+    wrap, fit:
+        What becomes of addresses beyond the device: taken modulo, or moved together.
+    unbalance, hits_by_size, flush_at_end:
+        Further measures, as ``destage run --help`` says.
+    seed:
+        Seed of schemes that draw random numbers, 1 by default.
+    jobs:
+        Runs at the same time; all processors by default.
+    memory:
+        Memory that the process may take, such as ``"4GiB"``.
+    log_evictions, log_requests, series, series_every, timeline, timeline_from, timeline_to:
+        Logs of a single run, as ``destage run --help`` says.
+    charts:
+        Collect what :meth:`Results.report` draws over time, which makes runs slower.
+    progress:
+        Show a bar of tqdm; by default if tqdm is there and standard error is a terminal.
+
+    Raises
+    ------
+    UsageError
+        Bad usage or input, with the text of the command.
+    RunError
+        A run failed.
+
+    >>> import destage as ds
+    >>> t = ds.read_trace({
+    ...     "arrival_ns": range(0, 6000, 1000), "op": ["W"] * 6, "start_sector": [0, 8, 0, 16, 0, 8],
+    ...     "sectors": [8] * 6,
+    ... })
+    >>> r = ds.run(t, ["lru", "fifo"], cache=["8KiB", 1.0])
+    >>> [(x.scheme, x.cache_pages, x.counts.page_hits) for x in r]
+    [('lru', 2, 2), ('lru', 3, 3), ('fifo', 2, 1), ('fifo', 3, 3)]
+    """
+    given = [] if schemes is None else _several(schemes, (str, Scheme))
+    compositions = [scheme_of(scheme) for scheme in given]
+    options: dict[str, Any] = {
+        "scheme": None if schemes is None else [composition.text for composition in compositions],
+        "cache": None if cache is None else [cache_text(size) for size in _several(cache, (str, int, float))],
+        "device": _path(device),
+        "set": None if set is None else _set(set),
+        "warmup": warmup,
+        "page": _bytes(page),
+        "read_alloc": {True: "on", False: "off"}.get(read_alloc, read_alloc),  # type: ignore[call-overload]
+        "read_fill": read_fill,
+        "host_fs": None if host_fs is None else _several(host_fs, str),
+        "time_scale": number(time_scale) if isinstance(time_scale, float) else time_scale,
+        "closed_loop": closed_loop,
+        "seed": seed,
+        "jobs": jobs,
+        "memory": _bytes(memory),
+        "log_evictions": _path(log_evictions),
+        "log_requests": _path(log_requests),
+        "series": _path(series),
+        "series_every": series_every,
+        "timeline": _path(timeline),
+        "timeline_from": timeline_from,
+        "timeline_to": timeline_to,
+    }
+    flags = {
+        "charge_metadata": charge_metadata, "wrap": wrap, "fit": fit, "unbalance": unbalance,
+        "hits_by_size": hits_by_size, "flush_at_end": flush_at_end,
+    }  # fmt: skip
+    options = {key: value for key, value in options.items() if value is not None}
+    options |= {key: True for key, wanted in flags.items() if wanted}
+    if schemes is not None and not compositions:
+        raise UsageError("no scheme given")
+    own = _own(compositions)
+    results = []
+    for one in _several(trace, (str, os.PathLike, Trace)):
+        read = one if isinstance(one, Trace) else read_trace(one, progress=progress)
+        decided = [(one.native, one.decide(read._native) if one.decide else None) for one in own]
+        with follow(progress, f"running {read.name}", "requests") as told:
+            records, warnings = _destage.run(read._native, options, decided, charts, told)
+        for warning in warnings:
+            warn(warning)
+        results += records
+    if not results:
+        raise UsageError("no trace given")
+    return Results._of(results)
+
+
+def _own(compositions: list[Scheme]) -> list[Declared]:
+    """The schemes of one's own that stand in these, each once."""
+    named: dict[str, Declared] = {}
+    for declared in (declared for composition in compositions for declared in composition.own):
+        name = declared.native.name
+        if named.setdefault(name, declared) is not declared:
+            raise UsageError(f"two different schemes are called `{name}`; a `name` of its own tells one from the other")
+    return list(named.values())
+
+
+def _several(given: Any, single: Any) -> list[Any]:
+    """A list of what may be one or several."""
+    if isinstance(given, single) or not isinstance(given, Iterable) or isinstance(given, type):
+        return [given]
+    return list(given)
+
+
+def cache_text(size: CacheSize) -> str:
+    """A cache size as the command writes it."""
+    if isinstance(size, str):
+        return size
+    if isinstance(size, bool):
+        raise TypeError("a cache size is text, bytes or a share of the footprint; not True or False")
+    try:
+        return f"{operator.index(size)}B"  # type: ignore[arg-type]
+    except TypeError:
+        return number(float(size))
+
+
+def _bytes(size: int | str | None) -> str | None:
+    return size if size is None or isinstance(size, str) else f"{operator.index(size)}B"
+
+
+def _path(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def _set(given: Mapping[str, object] | Iterable[str]) -> list[str]:
+    if isinstance(given, Mapping):
+        return [f"{key}={value}" for key, value in given.items()]
+    return _several(given, str)

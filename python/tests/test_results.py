@@ -1,0 +1,126 @@
+"""Results: fields, sequences, tables of Arrow, reports."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from conftest import without_cost
+
+import destage as ds
+
+
+@pytest.fixture(scope="module")
+def results(trace):
+    return ds.run(trace, ["lru", "arc"], cache=["64KiB", "256KiB"], device="ecr-64g", wrap=True)
+
+
+def test_fields_are_attributes(results):
+    result, record = results[0], json.loads(results[0].json())
+    assert result.counts.page_hits == record["counts"]["page_hits"] > 0
+    assert result.trace.name == "mixed"
+    assert result["ratios"]["page_hit_ratio"] == result.ratios.page_hit_ratio
+    assert "page_hits" in dir(result.counts)
+    assert result.to_dict() == record
+    with pytest.raises(AttributeError, match="no field 'page_hit' in this record; there are: requests"):
+        _ = result.counts.page_hit
+
+
+def test_response_times(results, trace):
+    result = results[0]
+    assert result.latency("p99", op="write") == result.latency_ns.write.p99 > 0
+    assert result.latency() == result.latency_ns.all.mean
+    for wrong in ({"what": "p98"}, {"op": "trim"}):
+        with pytest.raises(ds.DestageError, match="no response time .* there are: "):
+            result.latency(**wrong)
+    with pytest.raises(ds.DestageError, match="run with device="):
+        ds.run(trace, cache="64KiB")[0].latency()
+
+
+def test_results_are_a_sequence(results):
+    assert len(results) == 4
+    assert [r.scheme for r in results] == ["lru", "lru", "arc", "arc"]
+    assert results[-1].cache_bytes == 256 << 10
+    part = results[1:3]
+    assert isinstance(part, ds.Results) and [r.scheme for r in part] == ["lru", "arc"]
+    assert len(part + results) == 6
+    assert results[0] in results
+    with pytest.raises(IndexError):
+        _ = results[4]
+
+
+def test_lines_of_json_come_back(results):
+    again = ds.Results.from_json_lines(results.json_lines())
+    assert again.json_lines() == results.json_lines()
+    with pytest.raises(ds.UsageError, match="no result record"):
+        ds.Results.from_json_lines('{"schema": 1}')
+
+
+def test_arrow_takes_them_to_every_frame(results):
+    polars = pl.DataFrame(results)
+    assert polars.schema["counts.page_hits"] == pl.UInt64
+    assert polars.schema["ratios.waf"] == pl.Float64
+    assert polars.schema["reading.read_alloc"] == pl.Boolean
+    hits = [r.counts.page_hits for r in results]
+    assert polars["counts.page_hits"].to_list() == hits
+    assert polars["scheme"].to_list() == [r.scheme for r in results]
+    assert pa.table(results)["counts.page_hits"].to_pylist() == hits
+    pandas = pd.DataFrame.from_arrow(results)
+    assert pandas["counts.page_hits"].tolist() == hits
+    assert json.loads(polars["config"][0])[0]["key"] == "scheme"
+    # What a run cannot have is null.
+    assert polars["throughput.requests_per_s"].null_count() == 4
+    # A capsule that nobody takes, and several streams of the same results.
+    for _ in range(3):
+        results.__arrow_c_stream__()
+        assert pa.table(results).num_rows == 4
+
+
+def test_the_columns_are_those_of_parquet(results, trace_file, command, tmp_path):
+    command("run", trace_file, "--cache", "64KiB", "--format-out", "parquet", "--out", tmp_path)
+    parquet = pl.read_parquet(tmp_path / "results.parquet")
+    assert parquet.columns == pl.DataFrame(results).columns
+
+
+def test_tables(results, command, trace_file):
+    line = ["run", trace_file, "--scheme", "lru", "--scheme", "arc", "--cache", "64KiB", "--cache", "256KiB"]
+    told = command(*line, "--device", "ecr-64g", "--wrap").stdout
+    assert results.table() == told
+    assert repr(results) == told
+    html = results._repr_html_()
+    assert html.count("<tr>") == 5 and "<td>arc</td>" in html and "p99 ms" in html
+
+
+def test_reports(trace, tmp_path, results):
+    plain, drawn = tmp_path / "plain.html", tmp_path / "drawn.html"
+    results.report(plain)
+    ds.run(trace, ["lru"], cache="64KiB", charts=True).report(drawn, title="over time")
+    assert "<h1>destage run</h1>" in plain.read_text()
+    assert "<h1>over time</h1>" in drawn.read_text()
+    assert "Page hit ratio over" in drawn.read_text() or "data-chart" in drawn.read_text()
+    with pytest.raises(ds.DestageError, match="cannot create it"):
+        results.report(tmp_path / "no" / "report.html")
+
+
+def test_charts_change_no_figure(trace):
+    plain, drawn = (ds.run(trace, "arc", cache="64KiB", charts=charts)[0] for charts in (False, True))
+    assert without_cost(plain.json()) == without_cost(drawn.json())
+
+
+def test_schemes_from_functions(trace):
+    composed = ds.awb(ds.prober("lirs", ssp="128KiB"))
+    assert str(composed) == "awb(prober(lirs,ssp=128KiB))"
+    assert ds.cac() == ds.cac("lru") == ds.scheme_of("cac(lru)")
+    assert str(ds.two_q(kin=5)) == "2q(kin=5)"
+    assert str(ds.procache("arc", p=0.00001)) == "procache(arc,p=0.00001)"
+    result = ds.run(trace, [composed], cache="256KiB", device="ecr-64g", wrap=True)[0]
+    assert result.scheme == "awb(prober(lirs,ssp=128k))"
+    with pytest.raises(TypeError, match="a scheme is text"):
+        ds.run(trace, [5])
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        ds.two_q(kim=5)
+    with pytest.raises(ds.UsageError, match="parameter `p`|p of procache|p="):
+        ds.run(trace, ds.procache(p=2.0))

@@ -1,0 +1,146 @@
+"""Traces of files, data frames and columns; what is refused."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from conftest import without_cost
+
+import destage as ds
+
+
+def counts(trace: ds.Trace) -> str:
+    return repr(ds.run(trace, "lru", cache="64KiB")[0].counts)
+
+
+def test_columns_of_every_kind_give_the_same_requests(trace, columns):
+    expected = counts(trace)
+    frames = {
+        "lists": columns,
+        "numpy": {name: np.array(column) for name, column in columns.items()},
+        "narrow": {
+            "arrival_ns": np.array(columns["arrival_ns"], dtype="uint64"),
+            "op": np.array(columns["op"], dtype="S1"),
+            "start_sector": np.array(columns["start_sector"], dtype="uint32"),
+            "sectors": np.array(columns["sectors"], dtype="int16"),
+        },
+        "pandas": pd.DataFrame(columns),
+        "categories": pd.DataFrame(columns).astype({"op": "category"}),
+        "polars": pl.DataFrame(columns),
+        "pyarrow": pa.table(columns),
+        "words": {**columns, "op": [{"R": "Read", "W": "write", "T": "Discard", "F": "flush"}[op] for op in columns["op"]]},
+    }  # fmt: skip
+    for name, frame in frames.items():
+        read = ds.read_trace(frame, name=name)
+        assert (read.name, len(read), read.format) == (name, len(trace), "generated")
+        assert read.duration_ns == trace.duration_ns
+        assert counts(read) == expected, name
+
+
+def test_times_may_be_dates_or_seconds(columns):
+    n = 5
+    base = {name: column[:n] for name, column in columns.items() if name != "arrival_ns"}
+    dates = np.datetime64("2026-01-01") + np.arange(n).astype("timedelta64[us]")
+    for arrival in (dates, dates.astype("datetime64[ms]"), np.arange(n).astype("timedelta64[ns]")):
+        assert len(ds.read_trace({**base, "arrival_ns": arrival})) == n
+    assert ds.read_trace({**base, "arrival_ns": dates}).duration_ns == 4000
+    assert ds.read_trace({**base, "arrival_s": [1.5, 2.0, 2.0, 2.25, 3.75]}).duration_ns == 2_250_000_000
+    assert ds.read_trace(base).duration_ns == 4000
+
+
+def test_bytes_are_rounded_outward():
+    given = {"op": ["W", "R", "F"], "offset": [511, 4096, 0], "bytes": [2, 1, 0]}
+    sectors = {"op": ["W", "R", "F"], "start_sector": [0, 8, 0], "sectors": [2, 1, 0]}
+    assert counts(ds.read_trace(given)) == counts(ds.read_trace(sectors))
+
+
+ROW = {"arrival_ns": [0, 5], "op": ["R", "W"], "start_sector": [0, 8], "sectors": [8, 8]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"arrival_ns": [5, 0]}, r"frame: row 1, column arrival_ns: `0`; allowed: a time at or after .*sort the rows"),
+        ({"arrival_ns": np.array([0.0, np.nan])}, r"arrival_ns has the type float64, with values .* \(NaN\)"),
+        ({"arrival_ns": np.array([0.0, 1.0])}, "whole numbers are needed; seconds go into arrival_s"),
+        ({"arrival_ns": np.array(["NaT", "NaT"], dtype="datetime64[ns]")}, "not there"),
+        ({"arrival_ns": ["a", "b"]}, "whole numbers of 64 bits are needed"),
+        ({"arrival_ns": [0, 2**63]}, "whole numbers of 64 bits are needed"),
+        ({"arrival_ns": None, "arrival_s": [0.0, float("nan")]}, "row 1, column arrival_s: `nan`; a finite number"),
+        ({"arrival_s": [0.0, 1.0]}, "both columns arrival_ns and arrival_s"),
+        ({"op": ["R", "X"]}, r"row 1, column op: `X`; allowed: R \(read\), W"),
+        ({"op": ["R", None]}, "row 1, column op: `None`"),
+        ({"op": ["R"]}, "columns of different lengths"),
+        ({"start_sector": [0, -8]}, "row 1, column start_sector: `-8`; allowed: sector of 512 B"),
+        ({"start_sector": [0, 2**39]}, "ending at or below 256 TiB"),
+        ({"start_sector": np.array([0, 2**63], dtype="uint64")}, r"numbers above 2\^63 - 1"),
+        ({"start_sector": np.zeros((2, 2), dtype=int)}, "has 2 dimensions"),
+        ({"start_sector": np.array([True, False])}, "has the type bool"),
+        ({"sectors": [8, 0]}, "row 1, column sectors: `0`; allowed: 1 to 4294967295"),
+        ({"sectors": [8, 2**32]}, "`4294967296`"),
+        ({"sectors": None}, "no column sectors or bytes; there are: arrival_ns, op, start_sector"),
+        ({"stream": [0, -1]}, "column stream: `-1`"),
+        ({"start_sector": None, "offset": [0, -1]}, "row 1, column offset: `-1`"),
+        ({name: [] for name in ROW}, "the trace is empty"),
+    ],
+)
+def test_columns_that_are_no_requests_are_refused(changed, text):
+    given = {name: column for name, column in {**ROW, **changed}.items() if column is not None}
+    with pytest.raises(ds.UsageError, match=text):
+        ds.read_trace(given)
+
+
+def test_nulls_of_frames_are_refused():
+    with pytest.raises(ds.UsageError, match="NaN"):
+        ds.read_trace(pl.DataFrame({**ROW, "start_sector": [0, None]}))
+    with pytest.raises(ds.UsageError, match="the type object|NaN"):
+        ds.read_trace(pd.DataFrame({**ROW, "start_sector": [0, None]}))
+
+
+def test_what_is_no_trace_is_refused(tmp_path, trace_file, command):
+    with pytest.raises(TypeError, match="a trace is a path, a data frame or a dictionary of columns; not int"):
+        ds.read_trace(5)
+    missing = tmp_path / "no.csv"
+    told = command("run", missing, check=False)
+    with pytest.raises(ds.UsageError) as raised:
+        ds.read_trace(missing)
+    assert told.stderr.strip() == f"error: {raised.value}"
+    with pytest.raises(ds.UsageError, match="no option|format"):
+        ds.read_trace(trace_file, format="msrx")
+    with pytest.raises(ds.UsageError, match="is called like the file"):
+        ds.read_trace(trace_file, name="x")
+    with trace_file.open() as file:
+        file.close()
+        with pytest.raises(TypeError, match="not TextIOWrapper"):
+            ds.read_trace(file)
+
+
+def test_compressed_files_and_bad_lines(tmp_path, trace_file, trace):
+    packed = tmp_path / "mixed.csv.gz"
+    packed.write_bytes(gzip.compress(trace_file.read_bytes()))
+    read = ds.read_trace(packed)
+    assert (read.name, len(read), read.path) == ("mixed", len(trace), str(packed))
+    assert counts(read) == counts(trace)
+    broken = tmp_path / "broken.csv"
+    broken.write_text(trace_file.read_text() + "no line\n")
+    with pytest.raises(ds.UsageError, match="line 4002"):
+        ds.read_trace(broken)
+    with pytest.warns(ds.DestageWarning, match="skipped 1 bad lines") as said:
+        read = ds.read_trace(broken, skip_bad_lines=True)
+    assert said[0].filename == __file__
+    assert len(read) == len(trace)
+
+
+def test_a_trace_larger_than_its_memory_is_streamed(trace_file, trace):
+    read = ds.read_trace(trace_file, trace_memory="4KiB")
+    assert len(read) == len(trace)
+    results = ds.run(read, ["lru", "arc"], cache="64KiB")
+    expected = ds.run(trace, ["lru", "arc"], cache="64KiB")
+    assert [without_cost(r.json()) for r in results] == [without_cost(r.json()) for r in expected]
+    with pytest.raises(ds.UsageError, match="fit needs a trace in memory"):
+        ds.run(read, cache="64KiB", device="ecr-64g", fit=True)
