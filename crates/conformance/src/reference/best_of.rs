@@ -25,7 +25,6 @@ impl Shadow {
             current: 0,
             data: (0, 0),
             page_seq: 0,
-            current: 0,
             been_full: false,
             writing: false,
             read_alloc: false,
