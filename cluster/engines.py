@@ -36,6 +36,7 @@ def grid_of(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """The sweep that all engines do."""
     if args.kind == "real":
         return {
+            **({"limit": args.limit} if args.limit else {}),
             "trace": [str(Path(args.traces, name)) for name in REAL],
             "scheme": ["lru", "arc", "lirs", "req-block", "prober(lru)"],
             "cache": ["1MiB", "4MiB", "16MiB", "64MiB"],
@@ -139,6 +140,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kind", choices=["tiny", "real"])
     parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--limit", type=int, help="real: requests of each trace")
     parser.add_argument("--traces", default=os.environ.get("DESTAGE_TRACES", "."))
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--batch", default=None, help="as destage sweep --batch; tiny: 1")

@@ -4,6 +4,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, final
 
+__all__ = [
+    "OwnScheme",
+    "Record",
+    "Trace",
+    "View",
+    "__version__",
+    "arrow_stream",
+    "check_scheme",
+    "command",
+    "from_columns",
+    "preset_names",
+    "read_trace",
+    "run",
+    "schemes",
+    "table",
+    "version",
+    "write_report",
+]
+
 __version__: str
 version: str
 
@@ -101,7 +120,7 @@ class View:
     def queued(self, chip: int) -> tuple[int, int]:
         """Reads and writes in the queue of the chip, the one in service included."""
 
-Progress = Callable[..., object]
+_Progress = Callable[..., object]
 
 def arrow_stream(all: Sequence[Record]) -> object: ...
 def check_scheme(text: str) -> str: ...
@@ -110,13 +129,13 @@ def from_columns(
     name: str, arrival_ns: bytes, op: bytes, start_sector: bytes, sectors: bytes, stream: bytes
 ) -> Trace: ...
 def preset_names() -> list[str]: ...
-def read_trace(path: str, options: dict[str, Any], progress: Progress | None) -> tuple[Trace, list[str]]: ...
+def read_trace(path: str, options: dict[str, Any], progress: _Progress | None) -> tuple[Trace, list[str]]: ...
 def run(
     trace: Trace,
     options: dict[str, Any],
     own: Sequence[tuple[OwnScheme, bytes | None]],
     charts: bool,
-    progress: Progress | None,
+    progress: _Progress | None,
 ) -> tuple[list[Record], list[str]]: ...
 def schemes() -> str: ...
 def table(all: Sequence[Record]) -> str: ...
@@ -128,6 +147,7 @@ class SweepJob:
     def key(self) -> str: ...
     def open_batches(self) -> list[int]: ...
     def merge(self) -> Path: ...
+    def release(self) -> None: ...
 
 @final
 class SweepWorker:

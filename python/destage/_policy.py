@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 SCORE_SIGNATURE = "float64(uint64, uint64, uint64, uint64, int32)"
 
 #: The same for ctypes: ``@ds.ScoreFunction`` makes such a function of one of Python.
-ScoreFunction = ctypes.CFUNCTYPE(
-    ctypes.c_double, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int32
-)
+_GIVES: Any = ctypes.c_double
+_TAKES: Any = (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int32)
+ScoreFunction: Any = ctypes.CFUNCTYPE(_GIVES, *_TAKES)
+#: What is a function of ctypes.
+_FUNCTION: Any = ScoreFunction.__mro__[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +212,7 @@ class Policy(OwnScheme):
 
     @classmethod
     def _declared(cls) -> Declared:
-        declared = vars(cls).get("_declaration")
+        declared: Declared | None = vars(cls).get("_declaration")
         if declared is None:
             if not cls._has("victim"):
                 raise UsageError(f"class {cls.__name__} has no method victim")
@@ -225,8 +227,8 @@ class Policy(OwnScheme):
             ordered = cls._has("next_victims")
             native = _destage.OwnScheme.of_class(cls.name, summary, cls, params, ordered)
             declared = Declared(native)
-            cls._declaration = declared  # type: ignore[attr-defined]
-        return declared  # type: ignore[no-any-return]
+            setattr(cls, "_declaration", declared)
+        return declared
 
     def scheme(self) -> Scheme:
         """The expression that stands for it."""
@@ -242,14 +244,12 @@ def _address(function: Any) -> int:
     signature = getattr(function, "_sig", None)
     if signature is not None and hasattr(function, "address"):  # numba
         found = str(signature).replace(" ", "")
-        returns, _, takes = SCORE_SIGNATURE.replace(" ", "").partition("(")
-        if found != f"({takes}->{returns}":
+        returns, _, arguments = SCORE_SIGNATURE.replace(" ", "").partition("(")
+        if found != f"({arguments}->{returns}":
             raise UsageError(f"scored: the function is {signature}; {SCORE_SIGNATURE} is needed")
         return int(function.address)
-    if isinstance(function, ctypes._CFuncPtr):
-        takes = function.argtypes if function.argtypes is not None else type(function).__dict__.get("_argtypes_")
-        wanted = (ScoreFunction._restype_, tuple(ScoreFunction._argtypes_))
-        if (function.restype, tuple(takes or ())) != wanted:
+    if isinstance(function, _FUNCTION):
+        if (function.restype, tuple(function.argtypes or ())) != (_GIVES, _TAKES):
             raise UsageError(
                 "scored: the function needs restype c_double and argtypes c_uint64 (4 times) and c_int32, as "
                 "destage.ScoreFunction has"

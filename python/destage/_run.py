@@ -131,7 +131,7 @@ def run(
         "set": None if set is None else _set(set),
         "warmup": warmup,
         "page": _bytes(page),
-        "read_alloc": {True: "on", False: "off"}.get(read_alloc, read_alloc),  # type: ignore[call-overload]
+        "read_alloc": ("on" if read_alloc else "off") if isinstance(read_alloc, bool) else read_alloc,
         "read_fill": read_fill,
         "host_fs": None if host_fs is None else _several(host_fs, str),
         "time_scale": number(time_scale) if isinstance(time_scale, float) else time_scale,

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Union
 
 if TYPE_CHECKING:
-    from destage._policy import OwnScheme
+    from destage._policy import Declared, OwnScheme
 
 #: A value of a parameter: a number, a word, text with a unit such as ``"128KiB"``, or a list of numbers.
 Value = Union[bool, int, float, str, Sequence[float]]
@@ -25,7 +25,7 @@ class Scheme:
 
     __slots__ = ("text", "own")
 
-    def __init__(self, text: str, own: tuple[OwnScheme, ...] = ()) -> None:
+    def __init__(self, text: str, own: tuple[Declared, ...] = ()) -> None:
         #: The expression.
         self.text = text
         #: Schemes of one's own that stand in it.

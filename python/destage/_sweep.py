@@ -109,6 +109,8 @@ def sweep(
         out = os.path.abspath(out)
         size = None if batch is None else str(batch)
         job, warnings = _destage.sweep_job(json.dumps(keys), name, out, *place.native(), size, fresh)
+        # An exception may be kept, and with it what holds the folder.
+        stack.callback(job.release)
         for warning in warnings:
             warn(warning)
         _do(job, out, place, executor, progress)
@@ -146,10 +148,10 @@ def _do(
             if told is not None:
                 told(done, total)
     if failed:
-        batch, error = min(failed, key=lambda one: one[0])
-        text = f"{len(failed)} of {len(todo)} batches failed; the others are done. Batch {batch}: {error}"
+        batch, first = min(failed, key=lambda one: one[0])
+        text = f"{len(failed)} of {len(todo)} batches failed; the others are done. Batch {batch}: {first}"
         kind = UsageError if all(isinstance(one[1], UsageError) for one in failed) else RunError
-        raise kind(text) from error
+        raise kind(text) from first
 
 
 def _ended(
@@ -220,7 +222,7 @@ def fetch(address: str, cache: str, sha256: str | None = None) -> str:
     if sha256 is not None and Path(cache, sha256, name).is_file():
         return sha256
     try:
-        import fsspec
+        import fsspec  # type: ignore[import-untyped]
     except ImportError as error:
         raise UsageError(f"{address}: addresses need the package fsspec") from error
     os.makedirs(cache, exist_ok=True)

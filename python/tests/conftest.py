@@ -16,6 +16,14 @@ import destage as ds
 
 SECTORS = 8
 
+#: A device that is prepared in no time.
+SMALL: dict[str, Any] = {
+    "device": "default",
+    "set": {"channels": "2", "blocks_per_plane": "64", "pages_per_block": "32", "op": "0.25"},
+    "wrap": True,
+}
+
+
 
 def requests(number: int, seed: int = 1, pages: int = 600) -> dict[str, list[Any]]:
     """Columns of a trace with skewed addresses, requests of some pages, and all operations."""
@@ -74,3 +82,22 @@ def without_cost(line: str) -> str:
     record = json.loads(line)
     del record["run"]
     return json.dumps(record)
+
+
+def words(options: dict[str, object]) -> list[str]:
+    """The options as the command line has them."""
+    line = []
+    for key, value in options.items():
+        flag = "--" + key.replace("_", "-")
+        for one in value if isinstance(value, list) else [value]:
+            if key == "set":
+                line += [part for pair in one.items() for part in (flag, "=".join(pair))]
+            elif one is True:
+                line.append(flag)
+            elif one is False:
+                line += [flag, "off"]
+            elif key in ("cache", "page") and isinstance(one, int):
+                line += [flag, f"{one}B"]
+            else:
+                line += [flag, str(one)]
+    return line

@@ -12,7 +12,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from conftest import requests
+from conftest import SMALL, requests
 
 import destage as ds
 
@@ -76,12 +76,12 @@ def figures(results: ds.Results) -> list[object]:
     ("around", "options"),
     [
         ("{}", {"cache": ["64KiB", "256KiB"]}),
-        ("{}", {"cache": "128KiB", "device": "ecr-64g", "wrap": True}),
+        ("{}", {"cache": "128KiB", **SMALL}),
         ("cac({})", {"cache": "128KiB", "host_fs": "lfs"}),
         ("cac(prober({}))", {"cache": "128KiB", "host_fs": "lfs"}),
-        ("gcar({})", {"cache": "128KiB", "device": "ecr-64g", "wrap": True}),
+        ("gcar({})", {"cache": "128KiB", **SMALL}),
         ("procache({},p=0.5)", {"cache": "128KiB", "seed": 3}),
-        ("awb({})", {"cache": "128KiB", "device": "ecr-64g", "wrap": True}),
+        ("awb({})", {"cache": "128KiB", **SMALL}),
     ],
 )
 @pytest.mark.parametrize(("own", "name"), [(PyLru, "lru"), (PyFifo, "fifo")])
@@ -114,7 +114,7 @@ def test_parameters(trace):
     with pytest.raises(TypeError, match="no parameter 'windw'; there are: window, share, strict, kind"):
         CleanFirst(windw=3)
     with pytest.raises(ds.UsageError, match="gcar"):
-        ds.run(trace, ds.gcar(CleanFirst()), cache="64KiB", device="ecr-64g", wrap=True)
+        ds.run(trace, ds.gcar(CleanFirst()), cache="64KiB", **SMALL)
 
 
 def test_names_are_checked(trace):
@@ -178,7 +178,7 @@ def test_the_request_is_that_which_was_served():
 def test_next_victims_is_checked(trace):
     with pytest.raises(ds.SchemeError, match="next_victims named page 99999999, which is not cached"):
         scheme = broken(next_victims=lambda self, view: [99999999])
-        ds.run(trace, ds.gcar(scheme), cache="64KiB", device="ecr-64g", wrap=True)
+        ds.run(trace, ds.gcar(scheme), cache="64KiB", **SMALL)
 
 
 def test_views_are_open_while_methods_run(trace):
@@ -198,7 +198,7 @@ def test_views_are_open_while_methods_run(trace):
             return page
 
     policy = Looks()
-    ds.run(trace, policy, cache="64KiB", device="ecr-64g", wrap=True)
+    ds.run(trace, policy, cache="64KiB", **SMALL)
     used, capacity, chips, _, _ = seen[-1]
     assert (used, capacity) == (16, 16) and chips > 1
     assert any(drain > 0 for _, _, _, drain, _ in seen) and any(idle for *_, idle in seen)

@@ -8,14 +8,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import without_cost
+from conftest import SMALL, without_cost, words
 
 import destage as ds
 
 
 @pytest.fixture(scope="module")
 def results(trace):
-    return ds.run(trace, ["lru", "arc"], cache=["64KiB", "256KiB"], device="ecr-64g", wrap=True)
+    return ds.run(trace, ["lru", "arc"], cache=["64KiB", "256KiB"], **SMALL)
 
 
 def test_fields_are_attributes(results):
@@ -87,7 +87,7 @@ def test_the_columns_are_those_of_parquet(results, trace_file, command, tmp_path
 
 def test_tables(results, command, trace_file):
     line = ["run", trace_file, "--scheme", "lru", "--scheme", "arc", "--cache", "64KiB", "--cache", "256KiB"]
-    told = command(*line, "--device", "ecr-64g", "--wrap").stdout
+    told = command(*line, *words(SMALL)).stdout
     assert results.table() == told
     assert repr(results) == told
     html = results._repr_html_()
@@ -116,7 +116,7 @@ def test_schemes_from_functions(trace):
     assert ds.cac() == ds.cac("lru") == ds.scheme_of("cac(lru)")
     assert str(ds.two_q(kin=5)) == "2q(kin=5)"
     assert str(ds.procache("arc", p=0.00001)) == "procache(arc,p=0.00001)"
-    result = ds.run(trace, [composed], cache="256KiB", device="ecr-64g", wrap=True)[0]
+    result = ds.run(trace, [composed], cache="256KiB", **SMALL)[0]
     assert result.scheme == "awb(prober(lirs,ssp=128k))"
     with pytest.raises(TypeError, match="a scheme is text"):
         ds.run(trace, [5])

@@ -62,7 +62,11 @@ def command(*words: object, **options: object) -> subprocess.CompletedProcess[st
     return subprocess.run(run, capture_output=True, text=True, **options)  # type: ignore[call-overload,no-any-return]
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*remaps nothing and equals its inner scheme")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*remaps nothing and equals its inner scheme"),
+    # Python 3.12 and later say so of every process that has threads.
+    pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),
+]
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])

@@ -143,4 +143,4 @@ def test_a_trace_larger_than_its_memory_is_streamed(trace_file, trace):
     expected = ds.run(trace, ["lru", "arc"], cache="64KiB")
     assert [without_cost(r.json()) for r in results] == [without_cost(r.json()) for r in expected]
     with pytest.raises(ds.UsageError, match="fit needs a trace in memory"):
-        ds.run(read, cache="64KiB", device="ecr-64g", fit=True)
+        ds.run(read, cache="64KiB", device="default", fit=True)

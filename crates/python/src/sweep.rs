@@ -73,6 +73,11 @@ impl SweepJob {
         open.map_err(|failure| raised(py, failure))
     }
 
+    /// Lets others work in the folder.
+    fn release(&self) {
+        self.job.release();
+    }
+
     /// Merges the batches, all of which are done, and gives the file of results.
     fn merge(&self, py: Python<'_>) -> PyResult<PathBuf> {
         let merged = py.detach(|| self.job.merge());

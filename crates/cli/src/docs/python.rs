@@ -20,7 +20,7 @@ pub fn schemes() -> String {
         text += &format!("    \"{}\",\n", name(record.name));
     }
     text += "]\n";
-    for (record, info) in records.iter().zip(SCHEMES.iter()) {
+    for (record, info) in records.iter().zip(SCHEMES) {
         text += &function(record, info);
     }
     text

@@ -104,7 +104,8 @@ fn labels(records: &[ResultRecord]) -> Vec<String> {
     };
     let label = |given: &Vec<(String, String)>| {
         let own = given.iter().filter(|setting| !common.contains(setting));
-        own.map(|(key, value)| format!("{key}={value}"))
+        // A device gives text as its file does.
+        own.map(|(key, value)| format!("{key}={}", value.trim_matches('"')))
             .collect::<Vec<_>>()
             .join(" ")
     };

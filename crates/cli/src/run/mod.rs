@@ -15,7 +15,7 @@ mod sweep;
 pub mod timeline;
 
 pub use bound::follow_read_alloc;
-pub use file::{KeyReader, Keys, WHOLE, run_keys};
+pub use file::{Keys, RunKeyReader, WHOLE, run_keys};
 pub use input::through as through_host_fs;
 pub use input::{behind, fit, load, names, read, reuse_warning, trace_warnings};
 pub use logs::RunLogs;

@@ -10,10 +10,10 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Held by whoever works: alone by a command without shards, together by those with one. `run --out` takes it,
+/// FolderLock by whoever works: alone by a command without shards, together by those with one. `run --out` takes it,
 /// too.
 const LOCK: &str = ".destage.lock";
-/// Held by who plans, while others wait.
+/// FolderLock by who plans, while others wait.
 const PLAN_LOCK: &str = ".destage-plan.lock";
 /// Files of batches, in folders by the first two digits of their keys: so no folder becomes long, which is
 /// looked through whenever a file is made.
@@ -26,8 +26,27 @@ pub struct SweepFolder {
 
 /// A lock, as long as it is kept. Where a file system has none, nothing is held: outputs are whole
 /// nevertheless, and work may be done twice.
-pub struct Held {
-    _file: File,
+pub struct FolderLock {
+    file: File,
+    /// The process that holds it: one that is forked from it has the file, too, and neither keeps nor ends the
+    /// lock.
+    process: u32,
+}
+
+impl FolderLock {
+    fn new(file: File) -> FolderLock {
+        let process = std::process::id();
+        FolderLock { file, process }
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        if std::process::id() == self.process {
+            // Where it was none there is nothing to end.
+            let _ = self.file.unlock();
+        }
+    }
 }
 
 /// What a command does with the runs of a sweep.
@@ -102,20 +121,20 @@ impl SweepFolder {
     ///
     /// # Errors
     /// Nothing can be written.
-    pub fn lock_plan(&self, waits: impl FnOnce()) -> Result<Held, Failure> {
+    pub fn lock_plan(&self, waits: impl FnOnce()) -> Result<FolderLock, Failure> {
         let file = self.lock_file(PLAN_LOCK)?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             waits();
             file.lock().map_err(|error| self.unwritable(&error))?;
         }
-        Ok(Held { _file: file })
+        Ok(FolderLock::new(file))
     }
 
     /// Nobody else works in the folder.
     ///
     /// # Errors
     /// Somebody does.
-    pub fn lock_alone(&self) -> Result<Held, Failure> {
+    pub fn lock_alone(&self) -> Result<FolderLock, Failure> {
         let file = self.lock_file(LOCK)?;
         let locked = file.try_lock();
         let busy = "another destage works there; wait for it, or name another folder";
@@ -126,7 +145,7 @@ impl SweepFolder {
     ///
     /// # Errors
     /// Somebody works on all of it or on the same share.
-    pub fn lock_shard(&self, shard: Shard) -> Result<[Held; 2], Failure> {
+    pub fn lock_shard(&self, shard: Shard) -> Result<[FolderLock; 2], Failure> {
         let file = self.lock_file(LOCK)?;
         let locked = file.try_lock_shared();
         let busy = "another destage works on all of it there; wait for it, or name another folder";
@@ -143,13 +162,13 @@ impl SweepFolder {
         file: File,
         locked: Result<(), TryLockError>,
         busy: &str,
-    ) -> Result<Held, Failure> {
+    ) -> Result<FolderLock, Failure> {
         match locked {
             Err(TryLockError::WouldBlock) => Err(self.refused(&busy)),
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
                 Err(self.unwritable(&error))
             }
-            _ => Ok(Held { _file: file }),
+            _ => Ok(FolderLock::new(file)),
         }
     }
 

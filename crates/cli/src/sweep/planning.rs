@@ -248,16 +248,12 @@ fn batches(
             })
         })
     };
-    let (most, longest) = match size {
-        Some(BatchSize::Runs(runs)) => (runs, f64::INFINITY),
-        Some(BatchSize::Time(time)) => (usize::MAX, time.as_secs_f64()),
-        None => {
-            let total: f64 = all()
-                .map(|(trace, plan, run)| seconds(trace, plan, run))
-                .sum();
-            (usize::MAX, (total / AT_LEAST).clamp(1.0, SECONDS))
-        }
+    let total = || {
+        all()
+            .map(|(trace, plan, run)| seconds(trace, plan, run))
+            .sum()
     };
+    let (most, longest) = bounds(size, total);
     let mut batches: Vec<SweepBatch> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
     let mut last: Option<(usize, &str)> = None;
@@ -297,6 +293,15 @@ fn batches(
     }
     close(&mut batches, &mut keys);
     batches
+}
+
+/// The most runs of a batch, and the most seconds; `total` is what all take.
+fn bounds(size: Option<BatchSize>, total: impl FnOnce() -> f64) -> (usize, f64) {
+    match size {
+        Some(BatchSize::Runs(runs)) => (runs, f64::INFINITY),
+        Some(BatchSize::Time(time)) => (usize::MAX, time.as_secs_f64()),
+        None => (usize::MAX, (total() / AT_LEAST).clamp(1.0, SECONDS)),
+    }
 }
 
 /// `text` as the size of batches: `30s`, or a number of runs.

@@ -1,7 +1,7 @@
 //! A sweep for a program that has its batches done by workers of its own, such as the Python package: one
 //! [`SweepJob`] plans and merges, and any number of [`SweepWorker`]s, in any processes, do batches.
 
-use super::folder::{Held, Shard, SweepFolder};
+use super::folder::{FolderLock, Shard, SweepFolder};
 use super::grid::SweepText;
 use super::manifest::Manifest;
 use super::planning::{self, BatchSize, parse_batch};
@@ -14,7 +14,7 @@ use crate::progress::Follower;
 use crate::run::{Keys, run_keys};
 use crate::terminal::Warnings;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a machine says of itself, beside the sweep.
 #[derive(Clone, Default)]
@@ -48,11 +48,11 @@ impl SweepPlace {
     }
 }
 
-/// A sweep that is planned. Nobody else works in its folder but its workers.
+/// A sweep that is planned. Nobody else works in its folder but its workers, until it is released or goes.
 pub struct SweepJob {
     folder: SweepFolder,
     manifest: Arc<Manifest>,
-    _held: Held,
+    held: Mutex<Option<FolderLock>>,
 }
 
 impl SweepJob {
@@ -91,9 +91,15 @@ impl SweepJob {
         let job = SweepJob {
             folder,
             manifest,
-            _held: held,
+            held: Mutex::new(Some(held)),
         };
         Ok((job, warnings.into_all().collect()))
+    }
+
+    /// Lets others work in the folder.
+    pub fn release(&self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.take();
     }
 
     /// Number of runs.
