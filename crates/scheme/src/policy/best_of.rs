@@ -34,7 +34,7 @@ use crate::{
     Access, Boxed, Code, Env, Expr, Layer, RemoveReason, Request, Scheme, SchemeStats, View, params,
 };
 use destage_types::{Lpn, Nanos, Op, PageSize, SectorMask, Slot};
-use shadow::Shadow;
+use shadow::ShadowCache;
 
 /// `best-of`: the best of several policies.
 pub const INFO: SchemeInfo = SchemeInfo {
@@ -115,7 +115,7 @@ struct Member {
     name: &'static str,
     /// Over the cache.
     live: Box<dyn Scheme + Send>,
-    shadow: Shadow,
+    shadow: ShadowCache,
 }
 
 /// The best of several policies.
@@ -238,7 +238,7 @@ impl Build for BestOf {
             #[cfg(feature = "conformance")]
             name: e.scheme().name,
             live: Boxed::build(e, &live).0,
-            shadow: Shadow::new(e, shadow as u32, env),
+            shadow: ShadowCache::new(e, shadow as u32, env),
         };
         BestOf {
             members: expr.members().iter().map(member).collect(),

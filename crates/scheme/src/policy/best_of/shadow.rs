@@ -7,7 +7,7 @@ use crate::{
 use destage_types::{Lpn, Nanos, Op, SectorMask};
 
 /// A policy with frames of its own, and what it cost in this epoch.
-pub(super) struct Shadow {
+pub(super) struct ShadowCache {
     policy: Boxed,
     frames: Frames,
     unit: Unit,
@@ -29,9 +29,9 @@ macro_rules! view {
     };
 }
 
-impl Shadow {
+impl ShadowCache {
     /// The policy `expr` over `frames` frames, else as `env` says.
-    pub fn new(expr: &Expr, frames: u32, env: &Env) -> Shadow {
+    pub fn new(expr: &Expr, frames: u32, env: &Env) -> ShadowCache {
         let env = Env {
             capacity: frames,
             slots: frames,
@@ -39,7 +39,7 @@ impl Shadow {
             background: false,
             ..env.clone()
         };
-        Shadow {
+        ShadowCache {
             policy: Boxed::build(expr, &env),
             frames: Frames::new((frames, frames), 0, env.page),
             unit: Unit::default(),
