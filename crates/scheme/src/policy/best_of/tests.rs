@@ -43,7 +43,7 @@ const FRAMES: u32 = 256;
 
 /// Half as many pages again as there are frames, in turn: LIRS keeps most of them and LRU none.
 fn in_turn(i: u64, _: &mut SplitMix64) -> (bool, u64) {
-    (i % 3 == 0, i % 384)
+    (i.is_multiple_of(3), i % 384)
 }
 
 /// Every page twice, the second time after 40 others, and never again: LRU hits then, LIRS has given it up.
