@@ -1025,7 +1025,7 @@ def best_of(
     ----------
     shadow:
         frames of each shadow, of C at most; their share of C is the share of the pages in the sample;
-        integer, 1 or more, in pages; default: C/16, at least 64.
+        integer, 4 or more, in pages; default: C/16, at least 64.
     epoch:
         page accesses of an epoch; integer, 1 or more, in page accesses; default: 8C, at least 64.
     margin:

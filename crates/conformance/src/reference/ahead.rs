@@ -49,7 +49,7 @@ impl Ahead {
     pub fn new(expr: &SlowExpr, capacity: usize) -> Result<Ahead, String> {
         expr.keys(&[
             "watermark",
-            "wait",
+            "young",
             "second-chance",
             "balance",
             "adapt",

@@ -252,6 +252,11 @@ impl SlowScheme for BestOf {
     fn remove(&mut self, lpn: u64) {
         take_out(&mut self.recency, lpn);
         self.policy().remove(lpn);
+        for (i, policy) in self.policies.iter_mut().enumerate() {
+            if i != self.charge {
+                policy.forget_ghost(lpn);
+            }
+        }
         if self.is_sampled(lpn) {
             self.shadows.iter_mut().for_each(|s| s.drop(lpn));
         }

@@ -122,11 +122,6 @@ impl SlowScheme for WTinyLfu {
         }
     }
 
-    fn forget_ghost(&mut self, lpn: u64) {
-        // Room was made for the page, but it went elsewhere.
-        self.counted = self.counted.filter(|&counted| counted != lpn);
-    }
-
     fn admit(&mut self, lpn: u64, _store: &Store) {
         self.expect(lpn);
         self.counted = None;

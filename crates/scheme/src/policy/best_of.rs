@@ -63,7 +63,7 @@ params! {
     #[derive(Copy)]
     pub struct BestOfParams {
         /// frames of each shadow, of C at most; their share of C is the share of the pages in the sample
-        shadow: u64 = ParamInfo::frames(1, 1, 16, 64).unit("pages").source("BO-1"),
+        shadow: u64 = ParamInfo::frames(4, 1, 16, 64).unit("pages").source("BO-1"),
         /// page accesses of an epoch
         epoch: u64 = ParamInfo::frames(1, 8, 1, 64).unit("page accesses").source("BO-4"),
         /// share by which another policy must be cheaper
@@ -290,7 +290,14 @@ impl Layer for BestOf {
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         self.pages.unlink(slot);
         if reason == RemoveReason::Discarded {
-            self.drop_from_shadows(v.frames.lpn(slot), v);
+            let lpn = v.frames.lpn(slot);
+            self.drop_from_shadows(lpn, v);
+            // What the others remember is older still.
+            let active = self.active;
+            let others = self.members.iter_mut().enumerate();
+            for (_, member) in others.filter(|&(i, _)| i != active) {
+                member.live.forget(lpn, v);
+            }
         }
         self.inner_mut().on_remove(slot, reason, v);
     }

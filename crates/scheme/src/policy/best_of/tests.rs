@@ -255,7 +255,7 @@ fn members_are_page_policies_that_ask_no_device() {
 fn invariants_hold_while_members_change() {
     for (seed, text) in [
         "best-of(epoch=20,margin=0)",
-        "best-of(lru,arc,s3-fifo,epoch=9,margin=0,shadow=3)",
+        "best-of(lru,arc,s3-fifo,epoch=9,margin=0,shadow=4)",
         "best-of(sieve,mq,lrfu,lru-2,epoch=15,margin=0)",
         "best-of(clock,cflru,2q,lfu,epoch=11,margin=0,shadow=5)",
     ]
