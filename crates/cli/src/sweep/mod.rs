@@ -143,7 +143,10 @@ impl SweepFile {
 fn planned(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
     let open = open(folder, manifest, Shard::WHOLE)?;
     let all = &manifest.batches;
-    let seconds: f64 = open.iter().map(|&batch| all[batch].seconds).sum();
+    // The sum of no numbers is -0.
+    let seconds = open
+        .iter()
+        .fold(0.0, |sum, &batch| sum + all[batch].seconds);
     print_exactly(&format!(
         "{} runs over {} traces in {} batches, {} of which are done; about {:.0} s of one processor are left\n",
         manifest.head.runs,
