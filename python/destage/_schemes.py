@@ -10,9 +10,12 @@ __all__ = [
     "cac",
     "awb",
     "eager",
+    "idle_clean",
     "procache",
     "refcount",
     "multihash",
+    "mbf",
+    "twolevel",
     "prober",
     "gcar",
     "ecr",
@@ -25,19 +28,27 @@ __all__ = [
     "lirs",
     "ecr_eps",
     "cflru_eps",
+    "lcr",
+    "co_active",
     "lru_wsr",
     "ccf_lru",
     "ad_lru",
+    "ref",
     "lru_2",
     "two_q",
     "mq",
     "lrfu",
+    "frd",
     "sieve",
     "s3_fifo",
+    "w_tinylfu",
     "req_block",
     "bplru",
     "vbbms",
     "fab",
+    "pud_lru",
+    "bpac",
+    "lb_clock",
     "belady",
     "none",
 ]
@@ -129,6 +140,49 @@ def eager(
     """
     return layer("eager", inner, {
         "w": w,
+    })
+
+
+def idle_clean(
+    inner: SchemeLike = "lru",
+    *,
+    watermark: Value | None = None,
+    wait: Value | None = None,
+    second_chance: Value | None = None,
+    balance: Value | None = None,
+    adapt: Value | None = None,
+    period: Value | None = None,
+) -> Scheme:
+    """Cleans pages that were not used for a time while their chip is idle and much of the cache is dirty.
+
+    `idle-clean`: B background. Source: Shin, Dynamic Early Dirty Buffer Flush, IEEE Access 8; Early Dirty
+    Buffer Flush with Second Chance, Micromachines 14(4), 2023, 2020; abstracts; reconstruction.
+
+    Parameters
+    ----------
+    watermark:
+        share of the frames that may be dirty before anything is cleaned; number in [0, 1); default: 0.1.
+    wait:
+        page accesses since the last one to a page before it is cleaned, at first; integer, 1 or more, in
+        page accesses; default: C, at least 1.
+    second_chance:
+        how many times as long a page waits that was written again; integer, 1 to 64, in times; default: 2.
+    balance:
+        rewrites of cleaned pages that one dirty eviction is worth; integer, 1 to 64, in rewrites; default:
+        4.
+    adapt:
+        does the wait follow from rewrites and dirty evictions?; true or false; default: true.
+    period:
+        page accesses after which the wait is looked at; integer, 1 or more, in page accesses; default: C/4,
+        at least 1.
+    """
+    return layer("idle-clean", inner, {
+        "watermark": watermark,
+        "wait": wait,
+        "second-chance": second_chance,
+        "balance": balance,
+        "adapt": adapt,
+        "period": period,
     })
 
 
@@ -262,6 +316,66 @@ def multihash(
         "threshold": threshold,
         "r": r,
         "decay-period": decay_period,
+    })
+
+
+def mbf(
+    inner: SchemeLike = "lru",
+    *,
+    v: Value | None = None,
+    m: Value | None = None,
+    k: Value | None = None,
+    decay_period: Value | None = None,
+    threshold: Value | None = None,
+) -> Scheme:
+    """Admits a page whose weighted presence in several Bloom filters is high.
+
+    `mbf`: A admission. Source: Park, Du, Hot Data Identification for Flash-based Storage Systems Using
+    Multiple Bloom Filters, MSST, 2011; reconstruction.
+
+    Parameters
+    ----------
+    v:
+        number of Bloom filters; integer, 1 to 64, in filters; default: 4.
+    m:
+        size of one filter; integer, 1 to 16777216, in bits; default: 2048.
+    k:
+        bits of one page; integer, 1 to 64, in hashes; default: 2.
+    decay_period:
+        one filter is cleared this often; integer, 1 or more, in writes; default: m/v.
+    threshold:
+        sum of filter weights from which a page is hot; number in (0, inf), in weight; default: 4.
+    """
+    return layer("mbf", inner, {
+        "v": v,
+        "m": m,
+        "k": k,
+        "decay-period": decay_period,
+        "threshold": threshold,
+    })
+
+
+def twolevel(
+    inner: SchemeLike = "lru",
+    *,
+    n_hot: Value | None = None,
+    n_cand: Value | None = None,
+) -> Scheme:
+    """Admits a page found in a hot or a candidate list of recently written pages.
+
+    `twolevel`: A admission. Source: Chang, Kuo, An Adaptive Striping Architecture for Flash Memory Storage
+    Systems of Embedded Systems, RTAS, 2002; two-level LRU discipline.
+
+    Parameters
+    ----------
+    n_hot:
+        length of the hot list; integer, 1 or more, in pages; default: 512.
+    n_cand:
+        length of the candidate list; integer, 1 or more, in pages; default: 1024.
+    """
+    return layer("twolevel", inner, {
+        "n-hot": n_hot,
+        "n-cand": n_cand,
     })
 
 
@@ -582,6 +696,85 @@ def cflru_eps() -> Scheme:
     return policy("cflru-eps", {})
 
 
+def lcr(
+    *,
+    w: Value | None = None,
+    xfer: Value | None = None,
+    residual: Value | None = None,
+    cqct: Value | None = None,
+    l_sp: Value | None = None,
+    page_latency: Value | None = None,
+    nfp: Value | None = None,
+    gc_state: Value | None = None,
+    gc_residual: Value | None = None,
+) -> Scheme:
+    """Among the last pages of an LRU list, the first on a chip of at most mean load.
+
+    `lcr`: L page policy. Source: Liu et al., LCR, NAS, 2018; abstract; reconstruction.
+
+    Parameters
+    ----------
+    w:
+        window from the LRU end; integer, 1 or more, in pages; default: C/4, at least 1.
+    xfer:
+        read and program latencies of the cost include the page transfer; included, excluded; default:
+        included.
+    residual:
+        the operation in service counts fully, or with its remaining time; full, remaining; default: full.
+    cqct:
+        queue time by Eq. 1 to 4, or the exact drain time; equation, oracle; default: equation.
+    l_sp:
+        write of a summary page, at most that of a page (L_w), counted on devices that write none as well:
+        0ns leaves it out; time with a unit (ns, us, ms); default: 213.2us.
+    page_latency:
+        one program latency, or that of the physical page to be written; constant, per-page; default:
+        constant.
+    nfp:
+        free pages of Eq. 2: all that are not programmed, or those left by the queued programs, which N_w
+        then counts again; unprogrammed, mapping; default: unprogrammed.
+    gc_state:
+        Eq. 2 by free pages, or by free blocks, for which nfp does not matter; page, block; default: page.
+    gc_residual:
+        a running collection counts with what is left of it, or with all of T_gc; remaining, whole; default:
+        remaining.
+    """
+    return policy("lcr", {
+        "w": w,
+        "xfer": xfer,
+        "residual": residual,
+        "cqct": cqct,
+        "l-sp": l_sp,
+        "page-latency": page_latency,
+        "nfp": nfp,
+        "gc-state": gc_state,
+        "gc-residual": gc_residual,
+    })
+
+
+def co_active(
+    *,
+    hot_ratio: Value | None = None,
+    wb_max: Value | None = None,
+) -> Scheme:
+    """Cold and hot lists, clean victims first, cold dirty pages cleaned on idle chips.
+
+    `co-active`: L page policy. Source: Sun, Dai, Huang, Qin, Co-Active, IEEE TPDS, 2021; abstract;
+    reconstruction.
+
+    Parameters
+    ----------
+    hot_ratio:
+        capacity of the hot list; number in [0, 1], in fraction of C; default: 0.5.
+    wb_max:
+        write-backs between two host requests; adaptive follows burstiness in 1 to 8; integer, 1 or more, or
+        adaptive, in pages per chip; default: 1.
+    """
+    return policy("co-active", {
+        "hot-ratio": hot_ratio,
+        "wb-max": wb_max,
+    })
+
+
 def lru_wsr() -> Scheme:
     """LRU that gives a dirty page that was hit a second chance.
 
@@ -624,6 +817,34 @@ def ad_lru(
     """
     return policy("ad-lru", {
         "min-lc": min_lc,
+    })
+
+
+def ref(
+    *,
+    w: Value | None = None,
+    nvb: Value | None = None,
+    block_pages: Value | None = None,
+) -> Scheme:
+    """Evicts pages of the blocks that gave victims lately, to help hybrid mapping.
+
+    `ref`: L page policy. Source: Seo, Shin, Recently-Evicted-First, IEEE TCE, 2008; abstract;
+    reconstruction.
+
+    Parameters
+    ----------
+    w:
+        window from the LRU end; integer, 1 or more, in pages; default: C/2, at least 1.
+    nvb:
+        victim blocks remembered; the number of log blocks; integer, 1 or more, in blocks; default: 7.
+    block_pages:
+        pages of a logical block; integer, 1 or more, in pages; default: pages per block of the device, 64
+        without one.
+    """
+    return policy("ref", {
+        "w": w,
+        "nvb": nvb,
+        "block-pages": block_pages,
     })
 
 
@@ -713,6 +934,24 @@ def lrfu(
     })
 
 
+def frd(
+    *,
+    filter: Value | None = None,
+) -> Scheme:
+    """A small filter for new pages beside a stack ordered by reuse distance.
+
+    `frd`: L page policy. Source: Park, Park, FRD: A Filtering based Buffer Cache Algorithm, MSST, 2017.
+
+    Parameters
+    ----------
+    filter:
+        size of the filter, at least 1 page; number in (0, 1), in fraction of C; default: 0.1.
+    """
+    return policy("frd", {
+        "filter": filter,
+    })
+
+
 def sieve() -> Scheme:
     """A FIFO list whose hand spares pages that were hit and stays where it stopped.
 
@@ -741,6 +980,28 @@ def s3_fifo(
     return policy("s3-fifo", {
         "small": small,
         "move": move,
+    })
+
+
+def w_tinylfu(
+    *,
+    window: Value | None = None,
+    protected: Value | None = None,
+) -> Scheme:
+    """A small LRU window; a page that leaves it must beat the main victim's frequency.
+
+    `w-tinylfu`: L page policy. Source: Einziger, Friedman, Manes, TinyLFU, ACM TOS, 2017.
+
+    Parameters
+    ----------
+    window:
+        size of the window, at least 1 page; number in (0, 1), in fraction of C; default: 0.01.
+    protected:
+        size of the protected segment; number in [0, 1], in fraction of main; default: 0.8.
+    """
+    return policy("w-tinylfu", {
+        "window": window,
+        "protected": protected,
     })
 
 
@@ -889,6 +1150,65 @@ def fab(
     return policy("fab", {
         "block-pages": block_pages,
         "protect-current": protect_current,
+    })
+
+
+def pud_lru(
+    *,
+    block_pages: Value | None = None,
+) -> Scheme:
+    """Evicts the fullest of the blocks that are predicted to be updated late.
+
+    `pud-lru`: G group policy. Source: Hu, Jiang, Tian, Xu, PUD-LRU, MASCOTS, 2010; abstract; reconstruction.
+
+    Parameters
+    ----------
+    block_pages:
+        pages of a logical block; integer, 1 or more, in pages; default: pages per block of the device, 64
+        without one.
+    """
+    return policy("pud-lru", {
+        "block-pages": block_pages,
+    })
+
+
+def bpac(
+    *,
+    block_pages: Value | None = None,
+) -> Scheme:
+    """Pages written again stay in a page list; the rest leaves as clusters of a block.
+
+    `bpac`: G group policy. Source: Wu, Eckart, He, BPAC, MSST 2010 and ACM TOS, 2012; abstract;
+    reconstruction.
+
+    Parameters
+    ----------
+    block_pages:
+        pages of a logical block; integer, 1 or more, in pages; default: pages per block of the device, 64
+        without one.
+    """
+    return policy("bpac", {
+        "block-pages": block_pages,
+    })
+
+
+def lb_clock(
+    *,
+    block_pages: Value | None = None,
+) -> Scheme:
+    """CLOCK over logical blocks; among those not written lately the fullest goes.
+
+    `lb-clock`: G group policy. Source: Debnath et al., Large Block CLOCK, MASCOTS, 2009; abstract;
+    reconstruction.
+
+    Parameters
+    ----------
+    block_pages:
+        pages of a logical block; integer, 1 or more, in pages; default: pages per block of the device, 64
+        without one.
+    """
+    return policy("lb-clock", {
+        "block-pages": block_pages,
     })
 
 
