@@ -24,6 +24,7 @@ PARTS = [
     ("Traces", "_traces.py", ["read_trace", "Trace"]),
     ("", "_admission.py", ["Batch"]),
     ("Runs", "_run.py", ["run"]),
+    ("", "_sweep.py", ["sweep"]),
     ("Results", "_results.py", ["Results", "Result", "Fields"]),
     ("Schemes", "_scheme.py", ["Scheme", "scheme_of"]),
     ("", "__init__.py", ["schemes", "devices"]),

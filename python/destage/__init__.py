@@ -20,6 +20,7 @@ from destage._run import run
 from destage._scheme import Scheme, scheme_of
 from destage._schemes import *  # noqa: F403
 from destage._schemes import __all__ as _scheme_names
+from destage._sweep import sweep
 from destage._traces import Trace, read_trace
 
 __version__: str = _destage.__version__
@@ -51,6 +52,7 @@ __all__ = [
     "scored",
     "scheme_of",
     "schemes",
+    "sweep",
     *_scheme_names,
 ]
 

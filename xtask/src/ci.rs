@@ -1,14 +1,12 @@
 //! The steps of `cargo xtask ci`. One line a step: name, command, environment.
 
 use anyhow::{Context, Result, bail};
-use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 struct Step {
     name: &'static str,
-    /// Arguments of cargo, separated by spaces; `@trace` stands for all test targets of the crate
-    /// in `crates/trace`.
+    /// Arguments of cargo, separated by spaces.
     args: &'static str,
     env: &'static [(&'static str, &'static str)],
 }
@@ -46,10 +44,16 @@ const STEPS: &[Step] = &[
     ),
     step("unit", "test --workspace --lib --bins"),
     step("doc tests", "test --workspace --doc"),
-    step("readers", "test --workspace @trace @fsmodel"),
-    step("expressions", "test --workspace @scheme"),
-    step("simulator", "test --workspace @sim"),
-    step("block device", "test --workspace @live"),
+    step(
+        "readers",
+        "test --workspace --test readers --test host_fs_models",
+    ),
+    step(
+        "expressions",
+        "test --workspace --test expressions -- --skip expression_fuzz::",
+    ),
+    step("simulator", "test --workspace --test simulator"),
+    step("block device", "test --workspace --test live"),
     step(
         "schemes",
         "test --workspace --test schemes -- --skip fuzz::",
@@ -59,12 +63,15 @@ const STEPS: &[Step] = &[
         "repository",
         "test --workspace --test repository --test allocations",
     ),
-    step("command line", "test --workspace @cli"),
+    step(
+        "command line",
+        "test --workspace --test commands --test memory --test reliability",
+    ),
     step_with(FUZZ_ENV, "fuzz readers", "test --workspace --lib fuzz"),
     step_with(
         FUZZ_ENV,
         "fuzz expressions",
-        "test --workspace --test expression_fuzz",
+        "test --workspace --test expressions expression_fuzz::",
     ),
     step_with(
         FUZZ_ENV,
@@ -74,10 +81,7 @@ const STEPS: &[Step] = &[
     step("benches, small", "xtask bench --small"),
     step("instructions", "xtask instructions"),
     // Tests build every composition behind pointers.
-    step(
-        "static types",
-        "run --quiet --release -p destage-bench -- static-types",
-    ),
+    step("static types", "xtask static-types"),
     step("records", "xtask records"),
     step("python", "xtask python"),
     // The same cases each time: a change is not judged by what another one did. Campaigns draw new ones.
@@ -132,43 +136,11 @@ pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
 fn run_step(step: &Step) -> Result<bool> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(arguments(step)?)
+        .args(step.args.split(' '))
         .envs(step.env.iter().copied())
         .status()
         .with_context(|| format!("cannot start step {}", step.name))?;
     Ok(status.success())
-}
-
-/// The arguments of a step, with the test targets that they stand for.
-fn arguments(step: &Step) -> Result<Vec<String>> {
-    let mut all = Vec::new();
-    for word in step.args.split(' ') {
-        let Some(package) = word.strip_prefix('@') else {
-            all.push(word.to_owned());
-            continue;
-        };
-        for target in test_targets(package)? {
-            all.extend(["--test".to_owned(), target]);
-        }
-    }
-    Ok(all)
-}
-
-/// Names of the test targets of the crate in this folder of `crates`, sorted.
-fn test_targets(package: &str) -> Result<Vec<String>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = folder.join("../crates").join(package).join("tests");
-    let mut targets = Vec::new();
-    for file in std::fs::read_dir(&folder).with_context(|| format!("no tests of {package}"))? {
-        let path = file?.path();
-        // A target is a file, or a folder with modules.
-        if path.extension().is_some_and(|e| e == "rs") || path.join("main.rs").is_file() {
-            let stem = path.file_stem().context("a file without a name")?;
-            targets.push(stem.to_string_lossy().into_owned());
-        }
-    }
-    targets.sort();
-    Ok(targets)
 }
 
 fn report(times: &[(&str, Duration, bool)]) -> Result<()> {
@@ -191,15 +163,31 @@ fn report(times: &[(&str, Duration, bool)]) -> Result<()> {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use std::path::Path;
 
     /// Does a step run this test target?
     fn is_run(target: &str) -> bool {
         STEPS.iter().any(|step| {
-            let words = arguments(step).expect("the crates that a step names have tests");
-            words
-                .windows(2)
-                .any(|pair| pair[0] == "--test" && pair[1] == target)
+            let words: Vec<&str> = step.args.split(' ').collect();
+            words.windows(2).any(|pair| pair == ["--test", target])
         })
+    }
+
+    /// Names of the test targets of the crate in this folder of `crates`, sorted.
+    fn test_targets(package: &str) -> Result<Vec<String>> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = folder.join("../crates").join(package).join("tests");
+        let mut targets = Vec::new();
+        for file in std::fs::read_dir(&folder).with_context(|| format!("no tests of {package}"))? {
+            let path = file?.path();
+            // A target is a file, or a folder with modules.
+            if path.extension().is_some_and(|e| e == "rs") || path.join("main.rs").is_file() {
+                let stem = path.file_stem().context("a file without a name")?;
+                targets.push(stem.to_string_lossy().into_owned());
+            }
+        }
+        targets.sort();
+        Ok(targets)
     }
 
     #[test]

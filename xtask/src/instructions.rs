@@ -2,7 +2,8 @@
 //! lands. Instructions do not depend on the load of the machine as times do; they are counted by
 //! valgrind, without which the check is skipped and says so.
 
-use anyhow::{Context, Result, bail};
+use crate::programs::{Build, build};
+use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -37,12 +38,14 @@ pub fn run(accept: bool) -> Result<()> {
         println!("SKIPPED: no valgrind, instructions are not counted");
         return Ok(());
     }
-    let program = build("destage-bench", "destage-bench")?;
+    let program = build(Build::Release)?.join("destage-bench");
     let mut counts = BTreeMap::new();
-    for (name, args) in BENCHES {
-        let once = count(&program, args, 1)?;
-        let often = count(&program, args, TIMES)?;
-        counts.insert(name.to_owned(), (often - once) / (TIMES - 1));
+    let counted = std::thread::scope(|scope| {
+        let threads = BENCHES.map(|(_, args)| scope.spawn(|| count_one(&program, args)));
+        threads.map(|thread| thread.join().expect("a thread that does not panic"))
+    });
+    for ((name, _), count) in BENCHES.into_iter().zip(counted) {
+        counts.insert(name.to_owned(), count?);
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(RECORD);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|_| "{}".to_owned());
@@ -89,18 +92,23 @@ fn compare(before: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> Resul
     )
 }
 
-/// Builds a program of a package with the code of a release, but faster than one.
+/// `cargo xtask static-types`: do compositions of one static type give the results of those that are built
+/// behind pointers, as tests build all?
 ///
 /// # Errors
-/// It does not build.
-pub fn build(package: &str, program: &str) -> Result<std::path::PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let build = ["build", "--quiet", "--release", "-p", package];
-    let status = Command::new(cargo).args(build).status();
-    if !status.context("cannot start cargo")?.success() {
-        bail!("{package} does not build");
-    }
-    Ok(crate::bench::target().join("release").join(program))
+/// They do not, or the program cannot be built or started.
+pub fn static_types() -> Result<()> {
+    let mut program = Command::new(build(Build::Release)?.join("destage-bench"));
+    let status = program.arg("static-types").status();
+    let status = status.context("cannot start destage-bench")?;
+    ensure!(status.success(), "static types differ");
+    Ok(())
+}
+
+/// Instructions of doing the work of `args` once.
+fn count_one(program: &Path, args: &str) -> Result<u64> {
+    let (once, often) = (count(program, args, 1)?, count(program, args, TIMES)?);
+    Ok((often - once) / (TIMES - 1))
 }
 
 /// Instructions of the whole process.

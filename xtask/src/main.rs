@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod dist;
 mod instructions;
+mod programs;
 mod python;
 mod records;
 mod test;
@@ -48,6 +49,8 @@ enum Command {
         #[arg(long)]
         accept: bool,
     },
+    /// Compares compositions of one static type with the same behind pointers.
+    StaticTypes,
     /// Shows that no result has moved: compares the outputs of some hundred command lines with the
     /// recorded ones, byte for byte.
     Records(records::Options),
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Records(options) => records::run(&options),
         Command::Torture(options) => torture::run(&options),
         Command::Instructions { accept } => instructions::run(accept),
+        Command::StaticTypes => instructions::static_types(),
         Command::Docs { check } => docs(check),
         Command::Test { scheme } => test::run(&scheme),
     };

@@ -1,8 +1,9 @@
 //! `cargo xtask python`: builds the Python package, and tests it as it would be installed. `--wheels` makes
 //! what is shipped.
 
-use crate::bench::{output, target};
+use crate::bench::output;
 use crate::dist::does;
+use crate::programs::target;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,10 @@
 //! `cargo xtask torture`: builds the program and lets `destage-torture` loose on it, which is a
 //! program of its own, so that no other step waits for the suites that it draws from.
 
-use crate::{bench, instructions};
+use crate::programs::{Build, build, target};
 use anyhow::{Context, Result, ensure};
 use std::path::PathBuf;
+use std::process::Command;
 
 /// How long, and of what.
 #[derive(clap::Args)]
@@ -32,30 +33,22 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let program = match &options.program {
         Some(program) => program.clone(),
-        None => instructions::build("destage-cli", "destage")?,
+        None => build(Build::Release)?.join("destage"),
     };
     let program = std::path::absolute(program)?;
-    let findings = bench::target().join("torture");
-    let mut arguments: Vec<String> = ["run", "--quiet", "-p", "destage-torture", "--"]
-        .map(str::to_owned)
-        .to_vec();
-    let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
-    for (name, path) in [("--program", &program), ("--findings", &findings)] {
-        add(
-            name,
-            path.to_str().context("a path that is no text")?.to_owned(),
-        );
+    let mut torture = Command::new(build(Build::Tests)?.join("destage-torture"));
+    torture.arg("--program").arg(&program);
+    torture.arg("--findings").arg(target().join("torture"));
+    torture.args(["--minutes", &options.minutes]);
+    for (name, number) in [("--seed", options.seed), ("--case", options.case)] {
+        number.iter().for_each(|n| {
+            torture.args([name, &n.to_string()]);
+        });
     }
-    add("--minutes", options.minutes.clone());
-    let numbers = [("--seed", options.seed), ("--case", options.case)];
-    for (name, number) in numbers {
-        number.into_iter().for_each(|n| add(name, n.to_string()));
+    if let Some(text) = &options.only {
+        torture.args(["--only", text]);
     }
-    options
-        .only
-        .iter()
-        .for_each(|text| add("--only", text.clone()));
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    ensure!(crate::cargo(&arguments, &[])?, "the torture has findings");
+    let status = torture.status().context("cannot start the torture")?;
+    ensure!(status.success(), "the torture has findings");
     Ok(())
 }

@@ -8,6 +8,7 @@ pub use crate::output::columns::{CellType, TypedColumn, cell, record_columns};
 pub use crate::progress::Follower;
 pub use crate::report::RunCharts;
 pub use crate::run::Keys;
+pub use crate::sweep::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
 use crate::args::{InputArgs, OptionGroup, RunArgs};
 use crate::memory::MemoryLimit;

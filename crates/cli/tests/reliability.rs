@@ -247,6 +247,82 @@ fn a_killed_sweep_goes_on_to_the_same_records() {
 }
 
 #[test]
+fn a_killed_sweep_of_batches_goes_on_to_the_same_bytes() {
+    let folder = folder(30_000);
+    let at = folder.path();
+    let grid = "trace = 't.csv'\nscheme = ['lru', 'fifo', 'arc']\ncache = ['64KiB', '256KiB']\nseed = [1, 2]\n\
+                device = ['none', 'default']\n";
+    fs::write(at.join("s.toml"), grid).unwrap();
+    let start = Instant::now();
+    succeeds(at, "sweep s.toml --batch 2 --jobs 1 --out whole");
+    let all = start.elapsed();
+    let mut seen = 0;
+    for (i, moment) in moments(all).enumerate() {
+        // Whoever is killed, be it all of it or a share, while the other share goes on.
+        let shard = ["", " --shard 1/2", " --shard 2/2"][i % 3];
+        let line = format!("sweep s.toml --batch 2 --jobs 1 --out parts{shard}");
+        killed(at, &line, moment / 3);
+        if !at.join("parts/manifest.jsonl").exists() {
+            continue;
+        }
+        let mut done = 0;
+        for (name, content) in contents(&at.join("parts")) {
+            if name.starts_with("batches/") && name.ends_with(".jsonl") {
+                done += 1;
+                let text = String::from_utf8(content).unwrap();
+                assert!(
+                    text.ends_with('\n') && records_of(&text).len() == 2,
+                    "{name}"
+                );
+            }
+        }
+        assert!(done >= seen, "{done} {seen}");
+        assert!(!at.join("parts/results.jsonl").exists() || done == 12);
+        seen = done;
+    }
+    succeeds(at, "sweep s.toml --out parts");
+    let read = |folder: &str| fs::read(at.join(folder).join("results.jsonl")).unwrap();
+    assert!(read("parts") == read("whole"));
+    let left = contents(&at.join("parts"));
+    let left = left
+        .keys()
+        .filter(|name| name.starts_with("results") || name.starts_with("manifest"));
+    assert_eq!(
+        left.collect::<Vec<_>>(),
+        ["manifest.jsonl", "results.jsonl"]
+    );
+}
+
+#[test]
+fn a_sweep_that_is_interrupted_says_how_to_go_on() {
+    let folder = folder(30_000);
+    let at = folder.path();
+    let seeds: Vec<String> = (0..400).map(|seed| seed.to_string()).collect();
+    let grid = format!("trace = 't.csv'\nseed = [{}]\n", seeds.join(", "));
+    fs::write(at.join("s.toml"), grid).unwrap();
+    let child = command(at, "sweep s.toml --batch 1 --jobs 1 --out out")
+        .spawn()
+        .unwrap();
+    wait_until(|| {
+        contents(at)
+            .keys()
+            .any(|name| name.starts_with("out/batches/"))
+    });
+    let pid = child.id().to_string();
+    let status = Command::new("kill").args(["-s", "TERM", &pid]).status();
+    assert!(status.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let advice = "interrupted; what is done is in out; the same command goes on from there";
+    assert!(said.contains(advice), "{said}");
+    let left = contents(at)
+        .into_keys()
+        .find(|name| name.ends_with(".destage-tmp"));
+    assert_eq!(left, None);
+}
+
+#[test]
 fn what_is_done_counts_for_the_same_run_only() {
     let folder = folder(1000);
     let at = folder.path();

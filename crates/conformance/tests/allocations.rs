@@ -14,7 +14,7 @@ use destage_scheme::registry::{Build, STATIC, Visit};
 use destage_scheme::{Boxed, Env, Expr, Scheme, notes};
 use destage_sim::engine::Engine;
 use destage_sim::precondition::prepare;
-use destage_sim::{Cache, CacheOnly, CacheOptions, Flash, ReadFill};
+use destage_sim::{Cache, CacheOnly, CacheOptions, FlashReport, ReadFill};
 use destage_types::{ChipId, Nanos, Op, PageSize, RequestBatch};
 
 struct Passes<'a> {

@@ -7,6 +7,7 @@ mod options;
 mod own;
 mod record;
 mod run;
+mod sweep;
 mod trace;
 mod wait;
 
@@ -21,6 +22,8 @@ mod _destage {
     use super::record::{Record, arrow_stream, table, write_report};
     #[pymodule_export]
     use super::run::{check_scheme, run};
+    #[pymodule_export]
+    use super::sweep::{SweepJob, SweepWorker, sweep_file, sweep_job};
     #[pymodule_export]
     use super::trace::{Trace, from_columns, read_trace};
     #[pymodule_export]

@@ -184,6 +184,8 @@ pub struct SchemeInfo {
     pub own_background: bool,
     /// Parameters, in the order help shows them; several lists where schemes share one.
     pub params: &'static [&'static [ParamInfo]],
+    /// Policies that it chooses among, unless others stand in the expression; none if it takes none.
+    pub members: &'static [&'static str],
     /// Who goes first among equals.
     pub ties: &'static str,
     /// Reads that miss are not admitted by default.
@@ -241,6 +243,7 @@ impl SchemeInfo {
         role: Role::PagePolicy,
         own_background: false,
         params: &[],
+        members: &[],
         ties: "",
         write_buffer: false,
         order: None,

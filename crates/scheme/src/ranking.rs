@@ -1,5 +1,7 @@
 //! Nodes by a key, the smallest first.
 
+use std::cell::RefCell;
+
 /// A binary heap that knows where each of its nodes is, so that any of them can leave or get another
 /// key. O(log n) for each change. Of equal keys the one that was given first comes first.
 #[derive(Clone, Debug)]
@@ -9,6 +11,8 @@ pub struct Ranking<K> {
     given: u64,
     /// Place of a node in the heap; meaningless for those that are not there.
     at: Vec<u32>,
+    /// Places of the heap whose nodes come next in [`Ranking::any`]; its memory is kept.
+    next: RefCell<Vec<u32>>,
 }
 
 impl<K: Ord + Copy> Ranking<K> {
@@ -18,6 +22,7 @@ impl<K: Ord + Copy> Ranking<K> {
             heap: Vec::new(),
             given: 0,
             at: vec![0; nodes],
+            next: RefCell::default(),
         }
     }
 
@@ -51,6 +56,24 @@ impl<K: Ord + Copy> Ranking<K> {
     pub fn second(&self) -> Option<u32> {
         let next = self.heap.iter().skip(1).take(2);
         next.min_by_key(|entry| entry.0).map(|entry| entry.1)
+    }
+
+    /// Does `f` say so of a node? The nodes are asked in order until one is found, O(log n) each.
+    pub fn any(&self, mut f: impl FnMut(u32) -> bool) -> bool {
+        let mut next = self.next.borrow_mut();
+        next.clear();
+        next.extend((!self.heap.is_empty()).then_some(0));
+        let key = |place: u32| self.heap[place as usize].0;
+        // The places are a heap themselves: the first is the smallest, and its children follow it.
+        while let Some(&place) = next.first() {
+            if f(self.heap[place as usize].1) {
+                return true;
+            }
+            pop(&mut next, key);
+            let children = (2 * place + 1)..(2 * place + 3).min(self.heap.len() as u32);
+            children.for_each(|child| push(&mut next, child, key));
+        }
+        false
     }
 
     /// The key of a node that is in it.
@@ -115,6 +138,32 @@ impl<K: Ord + Copy> Ranking<K> {
     }
 }
 
+/// Adds a place to a binary heap of places.
+fn push<K: Ord>(heap: &mut Vec<u32>, place: u32, key: impl Fn(u32) -> K) {
+    heap.push(place);
+    let mut at = heap.len() - 1;
+    while at > 0 && key(heap[at]) < key(heap[(at - 1) / 2]) {
+        heap.swap(at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+}
+
+/// Takes the first place out of a binary heap of places.
+fn pop<K: Ord>(heap: &mut Vec<u32>, key: impl Fn(u32) -> K) {
+    heap.swap_remove(0);
+    let mut at = 0;
+    loop {
+        let children = (2 * at + 1)..heap.len().min(2 * at + 3);
+        match children.min_by_key(|&child| key(heap[child])) {
+            Some(least) if key(heap[least]) < key(heap[at]) => {
+                heap.swap(at, least);
+                at = least;
+            }
+            _ => return,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +196,19 @@ mod tests {
             let second = others.min_by_key(|(_, key)| **key);
             assert_eq!(ranking.second(), second.map(|(node, _)| *node));
             assert_eq!((ranking.key(node), ranking.len()), (key, model.len()));
+            if given % 100 == 0 {
+                let mut order: Vec<u32> = model.keys().copied().collect();
+                order.sort_by_key(|node| model[node]);
+                let most = given as usize % 70;
+                let mut asked = Vec::new();
+                let found = ranking.any(|node| {
+                    asked.push(node);
+                    asked.len() == most
+                });
+                assert_eq!(found, (1..=order.len()).contains(&most));
+                order.truncate(if found { most } else { order.len() });
+                assert_eq!(asked, order);
+            }
         }
     }
 }

@@ -6,9 +6,9 @@ use crate::layer::{
     awb, cac, eager, ecr, gcar, idle_clean, mbf, multihash, prober, procache, refcount, twolevel,
 };
 use crate::policy::{
-    ad_lru, arc, belady, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, co_active, ecr_eps, fab,
-    fifo, frd, lb_clock, lcr, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none, pud_lru, ref_first,
-    req_block, s3_fifo, sieve, two_q, vbbms, w_tinylfu,
+    ad_lru, arc, belady, best_of, bpac, bplru, ccf_lru, cflru, cflru_eps, clock, co_active,
+    ecr_eps, fab, fifo, frd, lb_clock, lcr, lfu, lirs, lrfu, lru, lru_2, lru_wsr, mq, none,
+    pud_lru, ref_first, req_block, s3_fifo, sieve, two_q, vbbms, w_tinylfu,
 };
 use crate::{Boxed, Env, Expr, Groups, Pages, Scheme};
 
@@ -49,6 +49,7 @@ pub const SCHEMES: &[&SchemeInfo] = &[
     &sieve::INFO,
     &s3_fifo::INFO,
     &w_tinylfu::INFO,
+    &best_of::INFO,
     &req_block::INFO,
     &bplru::INFO,
     &vbbms::INFO,

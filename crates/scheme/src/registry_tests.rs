@@ -59,7 +59,7 @@ fn peculiarities_are_those_of_the_rules() {
         names(|info| info.chip_aware),
         sorted("ecr gcar lcr ecr-eps")
     );
-    let ordered = "lru fifo lfu cflru arc lirs clock";
+    let ordered = "lru fifo lfu cflru arc lirs clock ecr-eps cflru-eps";
     let policy = |info: &SchemeInfo| info.role == Role::PagePolicy && info.order.is_some();
     assert_eq!(names(policy), sorted(ordered));
     assert_eq!(names(|info| info.own_background), ["co-active"]);

@@ -35,7 +35,7 @@ pub fn ghosts(out: &mut String, pages: impl Iterator<Item = Lpn>, separator: &st
 /// `4*,5`: pages in ascending order, with or without stars.
 pub fn sorted(v: &View, slots: impl Iterator<Item = Slot>, stars: bool) -> String {
     let mut slots: Vec<Slot> = slots.collect();
-    slots.sort_unstable_by_key(|&s| v.frames.lpn(s));
+    v.frames.sort_by_lpn(&mut slots);
     let word = |&slot: &Slot| {
         let mut word = String::new();
         match stars {
@@ -64,7 +64,7 @@ pub fn by_page(
     word: impl Fn(Slot) -> String,
 ) {
     let mut slots: Vec<Slot> = slots.collect();
-    slots.sort_unstable_by_key(|&s| v.frames.lpn(s));
+    v.frames.sort_by_lpn(&mut slots);
     out.push('{');
     for (i, &slot) in slots.iter().enumerate() {
         out.push_str(if i > 0 { " " } else { "" });

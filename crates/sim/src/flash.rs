@@ -54,8 +54,8 @@ pub struct BackgroundProgram {
     pub read_first: bool,
 }
 
-/// The flash behind the cache.
-pub trait Flash {
+/// The flash behind the cache, as it serves requests.
+pub trait Flash: FlashReport {
     /// Does it keep time? Without time there is no background work.
     const TIMED: bool;
 
@@ -102,42 +102,42 @@ pub trait Flash {
     /// All operations of the request are known; it had `pages` page accesses and `hits` hits.
     fn end(&mut self, pages: u64, hits: u64);
 
-    /// The device ran out of space, and what was to be programmed since then is lost.
-    fn fault(&self) -> Option<&DeviceFull>;
-
     /// Lets time pass up to `until`, or up to the next instant at which background work ended or
     /// may be issued; that instant is the answer.
     fn step(&mut self, until: Nanos) -> Option<Nanos>;
 
-    /// When something happens next without new requests.
-    fn next_event(&self) -> Nanos;
-
     /// The measured part begins with the next request.
     fn start_measuring(&mut self);
 
-    /// Do times of the following requests count? Returns whether those before did.
-    fn measure(&mut self, _on: bool) -> bool {
+    /// Is `channel` idle: no host or GC operation queued or in service, and its bus free?
+    ///
+    /// Background work is of flash that says so: of other flash, none is ever asked for.
+    fn is_idle(&self, _channel: ChannelId) -> bool {
         false
     }
 
-    /// Is `channel` idle: no host or GC operation queued or in service, and its bus free?
-    fn is_idle(&self, channel: ChannelId) -> bool;
-
     /// Queues a background program and gives its token.
-    fn queue_background(&mut self, program: BackgroundProgram, now: Nanos) -> u32;
+    fn queue_background(&mut self, program: BackgroundProgram, _now: Nanos) -> u32 {
+        let lpn = program.lpn;
+        unreachable!("no channel is ever idle, so page {lpn} is not written back")
+    }
 
     /// When a background program that has started ends; `None` if it is still queued.
-    fn background_end(&self, token: u32) -> Option<Nanos>;
+    fn background_end(&self, _token: u32) -> Option<Nanos> {
+        None
+    }
 
     /// Takes a queued background program back; says whether a read before it went with it.
-    fn cancel_background(&mut self, token: u32) -> bool;
+    fn cancel_background(&mut self, _token: u32) -> bool {
+        false
+    }
 
     /// A background program in flight counts as caused by the current request from now on.
-    fn adopt_background(&mut self, token: u32);
+    fn adopt_background(&mut self, _token: u32) {}
 
     /// Moves the tokens of the background programs that ended since the last call to `out`; the
     /// tokens are free then.
-    fn take_ended(&mut self, out: &mut Vec<u32>);
+    fn take_ended(&mut self, _out: &mut Vec<u32>) {}
 
     /// Did background programs start since [`Flash::take_started`] was called last?
     fn has_started(&self) -> bool {
@@ -145,7 +145,26 @@ pub trait Flash {
     }
 
     /// Moves the background programs that started since the last call to `out`.
-    fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>);
+    fn take_started(&mut self, _out: &mut Vec<(Lpn, Nanos)>) {}
+}
+
+/// What a run asks of the flash beside serving requests: what its result says, and when something
+/// happens.
+pub trait FlashReport {
+    /// The device ran out of space, and what was to be programmed since then is lost.
+    fn fault(&self) -> Option<&DeviceFull> {
+        None
+    }
+
+    /// When something happens next without new requests.
+    fn next_event(&self) -> Nanos {
+        Nanos::NEVER
+    }
+
+    /// Do times of the following requests count? Returns whether those before did.
+    fn measure(&mut self, _on: bool) -> bool {
+        false
+    }
 
     /// Response times and what else only a device has, over the measured part.
     fn measures(&self) -> Option<DeviceMeasures> {
@@ -271,40 +290,11 @@ impl Flash for CacheOnly {
 
     fn end(&mut self, _pages: u64, _hits: u64) {}
 
-    fn fault(&self) -> Option<&DeviceFull> {
-        None
-    }
-
     fn step(&mut self, _until: Nanos) -> Option<Nanos> {
         None
     }
 
-    fn next_event(&self) -> Nanos {
-        Nanos::NEVER
-    }
-
     fn start_measuring(&mut self) {}
-
-    fn is_idle(&self, _channel: ChannelId) -> bool {
-        false
-    }
-
-    fn queue_background(&mut self, program: BackgroundProgram, _now: Nanos) -> u32 {
-        let lpn = program.lpn;
-        unreachable!("without a device nothing asks to write page {lpn} back")
-    }
-
-    fn background_end(&self, _token: u32) -> Option<Nanos> {
-        None
-    }
-
-    fn cancel_background(&mut self, _token: u32) -> bool {
-        false
-    }
-
-    fn adopt_background(&mut self, _token: u32) {}
-
-    fn take_ended(&mut self, _out: &mut Vec<u32>) {}
-
-    fn take_started(&mut self, _out: &mut Vec<(Lpn, Nanos)>) {}
 }
+
+impl FlashReport for CacheOnly {}

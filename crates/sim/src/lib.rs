@@ -18,7 +18,7 @@ pub use cache::counts::Counts;
 pub use cache::observe::{self, Event, Observer};
 pub use cache::{Cache, CacheOptions, ReadFill};
 pub use error::RunError;
-pub use flash::{BackgroundProgram, CacheOnly, Cause, Flash, Program};
+pub use flash::{BackgroundProgram, CacheOnly, Cause, Flash, FlashReport, Program};
 pub use result::log;
 pub use result::profile::{self, RunProfile};
 pub use result::record::{self, ResultRecord};

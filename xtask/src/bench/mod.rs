@@ -10,7 +10,7 @@ mod table;
 
 use anyhow::{Context, Result, bail};
 use program::Program;
-pub use program::{output, target};
+pub use program::output;
 use std::path::PathBuf;
 use table::Table;
 use tempfile::TempDir;

@@ -1,7 +1,8 @@
 //! libCacheSim, installed from the Python package index into an environment of its own.
 
 use super::cache::OPT;
-use super::program::{Cost, output, target};
+use super::program::{Cost, output};
+use crate::programs::target;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;

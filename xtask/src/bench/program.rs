@@ -1,9 +1,10 @@
 //! The programs that are measured: built once, then one process per measurement.
 
+use crate::programs::{self, Build};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use wait4::Wait4;
@@ -54,25 +55,10 @@ pub struct Program {
 impl Program {
     /// Builds them, optimised or not.
     pub fn build(release: bool) -> Result<Program> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command.args(["build", "--quiet"]);
-        command.args(match release {
-            true => &[
-                "-p",
-                "destage-bench",
-                "-p",
-                "destage-cli",
-                "--profile",
-                "dist",
-            ][..],
-            // With an example the features are those of the tests, for which all of it is built.
-            false => &["--workspace", "--bins", "--example", "docs"],
-        });
-        let status = command.status().context("cannot start cargo")?;
-        ensure!(status.success(), "the programs do not build");
-        let profile = if release { "dist" } else { "debug" };
-        let folder = target().join(profile);
+        let folder = programs::build(match release {
+            true => Build::Dist,
+            false => Build::Tests,
+        })?;
         Ok(Program { folder })
     }
 
@@ -112,14 +98,6 @@ impl Program {
             before_kib: Some(0),
             peak_kib: Some(end.rusage.maxrss / 1024),
         })
-    }
-}
-
-/// Folder of what cargo builds.
-pub fn target() -> PathBuf {
-    match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(folder) => PathBuf::from(folder),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
     }
 }
 

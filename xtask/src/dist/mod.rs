@@ -5,7 +5,8 @@ mod archive;
 mod elf;
 mod licences;
 
-use crate::bench::{output, target};
+use crate::bench::output;
+use crate::programs::target;
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 use std::fs;

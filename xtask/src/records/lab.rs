@@ -1,7 +1,7 @@
 //! Where cases run: each in a temporary folder of its own, all that it writes being its output.
 
 use super::{Case, Options};
-use crate::{bench, instructions};
+use crate::programs::{Build, build, target};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,7 +26,7 @@ impl Lab {
     pub fn new(options: &Options) -> Result<Lab> {
         let program = match &options.program {
             Some(program) => program.clone(),
-            None => instructions::build("destage-cli", "destage")?,
+            None => build(Build::Release)?.join("destage"),
         };
         let program = std::path::absolute(program)?;
         let output = Command::new(&program).arg("--version").output();
@@ -34,7 +34,7 @@ impl Lab {
         let version = String::from_utf8(output.stdout)?;
         let version = version.trim().strip_prefix("destage ");
         let keep = options.keep.clone();
-        let keep = keep.unwrap_or_else(|| bench::target().join("records"));
+        let keep = keep.unwrap_or_else(|| target().join("records"));
         std::fs::create_dir_all(&keep).context("the folder for outputs cannot be made")?;
         let temp = tempfile::tempdir().context("cannot make a temporary folder")?;
         std::fs::create_dir(temp.path().join("made"))?;

@@ -4,6 +4,7 @@
 use super::file::{self, OutputFile};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::sweep::MANIFEST;
 use destage_sim::ResultRecord;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -52,6 +53,11 @@ impl Journal {
             }
             Err(TryLockError::Error(error)) => return Err(unwritable(error)),
             Ok(()) => {}
+        }
+        if folder.join(MANIFEST).exists() {
+            return Err(refused(
+                &"the results of `destage sweep` are there; name another folder",
+            ));
         }
         // Proves that the journal can be replaced, and removes what killed commands left of it.
         file::check(&folder.join(JOURNAL)).map_err(unwritable)?;

@@ -53,7 +53,7 @@ fn is_beside(a: &ResultRecord, b: &ResultRecord) -> bool {
 
 /// Is the value of `record` the best among runs beside it, of which there are others?
 fn is_best(
-    records: &[ResultRecord],
+    records: &[&ResultRecord],
     record: &ResultRecord,
     rank: &dyn Fn(&ResultRecord) -> Option<f64>,
 ) -> bool {
@@ -62,6 +62,7 @@ fn is_best(
     };
     let others = records
         .iter()
+        .copied()
         .filter(|r| competes(r) && is_beside(r, record));
     let ranks: Vec<f64> = others.filter_map(rank).collect();
     let best = ranks.iter().all(|&rank| rank <= own);
@@ -71,13 +72,59 @@ fn is_best(
 
 /// The table of `records` with its reading line and the settings that are not built in.
 pub fn text(records: &[ResultRecord], asked: &[String], screen: &Screen) -> String {
+    with_labels(records, asked, &[], screen)
+}
+
+/// The same for runs that differ in more than trace, scheme and cache size: what else was given to each, and is
+/// not the same for all, has a column, and runs are compared where that is alike.
+pub fn text_of_sweep(records: &[ResultRecord], screen: &Screen) -> String {
+    let labels = labels(records);
+    match labels.iter().all(String::is_empty) {
+        true => text(records, &[], screen),
+        false => with_labels(records, &[], &labels, screen),
+    }
+}
+
+/// What was given to each run and is not the same for all.
+fn labels(records: &[ResultRecord]) -> Vec<String> {
+    let given = |record: &ResultRecord| -> Vec<(String, String)> {
+        let all = record.config.iter().filter(|s| Settings::is_given(s));
+        let all = all.filter(|s| !matches!(s.key.as_str(), "scheme" | "cache"));
+        all.map(|s| (s.key.clone(), s.value.clone())).collect()
+    };
+    let all: Vec<Vec<(String, String)>> = records.iter().map(given).collect();
+    let common: Vec<(String, String)> = match all.split_first() {
+        Some((first, others)) => {
+            let shared = first
+                .iter()
+                .filter(|s| others.iter().all(|o| o.contains(s)));
+            shared.cloned().collect()
+        }
+        None => Vec::new(),
+    };
+    let label = |given: &Vec<(String, String)>| {
+        let own = given.iter().filter(|setting| !common.contains(setting));
+        // A device gives text as its file does.
+        own.map(|(key, value)| format!("{key}={}", value.trim_matches('"')))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    all.iter().map(label).collect()
+}
+
+fn with_labels(
+    records: &[ResultRecord],
+    asked: &[String],
+    labels: &[String],
+    screen: &Screen,
+) -> String {
     let readings = Readings::of(records);
     let mut columns = columns(records, asked);
-    let mut table = rows(records, &readings, &columns);
+    let mut table = rows((records, labels), &readings, &columns);
     let mut left_out = Vec::new();
     while columns.len() > 1 && asked.is_empty() && screen.width.is_some_and(|w| table.width() > w) {
         left_out.extend(columns.pop());
-        table = rows(records, &readings, &columns);
+        table = rows((records, labels), &readings, &columns);
     }
     let mut text = table.lines(screen.colours) + "\n";
     text += &pivots(records, &readings, screen);
@@ -106,12 +153,22 @@ pub fn text(records: &[ResultRecord], asked: &[String], screen: &Screen) -> Stri
     text
 }
 
-fn rows(records: &[ResultRecord], readings: &Readings<'_>, columns: &[TableColumn]) -> TextTable {
+fn rows(
+    (records, labels): (&[ResultRecord], &[String]),
+    readings: &Readings<'_>,
+    columns: &[TableColumn],
+) -> TextTable {
+    // Those that a run is compared with have its label.
+    let alike = |number: usize| -> Vec<&ResultRecord> {
+        let all = records.iter().enumerate();
+        let alike = all.filter(|(i, _)| labels.get(*i) == labels.get(number));
+        alike.map(|(_, record)| record).collect()
+    };
     let ranked: Vec<Vec<bool>> = columns
         .iter()
         .map(|c| {
-            let best = |r| is_best(records, r, &|r| c.rank(r));
-            records.iter().map(best).collect()
+            let best = |(i, r)| is_best(&alike(i), r, &|r| c.rank(r));
+            records.iter().enumerate().map(best).collect()
         })
         .collect();
     let marked: Vec<bool> = ranked.iter().map(|best| best.contains(&true)).collect();
@@ -126,16 +183,21 @@ fn rows(records: &[ResultRecord], readings: &Readings<'_>, columns: &[TableColum
         .map(|(i, c)| pad(c.head(), i, false));
     let heads: Vec<String> = heads.collect();
     let mut header = vec!["trace", "scheme", "cache"];
+    if !labels.is_empty() {
+        header.push("settings");
+    }
+    let first = header.len();
     header.extend(heads.iter().map(String::as_str));
     let mut table = plain(&header, 2);
     for (number, r) in records.iter().enumerate() {
         let mut row = vec![r.trace.name.clone(), scheme(r, readings), cache(r)];
+        row.extend(labels.get(number).cloned());
         let cells = columns.iter().enumerate();
         row.extend(cells.map(|(i, c)| pad(&c.cell(r), i, ranked[i][number])));
         table.add_row(row);
         for (i, best) in ranked.iter().enumerate() {
             if best[number] {
-                table.highlight(3 + i);
+                table.highlight(first + i);
             }
         }
     }
@@ -242,7 +304,8 @@ fn part<'a>(
     for scheme in schemes {
         let found: Vec<Option<&ResultRecord>> =
             sizes.iter().map(|&s| single(scheme, s).0).collect();
-        let best = |r: &ResultRecord| is_best(records, r, &|r| column.rank(r));
+        let all: Vec<&ResultRecord> = records.iter().collect();
+        let best = |r: &ResultRecord| is_best(&all, r, &|r| column.rank(r));
         let mark = |r: &ResultRecord| if best(r) { BEST } else { NOT_BEST };
         let cell = |r: &Option<&ResultRecord>| {
             r.map_or_else(|| format!("-{NOT_BEST}"), |r| column.cell(r) + mark(r))

@@ -88,23 +88,23 @@ pub fn run_keys(
     given: &RunArgs,
     name: &str,
 ) -> Result<(RunArgs, FileOptions), Failure> {
-    KeyReader::new(given.clone(), name).read(keys)
+    RunKeyReader::new(given.clone(), name).read(keys)
 }
 
 /// Reads the keys of one run after the other, as those of the file `name` under `given`.
-pub struct KeyReader {
+pub struct RunKeyReader {
     command: Command,
     given: RunArgs,
     name: String,
 }
 
-impl KeyReader {
+impl RunKeyReader {
     /// Such a reader.
-    pub fn new(given: RunArgs, name: &str) -> KeyReader {
+    pub fn new(given: RunArgs, name: &str) -> RunKeyReader {
         let mut command = Cli::command();
         command.build();
         let run = command.find_subcommand("run").expect("`run` is a command");
-        KeyReader {
+        RunKeyReader {
             command: run.clone(),
             given,
             name: name.to_owned(),

@@ -15,7 +15,7 @@ mod sweep;
 pub mod timeline;
 
 pub use bound::follow_read_alloc;
-pub use file::{KeyReader, Keys, WHOLE, run_keys};
+pub use file::{Keys, RunKeyReader, WHOLE, run_keys};
 pub use input::through as through_host_fs;
 pub use input::{behind, fit, load, names, read, reuse_warning, trace_warnings};
 pub use logs::RunLogs;
@@ -23,6 +23,7 @@ pub use plan::{Plan, without_trace};
 pub use resume::PROGRAM_FILE;
 pub use series::parse_every;
 pub use settings::{FileOptions, Settings, warmup_text};
+pub use shares::sized;
 pub use sweep::{Batch, Clocks, execute, host};
 pub use timeline::parse_moment;
 

@@ -84,10 +84,15 @@ impl Settings {
         });
     }
 
+    /// Does a setting come from the command line or a run file?
+    pub fn is_given(setting: &ConfigEntry) -> bool {
+        setting.origin == COMMAND_LINE || setting.origin.starts_with(RUN_FILE)
+    }
+
     /// The line below a table: every setting of the command line or a run file that is not a column anyway.
     pub fn line(settings: &[ConfigEntry]) -> Option<String> {
         let shown = |s: &&ConfigEntry| {
-            (s.origin == COMMAND_LINE || s.origin.starts_with(RUN_FILE))
+            Settings::is_given(s)
                 && !matches!(s.key.as_str(), "scheme" | "cache" | "warmup" | "host_fs")
         };
         let parts: Vec<String> = settings

@@ -10,10 +10,10 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Held by whoever works: alone by a command without shards, together by those with one. `run --out` takes it,
+/// FolderLock by whoever works: alone by a command without shards, together by those with one. `run --out` takes it,
 /// too.
 const LOCK: &str = ".destage.lock";
-/// Held by who plans, while others wait.
+/// FolderLock by who plans, while others wait.
 const PLAN_LOCK: &str = ".destage-plan.lock";
 /// Files of batches, in folders by the first two digits of their keys: so no folder becomes long, which is
 /// looked through whenever a file is made.
@@ -26,8 +26,27 @@ pub struct SweepFolder {
 
 /// A lock, as long as it is kept. Where a file system has none, nothing is held: outputs are whole
 /// nevertheless, and work may be done twice.
-pub struct Held {
-    _file: File,
+pub struct FolderLock {
+    file: File,
+    /// The process that holds it: one that is forked from it has the file, too, and neither keeps nor ends the
+    /// lock.
+    process: u32,
+}
+
+impl FolderLock {
+    fn new(file: File) -> FolderLock {
+        let process = std::process::id();
+        FolderLock { file, process }
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        if std::process::id() == self.process {
+            // Where it was none there is nothing to end.
+            let _ = self.file.unlock();
+        }
+    }
 }
 
 /// What a command does with the runs of a sweep.
@@ -44,7 +63,7 @@ impl Shard {
     pub const WHOLE: Shard = Shard { number: 1, of: 1 };
 
     /// The batches of this share of `batches`: every n-th, so that shares take about as long wherever the long
-    /// ones are.
+    /// ones are (SW-2).
     pub fn of(self, batches: usize) -> impl Iterator<Item = usize> {
         (self.number as usize - 1..batches).step_by(self.of as usize)
     }
@@ -56,11 +75,16 @@ impl SweepFolder {
     /// # Errors
     /// It cannot be made.
     pub fn open(path: &Path) -> Result<SweepFolder, Failure> {
-        let folder = SweepFolder {
-            path: path.to_owned(),
-        };
+        let folder = SweepFolder::there(path);
         fs::create_dir_all(path).map_err(|error| folder.unwritable(&error))?;
         Ok(folder)
+    }
+
+    /// The folder at `path`, which somebody else has made.
+    pub fn there(path: &Path) -> SweepFolder {
+        SweepFolder {
+            path: path.to_owned(),
+        }
     }
 
     /// Its place.
@@ -97,20 +121,20 @@ impl SweepFolder {
     ///
     /// # Errors
     /// Nothing can be written.
-    pub fn lock_plan(&self, waits: impl FnOnce()) -> Result<Held, Failure> {
+    pub fn lock_plan(&self, waits: impl FnOnce()) -> Result<FolderLock, Failure> {
         let file = self.lock_file(PLAN_LOCK)?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             waits();
             file.lock().map_err(|error| self.unwritable(&error))?;
         }
-        Ok(Held { _file: file })
+        Ok(FolderLock::new(file))
     }
 
     /// Nobody else works in the folder.
     ///
     /// # Errors
     /// Somebody does.
-    pub fn lock_alone(&self) -> Result<Held, Failure> {
+    pub fn lock_alone(&self) -> Result<FolderLock, Failure> {
         let file = self.lock_file(LOCK)?;
         let locked = file.try_lock();
         let busy = "another destage works there; wait for it, or name another folder";
@@ -121,7 +145,7 @@ impl SweepFolder {
     ///
     /// # Errors
     /// Somebody works on all of it or on the same share.
-    pub fn lock_shard(&self, shard: Shard) -> Result<[Held; 2], Failure> {
+    pub fn lock_shard(&self, shard: Shard) -> Result<[FolderLock; 2], Failure> {
         let file = self.lock_file(LOCK)?;
         let locked = file.try_lock_shared();
         let busy = "another destage works on all of it there; wait for it, or name another folder";
@@ -138,13 +162,13 @@ impl SweepFolder {
         file: File,
         locked: Result<(), TryLockError>,
         busy: &str,
-    ) -> Result<Held, Failure> {
+    ) -> Result<FolderLock, Failure> {
         match locked {
             Err(TryLockError::WouldBlock) => Err(self.refused(&busy)),
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
                 Err(self.unwritable(&error))
             }
-            _ => Ok(Held { _file: file }),
+            _ => Ok(FolderLock::new(file)),
         }
     }
 
@@ -208,17 +232,17 @@ impl SweepFolder {
         save().map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))
     }
 
-    /// Forgets the sweep and what is done of it, for a new one. The manifest goes first: what is cut off in the
-    /// middle is no sweep.
+    /// Forgets the sweep and what is done of it, for a new one: results, manifest, batches, so that whenever this
+    /// is cut off, a sweep is there that goes on, or none.
     ///
     /// # Errors
     /// It cannot be removed.
     pub fn clear(&self) -> Result<(), Failure> {
         let clear = || {
             for name in [
-                super::manifest::MANIFEST,
                 super::merge::RESULTS,
                 super::merge::COSTS,
+                super::manifest::MANIFEST,
             ] {
                 absent(fs::remove_file(self.path.join(name)))?;
             }

@@ -2,7 +2,7 @@
 
 use crate::args::{RunArgs, texts};
 use crate::failure::Failure;
-use crate::run::{KeyReader, Keys, Plan, WHOLE, names};
+use crate::run::{Keys, Plan, RunKeyReader, WHOLE, names};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub struct Grid {
     /// All traces, as the sweep names them, and what records call them.
     pub traces: Vec<(String, String)>,
     parts: Vec<Part>,
-    reader: KeyReader,
+    reader: RunKeyReader,
     folder: PathBuf,
 }
 
@@ -91,7 +91,7 @@ impl Grid {
         let mut grid = Grid {
             traces: Vec::new(),
             parts: Vec::new(),
-            reader: KeyReader::new(given, name),
+            reader: RunKeyReader::new(given, name),
             folder: folder.to_owned(),
         };
         let own = match text.run.is_empty() {

@@ -68,6 +68,16 @@ pub struct SweepBatch {
 }
 
 impl SweepBatch {
+    /// May it be a batch of this sweep? Its key becomes the name of a file.
+    fn is_of(&self, head: &SweepHead) -> bool {
+        let is_key = self.key.len() == 32 && self.key.bytes().all(|b| b.is_ascii_hexdigit());
+        let parts = self.runs.iter().try_fold(0u64, |all, part| {
+            let of_plan = (part.1 as u64).checked_add(part.2 as u64)?;
+            all.checked_add(of_plan)
+        });
+        is_key && parts.is_some() && !self.runs.is_empty() && self.trace < head.traces.len()
+    }
+
     /// Number of its runs.
     pub fn len(&self) -> usize {
         self.runs.iter().map(|part| part.2).sum()
@@ -112,14 +122,22 @@ impl Manifest {
         let first = first.map_err(|error| named(&error))?;
         let head: SweepHead = serde_json::from_str(&first)
             .map_err(|error| named(&format!("not that of a sweep: {error}")))?;
+        let is_hash = |hash: &str| hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+        if !head.traces.iter().all(|trace| is_hash(&trace.sha256)) {
+            return Err(named(&"a trace of it has no SHA-256"));
+        }
         if head.schema != SCHEMA {
             return Err(named(&format!("of the kind {}, not {SCHEMA}", head.schema)));
         }
         let mut batches = Vec::with_capacity(head.batches.min(1 << 20));
         for line in lines {
             let line = line.map_err(|error| named(&error))?;
-            let batch = serde_json::from_str(&line)
-                .map_err(|error| named(&format!("line {}: {error}", batches.len() + 2)))?;
+            let place = |why: &dyn std::fmt::Display| format!("line {}: {why}", batches.len() + 2);
+            let batch: SweepBatch =
+                serde_json::from_str(&line).map_err(|error| named(&place(&error)))?;
+            if !batch.is_of(&head) {
+                return Err(named(&place(&"no batch of this sweep")));
+            }
             batches.push(batch);
         }
         match batches.len() == head.batches {

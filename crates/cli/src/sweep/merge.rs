@@ -13,7 +13,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The records, in the order of the sweep, without what they cost.
+/// The records, in the order of the sweep, without what they cost (SW-3).
 pub const RESULTS: &str = "results.jsonl";
 /// What each run cost, and where it ran.
 pub const COSTS: &str = "costs.csv";
@@ -21,7 +21,7 @@ pub const COSTS: &str = "costs.csv";
 const SHOWN: usize = 100;
 
 /// What merging gave.
-pub struct Merged {
+pub struct MergedSweep {
     /// The file of records.
     pub results: PathBuf,
     /// The records, if a table may show them.
@@ -43,7 +43,7 @@ pub fn merge(
     folder: &SweepFolder,
     manifest: &Manifest,
     format: FormatOut,
-) -> Result<Merged, Failure> {
+) -> Result<MergedSweep, Failure> {
     let unwritten = |error: io::Error| {
         Failure::Run(format!(
             "cannot write the results to {}: {error}",
@@ -65,7 +65,7 @@ pub fn merge(
     }
     files.commit().map_err(unwritten)?;
     let results = folder.path().join(RESULTS);
-    Ok(Merged { results, shown })
+    Ok(MergedSweep { results, shown })
 }
 
 /// The records of a batch.

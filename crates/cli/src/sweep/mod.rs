@@ -2,7 +2,8 @@
 //! commands on any number of machines do, and one merged result.
 //!
 //! `grid` has what a sweep file says, `planning` makes batches of it, `manifest` keeps them, `folder` knows which
-//! are done, `worker` does them, `traces` finds what they read, `merge` puts the results together.
+//! are done, `worker` does them, `traces` finds what they read, `merge` puts the results together; `shared` is for
+//! programs that have workers of their own.
 
 mod folder;
 mod grid;
@@ -10,11 +11,14 @@ mod hash;
 mod manifest;
 mod merge;
 mod planning;
+mod shared;
 mod traces;
 mod worker;
 
 pub use folder::Shard;
+pub use manifest::MANIFEST;
 pub use planning::{BatchSize, parse_batch};
+pub use shared::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
 use crate::args::{FormatOut, RunArgs, SweepArgs};
 use crate::failure::Failure;
@@ -34,14 +38,15 @@ use worker::Worker;
 /// # Errors
 /// Bad usage or input, a batch that failed, or an output that cannot be written.
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
-    let folder = SweepFolder::open(&args.out)?;
     if args.merge {
+        let folder = SweepFolder::there(&args.out);
         let manifest = folder.manifest()?;
         let manifest = manifest.ok_or_else(|| folder.refused(&"no sweep is there"))?;
         return merged(&folder, &manifest, args.form.format_out());
     }
     let file = args.sweep.as_deref().unwrap_or(Path::new(""));
     let sweep = SweepFile::read(file, args)?;
+    let folder = SweepFolder::open(&args.out)?;
     // All of it is planned and done alone, a share beside others.
     let _held = match args.shard {
         None => vec![folder.lock_alone()?],
@@ -50,7 +55,8 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     if args.fresh {
         folder.clear()?;
     }
-    let manifest = Arc::new(sweep.manifest(&folder, args)?);
+    let manifest = sweep.manifest(&folder, args.batch, &mut Warnings::default())?;
+    let manifest = Arc::new(manifest);
     if args.plan {
         return planned(&folder, &manifest);
     }
@@ -72,22 +78,16 @@ struct SweepFile {
 
 impl SweepFile {
     fn read(file: &Path, args: &SweepArgs) -> Result<SweepFile, Failure> {
-        let refused =
-            |fault: &dyn std::fmt::Display| Failure::usage(format!("{}: {fault}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
-        let text = SweepText::of_toml(&text).map_err(|error| refused(&error))?;
+        let (text, name) = SweepFile::text(file)?;
         identity::protect(file);
-        let folder = args
-            .trace_dir
-            .as_deref()
-            .unwrap_or(planning::folder_of(file));
+        let folder = args.trace_dir.as_deref();
+        let folder = folder.unwrap_or_else(|| planning::folder_of(file));
         let folder = folder.canonicalize().map_err(|error| {
             Failure::usage(format!("--trace-dir {}: {error}", folder.display()))
         })?;
-        let name = file.file_name().unwrap_or_default();
         Ok(SweepFile {
             text,
-            name: name.to_string_lossy().into_owned(),
+            name,
             sources: TraceSources {
                 folder,
                 cache: args.trace_cache.clone(),
@@ -96,10 +96,25 @@ impl SweepFile {
         })
     }
 
-    /// The manifest in `folder`, which is made if it is not there.
-    fn manifest(&self, folder: &SweepFolder, args: &SweepArgs) -> Result<Manifest, Failure> {
-        let _held =
-            folder.lock_plan(|| say("note: waiting for another command that plans the sweep"))?;
+    /// What the file says, and its name.
+    fn text(file: &Path) -> Result<(SweepText, String), Failure> {
+        let refused =
+            |fault: &dyn std::fmt::Display| Failure::usage(format!("{}: {fault}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
+        let text = SweepText::of_toml(&text).map_err(|error| refused(&error))?;
+        let name = file.file_name().unwrap_or_default();
+        Ok((text, name.to_string_lossy().into_owned()))
+    }
+
+    /// The manifest in `folder`, which is made with batches of `size` if it is not there.
+    fn manifest(
+        &self,
+        folder: &SweepFolder,
+        size: Option<BatchSize>,
+        warnings: &mut Warnings,
+    ) -> Result<Manifest, Failure> {
+        let waits = || say("note: waiting for another command that plans the sweep");
+        let _held = folder.lock_plan(waits)?;
         if let Some(manifest) = folder.manifest()? {
             return match manifest.differs(&self.text, &self.name) {
                 None => Ok(manifest),
@@ -108,33 +123,45 @@ impl SweepFile {
                 ))),
             };
         }
-        let (text, sources) = (&self.text, &self.sources);
-        let grid = Grid::new(text, &self.name, &sources.folder, self.given.clone())?;
-        let mut warnings = Warnings::default();
-        let of = (text, self.name.as_str());
-        let manifest = planning::plan(of, &grid, sources, args.batch, &mut warnings)?;
+        if folder.path().join(merge::RESULTS).exists() {
+            return Err(folder
+                .refused(&"results of `destage run` are there; name another folder, or --fresh"));
+        }
+        let (text, name, sources) = (&self.text, self.name.as_str(), &self.sources);
+        let grid = Grid::new(text, name, &sources.folder, self.given.clone())?;
+        let manifest = planning::plan((text, name), &grid, sources, size, warnings)?;
         let written = manifest.write(folder.path());
-        written.map_err(|error| Failure::Run(format!("cannot write the manifest: {error}")))?;
+        written.map_err(|error| {
+            let place = folder.path().display();
+            Failure::Run(format!("cannot write the manifest to {place}: {error}"))
+        })?;
         Ok(manifest)
     }
 }
 
 /// Says what there is to do.
 fn planned(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
-    let all: Vec<usize> = Shard::WHOLE.of(manifest.batches.len()).collect();
-    let done = folder.done(&manifest.batches, &all)?;
-    let open = manifest.batches.iter().enumerate();
-    let seconds = open
-        .filter(|(i, _)| !done.contains(i))
-        .map(|(_, b)| b.seconds);
+    let open = open(folder, manifest, Shard::WHOLE)?;
+    let all = &manifest.batches;
+    let seconds: f64 = open.iter().map(|&batch| all[batch].seconds).sum();
     print_exactly(&format!(
         "{} runs over {} traces in {} batches, {} of which are done; about {:.0} s of one processor are left\n",
         manifest.head.runs,
         manifest.head.traces.len(),
-        manifest.batches.len(),
-        done.len(),
-        seconds.sum::<f64>().ceil(),
+        all.len(),
+        all.len() - open.len(),
+        seconds.ceil(),
     ))
+}
+
+/// Numbers of the batches of a share that are not done.
+fn open(folder: &SweepFolder, manifest: &Manifest, shard: Shard) -> Result<Vec<usize>, Failure> {
+    let share: Vec<usize> = shard.of(manifest.batches.len()).collect();
+    let done = folder.done(&manifest.batches, &share)?;
+    Ok(share
+        .into_iter()
+        .filter(|batch| !done.contains(batch))
+        .collect())
 }
 
 /// Does the batches of a share that are not done.
@@ -144,18 +171,12 @@ fn work(
     shard: Shard,
     (sources, given): (TraceSources, RunArgs),
 ) -> Result<(), Failure> {
-    let share: Vec<usize> = shard.of(manifest.batches.len()).collect();
-    let done = folder.done(&manifest.batches, &share)?;
-    let open: Vec<usize> = share
-        .iter()
-        .filter(|b| !done.contains(b))
-        .copied()
-        .collect();
-    if !done.is_empty() {
+    let open = open(folder, manifest, shard)?;
+    let share = shard.of(manifest.batches.len()).count();
+    if open.len() < share {
+        let done = share - open.len();
         say(&format!(
-            "{} of {} batches are done already (--fresh repeats them)",
-            done.len(),
-            share.len()
+            "{done} of {share} batches are done already (--fresh repeats them)"
         ));
     }
     let mut worker = Worker::new(Arc::clone(manifest), sources, given, open.len())?;
@@ -185,20 +206,27 @@ fn work(
     }
 }
 
+/// Makes sure that all batches of a sweep are done.
+///
+/// # Errors
+/// Some are not.
+fn complete(folder: &SweepFolder, manifest: &Manifest) -> Result<(), Failure> {
+    let open = open(folder, manifest, Shard::WHOLE)?;
+    match open.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::Run(format!(
+            "{} of {} batches in {} are not done, the first is number {first}; `destage sweep` with the same file \
+             and folder does them",
+            open.len(),
+            manifest.batches.len(),
+            folder.path().display()
+        ))),
+    }
+}
+
 /// Merges a sweep that is done, and shows its table if it is short.
 fn merged(folder: &SweepFolder, manifest: &Manifest, format: FormatOut) -> Result<(), Failure> {
-    let all: Vec<usize> = Shard::WHOLE.of(manifest.batches.len()).collect();
-    let done = folder.done(&manifest.batches, &all)?;
-    let open: Vec<usize> = all.iter().filter(|b| !done.contains(b)).copied().collect();
-    if let Some(first) = open.first() {
-        return Err(Failure::Run(format!(
-            "{} of {} batches in {} are not done, the first is number {first}; `destage sweep` with the same file and \
-             folder does them",
-            open.len(),
-            all.len(),
-            folder.path().display()
-        )));
-    }
+    complete(folder, manifest)?;
     let merged = merge::merge(folder, manifest, format)?;
     say(&format!(
         "{} runs in {}",
@@ -207,7 +235,7 @@ fn merged(folder: &SweepFolder, manifest: &Manifest, format: FormatOut) -> Resul
     ));
     match merged.shown {
         Some(records) if !records.is_empty() => {
-            print_exactly(&run_table::text(&records, &[], &Screen::of_stdout()))
+            print_exactly(&run_table::text_of_sweep(&records, &Screen::of_stdout()))
         }
         _ => Ok(()),
     }

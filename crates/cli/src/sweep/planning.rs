@@ -21,10 +21,10 @@ const SAMPLE: usize = 200_000;
 const ACCESS: f64 = 80e-9;
 const TIMED_ACCESS: f64 = 400e-9;
 const RUN: f64 = 1e-3;
-/// What a batch takes by estimate; so most are between 10 and 60 s where estimates are wrong by the half.
+/// What a batch takes by estimate; so most are between 10 and 60 s where estimates are wrong by a factor of two (SW-1).
 const SECONDS: f64 = 30.0;
 /// There are at least so many batches, as long as they take a second: else some workers of a small sweep would
-/// wait for the last ones for long.
+/// wait for the last ones for long (SW-1).
 const AT_LEAST: f64 = 64.0;
 
 /// How much a batch has.
@@ -248,16 +248,12 @@ fn batches(
             })
         })
     };
-    let (most, longest) = match size {
-        Some(BatchSize::Runs(runs)) => (runs, f64::INFINITY),
-        Some(BatchSize::Time(time)) => (usize::MAX, time.as_secs_f64()),
-        None => {
-            let total: f64 = all()
-                .map(|(trace, plan, run)| seconds(trace, plan, run))
-                .sum();
-            (usize::MAX, (total / AT_LEAST).clamp(1.0, SECONDS))
-        }
+    let total = || {
+        all()
+            .map(|(trace, plan, run)| seconds(trace, plan, run))
+            .sum()
     };
+    let (most, longest) = bounds(size, total);
     let mut batches: Vec<SweepBatch> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
     let mut last: Option<(usize, &str)> = None;
@@ -297,6 +293,15 @@ fn batches(
     }
     close(&mut batches, &mut keys);
     batches
+}
+
+/// The most runs of a batch, and the most seconds; `total` is what all take.
+fn bounds(size: Option<BatchSize>, total: impl FnOnce() -> f64) -> (usize, f64) {
+    match size {
+        Some(BatchSize::Runs(runs)) => (runs, f64::INFINITY),
+        Some(BatchSize::Time(time)) => (usize::MAX, time.as_secs_f64()),
+        None => (usize::MAX, (total() / AT_LEAST).clamp(1.0, SECONDS)),
+    }
 }
 
 /// `text` as the size of batches: `30s`, or a number of runs.

@@ -6,8 +6,9 @@ use super::planning::{batch_key, context, identity, run_key};
 use super::traces::{TraceSources, same};
 use crate::args::RunArgs;
 use crate::failure::Failure;
+use crate::progress::{Follower, Stages};
 use crate::run::{
-    Batch, CommandState, Plan, RunLogs, behind, execute, fit, load, reuse_warning, suits,
+    Batch, CommandState, Plan, RunLogs, behind, execute, fit, load, reuse_warning, sized, suits,
     through_host_fs,
 };
 use crate::terminal::Warnings;
@@ -22,7 +23,8 @@ pub struct Worker {
     sources: TraceSources,
     given: RunArgs,
     state: CommandState,
-    warnings: Warnings,
+    /// What was said of its runs.
+    pub warnings: Warnings,
     /// The stream of requests that was made last, by trace and context.
     stream: Option<((usize, String), Stored)>,
     /// The plan that was made last: batches mostly go on with it.
@@ -52,6 +54,11 @@ impl Worker {
             stream: None,
             plan: None,
         })
+    }
+
+    /// Tells `follower` how far the next batches have come, and lets it end them.
+    pub fn follow(&mut self, follower: Arc<Follower>) {
+        self.state.stages = Stages::followed(follower);
     }
 
     /// Makes sure that the traces of these batches are here, and copies them to the cache of the machine if it
@@ -87,13 +94,15 @@ impl Worker {
         let manifest = Arc::clone(&self.manifest);
         let batch = &manifest.batches[number];
         let trace = &manifest.head.traces[batch.trace];
-        let (mut specs, mut keys, mut first) = (Vec::new(), Vec::new(), None);
+        let (mut specs, mut keys) = (Vec::new(), Vec::new());
+        let (mut shares, mut first) = (Vec::new(), None);
         for &(plan, from, runs) in &batch.runs {
             let plan = self.plan(plan)?;
             let range = from..from + runs;
-            let Some(runs) = plan.runs.get(range) else {
+            let Some(runs) = plan.runs.get(range.clone()) else {
                 return Err(changed(number));
             };
+            shares.extend_from_slice(&plan.shares[range]);
             for run in runs {
                 keys.push(run_key(trace, &identity(&plan, run)));
                 specs.push(match plan.args.host_fs.first() {
@@ -111,6 +120,8 @@ impl Worker {
             unreachable!("it was made just now");
         };
         let workload = stream.workload();
+        let limit = self.given.limit.limit();
+        let specs = sized((workload, &specs), &shares, limit, &mut self.warnings)?;
         suits(workload, &first.load, &specs, &mut self.warnings)?;
         if let Some(fs) = first.args.host_fs.first()
             && let Some(warning) = reuse_warning(workload, fs, &specs)?

@@ -41,7 +41,7 @@ fn every_command_works() {
     let commands: Vec<&str> = readme
         .lines()
         .filter_map(|line| line.strip_prefix("    "))
-        .filter(|line| line.starts_with("destage "))
+        .filter(|line| line.starts_with("destage ") || line.starts_with("printf "))
         .collect();
     assert!(commands.len() > 10, "{commands:?}");
     for line in &commands {
@@ -105,6 +105,31 @@ fn gives_what_it_shows(bench: &Bench, path: &str) -> (usize, usize) {
         }
     }
     (commands, shown)
+}
+
+/// The sweep file of the page, and what is said for one machine.
+#[test]
+fn the_page_of_clusters_sweeps() {
+    let bench = Bench::new();
+    let page = page("docs/CLUSTER.md");
+    let blocks = blocks(&page);
+    let first = |language: &str| blocks.iter().find(|block| block.0 == language).unwrap().1;
+    bench.file("sweep.toml", first("toml"));
+    for name in ["hm_0", "prxy_0"] {
+        let make = format!("trace synth hot-cold --requests 2000 --to msr -o {name}.csv");
+        bench.shown(make);
+        shell(&bench, &format!("gzip {name}.csv"));
+    }
+    shell(&bench, first("sh"));
+    // Two traces, three schemes, two sizes; three seeds, and two devices with two times.
+    let runs = 2 * 3 * 2 * (3 + 2 * 2);
+    assert_eq!(objects(&bench.read("swept/results.jsonl")).len(), runs);
+    let scripts = page
+        .split("](../")
+        .skip(1)
+        .map(|rest| rest.split(')').next().unwrap());
+    assert!(scripts.clone().count() >= 2);
+    assert!(scripts.into_iter().all(|path| root().join(path).exists()));
 }
 
 #[test]

@@ -40,6 +40,12 @@ mod serve_control;
 mod serve_faults;
 mod serve_shadows;
 mod serve_ui;
+#[cfg(unix)]
+mod sweep;
+#[cfg(unix)]
+mod sweep_scale;
+#[cfg(unix)]
+mod sweep_slurm;
 mod synth;
 mod timeline;
 mod trace;

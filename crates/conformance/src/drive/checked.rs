@@ -19,12 +19,21 @@ pub enum Order {
     First,
 }
 
+/// What is promised about what would leave next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Promise {
+    /// By `next_victims`.
+    pub order: Order,
+    /// By `next_units`.
+    pub units: Order,
+    /// Is the group of `next_unit` the victim, whatever page comes in?
+    pub next_unit: bool,
+}
+
 /// Hands every call to the scheme inside and panics if caller or scheme break the contract.
 pub struct Checked<S> {
     inner: S,
-    order: Order,
-    /// A group policy whose next victim group does not depend on the page that comes in.
-    groups: bool,
+    promise: Promise,
     journal: Shared,
     /// The most metadata it can come to have, in bytes for all frames.
     most_metadata: Option<u64>,
@@ -41,11 +50,10 @@ pub struct Checked<S> {
 
 impl<S: Scheme> Checked<S> {
     /// Watches `inner`.
-    pub fn new(inner: S, order: Order, groups: bool, journal: Shared) -> Checked<S> {
+    pub fn new(inner: S, promise: Promise, journal: Shared) -> Checked<S> {
         Checked {
             inner,
-            order,
-            groups,
+            promise,
             journal,
             most_metadata: None,
             present: Vec::new(),
@@ -112,7 +120,7 @@ impl<S: Scheme> Checked<S> {
             true
         });
         self.check_cached(&order, v, "next victims");
-        if self.order != Order::Free {
+        if self.promise.order != Order::Free {
             assert_eq!(order.len(), v.frames.used(), "next victims: not all pages");
         }
         if let Some(&second) = order.get(1) {
@@ -120,6 +128,36 @@ impl<S: Scheme> Checked<S> {
             assert_eq!(answer, Some(second), "the page that was looked for");
         }
         order
+    }
+
+    /// All units that could leave to let `a` in, each with its pages sorted.
+    fn candidate_units(&mut self, a: &Access, v: &View) -> Vec<Vec<Slot>> {
+        let mut scratch = std::mem::take(&mut self.unit);
+        scratch.clear();
+        let mut units = Vec::new();
+        self.inner.next_units(a, v, &mut scratch, &mut |unit| {
+            let mut slots = unit.slots.clone();
+            slots.sort_unstable();
+            units.push(slots);
+            false
+        });
+        assert!(scratch.slots.is_empty(), "no unit was accepted");
+        for unit in &units {
+            assert!(!unit.is_empty(), "an empty unit");
+            self.check_cached(unit, v, "next units");
+        }
+        if let Some(second) = units.get(1) {
+            let mut left = 1;
+            self.inner.next_units(a, v, &mut scratch, &mut |_| {
+                left -= 1;
+                left < 0
+            });
+            let mut found = std::mem::take(&mut scratch.slots);
+            found.sort_unstable();
+            assert_eq!(&found, second, "the unit that was looked for");
+        }
+        self.unit = scratch;
+        units
     }
 
     fn check_cached(&self, slots: &[Slot], v: &View, what: &str) {
@@ -339,6 +377,7 @@ impl<S: Scheme> Layer for Checked<S> {
         assert!(self.inner.size() > 0, "a victim of an empty cache");
         assert!(out.slots.is_empty() && out.pad.is_empty(), "an empty unit");
         let order = self.candidate_order(v);
+        let units = self.candidate_units(a, v);
         let mut next = std::mem::take(&mut self.unit);
         next.clear();
         self.inner.next_unit(v, &mut next);
@@ -349,19 +388,24 @@ impl<S: Scheme> Layer for Checked<S> {
         }
         assert!(!out.slots.is_empty(), "no victim for page {}", a.lpn);
         self.check_cached(&out.slots, v, "victim");
-        match self.order {
+        match self.promise.order {
             Order::Free => {}
             Order::Holds => assert!(order.contains(&out.slots[0]), "not a next victim"),
             Order::First => assert_eq!(out.slots, order[..1], "not the first of the next victims"),
         }
-        if self.groups {
-            let sorted = |slots: &[Slot]| {
-                let mut slots = slots.to_vec();
-                slots.sort_unstable();
-                slots
-            };
-            let (told, taken) = (sorted(&next.slots), sorted(&out.slots));
-            assert_eq!(told, taken, "not the group that was next");
+        let sorted = |slots: &[Slot]| {
+            let mut slots = slots.to_vec();
+            slots.sort_unstable();
+            slots
+        };
+        let taken = sorted(&out.slots);
+        match self.promise.units {
+            Order::Free => {}
+            Order::Holds => assert!(units.contains(&taken), "not a next unit"),
+            Order::First => assert_eq!(Some(&taken), units.first(), "not the first next unit"),
+        }
+        if self.promise.next_unit {
+            assert_eq!(sorted(&next.slots), taken, "not the group that was next");
         }
         self.unit = next;
         for pair in out.pad.windows(2) {

@@ -1,9 +1,8 @@
 //! Flash for tests: chips whose load and GC state the test sets, with or without FIFO queues.
 
 use super::{Stage, journal::Shared};
-use destage_device::ftl::DeviceFull;
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
-use destage_sim::{BackgroundProgram, Cause, Flash, Program};
+use destage_sim::{BackgroundProgram, Cause, Flash, FlashReport, Program};
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, StaticLayout};
 
 /// Service times of the FIFO queues.
@@ -159,6 +158,8 @@ impl DeviceView for Chips {
     }
 }
 
+impl FlashReport for Chips {}
+
 impl Flash for Chips {
     const TIMED: bool = true;
 
@@ -201,16 +202,8 @@ impl Flash for Chips {
         assert!(hits <= pages);
     }
 
-    fn fault(&self) -> Option<&DeviceFull> {
-        None
-    }
-
     fn step(&mut self, until: Nanos) -> Option<Nanos> {
         std::mem::take(&mut self.moment).then_some(until)
-    }
-
-    fn next_event(&self) -> Nanos {
-        Nanos::NEVER
     }
 
     fn start_measuring(&mut self) {}

@@ -1,6 +1,6 @@
 //! From an expression to a driven cache.
 
-use super::{Checked, Chips, Core, Drive, Order, Queues, Shared, Stage, TestDevice};
+use super::{Checked, Chips, Core, Drive, Order, Promise, Queues, Shared, Stage, TestDevice};
 use crate::reference::SlowRequest;
 use destage_scheme::info::MetadataContext;
 use destage_scheme::policy::Future;
@@ -188,28 +188,45 @@ pub fn build<V: Visit>(
 /// The order of a policy is that of its declaration; layers outside the victim choice pass it on. A
 /// classifier may name a page that it keeps apart, so the order of the base says nothing of the victim.
 /// A victim filter has the order of the base and may name any page of it, or it has none.
-fn order(expr: &Expr) -> Order {
+fn promise(expr: &Expr) -> Promise {
     let policy = expr.policy();
-    let mut order = match policy.scheme() {
-        info if info.order.is_none() || info.role != Role::PagePolicy => Order::Free,
-        info if (info.victim_is_known)(policy) => Order::First,
-        _ => Order::Holds,
+    let info = policy.scheme();
+    let (known, groups) = (
+        (info.victim_is_known)(policy),
+        info.role == Role::GroupPolicy,
+    );
+    let mut order = match info.order {
+        Some(_) if info.role == Role::PagePolicy && known => Order::First,
+        Some(_) if info.role == Role::PagePolicy => Order::Holds,
+        _ => Order::Free,
     };
-    for layer in expr.chain().map(Expr::scheme) {
+    // Units are asked for with the page that comes in, and with the queues as they are.
+    let mut units = match info.order {
+        Some(_) if groups || known || info.chip_lists => Order::First,
+        Some(_) => Order::Holds,
+        None => Order::Free,
+    };
+    let mut next_unit = groups && known;
+    // From the inside out: what a filter may choose is up to those outside it.
+    let layers: Vec<_> = expr.chain().map(Expr::scheme).collect();
+    for layer in layers.into_iter().rev() {
         order = match (layer.role, layer.order) {
             (Role::VictimFilter, Some(_)) if order != Order::Free => Order::Holds,
             (Role::VictimFilter | Role::Classifier, _) => Order::Free,
             _ => order,
         };
+        units = match layer.role {
+            Role::VictimFilter if units != Order::Free && !layer.chip_lists => Order::Holds,
+            Role::Classifier => Order::Free,
+            _ => units,
+        };
+        next_unit &= !matches!(layer.role, Role::VictimFilter | Role::Classifier);
     }
-    order
-}
-
-/// Is the next victim group known before the page comes that needs room?
-fn tells_group(expr: &Expr) -> bool {
-    let policy = expr.policy();
-    let info = policy.scheme();
-    info.role == Role::GroupPolicy && (info.victim_is_known)(policy)
+    Promise {
+        order,
+        units,
+        next_unit,
+    }
 }
 
 struct Start<'a> {
@@ -225,7 +242,7 @@ impl Start<'_> {
         Cache<Checked<S>, F>: Core + 'static,
     {
         let (config, expr, journal) = (self.config, self.expr, self.journal);
-        let checked = Checked::new(scheme, order(expr), tells_group(expr), journal.clone());
+        let checked = Checked::new(scheme, promise(expr), journal.clone());
         let frames = config.frames(expr);
         let bound = expr.metadata(&config.metadata(expr, self.requests));
         let checked = checked.with_metadata(bound.map(|b| b.bytes(frames.into())));

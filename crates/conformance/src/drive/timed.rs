@@ -4,7 +4,7 @@ use super::{Config, Stage};
 use crate::reference::SlowRequest;
 use destage_device::config::EffectiveDevice;
 use destage_device::ftl::PageMap;
-use destage_sim::Flash;
+use destage_sim::FlashReport;
 use destage_sim::engine::{Completion, Engine, ProgramTimes};
 use destage_types::{Lpn, Nanos, Op};
 use std::collections::BTreeSet;

@@ -20,13 +20,18 @@ struct Known {
     cleaned: bool,
 }
 
+/// All frames but a sixteenth, and at least one.
+fn most_young(frames: usize) -> usize {
+    frames.saturating_sub((frames / 16).max(1))
+}
+
 /// The layer `idle-clean`.
 #[derive(Clone, Debug)]
 pub struct Ahead {
     dirty_allowed: usize,
-    wait: u64,
-    bounds: (u64, u64),
-    second_chance: u64,
+    young: usize,
+    frames: usize,
+    second_chance: bool,
     balance: u64,
     adapts: bool,
     period: u64,
@@ -44,7 +49,7 @@ impl Ahead {
     pub fn new(expr: &SlowExpr, capacity: usize) -> Result<Ahead, String> {
         expr.keys(&[
             "watermark",
-            "wait",
+            "young",
             "second-chance",
             "balance",
             "adapt",
@@ -53,9 +58,9 @@ impl Ahead {
         let c = capacity as u64;
         Ok(Ahead {
             dirty_allowed: (expr.real("watermark", 0.1)? * capacity as f64).floor() as usize,
-            wait: expr.number("wait", c.max(1), 1)?,
-            bounds: ((c / 16).max(1), 16 * c),
-            second_chance: expr.number("second-chance", 2, 1)?,
+            young: (expr.number("young", c / 2, 1)? as usize).min(most_young(capacity)),
+            frames: capacity,
+            second_chance: expr.flag("second-chance", false)?,
             balance: expr.number("balance", 4, 1)?,
             adapts: expr.flag("adapt", true)?,
             period: expr.number("period", (c / 4).max(1), 1)?,
@@ -70,16 +75,16 @@ impl Ahead {
         self.accesses += 1;
         if self.adapts && self.accesses.is_multiple_of(self.period) {
             let worth = self.dirty_evictions * self.balance;
-            let eighth = (self.wait / 8).max(1);
+            let step = (self.frames / 32).max(1);
             if self.rewrites > worth {
-                self.wait += eighth;
+                self.young = most_young(self.frames).min(self.young + step);
             }
             if self.rewrites < worth {
-                self.wait -= eighth.min(self.wait);
+                self.young -= step.min(self.young);
             }
-            self.wait = self.wait.max(self.bounds.0).min(self.bounds.1);
-            self.rewrites = 0;
-            self.dirty_evictions = 0;
+            // Fifteen sixteenths, rounded down.
+            self.rewrites = self.rewrites * 15 / 16;
+            self.dirty_evictions = self.dirty_evictions * 15 / 16;
         }
         let page = self.pages.get_mut(&lpn).expect("a cached page");
         page.at = self.accesses;
@@ -126,15 +131,18 @@ impl Ahead {
         }
     }
 
-    fn has_waited(&self, lpn: u64) -> bool {
+    fn is_old(&self, lpn: u64) -> bool {
         let page = self.pages[&lpn];
-        let times = if page.again { self.second_chance } else { 1 };
-        self.accesses - page.at >= times * self.wait
+        let newer = self.pages.values().filter(|p| p.at > page.at).count();
+        match page.again && self.second_chance {
+            true => newer >= most_young(self.frames),
+            false => newer >= self.young,
+        }
     }
 
     /// The state column.
     pub fn state(&self) -> String {
-        format!(" ; wait={}", self.wait)
+        format!(" ; young={}", self.young)
     }
 }
 
@@ -168,7 +176,7 @@ impl SlowCache {
                 0 => self.next_group_on(back, channel),
                 _ => nothing.clone(),
             };
-            return match pages.iter().all(|&x| ahead.has_waited(x)) {
+            return match pages.iter().all(|&x| ahead.is_old(x)) {
                 true => (pages, unit),
                 false => nothing,
             };
@@ -185,7 +193,7 @@ impl SlowCache {
                 true => outstanding < device.chips_of_channel(),
                 false => device.channel(lpn) == channel && device.is_chip_idle(chip),
             };
-            let ready = possible && !back.is_busy(lpn) && ahead.has_waited(lpn);
+            let ready = possible && !back.is_busy(lpn) && ahead.is_old(lpn);
             if ready && best.is_none_or(|b| ahead.pages[&lpn].at < ahead.pages[&b].at) {
                 best = Some(lpn);
             }

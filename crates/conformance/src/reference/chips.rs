@@ -1,75 +1,10 @@
-//! Schemes that look at the chips: `gcar` (GC-1), `ecr`, `ecr-eps`, `cflru-eps` (ECR 3 and 4.2).
+//! Schemes that keep pages by chip: `ecr`, `ecr-eps`, `cflru-eps` (ECR 3 and 4.2).
 
 use std::collections::BTreeMap;
 
 use super::expr::SlowExpr;
 use super::scheme::{SlowScheme, replace, tail_first, take_out};
 use super::store::Store;
-
-/// The inner scheme's choice among pages whose chip is not in GC.
-pub struct Gcar {
-    inner: Box<dyn SlowScheme>,
-    only_dirty: bool,
-    depth: usize,
-}
-
-impl Gcar {
-    /// Parameters `protect` (`all`, `dirty`) and `depth` (pages searched).
-    ///
-    /// # Errors
-    /// An unknown parameter or a bad value.
-    pub fn new(expr: &SlowExpr, inner: Box<dyn SlowScheme>) -> Result<Gcar, String> {
-        expr.keys(&["protect", "depth"])?;
-        Ok(Gcar {
-            inner,
-            only_dirty: expr.word("protect", &["all", "dirty"])? == "dirty",
-            depth: match expr.word("depth", &["inf", "inf"]) {
-                Ok(_) => usize::MAX,
-                Err(_) => expr.number("depth", u64::MAX, 1)? as usize,
-            },
-        })
-    }
-}
-
-impl SlowScheme for Gcar {
-    fn touch(&mut self, lpn: u64, write: bool, store: &Store) {
-        self.inner.touch(lpn, write, store);
-    }
-    fn admit(&mut self, lpn: u64, store: &Store) {
-        self.inner.admit(lpn, store);
-    }
-    fn expect(&mut self, incoming: u64) {
-        self.inner.expect(incoming);
-    }
-    fn candidates(&self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
-        let order = self.inner.candidates(incoming, store);
-        let protected =
-            |x: u64| store.flash.in_gc(store.chip(x)) && (store.dirty(x) || !self.only_dirty);
-        let free = order.iter().take(self.depth).find(|&&x| !protected(x));
-        vec![*free.unwrap_or(&order[0])]
-    }
-    fn take(&mut self, lpn: u64, store: &Store) {
-        self.inner.take(lpn, store);
-    }
-    fn remove(&mut self, lpn: u64) {
-        self.inner.remove(lpn);
-    }
-    fn forget_ghost(&mut self, lpn: u64) {
-        self.inner.forget_ghost(lpn);
-    }
-    fn rename(&mut self, from: u64, to: u64, store: &Store) -> bool {
-        self.inner.rename(from, to, store)
-    }
-    fn cleaned(&mut self, pages: &[u64], store: &Store) {
-        self.inner.cleaned(pages, store);
-    }
-    fn pages(&self) -> Vec<u64> {
-        self.inner.pages()
-    }
-    fn state(&self, store: &Store) -> String {
-        self.inner.state(store)
-    }
-}
 
 /// A clean list and one instance of the inner scheme per chip for dirty pages.
 pub struct Ecr {
@@ -81,7 +16,7 @@ pub struct Ecr {
     oldest: bool,
 }
 
-const ECR_KEYS: [&str; 11] = [
+pub(super) const ECR_KEYS: [&str; 11] = [
     "xfer",
     "residual",
     "cqct",
@@ -121,6 +56,27 @@ impl Ecr {
         self.clean.sort_by_key(|x| u64::MAX - self.touched[x]);
     }
 
+    /// Clean pages from the tail, then the next page of the chip of least cost, again and again.
+    fn order(&self, entering: Option<u64>, store: &Store, cost: impl Fn(usize) -> u64) -> Vec<u64> {
+        let mut order = tail_first(&self.clean);
+        let here = |chip: usize| entering.filter(|&x| store.chip(x) == chip);
+        let chips = self.inner.iter().enumerate();
+        let mut left: Vec<Vec<u64>> = chips
+            .map(|(chip, policy)| policy.candidates(here(chip), store))
+            .collect();
+        loop {
+            let filled = (0..left.len()).filter(|&chip| !left[chip].is_empty());
+            let key = |&chip: &usize| {
+                let age = self.touched[&left[chip][0]];
+                (cost(chip), if self.oldest { age } else { 0 }, chip)
+            };
+            match filled.min_by_key(key) {
+                Some(chip) => order.push(left[chip].remove(0)),
+                None => return order,
+            }
+        }
+    }
+
     /// The chip with the smallest CQCT among those that hold dirty pages.
     fn cheapest(&self, incoming: Option<u64>, store: &Store) -> usize {
         let filled = (0..self.inner.len()).filter(|&c| !self.inner[c].pages().is_empty());
@@ -157,16 +113,36 @@ impl SlowScheme for Ecr {
         }
     }
 
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // none: the next victim depends on the queues (X15)
+    fn prepare(&mut self, incoming: Option<u64>, store: &Store) {
+        // A written page makes the instance of its chip adapt, whoever has to leave for it.
+        if let Some(x) = incoming.filter(|_| store.writing) {
+            self.inner[store.chip(x)].expect(x);
+        }
+    }
+
+    fn candidates(&self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
+        let entering = incoming.filter(|_| store.writing);
+        self.order(entering, store, |chip| store.flash.cqct(chip))
+    }
+
+    fn next_victims(&self, store: &Store) -> Vec<u64> {
+        self.order(None, store, |_| 0)
+    }
+
+    fn write_back_order(&self, store: &Store) -> Vec<u64> {
+        self.next_victims(store)
+    }
+
+    fn take(&mut self, lpn: u64, store: &Store) {
+        self.touched.remove(&lpn);
+        if !take_out(&mut self.clean, lpn) {
+            self.inner[store.chip(lpn)].take(lpn, store);
+        }
     }
 
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
-        // A written page makes the instance of its chip adapt, whoever has to leave for it.
+        self.prepare(incoming, store);
         let entering = incoming.filter(|_| store.writing);
-        if let Some(x) = entering {
-            self.inner[store.chip(x)].expect(x);
-        }
         if let Some(page) = self.clean.pop() {
             self.touched.remove(&page);
             return vec![page];
@@ -293,6 +269,20 @@ impl SlowScheme for ChipLru {
             order.sort_by_key(|&x| store.dirty(x));
         }
         order
+    }
+    fn next_victims(&self, store: &Store) -> Vec<u64> {
+        match self.per_chip {
+            false => self.candidates(None, store),
+            true => {
+                let mut order = tail_first(&self.recency);
+                let rank = |x: &u64| if self.oldest { 0 } else { store.chip(*x) };
+                order.sort_by_key(rank); // as if all queues were empty
+                order
+            }
+        }
+    }
+    fn write_back_order(&self, store: &Store) -> Vec<u64> {
+        self.next_victims(store)
     }
     fn remove(&mut self, lpn: u64) {
         take_out(&mut self.recency, lpn);

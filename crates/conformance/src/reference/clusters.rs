@@ -127,7 +127,7 @@ impl SlowScheme for Bpac {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // a group policy: nothing may filter its victims (X3)
+        Vec::new() // no order is declared: nothing filters its victims (X15)
     }
 
     fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
@@ -265,7 +265,7 @@ impl SlowScheme for LbClock {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // a group policy: nothing may filter its victims (X3)
+        Vec::new() // no order is declared: nothing filters its victims (X15)
     }
 
     fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {

@@ -12,6 +12,8 @@ pub struct SlowExpr {
     pub name: String,
     /// The scheme inside.
     pub inner: Option<Box<SlowExpr>>,
+    /// The policies that `best-of` chooses among.
+    pub members: Vec<SlowExpr>,
     /// Parameters without a layer prefix.
     pub params: BTreeMap<String, String>,
 }
@@ -61,6 +63,7 @@ impl SlowExpr {
         let mut expr = SlowExpr {
             name: name.to_owned(),
             inner: None,
+            members: Vec::new(),
             params: BTreeMap::new(),
         };
         for arg in split_args(args)? {
@@ -69,11 +72,17 @@ impl SlowExpr {
             if let Some((key, value)) = arg.split_once('=').filter(|_| head.contains('=')) {
                 let key = key.rsplit('.').next().unwrap_or(key);
                 expr.params.insert(key.to_owned(), value.to_owned());
+            } else if name == "best-of" {
+                expr.members.push(SlowExpr::scheme(arg)?);
             } else if expr.inner.is_some() {
                 return Err(format!("`{text}`: two schemes inside `{name}`"));
             } else {
                 expr.inner = Some(Box::new(SlowExpr::scheme(arg)?));
             }
+        }
+        if name == "best-of" && expr.members.is_empty() {
+            let members = ["lru", "arc", "lirs"].into_iter().map(SlowExpr::scheme);
+            expr.members = members.collect::<Result<_, _>>()?;
         }
         if expr.inner.is_none() && (LAYERS.contains(&name) || name == "ecr") {
             expr.inner = Some(Box::new(SlowExpr::scheme("lru")?));

@@ -43,10 +43,18 @@ pub trait SlowFlash {
     fn chip(&self, lpn: u64) -> usize {
         (lpn % self.chips() as u64) as usize
     }
+    /// Chip of the plane to which a unit goes that stays together (D6).
+    fn chip_of_unit(&self, unit: u64) -> usize {
+        (unit % self.chips() as u64) as usize
+    }
     /// Queue complete time of a chip (ECR section 3.1).
     fn cqct(&self, chip: usize) -> u64;
     /// Is the chip in GC state (GC-1)?
     fn in_gc(&self, chip: usize) -> bool;
+    /// Array time of a read and of a program, ns; 0 without a device.
+    fn times(&self) -> (u64, u64) {
+        (0, 0)
+    }
     /// Time moves to `now`.
     fn advance(&mut self, _now: u64) {}
     /// A page is read.
@@ -143,6 +151,9 @@ impl<F: SlowFlash> SlowFlash for Rc<RefCell<F>> {
     }
     fn in_gc(&self, chip: usize) -> bool {
         self.borrow().in_gc(chip)
+    }
+    fn times(&self) -> (u64, u64) {
+        self.borrow().times()
     }
     fn advance(&mut self, now: u64) {
         self.borrow_mut().advance(now);

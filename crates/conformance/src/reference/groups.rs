@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::expr::SlowExpr;
-use super::scheme::{Group, Served, SlowScheme};
+use super::scheme::{Group, Served, SlowScheme, SlowUnit};
 use super::store::Store;
 
 /// A block with its cached pages.
@@ -156,11 +156,27 @@ impl SlowScheme for Bplru {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // a group policy: nothing may filter its victims (X3)
+        Vec::new() // groups, no pages
     }
 
-    fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
-        let current = incoming.map(|x| self.number(x));
+    fn units(&self, _incoming: Option<u64>, store: &Store) -> Vec<SlowUnit> {
+        let current = self.number(store.current);
+        let mut blocks: Vec<&Block> = self.blocks.iter().rev().collect();
+        blocks.sort_by_key(|b| self.protect_current && b.number == current); // stable
+        let unit = |b: &Block| {
+            let first = b.number * self.block_pages;
+            let padded = self.padding && b.pages.iter().any(|&x| store.dirty(x));
+            SlowUnit {
+                pages: b.pages.iter().copied().collect(),
+                number: self.single_block.then_some(b.number),
+                whole: padded.then_some(first..first + self.block_pages),
+            }
+        };
+        blocks.into_iter().map(unit).collect()
+    }
+
+    fn victim(&mut self, _incoming: Option<u64>, store: &Store) -> Vec<u64> {
+        let current = Some(self.number(store.current));
         let current = current.filter(|_| self.protect_current);
         let mut at = self.blocks.len() - 1;
         if Some(self.blocks[at].number) == current && at > 0 {
@@ -262,12 +278,27 @@ impl SlowScheme for Fab {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // a group policy: nothing may filter its victims (X3)
+        Vec::new() // groups, no pages
     }
 
-    fn victim(&mut self, incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        let current = incoming.filter(|_| self.protect_current);
-        let at = self.fullest(current.map(|x| x / self.block_pages));
+    fn units(&self, _incoming: Option<u64>, store: &Store) -> Vec<SlowUnit> {
+        let current = store.current / self.block_pages;
+        let mut blocks: Vec<&Block> = self.blocks.iter().rev().collect();
+        let spared = |b: &Block| self.protect_current && b.number == current;
+        blocks.sort_by_key(|b| (spared(b), usize::MAX - b.pages.len())); // stable: the oldest first
+        let unit = |b: &Block| SlowUnit {
+            pages: b.pages.iter().copied().collect(),
+            number: Some(b.number),
+            whole: None,
+        };
+        blocks.into_iter().map(unit).collect()
+    }
+
+    fn victim(&mut self, _incoming: Option<u64>, store: &Store) -> Vec<u64> {
+        let current = self
+            .protect_current
+            .then_some(store.current / self.block_pages);
+        let at = self.fullest(current);
         let block = self.blocks.remove(at.expect("a full cache has a block"));
         self.victim = Some(block.number);
         block.pages.into_iter().collect()
@@ -347,6 +378,16 @@ impl Vbbms {
         self.used(region) >= self.share[region]
     }
 
+    /// The region that has to make room: the other one only if it is above its share, or if the
+    /// request's own has nothing.
+    fn giving(&self) -> usize {
+        let other = 1 - self.class;
+        if self.used(other) > self.share[other] || self.used(self.class) == 0 {
+            return other;
+        }
+        self.class
+    }
+
     fn region_of(&self, lpn: u64) -> Option<usize> {
         [RANDOM, SEQUENTIAL]
             .into_iter()
@@ -401,18 +442,22 @@ impl SlowScheme for Vbbms {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // a group policy: nothing may filter its victims (X3)
+        Vec::new() // groups, no pages
+    }
+
+    fn units(&self, _incoming: Option<u64>, _store: &Store) -> Vec<SlowUnit> {
+        let unit = |b: &Block| SlowUnit {
+            pages: b.pages.iter().copied().collect(),
+            number: None,
+            whole: None,
+        };
+        self.regions[self.giving()].iter().rev().map(unit).collect()
     }
 
     fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        let other = 1 - self.class;
-        let region = if self.is_full(self.class) {
-            self.class
-        } else {
-            other
-        };
+        let region = self.giving();
         let block = self.regions[region].pop();
-        let block = block.expect("a full region holds a virtual block");
+        let block = block.expect("the region holds a virtual block");
         block.pages.into_iter().collect()
     }
 

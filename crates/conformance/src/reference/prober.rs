@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::expr::SlowExpr;
-use super::scheme::{Served, SlowScheme, replace, take_out};
+use super::scheme::{Group, Served, SlowScheme, replace, take_out};
 use super::store::Store;
 
 /// A stream of writes: sectors `first..=last`, last extended by write request `asn`.
@@ -28,6 +28,8 @@ pub struct Prober {
     ldr: Vec<u64>,
     /// Is the request being served LW?
     lw: bool,
+    /// Did the base give the last victim?
+    base_gave: bool,
     renamed: Vec<u64>,
     words: Vec<String>,
     ssp: u64,
@@ -61,6 +63,7 @@ impl Prober {
             written: BTreeMap::new(),
             ldr: Vec::new(),
             lw: false,
+            base_gave: false,
             renamed: Vec::new(),
             words: Vec::new(),
             ssp,
@@ -203,13 +206,31 @@ impl SlowScheme for Prober {
         let allowed = |x: &&u64| !self.skip_partial || base_empty || store.whole(**x);
         let chosen = order.iter().find(|x| store.whole(**x));
         let chosen = chosen.filter(|_| self.skip_partial);
-        match chosen.or_else(|| order.iter().find(allowed)) {
+        let chosen = chosen.or_else(|| order.iter().find(allowed));
+        self.base_gave = chosen.is_none();
+        match chosen {
             Some(&page) => {
                 take_out(&mut self.ldr, page);
                 vec![page]
             }
             None => self.base.victim(incoming, store),
         }
+    }
+
+    fn unit(&self) -> Option<u64> {
+        self.base.unit().filter(|_| self.base_gave)
+    }
+
+    fn whole_block(&self) -> Option<std::ops::Range<u64>> {
+        self.base.whole_block().filter(|_| self.base_gave)
+    }
+
+    fn full(&self, incoming: u64, store: &Store) -> bool {
+        self.base.full(incoming, store)
+    }
+
+    fn next_group(&self, store: &Store) -> Option<Group> {
+        self.base.next_group(store)
     }
 
     fn remove(&mut self, lpn: u64) {

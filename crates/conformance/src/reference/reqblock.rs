@@ -1,7 +1,7 @@
 //! Req-block (Lin et al., ICPP 2022, Algorithm 1 corrected as RB-0 says).
 
 use super::expr::SlowExpr;
-use super::scheme::{Group, SlowScheme, replace, take_out};
+use super::scheme::{Group, SlowScheme, SlowUnit, replace, take_out};
 use super::store::Store;
 
 /// A request block.
@@ -172,6 +172,22 @@ impl ReqBlock {
         }
     }
 
+    /// The list whose tail is the coldest.
+    fn coldest(&self, lists: &[Vec<Block>; 3], store: &Store) -> Option<usize> {
+        let now = self.clock(store);
+        let mut chosen: Option<usize> = None;
+        for list in [IRL, DRL, SRL] {
+            let Some(tail) = lists[list].last() else {
+                continue;
+            };
+            let best = chosen.and_then(|c| lists[c].last());
+            if best.is_none_or(|b| self.colder(tail, b, now)) {
+                chosen = Some(list);
+            }
+        }
+        chosen
+    }
+
     /// Which IRL blocks leave together with a victim.
     fn goes_along(&self, victim: &Block, from: usize, block: &Block) -> bool {
         if self.merge == "neighbour" {
@@ -205,22 +221,29 @@ impl SlowScheme for ReqBlock {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // a group policy: nothing may filter its victims (X3)
+        Vec::new() // groups, no pages
+    }
+
+    fn units(&self, _incoming: Option<u64>, store: &Store) -> Vec<SlowUnit> {
+        let (mut left, mut units) = (self.lists.clone(), Vec::new());
+        while let Some(list) = self.coldest(&left, store) {
+            let block = left[list].pop().expect("the tail was just seen");
+            let along = self.lists[IRL].iter();
+            let along = along.filter(|b| b.id != block.id && self.goes_along(&block, list, b));
+            let mut pages = block.pages.clone();
+            pages.extend(along.flat_map(|b| b.pages.clone()));
+            units.push(SlowUnit {
+                pages,
+                number: self.single_block.then_some(block.id),
+                whole: None,
+            });
+        }
+        units
     }
 
     fn victim(&mut self, _incoming: Option<u64>, store: &Store) -> Vec<u64> {
-        let now = self.clock(store);
-        let mut chosen: Option<usize> = None;
-        for list in [IRL, DRL, SRL] {
-            let Some(tail) = self.lists[list].last() else {
-                continue;
-            };
-            let best = chosen.and_then(|c| self.lists[c].last());
-            if best.is_none_or(|b| self.colder(tail, b, now)) {
-                chosen = Some(list);
-            }
-        }
-        let list = chosen.expect("a full cache holds a block");
+        let list = self.coldest(&self.lists, store);
+        let list = list.expect("a full cache holds a block");
         let victim = self.lists[list].pop().expect("the tail was just seen");
         let irl = std::mem::take(&mut self.lists[IRL]);
         let (gone, kept) = irl

@@ -210,6 +210,8 @@ impl SlowCache {
     /// comes in, for every victim, is the first page, if it is not cached.
     fn admit_whole(&mut self, pages: &[SlowAccess]) {
         self.invalidate(pages);
+        // While room is made the first page is the one to come.
+        self.store.page_seq += 1;
         loop {
             let mut entering = pages.to_vec();
             let (scheme, store) = self.scheme();
@@ -219,8 +221,10 @@ impl SlowCache {
                 break;
             }
             let first = entering.first().filter(|a| a.lpn == pages[0].lpn);
+            self.store.current = pages[0].lpn;
             self.evict_for(first.map(|a| a.lpn));
         }
+        self.store.page_seq -= 1;
         for &access in pages {
             let (scheme, store) = self.scheme();
             if scheme.bypasses(access.lpn, store) {
@@ -306,6 +310,7 @@ impl SlowCache {
     }
 
     fn evict(&mut self, incoming: u64) {
+        self.store.current = incoming;
         self.evict_for(Some(incoming));
     }
 

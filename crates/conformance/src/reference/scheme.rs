@@ -2,10 +2,12 @@
 
 use super::arc::Arc;
 use super::belady::Belady;
-use super::chips::{ChipLru, Ecr, Gcar};
+use super::best_of::BestOf;
+use super::chips::{ChipLru, Ecr};
 use super::clusters::{Bpac, LbClock};
 use super::co_active::CoActive;
 use super::expr::SlowExpr;
+use super::filters::{EcrGroups, Gcar};
 use super::frd::Frd;
 use super::groups::{Bplru, Fab, Vbbms};
 use super::histories::{Lrfu, Lru2, Mq};
@@ -32,6 +34,29 @@ pub struct Served {
     pub renamed: Vec<u64>,
     /// Write or read?
     pub write: bool,
+}
+
+/// What could leave as one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlowUnit {
+    /// Its pages.
+    pub pages: Vec<u64>,
+    /// Its number, if all goes to one plane (D6).
+    pub number: Option<u64>,
+    /// All pages of the block, if they are programmed whether dirty, clean or absent (BP-1).
+    pub whole: Option<std::ops::Range<u64>>,
+}
+
+impl SlowUnit {
+    /// The chips on which those of the pages for which `counts` says so are programmed.
+    pub fn chips(&self, store: &Store, counts: impl Fn(u64) -> bool) -> Vec<usize> {
+        let pages = self.pages.iter().copied().filter(|&x| counts(x));
+        let chip = |x| match self.number {
+            Some(number) => store.flash.chip_of_unit(number),
+            None => store.chip(x),
+        };
+        pages.map(chip).collect()
+    }
 }
 
 /// A group of pages that leaves together, and its number if they go to one plane (D6).
@@ -67,6 +92,24 @@ pub trait SlowScheme {
     /// Adapts to a page that is about to enter; a second call for the same page does nothing.
     fn expect(&mut self, _incoming: u64) {}
 
+    /// The same before a victim is chosen, for which `incoming` may be nobody.
+    fn prepare(&mut self, incoming: Option<u64>, _store: &Store) {
+        if let Some(x) = incoming {
+            self.expect(x);
+        }
+    }
+
+    /// What could leave now, first one first, each if those before it had to stay.
+    fn units(&self, incoming: Option<u64>, store: &Store) -> Vec<SlowUnit> {
+        let alone = |x| SlowUnit {
+            pages: vec![x],
+            number: None,
+            whole: None,
+        };
+        let order = self.candidates(incoming, store);
+        order.into_iter().map(alone).collect()
+    }
+
     /// Pages in the order in which they would become victims.
     fn candidates(&self, incoming: Option<u64>, store: &Store) -> Vec<u64>;
 
@@ -77,9 +120,7 @@ pub trait SlowScheme {
 
     /// Chooses one victim unit, takes it out and names its pages.
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
-        if let Some(x) = incoming {
-            self.expect(x);
-        }
+        self.prepare(incoming, store);
         let chosen = self.candidates(incoming, store)[0];
         self.take(chosen, store);
         vec![chosen]
@@ -215,11 +256,19 @@ pub fn build(expr: &SlowExpr, around: Around) -> Result<Box<dyn SlowScheme>, Str
         "lb-clock" => Box::new(LbClock::new(expr)?),
         "vbbms" => Box::new(Vbbms::new(expr, capacity)?),
         "belady" => Box::new(Belady::new(expr)?),
+        "best-of" => Box::new(BestOf::new(expr, around)?),
         "ecr-eps" | "cflru-eps" => Box::new(ChipLru::new(expr)?),
         "prober" => Box::new(Prober::new(expr, page, inner(capacity)?)?),
         "gcar" => Box::new(Gcar::new(expr, inner(capacity)?)?),
+        "ecr"
+            if ["req-block", "bplru", "fab", "vbbms"]
+                .iter()
+                .any(|g| expr.has(g)) =>
+        {
+            Box::new(EcrGroups::new(expr, inner(capacity)?)?)
+        }
         "ecr" => {
-            let share = expr.word("inner-capacity", &["total", "share"])? == "share";
+            let share = expr.word("inner-capacity", &["share", "total"])? == "share";
             let nominal = if share {
                 (capacity / chips).max(1)
             } else {

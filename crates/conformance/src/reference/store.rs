@@ -30,10 +30,14 @@ pub struct Store {
     pub request: u64,
     /// Number of the page access being served, from 1 (`page_seq`).
     pub page_seq: u64,
+    /// The page for which room is made, or the first one of the request that comes in as a whole.
+    pub current: u64,
     /// Was every frame in use at some time?
     pub been_full: bool,
     /// Is the request being served a write?
     pub writing: bool,
+    /// Do read misses enter the cache?
+    pub read_alloc: bool,
     /// Next use of the page being accessed; only belady looks.
     pub next: Option<u64>,
     /// The chips.

@@ -137,7 +137,7 @@ impl SlowScheme for PudLru {
     }
 
     fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // a group policy: nothing may filter its victims (X3)
+        Vec::new() // no order is declared: nothing filters its victims (X15)
     }
 
     fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {

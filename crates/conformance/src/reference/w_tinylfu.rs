@@ -154,6 +154,11 @@ impl SlowScheme for WTinyLfu {
         take_out(&mut self.protected, lpn);
     }
 
+    /// The page that was counted did not come in: its next access counts again.
+    fn forget_ghost(&mut self, lpn: u64) {
+        self.counted = self.counted.filter(|&counted| counted != lpn);
+    }
+
     fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
         [&mut self.window, &mut self.probation, &mut self.protected]
             .map(|list| replace(list, from, to))

@@ -156,6 +156,10 @@ impl SlowFlash for SlowChips {
         })
     }
 
+    fn times(&self) -> (u64, u64) {
+        (COSTS.read.0, COSTS.program.0)
+    }
+
     fn in_gc(&self, chip: usize) -> bool {
         self.script.borrow().gc[chip]
     }

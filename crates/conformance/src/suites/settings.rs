@@ -111,6 +111,7 @@ fn compose_all() -> Vec<Expr> {
     let layers: Vec<_> = SCHEMES.iter().filter(is_layer).collect();
     for role in [
         Role::VictimFilter,
+        Role::VictimFilter, // one may stand outside another one
         Role::Classifier,
         Role::Admission,
         Role::Background,
@@ -120,6 +121,9 @@ fn compose_all() -> Vec<Expr> {
         for layer in layers.iter().filter(|w| w.role == role) {
             let composed = found.iter().map(|e| format!("{}({e})", layer.name));
             more.extend(composed.filter_map(|text| Expr::parse(&text).ok()));
+        }
+        if role == Role::VictimFilter {
+            more.retain(|e| !found.contains(e));
         }
         found.extend(more);
     }

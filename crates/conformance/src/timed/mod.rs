@@ -21,7 +21,7 @@ use destage_scheme::{Boxed, Env, Expr, Scheme};
 use destage_sim::engine::{CacheAccess, Completion, ProgramTimes};
 use destage_sim::observe::{Event, Observer};
 use destage_sim::precondition::{address_space, prepare};
-use destage_sim::{Cache, CacheOptions, Flash, ReadFill};
+use destage_sim::{Cache, CacheOptions, FlashReport, ReadFill};
 use destage_types::{ChipId, Lpn, Nanos};
 
 /// Everything about a run but its requests.

@@ -185,11 +185,7 @@ impl Table {
     /// Can the chips be imitated by plain FIFO queues, without background work?
     pub fn has_plain_queues(&self) -> bool {
         let response = self.rows.iter().any(|r| r.get("response").is_some());
-        let background = |layer: &Expr| {
-            let info = layer.scheme();
-            info.role == Role::Background || info.own_background
-        };
-        let works = self.is_timed() && self.expr().chain().any(background);
+        let works = self.is_timed() && self.expr().has_background();
         !response && !works
     }
 

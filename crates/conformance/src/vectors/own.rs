@@ -24,21 +24,22 @@ impl Vectors {
     }
 }
 
-/// `SCHEME pages=N`, and perhaps `chips=N` and `draws=X,Y`.
+/// `SCHEME pages=N`, and perhaps `chips=N`, `program=N` and `draws=X,Y`.
 fn head(line: &str) -> Table {
-    let (mut chips, mut pages, mut draws) = (1, 0, Value::Null);
+    let (mut chips, mut pages, mut program, mut draws) = (1, 0, 0, Value::Null);
     let mut words = line.split(' ');
     let scheme = words.next().expect("a line has a word");
     for word in words {
         match word.split_once('=') {
             Some(("pages", n)) => pages = number(n),
             Some(("chips", n)) => chips = number(n),
+            Some(("program", n)) => program = number(n),
             Some(("draws", list)) => draws = list.split(',').map(real).collect(),
             _ => panic!("{line}: {word}"),
         }
     }
     let device = json!({
-        "channels": 1, "chips": chips, "t_read": 0, "t_program": 0, "gc": "per row",
+        "channels": 1, "chips": chips, "t_read": 0, "t_program": program, "gc": "per row",
     });
     let setup = json!({
         "scheme": scheme, "capacity_pages": pages, "page_sectors": 8, "time_unit_ns": 1,

@@ -12,7 +12,7 @@ use destage_types::{ByteSize, Nanos, PageSize};
 use std::sync::Arc;
 
 /// Schemes over any device.
-const PLAIN: [&str; 13] = [
+const PLAIN: [&str; 14] = [
     "none",
     "lru",
     "fifo",
@@ -26,10 +26,11 @@ const PLAIN: [&str; 13] = [
     "procache(lru,p=0.6,c=8p,hit_rule=page)",
     "procache(fifo,p=0.5,c=16p,hit_rule=any)",
     "prober(lru,ssp=8k,rip=6)",
+    "best-of(lru,arc,lirs,fifo,epoch=12,margin=0)",
 ];
 
 /// Schemes over chips that static allocation numbers page by page.
-const CHIPS: [&str; 14] = [
+const CHIPS: [&str; 21] = [
     "ecr",
     "ecr(lru,cqct=oracle)",
     "ecr(lru,xfer=excluded,tie=lowest_index)",
@@ -44,9 +45,16 @@ const CHIPS: [&str; 14] = [
     "lcr",
     "lcr(cqct=oracle,w=5)",
     "prober(ecr(lru,cqct=oracle),ssp=8k,rip=6)",
+    "ecr(fifo,inner-capacity=total)",
+    "gcar(ecr(lru,cqct=oracle))",
+    "gcar(bplru(block-pages=3))",
+    "gcar(req-block(delta=2),protect=dirty)",
+    "ecr(bplru(block-pages=3),cqct=oracle)",
+    "ecr(req-block(delta=2))",
+    "prober(ecr(fab(block-pages=2)),ssp=8k,rip=6)",
 ];
 
-const BACKGROUND: [&str; 36] = [
+const BACKGROUND: [&str; 43] = [
     "awb(prober(lru,ssp=4k,rip=4))",
     "awb(prober(lru,ssp=8k,rip=6),depth=1)",
     "awb(prober(lru,ssp=8k,rip=3),depth=5,cancel_on=write)",
@@ -69,20 +77,27 @@ const BACKGROUND: [&str; 36] = [
     "eager(bplru(block-pages=4))",
     "awb(req-block(delta=3,placement=single_block))",
     "awb(prober(ecr(lru,residual=remaining),ssp=4k,rip=4))",
+    "awb(ecr(lru),depth=3)",
+    "awb(ecr(bplru(block-pages=2),tie=lowest-index))",
+    "awb(ecr-eps(tie=lowest-index),after=keep_clean)",
+    "awb(prober(req-block(delta=2),ssp=4k,rip=4),scope=ldr_then_base)",
+    "eager(ecr(fifo),w=4)",
+    "eager(cflru-eps,w=3)",
+    "eager(gcar(ecr(lru)),w=5)",
     "co-active",
     "co-active(hot-ratio=0.2,wb-max=3)",
     "co-active(wb-max=adaptive)",
     "prober(co-active,ssp=8k,rip=6)",
     "ecr(co-active(wb-max=2))",
     "idle-clean(lru)",
-    "idle-clean(lru,watermark=0,wait=1,second-chance=1)",
-    "idle-clean(cflru(x=2),watermark=0.4,wait=2,period=3)",
-    "idle-clean(sieve,watermark=0,wait=3,second-chance=3,adapt=false)",
-    "idle-clean(prober(lru,ssp=4k,rip=5),wait=2,balance=1)",
-    "idle-clean(bplru(block-pages=3,placement=stripe),watermark=0,wait=1)",
-    "idle-clean(bplru(block-pages=4),watermark=0.2,wait=2,period=5)",
-    "idle-clean(procache(lru,p=0.7,c=16p),watermark=0,wait=2)",
-    "idle-clean(refcount(fifo,threshold=1,decay-period=20),watermark=0,wait=1)",
+    "idle-clean(lru,watermark=0,young=1,second-chance=true)",
+    "idle-clean(cflru(x=2),watermark=0.4,young=2,period=3)",
+    "idle-clean(sieve,watermark=0,young=0,adapt=false)",
+    "idle-clean(prober(lru,ssp=4k,rip=5),young=2,balance=1)",
+    "idle-clean(bplru(block-pages=3,placement=stripe),watermark=0,young=1)",
+    "idle-clean(bplru(block-pages=4),watermark=0.2,young=2,period=5)",
+    "idle-clean(procache(lru,p=0.7,c=16p),watermark=0,young=2)",
+    "idle-clean(refcount(fifo,threshold=1,decay-period=20),watermark=0,young=0)",
 ];
 
 /// Schemes that rename pages (4 KiB each).
@@ -92,7 +107,7 @@ const MAPPED: [&str; 8] = [
     "cac(req-block(delta=2))",
     "cac(bplru(block-pages=3))",
     "cac(eager(fifo))",
-    "cac(idle-clean(lru,watermark=0,wait=1))",
+    "cac(idle-clean(lru,watermark=0,young=1))",
     "cac(awb(prober(lru,ssp=8k,rip=5)))",
     "cac(awb(prober(lru,ssp=4k,rip=3),depth=3,after=keep_clean),unmap_pre=true)",
 ];
@@ -341,8 +356,8 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let spp = pick(rng, case.spp);
         let expr = pick(rng, case.schemes);
         // The slow models of these count on the order that numbers chips page by page.
-        let by_chip = expr.contains("ecr");
-        let anywhere = !by_chip && !expr.contains("gcar") && !expr.contains("lcr");
+        let by_chip = expr.contains("ecr") || expr.contains("lcr");
+        let anywhere = !by_chip && !expr.contains("gcar");
         // Draws of their own: the devices without are those that they would be.
         let mut planes = SplitMix64::new(seed ^ 0x9a5e);
         let joins = planes.chance(50).then(|| {

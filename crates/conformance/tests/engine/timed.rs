@@ -138,16 +138,16 @@ fn a_page_in_flight_is_evicted_without_a_second_program() {
     assert_eq!(outcome.counts.dirty_evictions, 3);
 }
 
-/// Even pages are on chip 0. Page 0 is cleaned when page 2 is written, page 2 as soon as the chip is free
-/// again. Written again, page 0 must wait for two accesses; then pages 2 and 1 leave clean, at no cost.
+/// Even pages are on chip 0. A page is cleaned when another one was accessed after it, one page of a chip at
+/// a time. Written again, page 0 must wait until three others were; meanwhile pages leave clean, at no cost.
 #[test]
 fn cleaning_ahead_keeps_chips_busy_one_page_at_a_time() {
-    let pages = [0, 2, 1, 3, 0, 4, 6];
-    let at = [0, 10, 20, 30, 150, 300, 310];
+    let pages = [0, 2, 1, 3, 0, 4, 6, 8];
+    let at = [0, 10, 20, 30, 150, 300, 310, 500];
     let stream: Vec<_> = (pages.iter().zip(at))
         .map(|(&page, at)| (Op::Write, page * 4, 4, at))
         .collect();
-    let scheme = "idle-clean(lru,watermark=0,wait=1,adapt=false)";
+    let scheme = "idle-clean(lru,watermark=0,young=1,second-chance=true,adapt=false)";
     let outcome = run(
         &TimedRun::new(scheme, 4, chips(2, 5, 100)),
         &sectors(&stream),
@@ -157,11 +157,12 @@ fn cleaning_ahead_keeps_chips_busy_one_page_at_a_time() {
         (1, 30, 130),
         (2, 110, 210),
         (3, 150, 250),
-        (0, 310, 410),
-        (4, 410, 510),
+        (4, 310, 410),
+        (0, 500, 600),
+        (6, 600, 700),
     ];
     assert_eq!(programs(&outcome), wanted);
-    assert_eq!(times(&outcome), [2; 7]);
+    assert_eq!(times(&outcome), [2; 8]);
     assert_eq!(outcome.counts.dirty_evictions, 0);
 }
 

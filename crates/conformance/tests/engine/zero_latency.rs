@@ -11,7 +11,7 @@ use destage_conformance::suites::on_all_processors;
 use destage_conformance::timed::runs::Pipe;
 use destage_conformance::timed::{TimedRun, device, timed_swarm, trace_of};
 use destage_device::config::{DeviceConfig, Overwrite};
-use destage_scheme::info::{MinCapacity, Role, SchemeInfo};
+use destage_scheme::info::{MinCapacity, SchemeInfo};
 use destage_scheme::registry::SCHEMES;
 use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::RunError;
@@ -40,21 +40,19 @@ const COMPOSED: [&str; 15] = [
     "cac(vbbms(migrate=true))",
 ];
 
-/// All expressions that can be run and have no background layer.
+/// All expressions that can be run and write nothing back in the background.
 fn schemes(page: PageSize) -> Vec<Expr> {
-    let expression = |info: &&SchemeInfo| match info.name {
+    let expression = |info: &&'static SchemeInfo| match info.name {
         // The smallest caches hold no block of 64 pages.
         name if info.min_capacity == MinCapacity::OneBlock => format!("{name}(block-pages=4)"),
         name => name.to_owned(),
     };
-    let infos = SCHEMES.iter().filter(|s| s.role != Role::Background);
-    let infos: Vec<&SchemeInfo> = infos.copied().collect();
-    let singles = infos.iter().map(expression);
+    let singles = SCHEMES.iter().map(expression);
     let composed = COMPOSED.iter().map(|&s| s.to_owned());
     let expr = |text: String| Expr::parse(&text).unwrap_or_else(|r| panic!("{text}: {r}"));
     let exprs = singles.chain(composed).map(expr);
     let fits = |e: &Expr| page == PageSize::KIB4 || !e.contains("cac");
-    exprs.filter(|e| fits(e)).collect()
+    exprs.filter(|e| fits(e) && !e.has_background()).collect()
 }
 
 /// Everything at once on `dies` dies, all logical pages mapped, room for `pages` of them and for a

@@ -53,12 +53,13 @@ fn same(a: &str, b: &str, config: &Config, requests: &[SlowRequest]) {
     });
 }
 
-/// Page leaves that are built, as expressions.
-fn leaves(filter: impl Fn(&SchemeInfo) -> bool) -> Vec<String> {
+/// Policies of `role` that are built and list their next victims, as expressions.
+fn ordered(role: Role) -> Vec<String> {
+    let listing = |info: &SchemeInfo| info.role == role && info.order.is_some();
     let all = selected();
-    let leaves = all.iter().filter(|e| e.inner().is_none());
-    let page = leaves.filter(|e| e.scheme().role == Role::PagePolicy && filter(e.scheme()));
-    page.map(Expr::to_string).collect()
+    let policies = all.iter().filter(|e| e.inner().is_none());
+    let found = policies.filter(|e| listing(e.scheme()));
+    found.map(Expr::to_string).collect()
 }
 
 /// Runs `law` on streams and configurations of all kinds; four idle chips, either allocation.
@@ -104,16 +105,20 @@ fn alloc(config: &Config, on: bool) -> Config {
 fn a_chip_aware_layer_on_idle_chips_is_its_base() {
     on_streams(12, |config, requests| {
         for on in [true, false] {
-            for leaf in leaves(|l| l.order.is_some()) {
-                same(
-                    &format!("gcar({leaf})"),
-                    &leaf,
-                    &alloc(config, on),
-                    requests,
-                );
+            for policy in ordered(Role::PagePolicy) {
+                let config = alloc(config, on);
+                same(&format!("gcar({policy})"), &policy, &config, requests);
+                let by_chip = format!("ecr({policy})");
+                if Expr::parse(&by_chip).is_ok() {
+                    same(&format!("gcar({by_chip})"), &by_chip, &config, requests);
+                }
             }
             same("ecr-eps", "lru", &alloc(config, on), requests);
             same("lcr", "lru", &alloc(config, on), requests);
+        }
+        for policy in ordered(Role::GroupPolicy) {
+            let config = alloc(config, false);
+            same(&format!("gcar({policy})"), &policy, &config, requests);
         }
     });
 }
@@ -135,12 +140,18 @@ fn writes(requests: &[SlowRequest]) -> Vec<SlowRequest> {
 }
 
 #[test]
-fn clean_first_is_lru_where_no_page_is_clean() {
+fn clean_first_is_its_base_where_no_page_is_clean() {
     on_streams(16, |config, requests| {
         let mut requests = requests.to_vec();
         requests.retain(|r| matches!(r.op, Op::Write | Op::Trim));
         for scheme in ["ecr(lru)", "cflru-eps", "cflru", "cflru(x=1)", "cflru(x=6)"] {
             same(scheme, "lru", &alloc(config, false), &requests);
+        }
+        for policy in ordered(Role::GroupPolicy) {
+            let config = alloc(config, false);
+            same(&format!("ecr({policy})"), &policy, &config, &requests);
+            let both = format!("gcar(ecr({policy}))");
+            same(&both, &policy, &config, &requests);
         }
     });
 }

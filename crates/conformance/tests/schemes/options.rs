@@ -51,7 +51,7 @@ ecr | page-latency | constant | constant, per-page
 ecr | nfp | unprogrammed | unprogrammed, mapping
 ecr | gc-state | page | page, block
 ecr | gc-residual | remaining | remaining, whole
-ecr | inner-capacity | total | total, share
+ecr | inner-capacity | share | share, total
 ecr | node-bytes | 13 | integer, 0 or more
 ecr-eps | xfer | included | included, excluded
 ecr-eps | residual | full | full, remaining

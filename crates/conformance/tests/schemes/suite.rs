@@ -303,8 +303,7 @@ fn every_legal_composition_keeps_the_contract() {
 fn every_legal_composition_runs_on_a_device() {
     let mut rng = SplitMix64::new(29);
     for (i, shape) in selected().iter().enumerate() {
-        let background = shape.chain().any(|l| l.scheme().role == Role::Background);
-        for round in 0..if background { 3 } else { 1 } {
+        for round in 0..if shape.has_background() { 3 } else { 1 } {
             let expr = random(shape, &mut rng);
             let seed = 50_000 + 7 * i as u64 + round;
             let case = Case::random(&expr, seed, 200);

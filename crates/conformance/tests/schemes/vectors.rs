@@ -44,9 +44,25 @@ fn random_numbers(table: &Table) -> usize {
     table.rows().len()
 }
 
+/// Compositions that the specification refuses and this project defines (X2, X3, X15 of
+/// docs/DECISIONS.md).
+const ALLOWED: [&str; 6] = [
+    "gcar(ecr(lru))",
+    "prober(bplru)",
+    "gcar(vbbms)",
+    "procache(req-block)",
+    "gcar(cflru-eps)",
+    "awb(ecr(arc))",
+];
+
 fn parser(table: &Table) -> usize {
+    let allowed = ALLOWED.iter().map(|text| Expr::parse(text));
+    allowed.for_each(|expr| assert!(expr.is_ok(), "{expr:?}"));
     for row in table.rows() {
         let text = table.cell(row, "expression").trim_matches('`');
+        if ALLOWED.contains(&text) {
+            continue;
+        }
         let got = match Expr::parse(text) {
             Ok(expr) => format!("`{expr}`"),
             Err(refusal) => refusal.code.to_string(),

@@ -11,7 +11,7 @@ pub struct Env {
     pub capacity: u32,
     /// Frames of the whole cache: what is kept by slot has this many entries, and as many more as
     /// schemes inside keep for ghosts ([`Scheme::max_ghosts`](crate::Scheme::max_ghosts)). Not
-    /// `capacity`: the policy of one chip under `ecr(P, inner-capacity=share)` is meant for fewer pages
+    /// `capacity`: the policy of one chip under `ecr(P)` is meant for fewer pages
     /// than there are slots.
     pub slots: u32,
     /// Size of a page.

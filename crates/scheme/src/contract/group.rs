@@ -7,8 +7,9 @@ use crate::{Env, Expr, SchemeStats};
 use destage_types::{ChannelId, Lpn, Slot};
 
 /// Keeps pages in groups and names the group that leaves. What holds for a
-/// [`Policy`](crate::Policy) holds here: any page may be removed at any time, and methods with
-/// `&self` change nothing.
+/// [`Policy`](crate::Policy) holds here: any page may be removed at any time, another group than that
+/// of `victim` may leave, and methods with `&self` change nothing. Frames may be in use by pages that
+/// the policy does not hold: those of a classifier outside.
 pub trait GroupPolicy: Sized {
     /// As the layer `expr` of an expression says, for a cache as `env` says.
     fn build(expr: &Expr, env: &Env) -> Self;
@@ -41,6 +42,19 @@ pub trait GroupPolicy: Sized {
 
     /// The group that leaves next if nothing else happens.
     fn next_unit(&self, v: &View, unit: &mut Unit);
+
+    /// Puts the groups that could leave to let `a` in into `unit`, which is empty, one after the other,
+    /// each what would leave now if those before it had to stay: the first is that of `victim`. Ends where
+    /// `stop` says so of one, which stays in `unit`, or with an empty `unit`. A policy that can do this
+    /// describes the order in its declaration (`order`); victim filters refuse the others.
+    fn next_units(
+        &self,
+        _a: &Access,
+        _v: &View,
+        _unit: &mut Unit,
+        _stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+    }
 
     /// Bytes of metadata now.
     fn metadata_bytes(&self) -> u64;
@@ -136,6 +150,16 @@ impl<P: GroupPolicy> Scheme for Groups<P> {
 
     fn next_unit(&self, v: &View, unit: &mut Unit) {
         self.policy.next_unit(v, unit);
+    }
+
+    fn next_units(
+        &self,
+        a: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        self.policy.next_units(a, v, unit, stop);
     }
 
     #[inline(always)]

@@ -109,6 +109,12 @@ pub trait Policy: Sized {
         std::iter::empty()
     }
 
+    /// The same pages as units of one, with what the device says taken into account; see
+    /// [`Scheme::next_units`]. Only a policy that chooses by the chips writes it.
+    fn next_units(&self, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool) {
+        self.next_victims(v).any(|slot| unit.stops_at(slot, stop));
+    }
+
     /// A number for a dirty page: of two of them the one with the smaller number comes first in
     /// `next_victims`. `None` of a policy that would have to search for it. Background layers put the
     /// dirty pages in order with it where most pages are clean.
@@ -269,6 +275,16 @@ impl<P: Policy> Scheme for Pages<P> {
     }
 
     fn next_unit(&self, _v: &View, _unit: &mut Unit) {}
+
+    fn next_units(
+        &self,
+        _a: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        self.policy.next_units(v, unit, stop);
+    }
 
     #[inline(always)]
     fn on_miss(&mut self, a: &Access, v: &View) {

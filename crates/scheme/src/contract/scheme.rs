@@ -38,8 +38,9 @@ macro_rules! stages {
         /// A scheme around another one. It writes the methods of its own stage; whatever it does not
         /// mention goes to the scheme inside.
         ///
-        /// `victim` may name any page of the `next_victims` of the scheme inside. That one is not asked
-        /// for its own then, and hears of the page in `on_remove` as of any other.
+        /// `victim` may name any page of the `next_victims`, or any of the `next_units`, of the scheme
+        /// inside. That one is not asked for its own then, and hears of the pages in `on_remove` as of any
+        /// other.
         ///
         /// A whole layer, which keeps the pages of busy chips if there are others:
         ///
@@ -198,6 +199,11 @@ stages! {
             /// The unit of a group policy that leaves next if nothing else happens; `unit` stays empty
             /// where pages leave one by one.
             fn next_unit(&self, v: &View, unit: &mut Unit);
+            /// What could leave to let `a` in, single pages too, put into `unit`, which is empty, one after
+            /// the other in the order of eviction: each is what would leave now if those before it had to
+            /// stay. Ends where `stop` says so of one, which stays in `unit`, or with an empty `unit`. For
+            /// the victim filter right outside.
+            fn next_units(&self, a: &Access, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool);
         }
         tell {
             /// Page `a` is about to enter: adapt. Once for each page, before room is made for it.

@@ -1,7 +1,8 @@
 //! What the cache and its scheme tell each other.
 
+use super::View;
 use crate::store::IndexEntry;
-use destage_types::{Extent, Lpn, Nanos, Op, SectorMask, Slot};
+use destage_types::{ChipId, Extent, Lpn, Nanos, Op, SectorMask, Slot};
 
 /// A host request as schemes see it.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +128,32 @@ impl Unit {
         self.whole = false;
         self.placement = Placement::Stripe;
         self.id = 0;
+    }
+
+    /// Asks `stop` about the unit, which is empty again if that says no.
+    #[inline]
+    pub fn stops(&mut self, stop: &mut dyn FnMut(&Unit) -> bool) -> bool {
+        let stopped = stop(self);
+        if !stopped {
+            self.clear();
+        }
+        stopped
+    }
+
+    /// Asks `stop` about the page in `slot` as a unit; see [`Unit::stops`].
+    #[inline]
+    pub fn stops_at(&mut self, slot: Slot, stop: &mut dyn FnMut(&Unit) -> bool) -> bool {
+        self.slots.push(slot);
+        self.stops(stop)
+    }
+
+    /// The chip on which the page in `slot` is programmed as part of the unit (D6).
+    #[inline]
+    pub fn chip(&self, slot: Slot, v: &View) -> ChipId {
+        match self.placement {
+            Placement::Stripe => v.chip(slot),
+            Placement::SingleBlock => v.chip_of_unit(self.id),
+        }
     }
 
     /// The page of a unit that is one page and nothing else.

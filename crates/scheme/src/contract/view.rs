@@ -1,7 +1,7 @@
 //! What a scheme may know of the world: read-only, borrowed for one call.
 
 use crate::store::Frames;
-use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, Slot, StaticLayout};
+use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, PlaneId, Slot, StaticLayout};
 
 /// The cache's frames, the static page allocation and the state of the device.
 #[derive(Clone, Copy)]
@@ -23,6 +23,12 @@ impl View<'_> {
     #[inline]
     pub fn chip(&self, slot: Slot) -> ChipId {
         self.layout.chip(self.frames.lpn(slot))
+    }
+
+    /// Chip of a unit that goes to one plane: number of the unit modulo planes (D6).
+    pub fn chip_of_unit(&self, id: u64) -> ChipId {
+        let plane = PlaneId((id % u64::from(self.layout.planes())) as u32);
+        self.layout.chip_of(self.layout.plane_address(plane))
     }
 
     /// May the page in `slot` be programmed on `channel` (Prober section 3.4)? With static

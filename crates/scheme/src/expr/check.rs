@@ -23,6 +23,11 @@ impl Composition<'_> {
         &self.layers[self.at]
     }
 
+    /// The layers outside this one, outermost first.
+    pub fn outside(&self) -> &[Expr] {
+        &self.layers[..self.at]
+    }
+
     /// Is there a layer of this role?
     pub fn has(&self, role: Role) -> bool {
         self.layers.iter().any(|layer| layer.info.role == role)
@@ -36,9 +41,18 @@ impl Composition<'_> {
 /// The first layer that is unknown (X14), has the wrong number of inner schemes (X11) or a
 /// parameter that is unknown or out of range (X10).
 pub(super) fn layers(raw: &[RawLayer], more: &[&'static SchemeInfo]) -> Result<Vec<Expr>, Broken> {
+    layers_from(raw, 0, more)
+}
+
+/// The same from layer `first` on.
+fn layers_from(
+    raw: &[RawLayer],
+    first: usize,
+    more: &[&'static SchemeInfo],
+) -> Result<Vec<Expr>, Broken> {
     let own = |name: &str| more.iter().copied().find(|info| info.name == name);
     let mut layers: Vec<Expr> = Vec::new();
-    let mut next = Some(0);
+    let mut next = Some(first);
     while let Some(at) = next {
         let layer = &raw[at];
         if let Some(names) = alias(&layer.name) {
@@ -53,10 +67,19 @@ pub(super) fn layers(raw: &[RawLayer], more: &[&'static SchemeInfo]) -> Result<V
             return Err((Code::Unknown, why));
         };
         check_arity(info, layer.inner.len())?;
+        if first > 0 && !info.members.is_empty() {
+            let why = format!("{0} stands inside {0}", info.name);
+            return Err((Code::Duplicate, why));
+        }
         let mut expr = Expr::new(info);
         expr.given = parameters(info, raw, layer)?;
         if let Some(check) = info.cross_check {
             check(&expr).map_err(|why| (Code::Param, why))?;
+        }
+        if !info.members.is_empty() {
+            expr.members = members(info, raw, layer, more)?;
+            layers.push(expr);
+            return Ok(layers);
         }
         layers.push(expr);
         next = layer.inner.first().copied();
@@ -65,6 +88,52 @@ pub(super) fn layers(raw: &[RawLayer], more: &[&'static SchemeInfo]) -> Result<V
         }
     }
     Ok(layers)
+}
+
+/// Most policies that one chooses among.
+const MOST_MEMBERS: usize = 8;
+
+/// The policies that `info` chooses among.
+fn members(
+    info: &SchemeInfo,
+    raw: &[RawLayer],
+    layer: &RawLayer,
+    more: &[&'static SchemeInfo],
+) -> Result<Vec<Expr>, Broken> {
+    if layer.inner.is_empty() {
+        let defaults = info.members.iter().filter_map(|name| find(name));
+        return Ok(defaults.map(Expr::new).collect());
+    }
+    let mut members = Vec::new();
+    for &at in &layer.inner {
+        let mut layers = layers_from(raw, at, more)?;
+        let member = layers.swap_remove(0);
+        may_be_member(info, member.info)?;
+        members.push(member);
+    }
+    Ok(members)
+}
+
+fn may_be_member(info: &SchemeInfo, member: &SchemeInfo) -> Result<(), Broken> {
+    let (outer, name) = (info.name, member.name);
+    let (code, why) = match member.role {
+        Role::None => (Code::NoCache, "no cache to manage".to_owned()),
+        Role::Offline => (Code::Offline, "offline policy".to_owned()),
+        Role::GroupPolicy => {
+            let why = format!("{name} evicts groups of pages; {outer} chooses among page policies");
+            (Code::RoleOrder, why)
+        }
+        role if role.is_layer() => {
+            let why = format!("{name} is a layer; {outer} chooses among page policies");
+            (Code::RoleOrder, why)
+        }
+        _ if member.chip_aware || member.own_background => {
+            let why = format!("{name} asks the device; {outer} chooses among policies that do not");
+            (Code::RoleOrder, why)
+        }
+        _ => return Ok(()),
+    };
+    Err((code, why))
 }
 
 fn check_alias(layer: &RawLayer, names: &[&str]) -> Result<(), Broken> {
@@ -80,6 +149,18 @@ fn check_alias(layer: &RawLayer, names: &[&str]) -> Result<(), Broken> {
 }
 
 fn check_arity(info: &SchemeInfo, given: usize) -> Result<(), Broken> {
+    if !info.members.is_empty() {
+        return match given {
+            0 | 2..=MOST_MEMBERS => Ok(()),
+            _ => Err((
+                Code::Arity,
+                format!(
+                    "{} takes 2 to {MOST_MEMBERS} policies, not {given}",
+                    info.name
+                ),
+            )),
+        };
+    }
     match (info.role.is_layer(), given) {
         (false, 1..) => Err((Code::Arity, format!("{} takes no inner scheme", info.name))),
         (true, 2..) => Err((
@@ -173,7 +254,7 @@ fn inner_owner(raw: &[RawLayer], layer: &RawLayer, key: &str) -> Option<&'static
 /// The rules between layers, `layers` from the outside in.
 ///
 /// # Errors
-/// The first broken rule of X4, X5, X2 (neighbours), X2 and X1, X3, X15, X12, X6.
+/// The first broken rule of X4, X5, X2 (neighbours), X2 and X1, X15, X12, X6.
 pub(super) fn chain(layers: &[Expr]) -> Result<(), Broken> {
     let infos: Vec<&'static SchemeInfo> = layers.iter().map(|layer| layer.info).collect();
     policy_inside_layers(&infos)?;
@@ -183,7 +264,6 @@ pub(super) fn chain(layers: &[Expr]) -> Result<(), Broken> {
         }
     }
     role_order(&infos)?;
-    group_policy(&infos)?;
     orders(layers)?;
     for (at, info) in infos.iter().enumerate() {
         (info.refuse_composition)(&Composition { layers, at })?;
@@ -202,13 +282,22 @@ fn policy_inside_layers(infos: &[&SchemeInfo]) -> Result<(), Broken> {
     Ok(())
 }
 
-/// The role two layers compete for. A policy with a background layer of its own fills B too.
+/// The role two layers compete for. A policy with a background layer of its own fills B too. Of two
+/// victim filters one may choose the chip and the other among the pages of all chips.
 fn shared_role(outer: &SchemeInfo, inner: &SchemeInfo) -> Option<Role> {
     let fills = |info: &SchemeInfo, role: Role| {
         info.role == role || (info.own_background && role == Role::Background)
     };
+    let both = outer.role == Role::VictimFilter && outer.chip_lists != inner.chip_lists;
     let is_layer = outer.role.is_layer();
-    (is_layer && fills(inner, outer.role)).then_some(outer.role)
+    (is_layer && fills(inner, outer.role) && !both).then_some(outer.role)
+}
+
+/// Must `inner` stand outside `outer`? All pages of a chip wait for the same queue, so what chooses by
+/// the state of chips has no choice inside what keeps pages by chip.
+fn is_out_of_order(outer: &SchemeInfo, inner: &SchemeInfo) -> bool {
+    let no_choice = inner.role == outer.role && outer.chip_lists;
+    inner.role < outer.role || (inner.role == Role::VictimFilter && no_choice)
 }
 
 fn duplicate(role: Role) -> Broken {
@@ -222,7 +311,7 @@ fn role_order(infos: &[&SchemeInfo]) -> Result<(), Broken> {
             return Err(duplicate(role));
         }
         let outer = outside[at - 1];
-        if inner.role < outer.role {
+        if is_out_of_order(outer, inner) {
             let why = format!("{} must be outside {}", inner.name, outer.name);
             return Err((Code::RoleOrder, why));
         }
@@ -230,53 +319,22 @@ fn role_order(infos: &[&SchemeInfo]) -> Result<(), Broken> {
     Ok(())
 }
 
-fn group_policy(infos: &[&SchemeInfo]) -> Result<(), Broken> {
-    let policy = infos[infos.len() - 1];
-    if policy.role != Role::GroupPolicy {
-        return Ok(());
-    }
-    let per_page = |role| {
-        matches!(
-            role,
-            Role::Admission | Role::Classifier | Role::VictimFilter
-        )
-    };
-    match infos.iter().find(|info| per_page(info.role)) {
-        Some(layer) => Err((
-            Code::GroupPolicy,
-            format!(
-                "{} evicts groups of pages; {} decides per page",
-                policy.name, layer.name
-            ),
-        )),
-        None => Ok(()),
-    }
-}
-
-/// Who asks for the order of victims needs a policy that has one, or evicts groups; a scheme with a list
-/// for each chip has none.
+/// Who asks for the order of victims needs a policy that has one; for background work the group that
+/// leaves next does. A policy that chooses by chip as `ecr` does cannot be split by chip once more.
 fn orders(layers: &[Expr]) -> Result<(), Broken> {
     let policy = layers[layers.len() - 1].info;
-    let no_order = |name: &str| {
-        let why = format!("{name} has no candidate order");
-        Err((Code::Candidates, why))
-    };
-    let ordered = policy.order.is_some() || policy.role == Role::GroupPolicy;
-    let by_chip = layers
-        .iter()
-        .find(|layer| layer.info.role == Role::VictimFilter && layer.info.chip_lists);
+    let broken = |why: String| Err((Code::Candidates, why));
     for (at, layer) in layers.iter().enumerate() {
-        if layer.info.chip_lists && layer.info.role.is_layer() && policy.chip_lists {
-            return no_order(policy.name);
+        if layer.info.role.is_layer() && layer.info.chip_lists && policy.chip_lists {
+            return broken(format!(
+                "{} is a variant of {} and cannot be split by chip again",
+                policy.name, layer.info.name
+            ));
         }
-        if !(layer.info.needs_order)(&Composition { layers, at }) {
-            continue;
-        }
-        if let Some(filter) = by_chip.filter(|_| layer.info.role == Role::Background) {
-            return no_order(filter.info.name);
-        }
-        if !ordered {
-            return no_order(policy.name);
+        let groups = policy.role == Role::GroupPolicy && layer.info.role == Role::Background;
+        let ordered = policy.order.is_some() || groups;
+        if !ordered && (layer.info.needs_order)(&Composition { layers, at }) {
+            return broken(format!("{} has no candidate order", policy.name));
         }
     }
     Ok(())

@@ -35,6 +35,8 @@ pub struct Expr {
     info: &'static SchemeInfo,
     given: Vec<Given>,
     inner: Option<Box<Expr>>,
+    /// Policies that a policy chooses among.
+    members: Vec<Expr>,
 }
 
 /// A parameter that stands in the expression.
@@ -49,7 +51,7 @@ impl Expr {
     ///
     /// # Errors
     /// The first rule that fails, in the order X0; per layer from the outside in X14, X11, X10;
-    /// for the whole chain X4, X5, X2 of neighbours, X2 and X1, X3, X15, X12, X6.
+    /// for the whole chain X4, X5, X2 of neighbours, X2 and X1, X15, X12, X6.
     pub fn parse(text: &str) -> Result<Expr, Refusal> {
         Expr::parse_with(text, &[])
     }
@@ -81,6 +83,17 @@ impl Expr {
         self.inner.as_deref()
     }
 
+    /// The policies that this one chooses among.
+    pub fn members(&self) -> &[Expr] {
+        &self.members
+    }
+
+    /// All layers, outermost first, and the policies that the policy chooses among.
+    pub fn schemes(&self) -> impl Iterator<Item = &Expr> {
+        self.chain()
+            .flat_map(|layer| std::iter::once(layer).chain(&layer.members))
+    }
+
     /// All layers, outermost first, the policy last.
     pub fn chain(&self) -> impl Iterator<Item = &Expr> {
         std::iter::successors(Some(self), |layer| layer.inner())
@@ -98,7 +111,7 @@ impl Expr {
 
     /// Whether a layer of this name (canonical spelling) occurs.
     pub fn contains(&self, name: &str) -> bool {
-        self.chain().any(|layer| layer.info.name == name)
+        self.schemes().any(|scheme| scheme.info.name == name)
     }
 
     /// Is there a layer of this role?
@@ -113,13 +126,20 @@ impl Expr {
 
     /// Canonical names alone, without parameters: `cac(prober(lirs))`.
     pub fn shape(&self) -> String {
-        let names: Vec<&str> = self.chain().map(|layer| layer.info.name).collect();
+        let name = |layer: &Expr| match layer.members.is_empty() {
+            true => layer.info.name.to_owned(),
+            false => {
+                let members: Vec<&str> = layer.members.iter().map(|m| m.info.name).collect();
+                format!("{}({})", layer.info.name, members.join(","))
+            }
+        };
+        let names: Vec<String> = self.chain().map(name).collect();
         names.join("(") + &")".repeat(names.len() - 1)
     }
 
     /// Whether a read miss allocates by default: not if any layer is a write buffer.
     pub fn default_read_alloc(&self) -> bool {
-        !self.chain().any(|layer| layer.info.write_buffer)
+        !self.schemes().any(|scheme| scheme.info.write_buffer)
     }
 
     /// Whether the scheme can run without knowing the future.
@@ -286,6 +306,7 @@ impl Expr {
             info,
             given: Vec::new(),
             inner: None,
+            members: Vec::new(),
         }
     }
 
@@ -313,9 +334,10 @@ fn is_integer(param: &ParamInfo) -> bool {
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.info.name)?;
-        let inner = self.inner().map(Expr::to_string);
+        let inner = self.inner().into_iter().chain(&self.members);
+        let inner = inner.map(Expr::to_string);
         let given = self.given.iter().map(|g| format!("{}={}", g.key, g.value));
-        let arguments: Vec<String> = inner.into_iter().chain(given).collect();
+        let arguments: Vec<String> = inner.chain(given).collect();
         match arguments.is_empty() {
             true => Ok(()),
             false => write!(f, "({})", arguments.join(",")),

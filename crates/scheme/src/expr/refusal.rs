@@ -11,10 +11,8 @@ pub enum Code {
     RoleOrder,
     /// X2: one scheme per role.
     Duplicate,
-    /// X3: the layer decides per page, the policy per group.
-    GroupPolicy,
-    /// X4: no layer stands over `none`.
-    NoCache,
+    /// X4: no layer stands over `none`. There is no rule of number 3.
+    NoCache = 4,
     /// X5: belady cannot stand inside a layer or run online.
     Offline,
     /// X6: a scheme below `cac` cannot rename.
@@ -53,7 +51,6 @@ impl Code {
             Code::Syntax => "SYNTAX",
             Code::RoleOrder => "ROLE_ORDER",
             Code::Duplicate => "DUPLICATE",
-            Code::GroupPolicy => "GROUP_LEAF",
             Code::NoCache => "NO_CACHE",
             Code::Offline => "OFFLINE",
             Code::Ghost => "GHOST",

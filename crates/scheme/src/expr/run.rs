@@ -117,7 +117,7 @@ fn clean_first(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
     if run.read_alloc.resolve(expr) {
         return;
     }
-    if let Some(layer) = expr.chain().find(|layer| layer.info.clean_aware) {
+    if let Some(layer) = expr.schemes().find(|layer| layer.info.clean_aware) {
         warnings.push(Warning {
             code: Some(Code::Read),
             reason: format!(
@@ -130,7 +130,11 @@ fn clean_first(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
 }
 
 fn capacity(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) -> Outcome {
-    let mut frames = run.capacity_pages;
+    fits(expr, run.capacity_pages, run, warnings)
+}
+
+/// Does the scheme fit into `frames` frames?
+fn fits(expr: &Expr, mut frames: u64, run: &RunContext, warnings: &mut Vec<Warning>) -> Outcome {
     let chips = run
         .device
         .map_or(1, |device| u64::from(device.chips.max(1)));
@@ -163,6 +167,9 @@ fn capacity(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) -> Outco
             return Err((Code::Limit, why));
         }
         frames = (info.frames_inside)(layer, frames, chips);
+        for member in layer.members() {
+            fits(member, frames, run, warnings)?;
+        }
     }
     Ok(())
 }
@@ -185,7 +192,7 @@ fn idle_device(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
 
 fn own_rules(expr: &Expr, run: &RunContext) -> Outcome {
     // From the policy outwards, as placements (X13) come before page sizes (X10).
-    let layers: Vec<&Expr> = expr.chain().collect();
+    let layers: Vec<&Expr> = expr.schemes().collect();
     let mut layers = layers.into_iter().rev();
     layers.try_for_each(|layer| (layer.info.refuse_run)(layer, run))
 }

@@ -12,12 +12,20 @@
 //! Where the paper is silent:
 //! - The next victim of a chip under `ecr(P)` is the first in P's order, or, if P has none, the
 //!   chip's page touched longest ago.
+//! - The order of victims, for background layers, is that in which they would leave if all queues were
+//!   empty and stayed so: on an idle channel the first of its pages is what ECR would give up (ECR-9). A
+//!   victim filter outside chooses by the queues as they are.
+//! - Over a policy that evicts groups there is one instance of it, see [`EcrGroups`] (ECR-10).
+//! - The policy of a chip is meant for its share of the cache (ECR-11).
 //! - A ghost cannot be renamed to a page of another chip: instances share no history.
 //! - Under `ecr(P)` the dirty pages cost what P says and one byte for the chip.
 
 mod choice;
+mod groups;
 
+pub(crate) use choice::Heads;
 pub use choice::{ChipChoice, Tie};
+pub use groups::EcrGroups;
 
 use super::layer_below;
 use super::recency::{NO_PAGE, Recency};
@@ -53,17 +61,23 @@ pub const INFO: SchemeInfo = SchemeInfo {
         ChoiceParams::PARAMS,
         InnerParams::PARAMS,
     ],
-    ties: "equal queue time: the chip whose first candidate was touched longest ago",
+    ties: "equal queue time: the chip whose first candidate was touched longest ago; of groups the first \
+           in their order",
+    order: Some("clean pages, then dirty ones, as if all queues were empty"),
+    needs_order: |c| c.has(Role::GroupPolicy),
     clean_aware: true,
     chip_aware: true,
     chip_lists: true,
     min_capacity: MinCapacity::FramePerChip,
     frames_inside: |e, frames, chips| match e.word("inner-capacity") {
-        "share" => frames / chips,
+        "share" if !has_groups(e) => (frames / chips).max(1),
         _ => frames,
     },
     // Clean pages have nodes of `node-bytes`; the policy of a chip adds its chip's number to each.
     metadata: |e, c| {
+        if has_groups(e) {
+            return inner(e, c);
+        }
         let own = MetadataBound::nodes(e.uint("node-bytes"));
         let own = own.and_entries(c.chips.saturating_add(1), HEAD_BYTES);
         if is_lru(layer_below(e)) {
@@ -87,26 +101,34 @@ pub const INFO: SchemeInfo = SchemeInfo {
         ),
     }),
     vectors: &["ecr", "ecreq"],
-    build: Some(boxed::<Pages<Ecr<Boxed>>>),
+    build: Some(|expr, env| match has_groups(expr) {
+        true => boxed::<EcrGroups<Boxed>>(expr, env),
+        false => boxed::<Pages<Ecr<Boxed>>>(expr, env),
+    }),
     ..SchemeInfo::BASE
 };
 
 words! {
     /// Size for which the policy of each chip is built.
     pub enum InnerCapacity {
-        /// The whole cache.
-        Total = "total",
         /// The cache divided by the number of chips, at least 1.
         Share = "share",
+        /// The whole cache.
+        Total = "total",
     }
 }
 
 params! {
     /// Parameters of the policies of the chips.
     pub struct InnerParams {
-        /// nominal capacity of each chip's inner scheme: C, or C / chips
-        inner_capacity: InnerCapacity = ParamInfo::word(InnerCapacity::WORDS).source("3.1"),
+        /// nominal capacity of each chip's inner scheme: C / chips, or C; of groups there is one
+        inner_capacity: InnerCapacity = ParamInfo::word(InnerCapacity::WORDS).source("3.1, ECR-11"),
     }
+}
+
+/// Does the policy inside evict groups?
+fn has_groups(layer: &Expr) -> bool {
+    layer.policy().scheme().role == Role::GroupPolicy
 }
 
 /// Is the policy of each chip LRU, whose order ECR keeps anyway?
@@ -142,6 +164,9 @@ pub struct Ecr<S> {
     chips: usize,
     /// The policy of every chip; none for LRU, whose order `pages` has anyway.
     inner: Vec<S>,
+    /// Can the policies list their next victims?
+    ordered: bool,
+    heads: Heads,
     /// Has that policy background work of its own?
     writes_back: bool,
     zero_decisions: u64,
@@ -170,10 +195,46 @@ impl<S: Scheme> Ecr<S> {
             choice,
             pages: Recency::new(env.slots as usize, chips + 1),
             chips,
+            ordered: true,
+            heads: Heads::default(),
             inner,
             writes_back: false,
             zero_decisions: 0,
         }
+    }
+
+    /// Dirty pages in the order in which they would leave, with the queues as they are or as if they were
+    /// `idle`; none if the policies of the chips have no order.
+    fn dirty_in_order<'a>(
+        &'a self,
+        idle: bool,
+        v: &'a View<'a>,
+    ) -> impl Iterator<Item = Slot> + 'a {
+        let next = move |chip: usize, passed: usize, last: Option<Slot>| {
+            let Some(policy) = self.inner.get(chip) else {
+                return match last {
+                    None => self.pages.oldest(chip),
+                    Some(last) => self.pages.newer(last),
+                };
+            };
+            let mut before = 0;
+            policy.first_victim(v, |_| {
+                before += 1;
+                before > passed
+            })
+        };
+        let touched = |slot| self.pages.stamp(slot);
+        let chips = (self.chips, idle);
+        let choice = &self.choice;
+        choice.in_order(&self.heads, chips, v, next, touched)
+    }
+
+    fn in_order<'a>(&'a self, idle: bool, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        let order = || {
+            let clean = self.pages.oldest_first(self.chips);
+            clean.chain(self.dirty_in_order(idle, v))
+        };
+        self.ordered.then(order).into_iter().flatten()
     }
 
     #[inline]
@@ -208,8 +269,10 @@ impl<S: Build> Policy for Ecr<S> {
             true => Vec::new(),
             false => Ecr::build_inner(expr, env),
         };
+        let below = layer_below(expr).scheme();
         Ecr {
-            writes_back: layer_below(expr).scheme().own_background,
+            ordered: below.order.is_some(),
+            writes_back: below.own_background,
             ..Ecr::new(ChipChoice::of(expr, env), inner, env)
         }
     }
@@ -341,6 +404,15 @@ impl<S: Build> Policy for Ecr<S> {
             Victim::Page(slot) => Some(slot),
             Victim::Unit => None,
         }
+    }
+
+    fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.in_order(true, v)
+    }
+
+    fn next_units(&self, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool) {
+        self.in_order(false, v)
+            .any(|slot| unit.stops_at(slot, stop));
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

@@ -1,7 +1,8 @@
 //! Admission page by page: an identifier of hot data decides which written pages enter the cache.
 //!
 //! The identifiers are files of their own (`refcount`, `multihash`, `mbf`, `twolevel`). Reads go to the
-//! scheme inside; a cached page that is written cold is superseded by the copy on flash.
+//! scheme inside; a cached page that is written cold is superseded by the copy on flash. Over a policy that
+//! evicts groups it leaves its group (X3).
 //!
 //! HD-1: identifiers remember which addresses were written, so TRIM, FLUSH and renames change nothing that
 //! they know, as they change no counter of Algorithm 3 of ProCache.

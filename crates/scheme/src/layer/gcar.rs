@@ -3,12 +3,15 @@
 //! Source: Wu, Lin, Mao, Jiang, "GCaR", ICS 2016, as far as its abstract tells (decision GC-1).
 //! State: the base's. Order of victims: the base's, as if no chip were in GC.
 //! Cost: the candidates that are skipped; nothing while no chip is in GC.
+//!
+//! Over a policy that evicts groups a candidate is a group: it stays while any of its pages is
+//! protected, because it has left only when its slowest page has (GC-2). The group after one that stays is
+//! the one that would leave if that were not there.
 
 use super::layer_below;
 use crate::info::{DefaultValue, OF_INNER, PaperSource, ParamInfo, Role, SchemeInfo, Words};
 use crate::registry::{Build, boxed};
 use crate::{Access, Boxed, Env, Expr, Layer, Scheme, Unit, Victim, View, params, words};
-use destage_types::Slot;
 
 /// `gcar`: spares the pages of chips that collect garbage.
 pub const INFO: SchemeInfo = SchemeInfo {
@@ -53,7 +56,7 @@ params! {
         depth: Option<u64> = ParamInfo::count(1, 0)
             .or_word("inf")
             .default(DefaultValue::Word("inf"))
-            .unit("pages")
+            .unit("pages, or groups of pages")
             .source("GC-1"),
     }
 }
@@ -75,20 +78,25 @@ impl<S: Build> Build for Gcar<S> {
 }
 
 impl<S: Scheme> Gcar<S> {
+    /// Would a page of the unit that counts be programmed on a collecting chip, now or when it is dirty?
     #[inline]
-    fn is_protected(&self, slot: Slot, v: &View) -> bool {
-        (self.options.protect == Protect::All || v.frames.is_dirty(slot))
-            && v.device.in_gc(v.chip(slot))
+    fn is_protected(&self, unit: &Unit, v: &View) -> bool {
+        let counts = |slot| self.options.protect == Protect::All || v.frames.is_dirty(slot);
+        let mut pages = unit.slots.iter().copied();
+        pages.any(|slot| counts(slot) && v.device.in_gc(unit.chip(slot, v)))
     }
 
-    /// The first unprotected page among so many that would leave next.
-    fn unprotected(&self, v: &View) -> Option<Slot> {
-        let (mut left, mut found) = (self.options.depth.unwrap_or(u64::MAX), None);
-        self.inner.next_victims(v, &mut |slot| {
-            found = (!self.is_protected(slot, v)).then_some(slot);
+    /// Puts the first unprotected one among so many that would leave next into `unit`, if there is one.
+    fn find_unprotected(&self, a: &Access, v: &View, unit: &mut Unit) -> bool {
+        let (mut left, mut found) = (self.options.depth.unwrap_or(u64::MAX), false);
+        self.inner.next_units(a, v, unit, &mut |unit| {
+            found = !self.is_protected(unit, v);
             left -= 1;
-            found.is_none() && left > 0
+            found || left == 0
         });
+        if !found {
+            unit.clear();
+        }
         found
     }
 }
@@ -98,10 +106,8 @@ impl<S: Scheme> Layer for Gcar<S> {
 
     #[inline]
     fn victim(&mut self, a: &Access, v: &View, unit: &mut Unit) -> Victim {
-        if v.device.any_in_gc()
-            && let Some(slot) = self.unprotected(v)
-        {
-            return Victim::Page(slot);
+        if v.device.any_in_gc() && self.find_unprotected(a, v, unit) {
+            return Victim::Unit;
         }
         self.inner.victim(a, v, unit)
     }

@@ -121,6 +121,17 @@ impl Recency {
         self.lists.tail(list).map(Slot)
     }
 
+    /// The page of the same list that was touched next.
+    #[inline]
+    pub(crate) fn newer(&self, slot: Slot) -> Option<Slot> {
+        self.lists.newer(slot.0).map(Slot)
+    }
+
+    /// Pages of `list`, oldest first.
+    pub(crate) fn oldest_first(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
+        self.lists.from_tail(list).map(Slot)
+    }
+
     /// Pages of `list`.
     #[inline]
     pub(crate) fn len(&self, list: usize) -> usize {

@@ -14,6 +14,7 @@
 //! - `compensation=half` counts page writes in a row into one block, whatever their order and
 //!   their requests, and stays at the LRU end while the row goes on.
 //! - `protect-current` spares the block of the page that comes in, unless it is the only one.
+//! - A page that comes in counts as written, also a clean one that a classifier outside gives back.
 //! - With `padding` the complete block is programmed, clean cached pages too, if any page of it is
 //!   dirty; a block without a dirty page is dropped.
 
@@ -42,6 +43,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     params: &[BplruParams::PARAMS],
     ties: "none: the list is a total order",
     write_buffer: true,
+    order: Some("blocks from the LRU end; with protect-current the one being written last"),
     min_capacity: MinCapacity::OneBlock,
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
     refuse_run: padding_of_stripes,
@@ -187,7 +189,6 @@ impl GroupPolicy for Bplru {
 
     #[inline]
     fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
-        debug_assert!(a.op == Op::Write, "a write buffer holds written pages only");
         let node = self.blocks.join(slot, a.lpn);
         self.written(node, a.lpn);
     }
@@ -231,6 +232,29 @@ impl GroupPolicy for Bplru {
     fn next_unit(&self, v: &View, unit: &mut Unit) {
         if let Some(node) = self.coldest(None) {
             self.collect(node, v, unit);
+        }
+    }
+
+    fn next_units(
+        &self,
+        a: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        let current = self.params.protect_current;
+        let spared = current.then(|| self.blocks.find(a.lpn)).flatten();
+        let mut others = self
+            .blocks
+            .order
+            .from_tail(0)
+            .filter(|&n| Some(n) != spared);
+        let mut stops = |node| {
+            self.collect(node, v, unit);
+            unit.stops(stop)
+        };
+        if !others.any(&mut stops) {
+            spared.into_iter().any(stops);
         }
     }
 

@@ -4,7 +4,7 @@
 //! Source: Chen, Pan, Li, Xu, CCPE, section 4.2. Equal to CFLRU with the whole cache as its
 //! clean-first region.
 //! State: Clean-LRU and a list of dirty pages, newest first; 12 B a page. Ties: not possible.
-//! Cost: O(1). No order of victims is offered: `ecr` and `gcar` refuse this policy.
+//! Cost: O(1).
 
 use crate::info::{PaperSource, SchemeInfo};
 use crate::layer::{Recency, ecr};
@@ -21,6 +21,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
         ..ecr::INFO.source
     },
     ties: "none: recency is a total order",
+    order: Some("clean pages tail to head, then dirty ones"),
     chip_lists: true,
     vectors: &["ecreps"],
     build: Some(boxed::<Pages<CflruEps>>),
@@ -71,6 +72,11 @@ impl Policy for CflruEps {
     fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
         let oldest = self.pages.oldest(CLEAN);
         oldest.or_else(|| self.pages.oldest(DIRTY))
+    }
+
+    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        let dirty = self.pages.oldest_first(DIRTY);
+        self.pages.oldest_first(CLEAN).chain(dirty)
     }
 
     /// The dirty list by chip and the exact drain times, as the worked example prints them.

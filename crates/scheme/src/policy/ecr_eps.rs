@@ -7,9 +7,9 @@
 
 use crate::info::{MetadataBound, PaperSource, SchemeInfo};
 use crate::layer::Recency;
-use crate::layer::ecr::{self, ChipChoice, HEAD_BYTES};
+use crate::layer::ecr::{self, ChipChoice, HEAD_BYTES, Heads};
 use crate::registry::boxed;
-use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, SchemeStats, View};
+use crate::{Access, Env, Expr, Pages, Policy, RemoveReason, SchemeStats, Unit, View};
 use destage_types::{Lpn, Slot};
 
 /// `ecr-eps`: one list per chip, clean and dirty together.
@@ -22,6 +22,9 @@ pub const INFO: SchemeInfo = SchemeInfo {
     },
     params: ChipChoice::PARAMS,
     ties: "equal queue time: the chip whose LRU page was touched longest ago",
+    order: Some("from the page touched longest ago on, as if all queues were empty"),
+    // The queues have a say.
+    victim_is_known: |_| false,
     chip_aware: true,
     chip_lists: true,
     metadata: |e, c| {
@@ -40,7 +43,21 @@ pub struct EcrEps {
     choice: ChipChoice,
     pages: Recency,
     chips: usize,
+    heads: Heads,
     zero_decisions: u64,
+}
+
+impl EcrEps {
+    fn in_order<'a>(&'a self, idle: bool, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        let pages = &self.pages;
+        let next = |chip: usize, _: usize, last: Option<Slot>| match last {
+            None => pages.oldest(chip),
+            Some(last) => pages.newer(last),
+        };
+        let touched = |slot| pages.stamp(slot);
+        let chips = (self.chips, idle);
+        self.choice.in_order(&self.heads, chips, v, next, touched)
+    }
 }
 
 impl Policy for EcrEps {
@@ -50,6 +67,7 @@ impl Policy for EcrEps {
             choice: ChipChoice::of(expr, env),
             pages: Recency::new(env.slots as usize, chips),
             chips,
+            heads: Heads::default(),
             zero_decisions: 0,
         }
     }
@@ -87,6 +105,15 @@ impl Policy for EcrEps {
             .choose(self.chips, v, |chip| pages.oldest_touch(chip));
         self.zero_decisions += u64::from(all_zero);
         chip.and_then(|chip| pages.oldest(chip))
+    }
+
+    fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.in_order(true, v)
+    }
+
+    fn next_units(&self, v: &View, unit: &mut Unit, stop: &mut dyn FnMut(&Unit) -> bool) {
+        self.in_order(false, v)
+            .any(|slot| unit.stops_at(slot, stop));
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

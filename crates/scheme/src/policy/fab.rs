@@ -33,6 +33,10 @@ pub const INFO: SchemeInfo = SchemeInfo {
     params: &[FabParams::PARAMS],
     ties: "nearest the LRU end",
     write_buffer: true,
+    order: Some(
+        "by pages, most first, then from the LRU end; with protect-current the block being \
+                 written last",
+    ),
     min_capacity: MinCapacity::OneBlock,
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
     // The block of the page that comes in may be spared.
@@ -161,6 +165,26 @@ impl GroupPolicy for Fab {
     fn next_unit(&self, _v: &View, unit: &mut Unit) {
         if let Some(node) = self.fullest(None) {
             self.blocks.collect(node, Placement::SingleBlock, unit);
+        }
+    }
+
+    fn next_units(
+        &self,
+        a: &Access,
+        _v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        let current = self.protect_current;
+        let spared = current.then(|| self.blocks.find(a.lpn)).flatten();
+        let mut stops = |node| {
+            let placement = Placement::SingleBlock;
+            self.blocks.collect(node, placement, unit);
+            unit.stops(stop)
+        };
+        let stopped = self.fullest.any(|n| Some(n) != spared && stops(n));
+        if !stopped {
+            spared.into_iter().any(stops);
         }
     }
 

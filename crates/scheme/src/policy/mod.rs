@@ -3,6 +3,7 @@
 pub mod ad_lru;
 pub mod arc;
 pub mod belady;
+pub mod best_of;
 pub mod bpac;
 pub mod bplru;
 pub mod ccf_lru;

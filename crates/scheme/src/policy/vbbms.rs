@@ -12,6 +12,7 @@
 //! - `migrate`: a page hit by a write of the other class joins that class's region as a new page
 //!   would, but nothing has to leave for it. The region may exceed its share until a page comes in;
 //!   that page then makes room in its own region if that is full, and else in the other one.
+//! - A page that a classifier outside gives back joins the region of the last write.
 //! - The group for background work is the tail of the random region if that region is full or
 //!   neither is, else of the sequential one; of the other region if that one is empty.
 
@@ -41,6 +42,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
     params: &[VbbmsParams::PARAMS],
     ties: "none: both lists are total orders",
     write_buffer: true,
+    order: Some("virtual blocks of the region that gives room, from its end"),
     min_capacity: MinCapacity::Frames(5),
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
     // The class of the request picks the region.
@@ -133,9 +135,13 @@ impl Vbbms {
     fn find(&self, region: usize, lpn: Lpn, v: &View) -> Option<u32> {
         let first = lpn.0 - lpn.0 % BLOCK_PAGES[region];
         let others = (first..first + BLOCK_PAGES[region]).filter(|&l| l != lpn.0);
+        // A cached page may be held by a classifier outside and be in no virtual block.
+        let none = self.numbers.len();
         let mut nodes = others
             .filter_map(|l| v.slot_of(Lpn(l)))
-            .map(|slot| self.of(slot));
+            .map(|slot| self.pages.list_of(slot.0))
+            .filter(|&node| node < none)
+            .map(|node| node as u32);
         // A neighbour may be in the other region, whose virtual blocks are of another size.
         nodes.find(|&node| self.regions.list_of(node) == region)
     }
@@ -180,6 +186,17 @@ impl Vbbms {
         self.held[region] >= self.share[region]
     }
 
+    /// The region that makes room for the request: its own, or the other one if that took frames of
+    /// it (`migrate`) or is the only one with pages.
+    fn giving(&self) -> usize {
+        let other = 1 - self.class;
+        let took = self.held[other] > self.share[other];
+        match took || self.held[self.class] == 0 {
+            true => other,
+            false => self.class,
+        }
+    }
+
     fn collect(&self, node: u32, unit: &mut Unit) {
         unit.id = self.numbers[node as usize];
         let pages = self.pages.from_tail(node as usize).map(Slot);
@@ -219,7 +236,6 @@ impl GroupPolicy for Vbbms {
 
     #[inline]
     fn on_insert(&mut self, slot: Slot, a: &Access, v: &View) {
-        debug_assert!(a.op == Op::Write, "a write buffer holds written pages only");
         self.join(slot, a.lpn, self.class, true, v);
     }
 
@@ -252,15 +268,23 @@ impl GroupPolicy for Vbbms {
     }
 
     fn victim(&mut self, _a: &Access, _v: &View, unit: &mut Unit) {
-        // If the cache is full and the region of the request is not, the other one took its frames
-        // (`migrate`) and gives one back.
-        let region = match self.has_its_share(self.class) {
-            true => self.class,
-            false => 1 - self.class,
-        };
-        if let Some(node) = self.regions.tail(region) {
+        if let Some(node) = self.regions.tail(self.giving()) {
             self.collect(node, unit);
         }
+    }
+
+    fn next_units(
+        &self,
+        _a: &Access,
+        _v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        let mut blocks = self.regions.from_tail(self.giving());
+        blocks.any(|node| {
+            self.collect(node, unit);
+            unit.stops(stop)
+        });
     }
 
     fn next_unit(&self, _v: &View, unit: &mut Unit) {

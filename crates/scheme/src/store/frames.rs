@@ -302,6 +302,11 @@ impl Frames {
         }
     }
 
+    /// Sorts the slots of cached pages by their LPN.
+    pub fn sort_by_lpn(&self, slots: &mut [Slot]) {
+        slots.sort_unstable_by_key(|&slot| self.lpn(slot));
+    }
+
     /// Dirty pages.
     pub fn dirty_pages(&self) -> u64 {
         self.frames.iter().map(|f| u64::from(f.has(DIRTY))).sum()

@@ -58,7 +58,11 @@ impl<S: Scheme> TestCache<S> {
             pages,
             bytes,
         };
-        self.scheme.on_request(&r, &view!(self));
+        let before = View {
+            seq: self.accesses - pages,
+            ..view!(self)
+        };
+        self.scheme.on_request(&r, &before);
         let admission = match op {
             Op::Write => self.scheme.admit_request(&r, &view!(self)),
             _ => Admission::PerPage,

@@ -28,8 +28,8 @@ pub(crate) struct TestCache<S> {
     pub evicted: Vec<u64>,
     /// Which of the next victims is evicted, as `gcar` may choose; 0 is the scheme's own.
     pub pick: usize,
-    /// Does a layer choose among the next victims by what the device says?
-    filtered: bool,
+    /// Is the victim chosen among the next ones by what the device says?
+    pub filtered: bool,
     /// The last unit that left.
     pub unit: Unit,
     /// What happened, in the words of the worked examples, and how much before the last operation.
@@ -121,7 +121,7 @@ impl<S: Build> TestCache<S> {
         let mut cache = TestCache::of(S::build(&expr, env), env);
         cache.read_alloc = expr.default_read_alloc();
         let mut layers = expr.chain().map(Expr::scheme);
-        cache.filtered = layers.any(|layer| layer.role == Role::VictimFilter);
+        cache.filtered = layers.any(|l| l.role == Role::VictimFilter || l.chip_lists);
         cache
     }
 }

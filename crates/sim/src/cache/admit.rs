@@ -35,7 +35,8 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
     /// then they are admitted in ascending order (ProCache section 4.1). Every page is a miss.
     ///
     /// The page that comes in, for every victim, is the first page of the request: it adapts the
-    /// scheme before room is made, unless it is cached; the others do at their own insertion.
+    /// scheme before room is made, unless it is cached; the others do at their own insertion. A scheme
+    /// that keeps a part of the frames for the request may need room there for each page (X3).
     pub(super) fn write_whole(&mut self, r: &Request<'_>) -> Hits {
         self.invalidate(r);
         let first = r.extents.first().expect("a write has an extent");
@@ -73,6 +74,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 None => {
                     if !std::mem::take(&mut expected) {
                         cache.scheme.on_miss(a, &view!(cache, a.now));
+                    }
+                    while cache.scheme.is_full(a, &view!(cache, a.now)) {
+                        cache.evict::<false>(a);
                     }
                     let slot = cache.frames.insert(a.lpn, a.sectors, true);
                     cache.scheme.on_insert(slot, a, &view!(cache, a.now));

@@ -158,9 +158,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 WriteBack::Nowhere | WriteBack::Nothing => break,
             };
             assert!(!back.unit.slots.is_empty(), "a write-back names a page");
-            back.unit
-                .slots
-                .sort_unstable_by_key(|&s| self.frames.lpn(s));
+            self.frames.sort_by_lpn(&mut back.unit.slots);
             let single = back.unit.placement == Placement::SingleBlock;
             let to = single.then_some(back.unit.id);
             for i in 0..back.unit.slots.len() {

@@ -56,7 +56,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             !unit.slots.is_empty(),
             "a scheme that holds pages names a victim"
         );
-        unit.slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
+        self.frames.sort_by_lpn(&mut unit.slots);
         let [mut flush, mut drop, mut inflight] = std::mem::take(&mut self.lpns);
         for list in [&mut flush, &mut drop, &mut inflight] {
             list.clear();

@@ -39,7 +39,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// Programs the dirty pages in `slots` in ascending LPN; they stay, clean.
     fn program_slots(&mut self, slots: &mut Vec<Slot>, now: Nanos) {
-        slots.sort_unstable_by_key(|&s| self.frames.lpn(s));
+        self.frames.sort_by_lpn(slots);
         slots.dedup();
         for &slot in slots.iter() {
             let (lpn, valid) = (self.frames.lpn(slot), self.frames.valid(slot));

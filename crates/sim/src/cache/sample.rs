@@ -1,7 +1,8 @@
 //! Measures that are sampled during a run rather than counted.
 
+use crate::run::run_cache::RunCache;
+use destage_scheme::View;
 use destage_scheme::cqct::Cqct;
-use destage_scheme::{Scheme, View};
 use destage_types::ChipId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,10 +34,10 @@ pub struct Samples {
 
 impl Samples {
     /// Takes a sample after `requests` measured requests.
-    pub fn take<S: Scheme>(&mut self, scheme: &S, requests: u64) {
-        self.meta_bytes_sum += u128::from(scheme.metadata_bytes());
+    pub(crate) fn take(&mut self, cache: &dyn RunCache, requests: u64) {
+        self.meta_bytes_sum += u128::from(cache.metadata_bytes());
         self.count += 1;
-        if let Some([irl, srl, drl]) = scheme.list_pages() {
+        if let Some([irl, srl, drl]) = cache.list_pages() {
             self.list_pages.push(ListPages {
                 request: requests,
                 irl,

@@ -1,8 +1,12 @@
 //! What is measured of a device beside the requests, and runs of which only that is asked.
 
 use super::Engine;
+use super::in_flight::Completion;
 use super::latency::{Latencies, LatencyStats, LatencySums};
-use crate::flash::{DeviceMeasures, FlashState, Traffic};
+use crate::flash::{DeviceMeasures, FlashReport, FlashState, Traffic};
+use crate::result::profile::ResponseTail;
+use crate::result::timeline::Timeline;
+use destage_device::ftl::DeviceFull;
 use destage_device::nand::{ChipStats, OpKind};
 use destage_scheme::FlashCosts;
 use destage_types::{ChannelId, ChipId, Nanos};
@@ -57,80 +61,6 @@ impl Engine {
         )
     }
 
-    /// Busy times of the measured part: up to the end of all work once nothing waits, before that up
-    /// to now.
-    pub(super) fn busy_since_start(&self) -> BusyTimes {
-        let all = match self.nand.next_event_time() {
-            Nanos::NEVER => self.busy_until(
-                self.nand.end_of_work(),
-                |channel| self.nand.bus_time(channel),
-                |chip, die| self.nand.die_stats(chip, die).busy,
-            ),
-            _ => self.busy_so_far(),
-        };
-        let before = &self.busy_before;
-        let since = |all: Vec<Nanos>, before: &[Nanos]| {
-            let before = before.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
-            all.into_iter().zip(before).map(|(a, b)| a - b).collect()
-        };
-        BusyTimes {
-            elapsed: all.elapsed.since(before.elapsed),
-            channels: since(all.channels, &before.channels),
-            dies: since(all.dies, &before.dies),
-        }
-    }
-
-    /// Wear at this moment, and what the array was given to do since the measured part began.
-    pub(super) fn state_of_flash(&self) -> FlashState {
-        let start = ChipStats::default();
-        let before = self.before.iter().chain(std::iter::repeat(&start));
-        let issued = self.nand.issued();
-        FlashState {
-            wear: self.map.wear(),
-            chips: issued
-                .iter()
-                .zip(before)
-                .map(|(all, b)| all.since(b))
-                .collect(),
-        }
-    }
-
-    /// What flash did beside host data in the measured part.
-    pub(super) fn traffic_so_far(&self) -> Traffic {
-        let (all, before) = (self.nand.suspensions(), self.suspensions_before);
-        let of = |kind: OpKind| all[kind as usize] - before[kind as usize];
-        Traffic {
-            erase_suspensions: of(OpKind::Erase),
-            program_suspensions: of(OpKind::Program) + of(OpKind::Copyback),
-            ..self.traffic
-        }
-    }
-
-    /// Response times of the measured part.
-    pub(super) fn device_measures(&self) -> DeviceMeasures {
-        let in_flight = &self.in_flight;
-        let [read, write, _] = &in_flight.latency;
-        DeviceMeasures {
-            latency: Latencies {
-                all: LatencyStats::summary_of_all(&in_flight.latency),
-                read: read.summary(),
-                write: write.summary(),
-            },
-            evict_wait: in_flight.evict_wait.summary(),
-            evict_turnaround: in_flight.evict_turnaround.summary(),
-        }
-    }
-
-    /// Requests of the measured part so far, and the sums of their response times.
-    pub(super) fn response_sums(&self) -> LatencySums {
-        self.assert_observable();
-        let latency = self.in_flight.latency.each_ref();
-        let [read, write, mut all] = latency.map(LatencyStats::total);
-        all.count += read.count + write.count;
-        all.sum += read.sum + write.sum;
-        [all, read, write]
-    }
-
     /// Promises that only the result of the run is asked for: not the state of channels, no results
     /// before the end, and not when the end of a request became known. Buses may then be granted
     /// early, which changes no time and saves events ([`destage_device::nand::Nand::grant_early`]).
@@ -167,5 +97,117 @@ impl Engine {
             !self.unobserved,
             "the promise of Engine::skip_unobserved_events is broken"
         );
+    }
+}
+
+impl FlashReport for Engine {
+    fn fault(&self) -> Option<&DeviceFull> {
+        self.full.as_deref()
+    }
+
+    fn next_event(&self) -> Nanos {
+        self.nand.next_event_time()
+    }
+
+    fn measure(&mut self, on: bool) -> bool {
+        self.in_flight.measure(on)
+    }
+
+    fn measures(&self) -> Option<DeviceMeasures> {
+        let in_flight = &self.in_flight;
+        let [read, write, _] = &in_flight.latency;
+        Some(DeviceMeasures {
+            latency: Latencies {
+                all: LatencyStats::summary_of_all(&in_flight.latency),
+                read: read.summary(),
+                write: write.summary(),
+            },
+            evict_wait: in_flight.evict_wait.summary(),
+            evict_turnaround: in_flight.evict_turnaround.summary(),
+        })
+    }
+
+    fn latency_sums(&self) -> Option<LatencySums> {
+        self.assert_observable();
+        let latency = self.in_flight.latency.each_ref();
+        let [read, write, mut all] = latency.map(LatencyStats::total);
+        all.count += read.count + write.count;
+        all.sum += read.sum + write.sum;
+        Some([all, read, write])
+    }
+
+    fn response_tails(&self) -> Option<[ResponseTail; 2]> {
+        let [read, write, _] = &self.in_flight.latency;
+        Some([read.tail(), write.tail()])
+    }
+
+    fn traffic(&self) -> Traffic {
+        let (all, before) = (self.nand.suspensions(), self.suspensions_before);
+        let of = |kind: OpKind| all[kind as usize] - before[kind as usize];
+        Traffic {
+            erase_suspensions: of(OpKind::Erase),
+            program_suspensions: of(OpKind::Program) + of(OpKind::Copyback),
+            ..self.traffic
+        }
+    }
+
+    fn flash_state(&self) -> Option<FlashState> {
+        let start = ChipStats::default();
+        let before = self.before.iter().chain(std::iter::repeat(&start));
+        let issued = self.nand.issued();
+        Some(FlashState {
+            wear: self.map.wear(),
+            chips: issued
+                .iter()
+                .zip(before)
+                .map(|(all, b)| all.since(b))
+                .collect(),
+        })
+    }
+
+    /// Once nothing waits up to the end of all work, before that up to now.
+    fn busy_times(&self) -> Option<BusyTimes> {
+        let all = match self.nand.next_event_time() {
+            Nanos::NEVER => self.busy_until(
+                self.nand.end_of_work(),
+                |channel| self.nand.bus_time(channel),
+                |chip, die| self.nand.die_stats(chip, die).busy,
+            ),
+            _ => self.busy_so_far(),
+        };
+        let before = &self.busy_before;
+        let since = |all: Vec<Nanos>, before: &[Nanos]| {
+            let before = before.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
+            all.into_iter().zip(before).map(|(a, b)| a - b).collect()
+        };
+        Some(BusyTimes {
+            elapsed: all.elapsed.since(before.elapsed),
+            channels: since(all.channels, &before.channels),
+            dies: since(all.dies, &before.dies),
+        })
+    }
+
+    fn rest(&self) -> Nanos {
+        self.nand.end_of_work()
+    }
+
+    fn keep_completions(&mut self) {
+        self.assert_observable();
+        self.in_flight.completions.get_or_insert_default();
+    }
+
+    fn take_completions(&mut self, out: &mut Vec<Completion>) {
+        self.note_completions();
+        if let Some(list) = &mut self.in_flight.completions {
+            out.append(list);
+        }
+    }
+
+    fn timeline_excess(&self) -> Option<(u64, Nanos)> {
+        self.timeline.as_ref()?.excess()
+    }
+
+    fn end_timeline(&mut self) -> Option<Timeline> {
+        self.timeline_of_run()
     }
 }

@@ -30,7 +30,7 @@ pub use durability::{DurablePart, DurableVersion};
 pub use in_flight::{Completion, ProgramTimes};
 pub use measures::BusyTimes;
 
-use crate::flash::{Flash, Traffic};
+use crate::flash::{FlashReport, Traffic};
 use cache_region::RegionAccess;
 use destage_device::config::{
     Allocation, DeviceConfig, EvictWaitRead, GcPreempt, QueueOrder, Suspend,

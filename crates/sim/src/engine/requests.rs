@@ -1,13 +1,10 @@
 //! A request's way: what the cache asks for, as operations of the array.
 
-use super::in_flight::{Completion, OpRole};
-use super::latency::LatencySums;
+use super::Engine;
+use super::in_flight::OpRole;
 use super::pending_writes::PendingWrites;
-use super::{BusyTimes, Engine};
-use crate::flash::{BackgroundProgram, Cause, DeviceMeasures, Flash, FlashState, Program, Traffic};
-use crate::result::profile::ResponseTail;
-use crate::result::timeline::Timeline;
-use destage_device::ftl::{DeviceFull, PhysicalPage};
+use crate::flash::{BackgroundProgram, Cause, Flash, Program};
+use destage_device::ftl::PhysicalPage;
 use destage_device::nand::{Class, FlashCommand, NO_TOKEN, OpId};
 use destage_scheme::DeviceView;
 use destage_types::{ChannelId, ChipId, Lpn, Nanos, Op, PlaneId};
@@ -155,22 +152,10 @@ impl Flash for Engine {
         self.in_flight.end(pages, hits);
     }
 
-    fn fault(&self) -> Option<&DeviceFull> {
-        self.full.as_deref()
-    }
-
     fn step(&mut self, until: Nanos) -> Option<Nanos> {
         let at = self.advance(until);
         self.update_timeline();
         at
-    }
-
-    fn next_event(&self) -> Nanos {
-        self.nand.next_event_time()
-    }
-
-    fn measure(&mut self, on: bool) -> bool {
-        self.in_flight.measure(on)
     }
 
     fn start_measuring(&mut self) {
@@ -212,55 +197,6 @@ impl Flash for Engine {
 
     fn take_started(&mut self, out: &mut Vec<(Lpn, Nanos)>) {
         out.append(&mut self.in_flight.started);
-    }
-
-    fn measures(&self) -> Option<DeviceMeasures> {
-        Some(self.device_measures())
-    }
-
-    fn latency_sums(&self) -> Option<LatencySums> {
-        Some(self.response_sums())
-    }
-
-    fn response_tails(&self) -> Option<[ResponseTail; 2]> {
-        let [read, write, _] = &self.in_flight.latency;
-        Some([read.tail(), write.tail()])
-    }
-
-    fn traffic(&self) -> Traffic {
-        self.traffic_so_far()
-    }
-
-    fn flash_state(&self) -> Option<FlashState> {
-        Some(self.state_of_flash())
-    }
-
-    fn busy_times(&self) -> Option<BusyTimes> {
-        Some(self.busy_since_start())
-    }
-
-    fn rest(&self) -> Nanos {
-        self.nand.end_of_work()
-    }
-
-    fn keep_completions(&mut self) {
-        self.assert_observable();
-        self.in_flight.completions.get_or_insert_default();
-    }
-
-    fn take_completions(&mut self, out: &mut Vec<Completion>) {
-        self.note_completions();
-        if let Some(list) = &mut self.in_flight.completions {
-            out.append(list);
-        }
-    }
-
-    fn timeline_excess(&self) -> Option<(u64, Nanos)> {
-        self.excess_of_timeline()
-    }
-
-    fn end_timeline(&mut self) -> Option<Timeline> {
-        self.timeline_of_run()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cache::{Cache, CacheOptions, ReadFill};
-use crate::flash::{Cause, Flash, Program};
+use crate::flash::{Cause, Flash, FlashReport, Program};
 use destage_device::config::EffectiveDevice;
 use destage_scheme::policy::lru::Lru;
 use destage_scheme::{Env, Expr, Pages, Policy};

@@ -69,6 +69,11 @@ impl OpRole {
 }
 
 impl TimelineRecorder {
+    /// What it may take and when it took more, if it did.
+    pub(super) fn excess(&self) -> Option<(u64, Nanos)> {
+        Some((self.limit, self.full?))
+    }
+
     /// Is something of the window that begins at `begin` and ends at `end`? In the warm-up that is
     /// told later.
     fn shows(&self, begin: Nanos, end: Nanos) -> bool {
@@ -350,12 +355,6 @@ impl Engine {
                 timeline.kept.requests.push(*request);
             }
         }
-    }
-
-    /// What the timeline may take and when it took more, if it did.
-    pub(super) fn excess_of_timeline(&self) -> Option<(u64, Nanos)> {
-        let timeline = self.timeline.as_ref()?;
-        Some((timeline.limit, timeline.full?))
     }
 
     /// The timeline, when nothing waits any more; it ends here.

@@ -4,6 +4,7 @@ use super::events::{PendingEvents, Ticket};
 use super::{LiveDevice, SubmitError, checked, engine};
 use crate::cache::sample::Samples;
 use crate::run::footprint::check_memory;
+use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
 use destage_scheme::Expr;
 use destage_types::{HostRequest, Nanos, Op};

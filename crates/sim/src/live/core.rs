@@ -1,49 +1,24 @@
-//! The cache of a live device, whatever its scheme.
+//! The cache of a live device.
 
-use crate::cache::counts::Counts;
-use crate::cache::sample::Samples;
 use crate::cache::{Cache, Carried};
 use crate::engine::Engine;
-use crate::result::record::ResultRecord;
 use crate::run::metadata_budget::Capacity;
-use crate::run::recording::{Figures, Recording, stats_of};
+use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
 use crate::run::{cache_options, env_of, layout_of};
-use destage_scheme::registry::{Build, Visit, build_any};
-use destage_scheme::{Boxed, Scheme, SchemeStats};
-use destage_types::{HostRequest, Nanos, RequestRef};
+use destage_scheme::Boxed;
+use destage_scheme::registry::Build;
+use destage_types::{HostRequest, RequestRef};
 use std::ops::{Deref, DerefMut};
 
-/// A cache over a device, behind one type for all schemes. The methods are those of [`Cache`].
-pub(super) trait LiveCache: Send {
-    /// `fua`: what the request writes is programmed with it.
-    fn serve(&mut self, request: &HostRequest, index: u64, fua: bool);
-    fn advance(&mut self, to: Nanos);
-    fn drain(&mut self);
-    fn tidy(&mut self);
-    fn engine(&self) -> &Engine;
-    fn engine_mut(&mut self) -> &mut Engine;
-    fn reset_counts(&mut self);
-    fn stats(&self) -> SchemeStats;
-    fn sample(&self, samples: &mut Samples, requests: u64);
-    fn figures(&self, samples: Samples, before: &SchemeStats) -> Figures;
-    fn record(&self, recording: &Recording<'_>, figures: Figures) -> ResultRecord;
-    fn counts(&self) -> Counts;
-    /// Pages in the cache, and dirty ones among them.
-    fn held(&self) -> (u64, u64);
-    /// What the lists of the scheme hold, by name.
-    fn lists(&self) -> Vec<(&'static str, u64)>;
-    fn carry(self: Box<Self>) -> Carried<Engine>;
-    fn into_engine(self: Box<Self>) -> Engine;
-}
+/// The cache of the present scheme, which is behind pointers whatever it is: what a live device takes
+/// for a request is little beside the way of the request to it.
+pub(super) struct LiveCache(Option<Cache<Boxed, Engine>>);
 
-/// The cache of the present scheme.
-pub(super) struct AnyCache(Option<Box<dyn LiveCache>>);
-
-impl AnyCache {
+impl LiveCache {
     /// That of `spec` over `engine`.
-    pub fn new(spec: &RunSpec, capacity: Capacity, engine: Engine) -> AnyCache {
-        AnyCache(Some(build(spec, capacity, Carried::new(engine))))
+    pub fn new(spec: &RunSpec, capacity: Capacity, engine: Engine) -> LiveCache {
+        LiveCache(Some(build(spec, capacity, Carried::new(engine))))
     }
 
     /// Goes on with that of `spec`, of the same device. All pages must be clean.
@@ -61,29 +36,12 @@ impl AnyCache {
         fresh: impl FnOnce(Engine) -> Engine,
     ) {
         if let Some(cache) = self.0.take() {
-            *self = AnyCache::new(spec, capacity, fresh(cache.into_engine()));
+            *self = LiveCache::new(spec, capacity, fresh(cache.flash));
         }
     }
-}
 
-impl Deref for AnyCache {
-    type Target = dyn LiveCache;
-
-    fn deref(&self) -> &Self::Target {
-        self.0.as_deref().expect(HELD)
-    }
-}
-
-impl DerefMut for AnyCache {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        self.0.as_deref_mut().expect(HELD)
-    }
-}
-
-const HELD: &str = "a cache is away only while another one is made of it";
-
-impl<S: Scheme + Send + 'static> LiveCache for Cache<S, Engine> {
-    fn serve(&mut self, head: &HostRequest, index: u64, fua: bool) {
+    /// Serves a request at its arrival. `fua`: what it writes is programmed with it.
+    pub fn serve(&mut self, head: &HostRequest, index: u64, fua: bool) {
         let request = RequestRef {
             head,
             more: &[],
@@ -95,114 +53,49 @@ impl<S: Scheme + Send + 'static> LiveCache for Cache<S, Engine> {
         }
     }
 
-    fn advance(&mut self, to: Nanos) {
-        Cache::advance(self, to);
-    }
-
-    fn drain(&mut self) {
-        Cache::drain(self);
-    }
-
-    fn tidy(&mut self) {
-        Cache::tidy(self);
-    }
-
-    fn engine(&self) -> &Engine {
-        self.flash()
-    }
-
-    fn engine_mut(&mut self) -> &mut Engine {
-        self.flash_mut()
-    }
-
-    fn reset_counts(&mut self) {
-        Cache::reset_counts(self);
-    }
-
-    fn stats(&self) -> SchemeStats {
-        stats_of(self.scheme())
-    }
-
-    fn sample(&self, samples: &mut Samples, requests: u64) {
-        samples.take(self.scheme(), requests);
-    }
-
-    fn figures(&self, samples: Samples, before: &SchemeStats) -> Figures {
-        Figures::of(self, samples, before)
-    }
-
-    fn record(&self, recording: &Recording<'_>, figures: Figures) -> ResultRecord {
-        recording.record(self, figures)
-    }
-
-    fn counts(&self) -> Counts {
-        Cache::counts(self)
-    }
-
-    fn held(&self) -> (u64, u64) {
+    /// Pages in the cache, and dirty ones among them.
+    pub fn held(&self) -> (u64, u64) {
         let frames = self.frames();
         (frames.used() as u64, frames.dirty_pages())
     }
 
-    fn lists(&self) -> Vec<(&'static str, u64)> {
+    /// What the lists of the scheme hold, by name.
+    pub fn lists(&self) -> Vec<(&'static str, u64)> {
         let names = ["irl_pages", "srl_pages", "drl_pages"];
-        let pages = self.scheme().list_pages();
-        let pages = pages
-            .into_iter()
-            .flat_map(|pages| names.into_iter().zip(pages));
-        pages.chain(stats_of(self.scheme()).gauges()).collect()
-    }
-
-    fn carry(self: Box<Self>) -> Carried<Engine> {
-        Cache::carry(*self)
-    }
-
-    fn into_engine(self: Box<Self>) -> Engine {
-        self.flash
+        let pages = self.list_pages().into_iter();
+        let pages = pages.flat_map(|pages| names.into_iter().zip(pages));
+        pages.chain(self.stats().gauges()).collect()
     }
 }
+
+impl Deref for LiveCache {
+    type Target = Cache<Boxed, Engine>;
+
+    fn deref(&self) -> &Self::Target {
+        self.0.as_ref().expect(HELD)
+    }
+}
+
+impl DerefMut for LiveCache {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self.0.as_mut().expect(HELD)
+    }
+}
+
+const HELD: &str = "a cache is away only while another one is made of it";
 
 /// Makes the cache of `spec` over a device that may have served another one.
-fn build(spec: &RunSpec, capacity: Capacity, carried: Carried<Engine>) -> Box<dyn LiveCache> {
+fn build(spec: &RunSpec, capacity: Capacity, carried: Carried<Engine>) -> Cache<Boxed, Engine> {
     let slots = capacity.frames;
-    let env = env_of(spec, capacity.frames, slots);
-    let make = Make {
-        spec,
-        frames: (capacity.frames, slots),
-        carried,
-    };
-    match spec.boxed {
-        true => make.visit(Boxed::build(&spec.expr, &env)),
-        false => build_any(&spec.expr, &env, make),
+    let scheme = Boxed::build(&spec.expr, &env_of(spec, capacity.frames, slots));
+    let (frames, layout) = ((capacity.frames, slots), layout_of(spec));
+    let pages = (spec.page, layout);
+    let mut cache = Cache::carry_on(scheme, carried, frames, pages, cache_options(spec));
+    if spec.has_background() {
+        cache.enable_background();
     }
-}
-
-struct Make<'a> {
-    spec: &'a RunSpec,
-    frames: (u32, u32),
-    carried: Carried<Engine>,
-}
-
-impl Visit for Make<'_> {
-    type Out = Box<dyn LiveCache>;
-
-    fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Self::Out {
-        let (spec, options) = (self.spec, cache_options(self.spec));
-        let background = spec.has_background();
-        let layout = layout_of(spec);
-        let mut cache = Cache::carry_on(
-            scheme,
-            self.carried,
-            self.frames,
-            (spec.page, layout),
-            options,
-        );
-        if background {
-            cache.enable_background();
-        }
-        if spec.unbalance {
-            cache.sample_queues();
-        }
-        Box::new(cache)
+    if spec.unbalance {
+        cache.sample_queues();
     }
+    cache
 }

@@ -1,7 +1,7 @@
 //! What a live device has done so far, without what takes long to make: for those who look every second.
 
 use super::LiveDevice;
-use crate::flash::Flash;
+use crate::flash::FlashReport;
 use destage_types::ChipId;
 use serde::Serialize;
 
@@ -55,7 +55,7 @@ pub struct LiveFigures {
 impl LiveDevice {
     /// The figures now.
     pub fn figures(&self) -> LiveFigures {
-        let engine = self.cache.engine();
+        let engine = self.cache.flash();
         let mut counts = self.cache.counts();
         counts.add_traffic(&engine.traffic());
         let responses = engine.latency_sums().unwrap_or_default()[0];

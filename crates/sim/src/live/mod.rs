@@ -17,18 +17,19 @@ pub use error::SubmitError;
 pub use events::{LiveEvent, Ticket};
 pub use figures::LiveFigures;
 
-use self::core::AnyCache;
+use self::core::LiveCache;
 use self::events::PendingEvents;
 use crate::RunError;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
 use crate::cache::{page_sectors, page_span, wrap_extents};
 use crate::engine::{Completion, DurableVersion, Engine};
-use crate::flash::Flash;
+use crate::flash::FlashReport;
 use crate::result::record::{ResultRecord, TraceInfo};
 use crate::run::footprint::check_memory;
 use crate::run::metadata_budget::{Capacity, Demand};
 use crate::run::precondition::{address_space, prepared_map};
-use crate::run::recording::Recording;
+use crate::run::recording::{Figures, Recording};
+use crate::run::run_cache::RunCache;
 use crate::run::spec::{Replay, RunSpec, TimeScale, Warmup};
 use destage_device::config::DeviceConfig;
 use destage_device::ftl::PageMap;
@@ -50,7 +51,7 @@ pub struct LiveDevice {
     spec: RunSpec,
     capacity: Capacity,
     version: String,
-    cache: AnyCache,
+    cache: LiveCache,
     sectors: u64,
     clock: Nanos,
     /// Requests so far; number of the next one.
@@ -83,7 +84,7 @@ impl LiveDevice {
         let (wrap, seed) = (spec.wrap, spec.seed);
         let map = prepared_map(device, (&nothing).into(), (wrap, seed), &mut |_| {})?;
         check_memory(capacity.frames)?;
-        let mut cache = AnyCache::new(spec, capacity, engine(device, map));
+        let mut cache = LiveCache::new(spec, capacity, engine(device, map));
         cache.reset_counts();
         let stats_before = cache.stats();
         Ok(LiveDevice {
@@ -121,7 +122,7 @@ impl LiveDevice {
 
     /// Pages of which a version is not on flash.
     pub fn volatile_pages(&self) -> usize {
-        self.cache.engine().volatile_pages()
+        self.cache.flash().volatile_pages()
     }
 
     /// A request arrives at `at`, whatever its own arrival says. Time passes up to there; what
@@ -172,17 +173,17 @@ impl LiveDevice {
         self.collect();
         let measured = self.requests - self.measured_from;
         if measured.is_multiple_of(SAMPLE_EVERY) {
-            self.cache.sample(&mut self.samples, measured);
+            self.samples.take(&*self.cache, measured);
             self.samples.thin(LIST_SAMPLES);
         }
-        match self.cache.engine().fault() {
+        match self.cache.flash().fault() {
             Some(full) => Err(SubmitError::Full(Box::new(*full))),
             None => Ok(ticket),
         }
     }
 
     fn check(&self, at: Nanos, request: &HostRequest) -> Result<(), SubmitError> {
-        if let Some(full) = self.cache.engine().fault() {
+        if let Some(full) = self.cache.flash().fault() {
             return Err(SubmitError::Full(Box::new(*full)));
         }
         if at < self.clock {
@@ -236,7 +237,7 @@ impl LiveDevice {
     /// When the next thing happens if nothing more is submitted: an event of this device, or a step
     /// of its array, after which it is later. `None`: nothing will.
     pub fn next_event(&self) -> Option<Nanos> {
-        let next = self.cache.engine().next_event();
+        let next = self.cache.flash().next_event();
         let step = (next != Nanos::NEVER).then_some(next);
         [step, self.pending.next()].into_iter().flatten().min()
     }
@@ -251,7 +252,7 @@ impl LiveDevice {
     }
 
     fn captured(&mut self, out: &mut Vec<LiveEvent>) {
-        let engine = self.cache.engine_mut();
+        let engine = self.cache.flash_mut();
         engine.take_captured(&mut self.taken);
         let event = |(lpn, request)| LiveEvent::Captured {
             lpn,
@@ -268,7 +269,7 @@ impl LiveDevice {
 
     /// Takes over what became known.
     fn collect(&mut self) {
-        let engine = self.cache.engine_mut();
+        let engine = self.cache.flash_mut();
         engine.take_completions(&mut self.done);
         engine.take_durable(&mut self.durable);
         self.done
@@ -282,19 +283,19 @@ impl LiveDevice {
 
     /// The result record up to now. Response times are those whose end is known.
     pub fn record(&self) -> ResultRecord {
-        let figures = self.cache.figures(self.sampled(), &self.stats_before);
-        self.cache.record(&self.recording(), figures)
+        let figures = Figures::of(&*self.cache, self.sampled(), &self.stats_before);
+        self.recording().record(&*self.cache, figures)
     }
 
     /// Ends the device as a run ends: all that is under way is completed, which counts in response
     /// times and in nothing else of the record. The record is that of a run of the same requests.
     pub fn finish(mut self, out: &mut Vec<LiveEvent>) -> ResultRecord {
-        let figures = self.cache.figures(self.sampled(), &self.stats_before);
+        let figures = Figures::of(&*self.cache, self.sampled(), &self.stats_before);
         self.cache.drain();
         self.collect();
         self.captured(out);
         self.pending.take_until(Nanos::NEVER, out);
-        self.cache.record(&self.recording(), figures)
+        self.recording().record(&*self.cache, figures)
     }
 
     /// The samples, with one of now.
@@ -302,7 +303,7 @@ impl LiveDevice {
         let mut samples = self.samples.clone();
         let measured = self.requests - self.measured_from;
         if !measured.is_multiple_of(SAMPLE_EVERY) {
-            self.cache.sample(&mut samples, measured);
+            samples.take(&*self.cache, measured);
         }
         samples
     }

@@ -1,11 +1,10 @@
 //! Time series: what happened in each interval of the measured part, and what the cache holds at
 //! its end.
 
-use crate::cache::Cache;
 use crate::cache::counts::{Counts, ratio};
 use crate::engine::latency::LatencySums;
-use crate::flash::{Flash, Traffic};
-use destage_scheme::Scheme;
+use crate::flash::Traffic;
+use crate::run::run_cache::RunCache;
 use destage_types::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -147,11 +146,7 @@ impl Series {
     }
 
     /// The interval ends at `now`; if nothing was served in it, it gives no row.
-    pub(crate) fn row<S: Scheme, F: Flash>(
-        &mut self,
-        cache: &Cache<S, F>,
-        now: Nanos,
-    ) -> io::Result<()> {
+    pub(crate) fn row(&mut self, cache: &dyn RunCache, now: Nanos) -> io::Result<()> {
         let counts = cache.counts();
         if let Every::Requests(n) = self.every {
             self.end = counts.requests.saturating_add(n.max(1));
@@ -172,13 +167,14 @@ impl Series {
         (self.sink)(None)
     }
 
-    fn measure<S: Scheme, F: Flash>(&self, cache: &Cache<S, F>, now: Nanos) -> SeriesRow {
+    fn measure(&self, cache: &dyn RunCache, now: Nanos) -> SeriesRow {
         let (c, b) = (cache.counts(), &self.before);
         let r = |part: u64, whole: u64| ratio(part as f64, whole as f64);
         let sums = cache.flash().latency_sums();
         let mean = |i: usize| sums.and_then(|s| s[i].mean_since(self.latency[i]));
         let (t, u) = (cache.flash().traffic(), &self.traffic);
-        let lists = cache.scheme().list_pages();
+        let lists = cache.list_pages();
+        let timed = cache.is_timed();
         let rates = rates_of(cache);
         let (reads, writes) = (c.read_pages - b.read_pages, c.write_pages - b.write_pages);
         SeriesRow {
@@ -194,14 +190,14 @@ impl Series {
             evicted_pages: c.evicted_pages - b.evicted_pages,
             flash_reads_host: c.flash_reads_host.wrapping_sub(b.flash_reads_host) as i64,
             flash_writes_host: c.flash_writes_host - b.flash_writes_host,
-            flash_writes_gc: F::TIMED.then_some(t.writes_gc - u.writes_gc),
-            erases: F::TIMED.then_some(t.erases - u.erases),
+            flash_writes_gc: timed.then_some(t.writes_gc - u.writes_gc),
+            erases: timed.then_some(t.erases - u.erases),
             latency_mean_ns: mean(0),
             read_latency_mean_ns: mean(1),
             write_latency_mean_ns: mean(2),
             cached_pages: cache.frames().used() as u64,
             dirty_pages: cache.frames().dirty_slots().count() as u64,
-            meta_bytes: cache.scheme().metadata_bytes(),
+            meta_bytes: cache.metadata_bytes(),
             irl: lists.map(|l| l[0]),
             srl: lists.map(|l| l[1]),
             drl: lists.map(|l| l[2]),
@@ -210,7 +206,7 @@ impl Series {
     }
 }
 
-fn rates_of<S: Scheme, F: Flash>(cache: &Cache<S, F>) -> (f64, u64) {
+fn rates_of(cache: &dyn RunCache) -> (f64, u64) {
     cache.queues().map_or((0.0, 0), |queues| queues.rates())
 }
 

@@ -1,10 +1,9 @@
 //! What is still dirty at the end of a run, written back.
 
 use crate::RunError;
-use crate::cache::Cache;
 use crate::cache::counts::Counts;
-use crate::flash::Flash;
-use destage_scheme::{Place, Scheme};
+use crate::run::run_cache::RunCache;
+use destage_scheme::Place;
 use destage_types::{HostRequest, Nanos, Op, RequestRef};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,8 +37,8 @@ pub struct FinalFlush {
 ///
 /// # Errors
 /// The device has no room for the pages.
-pub(crate) fn final_flush<S: Scheme, F: Flash>(
-    cache: &mut Cache<S, F>,
+pub(crate) fn final_flush(
+    cache: &mut dyn RunCache,
     end: &Counts,
     requests: u64,
     last: Nanos,
@@ -66,7 +65,7 @@ pub(crate) fn final_flush<S: Scheme, F: Flash>(
     let flush = done.iter().find(|done| done.index == requests);
     let mut after = cache.counts();
     after.add_traffic(&cache.flash().traffic());
-    let timed = |count| F::TIMED.then_some(count);
+    let timed = |count| cache.is_timed().then_some(count);
     Ok(FinalFlush {
         flash_writes_host: after.flash_writes_host - end.flash_writes_host,
         flash_reads_rmw: after.flash_reads_rmw - end.flash_reads_rmw,

@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::cache::counts::ratio;
-use destage_scheme::{Access, Layer, Request, Scheme, View};
+use destage_scheme::{Access, Boxed, Layer, Request, View};
 use destage_trace::Workload;
 use destage_types::{Op, Slot};
 use schemars::JsonSchema;
@@ -103,8 +103,8 @@ struct Origin {
 
 /// Watches what the cache tells the scheme inside, and decides nothing. What leaves needs no look: the
 /// next page in its slot takes its place.
-pub(super) struct SizeMeter<S> {
-    inner: S,
+pub(super) struct SizeMeter {
+    inner: Boxed,
     /// Requests before the measured part.
     warmup: u64,
     /// Bytes of the request that is served; 0 for a read.
@@ -113,8 +113,8 @@ pub(super) struct SizeMeter<S> {
     found: SizesFound,
 }
 
-impl<S> SizeMeter<S> {
-    pub fn around(inner: S, warmup: u64) -> (SizeMeter<S>, SizesFound) {
+impl SizeMeter {
+    pub fn around(inner: Boxed, warmup: u64) -> (Boxed, SizesFound) {
         let found = SizesFound::default();
         let meter = SizeMeter {
             inner,
@@ -123,12 +123,12 @@ impl<S> SizeMeter<S> {
             slots: Vec::new(),
             found: found.clone(),
         };
-        (meter, found)
+        (Boxed(Box::new(meter)), found)
     }
 }
 
-impl<S: Scheme> Layer for SizeMeter<S> {
-    destage_scheme::inside!(inner: S);
+impl Layer for SizeMeter {
+    destage_scheme::inside!(inner: Boxed);
 
     fn on_request(&mut self, r: &Request, v: &View) {
         self.bytes = match r.op {

@@ -9,6 +9,7 @@ pub(crate) mod metadata_budget;
 pub mod precondition;
 pub(crate) mod recording;
 pub(crate) mod replay;
+pub(crate) mod run_cache;
 pub mod runner;
 pub mod spec;
 pub(crate) mod touched;
@@ -20,13 +21,14 @@ use self::metadata_budget::{Capacity, Demand};
 use self::precondition::{address_space, prepared_map};
 use self::recording::Recording;
 use self::replay::{Followers, RunLength, Session, last_arrival};
+use self::run_cache::RunCache;
 use self::runner::Meter;
 use self::spec::RunSpec;
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::{Cache, CacheOptions};
 use crate::engine::Engine;
-use crate::flash::{CacheOnly, Flash};
+use crate::flash::CacheOnly;
 use crate::result::profile::{ProfileSink, RunProfile};
 use crate::result::record::{ResultRecord, TraceInfo};
 use crate::result::series::Series;
@@ -239,7 +241,8 @@ impl Visit for Execution<'_> {
         let layout = layout_of(self.spec);
         let Some(device) = &self.spec.device else {
             let frames = (capacity, self.plan.slots);
-            return self.drive(Cache::new(scheme, CacheOnly, frames, page, layout, options));
+            let mut cache = Cache::new(scheme, CacheOnly, frames, page, layout, options);
+            return self.drive(&mut cache);
         };
         let background = self.spec.has_background();
         let map = match self.hooks.device {
@@ -264,12 +267,12 @@ impl Visit for Execution<'_> {
         if self.spec.unbalance || self.hooks.profile.is_some() {
             cache.sample_queues();
         }
-        self.drive(cache)
+        self.drive(&mut cache)
     }
 }
 
 impl Execution<'_> {
-    fn drive<S: Scheme, F: Flash>(mut self, cache: Cache<S, F>) -> Result<ResultRecord, RunError> {
+    fn drive(mut self, cache: &mut dyn RunCache) -> Result<ResultRecord, RunError> {
         let followers = Followers {
             progress: self.hooks.progress,
             meter: self.hooks.meter,
@@ -277,13 +280,14 @@ impl Execution<'_> {
             request_log: self.hooks.request_log.take(),
             series: std::mem::take(&mut self.hooks.series),
         };
-        let session = Session::new(self.spec, self.workload, self.plan.length, cache, followers);
-        let mut done = session.run()?;
+        let length = self.plan.length;
+        let session = Session::new(self.spec, self.workload, length, cache, followers);
+        let figures = session.run()?;
         if let Some(take) = self.hooks.profile.take() {
-            let tails = done.cache.flash().response_tails();
-            take(RunProfile::new(tails, done.figures.flash.as_ref()));
+            let tails = cache.flash().response_tails();
+            take(RunProfile::new(tails, figures.flash.as_ref()));
         }
-        let timeline = done.cache.flash_mut().end_timeline();
+        let timeline = cache.flash_mut().end_timeline();
         if let Some((hook, timeline)) = self.hooks.timeline.take().zip(timeline) {
             (hook.take)(timeline)?;
         }
@@ -303,12 +307,11 @@ impl Execution<'_> {
             version: self.hooks.version,
         };
         let mut flushed = None;
-        let mut cache = done.cache;
-        let counts = self.spec.flush_at_end.then(|| done.figures.counts.clone());
-        let mut record = recording.record(&cache, done.figures);
+        let counts = self.spec.flush_at_end.then(|| figures.counts.clone());
+        let mut record = recording.record(cache, figures);
         if let Some(counts) = counts {
             let requests = self.workload.len() * self.plan.length.passes;
-            flushed = Some(final_flush(&mut cache, &counts, requests, self.plan.last)?);
+            flushed = Some(final_flush(cache, &counts, requests, self.plan.last)?);
         }
         record.final_flush = flushed;
         Ok(record)

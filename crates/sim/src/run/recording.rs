@@ -1,16 +1,17 @@
 //! From the figures of a run to its result record.
 
+use crate::cache::ReadFill;
 use crate::cache::counts::{Counts, ratio};
 use crate::cache::sample::{QueueSampler, Samples};
-use crate::cache::{Cache, ReadFill};
-use crate::flash::{Flash, FlashState};
+use crate::flash::FlashState;
 use crate::result::record::{
     Conditions, CountFields, CountParts, EnergyNj, EraseCounts, Ratios, ResultRecord, RunInfo,
     SCHEMA, Throughput, TraceInfo, Utilisation,
 };
 use crate::run::metadata_budget::Capacity;
+use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
-use destage_scheme::{Scheme, SchemeStats};
+use destage_scheme::SchemeStats;
 
 /// What is counted in the measured part up to some moment.
 pub(crate) struct Figures {
@@ -24,27 +25,16 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Those of `cache` at this moment; `before` are the scheme's own when the measured part began.
-    pub fn of<S: Scheme, F: Flash>(
-        cache: &Cache<S, F>,
-        samples: Samples,
-        before: &SchemeStats,
-    ) -> Figures {
+    pub fn of(cache: &dyn RunCache, samples: Samples, before: &SchemeStats) -> Figures {
         let mut counts = cache.counts();
         counts.add_traffic(&cache.flash().traffic());
         Figures {
             counts,
             samples,
-            stats: stats_of(cache.scheme()).since(before),
+            stats: cache.stats().since(before),
             flash: cache.flash().flash_state(),
         }
     }
-}
-
-/// The scheme's own figures now.
-pub(crate) fn stats_of<S: Scheme>(scheme: &S) -> SchemeStats {
-    let mut stats = SchemeStats::default();
-    scheme.stats(&mut stats);
-    stats
 }
 
 /// What a record says beside figures.
@@ -83,11 +73,7 @@ impl Recording<'_> {
     }
 
     /// The record of a run on `cache`, whose `figures` are those of the end of its trace.
-    pub fn record<S: Scheme, F: Flash>(
-        &self,
-        cache: &Cache<S, F>,
-        figures: Figures,
-    ) -> ResultRecord {
+    pub fn record(&self, cache: &dyn RunCache, figures: Figures) -> ResultRecord {
         let Figures {
             counts: c,
             samples,
@@ -106,7 +92,7 @@ impl Recording<'_> {
             c,
             self.arrival_corrections,
             CountParts {
-                timed: F::TIMED,
+                timed: cache.is_timed(),
                 region: spec.cache_region().is_some(),
                 suspends: spec
                     .device
@@ -134,7 +120,7 @@ impl Recording<'_> {
             version: self.version.to_owned(),
             reading: self.conditions(),
             counts: fields,
-            ratios: Ratios::new(c, meta_ratio, F::TIMED),
+            ratios: Ratios::new(c, meta_ratio, cache.is_timed()),
             latency_ns: measures.map(|m| m.latency),
             throughput: spec
                 .replay

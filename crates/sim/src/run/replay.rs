@@ -3,16 +3,15 @@
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
-use crate::cache::{Cache, is_plain};
 use crate::engine::Completion;
-use crate::flash::Flash;
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
-use crate::run::recording::{Figures, stats_of};
+use crate::run::recording::Figures;
+use crate::run::run_cache::RunCache;
 use crate::run::runner::{Meter, look};
 use crate::run::spec::{Replay, RunSpec, TimeScale};
-use destage_scheme::{PREFETCH, Scheme, SchemeStats, Upcoming};
-use destage_trace::{Workload, WorkloadPass};
+use destage_scheme::{PREFETCH, SchemeStats, Upcoming};
+use destage_trace::{RequestSlice, Workload, WorkloadPass};
 use destage_types::{HostRequest, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,10 +41,10 @@ pub(crate) struct Followers<'a> {
 }
 
 /// A run under way.
-pub(crate) struct Session<'a, S, F> {
+pub(crate) struct Session<'a> {
     workload: Workload<'a>,
     length: RunLength,
-    cache: Cache<S, F>,
+    cache: &'a mut dyn RunCache,
     pace: Pace,
     followers: Followers<'a>,
     log: Option<RequestLog>,
@@ -56,12 +55,6 @@ pub(crate) struct Session<'a, S, F> {
     issued: Nanos,
     /// Completions on their way to the log and to a closed loop.
     done: Vec<Completion>,
-}
-
-/// What is left of a run: the cache, and the figures at the end of the trace.
-pub(crate) struct Outcome<S, F> {
-    pub cache: Cache<S, F>,
-    pub figures: Figures,
 }
 
 /// When requests are issued.
@@ -81,14 +74,14 @@ struct Loop {
     now: Nanos,
 }
 
-impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
+impl<'a> Session<'a> {
     pub fn new(
         spec: &RunSpec,
         workload: Workload<'a>,
         length: RunLength,
-        cache: Cache<S, F>,
+        cache: &'a mut dyn RunCache,
         followers: Followers<'a>,
-    ) -> Session<'a, S, F> {
+    ) -> Session<'a> {
         let pace = match spec.replay {
             Replay::Open => Pace::Open {
                 scale: spec.time_scale,
@@ -118,8 +111,9 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         }
     }
 
-    /// Replays the trace, warm-up first.
-    pub fn run(mut self) -> Result<Outcome<S, F>, RunError> {
+    /// Replays the trace, warm-up first, and lets all work end. The figures are those at the end of the
+    /// trace.
+    pub fn run(mut self) -> Result<Figures, RunError> {
         let (requests, warmup) = (self.workload.len(), self.length.warmup);
         let end = requests * self.length.passes;
         let mut samples = Samples::default();
@@ -157,13 +151,13 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
                 self.start_measuring()?;
             } else if measured {
                 if at == sample_at || at == end {
-                    samples.take(self.cache.scheme(), at - warmup);
+                    samples.take(self.cache, at - warmup);
                     sample_at = at + SAMPLE_EVERY;
                 }
                 let counted = self.cache.counted();
                 for series in &mut self.series {
                     if at == end || series.lacks(counted) == Some(0) {
-                        series.row(&self.cache, self.issued)?;
+                        series.row(self.cache, self.issued)?;
                     }
                 }
             }
@@ -171,7 +165,7 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         }
         self.series.iter_mut().try_for_each(Series::finish)?;
         // What ends after the last arrival belongs to response times, not to the counters.
-        let figures = Figures::of(&self.cache, samples, &self.stats_before);
+        let figures = Figures::of(self.cache, samples, &self.stats_before);
         if let Some(mut observer) = self.cache.unobserve() {
             observer.finish()?;
         }
@@ -180,13 +174,12 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
         if let Some(log) = &mut self.log {
             log.finish()?;
         }
-        let cache = self.cache;
-        Ok(Outcome { cache, figures })
+        Ok(figures)
     }
 
     fn start_measuring(&mut self) -> Result<(), RunError> {
         self.cache.reset_counts();
-        self.stats_before = stats_of(self.cache.scheme());
+        self.stats_before = self.cache.stats();
         self.series = std::mem::take(&mut self.followers.series);
         let served = self.cache.served();
         self.series.iter_mut().for_each(|s| s.begin(served));
@@ -203,48 +196,56 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
 
     /// Serves requests `from..to` of the stream; they lie in one pass.
     fn serve(&mut self, pass: &mut WorkloadPass<'_>, from: u64, to: u64) -> Result<(), RunError> {
-        let requests = self.workload.len();
-        let passed = from - from % requests;
-        let follows = self.follows_trace();
-        let short = follows.filter(|_| self.cache.has_short_way());
-        let sectors = self.cache.sectors_of_page();
-        let (mut at, mut upcoming) = (from, Upcoming::none());
+        let passed = from - from % self.workload.len();
+        let mut at = from;
         while at < to {
             let block = pass.next(to - at)?;
             let block = block.expect("a workload holds the requests it says");
-            let mut rest = block.records;
-            while !rest.is_empty() {
-                let (heads, behind) = rest.split_at(rest.len().min(PREFETCH));
-                rest = behind;
-                self.cache.tidy();
-                self.cache.prefetch(heads, behind, &mut upcoming);
-                for (i, (head, &place)) in heads.iter().zip(upcoming.places()).enumerate() {
-                    if let Some(shift) = short
-                        && is_plain(head, sectors)
-                    {
-                        self.cache.serve_plain(head, head.arrival + shift, place);
-                        continue;
-                    }
-                    let at = at + i as u64;
-                    let request = block.batch.with_sides(head);
-                    let now = match follows {
-                        Some(shift) => head.arrival + shift,
-                        None => self.prepare(head)?,
-                    };
-                    self.cache.serve_at(request, at - passed, now, place);
-                    if F::TIMED
-                        && let Some(full) = self.cache.flash().fault()
-                    {
-                        return Err(RunError::DeviceFull {
-                            request: at,
-                            full: Box::new(*full),
-                        });
-                    }
+            match self.follows_trace() {
+                Some(shift) => {
+                    let served = self.cache.serve_all(block, at - passed, shift);
+                    served.map_err(|number| self.full(passed + number))?;
                 }
-                at += heads.len() as u64;
+                None => self.serve_each(block, at, passed)?,
+            }
+            at += block.records.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// As [`RunCache::serve_all`], where something may come between requests: from number `at` of the
+    /// stream on, in a pass before which there were `passed`.
+    fn serve_each(
+        &mut self,
+        block: RequestSlice<'_>,
+        mut at: u64,
+        passed: u64,
+    ) -> Result<(), RunError> {
+        let (mut rest, mut upcoming) = (block.records, Upcoming::none());
+        while !rest.is_empty() {
+            let (heads, behind) = rest.split_at(rest.len().min(PREFETCH));
+            rest = behind;
+            self.cache.prefetch(heads, behind, &mut upcoming);
+            for (head, &place) in heads.iter().zip(upcoming.places()) {
+                let now = self.prepare(head)?;
+                let request = block.batch.with_sides(head);
+                self.cache.serve_at(request, at - passed, now, place);
+                if self.cache.flash().fault().is_some() {
+                    return Err(self.full(at));
+                }
+                at += 1;
             }
         }
         Ok(())
+    }
+
+    /// The device had no room for what this request needs.
+    fn full(&self, request: u64) -> RunError {
+        let full = self.cache.flash().fault();
+        RunError::DeviceFull {
+            request,
+            full: Box::new(*full.expect("a device that is full says so")),
+        }
     }
 
     /// In runs that do nothing between requests and issue them when the trace says so: the time
@@ -259,7 +260,6 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     }
 
     /// What comes before a request in other runs, and when it is issued.
-    #[inline(never)]
     fn prepare(&mut self, head: &HostRequest) -> Result<Nanos, RunError> {
         let now = self.issue(head)?;
         self.end_intervals(now)?;
@@ -268,13 +268,12 @@ impl<'a, S: Scheme, F: Flash> Session<'a, S, F> {
     }
 
     /// Something happens at `now`: intervals of time that end before it give their row.
-    #[inline]
     fn end_intervals(&mut self, now: Nanos) -> Result<(), RunError> {
         for series in &mut self.series {
             if let Some(end) = series.ended(now) {
                 // An end that is an arrival belongs to the interval behind it.
                 self.cache.advance(Nanos(end.0 - 1));
-                series.row(&self.cache, end)?;
+                series.row(self.cache, end)?;
             }
         }
         Ok(())

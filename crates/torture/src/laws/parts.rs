@@ -114,12 +114,8 @@ fn final_flush(lab: &Lab, case: &Case) -> Verdict {
         };
     };
     equal(&plain, &flushed, &["config", "final_flush"])?;
-    let background = case
-        .expr()
-        .chain()
-        .any(|l| l.scheme().role == Role::Background);
     // Idle times before the FLUSH are for background work.
-    if background {
+    if case.expr().has_background() {
         return Ok(true);
     }
     let mut longer = case.clone();

@@ -6,7 +6,7 @@ use crate::compare::{count, equal, near, want};
 use crate::lab::{Fault, Lab, Verdict};
 use crate::requests;
 use destage_device::config::{ValueType, keys};
-use destage_scheme::info::{Kind, Role};
+use destage_scheme::info::Kind;
 use destage_types::Op;
 use serde_json::Value;
 
@@ -17,11 +17,7 @@ pub const NO_LATENCIES: Law = Law {
         case.no_device();
         case.without(&["--host-fs", "--closed-loop"]);
         // Nothing is idle without a device, and a page that was trimmed is not read from flash.
-        if case
-            .expr()
-            .chain()
-            .any(|l| l.scheme().role == Role::Background)
-        {
+        if case.expr().has_background() {
             case.scheme = "ecr".to_owned();
         }
         case.requests.retain(|r| r.host.op != Op::Trim);

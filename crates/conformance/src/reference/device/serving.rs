@@ -11,6 +11,10 @@ impl SlowFlash for SlowDevice {
         self.map.static_chip(lpn)
     }
 
+    fn chip_of_unit(&self, unit: u64) -> usize {
+        self.map.die_of_plane(unit % self.map.planes()).0
+    }
+
     fn cqct(&self, chip: usize) -> u64 {
         let id = ChipId(chip as u32);
         let page = self.page_transfer();
@@ -43,6 +47,12 @@ impl SlowFlash for SlowDevice {
             victim_valid: self.map.victim_valid_pages(chip),
             gc_remaining: self.gc_remaining(id),
         })
+    }
+
+    fn times(&self) -> (u64, u64) {
+        let c = &self.config;
+        let read = time(c.t_read) + time(c.t_ready);
+        (read.0, c.t_program.mean().0)
     }
 
     fn in_gc(&self, chip: usize) -> bool {

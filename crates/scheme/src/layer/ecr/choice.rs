@@ -4,7 +4,8 @@ use super::{HEAD_BYTES, NO_PAGE};
 use crate::cqct::Cqct;
 use crate::info::{ParamInfo, Words};
 use crate::{Env, Expr, View, params, words};
-use destage_types::ChipId;
+use destage_types::{ChipId, Slot};
+use std::cell::RefCell;
 
 words! {
     /// Which chip is drained when several have the same CQCT (ECR-4).
@@ -132,5 +133,58 @@ impl ChipChoice {
             }
         });
         (best.map(|(.., chip)| chip), all_zero)
+    }
+}
+
+/// Where [`ChipChoice::in_order`] stands in the pages of each chip; its memory is kept.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heads(RefCell<Vec<Head>>);
+
+/// The next page of a chip.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    slot: Option<Slot>,
+    /// CQCT of the chip.
+    time: u64,
+    /// Pages in front of it.
+    passed: usize,
+}
+
+impl ChipChoice {
+    /// The pages of all chips in the order in which they would be chosen one after the other if the queues
+    /// stayed as they are, or with `idle` as if they were empty.
+    ///
+    /// `next` gives the page of a chip behind so many, of which the last is given too; `touched` its
+    /// last touch.
+    pub(crate) fn in_order<'a>(
+        &'a self,
+        heads: &'a Heads,
+        (chips, idle): (usize, bool),
+        v: &'a View<'a>,
+        next: impl Fn(usize, usize, Option<Slot>) -> Option<Slot> + 'a,
+        touched: impl Fn(Slot) -> u64 + 'a,
+    ) -> impl Iterator<Item = Slot> + 'a {
+        let mut heads = heads.0.borrow_mut();
+        heads.clear();
+        heads.extend((0..chips).map(|chip| Head {
+            slot: next(chip, 0, None),
+            time: 0,
+            passed: 0,
+        }));
+        if !idle {
+            self.cqct
+                .each(chips, v, |chip, time| heads[chip].time = time.0);
+        }
+        std::iter::from_fn(move || {
+            let key = |h: &Head| (h.time, self.rank(h.slot.map_or(NO_PAGE, &touched)));
+            let held = heads.iter().enumerate().filter(|h| h.1.slot.is_some());
+            // Of equal ones the first, which has the lowest number.
+            let (chip, _) = held.min_by_key(|h| key(h.1))?;
+            let head = &mut heads[chip];
+            let slot = head.slot;
+            head.passed += 1;
+            head.slot = next(chip, head.passed, slot);
+            slot
+        })
     }
 }

@@ -152,7 +152,10 @@ fn one_lru_a_chip(text: &str, env: &Env) -> TestCache<Pages<Ecr<Pages<Lru>>>> {
     let layer = expr(text);
     let policies = (0..env.layout.chips()).map(|_| Build::build(layer_below(&layer), env));
     let choice = ChipChoice::of(&layer, env);
-    TestCache::of(Pages::of(Ecr::new(choice, policies.collect(), env)), env)
+    let ecr = Ecr::new(choice, policies.collect(), env);
+    let mut cache = TestCache::of(Pages::of(ecr), env);
+    cache.filtered = true;
+    cache
 }
 
 #[test]
@@ -238,6 +241,15 @@ fn policies_of_chips_are_meant_for_the_cache_or_their_share_of_it() {
 }
 
 #[test]
+fn ecr11_lirs_for_the_whole_cache_is_lru() {
+    let env = env(24, 8, 4);
+    let run = |text| random_run(text, &env, 11, 3000, ALL);
+    let lru = run("ecr(lru)");
+    assert_eq!(run("ecr(lirs,inner-capacity=total)"), lru);
+    assert_ne!(run("ecr(lirs,inner-capacity=share)"), lru);
+}
+
+#[test]
 fn states_as_the_worked_examples_print_them() {
     let mut cache = oracle(4, 2, "W0-1 R3");
     cache.chips.states[1].drain = Nanos(25);
@@ -256,4 +268,130 @@ fn states_as_the_worked_examples_print_them() {
         cache.run("W0-1 R2");
         assert_eq!(cache.state(), state);
     }
+}
+
+/// What `next_units` shows to a page that comes in, each as its pages in ascending order.
+fn units(cache: &TestCache<Boxed>) -> Vec<Vec<u64>> {
+    let (mut unit, mut shown) = (Unit::default(), Vec::new());
+    let a = Access::new(
+        (99, 99),
+        Nanos(0),
+        Op::Write,
+        Lpn(99),
+        cache.frames.full_mask(),
+    );
+    cache
+        .scheme
+        .next_units(&a, &cache.view(), &mut unit, &mut |unit| {
+            let mut pages = cache.lpns(unit.slots.iter().copied());
+            pages.sort_unstable();
+            shown.push(pages);
+            false
+        });
+    shown
+}
+
+#[test]
+fn ecr9_the_order_is_that_of_idle_chips_and_filters_see_the_queues() {
+    for text in ["ecr(lru,cqct=oracle)", "ecr(fifo,cqct=oracle)"] {
+        let mut cache = TestCache::<Boxed>::with(text, &env(5, 8, 2));
+        cache.run("W1 W0 R4 W2 W3");
+        cache.chips.states[1].drain = Nanos(7);
+        assert_eq!(cache.order(), [4, 1, 0, 2, 3], "{text}");
+        let by_queue = [[4], [0], [2], [1], [3]].map(Vec::from);
+        assert_eq!(units(&cache), by_queue, "{text}");
+    }
+    let mut cache = TestCache::<Boxed>::with("ecr-eps(cqct=oracle)", &env(4, 8, 2));
+    cache.run("W1 W0 R2 W3");
+    cache.chips.states[1].drain = Nanos(7);
+    assert_eq!(cache.order(), [1, 0, 2, 3]);
+    assert_eq!(units(&cache), [[0], [2], [1], [3]].map(Vec::from));
+    let cache = TestCache::<Boxed>::with("ecr(2q)", &env(4, 8, 2));
+    assert!(cache.order().is_empty());
+}
+
+#[test]
+fn ecr9_background_work_takes_the_next_victim_of_the_idle_channel() {
+    let mut cache = TestCache::<Boxed>::with("awb(ecr(lru,cqct=oracle))", &env(5, 8, 2));
+    cache.run("W1 W0 R4 W2 W3");
+    cache.chips.states[0].drain = Nanos(7);
+    assert_eq!(cache.write_back(1, 0, &[]).0, [1]);
+    assert_eq!(cache.write_back(1, 1, &[1]).0, [3]);
+    assert_eq!(cache.write_back(0, 0, &[]).0, [0]);
+}
+
+/// Blocks of two pages: 0 and 1, on both chips; 2 alone, on chip 0; 5 alone, on chip 1.
+fn groups(text: &str) -> TestCache<Boxed> {
+    let mut cache = TestCache::<Boxed>::with(text, &env(4, 8, 2));
+    cache.run("W0-1 W2 W5");
+    cache
+}
+
+const BPLRU: &str = "bplru(block-pages=2,placement=stripe,compensation=off)";
+
+#[test]
+fn ecr10_a_group_waits_for_its_slowest_page() {
+    let text = format!("ecr({BPLRU},cqct=oracle)");
+    for (drains, order) in [
+        ([0, 0], [vec![0, 1], vec![2], vec![5]]),
+        ([5, 0], [vec![5], vec![0, 1], vec![2]]),
+        ([0, 5], [vec![2], vec![0, 1], vec![5]]),
+        ([4, 5], [vec![2], vec![0, 1], vec![5]]),
+    ] {
+        let mut cache = groups(&text);
+        for (state, drain) in cache.chips.states.iter_mut().zip(drains) {
+            state.drain = Nanos(drain);
+        }
+        assert_eq!(units(&cache), order, "{drains:?}");
+        cache.write(8);
+        assert_eq!(cache.evicted, order[0], "{drains:?}");
+    }
+    let lowest = format!("ecr({BPLRU},cqct=oracle,tie=lowest-index)");
+    let order = [vec![0, 1], vec![2], vec![5]];
+    assert_eq!(units(&groups(&lowest)), order);
+    let mut cache = groups(&text);
+    cache.chips.states[0].drain = Nanos(5);
+    cache.run("F0-2");
+    let order = [vec![0, 1], vec![2], vec![5]];
+    assert_eq!(units(&cache), order, "clean groups wait for nothing");
+    let together = format!(
+        "ecr({},cqct=oracle)",
+        BPLRU.replace("stripe", "single-block")
+    );
+    let mut cache = groups(&together);
+    cache.chips.states[0].drain = Nanos(5);
+    let order = [vec![2], vec![0, 1], vec![5]];
+    assert_eq!(
+        units(&cache),
+        order,
+        "blocks 0, 1 and 2 go to planes 0, 1 and 0"
+    );
+}
+
+#[test]
+fn gc2_a_group_stays_while_one_of_its_chips_collects() {
+    for (options, evicted) in [("", vec![5]), (",depth=2", vec![0, 1])] {
+        let mut cache = groups(&format!("gcar({BPLRU}{options})"));
+        cache.chips.states[0].in_gc = true;
+        cache.write(8);
+        assert_eq!(cache.evicted, evicted, "{options}");
+    }
+    let mut cache = groups(&format!("gcar({BPLRU},protect=dirty)"));
+    cache.chips.states[0].in_gc = true;
+    cache.run("F0 W8");
+    assert_eq!(cache.evicted, [0, 1], "page 0 needs no program");
+}
+
+#[test]
+fn two_filters_the_chip_of_least_wait_that_does_not_collect() {
+    let mut cache = TestCache::<Boxed>::with("gcar(ecr(lru,cqct=oracle))", &env(3, 8, 3));
+    cache.run("W0-2");
+    for (state, drain) in cache.chips.states.iter_mut().zip([1, 3, 2]) {
+        state.drain = Nanos(drain);
+    }
+    cache.chips.states[0].in_gc = true;
+    cache.run("W3 W6");
+    assert_eq!(cache.evicted, [2, 1]);
+    cache.write(9);
+    assert_eq!(cache.evicted, [2, 1, 0], "no other page is left");
 }

@@ -17,14 +17,12 @@ fn chips(text: &str, channels: u32, chips: u32) -> TestCache<Boxed> {
 
 #[test]
 fn ic_1_up_to_the_watermark_pages_may_be_dirty() {
-    let mut cache = boxed("idle-clean(lru,watermark=0.25,wait=1)", 8);
+    let mut cache = boxed("idle-clean(lru,watermark=0.25,young=1)", 8);
     cache.run("W1-2 R8-9");
     assert_eq!(cache.write_back(0, 0, &[]).1, WriteBack::Nowhere);
     cache.run("W3 R8");
-    assert_eq!(
-        cache.write_back(0, 0, &[]),
-        (vec![1], WriteBack::Unit(After::KeepClean))
-    );
+    let keep = WriteBack::Unit(After::KeepClean);
+    assert_eq!(cache.write_back(0, 0, &[]), (vec![1], keep));
     cache.idle(0);
     assert!(next(&mut cache).is_empty(), "2 and 3 may stay dirty");
     cache.run("F2 W4");
@@ -35,28 +33,28 @@ fn ic_1_up_to_the_watermark_pages_may_be_dirty() {
 }
 
 #[test]
-fn ic_2_a_page_waits_for_accesses_since_its_own_last_one() {
-    let mut cache = boxed("idle-clean(lru,watermark=0,wait=3)", 8);
-    cache.run("W1-2 R5");
-    assert!(
-        next(&mut cache).is_empty(),
-        "page 1 has waited for two accesses"
-    );
+fn ic_2_the_pages_accessed_last_are_not_cleaned() {
+    let mut cache = boxed("idle-clean(lru,watermark=0,young=3)", 8);
+    cache.run("W1-2 R5 R5 R5");
+    assert!(next(&mut cache).is_empty(), "only 2 and 5 are newer than 1");
     cache.run("R6");
     assert_eq!(next(&mut cache), [1]);
     cache.run("R1");
-    assert_eq!(next(&mut cache), [2], "a hit starts it again");
-    cache.run("R5-6");
-    assert_eq!(next(&mut cache), [2]);
+    assert_eq!(next(&mut cache), [2], "a hit makes it young again");
     cache.idle(0);
-    assert_eq!(next(&mut cache), [] as [u64; 0]);
-    cache.run("R5");
+    assert!(next(&mut cache).is_empty());
+    cache.run("R2 R5 R6 T6");
+    assert!(
+        next(&mut cache).is_empty(),
+        "a page that is gone is not newer"
+    );
+    cache.run("R7");
     assert_eq!(next(&mut cache), [1]);
 }
 
 #[test]
 fn ic_2_a_read_that_is_not_let_in_is_no_access() {
-    let mut cache = boxed("idle-clean(lru,watermark=0,wait=1)", 8);
+    let mut cache = boxed("idle-clean(lru,watermark=0,young=1)", 8);
     cache.read_alloc = false;
     cache.run("W1 R5");
     assert!(next(&mut cache).is_empty());
@@ -66,94 +64,93 @@ fn ic_2_a_read_that_is_not_let_in_is_no_access() {
 
 #[test]
 fn ic_3_a_page_that_was_written_again_waits_longer() {
-    let text = "idle-clean(lru,watermark=0,wait=2,second-chance=3,adapt=false)";
-    let mut cache = boxed(text, 8);
+    let mut cache = boxed(
+        "idle-clean(lru,watermark=0,young=2,second-chance=true,adapt=false)",
+        8,
+    );
     cache.run("W1 W1 W2 R5-6");
     assert_eq!(next(&mut cache), [2], "although 1 is older");
-    cache.run("R5-6");
+    cache.run("R7-9");
     assert_eq!(next(&mut cache), [2]);
-    cache.run("R5");
-    assert_eq!(next(&mut cache), [1], "six accesses after its last");
+    cache.run("R10");
+    assert_eq!(next(&mut cache), [1], "it is the oldest of eight");
     cache.run("T1 W1 R5-6");
     cache.idle(0);
     assert_eq!(next(&mut cache), [1], "that was another page 1");
+    let text = "idle-clean(lru,watermark=0,young=2)";
+    let mut cache = boxed(text, 8);
+    cache.run("W1 W1 W2 R5-6");
+    assert_eq!(next(&mut cache), [1]);
 }
 
 #[test]
-fn ic_4_rewrites_lengthen_the_wait_and_dirty_evictions_shorten_it() {
-    let text = "idle-clean(lru,watermark=0,wait=16,second-chance=1,balance=2,period=4)";
-    let wait = |cache: &TestCache<Boxed>| cache.stat("clean_wait");
+fn ic_4_rewrites_and_dirty_evictions_move_the_veto() {
+    let text = "idle-clean(lru,watermark=0,young=16,balance=2,period=4)";
+    let young = |cache: &TestCache<Boxed>| cache.stat("young_pages");
     let mut cache = boxed(text, 64);
-    // 16 accesses later page 1 is cleaned; written at the 18th it was cleaned in vain.
     cache.run("W1 R1000-1015");
-    assert_eq!((next(&mut cache), wait(&cache)), (vec![1], 16));
+    assert_eq!((next(&mut cache), young(&cache)), (vec![1], 16));
     cache.idle(0);
     cache.run("W1");
-    assert_eq!(cache.stat("rewrites_after_clean"), 1);
+    assert_eq!(
+        cache.stat("rewrites_after_clean"),
+        1,
+        "it was cleaned in vain"
+    );
     cache.run("R1");
-    assert_eq!(wait(&cache), 16, "it is looked at after the 20th access");
+    assert_eq!(young(&cache), 16, "that is looked at after the 20th access");
     cache.run("R1");
-    assert_eq!(wait(&cache), 18);
+    assert_eq!(young(&cache), 18, "by a 32nd of the cache");
     cache.run("W1 R1 R1 R1");
-    assert_eq!(wait(&cache), 18, "the page was not clean");
+    assert_eq!(
+        young(&cache),
+        18,
+        "the page was not clean, and one rewrite fades at once"
+    );
 
     let mut cache = boxed(text, 64);
     cache.run("W1-64");
-    assert_eq!(wait(&cache), 16);
+    assert_eq!(young(&cache), 16);
     cache.run("W65-68");
-    assert_eq!(wait(&cache), 14, "four dirty pages left");
+    assert_eq!(young(&cache), 14, "four dirty pages left");
     cache.run("W69-168");
-    assert_eq!(wait(&cache), 4, "a sixteenth of the cache at least");
+    assert_eq!(young(&cache), 0);
 }
 
 #[test]
 fn ic_4_one_dirty_eviction_is_worth_some_rewrites() {
-    let mut wait = Wait {
-        accesses: 80,
-        least: 4,
-        most: 85,
-        rewrites: 6,
-        dirty_evictions: 3,
-        all_rewrites: 0,
+    let mut veto = Veto::new(70, 80);
+    assert_eq!((veto.most, veto.step), (75, 2));
+    let mut adapt = |rewrites, dirty_evictions| {
+        (veto.rewrites, veto.dirty_evictions) = (rewrites, dirty_evictions);
+        veto.adapt(2);
+        (veto.young, veto.rewrites, veto.dirty_evictions)
     };
-    wait.adapt(2);
-    assert_eq!(
-        (wait.accesses, wait.rewrites, wait.dirty_evictions),
-        (80, 0, 0)
-    );
-    (wait.rewrites, wait.dirty_evictions) = (7, 3);
-    wait.adapt(2);
-    assert_eq!(wait.accesses, 85);
-    (wait.rewrites, wait.dirty_evictions) = (5, 3);
-    wait.adapt(2);
-    assert_eq!(wait.accesses, 75);
+    assert_eq!(adapt(6, 3), (70, 5, 2));
+    assert_eq!(adapt(7, 3), (72, 6, 2));
+    assert_eq!(adapt(33, 16), (74, 30, 15));
+    assert_eq!(adapt(33, 16), (75, 30, 15));
+    assert_eq!(adapt(31, 16), (73, 29, 15));
 }
 
 #[test]
 fn ic_4_pages_that_flush_cleaned_are_not_cleaned_ahead() {
-    let mut cache = boxed("idle-clean(lru,watermark=0,wait=1,second-chance=1)", 8);
+    let mut cache = boxed("idle-clean(lru,watermark=0,young=1)", 8);
     cache.run("W1-2 F W1");
     assert_eq!(cache.stat("rewrites_after_clean"), 0);
     cache.run("R5");
     cache.idle(0);
     cache.run("R1 R2 R5 W1");
-    assert_eq!(
-        cache.stat("rewrites_after_clean"),
-        1,
-        "reads in between do not matter"
-    );
+    let text = "reads in between do not matter";
+    assert_eq!(cache.stat("rewrites_after_clean"), 1, "{text}");
     cache.run("W1");
-    assert_eq!(
-        cache.stat("rewrites_after_clean"),
-        1,
-        "once for each time it is cleaned"
-    );
+    assert_eq!(cache.stat("rewrites_after_clean"), 1, "once each time");
 }
 
 #[test]
 fn ic_5_each_idle_chip_gets_one_page() {
     // Chips 0 and 2 are on channel 0, 1 and 3 on channel 1.
-    let mut cache = chips("idle-clean(lru,watermark=0,wait=1)", 2, 4);
+    let mut cache = chips("idle-clean(lru,watermark=0,young=1)", 2, 4);
     cache.run("W2 W0 W4 W1 R7");
     assert_eq!(
         cache.write_back(0, 0, &[]).0,
@@ -166,25 +163,19 @@ fn ic_5_each_idle_chip_gets_one_page() {
         ..ChipState::IDLE
     };
     assert_eq!(cache.write_back(0, 1, &[2]).0, [0]);
-    assert_eq!(
-        cache.write_back(0, 1, &[2, 0]).0,
-        [4],
-        "a busy page is passed over"
-    );
+    let passed = cache.write_back(0, 1, &[2, 0]).0;
+    assert_eq!(passed, [4], "a busy page is passed over");
     cache.chips.states[0].in_gc = true;
     assert!(cache.write_back(0, 2, &[2, 0]).0.is_empty());
 }
 
 #[test]
-fn ic_6_a_group_is_cleaned_whole_when_all_of_it_has_waited() {
-    let text = "idle-clean(bplru(block-pages=4,placement=stripe),watermark=0,wait=2,adapt=false)";
+fn ic_6_a_group_is_cleaned_whole_when_all_of_it_is_old() {
+    let text = "idle-clean(bplru(block-pages=4,placement=stripe),watermark=0,young=2,adapt=false)";
     let mut cache = boxed(text, 8);
     cache.run("W1 W2 W5");
-    assert!(
-        next(&mut cache).is_empty(),
-        "page 2 has waited for one access"
-    );
-    cache.run("W5");
+    assert!(next(&mut cache).is_empty(), "only page 5 is newer than 2");
+    cache.run("W9");
     let mut pages = next(&mut cache);
     pages.sort_unstable();
     assert_eq!(pages, [1, 2]);
@@ -200,7 +191,7 @@ fn ic_6_a_group_is_cleaned_whole_when_all_of_it_has_waited() {
 
 #[test]
 fn a_renamed_page_is_looked_for_on_its_new_chip() {
-    let mut cache = chips("idle-clean(lru,watermark=0,wait=1)", 2, 2);
+    let mut cache = chips("idle-clean(lru,watermark=0,young=1)", 2, 2);
     cache.run("W2 W3 R7");
     assert!(cache.rename(2, 5));
     cache.run("R7");
@@ -219,18 +210,18 @@ fn metadata_is_counted() {
     let mut cache = chips(text, 2, 4);
     cache.run("W1-5");
     let lru = 5 * crate::PAGE_NODE_BYTES;
-    assert_eq!(cache.metadata_bytes(), lru + 5 * 16 + 8 * 8);
+    assert_eq!(cache.metadata_bytes(), lru + 5 * 24 + 8 * 8);
 }
 
 #[test]
 fn invariants_hold_while_pages_are_cleaned() {
     let mix = Mix { idle: true, ..ALL };
     for (seed, text) in [
-        "idle-clean(arc,wait=2,watermark=0)",
+        "idle-clean(arc,young=2,watermark=0)",
         "idle-clean(sieve,period=3)",
-        "idle-clean(ecr,wait=1,watermark=0.3)",
-        "idle-clean(bplru(block-pages=4),wait=1)",
-        "idle-clean(prober(lru),wait=1,adapt=false)",
+        "idle-clean(ecr,young=1,watermark=0.3)",
+        "idle-clean(bplru(block-pages=4),young=1)",
+        "idle-clean(prober(lru),young=1,adapt=false)",
     ]
     .iter()
     .enumerate()

@@ -12,16 +12,16 @@ use crate::lists::{ListArray, Lists};
 
 /// A block; one without pages is not there.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Block {
+pub(super) struct UpdatedBlock {
     pub updates: Updates,
     /// When it came to the head of the LRU order; of equal distances the earlier one is better.
     pub touched: u64,
     pub pages: u32,
 }
 
-impl Block {
+impl UpdatedBlock {
     /// Is the distance larger than that of `other` after `now` page writes?
-    fn beats(&self, other: &Block, now: u64) -> bool {
+    fn beats(&self, other: &UpdatedBlock, now: u64) -> bool {
         let side = |a: Updates, b: Updates| u128::from(now - a.first) * u128::from(b.divisor());
         let own = side(self.updates, other.updates);
         let its = side(other.updates, self.updates);
@@ -29,7 +29,7 @@ impl Block {
     }
 
     /// After how many page writes `other` beats this one, which beats it now.
-    fn until(&self, other: &Block) -> u64 {
+    fn until(&self, other: &UpdatedBlock) -> u64 {
         let (own, its) = (self.updates, other.updates);
         let Some(faster @ 1..) = own.divisor().checked_sub(its.divisor()) else {
             return u64::MAX;
@@ -63,7 +63,7 @@ const EMPTY: Cell = Cell {
 };
 
 /// The better one of two blocks, and until when it is that.
-fn better(blocks: &[Block], a: u32, b: u32, now: u64) -> Cell {
+fn better(blocks: &[UpdatedBlock], a: u32, b: u32, now: u64) -> Cell {
     let (best, other) = match (a, b) {
         (NONE, best) | (best, NONE) => {
             return Cell { best, ..EMPTY };
@@ -89,7 +89,7 @@ impl Contest {
         self.cells.len() / 2
     }
 
-    fn play(&mut self, at: usize, blocks: &[Block], now: u64) {
+    fn play(&mut self, at: usize, blocks: &[UpdatedBlock], now: u64) {
         let (a, b) = (self.cells[2 * at], self.cells[2 * at + 1]);
         let cell = better(blocks, a.best, b.best, now);
         self.cells[at] = Cell {
@@ -99,7 +99,7 @@ impl Contest {
     }
 
     /// Puts a block, or none, into a leaf.
-    fn set(&mut self, leaf: usize, best: u32, blocks: &[Block], now: u64) {
+    fn set(&mut self, leaf: usize, best: u32, blocks: &[UpdatedBlock], now: u64) {
         let mut at = self.leaves() + leaf;
         self.cells[at] = Cell { best, ..EMPTY };
         while at > 1 {
@@ -109,7 +109,7 @@ impl Contest {
     }
 
     /// Adds a block; its leaf.
-    fn push(&mut self, node: u32, blocks: &[Block], now: u64) -> usize {
+    fn push(&mut self, node: u32, blocks: &[UpdatedBlock], now: u64) -> usize {
         if self.used == self.leaves() {
             self.grow(blocks, now);
         }
@@ -119,7 +119,7 @@ impl Contest {
     }
 
     #[cold]
-    fn grow(&mut self, blocks: &[Block], now: u64) {
+    fn grow(&mut self, blocks: &[UpdatedBlock], now: u64) {
         let leaves = self.leaves();
         let more = (2 * leaves).max(1);
         let old = self.cells.split_off(leaves);
@@ -132,7 +132,7 @@ impl Contest {
     }
 
     /// Empties a leaf; the block of the last one takes its place and is given.
-    fn take(&mut self, leaf: usize, blocks: &[Block], now: u64) -> Option<u32> {
+    fn take(&mut self, leaf: usize, blocks: &[UpdatedBlock], now: u64) -> Option<u32> {
         self.used -= 1;
         let moved = self.cells[self.leaves() + self.used].best;
         self.set(self.used, NONE, blocks, now);
@@ -144,7 +144,7 @@ impl Contest {
     }
 
     /// The block with the largest distance; cells whose time is over stay as they are.
-    fn latest(&self, at: usize, blocks: &[Block], now: u64) -> u32 {
+    fn latest(&self, at: usize, blocks: &[UpdatedBlock], now: u64) -> u32 {
         if self.cells[at].until > now {
             return self.cells[at].best;
         }
@@ -153,7 +153,7 @@ impl Contest {
     }
 
     /// Brings cells whose time is over up to date.
-    fn settle(&mut self, at: usize, blocks: &[Block], now: u64) {
+    fn settle(&mut self, at: usize, blocks: &[UpdatedBlock], now: u64) {
         if self.cells[at].until <= now {
             self.settle(2 * at, blocks, now);
             self.settle(2 * at + 1, blocks, now);
@@ -165,7 +165,7 @@ impl Contest {
 /// All blocks by their number of pages.
 #[derive(Clone, Debug)]
 pub(super) struct ByPages {
-    blocks: Vec<Block>,
+    blocks: Vec<UpdatedBlock>,
     /// The leaf of each block.
     leaf: Vec<usize>,
     /// By number of pages.
@@ -183,7 +183,7 @@ impl ByPages {
     /// No block yet; they are below `nodes`.
     pub fn new(nodes: usize) -> ByPages {
         ByPages {
-            blocks: vec![Block::default(); nodes],
+            blocks: vec![UpdatedBlock::default(); nodes],
             leaf: vec![0; nodes],
             contests: Vec::new(),
             sizes: Lists::array(0),
@@ -191,12 +191,12 @@ impl ByPages {
     }
 
     /// The block at `node`.
-    pub fn get(&self, node: u32) -> Block {
+    pub fn get(&self, node: u32) -> UpdatedBlock {
         self.blocks[node as usize]
     }
 
     /// The block at `node` is as `new` says from now on. It has at most one page more or less than before.
-    pub fn set(&mut self, node: u32, new: Block, now: u64) {
+    pub fn set(&mut self, node: u32, new: UpdatedBlock, now: u64) {
         let old = std::mem::replace(&mut self.blocks[node as usize], new);
         if old.pages == new.pages {
             if new.pages > 0 {
@@ -269,7 +269,7 @@ mod tests {
         let mut rng = SplitMix64::new(6);
         let mut draw = |n: u64| rng.next_u64() % n;
         for _ in 0..5000 {
-            let mut block = || Block {
+            let mut block = || UpdatedBlock {
                 updates: Updates {
                     first: draw(40),
                     writes: draw(9),
@@ -312,7 +312,7 @@ mod tests {
                 _ => {}
             }
             match block.pages {
-                0 => block = Block::default(),
+                0 => block = UpdatedBlock::default(),
                 1 if by_pages.get(node).pages == 0 => block.updates.first = now,
                 _ => block.updates.writes += x >> 40 & 1,
             }

@@ -25,7 +25,7 @@ use crate::{
     params,
 };
 use destage_types::{Lpn, Op, Slot};
-use latest::{Block, ByPages};
+use latest::{ByPages, UpdatedBlock};
 use mean::Mean;
 
 /// `pud-lru`: predicted update distance.
@@ -90,7 +90,7 @@ pub struct PudLru {
 }
 
 impl PudLru {
-    fn set(&mut self, node: u32, new: Block) {
+    fn set(&mut self, node: u32, new: UpdatedBlock) {
         let old = self.by_pages.get(node);
         if old.pages == 0 || new.pages == 0 || old.updates != new.updates {
             if old.pages > 0 {
@@ -104,7 +104,7 @@ impl PudLru {
     }
 
     /// The page joins its block; the block with it, to be set.
-    fn join(&mut self, slot: Slot, lpn: Lpn) -> (u32, Block) {
+    fn join(&mut self, slot: Slot, lpn: Lpn) -> (u32, UpdatedBlock) {
         let node = self.blocks.join(slot, lpn);
         let mut block = self.by_pages.get(node);
         if block.pages == 0 {
@@ -115,14 +115,14 @@ impl PudLru {
         (node, block)
     }
 
-    fn touch(&mut self, node: u32, block: &mut Block) {
+    fn touch(&mut self, node: u32, block: &mut UpdatedBlock) {
         self.blocks.order.move_to_head(0, node);
         self.touches += 1;
         block.touched = self.touches;
     }
 
     /// A page of the block is written.
-    fn write(&mut self, node: u32, mut block: Block) {
+    fn write(&mut self, node: u32, mut block: UpdatedBlock) {
         self.now += 1;
         assert!(self.now < MOST_WRITES, "a run has fewer page writes");
         if block.updates.writes == 0 {
@@ -138,12 +138,12 @@ impl PudLru {
         let block = match self.blocks.leave(slot) {
             true => {
                 let old = self.by_pages.get(node);
-                Block {
+                UpdatedBlock {
                     pages: old.pages - 1,
                     ..old
                 }
             }
-            false => Block::default(),
+            false => UpdatedBlock::default(),
         };
         self.set(node, block);
     }

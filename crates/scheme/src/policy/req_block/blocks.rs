@@ -225,6 +225,11 @@ impl Blocks {
         self.real(self.get(self.end(list)).newer)
     }
 
+    /// The block of the same list that is next to the newer side.
+    pub fn newer(&self, b: u32) -> Option<u32> {
+        self.real(self.get(b).newer)
+    }
+
     /// Blocks of `list`, newest first.
     #[cfg(any(test, feature = "conformance"))]
     pub fn newest_first(&self, list: usize) -> impl Iterator<Item = u32> + '_ {

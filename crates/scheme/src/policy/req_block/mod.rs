@@ -8,7 +8,8 @@
 //! State: three lists of request blocks, newest first: IRL (newly written), SRL (small, hit) and
 //! DRL (divided from large blocks). 32 B per block: the paper's 0.41 % of the cache are about 1.9
 //! pages per block and nothing per page (section 4.2.5). Ties: equal frequency IRL, then DRL,
-//! then SRL. Cost: O(1) per access, O(pages that leave) per eviction; `merge=all` O(origins).
+//! then SRL. Counters of victims are those of blocks that the policy chose itself, without a victim
+//! filter outside. Cost: O(1) per access, O(pages that leave) per eviction; `merge=all` O(origins).
 
 mod blocks;
 mod params;
@@ -22,11 +23,14 @@ use crate::{
     View,
 };
 use blocks::{Blocks, DRL, IRL, Identity, SRL};
-use destage_types::{Lpn, Op, Slot};
+use destage_types::{Lpn, Slot};
 pub use params::{
     AccessUnit, Merge, OriginRule, ReqBlockParams, SizeBasis, SplitAccess, SplitInsertTime,
     TimeBasis,
 };
+
+/// The lists in the order in which they give the victim among equals.
+const TIES: [usize; 3] = [IRL, DRL, SRL];
 
 /// Bytes of a request block (Req-block section 4.2.5).
 const BLOCK_NODE_BYTES: u64 = 32;
@@ -47,6 +51,9 @@ pub const INFO: SchemeInfo = SchemeInfo {
     params: &[ReqBlockParams::PARAMS],
     ties: "equal frequency: IRL, then DRL, then SRL",
     write_buffer: true,
+    order: Some(
+        "the coldest of the oldest blocks of each list, as if those before it were not there",
+    ),
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
     // The access itself may move the clock.
     victim_is_known: |layer| layer.word("time-basis") != "page-seq",
@@ -189,12 +196,13 @@ impl ReqBlock {
     /// `get_victim` of Algorithm 1: the coldest of the oldest blocks. Among equals the first one
     /// stays, so the order of the lists is that of ties.
     fn coldest(&self, now: u64) -> Option<u32> {
+        self.coldest_of(TIES.map(|list| self.blocks.tail(list)), now)
+    }
+
+    #[inline]
+    fn coldest_of(&self, oldest: [Option<u32>; 3], now: u64) -> Option<u32> {
         let mut best = None;
-        for tail in [IRL, DRL, SRL]
-            .map(|l| self.blocks.tail(l))
-            .into_iter()
-            .flatten()
-        {
+        for tail in oldest.into_iter().flatten() {
             if best.is_none_or(|b| self.colder(tail, b, now)) {
                 best = Some(tail);
             }
@@ -233,6 +241,9 @@ impl ReqBlock {
             return;
         }
         let own = unit.slots.len();
+        // A page that a classifier outside holds is in no block, whatever stands in its slot.
+        let held = self.blocks.held().iter().sum::<u64>() as usize;
+        let all_held = held == v.frames.used();
         for page in self.blocks.pages(b) {
             let lpn = v.frames.lpn(page).0;
             let beside = [lpn.checked_sub(1), lpn.checked_add(1)];
@@ -242,7 +253,11 @@ impl ReqBlock {
                 .filter_map(|l| v.slot_of(Lpn(l)))
             {
                 let neighbour = self.blocks.of(slot);
-                if self.blocks.is_in(neighbour, IRL) && !self.is_collected(neighbour, own, unit) {
+                let is_held = || all_held || self.blocks.pages(neighbour).any(|s| s == slot);
+                if self.blocks.is_in(neighbour, IRL)
+                    && is_held()
+                    && !self.is_collected(neighbour, own, unit)
+                {
                     unit.slots.extend(self.blocks.pages(neighbour));
                 }
             }
@@ -278,7 +293,6 @@ impl GroupPolicy for ReqBlock {
 
     #[inline]
     fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
-        debug_assert!(a.op == Op::Write, "a write buffer holds written pages only");
         let b = match self.filling(IRL, a.request) {
             Some(b) => b,
             None => self.blocks.create(IRL, a.request, 1, self.time(a)),
@@ -322,6 +336,25 @@ impl GroupPolicy for ReqBlock {
     fn next_unit(&self, v: &View, unit: &mut Unit) {
         if let Some(b) = self.coldest(self.clock) {
             self.collect(b, v, unit);
+        }
+    }
+
+    fn next_units(
+        &self,
+        a: &Access,
+        v: &View,
+        unit: &mut Unit,
+        stop: &mut dyn FnMut(&Unit) -> bool,
+    ) {
+        let now = self.time(a);
+        let mut oldest = TIES.map(|list| self.blocks.tail(list));
+        while let Some(b) = self.coldest_of(oldest, now) {
+            self.collect(b, v, unit);
+            if unit.stops(stop) {
+                return;
+            }
+            let list = oldest.iter_mut().find(|first| **first == Some(b));
+            *list.expect("it is the first of its list") = self.blocks.newer(b);
         }
     }
 

@@ -4,6 +4,7 @@ use super::blocks::{DRL, IRL, SRL};
 use super::*;
 use crate::testing::{Span, TestCache};
 use crate::{Placement, Scheme};
+use destage_types::Op;
 
 mod merge;
 mod random;

@@ -132,9 +132,10 @@ fn fewer_pages_than_chips_is_a_warning_for_ecr() {
     assert!(warnings[0].starts_with("capacity 63 below"));
     assert_eq!(warned("ecr(lfu)", &run(64)), [""; 0]);
     // A share of the cache per chip is what the inner scheme has to live with.
-    let share = "ecr(lirs,inner-capacity=share)";
+    let share = "ecr(lirs)";
     assert_eq!(refused(share, &run(128)).0, 9);
     assert_eq!(warned(share, &run(192)), [""; 0]);
+    assert_eq!(warned("ecr(lirs,inner-capacity=total)", &run(128)), [""; 0]);
 }
 
 #[test]

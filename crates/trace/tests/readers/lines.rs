@@ -1,9 +1,6 @@
 //! What the readers of all line formats share: times, line ends, bad lines, limits, batches.
 
-#[allow(dead_code)]
-mod common;
-
-use common::{
+use crate::common::{
     GROUPS, HEADER, arrivals, limited, msr_lines, read, read_with, refused, refuses, says, skipping,
 };
 use destage_trace::{LoadOptions, Source, TraceError, open};

@@ -1,9 +1,6 @@
 //! Formats that are tables of columns: what the columns mean, and what hostile input gives.
 
-#[allow(dead_code)]
-mod common;
-
-use common::{cases, check_errors, detected, read, read_with, rows};
+use crate::common::{cases, check_errors, detected, read, read_with, rows};
 use destage_trace::{LoadOptions, TimeUnit};
 use destage_types::Op;
 

@@ -1,9 +1,6 @@
 //! The logs of fio and blkparse: what they mean, and what hostile input gives.
 
-#[allow(dead_code)]
-mod common;
-
-use common::{check_errors, detected, limited, overlay, read_with, refuses, rows};
+use crate::common::{check_errors, detected, limited, overlay, read_with, refuses, rows};
 use destage_trace::{BlkEvent, LoadOptions};
 use destage_types::Op;
 

@@ -1,9 +1,6 @@
 //! Captures of file systems: rows, requests, old addresses, and choosing by tag.
 
-#[allow(dead_code)]
-mod common;
-
-use common::{cases, csv, detected, read, refused, refuses, says};
+use crate::common::{cases, csv, detected, read, refused, refuses, says};
 use destage_trace::{LoadOptions, Pairs, Source, load, open};
 use destage_types::request::NO_PREV;
 use destage_types::{Op, RequestBatch, Tag};

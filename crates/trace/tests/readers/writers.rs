@@ -1,12 +1,9 @@
 //! What the writers write is read again as it was, or refused with the reason.
 
-#[allow(dead_code)]
-mod common;
-
 use std::io::{self, Cursor, Write};
 use std::path::Path;
 
-use common::{bin, overlay, read, read_with, says};
+use crate::common::{bin, overlay, read, read_with, says};
 use destage_trace::{
     BinWriter, CompressedWriter, Container, FORMATS, RequestPasses, Trace, Volume, WriteSummary,
     write_bin, write_csv, write_disksim, write_fio, write_msr, write_oracle_general, write_ssdsim,

@@ -1,9 +1,6 @@
 //! What is written is read again as it was; every text form of a request means that request.
 
-#[allow(dead_code)]
-mod common;
-
-use common::{csv, overlay, read, read_with};
+use crate::common::{csv, overlay, read, read_with};
 use destage_trace::{CsvColumns, CsvWriter};
 use destage_types::request::NO_PREV;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch, Tag};

@@ -1,9 +1,6 @@
 //! Each binary format: what its records mean, and what damaged files give.
 
-#[allow(dead_code)]
-mod common;
-
-use common::{bin, limited, read, read_with, refused, refuses, says, skipping};
+use crate::common::{bin, limited, read, read_with, refused, refuses, says, skipping};
 use destage_trace::FORMATS;
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestBatch};
 

@@ -1,9 +1,6 @@
 //! A trace that was cut off is refused where its format can tell.
 
-#[allow(dead_code)]
-mod common;
-
-use common::{csv, limited, read, read_with, refused, skipping};
+use crate::common::{csv, limited, read, read_with, refused, skipping};
 use destage_trace::write_fio;
 
 const PLAIN: &str = "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n0,W,0,8,0,,0\n\

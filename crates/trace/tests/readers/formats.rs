@@ -1,9 +1,6 @@
 //! Each format: what its columns mean, and what hostile input gives.
 
-#[allow(dead_code)]
-mod common;
-
-use common::{
+use crate::common::{
     GROUPS, HEADER, arrivals, cases, check_errors, overlay, read, read_with, refused, refuses,
     skipping,
 };

@@ -1,9 +1,6 @@
 //! Traces of several volumes.
 
-#[allow(dead_code)]
-mod common;
-
-use common::{limited, read, read_with, says, with};
+use crate::common::{limited, read, read_with, says, with};
 use destage_trace::{LoadOptions, Source, Trace, TraceError, Volume, Volumes, load, open, split};
 use destage_types::{Nanos, RequestBatch};
 
@@ -135,7 +132,7 @@ fn a_file_is_read_again_for_its_volumes_and_a_stream_is_refused() {
         .collect();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.csv.zst");
-    std::fs::write(&path, common::zst(text.as_bytes())).unwrap();
+    std::fs::write(&path, crate::common::zst(text.as_bytes())).unwrap();
     for limit in [None, Some(12_345)] {
         let options = LoadOptions {
             limit,

@@ -1,9 +1,6 @@
 //! Telling formats apart by their content.
 
-#[allow(dead_code)]
-mod common;
-
-use common::{read, refused, refuses, says};
+use crate::common::{read, refused, refuses, says};
 use destage_trace::FORMATS;
 
 #[track_caller]
@@ -88,9 +85,9 @@ fn every_format_reads_its_example_from_every_container() {
     for format in FORMATS {
         let plain = read("", format.example).unwrap();
         for packed in [
-            common::zst(format.example),
-            common::gz(format.example),
-            common::xz(format.example),
+            crate::common::zst(format.example),
+            crate::common::gz(format.example),
+            crate::common::xz(format.example),
         ] {
             let trace = read("", &packed).unwrap();
             assert_eq!(trace.meta.format, format.name);

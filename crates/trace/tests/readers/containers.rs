@@ -1,11 +1,8 @@
 //! Compressed files: told by content, read across frames, refused when damaged.
 
-#[allow(dead_code)]
-mod common;
-
 use std::io::Write;
 
-use common::{gz, limited, msr_lines, read, refuses, xz, zst};
+use crate::common::{gz, limited, msr_lines, read, refuses, xz, zst};
 use destage_trace::{Container, LoadOptions, Source, TraceError, load};
 use sha2::{Digest, Sha256};
 

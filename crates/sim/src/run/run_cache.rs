@@ -1,0 +1,163 @@
+//! The cache of a run, whatever its scheme and its flash.
+//!
+//! What is compiled anew for each scheme is the way of a request. All else that a run does is code over
+//! this one type.
+
+use crate::cache::counts::Counts;
+use crate::cache::observe::Observer;
+use crate::cache::sample::{PagesHistogram, QueueSampler};
+use crate::cache::{Cache, is_plain};
+use crate::flash::{Flash, FlashReport};
+use destage_scheme::{Frames, PREFETCH, Place, Scheme, SchemeStats, Upcoming};
+use destage_trace::RequestSlice;
+use destage_types::{HostRequest, Nanos, RequestRef};
+
+/// A cache over a flash. Methods without a comment are those of [`Cache`].
+pub(crate) trait RunCache {
+    /// Serves consecutive requests of a trace, the first of them number `first` of it, each `shift`
+    /// after its arrival. Where the device has no room any more it ends, with the number of the request.
+    fn serve_all(
+        &mut self,
+        requests: RequestSlice<'_>,
+        first: u64,
+        shift: Nanos,
+    ) -> Result<(), u64>;
+    /// [`Cache::tidy`] and [`Cache::prefetch`].
+    fn prefetch(&mut self, heads: &[HostRequest], behind: &[HostRequest], upcoming: &mut Upcoming);
+    fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place);
+    fn advance(&mut self, until: Nanos);
+    fn drain(&mut self);
+    fn reset_counts(&mut self);
+    fn observe(&mut self, observer: Box<dyn Observer + Send>);
+    fn unobserve(&mut self) -> Option<Box<dyn Observer + Send>>;
+    fn counts(&self) -> Counts;
+    fn counted(&self) -> u64;
+    fn served(&self) -> u64;
+    fn evict_pages(&self) -> &PagesHistogram;
+    fn queues(&self) -> Option<&QueueSampler>;
+    fn frames(&self) -> &Frames;
+    fn flash(&self) -> &dyn FlashReport;
+    fn flash_mut(&mut self) -> &mut dyn FlashReport;
+    /// Is there a device, which keeps time?
+    fn is_timed(&self) -> bool;
+    /// The scheme's own figures now.
+    fn stats(&self) -> SchemeStats;
+    /// Metadata of the scheme in bytes.
+    fn metadata_bytes(&self) -> u64;
+    /// Pages in the lists of Req-block.
+    fn list_pages(&self) -> Option<[u64; 3]>;
+}
+
+impl<S: Scheme, F: Flash> RunCache for Cache<S, F> {
+    fn serve_all(
+        &mut self,
+        requests: RequestSlice<'_>,
+        first: u64,
+        shift: Nanos,
+    ) -> Result<(), u64> {
+        let short = self.has_short_way();
+        let sectors = self.sectors_of_page();
+        let (mut number, mut upcoming) = (first, Upcoming::none());
+        let mut rest = requests.records;
+        while !rest.is_empty() {
+            let (heads, behind) = rest.split_at(rest.len().min(PREFETCH));
+            rest = behind;
+            self.tidy();
+            Cache::prefetch(self, heads, behind, &mut upcoming);
+            for (i, (head, &place)) in heads.iter().zip(upcoming.places()).enumerate() {
+                let now = head.arrival + shift;
+                if short && is_plain(head, sectors) {
+                    self.serve_plain(head, now, place);
+                    continue;
+                }
+                let number = number + i as u64;
+                let request = requests.batch.with_sides(head);
+                Cache::serve_at(self, request, number, now, place);
+                if F::TIMED && self.flash.fault().is_some() {
+                    return Err(number);
+                }
+            }
+            number += heads.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn prefetch(&mut self, heads: &[HostRequest], behind: &[HostRequest], upcoming: &mut Upcoming) {
+        self.tidy();
+        Cache::prefetch(self, heads, behind, upcoming);
+    }
+
+    fn serve_at(&mut self, request: RequestRef<'_>, index: u64, now: Nanos, place: Place) {
+        Cache::serve_at(self, request, index, now, place);
+    }
+
+    fn advance(&mut self, until: Nanos) {
+        Cache::advance(self, until);
+    }
+
+    fn drain(&mut self) {
+        Cache::drain(self);
+    }
+
+    fn reset_counts(&mut self) {
+        Cache::reset_counts(self);
+    }
+
+    fn observe(&mut self, observer: Box<dyn Observer + Send>) {
+        Cache::observe(self, observer);
+    }
+
+    fn unobserve(&mut self) -> Option<Box<dyn Observer + Send>> {
+        Cache::unobserve(self)
+    }
+
+    fn counts(&self) -> Counts {
+        Cache::counts(self)
+    }
+
+    fn counted(&self) -> u64 {
+        Cache::counted(self)
+    }
+
+    fn served(&self) -> u64 {
+        Cache::served(self)
+    }
+
+    fn evict_pages(&self) -> &PagesHistogram {
+        Cache::evict_pages(self)
+    }
+
+    fn queues(&self) -> Option<&QueueSampler> {
+        Cache::queues(self)
+    }
+
+    fn frames(&self) -> &Frames {
+        Cache::frames(self)
+    }
+
+    fn flash(&self) -> &dyn FlashReport {
+        &self.flash
+    }
+
+    fn flash_mut(&mut self) -> &mut dyn FlashReport {
+        &mut self.flash
+    }
+
+    fn is_timed(&self) -> bool {
+        F::TIMED
+    }
+
+    fn stats(&self) -> SchemeStats {
+        let mut stats = SchemeStats::default();
+        self.scheme().stats(&mut stats);
+        stats
+    }
+
+    fn metadata_bytes(&self) -> u64 {
+        self.scheme().metadata_bytes()
+    }
+
+    fn list_pages(&self) -> Option<[u64; 3]> {
+        self.scheme().list_pages()
+    }
+}

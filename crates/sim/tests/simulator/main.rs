@@ -1,0 +1,5 @@
+//! Runs, curves and shared devices. One program, which is linked once.
+
+mod belady;
+mod curve;
+mod shared_devices;

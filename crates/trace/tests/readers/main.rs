@@ -1,0 +1,17 @@
+//! Trace formats: reading, writing, and what their likenesses keep. One program, which is linked once.
+
+mod binary_formats;
+mod common;
+mod containers;
+mod detection;
+mod ends;
+mod fio_blkparse;
+mod formats;
+mod fs_capture;
+mod lines;
+mod real_traces;
+mod roundtrip;
+mod tables;
+mod twins;
+mod volumes;
+mod writers;

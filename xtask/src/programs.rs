@@ -1,0 +1,45 @@
+//! The programs of the workspace, as steps run them.
+
+use crate::cargo;
+use anyhow::{Result, ensure};
+use std::path::{Path, PathBuf};
+
+/// How they are built: always together. Each alone would have other features of what both need, and
+/// the simulator were built once for each.
+#[derive(Clone, Copy)]
+pub enum Build {
+    /// As tests are, `destage-torture` among them.
+    Tests,
+    /// As `cargo run --release` does it.
+    Release,
+    /// As shipped.
+    Dist,
+}
+
+/// Builds them and gives the folder they are in.
+///
+/// # Errors
+/// They do not build.
+pub fn build(how: Build) -> Result<PathBuf> {
+    let both = ["-p", "destage-cli", "-p", "destage-bench", "--profile"];
+    let (arguments, folder) = match how {
+        // With an example the features are those of the tests, for which all of it is built.
+        Build::Tests => (
+            ["--workspace", "--bins", "--example", "docs"].to_vec(),
+            "debug",
+        ),
+        Build::Release => ([&both[..], &["release"]].concat(), "release"),
+        Build::Dist => ([&both[..], &["dist"]].concat(), "dist"),
+    };
+    let built = cargo(&[&["build", "--quiet"], &arguments[..]].concat(), &[])?;
+    ensure!(built, "the programs do not build");
+    Ok(target().join(folder))
+}
+
+/// Folder of what cargo builds.
+pub fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
+    }
+}
