@@ -42,6 +42,7 @@ __all__ = [
     "sieve",
     "s3_fifo",
     "w_tinylfu",
+    "best_of",
     "req_block",
     "bplru",
     "vbbms",
@@ -147,7 +148,7 @@ def idle_clean(
     inner: SchemeLike = "lru",
     *,
     watermark: Value | None = None,
-    wait: Value | None = None,
+    young: Value | None = None,
     second_chance: Value | None = None,
     balance: Value | None = None,
     adapt: Value | None = None,
@@ -162,23 +163,25 @@ def idle_clean(
     ----------
     watermark:
         share of the frames that may be dirty before anything is cleaned; number in [0, 1); default: 0.1.
-    wait:
-        page accesses since the last one to a page before it is cleaned, at first; integer, 1 or more, in
-        page accesses; default: C, at least 1.
+    young:
+        pages accessed last that are not cleaned, at first; C - C/16 at most; integer, 0 or more, in pages;
+        default: C/2.
     second_chance:
-        how many times as long a page waits that was written again; integer, 1 to 64, in times; default: 2.
+        are pages that were written again cleaned only when they are among the oldest?; true or false;
+        default: false.
     balance:
         rewrites of cleaned pages that one dirty eviction is worth; integer, 1 to 64, in rewrites; default:
         4.
     adapt:
-        does the wait follow from rewrites and dirty evictions?; true or false; default: true.
+        does the number of young pages follow from rewrites and dirty evictions?; true or false; default:
+        true.
     period:
-        page accesses after which the wait is looked at; integer, 1 or more, in page accesses; default: C/4,
-        at least 1.
+        page accesses after which that number is looked at; integer, 1 or more, in page accesses; default:
+        C/4, at least 1.
     """
     return layer("idle-clean", inner, {
         "watermark": watermark,
-        "wait": wait,
+        "young": young,
         "second-chance": second_chance,
         "balance": balance,
         "adapt": adapt,
@@ -450,7 +453,8 @@ def gcar(
     protect:
         all pages of a collecting chip are spared, or only dirty ones; all, dirty; default: all.
     depth:
-        candidates that are looked at; integer, 1 or more, or inf, in pages; default: inf.
+        candidates that are looked at; integer, 1 or more, or inf, in pages, or groups of pages; default:
+        inf.
     """
     return layer("gcar", inner, {
         "protect": protect,
@@ -507,7 +511,8 @@ def ecr(
     node_bytes:
         metadata charged per page; integer, 0 or more, in bytes; default: 13.
     inner_capacity:
-        nominal capacity of each chip's inner scheme: C, or C / chips; total, share; default: total.
+        nominal capacity of each chip's inner scheme: C / chips, or C; of groups there is one; share, total;
+        default: share.
     """
     return layer("ecr", inner, {
         "xfer": xfer,
@@ -1003,6 +1008,34 @@ def w_tinylfu(
         "window": window,
         "protected": protected,
     })
+
+
+def best_of(
+    *members: SchemeLike,
+    shadow: Value | None = None,
+    epoch: Value | None = None,
+    margin: Value | None = None,
+) -> Scheme:
+    """Lets that of several page policies manage the cache which was cheapest on a sample of the pages; lru, arc and lirs unless others stand inside.
+
+    `best-of`: L page policy. Source: Waldspurger et al., Cache Modeling and Optimization using Miniature
+    Simulations, USENIX ATC, 2017; abstract; reconstruction.
+
+    Parameters
+    ----------
+    shadow:
+        frames of each shadow, of C at most; their share of C is the share of the pages in the sample;
+        integer, 4 or more, in pages; default: C/16, at least 64.
+    epoch:
+        page accesses of an epoch; integer, 1 or more, in page accesses; default: 8C, at least 64.
+    margin:
+        share by which another policy must be cheaper; number in [0, 1); default: 0.05.
+    """
+    return policy("best-of", {
+        "shadow": shadow,
+        "epoch": epoch,
+        "margin": margin,
+    }, members)
 
 
 def req_block(
