@@ -22,7 +22,7 @@ import numpy as np
 import destage as ds
 
 
-class Lru(ds.Policy):
+class BoundLru(ds.Policy):
     """Evicts the page that was not used for the longest time."""
 
     def start(self, cache):
@@ -40,10 +40,8 @@ class Lru(ds.Policy):
         return next(iter(self.order))
 
 
-class PlainLru(Lru):
+class PlainLru(BoundLru):
     """The same with a method for every call."""
-
-    name = "plain-lru"
 
     def start(self, cache):
         self.order = OrderedDict()
@@ -62,7 +60,7 @@ def large(batch):
     return batch.bytes > 0
 
 
-def peer(path: str, frames: int) -> float:
+def peer(path: str, frames: int) -> tuple[float, int]:
     """Seconds of the hooks of libCacheSim, and its hits."""
     reader = libcachesim.TraceReader(trace=path, trace_type=libcachesim.TraceType.ORACLE_GENERAL_TRACE)
     cache = libcachesim.PluginCache(
@@ -70,8 +68,10 @@ def peer(path: str, frames: int) -> float:
         cache_init_hook=lambda params: OrderedDict(),
         cache_hit_hook=lambda order, request: order.move_to_end(request.obj_id),
         cache_miss_hook=lambda order, request: order.__setitem__(request.obj_id, None),
-        cache_eviction_hook=lambda order, request: next(iter(order)),
+        # It calls no other hook for what is evicted.
+        cache_eviction_hook=lambda order, request: order.popitem(last=False)[0],
         cache_remove_hook=lambda order, page: order.pop(page, None),
+        cache_free_hook=lambda order: order.clear(),
         cache_name="hooks",
     )
     begin = time.process_time()
@@ -111,7 +111,7 @@ def main() -> None:
         rows = [("libCacheSim, hooks", *least(lambda: peer(path, given.cache)))]
     schemes = [
         ("class, methods", PlainLru()),
-        ("class, bound methods of C", Lru()),
+        ("class, bound methods of C", BoundLru()),
         ("function of C", ds.scored(recency, "recency")),
         ("decisions around lru", ds.admit(large, "lru")),
         ("lru, as it comes along", "lru"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Optional
@@ -18,7 +19,10 @@ def follow(wanted: bool | None, label: str, unit: str) -> Iterator[Told]:
         yield None
         return
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            # In notebooks without widgets it says so, and shows a plain bar.
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
     except ImportError:
         if wanted:
             raise

@@ -92,9 +92,11 @@ def scheme_of(scheme: SchemeLike) -> Scheme:
     )
 
 
-def policy(name: str, given: Mapping[str, Value | None]) -> Scheme:
-    """A policy with its parameters."""
-    return Scheme(expression(name, (), given))
+def policy(name: str, given: Mapping[str, Value | None], members: Sequence[SchemeLike] = ()) -> Scheme:
+    """A policy with its parameters, and the policies that it chooses among if it does that."""
+    inside = [scheme_of(member) for member in members]
+    own = {declared: None for scheme in inside for declared in scheme.own}
+    return Scheme(expression(name, [scheme.text for scheme in inside], given), tuple(own))
 
 
 def layer(name: str, inner: SchemeLike, given: Mapping[str, Value | None]) -> Scheme:

@@ -1011,7 +1011,7 @@ def w_tinylfu(
 
 
 def best_of(
-    *,
+    *members: SchemeLike,
     shadow: Value | None = None,
     epoch: Value | None = None,
     margin: Value | None = None,
@@ -1035,7 +1035,7 @@ def best_of(
         "shadow": shadow,
         "epoch": epoch,
         "margin": margin,
-    })
+    }, members)
 
 
 def req_block(

@@ -118,6 +118,7 @@ def test_schemes_from_functions(trace):
     assert str(ds.procache("arc", p=0.00001)) == "procache(arc,p=0.00001)"
     result = ds.run(trace, [composed], cache="256KiB", **SMALL)[0]
     assert result.scheme == "awb(prober(lirs,ssp=128k))"
+    assert str(ds.best_of("lru", ds.two_q(kin=5))) == "best-of(lru,2q(kin=5))"
     with pytest.raises(TypeError, match="a scheme is text"):
         ds.run(trace, [5])
     with pytest.raises(TypeError, match="unexpected keyword"):

@@ -38,7 +38,7 @@ const PLACES: [Place; 3] = [Place::Native, Place::Apart, Place::Here];
 
 fn place_of(expr: &Expr) -> Place {
     let has =
-        |kind: fn(&'static SchemeInfo) -> bool| expr.chain().any(|layer| kind(layer.scheme()));
+        |kind: fn(&'static SchemeInfo) -> bool| expr.schemes().any(|layer| kind(layer.scheme()));
     match (has(is_class), has(|info| kind_of(info).is_some())) {
         (true, _) => Place::Here,
         (false, true) => Place::Apart,

@@ -45,8 +45,11 @@ fn function(record: &SchemeRecord, info: &SchemeInfo) -> String {
     if record.layer {
         arguments.push("inner: SchemeLike = \"lru\"".to_owned());
     }
-    if !record.params.is_empty() {
-        arguments.push("*".to_owned());
+    let chooses = !info.members.is_empty();
+    match (chooses, record.params.is_empty()) {
+        (true, _) => arguments.push("*members: SchemeLike".to_owned()),
+        (false, false) => arguments.push("*".to_owned()),
+        (false, true) => {}
     }
     let params = record.params.iter();
     arguments.extend(params.map(|param| format!("{}: Value | None = None", name(param.key))));
@@ -86,9 +89,10 @@ fn function(record: &SchemeRecord, info: &SchemeInfo) -> String {
         true => "{}".to_owned(),
         false => format!("{{\n{}    }}", given.concat()),
     };
-    text += &match record.layer {
-        true => format!("    return layer(\"{}\", inner, {given})\n", record.name),
-        false => format!("    return policy(\"{}\", {given})\n", record.name),
+    text += &match (record.layer, chooses) {
+        (true, _) => format!("    return layer(\"{}\", inner, {given})\n", record.name),
+        (false, true) => format!("    return policy(\"{}\", {given}, members)\n", record.name),
+        (false, false) => format!("    return policy(\"{}\", {given})\n", record.name),
     };
     text
 }

@@ -12,7 +12,7 @@ use destage_trace::Workload;
 use destage_types::ByteSize;
 use std::borrow::Cow;
 
-/// The runs over `workload` with the sizes that `shares`, one for each if it is one, come to: whole pages, rounded
+/// (FP-1) The runs over `workload` with the sizes that `shares`, one for each if it is one, come to: whole pages, rounded
 /// down, and one at least. The footprint is that of all reads and writes, the warm-up included, at the
 /// addresses of the trace.
 ///
@@ -49,5 +49,36 @@ pub fn sized<'a>(
     match faults.is_empty() {
         true => Ok(Cow::Owned(runs)),
         false => Err(Failure::Usage(faults)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::CacheSizeArg;
+    use destage_scheme::Expr;
+    use destage_trace::Trace;
+    use destage_types::{HostRequest, Nanos, Op, RequestBatch};
+
+    #[test]
+    fn fp_1_a_share_is_of_the_pages_that_reads_and_writes_touch() {
+        let mut batch = RequestBatch::new();
+        // Two pages each: 0 and 1, 5 and 6; a TRIM touches none.
+        let requests = [(Op::Write, 0), (Op::Read, 5), (Op::Write, 0), (Op::Trim, 9)];
+        for (at, (op, page)) in requests.into_iter().enumerate() {
+            batch.push(HostRequest::new(Nanos(at as u64), op, page * 8, 16));
+        }
+        let trace = Trace::generated("test", batch);
+        let shares = ["0.5", "0.1", "1.0"].map(|text| match text.parse() {
+            Ok(CacheSizeArg::Share(share)) => Some(share),
+            other => panic!("{text} is a share, not {other:?}"),
+        });
+        let run = RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(1 << 20));
+        let runs = [run.clone(), run.clone(), run];
+        let limit = MemoryLimit::new(None);
+        let over = ((&trace).into(), &runs[..]);
+        let sized = sized(over, &shares, limit, &mut Warnings::unsaid()).unwrap();
+        let pages: Vec<u64> = sized.iter().map(|run| run.cache.0 / 4096).collect();
+        assert_eq!(pages, [2, 1, 4]);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::declare::OwnKind;
 use super::{Fault, FaultReason, kind_of};
-use destage_scheme::{Access, Env, Expr, Pages, Policy, RemoveReason, Scheme, View};
+use destage_scheme::{Access, Env, Expr, List, Pages, Policy, RemoveReason, Scheme, View};
 use destage_types::{Op, Slot};
 
 /// `double score(uint64_t page, uint64_t access, uint64_t hits, uint64_t now_ns, int32_t write)`: the address
@@ -33,10 +33,14 @@ pub const PAGE_BYTES: u64 = 16;
 /// A score, and among equal ones the access that gave it: who was accessed longest ago leaves first.
 type Key = (f64, u64);
 
-/// Pages in a heap by their score. A score that has risen since is looked at when the page comes to the top:
-/// scores that only rise, as that of LRU, cost a hit no work in the heap.
+/// Pages by their score. A key that is not below all others goes to the head of a list, which so is sorted:
+/// where every access gives the highest score so far, as in LRU, nothing else is needed. All other keys are in
+/// a heap, where one that has risen is looked at when its page comes to the top.
 pub struct ScorePolicy {
     score: ScoreFn,
+    list: List,
+    /// By slot: is the page in the list?
+    listed: Vec<bool>,
     /// Slots, the lowest key on top.
     heap: Vec<u32>,
     /// By slot: its place in the heap, its key there, its key now, and its accesses.
@@ -73,6 +77,33 @@ impl ScorePolicy {
             scheme: self.scheme.clone(),
         }
         .end()
+    }
+
+    /// Is no key in the list above `key`?
+    #[inline]
+    fn is_highest(&self, key: Key) -> bool {
+        let head = self.list.head();
+        head.is_none_or(|head| self.keys[head.index()] <= key)
+    }
+
+    /// A page in neither list nor heap goes into the heap.
+    fn push(&mut self, i: usize, key: Key) {
+        self.sorted[i] = key;
+        self.heap.push(i as u32);
+        self.up(self.heap.len() - 1);
+    }
+
+    /// The page on top of the heap, whose key there is what it is now.
+    fn top(&mut self) -> Option<Slot> {
+        loop {
+            let &top = self.heap.first()?;
+            let key = self.keys[top as usize];
+            if self.sorted[top as usize] == key {
+                return Some(Slot(top));
+            }
+            self.sorted[top as usize] = key;
+            self.down(0);
+        }
     }
 
     fn put(&mut self, place: usize, slot: u32) {
@@ -128,6 +159,8 @@ impl Policy for ScorePolicy {
         let slots = env.slots as usize;
         ScorePolicy {
             score: *score,
+            list: List::new(slots),
+            listed: vec![false; slots],
             heap: Vec::with_capacity(slots),
             places: vec![0; slots],
             sorted: vec![(0.0, 0); slots],
@@ -142,9 +175,12 @@ impl Policy for ScorePolicy {
         let i = slot.index();
         self.hits[i] = 1;
         let key = self.key(i, a);
-        (self.keys[i], self.sorted[i]) = (key, key);
-        self.heap.push(i as u32);
-        self.up(self.heap.len() - 1);
+        self.listed[i] = self.is_highest(key);
+        self.keys[i] = key;
+        match self.listed[i] {
+            true => self.list.push_head(slot),
+            false => self.push(i, key),
+        }
     }
 
     #[inline]
@@ -152,6 +188,16 @@ impl Policy for ScorePolicy {
         let i = slot.index();
         self.hits[i] += 1;
         let key = self.key(i, a);
+        if self.listed[i] {
+            let stays = self.is_highest(key);
+            self.keys[i] = key;
+            if stays {
+                return self.list.move_to_head(slot);
+            }
+            self.list.unlink(slot);
+            self.listed[i] = false;
+            return self.push(i, key);
+        }
         self.keys[i] = key;
         if key < self.sorted[i] {
             self.sorted[i] = key;
@@ -160,6 +206,9 @@ impl Policy for ScorePolicy {
     }
 
     fn on_remove(&mut self, slot: Slot, _reason: RemoveReason, _v: &View) {
+        if self.listed[slot.index()] {
+            return self.list.unlink(slot);
+        }
         let place = self.places[slot.index()] as usize;
         let last = self
             .heap
@@ -173,14 +222,11 @@ impl Policy for ScorePolicy {
     }
 
     fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        loop {
-            let &top = self.heap.first()?;
-            let key = self.keys[top as usize];
-            if self.sorted[top as usize] == key {
-                return Some(Slot(top));
-            }
-            self.sorted[top as usize] = key;
-            self.down(0);
+        let of = |slot: Slot, keys: &[Key]| keys[slot.index()];
+        match (self.list.tail(), self.top()) {
+            (Some(tail), Some(top)) if of(top, &self.keys) < of(tail, &self.keys) => Some(top),
+            (None, top) => top,
+            (tail, _) => tail,
         }
     }
 
