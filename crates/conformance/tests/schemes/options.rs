@@ -173,6 +173,7 @@ const SMALL: &[(&str, &str, &str)] = &[
     ("twolevel", "n-cand", "3"),
     ("refcount", "decay-period", "7"),
     ("procache", "p", "0.5"),
+    ("idle-clean", "period", "8"),
 ];
 
 /// The composition with small settings and `param` of `info`, one of its layers, set to `value`.
@@ -312,7 +313,7 @@ fn matters(info: &SchemeInfo, param: &ParamInfo, value: &str) -> bool {
     };
     any(4, &|plain, expr, seed| differs(plain, expr, seed, false))
         || any(4, &|plain, expr, seed| differs(plain, expr, seed, true))
-        || any(2, &differs_on_a_device)
+        || any(8, &differs_on_a_device)
         || any(400, &|plain, expr, seed| {
             differs(plain, expr, 77 + seed, false)
         })
