@@ -29,6 +29,7 @@ mod repro;
 mod results;
 mod run_file;
 mod schema;
+mod scheme_table;
 mod series;
 #[cfg(unix)]
 mod serve;
