@@ -7,6 +7,8 @@ from typing import Any, final
 __all__ = [
     "OwnScheme",
     "Record",
+    "SweepJob",
+    "SweepWorker",
     "Trace",
     "View",
     "__version__",
@@ -18,6 +20,8 @@ __all__ = [
     "read_trace",
     "run",
     "schemes",
+    "sweep_file",
+    "sweep_job",
     "table",
     "version",
     "write_report",
