@@ -51,10 +51,15 @@ impl Visit for Passes<'_> {
 
 /// Two; but an admission layer draws other numbers, or remembers what was written before, so that
 /// the same requests are no identical pass: other pages enter and leave, and their neighbourhoods
-/// are touched for the first time.
+/// are touched for the first time. A victim filter spares groups, so that the largest one may be of a pass
+/// that began with a full cache.
 fn passes(expr: &Expr) -> u64 {
-    let admission = expr.chain().any(|l| l.scheme().role == Role::Admission);
-    if admission { 24 } else { 2 }
+    let has = |role| expr.chain().any(|l| l.scheme().role == role);
+    match (has(Role::Admission), has(Role::VictimFilter)) {
+        (true, _) => 48,
+        (_, true) => 8,
+        _ => 2,
+    }
 }
 
 /// The requests of the case in passes, each later than the one before.

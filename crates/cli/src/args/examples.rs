@@ -23,7 +23,7 @@ examples! {
         "destage run hm_0.csv.gz --scheme lru --scheme arc --out results --report results/report.html";
     /// Of `sweep`.
     SWEEP:
-        "printf 'trace = \"hm_0.csv.gz\"\nscheme = [\"lru\", \"arc\"]\ncache = \"1MiB\"\nseed = [1, 2]\n' > sweep.toml",
+        "printf '%s\\n' 'trace = \"hm_0.csv.gz\"' 'scheme = [\"lru\", \"arc\"]' 'cache = \"1MiB\"' 'seed = [1, 2]' > sweep.toml",
         "destage sweep sweep.toml --out swept --plan",
         "destage sweep sweep.toml --out swept --shard 1/2",
         "destage sweep sweep.toml --out swept --shard 2/2",
