@@ -1,6 +1,6 @@
 //! The timed flash behind the cache: the array, the mapping, and the requests in flight.
 //!
-//! The engine is passive: [`Flash::step`] lets time pass up to a given instant,
+//! The engine is passive: [`Flash::step`](crate::Flash::step) lets time pass up to a given instant,
 //! the cache submits operations, and completions come out. It neither sleeps nor reads a clock, so
 //! trace replay and a live device can drive the same code.
 //!
