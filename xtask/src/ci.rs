@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use wait4::Wait4;
 
 struct Step {
     name: &'static str,
@@ -120,43 +121,70 @@ pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
         bail!("no step is called like that; steps: {}", names.join(", "));
     }
     note_what_is_skipped(&INPUTS.map(|input| input.0));
-    let mut times: Vec<(&str, Duration, bool)> = Vec::new();
+    let mut done = Vec::new();
     for step in &steps {
         println!("\n== {}", step.name);
-        let start = Instant::now();
-        let ok = run_step(step)?;
-        times.push((step.name, start.elapsed(), ok));
+        let step = run_step(step)?;
+        let ok = step.ok;
+        done.push(step);
         if !ok && !keep_going {
             break;
         }
     }
-    report(&times)
+    report(&done)
 }
 
-fn run_step(step: &Step) -> Result<bool> {
+/// A step that was run.
+struct Done {
+    name: &'static str,
+    /// By the clock.
+    time: Duration,
+    /// Of processors, of all processes of the step.
+    processor: Duration,
+    ok: bool,
+}
+
+fn run_step(step: &Step) -> Result<Done> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
+    let start = Instant::now();
+    let end = Command::new(cargo)
         .args(step.args.split(' '))
         .envs(step.env.iter().copied())
-        .status()
+        .spawn()
+        .and_then(Wait4::wait4)
         .with_context(|| format!("cannot start step {}", step.name))?;
-    Ok(status.success())
+    Ok(Done {
+        name: step.name,
+        time: start.elapsed(),
+        processor: end.rusage.utime + end.rusage.stime,
+        ok: end.status.success(),
+    })
 }
 
-fn report(times: &[(&str, Duration, bool)]) -> Result<()> {
-    println!("\n== times");
-    for (name, time, ok) in times {
-        let word = if *ok { "ok" } else { "FAILED" };
-        println!("{name:<16} {:>7.1} s  {word}", time.as_secs_f64());
+fn report(steps: &[Done]) -> Result<()> {
+    println!("\n== times: by the clock, of processors");
+    for step in steps {
+        let word = if step.ok { "ok" } else { "FAILED" };
+        print_times(step.name, step.time, step.processor, word);
     }
-    let total: Duration = times.iter().map(|t| t.1).sum();
-    println!("{:<16} {:>7.1} s", "total", total.as_secs_f64());
-    let failed: Vec<&str> = times.iter().filter(|t| !t.2).map(|t| t.0).collect();
+    let total = |time: fn(&Done) -> Duration| steps.iter().map(time).sum();
+    print_times(
+        "total",
+        total(|step| step.time),
+        total(|step| step.processor),
+        "",
+    );
+    let failed: Vec<&str> = steps.iter().filter(|s| !s.ok).map(|s| s.name).collect();
     if failed.is_empty() {
         Ok(())
     } else {
         bail!("failed: {}", failed.join(", "))
     }
+}
+
+fn print_times(name: &str, time: Duration, processor: Duration, word: &str) {
+    let [time, processor] = [time, processor].map(|t| t.as_secs_f64());
+    println!("{name:<16} {time:>7.1} s {processor:>7.1} s  {word}");
 }
 
 #[cfg(test)]
