@@ -100,7 +100,7 @@ fn is_bounded(expr: &Expr) -> bool {
     !expr.chain().any(unbounded)
 }
 
-/// Every composition once, and the schemes alone and static compositions more often and longer.
+/// Compositions once, and the schemes alone and static compositions more often and longer.
 #[test]
 fn compositions_allocate_nothing_in_the_second_pass() {
     let alone = schemes();

@@ -21,8 +21,8 @@ use std::rc::Rc;
 pub use bytes::operations;
 pub use chips::{COSTS, Script, SlowChips};
 pub use settings::{
-    compositions, contexts, is_selected, on_all_processors, random, schemes, seed_of, selected,
-    small, values, ways, with,
+    compositions, contexts, every_selected, is_selected, on_all_processors, random, schemes,
+    seed_of, selected, small, values, ways, with,
 };
 pub use shrink::{message_of, print, shrink};
 

@@ -6,6 +6,8 @@ use destage_scheme::info::{Kind, Range, Role};
 use destage_scheme::registry::STATIC;
 use destage_scheme::registry::{SCHEMES, find};
 use destage_scheme::{DefaultValue, Expr, ParamInfo, SchemeInfo};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,10 +52,45 @@ pub fn seed_of(expr: &Expr) -> u64 {
     })
 }
 
-/// The compositions under test.
-pub fn selected() -> Vec<Expr> {
+/// Every legal composition under test: many thousands, which only quick checks run on.
+pub fn every_selected() -> Vec<Expr> {
     let all = compositions().iter();
     all.filter(|expr| is_selected(expr)).cloned().collect()
+}
+
+/// Compositions under test that stand for all: every scheme and every two, and of the deeper ones so many that
+/// every three schemes which may stand in each other do so in one of them, and those that have a static type.
+pub fn selected() -> Vec<Expr> {
+    static COVER: OnceLock<Vec<Expr>> = OnceLock::new();
+    let cover = COVER.get_or_init(|| cover(compositions())).iter();
+    cover.filter(|expr| is_selected(expr)).cloned().collect()
+}
+
+/// Those of `all` that [`selected`] describes, in their order.
+fn cover(all: &[Expr]) -> Vec<Expr> {
+    let names =
+        |expr: &Expr| -> Vec<&'static str> { expr.chain().map(|e| e.scheme().name).collect() };
+    let mut met = BTreeSet::new();
+    // The deepest have most threes.
+    let mut deepest: Vec<usize> = (0..all.len()).collect();
+    deepest.sort_by_key(|&i| Reverse(names(&all[i]).len()));
+    let mut kept = Vec::new();
+    for i in deepest {
+        let names = names(&all[i]);
+        let mut is_new = names.len() < 3 || STATIC.contains(&all[i].shape().as_str());
+        for (a, outer) in names.iter().enumerate() {
+            for (b, middle) in names.iter().enumerate().skip(a + 1) {
+                for inner in &names[b + 1..] {
+                    is_new |= met.insert((*outer, *middle, *inner));
+                }
+            }
+        }
+        if is_new {
+            kept.push(i);
+        }
+    }
+    kept.sort_unstable();
+    kept.into_iter().map(|i| all[i].clone()).collect()
 }
 
 /// The schemes under test by their names alone; a layer stands over its default, LRU.
@@ -224,4 +261,33 @@ pub fn random(shape: &Expr, rng: &mut SplitMix64) -> Expr {
         }
     }
     shape.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_compositions_stand_for_all() {
+        let (all, some) = (compositions(), cover(compositions()));
+        println!("{} of {}", some.len(), all.len());
+        let threes = |exprs: &[Expr]| -> BTreeSet<[&'static str; 3]> {
+            let of = |expr: &Expr| {
+                let names: Vec<_> = expr.chain().map(|e| e.scheme().name).collect();
+                let pairs = |a: usize| (a + 1..names.len()).map(move |b| (a, b));
+                let pairs: Vec<_> = (0..names.len()).flat_map(pairs).collect();
+                let three = |&(a, b): &(usize, usize)| (b + 1..names.len()).map(move |c| [a, b, c]);
+                let threes: Vec<_> = pairs.iter().flat_map(three).collect();
+                threes
+                    .into_iter()
+                    .map(|t| t.map(|i| names[i]))
+                    .collect::<Vec<_>>()
+            };
+            exprs.iter().flat_map(of).collect()
+        };
+        assert_eq!(threes(all), threes(&some));
+        let shallow = |exprs: &[Expr]| exprs.iter().filter(|e| e.chain().count() < 3).count();
+        assert_eq!(shallow(all), shallow(&some));
+        assert!(some.len() * 5 < all.len());
+    }
 }

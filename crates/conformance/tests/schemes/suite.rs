@@ -8,7 +8,7 @@ use destage_conformance::drive::TestDevice;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{Profile, Row, SlowRequest, swarm};
 use destage_conformance::suites::{
-    Case, is_selected, least_capacity, message_of, random, schemes, selected, ways,
+    Case, every_selected, is_selected, least_capacity, message_of, random, schemes, selected, ways,
 };
 use destage_scheme::Expr;
 use destage_scheme::info::Role;
@@ -22,20 +22,14 @@ struct Shape {
     settings: u64,
 }
 
-/// Every scheme alone with many settings, every two layers with some, and of the deeper
-/// compositions one in sixteen and those with a static type of their own.
+/// Every scheme alone with many settings, compositions with the default and another one.
 fn shapes() -> Vec<Shape> {
     let alone = schemes();
-    let kept = selected().into_iter().enumerate().filter_map(|(i, expr)| {
-        let settings = match expr.chain().count() {
-            _ if alone.contains(&expr) => 24,
-            0..=2 => 3,
-            _ if i % 16 == 0 || STATIC.contains(&expr.shape().as_str()) => 3,
-            _ => return None,
-        };
-        Some(Shape { expr, settings })
+    let all = selected().into_iter().map(|expr| Shape {
+        settings: if alone.contains(&expr) { 24 } else { 1 },
+        expr,
     });
-    kept.collect()
+    all.collect()
 }
 
 /// Runs `check` on the shapes under test; a failure says which one.
@@ -283,7 +277,7 @@ fn every_scheme_of_the_registry_is_in_the_suite() {
 #[test]
 fn every_legal_composition_keeps_the_contract() {
     let mut rng = SplitMix64::new(23);
-    let shapes = selected();
+    let shapes = every_selected();
     for (i, shape) in shapes.iter().enumerate() {
         let expr = random(shape, &mut rng);
         let mut case = Case::random(&expr, 40_000 + i as u64, 200);
@@ -302,7 +296,7 @@ fn every_legal_composition_keeps_the_contract() {
 #[test]
 fn every_legal_composition_runs_on_a_device() {
     let mut rng = SplitMix64::new(29);
-    for (i, shape) in selected().iter().enumerate() {
+    for (i, shape) in every_selected().iter().enumerate() {
         for round in 0..if shape.has_background() { 3 } else { 1 } {
             let expr = random(shape, &mut rng);
             let seed = 50_000 + 7 * i as u64 + round;
