@@ -7,6 +7,13 @@ const TAGS: usize = 4;
 /// Slots of a word.
 const WORD: usize = u64::BITS as usize;
 
+/// What the tree does not know yet of a word: pages that came and went, by tag, modulo 2^32.
+#[derive(Clone, Copy, Default)]
+struct Change {
+    word: usize,
+    by_tag: [u32; TAGS],
+}
+
 /// Pages (by number) in the order of their last access; each has a tag of `0..4`.
 pub struct PageStack {
     /// Pages of the words that each node stands for.
@@ -17,6 +24,9 @@ pub struct PageStack {
     pages: Vec<u32>,
     used: usize,
     size: u32,
+    /// Of the last words that pages were put into and taken from. Pages of a request lie side by side, so
+    /// the tree learns of several at once.
+    unsettled: [Change; 2],
 }
 
 impl PageStack {
@@ -33,6 +43,7 @@ impl PageStack {
             pages: vec![0; capacity],
             used: 0,
             size: 0,
+            unsettled: Default::default(),
         }
     }
 
@@ -45,7 +56,7 @@ impl PageStack {
         self.used == self.pages.len()
     }
 
-    /// Puts a page on top and says in which slot.
+    /// Puts a page on top and says in which slot. Positions are asked for after [`PageStack::settle`].
     ///
     /// # Panics
     /// If the stack is full.
@@ -55,16 +66,47 @@ impl PageStack {
         self.taken[slot / WORD][usize::from(tag)] |= 1 << (slot % WORD);
         self.used += 1;
         self.size += 1;
-        self.add(slot / WORD, tag, 1);
+        self.change(0, slot / WORD, tag, 1);
         slot as u32
     }
 
-    /// Takes the page with this tag out of its slot.
+    /// Takes the page with this tag out of its slot. Positions are asked for after [`PageStack::settle`].
     pub fn remove(&mut self, slot: u32, tag: u8) {
         let slot = slot as usize;
         self.taken[slot / WORD][usize::from(tag)] &= !(1 << (slot % WORD));
         self.size -= 1;
-        self.add(slot / WORD, tag, u32::MAX);
+        self.change(1, slot / WORD, tag, u32::MAX);
+    }
+
+    fn change(&mut self, way: usize, word: usize, tag: u8, n: u32) {
+        if self.unsettled[way].word != word {
+            self.settle_way(way);
+            self.unsettled[way].word = word;
+        }
+        let of_tag = &mut self.unsettled[way].by_tag[usize::from(tag)];
+        *of_tag = of_tag.wrapping_add(n);
+    }
+
+    /// After pages were put or taken, before a position is asked for.
+    pub fn settle(&mut self) {
+        self.settle_way(0);
+        self.settle_way(1);
+    }
+
+    fn settle_way(&mut self, way: usize) {
+        let Change { word, by_tag } = std::mem::take(&mut self.unsettled[way]);
+        if by_tag == [0; TAGS] {
+            return;
+        }
+        let all = by_tag.into_iter().fold(0, u32::wrapping_add);
+        let mut i = word + 1;
+        while let Some(node) = self.tree.get_mut(i) {
+            node[0] = node[0].wrapping_add(all);
+            for (own, n) in node[1..].iter_mut().zip(by_tag) {
+                *own = own.wrapping_add(n);
+            }
+            i += i & i.wrapping_neg();
+        }
     }
 
     /// Closes the gaps, with room for as many pages again; tells each page its slot.
@@ -80,6 +122,7 @@ impl PageStack {
                 place(page, self.push(page, tag as u8));
             }
         }
+        self.settle();
     }
 
     /// Pages above the one in `slot`.
@@ -109,18 +152,6 @@ impl PageStack {
 
     pub fn page(&self, slot: u32) -> u32 {
         self.pages[slot as usize]
-    }
-
-    /// Adds `n` (modulo 2^32) to the counters of a word.
-    fn add(&mut self, word: usize, tag: u8, n: u32) {
-        let mut i = word + 1;
-        while i < self.tree.len() {
-            let node = &mut self.tree[i];
-            node[0] = node[0].wrapping_add(n);
-            let own = &mut node[usize::from(tag) + 1];
-            *own = own.wrapping_add(n);
-            i += i & i.wrapping_neg();
-        }
     }
 
     /// The slots of a word that a counter counts.
@@ -187,6 +218,7 @@ mod tests {
                 stack.renumber(|page, slot| slots[page as usize] = slot);
             }
             slots[page as usize] = stack.push(page, tag);
+            stack.settle();
             list.insert(0, (page, tag));
             let d = random.below(list.len() as u64);
             assert_eq!(stack.page(stack.at(d)), list[d as usize].0);

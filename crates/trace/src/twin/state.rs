@@ -31,6 +31,11 @@ impl Hasher for Mix {
 /// A map that is never iterated.
 pub type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
 
+/// Pages of an entry of the index: those of a request lie in few.
+const GROUP: u64 = 8;
+/// No page of the index.
+const UNTOUCHED: u32 = u32::MAX;
+
 /// Pages of a block, of which it matters whether any was touched.
 const BLOCK: u64 = 64;
 
@@ -61,7 +66,8 @@ pub fn pages(start: u64, sectors: u32) -> (u64, u64) {
 
 /// Pages, stacks and streams.
 pub struct State {
-    index: Map<u32>,
+    /// Where in `pages` the pages of a group are.
+    index: Map<[u32; GROUP as usize]>,
     pages: Vec<Page>,
     /// Blocks of which a page was accessed.
     blocks: HashSet<u64, BuildHasherDefault<Mix>>,
@@ -93,7 +99,8 @@ impl State {
     }
 
     pub fn page(&self, number: u64) -> Option<&Page> {
-        self.index.get(&number).map(|&i| &self.pages[i as usize])
+        let group = self.index.get(&(number / GROUP))?;
+        self.pages.get(group[(number % GROUP) as usize] as usize)
     }
 
     /// 0: untouched; 1 and 2: in the stack of written pages, of pages only read.
@@ -160,14 +167,24 @@ impl State {
             dropped.iter().for_each(|old| self.forget(op, old.0));
         }
         let (first, last) = pages(start, sectors);
-        for number in first..=last {
-            self.touch(number, op, (start, sectors), run >= 16);
+        for group in first / GROUP..=last / GROUP {
+            let known = self.index.get(&group).copied();
+            let mut ids = known.unwrap_or([UNTOUCHED; GROUP as usize]);
+            for (number, id) in (group * GROUP..).zip(&mut ids) {
+                if (first..=last).contains(&number) {
+                    *id = (*id).min(self.pages.len() as u32);
+                    self.touch((number, *id), op, (start, sectors), run >= 16);
+                }
+            }
+            if known != Some(ids) {
+                self.index.insert(group, ids);
+            }
         }
+        self.stacks.iter_mut().for_each(PageStack::settle);
     }
 
-    fn touch(&mut self, number: u64, op: usize, extent: (u64, u32), run16: bool) {
-        let next = self.pages.len() as u32;
-        let id = *self.index.entry(number).or_insert(next);
+    /// An access to the page with this number, which is or comes at place `id` of all.
+    fn touch(&mut self, (number, id): (u64, u32), op: usize, extent: (u64, u32), run16: bool) {
         let tag = class(extent.1) as u8;
         let written = 1 - op as u8;
         let (stack, count) = match self.pages.get(id as usize) {

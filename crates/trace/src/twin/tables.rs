@@ -15,9 +15,9 @@ pub enum Table {
     Cstate,
     /// State of a page of any other request.
     Source,
-    /// PageStack distance of that page, by kind and stack.
+    /// Stack distance of that page, by kind and stack.
     Sdist,
-    /// PageStack distance of the last page of a request that goes on.
+    /// Stack distance of the last page of a request that goes on.
     Cdist,
     /// Tag, frequency and run16 of the page, by kind, stack and depth.
     Attr,
