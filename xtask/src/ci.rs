@@ -1,7 +1,11 @@
 //! The steps of `cargo xtask ci`. One line a step: name, command, environment.
 
 use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::Seek;
 use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use wait4::Wait4;
 
@@ -29,11 +33,11 @@ const DOC_ENV: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
 /// Each fuzz target runs this long, as a plain function on stable.
 const FUZZ_ENV: &[(&str, &str)] = &[("DESTAGE_FUZZ_SECONDS", "5")];
 
-/// In the order of their cost; every test target of the workspace belongs to one of them.
+/// What builds, one after the other: each takes all processors.
 ///
 /// Tests are chosen from the whole workspace, never with `-p`: features would be those of the chosen
 /// packages then, and much would be built once for each choice. So names of test targets are unique.
-const STEPS: &[Step] = &[
+const BUILDS: &[Step] = &[
     step("format", "fmt --all --check"),
     step("clippy", "clippy --workspace --all-targets -- -D warnings"),
     // Without the features that tests switch on.
@@ -43,32 +47,42 @@ const STEPS: &[Step] = &[
         "docs",
         "doc --workspace --no-deps --document-private-items",
     ),
-    step("unit", "test --workspace --lib --bins"),
-    step("doc tests", "test --workspace --doc"),
+    step("build", "test --workspace --no-run"),
+];
+
+/// What runs, two at a time, as much of it waits or uses one processor: the longest first. Every test target
+/// of the workspace belongs to one of them.
+const CHECKS: &[Step] = &[
+    step("instructions", "xtask instructions"),
+    step("python", "xtask python"),
     step(
-        "readers",
-        "test --workspace --test readers --test host_fs_models",
+        "command line",
+        "test --workspace --test commands --test memory --test reliability",
     ),
-    step(
-        "expressions",
-        "test --workspace --test expressions -- --skip expression_fuzz::",
-    ),
-    step("simulator", "test --workspace --test simulator"),
-    step("block device", "test --workspace --test live"),
+    // The same cases each time: a change is not judged by what another one did. Campaigns draw new ones.
+    step("torture", "xtask torture --checked --minutes 2 --seed 1"),
+    step("engine", "test --workspace --test engine"),
     step(
         "schemes",
         "test --workspace --test schemes -- --skip fuzz::",
     ),
-    step("engine", "test --workspace --test engine"),
+    step_with(FUZZ_ENV, "fuzz readers", "test --workspace --lib fuzz"),
+    step("records", "xtask records"),
+    step("unit", "test --workspace --lib --bins"),
+    step(
+        "readers",
+        "test --workspace --test readers --test host_fs_models",
+    ),
+    step("simulator", "test --workspace --test simulator"),
+    step("block device", "test --workspace --test live"),
     step(
         "repository",
         "test --workspace --test repository --test allocations",
     ),
     step(
-        "command line",
-        "test --workspace --test commands --test memory --test reliability",
+        "expressions",
+        "test --workspace --test expressions -- --skip expression_fuzz::",
     ),
-    step_with(FUZZ_ENV, "fuzz readers", "test --workspace --lib fuzz"),
     step_with(
         FUZZ_ENV,
         "fuzz expressions",
@@ -80,14 +94,13 @@ const STEPS: &[Step] = &[
         "test --workspace --test schemes fuzz::",
     ),
     step("benches, small", "xtask bench --small"),
-    step("instructions", "xtask instructions"),
+    step("doc tests", "test --workspace --doc"),
     // Tests build every composition behind pointers.
     step("static types", "xtask static-types"),
-    step("records", "xtask records"),
-    step("python", "xtask python"),
-    // The same cases each time: a change is not judged by what another one did. Campaigns draw new ones.
-    step("torture", "xtask torture --minutes 2 --seed 1"),
 ];
+
+/// Checks that run at a time.
+const AT_A_TIME: usize = 2;
 
 /// What is not in the checkout: the variable that says where it is, and what needs it.
 const INPUTS: [(&str, &str); 5] = [
@@ -107,31 +120,64 @@ pub fn note_what_is_skipped(variables: &[&str]) {
     }
 }
 
-/// Runs the steps in order and prints the time of each.
+/// Runs the steps and prints the time of each.
 ///
 /// # Errors
 /// A step failed, or none has a name that contains `only`.
 pub fn run(only: Option<&str>, keep_going: bool) -> Result<()> {
-    let steps: Vec<&Step> = STEPS
-        .iter()
-        .filter(|s| only.is_none_or(|part| s.name.contains(part)))
-        .collect();
-    if steps.is_empty() {
-        let names: Vec<&str> = STEPS.iter().map(|s| s.name).collect();
+    let wanted = |steps: &'static [Step]| -> Vec<&'static Step> {
+        let wanted = |step: &&Step| only.is_none_or(|part| step.name.contains(part));
+        steps.iter().filter(wanted).collect()
+    };
+    let (builds, checks) = (wanted(BUILDS), wanted(CHECKS));
+    if builds.is_empty() && checks.is_empty() {
+        let names: Vec<&str> = BUILDS.iter().chain(CHECKS).map(|s| s.name).collect();
         bail!("no step is called like that; steps: {}", names.join(", "));
     }
     note_what_is_skipped(&INPUTS.map(|input| input.0));
-    let mut done = Vec::new();
-    for step in &steps {
-        println!("\n== {}", step.name);
-        let step = run_step(step)?;
-        let ok = step.ok;
-        done.push(step);
-        if !ok && !keep_going {
-            break;
-        }
+    let start = Instant::now();
+    let mut done = run_steps(&builds, 1, keep_going)?;
+    if keep_going || done.iter().all(|step| step.ok) {
+        done.extend(run_steps(&checks, AT_A_TIME, keep_going)?);
     }
-    report(&done)
+    report(&done, start.elapsed())
+}
+
+/// Runs steps, so many at a time, in this order.
+fn run_steps(steps: &[&'static Step], at_a_time: usize, keep_going: bool) -> Result<Vec<Done>> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let done = Mutex::new(Vec::new());
+    let worker = || -> Result<()> {
+        while keep_going || !failed.load(Ordering::Relaxed) {
+            let Some(step) = steps.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                break;
+            };
+            // What a step prints stays together: it is shown when the step is over.
+            let shown_at_once = at_a_time == 1;
+            if shown_at_once {
+                println!("\n== {}", step.name);
+            }
+            let mut output = tempfile::tempfile()?;
+            let step = run_step(step, (!shown_at_once).then_some(&output))?;
+            failed.fetch_or(!step.ok, Ordering::Relaxed);
+            let mut done = done.lock().expect("no step panics");
+            if !shown_at_once {
+                println!("\n== {}", step.name);
+                output.rewind()?;
+                std::io::copy(&mut output, &mut std::io::stdout())?;
+            }
+            done.push(step);
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..at_a_time).map(|_| scope.spawn(worker)).collect();
+        let ends = workers
+            .into_iter()
+            .map(|w| w.join().expect("no step panics"));
+        ends.collect::<Result<()>>()
+    })?;
+    Ok(done.into_inner().expect("no step panics"))
 }
 
 /// A step that was run.
@@ -144,12 +190,19 @@ struct Done {
     ok: bool,
 }
 
-fn run_step(step: &Step) -> Result<Done> {
+/// Runs a step, with what it prints in `output` if there is any.
+fn run_step(step: &Step, output: Option<&File>) -> Result<Done> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let start = Instant::now();
-    let end = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    command
         .args(step.args.split(' '))
-        .envs(step.env.iter().copied())
+        .envs(step.env.iter().copied());
+    if let Some(output) = output {
+        command.stdout(output.try_clone()?);
+        command.stderr(output.try_clone()?);
+    }
+    let start = Instant::now();
+    let end = command
         .spawn()
         .and_then(Wait4::wait4)
         .with_context(|| format!("cannot start step {}", step.name))?;
@@ -161,19 +214,14 @@ fn run_step(step: &Step) -> Result<Done> {
     })
 }
 
-fn report(steps: &[Done]) -> Result<()> {
+fn report(steps: &[Done], total: Duration) -> Result<()> {
     println!("\n== times: by the clock, of processors");
     for step in steps {
         let word = if step.ok { "ok" } else { "FAILED" };
         print_times(step.name, step.time, step.processor, word);
     }
-    let total = |time: fn(&Done) -> Duration| steps.iter().map(time).sum();
-    print_times(
-        "total",
-        total(|step| step.time),
-        total(|step| step.processor),
-        "",
-    );
+    let processor = steps.iter().map(|step| step.processor).sum();
+    print_times("total", total, processor, "");
     let failed: Vec<&str> = steps.iter().filter(|s| !s.ok).map(|s| s.name).collect();
     if failed.is_empty() {
         Ok(())
@@ -195,7 +243,7 @@ mod tests {
 
     /// Does a step run this test target?
     fn is_run(target: &str) -> bool {
-        STEPS.iter().any(|step| {
+        CHECKS.iter().any(|step| {
             let words: Vec<&str> = step.args.split(' ').collect();
             words.windows(2).any(|pair| pair == ["--test", target])
         })
@@ -239,7 +287,11 @@ mod tests {
 
     #[test]
     fn every_step_with_tests_has_the_features_of_the_workspace() {
-        for step in STEPS.iter().filter(|s| s.args.starts_with("test ")) {
+        for step in BUILDS
+            .iter()
+            .chain(CHECKS)
+            .filter(|s| s.args.starts_with("test "))
+        {
             assert!(step.args.starts_with("test --workspace "), "{}", step.name);
         }
     }

@@ -85,7 +85,7 @@ impl Package {
                 )?;
                 maturin.args(["--zig", "--target", target, "--compatibility", PLATFORM]);
             }
-            None => _ = maturin.args(["--compatibility", "linux"]),
+            None => _ = maturin.args(["--compatibility", "linux", "--features", "as-tests"]),
         }
         does(&mut maturin)?;
         let wheel = only_file(&out)?;

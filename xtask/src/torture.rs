@@ -24,6 +24,9 @@ pub struct Options {
     /// Program that is tortured [default: built from this checkout, optimised].
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// Torture the program of the tests: it is slower, and checks itself as it runs.
+    #[arg(long, conflicts_with = "program")]
+    checked: bool,
 }
 
 /// Runs the campaign.
@@ -31,12 +34,14 @@ pub struct Options {
 /// # Errors
 /// A law is broken, or something cannot be built or started.
 pub fn run(options: &Options) -> Result<()> {
+    let of_tests = build(Build::Tests)?;
     let program = match &options.program {
         Some(program) => program.clone(),
+        None if options.checked => of_tests.join("destage"),
         None => build(Build::Release)?.join("destage"),
     };
     let program = std::path::absolute(program)?;
-    let mut torture = Command::new(build(Build::Tests)?.join("destage-torture"));
+    let mut torture = Command::new(of_tests.join("destage-torture"));
     torture.arg("--program").arg(&program);
     torture.arg("--findings").arg(target().join("torture"));
     torture.args(["--minutes", &options.minutes]);

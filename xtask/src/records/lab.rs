@@ -26,6 +26,7 @@ impl Lab {
     pub fn new(options: &Options) -> Result<Lab> {
         let program = match &options.program {
             Some(program) => program.clone(),
+            None if options.checked => build(Build::Tests)?.join("destage"),
             None => build(Build::Release)?.join("destage"),
         };
         let program = std::path::absolute(program)?;

@@ -25,6 +25,9 @@ pub struct Options {
     /// compositions have static types].
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// Run the cases with the program of the tests, which is built anyway there and checks itself.
+    #[arg(long, conflicts_with = "program")]
+    checked: bool,
     /// Folder for the outputs, a file for each case [default: `records` in the target folder].
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
