@@ -509,3 +509,36 @@ fn a_million_volumes_fit() {
     let bytes = peak(dir.path(), "trace info v.csv");
     assert!(bytes < 320 << 20, "{} MiB", bytes >> 20);
 }
+
+/// Operations of the device that wait are many where a request is huge; write-backs are few all the same.
+#[test]
+fn write_backs_take_memory_by_their_number() {
+    let dir = TempDir::new().unwrap();
+    let mut trace = "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n".to_owned();
+    let requests = [
+        "W,1896,616",
+        "R,0,872",
+        "R,160,4194304",
+        "W,176,8",
+        "R,192,656",
+        "R,168,336",
+        "W,504,8",
+        "W,208,592",
+        "R,20,385",
+    ];
+    requests
+        .iter()
+        .for_each(|r| trace += &format!("0,{r},0,,0,,\n"));
+    std::fs::write(dir.path().join("t.csv"), trace).unwrap();
+    let run = |scheme: &str| {
+        let device = "--device default --set channels=2 --set planes_per_die=1 --set blocks_per_plane=9 --set \
+                      pages_per_block=4 --set op=0.4 --wrap";
+        peak(
+            dir.path(),
+            &format!("run t.csv --scheme {scheme} --cache 45056B {device}"),
+        )
+    };
+    let (without, with) = (run("prober(lru)"), run("awb(prober(lru))"));
+    eprintln!("without write-backs {without} B, with them {with} B");
+    assert!(with < without + (4 << 20), "{without} B, {with} B");
+}

@@ -353,3 +353,18 @@ fn a_closed_loop_may_be_deeper_than_the_trace_is_long() {
         assert_eq!(run(depth), all, "{depth}");
     }
 }
+
+/// A modelled file system passes no TRIM on here, so that the device has nothing to do.
+#[test]
+fn a_log_of_no_request_is_a_heading() {
+    let bench = Bench::new();
+    let trace = "arrival_ns,op,start_sector,sectors,stream,prev,atomic,tag,group\n0,T,0,8,1,,0,,\n";
+    std::fs::write(bench.dir.path().join("t.csv"), trace).unwrap();
+    let fs = "lfs(segment=8,reserve=2,logs=1,clean=cost-benefit,trim=sync)";
+    let line = format!(
+        "run t.csv --scheme lru --cache 64KiB --device default --warmup passes=1 --host-fs '{fs}' --log-requests r.csv"
+    );
+    bench.destage(&line).ok();
+    let log = std::fs::read_to_string(bench.dir.path().join("r.csv")).unwrap();
+    assert_eq!(log.lines().count(), 1, "{log}");
+}

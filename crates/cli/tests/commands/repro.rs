@@ -264,3 +264,52 @@ fn memory_is_that_of_the_command() {
     bench.destage(format!("{line} much --memory 1GiB")).ok();
     assert_eq!(ledger(&bench, "little"), ledger(&bench, "much"));
 }
+
+/// A line of `--live` for a run of Algorithm 2.
+fn live_line(scheme: &str, run: u32, seconds: f64, programs: u64) -> String {
+    format!(
+        "{{\"experiment\":\"algorithm2\",\"file_system\":\"ext4\",\"run\":{run},\"part\":8,\"seconds\":{seconds},\
+         \"record\":{{\"scheme\":\"{scheme}\",\"cache_pages\":9,\"counts\":{{\"flash_writes_host\":{programs}}}}}}}\n"
+    )
+}
+
+#[test]
+fn runs_on_a_real_file_system_are_rows_of_their_own() {
+    let bench = Bench::new();
+    let lines = [
+        live_line("none", 1, 100.0, 1000),
+        live_line("procache(lru)", 1, 90.0, 1000),
+        live_line("none", 2, 100.0, 1000),
+        live_line("procache(lru)", 2, 104.0, 900),
+    ];
+    let file = bench.dir.path().join("live.jsonl");
+    fs::write(&file, lines.concat()).unwrap();
+    without_folder(&bench, "repro procache pc-fig10 --live live.jsonl --out r");
+    let papers = ledger(&bench, "r");
+    let row = claim(&papers[0], "pc-fig10", "Algorithm 2 against no cache");
+    assert_eq!(
+        (&row["verdict"], &row["evidence"]),
+        (&"direction".into(), &"live".into())
+    );
+    let points = row["readings"][0]["points"].as_array().unwrap();
+    let here: Vec<f64> = points.iter().map(|p| p["here"].as_f64().unwrap()).collect();
+    assert_eq!(here, [-10.0, 4.0]);
+    assert_eq!(points[0]["factor"], 0.125);
+    let text = fs::read_to_string(bench.dir.path().join("r/ledger.md")).unwrap();
+    assert!(
+        text.contains(
+            "live: 2 loads, device, cache and load 1/8 of the paper's | direction holds in 1 of 2"
+        ),
+        "{text}"
+    );
+    // What is not there stays open, and says what it needs.
+    let row = claim(&papers[0], "pc-fig10", "Algorithm 2 against reference");
+    assert_eq!(row["verdict"], "open");
+    assert!(row["needs"].as_str().unwrap().contains("--live"), "{row}");
+    fs::write(&file, lines[0].replace("\"run\":1", "\"run\":-1")).unwrap();
+    let line = "repro procache pc-fig10 --live live.jsonl --out r";
+    bench.destage(line).fails(2, &["live.jsonl:1: ", "u32"]);
+    bench
+        .destage("repro procache pc-fig10 --live nowhere --out r")
+        .fails(2, &["--live nowhere"]);
+}

@@ -10,6 +10,7 @@ use crate::cache::observe::{Event, WriteBackStep};
 use crate::flash::{BackgroundProgram, Flash};
 use destage_scheme::{After, Placement, RemoveReason, Scheme, Unit, WriteBack};
 use destage_types::{ChannelId, Lpn, Nanos, Op, Slot};
+use std::collections::HashMap;
 
 const NONE: u32 = u32::MAX;
 
@@ -31,7 +32,8 @@ struct Flight {
 pub(super) struct WriteBacks {
     /// Token of the write-back of a frame, or [`NONE`].
     of_slot: Vec<u32>,
-    flights: Vec<Flight>,
+    /// By token: few, though their numbers are as many as operations of the device wait.
+    flights: HashMap<u32, Flight>,
     outstanding: Vec<u32>,
     ended: Vec<u32>,
     started: Vec<(Lpn, Nanos)>,
@@ -201,10 +203,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             after,
             read_counted: true,
         };
-        if back.flights.len() <= token as usize {
-            back.flights.resize(token as usize + 1, flight);
-        }
-        back.flights[token as usize] = flight;
+        back.flights.insert(token, flight);
         back.of_slot[slot.index()] = token;
         back.outstanding[channel.index()] += 1;
     }
@@ -235,7 +234,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.flash.take_ended(&mut ended);
         let any = !ended.is_empty();
         for token in ended.drain(..) {
-            let flight = back.flights[token as usize];
+            let flight = back.flights.remove(&token).expect("it was queued");
             back.outstanding[flight.channel.index()] -= 1;
             if flight.slot != Slot::NONE {
                 back.of_slot[flight.slot.index()] = NONE;
@@ -289,9 +288,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
                 self.cancel(slot, token, now);
             }
         } else if op != Op::Read
-            && let Some(back) = &mut self.background
+            && let Some(flight) = self.flight(token)
         {
-            back.flights[token as usize].stale = true;
+            flight.stale = true;
         }
     }
 
@@ -306,47 +305,36 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         self.background.as_ref().and_then(|back| back.token(slot))
     }
 
-    /// The counters start again from zero: a read that was queued before is none of them.
-    pub(super) fn forget_reads(&mut self) {
-        for flight in self
-            .background
-            .iter_mut()
-            .flat_map(|back| &mut back.flights)
-        {
-            flight.read_counted = false;
-        }
+    fn flight(&mut self, token: u32) -> Option<&mut Flight> {
+        self.background.as_mut()?.flights.get_mut(&token)
     }
 
-    fn is_read_counted(&self, token: u32) -> bool {
-        let back = self.background.as_ref();
-        back.is_some_and(|back| back.flights[token as usize].read_counted)
+    /// The counters start again from zero: a read that was queued before is none of them.
+    pub(super) fn forget_reads(&mut self) {
+        let flights = self
+            .background
+            .iter_mut()
+            .flat_map(|back| &mut back.flights);
+        flights.for_each(|(_, flight)| flight.read_counted = false);
     }
 
     /// Takes a queued write-back back.
     fn cancel(&mut self, slot: Slot, token: u32, now: Nanos) {
         let read_cancelled = self.flash.cancel_background(token);
-        if read_cancelled && self.is_read_counted(token) {
-            self.counts.flash_reads_host -= 1;
-            self.counts.flash_reads_rmw -= 1;
-        }
         self.counts.background_cancels += 1;
-        self.detach(slot, token);
         if let Some(back) = &mut self.background {
-            let channel = back.flights[token as usize].channel;
-            back.outstanding[channel.index()] -= 1;
+            let flight = back.flights.remove(&token).expect("it was queued");
+            back.of_slot[slot.index()] = NONE;
+            back.outstanding[flight.channel.index()] -= 1;
+            let counted = u64::from(read_cancelled && flight.read_counted);
+            self.counts.flash_reads_host -= counted;
+            self.counts.flash_reads_rmw -= counted;
         }
         self.report(self.frames.lpn(slot), now, WriteBackStep::Cancelled);
         // Others may have started because of it.
         if let Some(mut back) = self.background.take() {
             self.report_started(&mut back);
             self.background = Some(back);
-        }
-    }
-
-    fn detach(&mut self, slot: Slot, token: u32) {
-        if let Some(back) = &mut self.background {
-            back.of_slot[slot.index()] = NONE;
-            back.flights[token as usize].slot = Slot::NONE;
         }
     }
 
@@ -363,10 +351,11 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             self.cancel(slot, token, now);
             return None;
         }
-        let back = self.background.as_ref()?;
-        let stale = back.flights[token as usize].stale;
-        self.detach(slot, token);
-        (!stale).then_some(token)
+        let back = self.background.as_mut()?;
+        back.of_slot[slot.index()] = NONE;
+        let flight = back.flights.get_mut(&token)?;
+        flight.slot = Slot::NONE;
+        (!flight.stale).then_some(token)
     }
 
     fn report(&mut self, lpn: Lpn, at: Nanos, step: WriteBackStep) {

@@ -188,7 +188,9 @@ impl<'a> Session<'a> {
         }
         if let Some(out) = self.followers.request_log.take() {
             self.cache.flash_mut().keep_completions();
-            let first = self.length.warmup % self.workload.len();
+            // A modelled file system may make no request of the trace's.
+            let passed = self.length.warmup.checked_rem(self.workload.len());
+            let first = passed.unwrap_or(0);
             self.log = Some(RequestLog::new(out, first)?);
         }
         Ok(())
