@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The evaluation of ProCache (Algorithm 2, figures 10 and 11) at 1/64 of its size, on a real ext4 on
+# The evaluation of ProCache (Algorithm 2, figures 10 and 11) at a part of its size, on a real ext4 on
 # `destage serve`: elapsed time of each step, pages written to flash, and erases.
 #
 #   sudo fs-lab/algorithm2.sh --repeat 3 --out results.csv
@@ -12,10 +12,12 @@
 #   --scheme NAME   none, lru, refcnt or procache; repeatable [none, refcnt, procache]
 #   --repeat N      runs of each scheme, in turns [3]
 #   --rounds N      rounds of a run on one file system; the first fills the device [2]
-#   --part N        1/N of the paper's sizes: device, cache and load; 32, 64 or 128 [64]
+#   --part N        1/N of the paper's sizes: device, cache and load; a power of two up to 128 [64].
+#                   From 16 down what is written lies in a file, and 37/N GB of $TMPDIR are needed
 #   --pace X        simulated seconds in a second; `free`: as fast as the machine, no times of steps [1]
 #   --device NAME   procache-emu or procache-emu-uniform [procache-emu]
 #   --out FILE      one line per run and step, as CSV [algorithm2.csv]
+#   --records FILE  one line per run for `destage repro procache --live FILE` [none]
 #
 # `none` is the paper's baseline in figure 10: no cache, but its flash as plain flash (33 of 32 GB).
 # DESTAGE names the program [destage]. Exit code 3: not possible here.
@@ -25,11 +27,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 die() { echo "algorithm2.sh: $*" >&2; exit 2; }
 
 all=("$@")
-schemes=() repeat=3 rounds=2 part=64 pace=1 device=procache-emu out=algorithm2.csv
+schemes=() repeat=3 rounds=2 part=64 pace=1 device=procache-emu out=algorithm2.csv records=/dev/null
 while [ $# -gt 0 ]; do
   case $1 in
     -h|--help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0;;
-    --scheme|--repeat|--rounds|--part|--pace|--device|--out) [ $# -ge 2 ] || die "$1 needs a value";;&
+    --scheme|--repeat|--rounds|--part|--pace|--device|--out|--records) [ $# -ge 2 ] || die "$1 needs a value";;&
     --scheme) schemes+=("$2");;
     --repeat) repeat=$2;;
     --rounds) rounds=$2;;
@@ -37,6 +39,7 @@ while [ $# -gt 0 ]; do
     --pace) pace=$2;;
     --device) device=$2;;
     --out) out=$2;;
+    --records) records=$2;;
     *) die "no option $1; see --help";;
   esac
   shift 2
@@ -48,7 +51,7 @@ done
 for n in "$repeat" "$rounds"; do
   case $n in ''|*[!0-9]*|0) die "'$n' is no positive number";; esac
 done
-case $part in 32|64|128) ;; *) die "--part is 32, 64 or 128, not '$part'";; esac
+case $part in 1|2|4|8|16|32|64|128) ;; *) die "--part is a power of two up to 128, not '$part'";; esac
 case $device in procache-emu|procache-emu-uniform) ;; *) die "no device $device; see --help";; esac
 destage=${DESTAGE:-destage}
 command -v "$destage" > /dev/null || die "no program $destage; say DESTAGE=path"
@@ -116,6 +119,7 @@ serve_options() { # SCHEME
       "--set cache_region.size=$cache";;
   esac
   case $pace in free) echo --no-delay;; *) echo "--time-scale $pace";; esac
+  [ "$part" -gt 16 ] || echo "--backing $work/backing"
   # The cache of the paper keeps its content; it is no cache of reads.
   echo "--device $device --read-alloc off --cache-kind nvm --format-out jsonl"
 }
@@ -124,6 +128,7 @@ count() { grep -o "\"$1\":[0-9]*" "$work/served.txt" | head -1 | cut -d: -f2; }
 run() { # SCHEME NUMBER
   local options round step begin end line
   read -ra options <<< "$(serve_options "$1" | tr '\n' ' ')"
+  rm -f "$work/backing"
   start_server "${options[@]}" --memory 4GiB
   attach
   # 1 KiB blocks as in section 5.1; at 1/64 of the size a journal must end its work more often.
@@ -149,6 +154,8 @@ run() { # SCHEME NUMBER
   late=$(sed -n 's/^warning: \([0-9]*\) of .* late.*/\1/p' "$work/served.err")
   line="$seconds,$(count write_pages),$(count write_page_hits),$(count flash_writes_host),$(count erases),${late:-0}"
   echo "$1,$2,all,all,$line" >> "$out"
+  # The record is the line of the report that is JSON.
+  echo "{\"experiment\":\"algorithm2\",\"file_system\":\"ext4\",\"run\":$2,\"part\":$part,\"seconds\":$seconds,\"record\":$(grep '^{' "$work/served.txt")}" >> "$records"
   echo "$1, run $2: $seconds s of simulated time, $(count write_pages) pages written by the host," \
     "$(count write_page_hits) of them hits, $(count flash_writes_host) written to flash," \
     "$(count erases) erases, ${late:-0} replies late"
@@ -156,6 +163,7 @@ run() { # SCHEME NUMBER
 
 make_sources
 echo "scheme,run,round,step,seconds,write_pages,write_page_hits,flash_writes,erases,late" > "$out"
+: > "$records"
 for number in $(seq "$repeat"); do
   for scheme in "${schemes[@]}"; do run "$scheme" "$number"; done
 done

@@ -129,6 +129,9 @@ pub struct ReproArgs {
     /// decide nothing
     #[arg(long)]
     pub twins: bool,
+    /// Results of runs on a real file system, as fs-lab/algorithm2.sh writes them
+    #[arg(long, value_name = "FILE")]
+    pub live: Option<PathBuf>,
     /// Folder of ledgers, figures and results; what is done there is not repeated
     #[arg(long, value_name = "DIR", default_value = "repro")]
     pub out: PathBuf,

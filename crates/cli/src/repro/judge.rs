@@ -140,7 +140,7 @@ pub fn judge(paper: &Paper, claim: &PaperClaim, outcomes: &[LoadOutcome]) -> Led
     if let Some(measured) = &claim.measured {
         let real = |outcome: &LoadOutcome| outcome.evidence != Evidence::Twin;
         measure_claim(&mut row, (paper, measured), outcomes, real);
-        decide(&mut row, claim);
+        decide(&mut row, paper, claim);
     }
     row
 }
@@ -203,10 +203,16 @@ fn measure_claim(
     }
 }
 
-fn decide(row: &mut LedgerRow, claim: &PaperClaim) {
+fn decide(row: &mut LedgerRow, paper: &Paper, claim: &PaperClaim) {
     let Some(first) = row.readings.first().filter(|first| first.name.is_empty()) else {
         row.evidence = None;
-        row.needs = Some("a folder of traces (--traces)".to_owned());
+        let measured = claim.measured.as_ref();
+        let experiment = measured.and_then(|m| paper.experiment(&m.experiment));
+        let needs = match experiment.is_some_and(|number| paper.experiment[number].live) {
+            true => "runs on a real file system (--live)",
+            false => "a folder of traces (--traces)",
+        };
+        row.needs = Some(needs.to_owned());
         return;
     };
     let most = |r: &ReadingResult| 2 * r.holds > r.points.len();
@@ -216,7 +222,7 @@ fn decide(row: &mut LedgerRow, claim: &PaperClaim) {
             _ if most(first) => Verdict::HoldsInPart,
             _ => Verdict::DoesNotHold,
         },
-        Some(Evidence::Cut) => Verdict::Direction,
+        Some(Evidence::Live | Evidence::Cut) => Verdict::Direction,
         Some(Evidence::Twin) | None => Verdict::Open,
     };
     let others = row.readings[1..].iter();

@@ -15,6 +15,8 @@ Every row is a statement of a paper. Evidence, never mixed:
 
 - **original**: the paper's own traces, whole; **printed**: a generated load that the paper describes. Only these
   decide: *holds* at every point (load and cache size), *holds in part* at more than half, *does not hold* else.
+- **live**: a load that the paper describes, run on a real file system on `destage serve`, on a device of a part of the
+  paper's size, and given with `--live`: a direction, as of cuts.
 - **cut**: other real traces, mostly short, with the cache scaled as below. They show a direction: at k of n points,
   with median, mean, range and a two-sided sign test (p: how often chance alone is so one-sided; points of one trace are not
   independent, so take it as an order of magnitude).
@@ -97,6 +99,7 @@ fn evidence(row: &LedgerRow) -> String {
         None => return row.held_by.as_ref().map_or("-", |_| "the rules").to_owned(),
         Some(Evidence::Original) => "original",
         Some(Evidence::Printed) => "printed",
+        Some(Evidence::Live) => "live",
         Some(Evidence::Cut) => "cut",
         Some(Evidence::Twin) => "twin",
     };
@@ -109,6 +112,12 @@ fn evidence(row: &LedgerRow) -> String {
         factors().fold(0.0, f64::max),
     );
     let scaled = match row.evidence {
+        Some(Evidence::Live) if least < 1.0 => {
+            format!(
+                ", device, cache and load 1/{:.0} of the paper's",
+                1.0 / least
+            )
+        }
         Some(Evidence::Cut | Evidence::Twin) if least < 1.0 || most > 1.0 => {
             format!(
                 ", cache {} to {} % of the paper's",

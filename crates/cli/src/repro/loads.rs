@@ -22,6 +22,8 @@ pub enum Evidence {
     Original,
     /// A generated load that the paper describes.
     Printed,
+    /// A load that the paper describes, run on a real file system on a device of a part of its size.
+    Live,
     /// Other real traces, with the cache scaled to what they write.
     Cut,
     /// Generated likenesses of the paper's traces, which decide nothing.
@@ -84,6 +86,9 @@ pub fn loads(
     experiment: &Experiment,
     wanted: WantedLoads<'_>,
 ) -> Result<Vec<PaperLoad>, Failure> {
+    if experiment.live {
+        return Ok(Vec::new());
+    }
     if !experiment.load.is_empty() {
         let generated = |name: &String| PaperLoad {
             name: name.clone(),
@@ -213,7 +218,7 @@ impl PaperLoad {
         });
         let sizes: Vec<(String, ByteSize)> = sizes.collect::<Result<_, Failure>>()?;
         let as_printed = match self.evidence {
-            Evidence::Original | Evidence::Printed => true,
+            Evidence::Original | Evidence::Printed | Evidence::Live => true,
             Evidence::Cut => !experiment.trace.is_empty(),
             // The first requests of a twin are a cut like those of any trace.
             Evidence::Twin => scale == Scale::Full,
@@ -309,6 +314,7 @@ mod tests {
         let all = [
             Evidence::Twin,
             Evidence::Cut,
+            Evidence::Live,
             Evidence::Printed,
             Evidence::Original,
         ];

@@ -6,6 +6,7 @@
 mod figure;
 mod judge;
 mod ledger;
+mod live;
 mod loads;
 mod measure;
 mod paper;
@@ -215,6 +216,9 @@ impl Repro<'_> {
             }
         }
         output.close()?;
+        if let Some(file) = &self.args.live {
+            done.outcomes.extend(live::outcomes(&done.paper, file)?);
+        }
         let wanted = |id: &str| self.args.figure.as_deref().is_none_or(|asked| asked == id);
         let claims = done.paper.claim.iter().filter(|claim| wanted(&claim.id));
         let rows = claims.map(|claim| {

@@ -75,6 +75,10 @@ pub struct Experiment {
     /// Traces of the folder of traces that it needs; no other loads then, and the cache as it is.
     #[serde(default)]
     pub trace: Vec<String>,
+    /// Is it run on a real file system and not here? Its records are those of `--live`, its schemes and cache
+    /// sizes those of the records.
+    #[serde(default)]
+    pub live: bool,
     /// Does it measure time, so that traces without times are of no use?
     #[serde(default)]
     pub timed: bool,
