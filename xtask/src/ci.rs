@@ -67,7 +67,7 @@ const CHECKS: &[Step] = &[
         "test --workspace --test schemes -- --skip fuzz::",
     ),
     step_with(FUZZ_ENV, "fuzz readers", "test --workspace --lib fuzz"),
-    step("records", "xtask records"),
+    step("records", "xtask records --checked"),
     step("unit", "test --workspace --lib --bins"),
     step(
         "readers",

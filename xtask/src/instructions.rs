@@ -38,7 +38,7 @@ pub fn run(accept: bool) -> Result<()> {
         println!("SKIPPED: no valgrind, instructions are not counted");
         return Ok(());
     }
-    let program = build(Build::Release)?.join("destage-bench");
+    let program = build(Build::ReleaseBench)?.join("destage-bench");
     let mut counts = BTreeMap::new();
     let counted = std::thread::scope(|scope| {
         let threads = BENCHES.map(|(_, args)| scope.spawn(|| count_one(&program, args)));
@@ -98,7 +98,7 @@ fn compare(before: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> Resul
 /// # Errors
 /// They do not, or the program cannot be built or started.
 pub fn static_types() -> Result<()> {
-    let mut program = Command::new(build(Build::Release)?.join("destage-bench"));
+    let mut program = Command::new(build(Build::ReleaseBench)?.join("destage-bench"));
     let status = program.arg("static-types").status();
     let status = status.context("cannot start destage-bench")?;
     ensure!(status.success(), "static types differ");

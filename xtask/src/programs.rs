@@ -4,14 +4,16 @@ use crate::cargo;
 use anyhow::{Result, ensure};
 use std::path::{Path, PathBuf};
 
-/// How they are built: always together. Each alone would have other features of what both need, and
-/// the simulator were built once for each.
+/// How they are built: together, where both are wanted. Each alone would have other features of what both
+/// need, and the simulator were built once for each.
 #[derive(Clone, Copy)]
 pub enum Build {
     /// As tests are, `destage-torture` among them.
     Tests,
     /// As `cargo run --release` does it.
     Release,
+    /// The same, `destage-bench` alone.
+    ReleaseBench,
     /// As shipped.
     Dist,
 }
@@ -29,6 +31,7 @@ pub fn build(how: Build) -> Result<PathBuf> {
             "debug",
         ),
         Build::Release => ([&both[..], &["release"]].concat(), "release"),
+        Build::ReleaseBench => (["--release", "-p", "destage-bench"].to_vec(), "release"),
         Build::Dist => ([&both[..], &["dist"]].concat(), "dist"),
     };
     let built = cargo(&[&["build", "--quiet"], &arguments[..]].concat(), &[])?;
