@@ -3,6 +3,7 @@
 
 use crate::common::{Bench, objects, root};
 use destage_cli::docs::{DOCUMENTS, examples};
+use destage_scheme::registry::SCHEMES;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -136,6 +137,15 @@ fn the_page_of_clusters_sweeps() {
 fn every_warning_comes_as_it_is_shown() {
     let (commands, shown) = gives_what_it_shows(&Bench::new(), "docs/WARNINGS.md");
     assert!(commands > 15 && shown > 25, "{commands} {shown}");
+    let page = std::fs::read_to_string(root().join("docs/WARNINGS.md")).unwrap();
+    for scheme in SCHEMES.iter().filter(|s| s.without_device.is_some()) {
+        let shown = format!("--scheme {}", scheme.name);
+        assert!(
+            page.contains(&shown),
+            "{} warns without a device",
+            scheme.name
+        );
+    }
 }
 
 #[test]
