@@ -145,9 +145,11 @@ fn of_group(root: &Path, path: &str, file: &str) -> Option<u64> {
     limits.min()
 }
 
-/// Bytes of memory that this program has; `None` if the system does not say.
+/// Bytes of memory that this program has; `None` if the system does not say. Its own code, which the system
+/// drops and reads again as it likes, is none of it.
 fn taken() -> Option<u64> {
-    table("/proc/self/status", "VmRSS:").map(|kib| kib << 10)
+    let of = |field| table("/proc/self/status", field).map(|kib| kib << 10);
+    Some(of("RssAnon:")? + of("RssShmem:")?)
 }
 
 #[cfg(test)]

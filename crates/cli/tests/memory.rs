@@ -421,19 +421,19 @@ fn a_command_that_takes_too_much_names_the_request() {
     let dir = traced();
     for (args, part) in [
         (
-            "run t.csv --scheme lru --cache 64k --memory 4MiB --trace-memory 1MiB",
+            "run t.csv --scheme lru --cache 64k --memory 2MiB --trace-memory 1MiB",
             "t: after request ",
         ),
         (
-            "mrc t.csv --cache 64k --memory 5MiB --trace-memory 1MiB",
+            "mrc t.csv --cache 64k --memory 2MiB --trace-memory 1MiB",
             "t: after request ",
         ),
         (
-            "mrc t.csv --sample-rate 0.01 --memory 5MiB --trace-memory 1MiB",
+            "mrc t.csv --sample-rate 0.01 --memory 2MiB --trace-memory 1MiB",
             "t: after request ",
         ),
         (
-            "trace info t.csv --memory 4MiB",
+            "trace info t.csv --memory 2MiB",
             "t.csv: counting its first 65536 requests takes ",
         ),
     ] {

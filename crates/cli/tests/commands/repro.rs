@@ -260,7 +260,7 @@ fn memory_is_that_of_the_command() {
         .destage(format!("{line} r --memory 4"))
         .fails(2, &["--memory", "needs a unit"]);
     // In little memory the same comes out.
-    bench.destage(format!("{line} little --memory 48MiB")).ok();
+    bench.destage(format!("{line} little --memory 32MiB")).ok();
     bench.destage(format!("{line} much --memory 1GiB")).ok();
     assert_eq!(ledger(&bench, "little"), ledger(&bench, "much"));
 }
