@@ -31,7 +31,7 @@ were run and stand with their median; named are the one that comes nearest to th
 
 /// How the page comes about, and what looks closer.
 const WHENCE: &str = "\
-`destage repro all --scale SCALE --traces TRACES` writes this page as `ledger.md`, with figures, all points (`claims.json`) and a report;
+`destage repro all --scale SCALE --traces TRACES --live RUNS` writes this page as `ledger.md`, with figures, all points (`claims.json`) and a report;
 `papers/NAME/claims.toml` has the claims, what is run for them, and the readings. [CAC.md](CAC.md) and
 [the README of ECR](../papers/ecr/README.md) look closer at two of them.
 
