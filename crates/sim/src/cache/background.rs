@@ -23,8 +23,8 @@ struct Flight {
     channel: ChannelId,
     stale: bool,
     after: After,
-    /// Is the read before it, if there is one, among the counters of the measured part?
-    read_counted: bool,
+    /// The part of the run in which the read before it was counted, if there is one.
+    part: u32,
 }
 
 /// Write-backs that are queued or in flight.
@@ -34,6 +34,8 @@ pub(super) struct WriteBacks {
     of_slot: Vec<u32>,
     /// By token: few, though their numbers are as many as operations of the device wait.
     flights: HashMap<u32, Flight>,
+    /// How often the counters began again from zero.
+    part: u32,
     outstanding: Vec<u32>,
     ended: Vec<u32>,
     started: Vec<(Lpn, Nanos)>,
@@ -201,7 +203,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             channel,
             stale: false,
             after,
-            read_counted: true,
+            part: back.part,
         };
         back.flights.insert(token, flight);
         back.of_slot[slot.index()] = token;
@@ -311,11 +313,9 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
 
     /// The counters start again from zero: a read that was queued before is none of them.
     pub(super) fn forget_reads(&mut self) {
-        let flights = self
-            .background
-            .iter_mut()
-            .flat_map(|back| &mut back.flights);
-        flights.for_each(|(_, flight)| flight.read_counted = false);
+        if let Some(back) = &mut self.background {
+            back.part += 1;
+        }
     }
 
     /// Takes a queued write-back back.
@@ -326,7 +326,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             let flight = back.flights.remove(&token).expect("it was queued");
             back.of_slot[slot.index()] = NONE;
             back.outstanding[flight.channel.index()] -= 1;
-            let counted = u64::from(read_cancelled && flight.read_counted);
+            let counted = u64::from(read_cancelled && flight.part == back.part);
             self.counts.flash_reads_host -= counted;
             self.counts.flash_reads_rmw -= counted;
         }
