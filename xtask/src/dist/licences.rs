@@ -1,5 +1,6 @@
 //! The licences of what is linked into the program: checked against those that may be, and collected.
 
+use crate::bench::output;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
@@ -31,14 +32,54 @@ const LINKED: [(&str, &[&str]); 3] = [
 /// How files with licences begin.
 const NAMES: [&str; 4] = ["LICEN", "COPYING", "NOTICE", "UNLICENSE"];
 
-/// The licences of everything from elsewhere that `destage` of the workspace `source` links for
+/// Writes into `folder` the licences of what `package` of the workspace `source` has inside when it is
+/// built for `target` with the compiler of C of `python`'s ziglang: packages, the standard library of Rust, the
+/// C library, what the compiler adds, and scripts of pages.
+///
+/// # Errors
+/// Those of [`collect`], or a licence is not where it should be.
+pub fn write(
+    source: &Path,
+    (package, target): (&str, &str),
+    python: &Path,
+    folder: &Path,
+) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let packages = collect(source, package, target)?;
+    std::fs::write(folder.join("packages.txt"), packages)?;
+    let print = ["--print", "sysroot"];
+    let rust = output(Command::new("rustc").current_dir(source).args(print))?;
+    let rust = Path::new(rust.trim()).join("share/doc/rust/COPYRIGHT-library.html");
+    let zig = "import ziglang, os; print(os.path.dirname(ziglang.__file__))";
+    let zig = output(Command::new(python).args(["-c", zig]))?;
+    let zig = Path::new(zig.trim());
+    let c_library = match target.ends_with("musl") {
+        true => (zig.join("lib/libc/musl/COPYRIGHT"), "musl.txt"),
+        // The library itself is that of the machine; a few functions of it are linked.
+        false => (zig.join("lib/libc/glibc/LICENSES"), "glibc.txt"),
+    };
+    let (echarts, uplot) = ("crates/cli/vendor/echarts", "crates/live/vendor/uplot");
+    for (from, to) in [
+        c_library,
+        (rust, "rust-standard-library.html"),
+        (zig.join("LICENSE"), "zig-compiler-rt.txt"),
+        (source.join(uplot).join("LICENSE"), "uplot.txt"),
+        (source.join(echarts).join("NOTICE"), "echarts-notice.txt"),
+        (source.join(echarts).join("LICENSE-d3"), "echarts-d3.txt"),
+    ] {
+        std::fs::copy(&from, folder.join(to)).with_context(|| format!("{}", from.display()))?;
+    }
+    Ok(())
+}
+
+/// The licences of everything from elsewhere that `package` of the workspace `source` links for
 /// `target`, each text once.
 ///
 /// # Errors
 /// A package has a licence that is not allowed, or no text of it, or links a library that is not known.
-pub fn collect(source: &Path, target: &str) -> Result<String> {
+fn collect(source: &Path, package: &str, target: &str) -> Result<String> {
     let metadata = metadata(source, target)?;
-    let packages = linked(&metadata)?;
+    let packages = linked(&metadata, package)?;
     let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut text = String::from("destage links these packages of crates.io:\n\n");
     for package in &packages {
@@ -71,12 +112,12 @@ fn metadata(source: &Path, target: &str) -> Result<Value> {
     command
         .current_dir(source)
         .args(["metadata", "--format-version", "1", "--locked"]);
-    let text = crate::bench::output(command.args(["--filter-platform", target]))?;
+    let text = output(command.args(["--filter-platform", target]))?;
     Ok(serde_json::from_str(&text)?)
 }
 
-/// What `destage-cli` needs when it runs, without procedural macros and what is in the workspace, by name.
-fn linked(metadata: &Value) -> Result<Vec<&Value>> {
+/// What `package` needs when it runs, without procedural macros and what is in the workspace, by name.
+fn linked<'a>(metadata: &'a Value, package: &str) -> Result<Vec<&'a Value>> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let packages = metadata["packages"].as_array().context("no packages")?;
     let by_id: BTreeMap<&str, &Value> = packages
@@ -95,8 +136,8 @@ fn linked(metadata: &Value) -> Result<Vec<&Value>> {
     }
     let root = packages
         .iter()
-        .find(|p| p["name"] == "destage-cli")
-        .context("no destage-cli")?;
+        .find(|p| p["name"] == package)
+        .with_context(|| format!("no package {package}"))?;
     let (mut seen, mut next) = (BTreeSet::new(), vec![word(root, "id")?.to_owned()]);
     while let Some(id) = next.pop() {
         let is_macro = list(&by_id[&*id]["targets"])
@@ -185,8 +226,11 @@ mod tests {
     #[test]
     fn what_is_linked_may_be_given_away() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let text = collect(&root, "x86_64-unknown-linux-gnu").unwrap();
+        let text = collect(&root, "destage-cli", "x86_64-unknown-linux-gnu").unwrap();
+        assert!(!text.contains("\npyo3 "), "it is for Python only");
+        let text = collect(&root, "destage-python", "x86_64-unknown-linux-gnu").unwrap();
         for part in [
+            "\npyo3 ",
             "\nzstd-sys ",
             "Meta Platforms",
             "XZ Utils Licensing",

@@ -3,7 +3,8 @@
 
 mod archive;
 mod elf;
-mod licences;
+pub mod licences;
+pub mod source;
 
 use crate::bench::output;
 use crate::programs::target;
@@ -81,17 +82,7 @@ impl Dist {
             let _ = fs::remove_dir_all(folder);
             fs::create_dir_all(folder)?;
         }
-        let tar = stage.join("source.tar");
-        let tar_text = tar.to_str().context("a path that is no text")?;
-        git(&["archive", "--output", tar_text, "HEAD"])?;
-        does(
-            Command::new("tar")
-                .arg("-xf")
-                .arg(&tar)
-                .arg("-C")
-                .arg(&source),
-        )?;
-        fs::remove_file(&tar)?;
+        source::check_out(&root, &source)?;
         Ok(Dist {
             source,
             out,
@@ -127,43 +118,16 @@ impl Dist {
         }
         let name = format!("destage-{}-{target}", self.version);
         let folder = self.stage.join(&name);
-        fs::create_dir_all(folder.join("licences"))?;
+        fs::create_dir_all(&folder)?;
         fs::copy(&program, folder.join("destage"))?;
         for file in ["README.md", "LICENSE"] {
             fs::copy(self.source.join(file), folder.join(file))?;
         }
         archive::copy_files(&self.source.join("docs"), &folder.join("docs"))?;
-        self.licences(target, &folder.join("licences"))?;
+        let python = self.tools.join("bin/python3");
+        let program = ("destage-cli", target);
+        licences::write(&self.source, program, &python, &folder.join("licences"))?;
         archive::pack(&self.stage, &name, &self.time, &self.out)
-    }
-
-    /// What the program links: packages, the standard library of Rust, and the C library.
-    fn licences(&self, target: &str, folder: &Path) -> Result<()> {
-        fs::write(
-            folder.join("packages.txt"),
-            licences::collect(&self.source, target)?,
-        )?;
-        let rust = output(
-            Command::new("rustc")
-                .current_dir(&self.source)
-                .args(["--print", "sysroot"]),
-        )?;
-        let rust = Path::new(rust.trim()).join("share/doc/rust/COPYRIGHT-library.html");
-        let zig = "import ziglang, os; print(os.path.dirname(ziglang.__file__))";
-        let zig = output(Command::new(self.tools.join("bin/python3")).args(["-c", zig]))?;
-        let zig = Path::new(zig.trim());
-        for (from, to) in [
-            (rust, "rust-standard-library.html"),
-            (zig.join("lib/libc/musl/COPYRIGHT"), "musl.txt"),
-            (zig.join("LICENSE"), "zig-compiler-rt.txt"),
-            (
-                self.source.join("crates/live/vendor/uplot/LICENSE"),
-                "uplot.txt",
-            ),
-        ] {
-            fs::copy(&from, folder.join(to)).with_context(|| format!("{}", from.display()))?;
-        }
-        Ok(())
     }
 
     /// Packages of PyPI in a folder of their own: a C compiler for all targets needs no root there.
@@ -189,14 +153,8 @@ impl Dist {
     }
 
     fn build(&self, target: &str) -> Result<()> {
-        let (path, home) = (std::env::var("PATH")?, std::env::var("HOME")?);
-        let cargo_home = std::env::var("CARGO_HOME").unwrap_or(format!("{home}/.cargo"));
+        let path = std::env::var("PATH")?;
         let tools = self.tools.join("bin");
-        let source = self.source.display();
-        // No path of this machine is in the program.
-        let flags = format!(
-            "--remap-path-prefix={source}=/destage --remap-path-prefix={cargo_home}=/cargo"
-        );
         let mut cargo = Command::new(tools.join("cargo-zigbuild"));
         cargo
             .current_dir(&self.source)
@@ -205,7 +163,7 @@ impl Dist {
             .env("PATH", format!("{}:{path}", tools.display()))
             .env("CARGO_TARGET_DIR", self.source.join(".."))
             .env("CARGO_PROFILE_DIST_STRIP", "symbols")
-            .env("RUSTFLAGS", flags);
+            .env("RUSTFLAGS", source::without_paths(&self.source)?);
         does(&mut cargo)
     }
 
@@ -215,17 +173,7 @@ impl Dist {
         let name = format!("destage-{}-{SOURCE}", self.version);
         let folder = self.stage.join(&name);
         does(Command::new("cp").arg("-r").arg(&self.source).arg(&folder))?;
-        let vendor = [
-            "vendor",
-            "--quiet",
-            "--locked",
-            "--versioned-dirs",
-            "vendor",
-        ];
-        let settings = output(Command::new("cargo").current_dir(&folder).args(vendor))?;
-        let config = folder.join(".cargo/config.toml");
-        let before = fs::read_to_string(&config)?;
-        fs::write(&config, format!("{before}\n{settings}"))?;
+        source::vendor(&folder)?;
         archive::pack(&self.stage, &name, &self.time, &self.out)
     }
 

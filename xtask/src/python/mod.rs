@@ -1,6 +1,8 @@
 //! `cargo xtask python`: builds the Python package, and tests it as it would be installed. `--wheels` makes
 //! what is shipped.
 
+mod wheels;
+
 use crate::bench::output;
 use crate::dist::does;
 use crate::programs::target;
@@ -10,12 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What builds: versions that are known to work.
-const BUILD: &str = include_str!("../../python/requirements-build.txt");
+const BUILD: &str = include_str!("../../../python/requirements-build.txt");
 /// What tests and notebooks need.
-const TEST: &str = include_str!("../../python/requirements-test.txt");
-/// Targets of wheels; the oldest C library that they run with is that of manylinux_2_28.
-const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
-const PLATFORM: &str = "manylinux_2_28";
+const TEST: &str = include_str!("../../../python/requirements-test.txt");
 /// What somebody without any other package does first.
 const BARE: &str = "import destage as ds
 t = ds.read_trace({'op': ['W', 'R', 'W'], 'start_sector': [0, 0, 8], 'sectors': [8, 8, 8]})
@@ -55,7 +54,7 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let wheel = match options.wheels {
         true => package.shipped()?,
-        false => package.wheel("dev", None, "dev")?,
+        false => package.wheel()?,
     };
     package.bare(&wheel)?;
     package.test(&wheel, options.only.as_deref())
@@ -70,121 +69,39 @@ struct Package {
 }
 
 impl Package {
-    /// Builds a wheel and looks for what is not in the stable interface.
-    fn wheel(&self, profile: &str, target: Option<&str>, out: &str) -> Result<PathBuf> {
+    /// Builds a wheel as fast as that goes.
+    fn wheel(&self) -> Result<PathBuf> {
+        let mut maturin = self.maturin(&self.root, "build");
+        maturin.args(["--profile", "dev", "--compatibility", "linux"]);
+        maturin.args(["--features", "as-tests"]);
+        self.audited(&mut maturin, "dev")
+    }
+
+    /// The wheel that `maturin` builds into the folder `out`, in which nothing is beyond the stable interface.
+    fn audited(&self, maturin: &mut Command, out: &str) -> Result<PathBuf> {
         let out = self.folder.join(out);
         let _ = fs::remove_dir_all(&out);
-        let mut maturin = self.maturin("build");
-        maturin.args(["--profile", profile, "--out"]).arg(&out);
-        match target {
-            Some(target) => {
-                does(
-                    Command::new("rustup")
-                        .current_dir(&self.root)
-                        .args(["target", "add", target]),
-                )?;
-                maturin.args(["--zig", "--target", target, "--compatibility", PLATFORM]);
-            }
-            None => _ = maturin.args(["--compatibility", "linux", "--features", "as-tests"]),
-        }
-        does(&mut maturin)?;
+        does(maturin.arg("--out").arg(&out))?;
         let wheel = only_file(&out)?;
-        does(
-            Command::new(self.tools.join("bin/abi3audit"))
-                .arg("--strict")
-                .arg(&wheel),
-        )?;
+        let mut abi3audit = Command::new(self.tools.join("bin/abi3audit"));
+        does(abi3audit.arg("--strict").arg(&wheel))?;
         Ok(wheel)
     }
 
-    fn maturin(&self, command: &str) -> Command {
-        let path = std::env::var("PATH").unwrap_or_default();
+    fn maturin(&self, source: &Path, command: &str) -> Command {
         let mut maturin = Command::new(self.tools.join("bin/maturin"));
         maturin
-            .current_dir(&self.root)
+            .current_dir(source)
             .arg(command)
             .env("VIRTUAL_ENV", &self.tools)
-            .env(
-                "PATH",
-                format!("{}:{path}", self.tools.join("bin").display()),
-            );
+            .env("PATH", self.path());
         maturin
     }
 
-    /// Wheels of all targets and the source, in `target/wheels`; the wheel of this machine.
-    fn shipped(&self) -> Result<PathBuf> {
-        let wheels = target().canonicalize()?.join("wheels");
-        let _ = fs::remove_dir_all(&wheels);
-        fs::create_dir_all(&wheels)?;
-        let mut own = None;
-        for target in TARGETS {
-            println!("{target}");
-            let wheel = self.wheel("dist", Some(target), target)?;
-            let kept = wheels.join(wheel.file_name().context("a wheel without a name")?);
-            fs::copy(&wheel, &kept)?;
-            if target.starts_with(std::env::consts::ARCH) {
-                own = Some(kept);
-            }
-        }
-        self.source(&wheels)?;
-        own.context("no wheel is for this machine")
-    }
-
-    /// The source with all packages that it needs, which is built without the network to show that it can be.
-    fn source(&self, wheels: &Path) -> Result<()> {
-        println!("source");
-        let stage = self.folder.join("source");
-        let _ = fs::remove_dir_all(&stage);
-        fs::create_dir_all(&stage)?;
-        let tar = self.folder.join("source.tar");
-        let git = [
-            "archive",
-            "--output",
-            tar.to_str().context("a path that is no text")?,
-            "HEAD",
-        ];
-        does(Command::new("git").current_dir(&self.root).args(git))?;
-        does(
-            Command::new("tar")
-                .arg("-xf")
-                .arg(&tar)
-                .arg("-C")
-                .arg(&stage),
-        )?;
-        let vendor = [
-            "vendor",
-            "--quiet",
-            "--locked",
-            "--versioned-dirs",
-            "vendor",
-        ];
-        let settings = output(Command::new("cargo").current_dir(&stage).args(vendor))?;
-        let config = stage.join(".cargo/config.toml");
-        let before = fs::read_to_string(&config)?;
-        fs::write(&config, format!("{before}\n{settings}"))?;
-        let mut sdist = self.maturin("sdist");
-        does(sdist.current_dir(&stage).arg("--out").arg(wheels))?;
-        let source = fs::read_dir(wheels)?.filter_map(|entry| Some(entry.ok()?.path()));
-        let source = source
-            .into_iter()
-            .find(|path| path.extension().is_some_and(|e| e == "gz"));
-        let source = source.context("maturin made no source")?;
-        let mut pip = Command::new(self.tools.join("bin/python"));
-        pip.args([
-            "-m",
-            "pip",
-            "wheel",
-            "--no-index",
-            "--no-deps",
-            "--no-build-isolation",
-            "--wheel-dir",
-        ])
-        .arg(self.folder.join("offline"))
-        .arg(&source)
-        .env("CARGO_NET_OFFLINE", "true")
-        .env("MATURIN_PEP517_ARGS", "--profile dev --compatibility linux")
-        .env("CARGO_TARGET_DIR", target().canonicalize()?);
-        does(&mut pip)
+    /// Where programs are looked for: first among the tools.
+    fn path(&self) -> String {
+        let path = std::env::var("PATH").unwrap_or_default();
+        format!("{}:{path}", self.tools.join("bin").display())
     }
 
     /// In an environment with nothing else, the package works, and the command is there.
