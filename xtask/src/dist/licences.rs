@@ -22,8 +22,11 @@ const ALLOWED: [&str; 9] = [
 ];
 
 /// Packages that link something of their own: the library, and where its licence stands. zstd and xz
-/// come with files under the GPL that are not compiled; the texts of ring are beside its own.
-const LINKED: [(&str, &[&str]); 3] = [
+/// come with files under the GPL that are not compiled; the texts of ring are beside its own. pyo3 means
+/// Python, which loads the extension.
+const LINKED: [(&str, &[&str]); 5] = [
+    ("pyo3", &[]),
+    ("pyo3-ffi", &[]),
     ("ring", &["third_party/fiat/LICENSE"]),
     ("zstd-sys", &["zstd/LICENSE"]),
     ("liblzma-sys", &["xz/COPYING", "xz/COPYING.0BSD"]),
