@@ -17,7 +17,7 @@ __all__ = [
     "command",
     "from_columns",
     "preset_names",
-    "read_trace",
+    "read_traces",
     "run",
     "schemes",
     "sweep_file",
@@ -133,7 +133,7 @@ def from_columns(
     name: str, arrival_ns: bytes, op: bytes, start_sector: bytes, sectors: bytes, stream: bytes
 ) -> Trace: ...
 def preset_names() -> list[str]: ...
-def read_trace(path: str, options: dict[str, Any], progress: _Progress | None) -> tuple[Trace, list[str]]: ...
+def read_traces(path: str, options: dict[str, Any], progress: _Progress | None) -> tuple[list[Trace], list[str]]: ...
 def run(
     trace: Trace,
     options: dict[str, Any],

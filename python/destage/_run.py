@@ -19,6 +19,9 @@ from destage._warn import warn
 #: A cache size: text with its unit, bytes, or a share of the footprint as a real number.
 CacheSize = Union[str, int, float]
 
+#: Options that name the logs of a single run.
+LOGS = ("log_evictions", "log_requests", "series", "timeline")
+
 
 def run(
     trace: Trace | str | os.PathLike[str] | Sequence[Trace | str | os.PathLike[str]],
@@ -157,7 +160,12 @@ def run(
         raise UsageError("no scheme given")
     own = _own(compositions)
     results = []
-    for one in _several(trace, (str, os.PathLike, Trace)):
+    traces = _several(trace, (str, os.PathLike, Trace))
+    if len(traces) > 1:
+        for name in LOGS:
+            if options.get(name) is not None:
+                raise UsageError(f"{name}: a log is of one run, and these are {len(traces)} traces: run them one by one")
+    for one in traces:
         read = one if isinstance(one, Trace) else read_trace(one, progress=progress)
         decided = [(one.native, one.decide(read._native) if one.decide else None) for one in own]
         with follow(progress, f"running {read.name}", "requests") as told:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from destage import _destage
 from destage._admission import Batch
@@ -77,6 +77,24 @@ class Trace:
         return f"<destage.Trace {self.name!r}: {len(self)} requests, {self.duration_ns / 1e9:.3f} s>"
 
 
+@overload
+def read_trace(  # type: ignore[overload-overlap]
+    source: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    limit: int | None = None,
+    skip_bad_lines: bool = False,
+    tags: str | None = None,
+    volumes: Literal["split"],
+    event: str | None = None,
+    time_unit: str | None = None,
+    memory: str | None = None,
+    trace_memory: str | None = None,
+    progress: bool | None = None,
+) -> list[Trace]: ...
+
+
+@overload
 def read_trace(
     source: Any,
     *,
@@ -91,7 +109,24 @@ def read_trace(
     memory: str | None = None,
     trace_memory: str | None = None,
     progress: bool | None = None,
-) -> Trace:
+) -> Trace: ...
+
+
+def read_trace(
+    source: Any,
+    *,
+    name: str | None = None,
+    format: str | None = None,
+    limit: int | None = None,
+    skip_bad_lines: bool = False,
+    tags: str | None = None,
+    volumes: str | None = None,
+    event: str | None = None,
+    time_unit: str | None = None,
+    memory: str | None = None,
+    trace_memory: str | None = None,
+    progress: bool | None = None,
+) -> Trace | list[Trace]:
     """Read a trace: a file, a data frame, or a dictionary of columns.
 
     A file may be plain or compressed; all formats of the command are read, and told by their content. The
@@ -112,8 +147,12 @@ def read_trace(
         Path, data frame or dictionary.
     name:
         Name of a trace of columns; ``frame`` by default.
-    format, limit, skip_bad_lines, tags, volumes, event, time_unit:
+    format, limit, skip_bad_lines, tags, event, time_unit:
         How a file is read, as ``destage run --help`` says.
+    volumes:
+        What becomes of the volumes of a file that has several, as ``destage run --help`` says. With ``"split"``
+        each is a trace of its own, called ``TRACE:VOLUME``, and what is returned is a list of them, in the order
+        in which they appear; :func:`destage.run` takes it as it is.
     memory, trace_memory:
         Sizes such as ``"4GiB"``: memory that may be taken, and for the requests alone; beyond, they go to a
         temporary file.
@@ -140,10 +179,11 @@ def read_trace(
             raise UsageError("name: a trace of a file is called like the file")
         label = f"reading {os.fspath(source)}"
         with follow(progress, label, "B") as told:
-            native, warnings = _destage.read_trace(os.fspath(source), options, told)
+            native, warnings = _destage.read_traces(os.fspath(source), options, told)
         for warning in warnings:
             warn(warning)
-        return Trace(native)
+        traces = [Trace(one) for one in native]
+        return traces if volumes == "split" else traces[0]
     if options:
         raise UsageError(f"{next(iter(options))}: only for traces of files")
     return Trace(_of_columns("frame" if name is None else name, source))

@@ -108,6 +108,8 @@ def test_logs_are_written_when_the_run_is_done(trace, tmp_path: Path):
     assert len(log.read_text().splitlines()) == len(trace) + 1
     with pytest.raises(ds.UsageError, match="several runs need --out"):
         ds.run(trace, ["lru", "fifo"], cache="64KiB", log_evictions=tmp_path / "evictions.jsonl")
+    with pytest.raises(ds.UsageError, match="series: a log is of one run, and these are 2 traces"):
+        ds.run([trace, trace], cache="64KiB", series=tmp_path / "series.csv")
     with pytest.raises(ds.UsageError, match="cannot create it"):
         ds.run(trace, cache="64KiB", log_evictions=tmp_path / "no" / "evictions.jsonl")
 

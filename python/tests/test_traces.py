@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import without_cost
+from conftest import SMALL, requests, without_cost
 
 import destage as ds
 
@@ -144,3 +144,50 @@ def test_a_trace_larger_than_its_memory_is_streamed(trace_file, trace):
     assert [without_cost(r.json()) for r in results] == [without_cost(r.json()) for r in expected]
     with pytest.raises(ds.UsageError, match="fit needs a trace in memory"):
         ds.run(read, cache="64KiB", device="default", fit=True)
+
+
+@pytest.fixture(scope="module")
+def volumes_file(tmp_path_factory):
+    """A file of three volumes, in the format of MSR Cambridge."""
+    path = tmp_path_factory.mktemp("volumes") / "hm.csv"
+    rows = []
+    for disk in range(3):
+        columns = requests(700 + 100 * disk, seed=disk)
+        for at, op, start, sectors in zip(*columns.values()):
+            if op in "RW":
+                word = {"R": "Read", "W": "Write"}[op]
+                rows.append((at // 100 + disk, f"hm,{disk},{word},{start * 512},{sectors * 512},0"))
+    path.write_text("".join(f"{at},{rest}\n" for at, rest in sorted(rows)))
+    return path
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_split_volumes_are_those_of_the_command(volumes_file, command, streamed):
+    memory = {"trace_memory": "1KiB"} if streamed else {}
+    volumes = ds.read_trace(volumes_file, volumes="split", limit=2000, **memory)
+    assert [volume.name for volume in volumes] == ["hm:hm_0", "hm:hm_1", "hm:hm_2"]
+    assert sum(map(len, volumes)) == 2000
+    line = ["--volumes", "split", "--limit", 2000, "--scheme", "lru", "--scheme", "arc", "--cache", "64KiB", "--cache", 0.1]
+    told = command("run", volumes_file, *line, "--format-out", "jsonl")
+    expected = [without_cost(record) for record in told.stdout.splitlines()]
+    results = ds.run(volumes, ["lru", "arc"], cache=["64KiB", 0.1])
+    assert [without_cost(result.json()) for result in results] == expected
+    # Runs do not touch them: any of them is there again.
+    again = ds.run(volumes[1], ["lru", "arc"], cache=["64KiB", 0.1])
+    assert [without_cost(result.json()) for result in again] == expected[4:8]
+
+
+def test_a_split_volume_is_one_trace(volumes_file, tmp_path):
+    first, *_ = ds.read_trace(volumes_file, volumes="split")
+    alone = ds.read_trace(volumes_file, volumes="only=hm_0")
+    assert isinstance(alone, ds.Trace)
+    assert counts(first) == counts(alone)
+    logs = [tmp_path / "first.csv", tmp_path / "alone.csv"]
+    for trace, log in zip((first, alone), logs):
+        ds.run(trace, cache="64KiB", **SMALL, log_requests=log)
+    assert logs[0].read_bytes() == logs[1].read_bytes()
+
+
+def test_a_file_of_one_volume_splits_into_a_list_of_one(trace_file, trace):
+    (only,) = ds.read_trace(trace_file, volumes="split")
+    assert counts(only) == counts(trace)

@@ -16,7 +16,7 @@ use crate::output::{Output, run_table};
 use crate::progress::Stages;
 use crate::report::HtmlReport;
 use crate::run::{
-    Clocks, CommandState, FileOptions, PROGRAM_FILE, Plan, over, run_keys, through, trace_warnings,
+    Clocks, CommandState, PROGRAM_FILE, Plan, over, run_keys, through, trace_warnings,
 };
 use crate::terminal::{Screen, Warnings};
 use destage_device::config;
@@ -63,29 +63,28 @@ fn options(keys: &Keys, allowed: impl Fn(&str) -> bool, caller: &str) -> Result<
     Ok(args)
 }
 
-/// Reads the trace at `path` with the options in `keys` that are about reading. `progress` is called now and
-/// then, and `false` from it ends the reading. The second part is what should be said of the trace.
+/// Reads the trace at `path` with the options in `keys` that are about reading: one, or where they split
+/// volumes one of each. `progress` is called now and then. The second part is what should be said of the trace.
 ///
 /// # Errors
 /// An option is none of these, or those of reading.
-pub fn read_trace(
+pub fn read_traces(
     path: &Path,
     keys: &Keys,
     progress: &mut dyn FnMut(&Reader),
-) -> Result<(Stored, Vec<String>), Failure> {
+) -> Result<(Vec<Stored>, Vec<String>), Failure> {
     let is_input = |key: &str| is_reading(key) || matches!(key, "memory" | "trace-memory");
     let args = options(keys, is_input, "destage.read_trace")?;
-    if args.input.split() {
-        return Err(Failure::usage(
-            "destage.read_trace: volumes \"split\": read each of them by \"only=VOLUME\"",
-        ));
-    }
     let memory = args.memory.of_requests(args.limit.limit());
     let load = args.input.options(true);
     let stored = load_bounded(Source::from_arg(path), &load, memory, progress)?;
     let mut warnings = Warnings::unsaid();
     trace_warnings(stored.meta(), &mut warnings);
-    Ok((stored, warnings.into_all().collect()))
+    let traces = match args.input.split() {
+        true => stored.split_at_once()?,
+        false => vec![stored],
+    };
+    Ok((traces, warnings.into_all().collect()))
 }
 
 /// Is `key` an option about how a trace is read?
@@ -108,7 +107,7 @@ impl CheckedRuns {
     ) -> Result<(CheckedRuns, Vec<String>), Failure> {
         let mut args = options(keys, |key| !FILES.contains(&key), CALLER)?;
         args.traces = vec![path.unwrap_or(Path::new("-")).to_owned()];
-        let plan = Plan::with_schemes(args, FileOptions::default(), own)?;
+        let plan = Plan::over_one(args, own)?;
         plan.create_logs()?;
         let warnings = plan.warnings.clone();
         Ok((CheckedRuns { plan }, warnings))
@@ -132,6 +131,7 @@ impl CheckedRuns {
             load: self.plan.load.clone(),
             host_fs_origin: self.plan.host_fs_origin.clone(),
             warnings: Vec::new(),
+            one_stream: self.plan.one_stream,
             runs,
             shares,
         };

@@ -25,7 +25,7 @@ mod _destage {
     #[pymodule_export]
     use super::sweep::{SweepJob, SweepWorker, sweep_file, sweep_job};
     #[pymodule_export]
-    use super::trace::{Trace, from_columns, read_trace};
+    use super::trace::{Trace, from_columns, read_traces};
     #[pymodule_export]
     use super::{command, preset_names, schemes};
 

@@ -82,21 +82,21 @@ impl Trace {
     }
 }
 
-/// Reads the trace at `path`. `progress` is called with the bytes read and, if that is known, their number.
-/// The second part is what is to be warned of.
+/// Reads the trace at `path`: one, or where the options split volumes one of each. `progress` is called with the
+/// bytes read and, if that is known, their number. The second part is what is to be warned of.
 #[pyfunction]
-pub fn read_trace(
+pub fn read_traces(
     py: Python<'_>,
     path: PathBuf,
     options: &Bound<'_, PyDict>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Trace, Vec<String>)> {
+) -> PyResult<(Vec<Trace>, Vec<String>)> {
     let keys = keys(options)?;
     let seen = Arc::new((AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false)));
     let (told, cancelled) = (Arc::clone(&seen), Arc::clone(&seen));
     let (given, file) = (keys.clone(), path.clone());
     let work = move || {
-        api::read_trace(&file, &given, &mut |reader| {
+        api::read_traces(&file, &given, &mut |reader| {
             let (read, total) = reader.progress();
             told.0.store(read, Ordering::Relaxed);
             told.1.store(total.unwrap_or(0), Ordering::Relaxed);
@@ -118,14 +118,15 @@ pub fn read_trace(
     };
     let cancel = || cancelled.2.store(true, Ordering::Relaxed);
     let read = wait_for(py, tick, cancel, work)?;
-    let (stored, warnings) = read.map_err(|failure| raised(py, failure))?;
+    let (traces, warnings) = read.map_err(|failure| raised(py, failure))?;
     let reading = keys.into_iter().filter(|(key, _)| api::is_reading(key));
-    let trace = Trace {
+    let reading: Keys = reading.collect();
+    let read = traces.into_iter().map(|stored| Trace {
         stored: Arc::new(stored),
-        path: Some(path),
-        reading: reading.collect(),
-    };
-    Ok((trace, warnings))
+        path: Some(path.clone()),
+        reading: reading.clone(),
+    });
+    Ok((read.collect(), warnings))
 }
 
 /// A trace of columns: arrivals in ns (8 bytes each), letters R, W, T or F (1 byte each), first sectors (8

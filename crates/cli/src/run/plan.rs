@@ -30,6 +30,8 @@ pub struct Plan {
     pub shares: Vec<Option<FootprintShare>>,
     /// What should be said before the runs start.
     pub warnings: Vec<String>,
+    /// Do the runs go through one stream of requests, as far as that is known before traces are read?
+    pub one_stream: bool,
 }
 
 impl Plan {
@@ -38,21 +40,33 @@ impl Plan {
     /// # Errors
     /// All faults.
     pub fn new(args: RunArgs, filed: FileOptions) -> Result<Plan, Failure> {
-        Plan::with_schemes(args, filed, &[])
+        let mut warnings = Vec::new();
+        let args = RunArgs {
+            traces: traces(args.traces.clone(), &mut warnings),
+            ..args
+        };
+        let one_stream = args.is_one_stream();
+        Plan::checked(args, (filed, one_stream), &[], warnings)
     }
 
-    /// The same, where these schemes are known beside those of the registry.
+    /// The same for a trace that was read, one of its volumes if they were split. These schemes are known beside
+    /// those of the registry.
     ///
     /// # Errors
     /// All faults.
-    pub fn with_schemes(
-        mut args: RunArgs,
-        filed: FileOptions,
+    pub fn over_one(args: RunArgs, own: &[&'static SchemeInfo]) -> Result<Plan, Failure> {
+        let one_stream = args.host_fs.len() <= 1;
+        let filed = FileOptions::default();
+        Plan::checked(args, (filed, one_stream), own, Vec::new())
+    }
+
+    fn checked(
+        args: RunArgs,
+        (filed, one_stream): (FileOptions, bool),
         own: &[&'static SchemeInfo],
+        mut warnings: Vec<String>,
     ) -> Result<Plan, Failure> {
         let mut faults = usage_faults(&args);
-        let mut warnings = Vec::new();
-        args.traces = traces(args.traces, &mut warnings);
         let exprs = schemes((&args, own), &mut faults, &mut warnings);
         let device = device(&args, &filed.device_folder, &mut faults);
         if let Some(device) = &device {
@@ -94,6 +108,7 @@ impl Plan {
             runs,
             shares,
             warnings,
+            one_stream,
         };
         faults.extend(plan.file_faults());
         match faults.is_empty() {
@@ -116,7 +131,7 @@ impl Plan {
 
     /// Is there one run only, as far as that is known before the traces are read?
     fn single(&self) -> bool {
-        self.args.is_one_stream() && self.runs.len() <= 1
+        self.one_stream && self.runs.len() <= 1
     }
 
     /// Makes sure that logs can be written before anything runs.

@@ -35,8 +35,8 @@ pub enum Stored {
     },
 }
 
-/// A temporary file of requests.
-#[derive(Debug)]
+/// A temporary file of requests, which copies share.
+#[derive(Clone, Debug)]
 pub struct Spool {
     file: Arc<File>,
     requests: u64,

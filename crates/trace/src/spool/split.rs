@@ -57,7 +57,7 @@ impl Stored {
     /// # Errors
     /// The temporary file cannot be read.
     pub fn split(self, memory: u64) -> Result<SplitTraces, TraceError> {
-        let (mut meta, mut spool) = match self {
+        let (meta, part) = match self {
             Stored::Memory(trace) => {
                 return Ok(SplitTraces {
                     meta: Rc::new(trace.meta.without_volumes()),
@@ -66,24 +66,65 @@ impl Stored {
                     parts: VecDeque::new(),
                 });
             }
-            Stored::Spooled { meta, spool } => (meta, spool),
+            Stored::Spooled { meta, spool } => in_one_part(meta, spool)?,
         };
-        let volumes = std::mem::take(&mut meta.volumes);
-        let places = spool.places.take();
-        let placed = |v: &Volume| places.as_ref().map_or(0, |p| p.start_of(v.stream));
-        let starts = volumes.into_iter().map(|volume| {
-            let start = volume.start_sector - placed(&volume);
-            (volume, start)
-        });
-        let starts: Vec<(Volume, u64)> = starts.collect();
-        let volumes = measure(&meta, &spool, starts)?;
         Ok(SplitTraces {
             meta: Rc::new(meta),
             memory,
             ready: Vec::new().into_iter(),
-            parts: VecDeque::from([VolumesPart { spool, volumes }]),
+            parts: VecDeque::from([part]),
         })
     }
+
+    /// The same traces, all at once: in memory if this one is, else in a few temporary files that they share.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read, or others cannot be written.
+    pub fn split_at_once(self) -> Result<Vec<Stored>, TraceError> {
+        let (meta, part) = match self {
+            Stored::Memory(trace) => {
+                return Ok(split(&trace).into_iter().map(Stored::Memory).collect());
+            }
+            Stored::Spooled { meta, spool } => in_one_part(meta, spool)?,
+        };
+        let most = part.bytes().div_ceil(FILES);
+        let whole = SplitTraces {
+            meta: Rc::new(meta),
+            memory: 0,
+            ready: Vec::new().into_iter(),
+            parts: VecDeque::new(),
+        };
+        let mut volumes = Vec::new();
+        for part in whole.distribute(part, most)? {
+            let alone = |volume| whole.alone(part.spool.clone(), volume);
+            volumes.extend(part.volumes.into_iter().map(alone));
+        }
+        Ok(volumes)
+    }
+}
+
+impl VolumesPart {
+    /// Bytes that its requests would take in memory.
+    fn bytes(&self) -> u64 {
+        self.volumes.iter().map(|volume| volume.bytes).sum()
+    }
+}
+
+/// All volumes of a trace, and the description without them.
+fn in_one_part(
+    mut meta: TraceMeta,
+    mut spool: Spool,
+) -> Result<(TraceMeta, VolumesPart), TraceError> {
+    let volumes = std::mem::take(&mut meta.volumes);
+    let places = spool.places.take();
+    let placed = |v: &Volume| places.as_ref().map_or(0, |p| p.start_of(v.stream));
+    let starts = volumes.into_iter().map(|volume| {
+        let start = volume.start_sector - placed(&volume);
+        (volume, start)
+    });
+    let starts: Vec<(Volume, u64)> = starts.collect();
+    let volumes = measure(&meta, &spool, starts)?;
+    Ok((meta, VolumesPart { spool, volumes }))
 }
 
 /// Goes through the file once, for what is known of each volume in it.
@@ -153,7 +194,7 @@ impl SplitTraces {
             let volume = part.volumes.remove(0);
             return Ok(Some(self.alone(part.spool, volume)));
         }
-        let bytes: u64 = part.volumes.iter().map(|v| v.bytes).sum();
+        let bytes = part.bytes();
         // A trace and its volumes are in memory at once.
         if bytes <= self.memory / 2 {
             self.ready = split(&self.load(&part)?).into_iter();

@@ -61,6 +61,9 @@ fn volumes_of_a_spooled_trace_are_those_of_the_trace() {
         assert_eq!(plain.len(), 2);
         same_volumes(&plain, &spooled);
     }
+    let [plain, spooled] = both(&LoadOptions::default()).map(|s| s.split_at_once().unwrap());
+    assert_eq!(plain.len(), 2);
+    same_volumes(&plain, &spooled);
 }
 
 fn volumes_of(stored: Stored, memory: u64) -> Vec<Stored> {
@@ -96,6 +99,8 @@ fn volumes_with_places_are_split_likewise() {
         let spooled = load_bounded(source(), &options, 0, &mut |_| {}).unwrap();
         same_volumes(&plain, &volumes_of(spooled, memory));
     }
+    let spooled = load_bounded(source(), &options, 0, &mut |_| {}).unwrap();
+    same_volumes(&plain, &spooled.split_at_once().unwrap());
 }
 
 /// Every request is read a few times, not once for every volume.
@@ -119,6 +124,12 @@ fn the_work_of_a_split_does_not_grow_with_the_number_of_volumes() {
         assert!(read <= most, "{memory}: {read} requests of {most}");
         same_volumes(&plain, &volumes);
     }
+    // All of them together: they share a few files, and nothing is loaded.
+    let spooled = load_bounded(source(), &options, 0, &mut |_| {}).unwrap();
+    let before = READ.with(Cell::get);
+    let volumes = spooled.split_at_once().unwrap();
+    assert_eq!(READ.with(Cell::get) - before, 2 * 4 * count);
+    same_volumes(&plain, &volumes);
 }
 
 #[test]
