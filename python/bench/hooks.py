@@ -2,7 +2,8 @@
 
     python python/bench/hooks.py [--requests 1000000] [--pages 200000] [--cache 20000]
 
-Each runs three times; the least CPU time counts, and the hits of all must agree. Needs numpy, numba and
+Each runs three times; the least CPU time counts, and the hits of all must agree. Decisions are measured by
+themselves, too. Needs numpy, numba and
 libcachesim, and a destage that was built optimised.
 """
 
@@ -60,6 +61,11 @@ def large(batch):
     return batch.bytes > 0
 
 
+def small_writes(batch):
+    """A decision over three columns."""
+    return batch.is_write & (batch.bytes <= 16384) & (batch.start_sector % 8 == 0)
+
+
 def peer(path: str, frames: int) -> tuple[float, int]:
     """Seconds of the hooks of libCacheSim, and its hits."""
     reader = libcachesim.TraceReader(trace=path, trace_type=libcachesim.TraceType.ORACLE_GENERAL_TRACE)
@@ -84,6 +90,19 @@ def own(trace: ds.Trace, scheme: object, frames: int) -> tuple[float, int]:
     begin = time.process_time()
     result = ds.run(trace, scheme, cache=frames * 4096, progress=False)[0]
     return time.process_time() - begin, result.counts.page_hits
+
+
+def decisions(trace: ds.Trace, function: Callable[[ds.Batch], object]) -> float:
+    """Seconds of the decisions about all requests, without a run."""
+    decide = ds.admit(function).own[0].decide
+    assert decide is not None
+
+    def measure() -> float:
+        begin = time.process_time()
+        decide(trace._native)
+        return time.process_time() - begin
+
+    return min(measure() for _ in range(20))
 
 
 def least(measure: Callable[[], tuple[float, int]]) -> tuple[float, int]:
@@ -128,6 +147,9 @@ def main() -> None:
     for name, seconds, _ in rows:
         rate, times = given.requests / seconds / 1e6, rows[0][1] / seconds
         print(f"{name:28}{rate:14.2f}{calls / seconds / 1e6:12.2f}{times:15.1f}x")
+    for function in (large, small_writes):
+        rate = given.requests / decisions(trace, function) / 1e6
+        print(f"decisions alone, {function.__name__}: {rate:.0f} M/s")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ from typing import Any
 from destage import _destage
 from destage._errors import SchemeError
 
-#: Requests of a batch.
-BATCH = 1 << 20
+#: Requests of a batch: columns that stay in the caches of the processor are made fastest. A trace that is in a file
+#: is read from its beginning for each batch, so there they are larger.
+BATCH, STREAMED_BATCH = 1 << 16, 1 << 20
 
 #: Decides for every request of a trace: a byte for each, 1 or 0.
 Decide = Callable[["_destage.Trace"], bytes]
@@ -18,32 +19,51 @@ Decide = Callable[["_destage.Trace"], bytes]
 class Batch:
     """Consecutive requests of a trace, as columns of numpy that must not be changed.
 
-    Attributes
-    ----------
-    arrival_ns:
-        Arrivals in nanoseconds.
-    op:
-        ``b"R"``, ``b"W"``, ``b"T"`` or ``b"F"``.
-    start_sector, sectors:
-        First sector of 512 B, and sectors of all extents.
-    stream:
-        Number of the source.
+    A column is made when it is asked for.
     """
 
-    __slots__ = ("arrival_ns", "op", "start_sector", "sectors", "stream")
+    __slots__ = ("_trace", "_begin", "_end", "_made")
 
-    def __init__(self, columns: tuple[bytes, bytes, bytes, bytes, bytes]) -> None:
-        import numpy
+    def __init__(self, trace: _destage.Trace, begin: int, end: int) -> None:
+        self._trace, self._begin, self._end = trace, begin, max(begin, end)
+        self._made: dict[str, Any] = {}
 
-        arrival, op, start, sectors, stream = columns
-        self.arrival_ns = numpy.frombuffer(arrival, dtype="int64")
-        self.op = numpy.frombuffer(op, dtype="S1")
-        self.start_sector = numpy.frombuffer(start, dtype="int64")
-        self.sectors = numpy.frombuffer(sectors, dtype="int64")
-        self.stream = numpy.frombuffer(stream, dtype="int64")
+    def _column(self, name: str, dtype: str = "int64") -> Any:
+        column = self._made.get(name)
+        if column is None:
+            import numpy
+
+            column = numpy.frombuffer(self._trace.column(name, self._begin, self._end), dtype=dtype)
+            self._made[name] = column
+        return column
 
     def __len__(self) -> int:
-        return len(self.op)
+        return self._end - self._begin
+
+    @property
+    def arrival_ns(self) -> Any:
+        """Arrivals in nanoseconds."""
+        return self._column("arrival_ns")
+
+    @property
+    def op(self) -> Any:
+        """Operations: ``b"R"``, ``b"W"``, ``b"T"`` (trim) or ``b"F"`` (flush)."""
+        return self._column("op", "S1")
+
+    @property
+    def start_sector(self) -> Any:
+        """First sectors, of 512 B."""
+        return self._column("start_sector")
+
+    @property
+    def sectors(self) -> Any:
+        """Sectors of 512 B, of all extents."""
+        return self._column("sectors")
+
+    @property
+    def stream(self) -> Any:
+        """Numbers of the sources."""
+        return self._column("stream")
 
     @property
     def bytes(self) -> Any:
@@ -63,8 +83,9 @@ def decisions_of(function: Callable[[Batch], Any]) -> Decide:
         import numpy
 
         parts = []
-        for begin in range(0, len(trace), BATCH):
-            batch = Batch(trace.columns(begin, begin + BATCH))
+        size = STREAMED_BATCH if trace.is_streamed else BATCH
+        for begin in range(0, len(trace), size):
+            batch = Batch(trace, begin, min(begin + size, len(trace)))
             try:
                 mask = numpy.asarray(function(batch))
             except Exception as error:

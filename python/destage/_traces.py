@@ -67,7 +67,7 @@ class Trace:
 
     def requests(self, start: int = 0, stop: int | None = None) -> Batch:
         """The requests from number ``start`` to before ``stop``, as columns of numpy."""
-        return Batch(self._native.columns(start, len(self) if stop is None else stop))
+        return Batch(self._native, start, len(self) if stop is None else min(stop, len(self)))
 
     def __len__(self) -> int:
         """Number of requests."""

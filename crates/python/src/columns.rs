@@ -1,7 +1,7 @@
 //! Requests from columns of numbers.
 
 use destage_trace::{TraceError, Workload};
-use destage_types::{HostRequest, Nanos, Op, RequestBatch};
+use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestRef};
 use std::ops::Range;
 
 /// Requests end at or below this sector, as in every trace that is read: 256 TiB.
@@ -93,12 +93,76 @@ pub fn batch_of(
     Ok(batch)
 }
 
-/// The columns of the requests in `range`: arrival, letters, first sector, sectors of all extents, source.
-///
-/// # Errors
-/// The trace cannot be read.
-pub fn columns_of(workload: Workload<'_>, range: Range<u64>) -> Result<[Vec<u8>; 5], TraceError> {
-    let mut columns: [Vec<u8>; 5] = Default::default();
+/// What is known of every request.
+#[derive(Clone, Copy)]
+pub enum Column {
+    ArrivalNs,
+    Op,
+    StartSector,
+    /// Of all extents.
+    Sectors,
+    Stream,
+}
+
+impl Column {
+    pub fn named(name: &str) -> Option<Column> {
+        Some(match name {
+            "arrival_ns" => Column::ArrivalNs,
+            "op" => Column::Op,
+            "start_sector" => Column::StartSector,
+            "sectors" => Column::Sectors,
+            "stream" => Column::Stream,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of a value.
+    pub fn width(self) -> usize {
+        match self {
+            Column::Op => 1,
+            _ => 8,
+        }
+    }
+
+    /// Writes the values of the requests in `range` into `out`, which has room for them.
+    ///
+    /// # Errors
+    /// The trace cannot be read.
+    pub fn write(
+        self,
+        workload: Workload<'_>,
+        range: Range<u64>,
+        out: &mut [u8],
+    ) -> Result<(), TraceError> {
+        let to = (workload, range, out);
+        match self {
+            Column::ArrivalNs => each(to, |r| (r.head.arrival.0 as i64).to_ne_bytes()),
+            Column::Op => each(to, |r| [letter(r.head.op)]),
+            Column::StartSector => each(to, |r| (r.head.start_sector as i64).to_ne_bytes()),
+            Column::Sectors => each(to, |r| {
+                let more: u64 = r.more.iter().map(|extent| u64::from(extent.sectors)).sum();
+                (u64::from(r.head.sectors) + more).to_ne_bytes()
+            }),
+            Column::Stream => each(to, |r| i64::from(r.head.stream).to_ne_bytes()),
+        }
+    }
+}
+
+fn letter(op: Op) -> u8 {
+    match op {
+        Op::Read => b'R',
+        Op::Write => b'W',
+        Op::Trim => b'T',
+        Op::Flush => b'F',
+    }
+}
+
+fn each<const N: usize>(
+    (workload, range, out): (Workload<'_>, Range<u64>, &mut [u8]),
+    value: impl Fn(RequestRef<'_>) -> [u8; N],
+) -> Result<(), TraceError> {
+    let (cells, _) = out.as_chunks_mut::<N>();
+    let mut cells = cells.iter_mut();
     let mut pass = workload.pass()?;
     let mut at = 0;
     while at < range.end
@@ -107,24 +171,10 @@ pub fn columns_of(workload: Workload<'_>, range: Range<u64>) -> Result<[Vec<u8>;
         let end = at + block.records.len() as u64;
         let skipped = range.start.saturating_sub(at).min(end - at) as usize;
         at = end;
-        for head in &block.records[skipped..] {
-            let request = block.batch.with_sides(head);
-            let sectors: u64 = request
-                .extents()
-                .map(|extent| u64::from(extent.sectors))
-                .sum();
-            let letter = match head.op {
-                Op::Read => b'R',
-                Op::Write => b'W',
-                Op::Trim => b'T',
-                Op::Flush => b'F',
-            };
-            columns[0].extend((head.arrival.0 as i64).to_ne_bytes());
-            columns[1].push(letter);
-            columns[2].extend((head.start_sector as i64).to_ne_bytes());
-            columns[3].extend((sectors as i64).to_ne_bytes());
-            columns[4].extend(i64::from(head.stream).to_ne_bytes());
+        let heads = block.records[skipped..].iter();
+        for (head, cell) in heads.zip(&mut cells) {
+            *cell = value(block.batch.with_sides(head));
         }
     }
-    Ok(columns)
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Traces: read from files, or made of columns.
 
-use crate::columns::{batch_of, columns_of};
-use crate::errors::raised;
+use crate::columns::{Column, batch_of};
+use crate::errors::{exception, raised};
 use crate::options::keys;
 use crate::wait::wait_for;
 use destage_cli::api::{self, Keys};
@@ -59,19 +59,30 @@ impl Trace {
         self.stored.workload().len() as usize
     }
 
-    /// Columns of the requests `from..to`: arrivals in ns, letters of operations, first sectors, sectors of all
-    /// extents, sources; 8 bytes each, but 1 for the letters.
-    fn columns<'py>(
+    /// Is it too large for its memory, so that every column is read from a file?
+    #[getter]
+    fn is_streamed(&self) -> bool {
+        matches!(*self.stored, Stored::Spooled { .. })
+    }
+
+    /// The column `name` of the requests `from..to`: `arrival_ns`, `op` (letters), `start_sector`, `sectors` (of all
+    /// extents) or `stream`; 8 bytes each, but 1 for the letters.
+    fn column<'py>(
         &self,
         py: Python<'py>,
+        name: &str,
         from: u64,
         to: u64,
-    ) -> PyResult<[Bound<'py, PyBytes>; 5]> {
-        let stored = Arc::clone(&self.stored);
-        let columns = py.detach(move || columns_of(stored.workload(), from..to));
-        let columns =
-            columns.map_err(|error| crate::errors::exception(py, "RunError", error.to_string()))?;
-        Ok(columns.map(|column| PyBytes::new(py, &column)))
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let failed = |text: String| exception(py, "RunError", text);
+        let column =
+            Column::named(name).ok_or_else(|| failed(format!("there is no column {name}")))?;
+        let range = from..to.min(self.stored.workload().len());
+        let bytes = range.end.saturating_sub(range.start) as usize * column.width();
+        PyBytes::new_with(py, bytes, |out| {
+            let written = py.detach(|| column.write(self.stored.workload(), range, out));
+            written.map_err(|error| failed(error.to_string()))
+        })
     }
 
     /// Pages of `page` bytes that reads and writes touch.
@@ -143,8 +154,7 @@ pub fn from_columns(
 ) -> PyResult<Trace> {
     let columns = [arrival_ns, start_sector, sectors, stream].map(|column| column.as_bytes());
     let batch = batch_of(columns, op.as_bytes());
-    let batch = batch
-        .map_err(|text| crate::errors::exception(py, "UsageError", format!("{name}: {text}")))?;
+    let batch = batch.map_err(|text| exception(py, "UsageError", format!("{name}: {text}")))?;
     Ok(Trace {
         stored: Arc::new(Stored::Memory(Decoded::generated(name, batch))),
         path: None,
