@@ -3,8 +3,7 @@
     python python/bench/hooks.py [--requests 1000000] [--pages 200000] [--cache 20000]
 
 Each runs three times; the least CPU time counts, and the hits of all must agree. Decisions are measured by
-themselves, too. Needs numpy, numba and
-libcachesim, and a destage that was built optimised.
+themselves, too. Needs numpy, numba and libcachesim, and a destage that was built optimised.
 """
 
 from __future__ import annotations
