@@ -78,7 +78,7 @@ class Trace:
 
 
 @overload
-def read_trace(  # type: ignore[overload-overlap]
+def read_trace(
     source: str | os.PathLike[str],
     *,
     format: str | None = None,
