@@ -2,7 +2,7 @@
 
 use super::does;
 use crate::bench::output;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -32,14 +32,13 @@ pub fn check_out(root: &Path, to: &Path) -> Result<()> {
 /// A package is not there and cannot be had.
 pub fn vendor(folder: &Path) -> Result<()> {
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(folder).args([
-        "vendor",
-        "--quiet",
-        "--locked",
-        "--versioned-dirs",
-        "vendor",
-    ]);
-    let settings = output(&mut cargo)?;
+    // With --quiet the settings would not be printed.
+    let arguments = ["vendor", "--locked", "--versioned-dirs", "vendor"];
+    let settings = output(cargo.current_dir(folder).args(arguments))?;
+    ensure!(
+        settings.contains("[source."),
+        "cargo vendor says no settings"
+    );
     let config = folder.join(".cargo/config.toml");
     let before = fs::read_to_string(&config)?;
     Ok(fs::write(&config, format!("{before}\n{settings}"))?)
