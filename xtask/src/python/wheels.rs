@@ -14,8 +14,9 @@ const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-g
 const PLATFORM: &str = "manylinux_2_28";
 /// The crate of the extension.
 const CRATE: &str = "destage-python";
-/// Where `license-files` of pyproject.toml finds the licences of what is linked.
-const LICENCES: &str = "licences";
+/// How files begin that `license-files` of pyproject.toml takes along. They are in no folder, as maturin makes none
+/// when it writes the description of a package.
+const LICENCE: &str = "LICENSE";
 
 impl Package {
     /// Wheels of all targets and the source, in `target/wheels`; the wheel of this machine.
@@ -48,7 +49,14 @@ impl Package {
         let mut rustup = Command::new("rustup");
         does(rustup.current_dir(stage).args(["target", "add", target]))?;
         let python = self.tools.join("bin/python");
-        licences::write(stage, (CRATE, target), &python, &stage.join(LICENCES))?;
+        let licences = self.folder.join("licences");
+        let _ = fs::remove_dir_all(&licences);
+        licences::write(stage, (CRATE, target), &python, &licences)?;
+        for file in fs::read_dir(&licences)? {
+            let (path, name) = file.map(|file| (file.path(), file.file_name()))?;
+            let name = format!("{LICENCE}-{}", name.to_string_lossy());
+            fs::copy(path, stage.join(name))?;
+        }
         let mut maturin = self.maturin(stage, "build");
         maturin
             .args(["--profile", "dist", "--zig", "--target", target])
@@ -57,8 +65,8 @@ impl Package {
         let wheel = self.audited(&mut maturin, target)?;
         let list = ["-m", "zipfile", "--list"];
         let files = output(Command::new(&python).args(list).arg(&wheel))?;
-        let licences = ["LICENSE", "licences/packages.txt"];
-        for file in licences.map(|file| format!(".dist-info/licenses/{file}")) {
+        for file in [LICENCE.to_owned(), format!("{LICENCE}-packages.txt")] {
+            let file = format!(".dist-info/licenses/{file}");
             ensure!(files.contains(&file), "{} has no {file}", wheel.display());
         }
         Ok(wheel)
