@@ -57,7 +57,7 @@ fn what_cannot_be_recorded_or_replayed_is_refused() {
         ext4.sh --cuts some | 'some' is no number
         ext4.sh --mount | no option --mount
         algorithm2.sh --scheme belady | no scheme belady
-        algorithm2.sh --part 3 | --part is 32, 64 or 128, not '3'
+        algorithm2.sh --part 3 | --part is a power of two up to 128, not '3'
         algorithm2.sh --rounds 0 | '0' is no positive number
     ";
     for case in cases.trim().lines() {
