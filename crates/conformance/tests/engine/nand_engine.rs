@@ -415,5 +415,5 @@ fn short_runs_agree() {
 
 #[test]
 fn long_runs_agree() {
-    has_met_everything(&swarm(1_000_000..1_000_060, 250));
+    has_met_everything(&swarm(1_000_000..1_000_120, 250));
 }
