@@ -279,7 +279,7 @@ fn real_trace(mut trace: Trace, name: &str, turn: usize, takes: impl Fn(usize) -
     runs
 }
 
-/// The beginning of every trace with every scheme, and every trace as a whole with a twelfth of them;
+/// The beginning of every trace with every scheme, and every trace as a whole with a quarter of them;
 /// with DESTAGE_WHOLE set with all: some ten minutes.
 #[test]
 fn real_traces_without_latencies() {
@@ -308,7 +308,7 @@ fn real_traces_without_latencies() {
             return 0;
         }
         let trace = begin(path, None).expect("it has a beginning");
-        real_trace(trace, &name, turn, |i| all || (turn + i) % 12 == 3)
+        real_trace(trace, &name, turn, |i| all || (turn + i) % 4 == 3)
     });
     let (traces, whole) = (traces.len(), whole.iter().sum::<usize>());
     assert!(traces >= 5, "{traces} traces were understood");

@@ -22,11 +22,11 @@ struct Shape {
     settings: u64,
 }
 
-/// Every scheme alone with many settings, compositions with the default and another one.
+/// Every scheme alone with many settings, compositions with some.
 fn shapes() -> Vec<Shape> {
     let alone = schemes();
     let all = selected().into_iter().map(|expr| Shape {
-        settings: if alone.contains(&expr) { 24 } else { 1 },
+        settings: if alone.contains(&expr) { 24 } else { 3 },
         expr,
     });
     all.collect()
