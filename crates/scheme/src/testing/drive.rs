@@ -20,7 +20,7 @@ macro_rules! view {
     };
 }
 
-impl<S: Scheme> TestCache<S> {
+impl TestCache<dyn Scheme> {
     /// A request whose pages replace those of `previous`, as far as it has any.
     pub fn serve(
         &mut self,

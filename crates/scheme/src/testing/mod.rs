@@ -14,11 +14,11 @@ use crate::info::Role;
 use crate::registry::Build;
 use crate::{Access, Boxed, Env, Expr, Frames, Scheme, Unit, Victim, View};
 use destage_types::{Extent, Lpn, Nanos, Op, PageSize, SectorMask, Slot, StaticLayout};
-use std::ops::RangeInclusive;
+use std::ops::{Deref, DerefMut, RangeInclusive};
 
-/// One scheme with its frames, a clock and a device.
-pub(crate) struct TestCache<S> {
-    pub scheme: S,
+/// One scheme with its frames, a clock and a device. What needs no more than a scheme is written, and
+/// compiled, for `dyn Scheme`.
+pub(crate) struct TestCache<S: ?Sized> {
     pub frames: Frames,
     pub layout: StaticLayout,
     pub chips: Chips,
@@ -37,6 +37,21 @@ pub(crate) struct TestCache<S> {
     before: usize,
     requests: u64,
     accesses: u64,
+    pub scheme: S,
+}
+
+impl<S: Scheme + 'static> Deref for TestCache<S> {
+    type Target = TestCache<dyn Scheme>;
+
+    fn deref(&self) -> &TestCache<dyn Scheme> {
+        self
+    }
+}
+
+impl<S: Scheme + 'static> DerefMut for TestCache<S> {
+    fn deref_mut(&mut self) -> &mut TestCache<dyn Scheme> {
+        self
+    }
 }
 
 /// What a request covers: a page, pages from one to another, or any sectors.
@@ -109,7 +124,7 @@ pub(crate) fn evictions(text: &str, capacity: u32, requests: &str) -> String {
     pages.join(" ")
 }
 
-impl<S: Build> TestCache<S> {
+impl<S: Build + 'static> TestCache<S> {
     /// A cache of `capacity` pages of 4 KiB on one chip under the scheme `text`.
     pub fn new(text: &str, capacity: u32) -> TestCache<S> {
         TestCache::with(text, &env(capacity, 8, 1))
@@ -126,7 +141,7 @@ impl<S: Build> TestCache<S> {
     }
 }
 
-impl<S: Scheme> TestCache<S> {
+impl<S: Scheme + 'static> TestCache<S> {
     /// A cache as `env` says under `scheme`.
     pub fn of(scheme: S, env: &Env) -> TestCache<S> {
         TestCache {
@@ -153,6 +168,30 @@ impl<S: Scheme> TestCache<S> {
         self
     }
 
+    /// The pages of the unit that the scheme would evict for a page that is not cached, ascending.
+    pub fn next_victim(&self) -> Vec<u64>
+    where
+        S: Clone,
+    {
+        let (mut copy, mut unit) = (self.scheme.clone(), Unit::default());
+        let absent = (0..)
+            .map(Lpn)
+            .find(|&lpn| self.frames.slot_of(lpn).is_none());
+        let (lpn, mask) = (
+            absent.expect("not all pages are cached"),
+            self.frames.full_mask(),
+        );
+        let a = Access::new((u64::MAX, u64::MAX), Nanos(self.now), Op::Write, lpn, mask);
+        let mut pages = match copy.victim(&a, &self.view(), &mut unit) {
+            Victim::Page(slot) => self.lpns([slot]),
+            Victim::Unit => self.lpns(unit.slots),
+        };
+        pages.sort_unstable();
+        pages
+    }
+}
+
+impl TestCache<dyn Scheme> {
     /// Serves `W1` (a write of page 1), `W1-3` (of pages 1 to 3), `R` (read), `T` (TRIM), `F` (FLUSH)
     /// and the like, separated by spaces. One letter for each page read or written: H or M.
     pub fn run(&mut self, requests: &str) -> String {
@@ -230,28 +269,6 @@ impl<S: Scheme> TestCache<S> {
         let mut unit = Unit::default();
         self.scheme.next_unit(&self.view(), &mut unit);
         let mut pages = self.lpns(unit.slots);
-        pages.sort_unstable();
-        pages
-    }
-
-    /// The pages of the unit that the scheme would evict for a page that is not cached, ascending.
-    pub fn next_victim(&self) -> Vec<u64>
-    where
-        S: Clone,
-    {
-        let (mut copy, mut unit) = (self.scheme.clone(), Unit::default());
-        let absent = (0..)
-            .map(Lpn)
-            .find(|&lpn| self.frames.slot_of(lpn).is_none());
-        let (lpn, mask) = (
-            absent.expect("not all pages are cached"),
-            self.frames.full_mask(),
-        );
-        let a = Access::new((u64::MAX, u64::MAX), Nanos(self.now), Op::Write, lpn, mask);
-        let mut pages = match copy.victim(&a, &self.view(), &mut unit) {
-            Victim::Page(slot) => self.lpns([slot]),
-            Victim::Unit => self.lpns(unit.slots),
-        };
         pages.sort_unstable();
         pages
     }

@@ -87,7 +87,7 @@ impl<S: Build> TestCache<S> {
     }
 }
 
-impl<S: Scheme> TestCache<S> {
+impl<S: Scheme + 'static> TestCache<S> {
     /// Serves random requests of several pages and what `mix` says, with a `check` after each.
     pub fn random(
         &mut self,

@@ -4,7 +4,7 @@ use crate::testing::{ALL, Mix, TestCache, env, random_run};
 /// Four pages, of which only page 2 is clean; the even ones are on chip 0.
 fn full(options: &str) -> TestCache<Boxed> {
     let text = format!("gcar(lru{options})");
-    let mut cache = TestCache::with(&text, &env(4, 8, 2));
+    let mut cache = TestCache::<Boxed>::with(&text, &env(4, 8, 2));
     cache.run("W0 W1 R2 W3");
     cache
 }

@@ -38,7 +38,7 @@ fn calls(cache: &Cache) -> String {
 }
 
 /// Pages of LDR, oldest first.
-fn ldr<S: Scheme>(cache: &Cache<S>) -> Vec<u64> {
+fn ldr<S: Scheme + 'static>(cache: &Cache<S>) -> Vec<u64> {
     cache.lpns(cache.scheme.ldr.oldest_first())
 }
 
@@ -148,7 +148,7 @@ fn a_renamed_ldr_page_keeps_its_place() {
 }
 
 /// What a background layer gets for a channel: pages, and whether their streams are outdated.
-fn offered<S: Scheme>(cache: &Cache<S>, channel: u32) -> Vec<(u64, bool)> {
+fn offered<S: Scheme + 'static>(cache: &Cache<S>, channel: u32) -> Vec<(u64, bool)> {
     let large = Scheme::large_writes(&cache.scheme).unwrap();
     let pages = large.of_channel(ChannelId(channel), &cache.view());
     pages

@@ -10,14 +10,14 @@ mod model;
 type Cache<S = Boxed> = TestCache<Cac<S>>;
 
 /// The table as `12:10 13:11a`, by current address.
-fn art<S: Scheme>(cache: &Cache<S>) -> String {
+fn art<S: Scheme + 'static>(cache: &Cache<S>) -> String {
     let state = cache.state();
     let (_, table) = state.rsplit_once("ART{").unwrap();
     table.trim_end_matches('}').to_owned()
 }
 
 /// One block with its old address, as (result, events, table).
-fn one<S: Scheme>(cache: &mut Cache<S>, cur: u64, pre: u64, atomic: bool) -> [String; 3] {
+fn one<S: Scheme + 'static>(cache: &mut Cache<S>, cur: u64, pre: u64, atomic: bool) -> [String; 3] {
     [
         cache.replace(cur, &[Some(pre)], atomic),
         cache.said(),
