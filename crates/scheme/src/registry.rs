@@ -164,6 +164,7 @@ static_types! {
     "fifo" => Pages<fifo::Fifo>,
     "clock" => Pages<clock::Clock>,
     "lru" => Pages<lru::Lru>,
+    "sieve" => Pages<sieve::Sieve>,
     "arc" => Pages<arc::Arc>,
     "lirs" => Pages<lirs::Lirs>,
     "2q" => Pages<two_q::TwoQ>,

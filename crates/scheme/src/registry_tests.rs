@@ -181,3 +181,36 @@ fn records_hold_what_the_declaration_says() {
     assert_eq!(cac.aliases, ["cac+lru", "cac+arc"]);
     assert!(cac.layer && !cac.write_buffer);
 }
+
+#[test]
+fn places_of_dirty_pages_are_in_the_order_of_eviction() {
+    use crate::testing::{ALL, TestCache, env};
+    use crate::{Boxed, Scheme};
+    let policies = SCHEMES.iter().filter(|i| i.role == Role::PagePolicy);
+    let expressions = policies.map(|i| i.name).chain(["lirs(variant=two-queue)"]);
+    let mut placed = Vec::new();
+    for text in expressions.filter(|&text| text != "none") {
+        let mut cache = TestCache::<Boxed>::with(text, &env(9, 8, 3).with_background());
+        let mut seen = 0;
+        cache.random(7, 2_000, ALL, |cache| {
+            let view = cache.view();
+            let dirty = |slot: &destage_types::Slot| view.frames.is_dirty(*slot);
+            let slots = cache.frames.used_slots().filter(dirty);
+            let places = slots.map(|slot| Some((cache.scheme.place(slot, &view)?, slot)));
+            let Some(mut places) = places.collect::<Option<Vec<_>>>() else {
+                return;
+            };
+            places.sort_unstable();
+            let order: Vec<_> = cache.next_victims().into_iter().filter(dirty).collect();
+            assert!(places.iter().map(|&(_, slot)| slot).eq(order), "{text}");
+            seen += usize::from(places.len() > 1);
+        });
+        if seen > 0 {
+            assert!(seen > 1_000, "{text}: {seen}");
+            placed.push(text);
+        }
+    }
+    placed.sort_unstable();
+    let known = ["arc", "cflru", "fifo", "lirs", "lirs(variant=two-queue)", "lru"];
+    assert_eq!(placed, known);
+}

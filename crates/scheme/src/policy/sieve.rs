@@ -37,6 +37,18 @@ pub struct Sieve {
     hand: Option<Slot>,
 }
 
+impl Sieve {
+    /// Moves the hand to the next page that was not hit and forgets the hits of those it passes.
+    fn advance(&mut self) -> Option<Slot> {
+        let mut page = self.hand.or(self.list.tail())?;
+        while std::mem::take(&mut self.hit[page.index()]) {
+            page = self.list.newer(page).or(self.list.tail())?;
+        }
+        self.hand = Some(page);
+        self.hand
+    }
+}
+
 impl Policy for Sieve {
     fn build(_expr: &Expr, env: &Env) -> Sieve {
         let slots = env.slots as usize;
@@ -67,8 +79,8 @@ impl Policy for Sieve {
         self.list.unlink(slot);
     }
 
-    fn victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
-        self.next_victims(v).next()
+    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
+        self.advance()
     }
 
     /// Not declared as an order: layers that ask for one refuse SIEVE (X15).

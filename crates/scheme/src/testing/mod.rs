@@ -250,7 +250,7 @@ impl TestCache<dyn Scheme> {
         }
     }
 
-    fn next_victims(&self) -> Vec<Slot> {
+    pub fn next_victims(&self) -> Vec<Slot> {
         let mut order = Vec::new();
         self.scheme.next_victims(&self.view(), &mut |slot| {
             order.push(slot);

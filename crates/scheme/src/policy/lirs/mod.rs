@@ -179,6 +179,10 @@ impl Policy for Lirs {
             .chain(queues.into_iter().flatten())
     }
 
+    fn place(&self, slot: Slot, _v: &View) -> Option<u64> {
+        body!(self.place(slot))
+    }
+
     #[inline(always)]
     fn ghosts(&self) -> Option<&Ghosts> {
         match &self.body {

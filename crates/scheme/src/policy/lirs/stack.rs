@@ -338,6 +338,15 @@ impl Stack {
         self.queue_from_oldest().chain(self.lir_from_bottom())
     }
 
+    /// Places of Q and S grow in the order of eviction, and LIR pages come last.
+    pub(super) fn place(&self, slot: Slot) -> Option<u64> {
+        let page = self.page(slot.0);
+        Some(match page.is_lir() {
+            true => u64::from(page.top) | 1 << 32,
+            false => u64::from(page.queued),
+        })
+    }
+
     fn queue_from_oldest(&self) -> impl DoubleEndedIterator<Item = Slot> + '_ {
         let queue = self.queue.iter();
         let counts = |&(place, node): &(u32, u32)| self.page(node).queued == place;

@@ -2,6 +2,7 @@
 //! evicted pages, which come back hot.
 
 use crate::lists::{ListArray, Lists};
+use crate::stamps::Stamps;
 use crate::{Access, Env, Ghosts, RemoveReason, View};
 use destage_types::{Lpn, Slot};
 
@@ -16,6 +17,7 @@ const PAST: usize = 2;
 #[derive(Clone, Debug)]
 pub(super) struct TwoQueue {
     lists: ListArray<3>,
+    stamps: Stamps,
     pub(super) ghosts: Ghosts,
     hot_capacity: usize,
     max_past: usize,
@@ -28,6 +30,7 @@ impl TwoQueue {
         let ghosts = Ghosts::new(max_past + 1, env);
         TwoQueue {
             lists: Lists::array(ghosts.nodes()),
+            stamps: Stamps::new(ghosts.nodes(), env),
             ghosts,
             hot_capacity: hot,
             max_past,
@@ -38,10 +41,12 @@ impl TwoQueue {
     #[inline]
     fn push_hot(&mut self, slot: Slot) {
         self.lists.push_head(HOT, slot.0);
+        self.stamps.stamp(slot);
         if self.lists.len(HOT) > self.hot_capacity
             && let Some(tail) = self.lists.tail(HOT)
         {
             self.lists.move_to_head(COLD, tail);
+            self.stamps.stamp(Slot(tail));
         }
     }
 
@@ -52,7 +57,10 @@ impl TwoQueue {
                 self.lists.unlink(node);
                 self.push_hot(slot);
             }
-            None => self.lists.push_head(COLD, slot.0),
+            None => {
+                self.lists.push_head(COLD, slot.0);
+                self.stamps.stamp(slot);
+            }
         }
     }
 
@@ -60,6 +68,7 @@ impl TwoQueue {
     pub(super) fn touch(&mut self, slot: Slot) {
         if self.lists.list_of(slot.0) == HOT {
             self.lists.move_to_head(HOT, slot.0);
+            self.stamps.stamp(slot);
         } else {
             self.lists.unlink(slot.0);
             self.push_hot(slot);
@@ -112,6 +121,11 @@ impl TwoQueue {
     pub(super) fn next_victims(&self) -> impl Iterator<Item = Slot> + '_ {
         let order = self.lists.from_tail(COLD);
         order.chain(self.lists.from_tail(HOT)).map(Slot)
+    }
+
+    pub(super) fn place(&self, slot: Slot) -> Option<u64> {
+        let last = self.lists.list_of(slot.0) == HOT;
+        self.stamps.of(slot).map(|s| s | u64::from(last) << 63)
     }
 
     #[cfg(feature = "conformance")]
