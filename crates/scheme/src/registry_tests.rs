@@ -211,6 +211,13 @@ fn places_of_dirty_pages_are_in_the_order_of_eviction() {
         }
     }
     placed.sort_unstable();
-    let known = ["arc", "cflru", "fifo", "lirs", "lirs(variant=two-queue)", "lru"];
+    let known = [
+        "arc",
+        "cflru",
+        "fifo",
+        "lirs",
+        "lirs(variant=two-queue)",
+        "lru",
+    ];
     assert_eq!(placed, known);
 }

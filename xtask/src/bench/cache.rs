@@ -16,6 +16,7 @@ const POLICIES: &[&str] = &[
     "arc",
     "lirs",
     "2q",
+    LRU_2,
     "sieve",
     "s3-fifo",
     "w-tinylfu",
@@ -25,9 +26,14 @@ const POLICIES: &[&str] = &[
 /// The offline optimum as libCacheSim has it: every miss enters the cache.
 pub(super) const OPT: &str = "belady(bypass=false)";
 
-/// Policies whose rules are the peer's too, ties included, so that every hit must be the same. Its W-TinyLFU
-/// counts other accesses, in another sketch.
-const SAME_RULES: &[&str] = &["lru", "fifo", "lfu", "clock", "arc", "2q", "sieve", OPT];
+/// LRU-2 as libCacheSim has it: it remembers no page that left.
+pub(super) const LRU_2: &str = "lru-2(h=0)";
+
+/// Policies whose rules are the peer's too, ties included, so that every hit must be the same. How its
+/// LIRS, S3-FIFO and W-TinyLFU differ is said where ours are.
+const SAME_RULES: &[&str] = &[
+    "lru", "fifo", "lfu", "clock", "arc", "2q", LRU_2, "sieve", OPT,
+];
 
 /// Compositions and group schemes, run with 70 % writes.
 const COMPOSITIONS: &[&str] = &[

@@ -4,8 +4,14 @@
 //! Source: O'Neil, O'Neil, Weikum, SIGMOD 1993, with K = 2 and no correlated reference period. State: the
 //! last two accesses of each page, 28 B per page, and of the `h` pages accessed last among those that
 //! left, 24 B per entry. Ties: two pages without a second access: the older one leaves. Cost: O(log C).
+//!
+//! Pages without a second access leave first, so they have a list, and the others are put in order only as far
+//! as the first of them is asked for: a hit makes a page leave later, never sooner.
+//!
+//! libCacheSim's LRU-K remembers no page that left: `lru-2(h=0)` has its hits.
 
 use crate::info::{MetadataBound, PaperSource, ParamInfo, SchemeInfo};
+use crate::lists::List;
 use crate::ranking::Ranking;
 use crate::registry::boxed;
 use crate::{
@@ -51,7 +57,10 @@ params! {
 /// LRU-K with K = 2.
 #[derive(Clone, Debug)]
 pub struct Lru2 {
-    /// Pages by second-last and last access; 0 for none.
+    /// Pages without a second access.
+    once: List,
+    /// The others by second-last and last access: of the first as it is, of those behind it perhaps as
+    /// it was before further hits, while `once` is empty.
     pages: Ranking<(u64, u64)>,
     /// Ghosts by last access.
     history: Ranking<u64>,
@@ -80,6 +89,32 @@ impl Lru2 {
         }
     }
 
+    /// The page in `slot` was accessed now, and before at `before`, 0 for never.
+    fn accessed(&mut self, slot: Slot, a: &Access, before: u64) {
+        self.times[slot.index()] = [a.seq, before];
+        match before {
+            0 => self.once.push_head(slot),
+            _ => self.pages.insert(slot.0, (before, a.seq)),
+        }
+    }
+
+    /// Gives the first page its key, until there is nothing to give.
+    fn settle(&mut self) {
+        while self.once.is_empty()
+            && let Some(first) = self.pages.first()
+        {
+            let [last, before] = self.times[first as usize];
+            if self.pages.key(first) == (before, last) {
+                return;
+            }
+            self.pages.set(first, (before, last));
+        }
+    }
+
+    fn next_victim(&self) -> Option<Slot> {
+        self.once.tail().or(self.pages.first().map(Slot))
+    }
+
     fn drop_ghost(&mut self, node: u32) {
         self.history.remove(node);
         self.ghosts.forget(node);
@@ -92,6 +127,7 @@ impl Policy for Lru2 {
         let ghosts = Ghosts::new(h.saturating_add(1), env);
         let nodes = ghosts.nodes();
         Lru2 {
+            once: List::new(nodes),
             pages: Ranking::new(nodes),
             history: Ranking::new(nodes),
             ghosts,
@@ -111,30 +147,39 @@ impl Policy for Lru2 {
 
     fn on_insert(&mut self, slot: Slot, a: &Access, _v: &View) {
         let before = std::mem::take(&mut self.remembered);
-        self.times[slot.index()] = [a.seq, before];
-        self.pages.insert(slot.0, (before, a.seq));
+        self.accessed(slot, a, before);
+        self.settle();
     }
 
     fn on_hit(&mut self, slot: Slot, a: &Access, _v: &View) {
-        let [last, _] = self.times[slot.index()];
-        self.times[slot.index()] = [a.seq, last];
-        self.pages.set(slot.0, (last, a.seq));
+        let [last, before] = self.times[slot.index()];
+        if before == 0 {
+            self.once.unlink(slot);
+            self.accessed(slot, a, last);
+        } else {
+            self.times[slot.index()] = [a.seq, last];
+        }
+        self.settle();
     }
 
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
-        self.pages.remove(slot.0);
+        match self.times[slot.index()] {
+            [_, 0] => self.once.unlink(slot),
+            _ => self.pages.remove(slot.0),
+        }
+        self.settle();
         if reason == RemoveReason::Evicted {
             self.remember(slot, v);
         }
     }
 
     fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.pages.first().map(Slot)
+        self.next_victim()
     }
 
     /// The next one alone.
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.pages.first().map(Slot).into_iter()
+        self.next_victim().into_iter()
     }
 
     fn ghosts(&self) -> Option<&Ghosts> {
@@ -167,7 +212,8 @@ impl Policy for Lru2 {
             [last, 0] => format!("[{last}]"),
             [last, before] => format!("[{last}, {before}]"),
         };
-        crate::state::by_page(out, v, self.pages.nodes().map(Slot), |slot| times(slot.0));
+        let pages = self.once.from_head().chain(self.pages.nodes().map(Slot));
+        crate::state::by_page(out, v, pages, |slot| times(slot.0));
         let mut ghosts: Vec<_> = self
             .history
             .nodes()

@@ -6,6 +6,9 @@
 //! list has room for. Ties: not possible. Cost: O(1) amortised: every page passed over loses a hit.
 //!
 //! A page that leaves as another one than the next victim has no effect on the others.
+//!
+//! libCacheSim 0.3.5 has one rule more, which is not in the paper: before the first eviction, pages that come in
+//! enter the main list once the small one is full. Algorithm 1 with that rule has its hits.
 
 use crate::info::{MetadataBound, MinCapacity, PaperSource, ParamInfo, Range, SchemeInfo};
 use crate::lists::{ListArray, Lists};
