@@ -11,9 +11,8 @@ use crate::progress::Progress;
 use crate::run::{read, trace_warnings};
 use crate::terminal::{Warnings, say};
 use destage_trace::twin::{Accuracy, Twin, TwinFile, TwinFit, TwinParameters};
-use destage_trace::{RequestPasses, Stored, Trace};
+use destage_trace::{RequestCollector, RequestPasses, Stored, Trace};
 use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestRef};
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -171,30 +170,101 @@ pub fn synth(args: &SynthArgs, like: &Path) -> Result<(), Failure> {
     identity::refuse([like], &args.output)?;
     let parameters = parameters(like, args.requests, args.seed)?;
     let stem = like.file_stem().unwrap_or_default().to_string_lossy();
-    let twin = Watched {
-        twin: Twin {
-            name: format!("twin of {stem}"),
-            parameters,
-        },
-        limit: args.memory.limit(),
-        exceeded: Cell::new(None),
+    let twin = Twin {
+        name: format!("twin of {stem}"),
+        parameters,
     };
+    let limit = args.memory.limit();
+    let made = Made::of(&twin, limit)?;
     let writing = Writing {
         output: &args.output,
         to: args.to.unwrap_or(ToFormat::Destage),
-        limit: twin.limit,
+        limit,
     };
-    let written = write_one(&twin, &twin.twin.meta(), writing);
-    match twin.exceeded.get() {
-        Some(bytes) => Err(twin.limit.refused(&twin.twin.name, bytes)),
-        None => written,
+    write_one(&made, &twin.meta(), writing)
+}
+
+/// The requests of a twin, made once: most formats go through them twice.
+struct Made<'a> {
+    twin: &'a Twin,
+    /// With times from the first request on.
+    requests: Stored,
+    first: Nanos,
+}
+
+impl Made<'_> {
+    fn of(twin: &Twin, limit: MemoryLimit) -> Result<Made<'_>, Failure> {
+        let mut out = RequestCollector::new(limit.of_requests(), None);
+        let progress =
+            Progress::requests(&format!("making {}", twin.name), twin.parameters.requests);
+        let (mut first, mut done) = (None, 0);
+        watched(twin, limit, |request| {
+            first.get_or_insert(request.arrival);
+            out.made.push(request);
+            done += 1;
+            if done % LOOK == 0 {
+                progress.set(done);
+            }
+            out.part().map_err(|error| Stop::Failed(error.into()))
+        })
+        .or_else(Stop::result)?;
+        Ok(Made {
+            twin,
+            requests: out.finish(twin.meta())?,
+            first: first.unwrap_or_default(),
+        })
+    }
+}
+
+impl RequestPasses for Made<'_> {
+    fn pass(&self, f: &mut dyn FnMut(RequestRef<'_>) -> io::Result<()>) -> io::Result<()> {
+        RequestPasses::pass(&self.requests.workload(), &mut |request| {
+            let mut head = *request.head;
+            head.arrival = Nanos(head.arrival.0 + self.first.0);
+            f(RequestRef {
+                head: &head,
+                ..request
+            })
+        })
+    }
+
+    fn note(&self) -> Option<&str> {
+        self.twin.note()
     }
 }
 
 /// Why no more requests of a twin are made.
 enum Stop {
     Enough,
-    Exceeded(u64),
+    Failed(Failure),
+}
+
+impl Stop {
+    fn result(self) -> Result<(), Failure> {
+        match self {
+            Stop::Enough => Ok(()),
+            Stop::Failed(failure) => Err(failure),
+        }
+    }
+}
+
+/// Makes the requests of a twin, as long as there is memory.
+fn watched(
+    twin: &Twin,
+    limit: MemoryLimit,
+    mut f: impl FnMut(HostRequest) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let mut pages = 0;
+    twin.each(|request| {
+        pages += u64::from(request.sectors).div_ceil(8);
+        if pages >= LOOK {
+            pages = 0;
+            if let Some(bytes) = limit.exceeded() {
+                return Err(Stop::Failed(limit.refused(&twin.name, bytes)));
+            }
+        }
+        f(request)
+    })
 }
 
 /// The first requests of a twin, or all of them, in memory.
@@ -210,25 +280,15 @@ pub fn first(twin: &Twin, most: Option<u64>, limit: MemoryLimit) -> Result<Trace
         return Err(limit.refused(&twin.name, needs));
     }
     let mut batch = RequestBatch::with_capacity(requests as usize);
-    let mut pages = 0;
-    let made = twin.each(|head| {
-        batch.push(head);
-        pages += u64::from(head.sectors).div_ceil(8);
-        if pages >= LOOK {
-            pages = 0;
-            if let Some(bytes) = limit.exceeded() {
-                return Err(Stop::Exceeded(bytes));
-            }
-        }
+    let made = watched(twin, limit, |request| {
+        batch.push(request);
         match batch.records().len() as u64 == requests {
             true => Err(Stop::Enough),
             false => Ok(()),
         }
     });
-    match made {
-        Err(Stop::Exceeded(bytes)) => Err(limit.refused(&twin.name, bytes)),
-        Ok(()) | Err(Stop::Enough) => Ok(Trace::generated(&twin.name, batch)),
-    }
+    made.or_else(Stop::result)?;
+    Ok(Trace::generated(&twin.name, batch))
 }
 
 fn parameters(
@@ -257,36 +317,4 @@ fn parameters(
     }
     let file = TwinFile::parse(&text).map_err(fault)?;
     file.parameters(requests, seed).map_err(fault)
-}
-
-/// A twin whose memory is looked at while it is made.
-struct Watched {
-    twin: Twin,
-    limit: MemoryLimit,
-    exceeded: Cell<Option<u64>>,
-}
-
-impl RequestPasses for Watched {
-    fn pass(&self, f: &mut dyn FnMut(RequestRef<'_>) -> io::Result<()>) -> io::Result<()> {
-        let mut pages = 0;
-        self.twin.each(|head: HostRequest| {
-            pages += u64::from(head.sectors).div_ceil(8);
-            if pages >= LOOK {
-                pages = 0;
-                self.exceeded.set(self.limit.exceeded());
-            }
-            if self.exceeded.get().is_some() {
-                return Err(io::ErrorKind::OutOfMemory.into());
-            }
-            f(RequestRef {
-                head: &head,
-                more: &[],
-                prev: &[],
-            })
-        })
-    }
-
-    fn note(&self) -> Option<&str> {
-        self.twin.note()
-    }
 }
