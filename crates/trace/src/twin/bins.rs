@@ -61,10 +61,19 @@ pub fn distance_bin(distance: u64) -> usize {
 
 /// The smallest distance of a bin; that of the next bin ends it.
 pub fn distance_from(bin: usize) -> u64 {
-    let square = 1u64 << bin;
-    let root = square.isqrt();
-    root + u64::from(root * root < square) - 1
+    DISTANCES[bin]
 }
+
+const DISTANCES: [u64; DISTANCE_BINS + 1] = {
+    let (mut from, mut bin) = ([0; DISTANCE_BINS + 1], 0);
+    while bin <= DISTANCE_BINS {
+        let square = 1u64 << bin;
+        let root = square.isqrt();
+        from[bin] = root + (root * root < square) as u64 - 1;
+        bin += 1;
+    }
+    from
+};
 
 pub fn run_bin(requests: u32) -> usize {
     match requests {

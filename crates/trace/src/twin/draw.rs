@@ -4,7 +4,7 @@ use super::tables::{TABLES, Table, Tables, row_number};
 use crate::synth::random::Random;
 
 /// A row to draw from: for each column the share of 2^64 that is its own, and who has the rest.
-struct Alias(Vec<(u64, u32)>);
+pub struct Alias(Vec<(u64, u32)>);
 
 impl Alias {
     /// None if all weights are 0.
@@ -31,7 +31,7 @@ impl Alias {
         Some(Alias(row))
     }
 
-    fn draw(&self, random: &mut Random) -> usize {
+    pub fn draw(&self, random: &mut Random) -> usize {
         let product = u128::from(random.bits()) * self.0.len() as u128;
         let column = (product >> 64) as usize;
         let (own, other) = self.0[column];
@@ -53,8 +53,12 @@ impl Draws {
 
     /// A column of the row that `at` names; `None` if the row is absent.
     pub fn draw(&self, table: Table, at: &[usize], random: &mut Random) -> Option<usize> {
-        let row = &self.0[table as usize][row_number(table, at)];
-        row.as_ref().map(|row| row.draw(random))
+        self.row(table, at).map(|row| row.draw(random))
+    }
+
+    /// The row that `at` names, to draw from it several times.
+    pub fn row(&self, table: Table, at: &[usize]) -> Option<&Alias> {
+        self.0[table as usize][row_number(table, at)].as_ref()
     }
 }
 

@@ -145,8 +145,10 @@ impl Maker {
         sectors: u32,
     ) -> Option<(usize, usize, bool)> {
         let (mut fallback, mut best) = (None, None::<(usize, (usize, usize))>);
+        let at = [op, st, self.run_before[op]];
+        let streams = self.draws.row(Table::Streams, &at)?;
         for attempt in 0..32 {
-            let drawn = self.draw(Table::Streams, &[op, st, self.run_before[op]])?;
+            let drawn = streams.draw(&mut self.random);
             let (bin, rank_bin) = (drawn / RANK_BINS, drawn % RANK_BINS);
             let mut rank = (1 << rank_bin) - 1 + self.random.below(1 << rank_bin) as usize;
             let streams = self.state.streams(op, bin).len();

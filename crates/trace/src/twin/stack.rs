@@ -178,14 +178,13 @@ impl PageStack {
     }
 
     fn nth(&self, counter: usize, mut n: u32) -> u32 {
-        let (mut word, mut step) = (0, self.taken.len());
+        let (mut word, mut step) = (0, self.taken.len() / 2);
         while step > 0 {
-            if let Some(node) = self.tree.get(word + step)
-                && node[counter] <= n
-            {
-                word += step;
-                n -= node[counter];
-            }
+            // Either way is as likely, so no branch is taken.
+            let pages = self.tree[word + step][counter];
+            let (passed, by) = if pages <= n { (pages, step) } else { (0, 0) };
+            n -= passed;
+            word += by;
             step /= 2;
         }
         let mut bits = self.bits(counter, word);
