@@ -38,7 +38,7 @@ impl TwinFit {
     /// Begins a trace whose last request arrives at `span`.
     pub fn new(span: Nanos) -> TwinFit {
         TwinFit {
-            state: State::new(),
+            state: State::with_ends(),
             tables: Tables::new(),
             random: Random::new(SEED),
             bias: BiasCount::new(span.0),

@@ -74,8 +74,8 @@ pub struct State {
     pub stacks: [PageStack; 2],
     /// By operation and run bin, the newest last.
     streams: [[Vec<Stream>; RUN_BINS]; 2],
-    /// How many streams of an operation end at a sector.
-    ends: [Map<u32>; 2],
+    /// How many streams of an operation end at a sector, where that is asked for.
+    ends: Option<[Map<u32>; 2]>,
     /// Page accesses by operation and what the page was: untouched, written, read only.
     pub accesses: [[u64; 3]; 2],
 }
@@ -88,8 +88,16 @@ impl State {
             blocks: HashSet::default(),
             stacks: [PageStack::new(), PageStack::new()],
             streams: Default::default(),
-            ends: Default::default(),
+            ends: None,
             accesses: [[0; 3]; 2],
+        }
+    }
+
+    /// The same for [`State::ending_at`].
+    pub fn with_ends() -> State {
+        State {
+            ends: Some(Default::default()),
+            ..State::new()
         }
     }
 
@@ -132,7 +140,7 @@ impl State {
 
     /// Run bin and rank of the stream that ends at `sector`: the longest run bin, then the newest.
     pub fn ending_at(&self, op: usize, sector: u64) -> Option<(usize, usize)> {
-        self.ends[op].get(&sector)?;
+        self.ends.as_ref()?[op].get(&sector)?;
         (0..RUN_BINS).rev().find_map(|bin| {
             let found = self.streams(op, bin).iter().rev();
             Some((bin, found.map(|s| s.0).position(|end| end == sector)?))
@@ -148,10 +156,13 @@ impl State {
     }
 
     fn forget(&mut self, op: usize, end: u64) {
-        if let Some(n) = self.ends[op].get_mut(&end) {
+        let Some(ends) = self.ends.as_mut().map(|ends| &mut ends[op]) else {
+            return;
+        };
+        if let Some(n) = ends.get_mut(&end) {
             *n -= 1;
             if *n == 0 {
-                self.ends[op].remove(&end);
+                ends.remove(&end);
             }
         }
     }
@@ -161,7 +172,9 @@ impl State {
         let end = start + u64::from(sectors);
         let list = &mut self.streams[op][run_bin(run)];
         list.push((end, run));
-        *self.ends[op].entry(end).or_insert(0) += 1;
+        if let Some(ends) = &mut self.ends {
+            *ends[op].entry(end).or_insert(0) += 1;
+        }
         if list.len() == 2 * STREAMS {
             let dropped: Vec<Stream> = list.drain(..STREAMS).collect();
             dropped.iter().for_each(|old| self.forget(op, old.0));
