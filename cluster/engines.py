@@ -125,8 +125,12 @@ def slurm(grid: dict[str, Any], out: Path, batch: Any) -> float:
         size = [] if batch is None else ["--batch", str(batch)]
         sweep = ["destage", "sweep", str(file), "--out", str(out)]
         subprocess.run([*sweep, "--plan", *size], check=True, env=environment, stdout=subprocess.DEVNULL)
-        array = ["sbatch", "--wait", f"--array=1-{WORKERS}", HERE / "sweep.sbatch", file, out, str(WORKERS)]
-        subprocess.run(array, check=True, env=environment, cwd=out.parent, stdout=subprocess.DEVNULL)
+        array = ["sbatch", "--parsable", f"--array=1-{WORKERS}", HERE / "sweep.sbatch", file, out, str(WORKERS)]
+        job = subprocess.run(array, check=True, env=environment, cwd=out.parent, capture_output=True, text=True)
+        # `sbatch --wait` would look ever more seldom, after a minute every half a minute.
+        left = ["squeue", "--noheader", "--jobs", job.stdout.strip()]
+        while subprocess.run(left, env=environment, capture_output=True, text=True).stdout.strip():
+            time.sleep(0.2)
         subprocess.run(["destage", "sweep", "--out", out, "--merge"], check=True, env=environment, capture_output=True)
         return time.perf_counter() - start
     finally:
