@@ -26,7 +26,7 @@ const POLICIES: &[&str] = &[
 /// The offline optimum as libCacheSim has it: every miss enters the cache.
 pub(super) const OPT: &str = "belady(bypass=false)";
 
-/// LRU-2 as libCacheSim has it: it remembers no page that left.
+/// `lru-2` as libCacheSim has it: it remembers no page that left.
 pub(super) const LRU_2: &str = "lru-2(h=0)";
 
 /// Policies whose rules are the peer's too, ties included, so that every hit must be the same. How its
