@@ -89,12 +89,12 @@ fn every_trace_of_a_command_is_counted() {
 #[test]
 fn writing_a_trace_says_how_far_it_is() {
     let bench = Bench::new();
-    let synth = "DESTAGE trace synth --requests 3000000 -o large.csv";
+    let synth = "DESTAGE trace synth --requests 9000000 -o large.csv";
     let Some(given) = on_terminal(&bench, synth) else {
         return;
     };
     contains(&given, "writing synth ");
-    contains(&given, " of 3000k requests");
+    contains(&given, " of 9000k requests");
     assert!(given.ends_with(CLEAR), "{given:?}");
 }
 
