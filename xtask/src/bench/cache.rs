@@ -30,7 +30,7 @@ pub(super) const OPT: &str = "belady(bypass=false)";
 pub(super) const LRU_2: &str = "lru-2(h=0)";
 
 /// Policies whose rules are the peer's too, ties included, so that every hit must be the same. How its
-/// LIRS, S3-FIFO and W-TinyLFU differ is said where ours are.
+/// S3-FIFO and W-TinyLFU differ is said where ours are.
 const SAME_RULES: &[&str] = &[
     "lru", "fifo", "lfu", "clock", "arc", "2q", LRU_2, "sieve", OPT,
 ];

@@ -136,3 +136,21 @@ fn a_twin_takes_no_more_memory_than_allowed() {
     );
     assert!(!bench.names(".").contains(&"l.csv".to_owned()));
 }
+
+/// Requests are kept in a temporary file from a quarter of the memory on.
+#[test]
+fn a_twin_that_is_kept_in_a_file_is_the_same() {
+    let bench = Bench::new();
+    bench.file(
+        "small.toml",
+        "mode = \"full\"\nrequests = 300000\nspan_s = 1\nspace_sectors = 80000\n\
+         [trans]\n4 = { 4 = 1 }\n[source]\n4 = { 0 = 1 }\n[size]\n4-0 = { 8 = 1 }\n",
+    );
+    bench.shown("trace synth --like small.toml --memory 1GiB -o memory.csv");
+    let little = "trace synth --like small.toml --memory 32MiB -o file.csv";
+    let mut nowhere = bench.command(little);
+    let done = nowhere.env("TMPDIR", bench.path("nowhere")).output();
+    assert!(!done.unwrap().status.success(), "it needs no file");
+    bench.shown(little);
+    assert_eq!(bench.read("file.csv"), bench.read("memory.csv"));
+}

@@ -59,8 +59,8 @@ params! {
 pub struct Lru2 {
     /// Pages without a second access.
     once: List,
-    /// The others by second-last and last access: of the first as it is, of those behind it perhaps as
-    /// it was before further hits, while `once` is empty.
+    /// The others by second-last and last access, perhaps as those were before further hits. The first one's are
+    /// up to date while `once` is empty and it is the victim.
     pages: Ranking<(u64, u64)>,
     /// Ghosts by last access.
     history: Ranking<u64>,
@@ -98,7 +98,7 @@ impl Lru2 {
         }
     }
 
-    /// Gives the first page its key, until there is nothing to give.
+    /// Brings the first page's key up to date if it is the next victim, until the first one's is.
     fn settle(&mut self) {
         while self.once.is_empty()
             && let Some(first) = self.pages.first()

@@ -64,6 +64,7 @@ pub fn distance_from(bin: usize) -> u64 {
     DISTANCES[bin]
 }
 
+/// By bin; generating asks for them several times a request.
 const DISTANCES: [u64; DISTANCE_BINS + 1] = {
     let (mut from, mut bin) = ([0; DISTANCE_BINS + 1], 0);
     while bin <= DISTANCE_BINS {
