@@ -5,8 +5,9 @@ use super::calibrate::{CALIBRATED, Fitted, Targets};
 use super::clock::BiasCount;
 use super::likeness::{LONGEST, LruCurve, add_to, large_sets};
 use super::parameters::TwinParameters;
-use super::state::{Page, State, pages};
+use super::state::{State, pages};
 use super::tables::{Table, Tables};
+use super::touched::StackSlot;
 use crate::RecentSets;
 use crate::synth::random::Random;
 use destage_types::{Nanos, Op};
@@ -97,12 +98,12 @@ impl TwinFit {
     fn goes_on(&mut self, k: usize, start: u64, sectors: u32, found: (usize, usize)) -> u32 {
         let (op, (bin, rank)) = (k / 4, found);
         let last = pages(start, sectors).1;
-        let page = self.state.page(last).copied();
-        let st = page.map_or(0, |page| usize::from(page.stack) + 1);
+        let place = self.state.place(last);
+        let st = place.map_or(0, |place| usize::from(place.stack) + 1);
         let tables = &mut self.tables;
         tables.count(Table::Cstate, &[k], st);
-        if let Some(page) = page {
-            let distance = distance_bin(self.state.distance(&page));
+        if let Some(place) = place {
+            let distance = distance_bin(self.state.distance(place));
             tables.count(Table::Cdist, &[k, st - 1], distance);
         }
         tables.count(
@@ -114,7 +115,7 @@ impl TwinFit {
         let at = [op, st, self.run_before[op]];
         tables.count(Table::Streams, &at, bin * super::bins::RANK_BINS + rank_bin);
         self.run_before[op] = bin;
-        self.state.take(op, bin, rank).1.saturating_add(1)
+        self.state.take(op, bin, rank).run.saturating_add(1)
     }
 
     /// Counts any other request: the first of a stream.
@@ -122,8 +123,8 @@ impl TwinFit {
         let (first, last) = pages(start, sectors);
         // Any page, not the first, makes the shares those of pages.
         let number = first + self.random.below(last - first + 1);
-        match self.state.page(number).copied() {
-            Some(page) => self.returns(k, &page, start, sectors),
+        match self.state.place(number) {
+            Some(place) => self.returns(k, place, start, sectors),
             None => {
                 let op = k / 4;
                 self.tables.count(Table::Source, &[k], 0);
@@ -136,19 +137,20 @@ impl TwinFit {
         1
     }
 
-    fn returns(&mut self, k: usize, page: &Page, start: u64, sectors: u32) {
-        let (stack, same_class) = (usize::from(page.stack), usize::from(page.tag) == k % 4);
-        let distance = self.state.distance(page);
+    fn returns(&mut self, k: usize, place: StackSlot, start: u64, sectors: u32) {
+        let (stack, page) = (usize::from(place.stack), self.state.page(place));
+        let same_class = usize::from(page.tag) == k % 4;
+        let distance = self.state.distance(place);
         let tables = &mut self.tables;
         tables.count(Table::Source, &[k], stack + 1);
         tables.count(Table::Sdist, &[k, stack], distance_bin(distance));
         let attributes = usize::from(page.tag) * 6 + frequency(page.count) * 2;
         let attributes = attributes + usize::from(page.run16);
         tables.count(Table::Attr, &[k, stack, depth(distance)], attributes);
-        let align = match page.extent {
-            extent if extent == (start, sectors) => 0,
-            (old, _) if old == start => 1,
-            _ => 2,
+        let align = match page.start == start {
+            true if page.sectors == sectors => 0,
+            true => 1,
+            false => 2,
         };
         tables.count(Table::Align, &[k, stack, usize::from(same_class)], align);
         if align != 0 {

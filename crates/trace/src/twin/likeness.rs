@@ -1,6 +1,7 @@
 //! What a trace and its twin are compared by.
 
-use super::state::{Map, pages};
+use super::state::pages;
+use super::touched::Map;
 use crate::RecentSets;
 use destage_types::{Nanos, Op};
 

@@ -1,6 +1,6 @@
 //! Making the requests of a twin, one after the other.
 
-use super::bins::{KINDS, RANK_BINS, distance_bin, distance_from, frequency, size_of};
+use super::bins::{KINDS, RANK_BINS, RUN_BINS, distance_bin, distance_from, frequency, size_of};
 use super::draw::Draws;
 use super::parameters::TwinParameters;
 use super::state::{Page, State, Stream, pages};
@@ -118,8 +118,8 @@ impl Maker {
             return self.start_in(k, (st > 0).then_some((st, b)));
         };
         if !fits {
-            let end = self.stream(op, bin, rank).0;
-            let st2 = self.state.state(pages(end, sectors).1);
+            let place = self.state.place_behind(self.stream(op, bin, rank), sectors);
+            let st2 = place.map_or(0, |place| usize::from(place.stack) + 1);
             match (st, st2) {
                 (1.., 0) => self.owe(k, st, b),
                 (0, 1..) => self.debts[k].credit += 1,
@@ -127,13 +127,13 @@ impl Maker {
             }
         }
         self.run_before[op] = bin;
-        let (end, run) = self.state.take(op, bin, rank);
+        let Stream { end, run, .. } = self.state.take(op, bin, rank);
         (end, sectors, run.saturating_add(1))
     }
 
-    fn stream(&self, op: usize, bin: usize, rank: usize) -> Stream {
+    fn stream(&self, op: usize, bin: usize, rank: usize) -> &Stream {
         let list = self.state.streams(op, bin);
-        list[list.len() - 1 - rank]
+        &list[list.len() - 1 - rank]
     }
 
     /// Run bin and rank of a stream whose next request ends in state `st` at a distance near that
@@ -145,6 +145,8 @@ impl Maker {
         sectors: u32,
     ) -> Option<(usize, usize, bool)> {
         let (mut fallback, mut best) = (None, None::<(usize, (usize, usize))>);
+        // Of each run bin, the newest streams that were looked at.
+        let mut tried = [0u64; RUN_BINS];
         let at = [op, st, self.run_before[op]];
         let streams = self.draws.row(Table::Streams, &at)?;
         for attempt in 0..32 {
@@ -158,19 +160,25 @@ impl Maker {
             if rank >= streams {
                 rank = self.random.below(streams as u64) as usize;
             }
-            let end = self.stream(op, bin, rank).0;
-            if end + u64::from(sectors) > self.space {
+            // What did not do will not: the next one.
+            let bit = 1u64.checked_shl(rank as u32).unwrap_or(0);
+            if tried[bin] & bit > 0 {
+                continue;
+            }
+            tried[bin] |= bit;
+            let stream = self.stream(op, bin, rank);
+            if stream.end + u64::from(sectors) > self.space {
                 continue;
             }
             fallback = fallback.or(Some((bin, rank)));
-            let page = self.state.page(pages(end, sectors).1);
-            if page.map_or(0, |page| usize::from(page.stack) + 1) != st {
+            let place = self.state.place_behind(stream, sectors);
+            if place.map_or(0, |place| usize::from(place.stack) + 1) != st {
                 continue;
             }
-            let Some(page) = page else {
+            let Some(place) = place else {
                 return Some((bin, rank, true));
             };
-            let off = distance_bin(self.state.distance(page)).abs_diff(b);
+            let off = distance_bin(self.state.distance(place)).abs_diff(b);
             if best.is_none_or(|best| off < best.0) {
                 best = Some((off, (bin, rank)));
             }
@@ -235,7 +243,7 @@ impl Maker {
         let align = self
             .draw(Table::Align, &[k, st - 1, usize::from(same_class)])
             .unwrap_or(2);
-        let (start, length) = page.extent;
+        let (start, length) = (page.start, page.sectors);
         match align {
             0 if same_class => (start, length),
             1 => (start, sectors),
@@ -255,35 +263,32 @@ impl Maker {
         let near = distance_from(b);
         let far = distance_from(b + 1).min(size).max(near + 1);
         let d = near + self.random.below(far - near);
-        let chosen = *self.state.in_slot(stack, self.state.stacks[stack].at(d));
         let attributes = self.draw(Table::Attr, &[k, stack, super::bins::depth(d)]);
+        let pages = &self.state.stacks[stack];
+        let chosen = || *pages.page(pages.at(d));
         let Some(attributes) = attributes else {
-            return chosen;
+            return chosen();
         };
         let (tag, often, run16) = (
             (attributes / 6) as u8,
             attributes / 2 % 3,
             attributes % 2 == 1,
         );
-        let pages = &self.state.stacks[stack];
         let oldest = pages.older(tag, pages.at(far - 1));
-        let newest = pages.at(near);
-        let has = u32::from(self.state.in_slot(stack, newest).tag == tag);
-        let newer = pages.older(tag, newest) + has;
+        let newer = pages.older(tag, pages.at(near) + 1);
         if newer == oldest {
-            return self.nearest(stack, tag, oldest, d, b).unwrap_or(chosen);
+            let nearest = self.nearest(stack, tag, oldest, d, b);
+            return nearest.unwrap_or_else(chosen);
         }
-        let mut page = chosen;
-        for _ in 0..8 {
+        let mut tries = 0;
+        loop {
             let i = oldest + self.random.below(u64::from(newer - oldest)) as u32;
-            page = *self
-                .state
-                .in_slot(stack, self.state.stacks[stack].kth(tag, i));
-            if frequency(page.count) == often && page.run16 == run16 {
-                break;
+            let page = pages.page(pages.kth(tag, i));
+            tries += 1;
+            if tries == 8 || (frequency(page.count) == often && page.run16 == run16) {
+                return *page;
             }
         }
-        page
     }
 
     /// The page with a tag nearest to distance `d`, none of them in its bin; `older` are beyond.
@@ -294,7 +299,7 @@ impl Maker {
         let slots = found.map(|i| pages.kth(tag, i));
         let slot = slots.min_by_key(|&slot| pages.distance(slot).abs_diff(d))?;
         let bin = distance_bin(pages.distance(slot));
-        (bin.abs_diff(b) <= 4).then(|| *self.state.in_slot(stack, slot))
+        (bin.abs_diff(b) <= 4).then(|| *pages.page(slot))
     }
 
     /// Where a request to untouched pages starts.
@@ -319,14 +324,18 @@ impl Maker {
 
     /// Near a recent request, if there is room.
     fn near(&mut self, op: usize, sectors: u32) -> Option<u64> {
-        let stack = 1 - op;
         for attempt in 0..8 {
-            let recent = self.state.stacks[stack].size().min(4096);
+            let recents = &self.state.stacks[1 - op];
+            let recent = recents.size().min(4096);
             if recent == 0 {
                 return None;
             }
-            let slot = self.state.stacks[stack].at(self.random.below(recent));
-            let (start, length) = self.state.in_slot(stack, slot).extent;
+            let slot = recents.at(self.random.below(recent));
+            let Page {
+                start,
+                sectors: length,
+                ..
+            } = *recents.page(slot);
             let at = match attempt < 4 {
                 true => (start + u64::from(length)).div_ceil(8) + 1 + self.random.below(8),
                 false => start / 512 * 64 + self.random.below(64),

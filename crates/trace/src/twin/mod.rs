@@ -21,6 +21,7 @@ mod reading;
 mod stack;
 mod state;
 mod tables;
+mod touched;
 
 pub use aggregate::Aggregate;
 pub use calibrate::{Accuracy, Fitted};

@@ -14,34 +14,32 @@ struct Change {
     by_tag: [u32; TAGS],
 }
 
-/// Pages (by number) in the order of their last access; each has a tag of `0..4`.
-pub struct PageStack {
+/// Pages in the order of their last access; each has a tag of `0..4`.
+pub struct PageStack<T> {
     /// Pages of the words that each node stands for.
     tree: Vec<[u32; COUNTERS]>,
     /// The taken slots of each word, by tag.
     taken: Vec<[u64; TAGS]>,
     /// The page that stands in each slot or stood there, oldest first.
-    pages: Vec<u32>,
-    used: usize,
+    pages: Vec<T>,
     size: u32,
     /// Of the last words that pages were put into and taken from. Pages of a request lie side by side, so
     /// the tree learns of several at once.
     unsettled: [Change; 2],
 }
 
-impl PageStack {
-    pub fn new() -> PageStack {
+impl<T: Copy> PageStack<T> {
+    pub fn new() -> PageStack<T> {
         PageStack::with(1024)
     }
 
     /// A power of two of at least a word of slots.
-    fn with(capacity: usize) -> PageStack {
+    fn with(capacity: usize) -> PageStack<T> {
         let words = capacity / WORD;
         PageStack {
             tree: vec![[0; COUNTERS]; words + 1],
             taken: vec![[0; TAGS]; words],
-            pages: vec![0; capacity],
-            used: 0,
+            pages: Vec::new(),
             size: 0,
             unsettled: Default::default(),
         }
@@ -51,23 +49,26 @@ impl PageStack {
         u64::from(self.size)
     }
 
-    /// Is the next push going to renumber?
-    pub fn is_full(&self) -> bool {
-        self.used == self.pages.len()
+    /// Are there slots for so many pages more? If not, [`PageStack::renumber`] makes at least 512.
+    pub fn has_room(&self, pages: usize) -> bool {
+        self.pages.len() + pages <= self.taken.len() * WORD
     }
 
     /// Puts a page on top and says in which slot. Positions are asked for after [`PageStack::settle`].
     ///
     /// # Panics
     /// If the stack is full.
-    pub fn push(&mut self, page: u32, tag: u8) -> u32 {
-        let slot = self.used;
-        self.pages[slot] = page;
+    pub fn push(&mut self, page: T, tag: u8) -> u32 {
+        let slot = self.pages.len();
+        self.pages.push(page);
+        self.mark(slot, tag);
+        slot as u32
+    }
+
+    fn mark(&mut self, slot: usize, tag: u8) {
         self.taken[slot / WORD][usize::from(tag)] |= 1 << (slot % WORD);
-        self.used += 1;
         self.size += 1;
         self.change(0, slot / WORD, tag, 1);
-        slot as u32
     }
 
     /// Takes the page with this tag out of its slot. Positions are asked for after [`PageStack::settle`].
@@ -109,19 +110,25 @@ impl PageStack {
         }
     }
 
-    /// Closes the gaps, with room for as many pages again; tells each page its slot.
-    pub fn renumber(&mut self, mut place: impl FnMut(u32, u32)) {
+    /// Closes the gaps, with room for as many pages again; tells where each page is now.
+    pub fn renumber(&mut self, mut moved: impl FnMut(T, u32)) {
         let capacity = (2 * self.size as usize).max(1024).next_power_of_two();
         let old = std::mem::replace(self, PageStack::with(capacity));
-        for (slot, &page) in old.pages[..old.used].iter().enumerate() {
+        // In place: there may be hundreds of MB of them.
+        self.pages = old.pages;
+        for slot in 0..self.pages.len() {
             let of_tags = old.taken[slot / WORD].iter();
             let tag = of_tags
                 .map(|bits| bits >> (slot % WORD) & 1)
                 .position(|bit| bit == 1);
             if let Some(tag) = tag {
-                place(page, self.push(page, tag as u8));
+                let (page, to) = (self.pages[slot], self.size as usize);
+                self.pages[to] = page;
+                self.mark(to, tag as u8);
+                moved(page, to as u32);
             }
         }
+        self.pages.truncate(self.size as usize);
         self.settle();
     }
 
@@ -142,7 +149,7 @@ impl PageStack {
 
     /// All pages with a tag.
     pub fn tagged(&self, tag: u8) -> u32 {
-        self.below(usize::from(tag) + 1, self.pages.len())
+        self.below(usize::from(tag) + 1, self.taken.len() * WORD)
     }
 
     /// Slot of the `i`-th page with a tag, from the oldest.
@@ -150,8 +157,9 @@ impl PageStack {
         self.nth(usize::from(tag) + 1, i)
     }
 
-    pub fn page(&self, slot: u32) -> u32 {
-        self.pages[slot as usize]
+    /// The page in `slot`.
+    pub fn page(&self, slot: u32) -> &T {
+        &self.pages[slot as usize]
     }
 
     /// The slots of a word that a counter counts.
@@ -202,7 +210,7 @@ mod tests {
 
     #[test]
     fn it_is_a_list_with_the_newest_first() {
-        let (mut stack, mut list) = (PageStack::new(), Vec::<(u32, u8)>::new());
+        let (mut stack, mut list) = (PageStack::<u32>::new(), Vec::<(u32, u8)>::new());
         let mut slots = [0u32; 300];
         let mut random = Random::new(3);
         for _ in 0..5_000 {
@@ -213,14 +221,14 @@ mod tests {
                 let (_, tag) = list.remove(i);
                 stack.remove(slots[page as usize], tag);
             }
-            if stack.is_full() {
+            if !stack.has_room(1) {
                 stack.renumber(|page, slot| slots[page as usize] = slot);
             }
             slots[page as usize] = stack.push(page, tag);
             stack.settle();
             list.insert(0, (page, tag));
             let d = random.below(list.len() as u64);
-            assert_eq!(stack.page(stack.at(d)), list[d as usize].0);
+            assert_eq!(*stack.page(stack.at(d)), list[d as usize].0);
             let of_tag: Vec<u32> = list
                 .iter()
                 .rev()
@@ -229,7 +237,7 @@ mod tests {
                 .collect();
             assert_eq!(stack.tagged(tag) as usize, of_tag.len());
             let i = random.below(of_tag.len() as u64) as u32;
-            assert_eq!(stack.page(stack.kth(tag, i)), of_tag[i as usize]);
+            assert_eq!(*stack.page(stack.kth(tag, i)), of_tag[i as usize]);
             assert_eq!(stack.older(tag, stack.kth(tag, i)), i);
         }
         assert_eq!(stack.size(), 300);

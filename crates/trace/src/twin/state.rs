@@ -1,63 +1,37 @@
 //! What fitting and generating know of the requests so far.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
-
 use super::bins::{RUN_BINS, class, run_bin};
 use super::stack::PageStack;
+use super::touched::{BLOCK, Map, PackedSlot, StackSlot, TouchedPages, block_of};
 
 /// Entries of a list of streams that are used.
 const STREAMS: usize = 4096;
-
-/// Mixes page numbers and sectors: the default hasher would be most of the time of a request.
-#[derive(Default)]
-pub struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        let x = (self.0 ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = x ^ (x >> 32);
-    }
-}
-
-/// A map that is never iterated.
-pub type Map<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
-
-/// Pages of an entry of the index: those of a request lie in few.
-const GROUP: u64 = 8;
-/// No page of the index.
-const UNTOUCHED: u32 = u32::MAX;
-
-/// Pages of a block, of which it matters whether any was touched.
-const BLOCK: u64 = 64;
 
 /// A page that was accessed.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     pub number: u64,
-    slot: u32,
-    /// 0: ever written, 1: read only.
-    pub stack: u8,
+    /// First sector and length of the last request that covered it.
+    pub start: u64,
+    pub sectors: u32,
     /// Class of the last request that covered it.
     pub tag: u8,
     /// Accesses, at most 255.
     pub count: u8,
     /// Was the last request at least the 16th of its stream?
     pub run16: bool,
-    /// First sector and length of the last request that covered it.
-    pub extent: (u64, u32),
 }
 
-/// A stream that may go on: where it ends, and its requests so far.
-pub type Stream = (u64, u32);
+/// A stream that may go on.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream {
+    /// The first sector behind it.
+    pub end: u64,
+    /// Its requests so far.
+    pub run: u32,
+    /// Block of its last page.
+    block: u32,
+}
 
 /// First and last page of a request.
 pub fn pages(start: u64, sectors: u32) -> (u64, u64) {
@@ -66,12 +40,9 @@ pub fn pages(start: u64, sectors: u32) -> (u64, u64) {
 
 /// Pages, stacks and streams.
 pub struct State {
-    /// Where in `pages` the pages of a group are.
-    index: Map<[u32; GROUP as usize]>,
-    pages: Vec<Page>,
-    /// Blocks of which a page was accessed.
-    blocks: HashSet<u64, BuildHasherDefault<Mix>>,
-    pub stacks: [PageStack; 2],
+    touched: TouchedPages,
+    /// Pages that were ever written; pages only read.
+    pub stacks: [PageStack<Page>; 2],
     /// By operation and run bin, the newest last.
     streams: [[Vec<Stream>; RUN_BINS]; 2],
     /// How many streams of an operation end at a sector, where that is asked for.
@@ -83,9 +54,7 @@ pub struct State {
 impl State {
     pub fn new() -> State {
         State {
-            index: Map::default(),
-            pages: Vec::new(),
-            blocks: HashSet::default(),
+            touched: TouchedPages::default(),
             stacks: [PageStack::new(), PageStack::new()],
             streams: Default::default(),
             ends: None,
@@ -103,33 +72,44 @@ impl State {
 
     /// Pages accessed so far.
     pub fn footprint(&self) -> u64 {
-        self.pages.len() as u64
+        self.stacks.iter().map(PageStack::size).sum()
     }
 
-    pub fn page(&self, number: u64) -> Option<&Page> {
-        let group = self.index.get(&(number / GROUP))?;
-        self.pages.get(group[(number % GROUP) as usize] as usize)
+    /// Where the page with this number is.
+    pub fn place(&self, number: u64) -> Option<StackSlot> {
+        self.touched.place(number)
+    }
+
+    /// Where the last page of a request is that goes on a stream with so many sectors.
+    pub fn place_behind(&self, stream: &Stream, sectors: u32) -> Option<StackSlot> {
+        let number = pages(stream.end, sectors).1;
+        let last = (stream.end - 1) / 8;
+        // Most do not go on far.
+        match block_of(number) == block_of(last) {
+            true => self.touched.place_in(stream.block, number),
+            false => self.place(number),
+        }
     }
 
     /// 0: untouched; 1 and 2: in the stack of written pages, of pages only read.
     pub fn state(&self, number: u64) -> usize {
-        self.page(number)
-            .map_or(0, |page| usize::from(page.stack) + 1)
+        self.place(number)
+            .map_or(0, |place| usize::from(place.stack) + 1)
     }
 
-    /// Was a page of the block accessed that has page `number`?
+    /// Was a page of the block of 64 pages accessed that has page `number`?
     pub fn is_block_touched(&self, number: u64) -> bool {
-        self.blocks.contains(&(number / BLOCK))
+        self.touched.has_block(number)
     }
 
-    /// Pages above a page in its stack.
-    pub fn distance(&self, page: &Page) -> u64 {
-        self.stacks[usize::from(page.stack)].distance(page.slot)
+    /// The page in a place.
+    pub fn page(&self, place: StackSlot) -> &Page {
+        self.stacks[usize::from(place.stack)].page(place.slot)
     }
 
-    /// The page in a slot of a stack.
-    pub fn in_slot(&self, stack: usize, slot: u32) -> &Page {
-        &self.pages[self.stacks[stack].page(slot) as usize]
+    /// Pages above the one in a place.
+    pub fn distance(&self, place: StackSlot) -> u64 {
+        self.stacks[usize::from(place.stack)].distance(place.slot)
     }
 
     /// Streams of an operation and run bin that may go on, the newest last.
@@ -143,7 +123,7 @@ impl State {
         self.ends.as_ref()?[op].get(&sector)?;
         (0..RUN_BINS).rev().find_map(|bin| {
             let found = self.streams(op, bin).iter().rev();
-            Some((bin, found.map(|s| s.0).position(|end| end == sector)?))
+            Some((bin, found.map(|s| s.end).position(|end| end == sector)?))
         })
     }
 
@@ -151,7 +131,7 @@ impl State {
     pub fn take(&mut self, op: usize, bin: usize, rank: usize) -> Stream {
         let list = &mut self.streams[op][bin];
         let taken = list.remove(list.len() - 1 - rank);
-        self.forget(op, taken.0);
+        self.forget(op, taken.end);
         taken
     }
 
@@ -169,67 +149,83 @@ impl State {
 
     /// A request: the `run`-th of its stream.
     pub fn access(&mut self, op: usize, start: u64, sectors: u32, run: u32) {
-        let end = start + u64::from(sectors);
-        let list = &mut self.streams[op][run_bin(run)];
-        list.push((end, run));
-        if let Some(ends) = &mut self.ends {
-            *ends[op].entry(end).or_insert(0) += 1;
-        }
-        if list.len() == 2 * STREAMS {
-            let dropped: Vec<Stream> = list.drain(..STREAMS).collect();
-            dropped.iter().for_each(|old| self.forget(op, old.0));
-        }
         let (first, last) = pages(start, sectors);
-        for group in first / GROUP..=last / GROUP {
-            let known = self.index.get(&group).copied();
-            let mut ids = known.unwrap_or([UNTOUCHED; GROUP as usize]);
-            for (number, id) in (group * GROUP..).zip(&mut ids) {
-                if (first..=last).contains(&number) {
-                    *id = (*id).min(self.pages.len() as u32);
-                    self.touch((number, *id), op, (start, sectors), run >= 16);
-                }
+        let tag = class(sectors) as u8;
+        let page = Page {
+            number: first,
+            start,
+            sectors,
+            tag,
+            count: 0,
+            run16: run >= 16,
+        };
+        let (mut number, mut block) = (first, 0);
+        while number <= last {
+            self.make_room();
+            // Pages of a request lie side by side, so they are found a block at a time.
+            block = self.touched.block(number);
+            let places = self.touched.places_from(block, number);
+            let next = number + places.len() as u64;
+            for (place, number) in places.iter_mut().zip(number..=last) {
+                let page = Page { number, ..page };
+                let accesses = &mut self.accesses[op];
+                *place = touch(place.get(), op, page, &mut self.stacks, accesses);
             }
-            if known != Some(ids) {
-                self.index.insert(group, ids);
-            }
+            number = next;
         }
         self.stacks.iter_mut().for_each(PageStack::settle);
+        let end = start + u64::from(sectors);
+        self.end_stream(op, Stream { end, run, block });
     }
 
-    /// An access to the page with this number, which is or comes at place `id` of all.
-    fn touch(&mut self, (number, id): (u64, u32), op: usize, extent: (u64, u32), run16: bool) {
-        let tag = class(extent.1) as u8;
-        let written = 1 - op as u8;
-        let (stack, count) = match self.pages.get(id as usize) {
-            Some(old) => {
-                self.accesses[op][usize::from(old.stack) + 1] += 1;
-                self.stacks[usize::from(old.stack)].remove(old.slot, old.tag);
-                (old.stack.min(written), old.count.saturating_add(1))
-            }
-            None => {
-                self.accesses[op][0] += 1;
-                self.blocks.insert(number / BLOCK);
-                (written, 1)
-            }
-        };
-        let on = &mut self.stacks[usize::from(stack)];
-        if on.is_full() {
-            let pages = &mut self.pages;
-            on.renumber(|page, slot| pages[page as usize].slot = slot);
+    fn end_stream(&mut self, op: usize, stream: Stream) {
+        if let Some(ends) = &mut self.ends {
+            *ends[op].entry(stream.end).or_insert(0) += 1;
         }
-        let slot = on.push(id, tag);
-        let page = Page {
-            number,
-            slot,
-            stack,
-            tag,
-            count,
-            run16,
-            extent,
-        };
-        match self.pages.get_mut(id as usize) {
-            Some(old) => *old = page,
-            None => self.pages.push(page),
+        let list = &mut self.streams[op][run_bin(stream.run)];
+        list.push(stream);
+        if list.len() == 2 * STREAMS {
+            let dropped: Vec<Stream> = list.drain(..STREAMS).collect();
+            dropped.iter().for_each(|old| self.forget(op, old.end));
         }
     }
+
+    /// Sees to it that the stacks have room for the pages of a block.
+    fn make_room(&mut self) {
+        let touched = &mut self.touched;
+        for (stack, pages) in (0..).zip(&mut self.stacks) {
+            if !pages.has_room(BLOCK) {
+                pages.renumber(|page, slot| {
+                    let block = touched.block(page.number);
+                    touched.places_from(block, page.number)[0] = StackSlot { stack, slot }.into();
+                });
+            }
+        }
+    }
+}
+
+/// An access to `page`, which is in `place` if it was accessed before; gives its new place.
+fn touch(
+    place: Option<StackSlot>,
+    op: usize,
+    page: Page,
+    stacks: &mut [PageStack<Page>; 2],
+    accesses: &mut [u64; 3],
+) -> PackedSlot {
+    let written = 1 - op as u8;
+    let (stack, count) = match place {
+        Some(StackSlot { stack, slot }) => {
+            let on = &mut stacks[usize::from(stack)];
+            let Page { tag, count, .. } = *on.page(slot);
+            on.remove(slot, tag);
+            accesses[usize::from(stack) + 1] += 1;
+            (stack.min(written), count.saturating_add(1))
+        }
+        None => {
+            accesses[0] += 1;
+            (written, 1)
+        }
+    };
+    let slot = stacks[usize::from(stack)].push(Page { count, ..page }, page.tag);
+    StackSlot { stack, slot }.into()
 }
