@@ -75,6 +75,8 @@ impl Package {
     /// The source with all packages that it needs, which is built without the network to show that it can be.
     fn source(&self, stage: &Path, wheels: &Path) -> Result<()> {
         println!("source");
+        // Without what wheels were built of and with.
+        source::check_out(&self.root, stage)?;
         source::vendor(stage)?;
         // maturin takes what git knows, and here that is everything.
         for git in [&["init", "--quiet"][..], &["add", "--all", "--force"]] {
@@ -90,6 +92,13 @@ impl Package {
         let _ = fs::remove_dir_all(&out);
         does(self.maturin(stage, "sdist").arg("--out").arg(&out))?;
         let made = only_file(&out)?;
+        let list = ["-m", "tarfile", "--list"];
+        let python = self.tools.join("bin/python");
+        let files = output(Command::new(&python).args(list).arg(&made))?;
+        let built = files
+            .lines()
+            .find(|file| file.split('/').nth(1) == Some("target"));
+        ensure!(built.is_none(), "the source has what was built: {built:?}");
         let kept = wheels.join(made.file_name().context("a source without a name")?);
         fs::copy(&made, &kept)?;
         self.builds_offline(&kept)
@@ -104,7 +113,7 @@ impl Package {
         });
         let mut pip = Command::new(self.tools.join("bin/python"));
         pip.args(["-m", "pip", "wheel", "--no-index", "--no-deps"])
-            .args(["--no-build-isolation", "--wheel-dir"])
+            .args(["--no-cache-dir", "--no-build-isolation", "--wheel-dir"])
             .arg(&out)
             .arg(source)
             .env("PATH", self.path())
