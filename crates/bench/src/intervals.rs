@@ -3,8 +3,7 @@
 use anyhow::Context;
 use destage_scheme::Expr;
 use destage_sim::curve::{Curve, CurveError, SampleSize, Sampling};
-use destage_sim::record::RunInfo;
-use destage_sim::{Meter, RunSpec, SweepProgress};
+use destage_sim::{RunSpec, SweepProgress, Unmetered};
 use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::ByteSize;
 use serde_json::{Value, json};
@@ -17,15 +16,6 @@ const SIZES: [ByteSize; 4] = [
     ByteSize(16 << 20),
     ByteSize(64 << 20),
 ];
-
-struct Unmetered;
-
-impl Meter for Unmetered {
-    fn measure(&self, run: &mut dyn FnMut()) -> RunInfo {
-        run();
-        RunInfo::default()
-    }
-}
 
 /// What the intervals of one rate were like.
 #[derive(Default)]

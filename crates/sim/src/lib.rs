@@ -25,7 +25,7 @@ pub use result::record::{self, ResultRecord};
 pub use result::series::{self, Every, Series, SeriesRow};
 pub use result::timeline::{self, Timeline, TimelineHook, TimelineWindow};
 pub use run::devices::PreparedDevices;
-pub use run::runner::{self, Logs, MemoryExcess, Meter, Sweep, SweepProgress};
+pub use run::runner::{self, Logs, MemoryExcess, Meter, Sweep, SweepProgress, Unmetered};
 pub use run::spec::{self, Replay, RunSpec, TimeScale, Warmup};
 pub use run::touched::Touched;
 pub use run::{Hooks, execute, precondition, run_with};

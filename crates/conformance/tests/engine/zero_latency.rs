@@ -14,10 +14,11 @@ use destage_device::config::{DeviceConfig, Overwrite};
 use destage_scheme::info::{MinCapacity, SchemeInfo};
 use destage_scheme::registry::SCHEMES;
 use destage_scheme::{Expr, ReadAlloc};
-use destage_sim::RunError;
 use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::{Replay, RunSpec, Warmup};
-use destage_sim::{Every, Series, SeriesRow};
+use destage_sim::{
+    Every, Logs, PreparedDevices, RunError, Series, SeriesRow, Sweep, SweepProgress, Unmetered,
+};
 use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::{ByteSize, Nanos, Op, PageSize};
 
@@ -98,50 +99,80 @@ fn dies(expr: &Expr) -> usize {
 }
 
 /// Counters of a run, by name.
-fn counts(spec: &RunSpec, trace: &Trace) -> BTreeMap<String, serde_json::Value> {
-    let record = execute(spec, trace, Hooks::default());
-    let record = record.unwrap_or_else(|e| panic!("{}: {e}", spec.expr));
-    if let Some(latency) = record.latency_ns {
-        assert_eq!(
-            latency.all.max,
-            Some(0),
-            "{}: nothing takes time",
-            spec.expr
+type Counts = BTreeMap<String, serde_json::Value>;
+
+/// Counters of runs over `trace`, which share the devices that they begin on.
+fn counts(runs: &[RunSpec], trace: &Trace) -> Vec<Counts> {
+    let sweep = Sweep {
+        trace: trace.into(),
+        runs,
+        jobs: 1,
+        version: "",
+        progress: &SweepProgress::default(),
+        devices: Some(&PreparedDevices::new(0)),
+        meter: &Unmetered,
+    };
+    let mut all = Vec::new();
+    let done = sweep.execute_each(&|_| Logs::default(), &mut |record| {
+        let longest = record.latency_ns.map(|latency| latency.all.max);
+        let expr = &runs[all.len()].expr;
+        assert!(
+            matches!(longest, None | Some(Some(0))),
+            "{expr}: nothing takes time"
         );
-    }
-    let counts = serde_json::to_value(&record.counts).expect("counters are plain numbers");
-    let counts = counts.as_object().expect("an object").clone();
-    counts.into_iter().collect()
+        let counts = serde_json::to_value(&record.counts).expect("counters are plain numbers");
+        let counts = counts.as_object().expect("an object").clone();
+        all.push(counts.into_iter().collect());
+        true
+    });
+    done.unwrap_or_else(|failed| panic!("{}: {}", runs[failed.run].expr, failed.error));
+    all
 }
 
-/// Runs `trace` with and without the device. TRIM makes pages unmapped, which only a device knows.
-fn same_counts(spec: RunSpec, device: &Arc<DeviceConfig>, trace: &Trace, what: &str) {
-    let alone = counts(&spec, trace);
-    let with_device = RunSpec {
-        device: Some(Arc::clone(device)),
-        ..spec.clone()
+/// A run on one of two devices without latencies.
+struct Case {
+    spec: RunSpec,
+    device: Arc<DeviceConfig>,
+}
+
+/// Runs `trace` with and without the device of each case.
+fn same_counts(cases: Vec<Case>, trace: &Trace, what: &str) {
+    let of_case = |Case { spec, device }| {
+        let with_device = RunSpec {
+            device: Some(device),
+            ..spec.clone()
+        };
+        [spec, with_device]
     };
-    let timed = counts(&with_device, trace);
+    let runs: Vec<RunSpec> = cases.into_iter().flat_map(of_case).collect();
+    let counts = counts(&runs, trace);
+    let (counts, _) = counts.as_chunks();
+    let (runs, _) = runs.as_chunks();
+    for ([spec, with_device], [alone, timed]) in runs.iter().zip(counts) {
+        let device = with_device.device.as_ref().expect("the second has one");
+        let collects = device.precondition.overwrite == Overwrite::UntilGc;
+        compare(alone, timed, collects, &format!("{what}: {}", spec.expr));
+    }
+}
+
+/// Compares a run without a device with one on a device, which `collects` garbage. TRIM makes pages unmapped,
+/// which only a device knows.
+fn compare(alone: &Counts, timed: &Counts, collects: bool, what: &str) {
     let trims = alone["trim_requests"] != 0;
-    for (name, wanted) in &alone {
+    for (name, wanted) in alone {
         if name.starts_with("flash_reads_") && trims {
             let unmapped = timed["unmapped_reads"].as_u64().expect("a number");
             let (got, wanted) = (timed[name].as_u64(), wanted.as_u64());
             let (got, wanted) = (got.expect("a number"), wanted.expect("a number"));
-            assert!(got <= wanted, "{what}: {}: {name}", spec.expr);
+            assert!(got <= wanted, "{what}: {name}");
             let all = name == "flash_reads_host";
-            assert!(
-                !all || got + unmapped <= wanted,
-                "{what}: {}: {name}",
-                spec.expr
-            );
+            assert!(!all || got + unmapped <= wanted, "{what}: {name}");
         } else {
-            assert_eq!(&timed[name], wanted, "{what}: {}: {name}", spec.expr);
+            assert_eq!(&timed[name], wanted, "{what}: {name}");
         }
     }
-    let collects = device.precondition.overwrite == Overwrite::UntilGc;
     if collects && alone["flash_writes_host"].as_u64() > Some(200) {
-        assert!(timed["erases"].as_u64() > Some(0), "{what}: {}", spec.expr);
+        assert!(timed["erases"].as_u64() > Some(0), "{what}");
     }
     let collections = [
         "erases",
@@ -150,10 +181,10 @@ fn same_counts(spec: RunSpec, device: &Arc<DeviceConfig>, trace: &Trace, what: &
         "flash_writes_meta",
     ];
     for none in collections.iter().filter(|_| !collects) {
-        assert_eq!(timed[*none], 0, "{what}: {}: {none}", spec.expr);
+        assert_eq!(timed[*none], 0, "{what}: {none}");
     }
     if !trims {
-        assert_eq!(timed["unmapped_reads"], 0, "{what}: {}", spec.expr);
+        assert_eq!(timed["unmapped_reads"], 0, "{what}");
     }
 }
 
@@ -176,6 +207,7 @@ fn random_streams_without_latencies() {
         let trace = trace_of(&swarm(seed, profile));
         let devices = [4, 1].map(|dies| at_once(dies, 3000, page));
         let full = [4, 1].map(|dies| collecting(dies, 3000, page));
+        let mut cases = Vec::new();
         for expr in schemes(page) {
             for boxed in [false, true] {
                 let mut spec = spec(expr.clone(), 6 + seed * 3, page);
@@ -187,10 +219,12 @@ fn random_streams_without_latencies() {
                     false => &devices[dies(&expr)],
                     true => &full[dies(&expr)],
                 };
-                same_counts(spec, device, &trace, &format!("seed {seed}"));
-                runs += 1;
+                let device = Arc::clone(device);
+                cases.push(Case { spec, device });
             }
         }
+        runs += cases.len();
+        same_counts(cases, &trace, &format!("seed {seed}"));
     }
     println!("{runs} runs with and without the device");
     assert!(runs > 500);
@@ -261,21 +295,23 @@ fn real_trace(mut trace: Trace, name: &str, turn: usize, takes: impl Fn(usize) -
     let devices = [4, 1].map(|dies| at_once(dies, pages_needed, PageSize::KIB4));
     let full = [4, 1].map(|dies| collecting(dies, pages, PageSize::KIB4));
     let exprs = schemes(PageSize::KIB4).into_iter().enumerate();
-    let mut runs = 0;
+    let mut cases = Vec::new();
     for (i, expr) in exprs.filter(|&(i, _)| takes(i)) {
         let size = [64, 1024][(turn + i) % 2];
-        let spec = spec(expr.clone(), size, PageSize::KIB4);
-        same_counts(spec.clone(), &devices[dies(&expr)], &trace, name);
-        runs += 1;
-        // Filling a device takes longer than the run.
+        let spec = spec(expr, size, PageSize::KIB4);
+        let on = |devices: &[Arc<DeviceConfig>; 2]| Case {
+            device: Arc::clone(&devices[dies(&spec.expr)]),
+            spec: spec.clone(),
+        };
+        cases.push(on(&devices));
+        // A run collects for longer than it takes without.
         if (turn + i).is_multiple_of(6) {
-            same_counts(spec, &full[dies(&expr)], &trace, name);
+            cases.push(on(&full));
         }
     }
-    println!(
-        "{name}: {} requests, {pages} pages, {runs} runs",
-        trace.requests.len()
-    );
+    let (requests, runs) = (trace.requests.len(), cases.len());
+    println!("{name}: {requests} requests, {pages} pages, {runs} runs");
+    same_counts(cases, &trace, name);
     runs
 }
 

@@ -7,19 +7,11 @@ use destage_sim::curve::{
 };
 use destage_sim::record::RunInfo;
 use destage_sim::{
-    Hooks, MemoryExcess, Meter, ReadFill, RunError, RunSpec, SweepProgress, Warmup, execute,
+    Hooks, MemoryExcess, Meter, ReadFill, RunError, RunSpec, SweepProgress, Unmetered, Warmup,
+    execute,
 };
 use destage_trace::Trace;
 use destage_types::{ByteSize, Extent, HostRequest, Nanos, Op, PageSize, RequestBatch};
-
-struct NoMeter;
-
-impl Meter for NoMeter {
-    fn measure(&self, run: &mut dyn FnMut()) -> RunInfo {
-        run();
-        RunInfo::default()
-    }
-}
 
 /// What the random requests look like.
 #[derive(Clone, Copy)]
@@ -83,7 +75,7 @@ fn curve<T>(trace: &Trace, base: &RunSpec, sizes: &[ByteSize], f: impl Fn(&Curve
         sizes,
         jobs: 2,
         progress: &progress,
-        meter: &NoMeter,
+        meter: &Unmetered,
     })
 }
 
@@ -233,7 +225,7 @@ fn every_pass_of_a_curve_looks_at_the_memory() {
 
 /// Every size up to the footprint and beyond.
 fn all_sizes(trace: &Trace) -> Vec<ByteSize> {
-    sizes(1..=footprint(trace.into(), PageSize::KIB4, &NoMeter).unwrap() + 3)
+    sizes(1..=footprint(trace.into(), PageSize::KIB4, &Unmetered).unwrap() + 3)
 }
 
 #[test]
@@ -364,7 +356,7 @@ fn a_sample_of_all_pages_is_exact() {
     };
     let trace = trace(mix, 2_000);
     let sizes = sizes([1, 5, 20, 70]);
-    let pages = footprint((&trace).into(), PageSize::KIB4, &NoMeter).unwrap();
+    let pages = footprint((&trace).into(), PageSize::KIB4, &Unmetered).unwrap();
     for warmup in [Warmup::None, Warmup::Requests(500), Warmup::Passes(2)] {
         let base = RunSpec {
             warmup,

@@ -5,22 +5,13 @@ use destage_scheme::Expr;
 use destage_scheme::rng::SplitMix64;
 use destage_sim::record::RunInfo;
 use destage_sim::{
-    Hooks, Logs, Meter, PreparedDevices, ResultRecord, RunError, RunSpec, Sweep, SweepProgress,
+    Hooks, Logs, PreparedDevices, ResultRecord, RunError, RunSpec, Sweep, SweepProgress, Unmetered,
     execute,
 };
 use destage_trace::Trace;
 use destage_types::{ByteSize, HostRequest, Nanos, Op, RequestBatch};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-struct NoMeter;
-
-impl Meter for NoMeter {
-    fn measure(&self, run: &mut dyn FnMut()) -> RunInfo {
-        run();
-        RunInfo::default()
-    }
-}
 
 const SMALL: &str = "channels=2 chips_per_channel=2 dies_per_chip=1 planes_per_die=2 \
                      blocks_per_plane=32 pages_per_block=16 op=0.3";
@@ -80,7 +71,7 @@ fn sweep(
         version: "",
         progress: &progress,
         devices,
-        meter: &NoMeter,
+        meter: &Unmetered,
     };
     let records = sweep.execute(&|_| Logs::default())?;
     let pages = progress.pages_prepared.load(Ordering::Relaxed);
