@@ -192,6 +192,11 @@ impl Drive {
         self.row(Op::Flush, Vec::new(), journal)
     }
 
+    /// The state column, which takes longer than a request where tables are long.
+    pub fn state(&self) -> String {
+        self.core.state(self.now)
+    }
+
     /// The most bytes of metadata that the scheme had after any of its calls.
     pub fn most_metadata(&self) -> u64 {
         self.journal.open().most_metadata
@@ -215,7 +220,6 @@ impl Drive {
         Row {
             result,
             evicted,
-            state: self.core.state(self.now),
             hits,
             evictions: journal.evictions,
             discards: journal.discards,

@@ -125,8 +125,6 @@ pub struct Row {
     pub result: String,
     /// The evicted column, `-` if empty.
     pub evicted: String,
-    /// The state column.
-    pub state: String,
     /// Hit or miss per page; empty for TRIM and FLUSH.
     pub hits: Vec<bool>,
     /// Victim units in order.
@@ -286,10 +284,25 @@ impl SlowCache {
         pages
     }
 
-    /// The state column of the scheme alone.
-    pub fn scheme_state(&self) -> String {
-        let scheme = self.scheme.as_ref();
-        scheme.map_or_else(String::new, |s| s.state(&self.store))
+    /// The state column, which takes longer than a request where tables are long.
+    pub fn state(&self) -> String {
+        let mut state = match &self.scheme {
+            Some(scheme) => scheme.state(&self.store),
+            None => "(none)".to_owned(),
+        };
+        if let Some(admission) = &self.admission {
+            state += &admission.state();
+        }
+        if let Some(ahead) = &self.ahead {
+            state += &ahead.state();
+        }
+        if let Some(art) = &self.art {
+            state += &format!(" ; {}", art.state());
+        }
+        if let Some(note) = self.store.flash.note() {
+            state += &format!(" {note}");
+        }
+        state
     }
 
     /// Serves one request.
@@ -348,22 +361,6 @@ impl SlowCache {
             true => "-".to_owned(),
             false => self.log.join(" "),
         };
-        self.row.state = match &self.scheme {
-            Some(scheme) => scheme.state(&self.store),
-            None => "(none)".to_owned(),
-        };
-        if let Some(admission) = &self.admission {
-            self.row.state += &admission.state();
-        }
-        if let Some(ahead) = &self.ahead {
-            self.row.state += &ahead.state();
-        }
-        if let Some(art) = &self.art {
-            self.row.state += &format!(" ; {}", art.state());
-        }
-        if let Some(note) = self.store.flash.note() {
-            self.row.state += &format!(" {note}");
-        }
     }
 
     pub(super) fn say(&mut self, word: &str) {

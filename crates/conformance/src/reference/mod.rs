@@ -8,7 +8,7 @@
 //! let config = SlowConfig::new(4, 8).read_alloc(true);
 //! let mut cache = SlowCache::new("cac(lru)", config).expect("a legal expression");
 //! let row = cache.step(&SlowRequest::write_pages(8, 1, 2));
-//! assert_eq!((row.result.as_str(), row.state.as_str()), ("MM", "[2* 1*] ; ART{}"));
+//! assert_eq!((row.result.as_str(), cache.state().as_str()), ("MM", "[2* 1*] ; ART{}"));
 //! ```
 
 mod admission;

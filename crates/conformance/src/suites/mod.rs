@@ -150,13 +150,19 @@ impl Case {
 
     /// Runs the case to its end, with all checks of the driver.
     pub fn run(&self) -> (Drive, Vec<Row>) {
+        self.run_and(|_, row| row)
+    }
+
+    /// The same, and what `see` makes of each row when its request was served.
+    pub fn run_and<T>(&self, see: impl Fn(&Drive, Row) -> T) -> (Drive, Vec<T>) {
         let requests = self.prepared();
         let mut drive = self.config.drive(&self.expr, &requests);
         let mut script = self.script();
         let rows = requests.iter().map(|request| {
             script.step();
             script.apply(drive.chips());
-            drive.step(request)
+            let row = drive.step(request);
+            see(&drive, row)
         });
         let rows = rows.collect();
         (drive, rows)
@@ -174,13 +180,26 @@ impl Case {
 
     /// Runs the case on a device with time, to the end of all work.
     pub fn run_timed(&self, device: TestDevice) -> (Drive, Vec<Row>) {
+        self.run_timed_and(device, |_, row| row)
+    }
+
+    /// The same, and what `see` makes of each row when its request was served.
+    pub fn run_timed_and<T>(
+        &self,
+        device: TestDevice,
+        see: impl Fn(&Drive, Row) -> T,
+    ) -> (Drive, Vec<T>) {
         let requests = self.prepared();
         let config = Config {
             device: Some(device),
             ..self.config.clone()
         };
         let mut drive = config.drive(&self.expr, &requests);
-        let rows: Vec<Row> = requests.iter().map(|r| drive.step(r)).collect();
+        let rows = requests.iter().map(|request| {
+            let row = drive.step(request);
+            see(&drive, row)
+        });
+        let rows = rows.collect();
         let times = drive.settle();
         assert_eq!(
             times.completions.len(),
@@ -238,7 +257,8 @@ impl Case {
             script.borrow().apply(drive.chips());
             let wanted = slow.step(request);
             let got = drive.step(request);
-            if let Some(difference) = self.difference(&wanted, &got) {
+            let states = [slow.cache.state(), drive.state()];
+            if let Some(difference) = self.difference((wanted, got), states) {
                 return Err(format!("request {i} {request:?}: {difference}"));
             }
         }
@@ -255,15 +275,14 @@ impl Case {
     }
 
     /// What differs between two rows.
-    fn difference(&self, model: &Row, core: &Row) -> Option<String> {
-        let state = |row: &Row| self.plain_state(&row.state);
+    fn difference(&self, (model, core): (Row, Row), states: [String; 2]) -> Option<String> {
+        let [of_model, of_core] = states.map(|state| self.plain_state(&state));
         // Whether pages go past the cache one by one or together is not a matter of the rules.
-        let plain = |row: &Row| Row {
-            state: state(row),
+        let plain = |row: Row| Row {
             evicted: row.evicted.replace("} inval{", ","),
-            ..row.clone()
+            ..row
         };
-        let (model, core) = (plain(model), plain(core));
+        let (model, core) = ((plain(model), of_model), (plain(core), of_core));
         (model != core).then(|| format!("\n  model {model:?}\n  core  {core:?}"))
     }
 

@@ -31,6 +31,9 @@ pub trait Server {
     /// These chips are idle, no others, and what is written back on them takes no time.
     fn idle(&mut self, chips: &[usize]) -> Row;
 
+    /// The state column.
+    fn state(&self) -> String;
+
     /// Counters so far.
     fn counts(&self) -> SlowCounts;
 }
@@ -48,6 +51,10 @@ impl Server for Drive {
 
     fn idle(&mut self, chips: &[usize]) -> Row {
         Drive::idle(self, chips)
+    }
+
+    fn state(&self) -> String {
+        Drive::state(self)
     }
 
     fn counts(&self) -> SlowCounts {
@@ -292,7 +299,7 @@ impl Table {
                 true => server.idle(&chips(&req["chips"])),
                 false => server.step(requests.next().expect("a request for each other row")),
             };
-            self.compare(row, &got);
+            self.compare(row, got, server.state());
         }
         let counts = server.counts();
         for (key, wanted) in &self.expect {
@@ -327,16 +334,16 @@ impl Table {
         }
     }
 
-    fn compare(&self, row: &Value, got: &Row) {
-        let got = &match self.is_of_identifier() {
-            true => without_cache(got),
-            false => got.clone(),
+    fn compare(&self, row: &Value, got: Row, state: String) {
+        let (got, state) = match self.is_of_identifier() {
+            true => (without_cache(&got), behind(&state, "] ")),
+            false => (got, state),
         };
         let at = format!("{} row {} `{}`", self.name, row["#"], row["request"]);
         for (column, got) in [
             ("result", &got.result),
             ("evicted", &got.evicted),
-            ("state after", &got.state),
+            ("state after", &state),
         ] {
             let Some(wanted) = row.get(column).and_then(Value::as_str) else {
                 continue;
@@ -361,16 +368,17 @@ fn without_cache(row: &Row) -> Row {
     if events.is_empty() {
         events.push("-");
     }
-    let behind = |text: &str, mark: &str| {
-        text.split_once(mark)
-            .map_or(String::new(), |t| t.1.to_owned())
-    };
     Row {
         result: behind(&row.result, " "),
         evicted: events.join(" "),
-        state: behind(&row.state, "] "),
         ..row.clone()
     }
+}
+
+/// What stands behind the first `mark`.
+fn behind(text: &str, mark: &str) -> String {
+    let parts = text.split_once(mark);
+    parts.map_or(String::new(), |parts| parts.1.to_owned())
 }
 
 /// Hash functions such as `x mod 11` and `(7x+3) mod 11`: factors and summands.

@@ -111,13 +111,15 @@ impl Server for Model {
 
     fn idle(&mut self, chips: &[usize]) -> Row {
         let evicted = self.cache.idle(chips);
-        let scheme = self.cache.scheme_state();
         Row {
             result: "-".to_owned(),
             evicted,
-            state: scheme,
             ..Row::default()
         }
+    }
+
+    fn state(&self) -> String {
+        self.cache.state()
     }
 
     fn counts(&self) -> SlowCounts {

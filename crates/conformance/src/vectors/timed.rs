@@ -21,6 +21,7 @@ enum Style {
 /// A row as far as it is known when its request was served.
 struct Open {
     row: Row,
+    state: String,
     now: Nanos,
     queue: Vec<u64>,
 }
@@ -35,8 +36,12 @@ impl Table {
         let mut open = Vec::new();
         for request in &requests {
             let row = drive.step(request);
-            let (now, queue) = (Nanos(request.arrival), drive.queue());
-            open.push(Open { row, now, queue });
+            open.push(Open {
+                row,
+                state: drive.state(),
+                now: Nanos(request.arrival),
+                queue: drive.queue(),
+            });
         }
         let times = drive.settle();
         let expr = self.expr();
@@ -53,7 +58,7 @@ impl Table {
             if row.get("response").is_some() {
                 self.compare_times(row, index as u64, &times);
             } else {
-                self.compare(row, &open.row);
+                self.compare(row, open.row, open.state);
             }
         }
         self.compare_means(&times);
@@ -140,7 +145,7 @@ impl Open {
         self.row.evicted = words.join(" ");
         if style == Style::Until {
             let channel = self.channel(index, times);
-            self.row.state.push_str(&channel);
+            self.state.push_str(&channel);
         }
     }
 

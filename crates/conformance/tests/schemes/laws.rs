@@ -28,7 +28,6 @@ fn equal(a: &[Row], b: &[Row]) -> Result<(), String> {
     let plain = |row: &Row| Row {
         result: String::new(),
         evicted: String::new(),
-        state: String::new(),
         ..row.clone()
     };
     let mut pairs = a.iter().zip(b).enumerate();

@@ -256,8 +256,12 @@ fn every_value_agrees_with_the_model() {
 }
 
 /// What can be seen of a run, the state strings too.
-fn outcome((drive, rows): (Drive, Vec<Row>)) -> String {
+fn outcome((drive, rows): (Drive, Vec<(Row, String)>)) -> String {
     format!("{rows:?} {:?} {:?}", drive.measures(), drive.counts())
+}
+
+fn with_state(drive: &Drive, row: Row) -> (Row, String) {
+    (row, drive.state())
 }
 
 /// Two legal runs that differ in the setting alone.
@@ -276,8 +280,8 @@ fn differs(shape: &Expr, expr: &Expr, seed: u64, timed: bool) -> bool {
         dram: Nanos(1000),
     };
     let run = |case: &Case| match timed {
-        true => outcome(case.run_timed(device)),
-        false => outcome(case.run()),
+        true => outcome(case.run_timed_and(device, with_state)),
+        false => outcome(case.run_and(with_state)),
     };
     run(&case) != run(&plain)
 }

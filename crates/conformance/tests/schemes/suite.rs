@@ -4,7 +4,7 @@
 //! Each run goes through the checking driver, which holds core and scheme to the contract of
 //! [`destage_scheme::Scheme`]: see `drive::Checked`.
 
-use destage_conformance::drive::TestDevice;
+use destage_conformance::drive::{Drive, TestDevice};
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{Profile, Row, SlowRequest, swarm};
 use destage_conformance::suites::{
@@ -14,6 +14,7 @@ use destage_scheme::Expr;
 use destage_scheme::info::Role;
 use destage_scheme::registry::{SCHEMES, STATIC};
 use destage_types::{Nanos, Op};
+use std::fmt::Debug;
 
 /// A composition of the suite.
 struct Shape {
@@ -54,7 +55,7 @@ impl Shape {
     }
 }
 
-fn same(a: &[Row], b: &[Row]) -> Result<(), String> {
+fn same<T: PartialEq + Debug>(a: &[T], b: &[T]) -> Result<(), String> {
     let pair = a.iter().zip(b).enumerate().find(|(_, (a, b))| a != b);
     match pair {
         Some((i, (a, b))) => Err(format!("request {i}:\n  {a:?}\n  {b:?}")),
@@ -176,7 +177,9 @@ fn runs_are_equal_however_a_scheme_is_built(shape: &Shape) {
         case.must(|case| {
             let mut boxed = case.clone();
             boxed.config.boxed = true;
-            let ((one, a), (two, b)) = (case.run(), boxed.run());
+            let with_state = |drive: &Drive, row: Row| (row, drive.state());
+            let (one, a) = case.run_and(with_state);
+            let (two, b) = boxed.run_and(with_state);
             assert_eq!(one.measures(), two.measures());
             assert_eq!(one.counts(), two.counts());
             same(&a, &b)

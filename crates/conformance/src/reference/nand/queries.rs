@@ -6,7 +6,7 @@ use destage_types::ChipId;
 
 impl Reference {
     fn on_chip(&self, chip: ChipId) -> impl Iterator<Item = &Operation> {
-        let ops = self.operations.iter();
+        let ops = self.pending().map(|(_, op)| op);
         ops.filter(move |op| op.command.chip == chip)
     }
 
@@ -14,8 +14,14 @@ impl Reference {
         self.on_chip(chip).filter(move |op| op.command.die == die)
     }
 
-    fn on_channel(&self, channel: ChannelId) -> impl Iterator<Item = &Operation> {
+    /// Those that are over, too.
+    fn ever_on_die(&self, chip: ChipId, die: u32) -> impl Iterator<Item = &Operation> {
         let ops = self.operations.iter();
+        ops.filter(move |op| op.command.chip == chip && op.command.die == die)
+    }
+
+    fn on_channel(&self, channel: ChannelId) -> impl Iterator<Item = &Operation> {
+        let ops = self.pending().map(|(_, op)| op);
         ops.filter(move |op| op.command.chip.0 % self.channels == channel.0)
     }
 
@@ -150,7 +156,7 @@ impl Reference {
     /// Counters of a die: of what has started, and times of what is in its last phase.
     pub fn counters(&self, chip: ChipId, die: u32) -> ChipStats {
         let mut stats = ChipStats::default();
-        for op in self.on_die(chip, die) {
+        for op in self.ever_on_die(chip, die) {
             let c = &op.command;
             if op.end_known() {
                 let held = op.held + op.end - op.since;
@@ -186,7 +192,7 @@ impl Reference {
     /// Time for which operations have held a die up to now.
     pub fn held_so_far(&self, chip: ChipId, die: u32) -> Nanos {
         let has_started = |op: &&Operation| op.in_service() || op.at == Progress::Ended;
-        let started = self.on_die(chip, die).filter(has_started);
+        let started = self.ever_on_die(chip, die).filter(has_started);
         let held = started.map(|op| match op.end_known() {
             true => op.held + op.end.min(self.now) - op.since,
             false if !op.holds_die() => op.held,

@@ -181,7 +181,7 @@ impl Reference {
     }
 
     /// Operations that are not over, and few that are, with their places.
-    fn pending(&self) -> impl Iterator<Item = (usize, &Operation)> {
+    pub(super) fn pending(&self) -> impl Iterator<Item = (usize, &Operation)> {
         let all = self.operations.iter().enumerate();
         all.skip(self.gone)
     }
