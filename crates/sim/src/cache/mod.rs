@@ -86,6 +86,8 @@ pub struct Cache<S, F> {
     evict_pages: PagesHistogram,
     queues: Option<Box<QueueSampler>>,
     background: Option<Box<background::WriteBacks>>,
+    /// Are the next victims at hand, rather than to be worked out one by one?
+    knows_next_victims: bool,
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
     /// Requests so far; the id of the current one.
     request: u64,
@@ -134,6 +136,7 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
             evict_pages: PagesHistogram::new(USUAL_UNIT),
             queues: None,
             background: None,
+            knows_next_victims: true,
             observer: None,
             request: 0,
             uncounted: 0,

@@ -10,6 +10,12 @@ use destage_types::{HostRequest, Op};
 const MOST_AHEAD: usize = 128;
 
 impl<S: Scheme, F: Flash> Cache<S, F> {
+    /// The scheme has to work out its next victims: looking up their mapping ahead of time would take longer
+    /// than it gains.
+    pub fn skip_victims_ahead(&mut self) {
+        self.knows_next_victims = false;
+    }
+
     /// [`Cache::prefetch`] for the mapping of a device: of the pages that `requests` read, and of
     /// those that are likely to be evicted for them.
     #[inline(never)]
@@ -28,7 +34,10 @@ impl<S: Scheme, F: Flash> Cache<S, F> {
         let pages = page.page_of(sectors).0 as usize;
         let leaving = (self.frames.used() + pages).saturating_sub(self.frames.capacity());
         // Some of the pages will be hits.
-        let mut left = (leaving * 3 / 4).min(MOST_AHEAD);
+        let mut left = match self.knows_next_victims {
+            true => (leaving * 3 / 4).min(MOST_AHEAD),
+            false => 0,
+        };
         if left > 0 {
             self.scheme
                 .next_victims(&view!(self, first.arrival), &mut |slot| {
