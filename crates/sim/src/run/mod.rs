@@ -264,7 +264,12 @@ impl Visit for Execution<'_> {
         if background {
             cache.enable_background();
         }
-        if self.spec.expr.chain().any(|layer| layer.scheme().chip_lists) {
+        if self
+            .spec
+            .expr
+            .chain()
+            .any(|layer| layer.scheme().chip_lists)
+        {
             cache.skip_victims_ahead();
         }
         if self.spec.unbalance || self.hooks.profile.is_some() {
