@@ -20,6 +20,7 @@ import numba
 import numpy as np
 
 import destage as ds
+from destage import _admission
 
 
 class BoundLru(ds.Policy):
@@ -91,8 +92,9 @@ def own(trace: ds.Trace, scheme: object, frames: int) -> tuple[float, int]:
     return time.process_time() - begin, result.counts.page_hits
 
 
-def decisions(trace: ds.Trace, function: Callable[[ds.Batch], object]) -> float:
-    """Seconds of the decisions about all requests, without a run."""
+def decisions(trace: ds.Trace, function: Callable[[ds.Batch], object], batch: int) -> float:
+    """Seconds of the decisions about all requests, so many at a time, without a run."""
+    _admission.BATCH = batch
     decide = ds.admit(function).own[0].decide
     assert decide is not None
 
@@ -146,9 +148,11 @@ def main() -> None:
     for name, seconds, _ in rows:
         rate, times = given.requests / seconds / 1e6, rows[0][1] / seconds
         print(f"{name:28}{rate:14.2f}{calls / seconds / 1e6:12.2f}{times:15.1f}x")
+    batches = (_admission.BATCH, _admission.STREAMED_BATCH)
     for function in (large, small_writes):
-        rate = given.requests / decisions(trace, function) / 1e6
-        print(f"decisions alone, {function.__name__}: {rate:.0f} M/s")
+        for batch in batches:
+            rate = given.requests / decisions(trace, function, batch) / 1e6
+            print(f"decisions alone, {function.__name__}, {batch} at a time: {rate:.0f} M/s")
 
 
 if __name__ == "__main__":
