@@ -27,6 +27,8 @@ Grid = Union[PathLike, Mapping[str, Any]]
 
 #: What sweep files are called that no file has.
 NAME = "sweep.toml"
+#: How often a batch is given to the executor that loses it.
+ATTEMPTS = 3
 
 
 def sweep(
@@ -132,24 +134,38 @@ def _do(
 ) -> None:
     """Do the batches that are not done."""
     sizes, todo, key = job.batches(), job.open_batches(), job.key()
-    failed: list[tuple[int, BaseException]] = []
+    batches = len(todo)
+    failed: list[tuple[int, Exception]] = []
     done, total = 0, sum(sizes[batch] for batch in todo)
     with follow(progress, "sweep", "runs") as told:
-        for batch, future in _ended(executor, todo, out, key, place):
-            try:
-                for warning in future.result():
-                    warn(warning)
-            except (BrokenExecutor, CancelledError) as error:
-                text = f"the executor broke: {error}; what is done is in {out}, and the same call goes on from there"
-                raise RunError(text) from error
-            except Exception as error:
-                failed.append((batch, error))
-            done += sizes[batch]
+        for _ in range(ATTEMPTS):
+            lost = {}
+            for batch, future in _ended(executor, todo, out, key, place):
+                try:
+                    for warning in future.result():
+                        warn(warning)
+                except (BrokenExecutor, CancelledError) as error:
+                    text = f"the executor broke: {error}; what is done is in {out}, and the same call goes on from there"
+                    raise RunError(text) from error
+                except DestageError as error:
+                    failed.append((batch, error))
+                except Exception as error:
+                    lost[batch] = error
+                    continue
+                done += sizes[batch]
+                if told is not None:
+                    told(done, total)
+            # Dask may lose a future with its worker, whether the batch was done or not: the folder says.
+            todo = [batch for batch in job.open_batches() if batch in lost]
+            done += sum(sizes[batch] for batch in lost if batch not in todo)
             if told is not None:
                 told(done, total)
+            if not todo:
+                break
+        failed += [(batch, lost[batch]) for batch in todo]
     if failed:
         batch, first = min(failed, key=lambda one: one[0])
-        text = f"{len(failed)} of {len(todo)} batches failed; the others are done. Batch {batch}: {first}"
+        text = f"{len(failed)} of {batches} batches failed; the others are done. Batch {batch}: {first}"
         kind = UsageError if all(isinstance(one[1], UsageError) for one in failed) else RunError
         raise kind(text) from first
 

@@ -210,6 +210,46 @@ def test_a_worker_without_the_trace(grid: dict[str, object], whole: bytes, tmp_p
     same(tmp_path / "o", whole)
 
 
+def test_futures_that_are_lost(grid: dict[str, object], whole: bytes, tmp_path: Path) -> None:
+    """An executor that loses what its workers did, or never lets them do it."""
+
+    def lost() -> Future[object]:
+        future: Future[object] = Future()
+        future.set_exception(ValueError("lost"))
+        return future
+
+    class Losing(ThreadPoolExecutor):
+        submitted = 0
+
+        def submit(self, *args: object, **kwargs: object) -> Future[object]:  # type: ignore[override]
+            self.submitted += 1
+            kind = self.submitted % 3 if self.submitted <= 120 else 2
+            if kind == 0:
+                return lost()
+            future = super().submit(*args, **kwargs)  # type: ignore[arg-type]
+            if kind == 1:
+                future.result()
+                return lost()
+            return future
+
+    with Losing(2) as executor:
+        ds.sweep(grid, tmp_path / "o", executor=executor, batch=1)
+    same(tmp_path / "o", whole)
+    # The 40 that were done are not done again.
+    assert executor.submitted == 120 + 40
+
+    class Never(ThreadPoolExecutor):
+        submitted = 0
+
+        def submit(self, *args: object, **kwargs: object) -> Future[object]:  # type: ignore[override]
+            self.submitted += 1
+            return lost()
+
+    with Never(2) as never, pytest.raises(ds.RunError, match="120 of 120 batches failed; .* Batch 0: lost"):
+        ds.sweep(grid, tmp_path / "p", executor=never, batch=1)
+    assert never.submitted == 3 * 120
+
+
 def test_dask_with_a_worker_that_is_killed(grid: dict[str, object], whole: bytes, tmp_path: Path) -> None:
     """Two processes of a scheduler, one of which dies in the middle."""
     pytest.importorskip("distributed")
