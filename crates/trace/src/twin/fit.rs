@@ -5,7 +5,7 @@ use super::calibrate::{CALIBRATED, Fitted, Targets};
 use super::clock::BiasCount;
 use super::likeness::{LONGEST, LruCurve, add_to, large_sets};
 use super::parameters::TwinParameters;
-use super::state::{State, pages};
+use super::state::{State, pages, state_of};
 use super::tables::{Table, Tables};
 use super::touched::StackSlot;
 use crate::RecentSets;
@@ -99,7 +99,7 @@ impl TwinFit {
         let (op, (bin, rank)) = (k / 4, found);
         let last = pages(start, sectors).1;
         let place = self.state.place(last);
-        let st = place.map_or(0, |place| usize::from(place.stack) + 1);
+        let st = state_of(place);
         let tables = &mut self.tables;
         tables.count(Table::Cstate, &[k], st);
         if let Some(place) = place {

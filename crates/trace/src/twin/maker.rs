@@ -3,7 +3,7 @@
 use super::bins::{KINDS, RANK_BINS, RUN_BINS, distance_bin, distance_from, frequency, size_of};
 use super::draw::Draws;
 use super::parameters::TwinParameters;
-use super::state::{Page, State, Stream, pages};
+use super::state::{Page, State, Stream, pages, state_of};
 use super::tables::{Table, Tables};
 use crate::synth::random::Random;
 use destage_types::Op;
@@ -119,7 +119,7 @@ impl Maker {
         };
         if !fits {
             let place = self.state.place_behind(self.stream(op, bin, rank), sectors);
-            let st2 = place.map_or(0, |place| usize::from(place.stack) + 1);
+            let st2 = state_of(place);
             match (st, st2) {
                 (1.., 0) => self.owe(k, st, b),
                 (0, 1..) => self.debts[k].credit += 1,
@@ -172,7 +172,7 @@ impl Maker {
             }
             fallback = fallback.or(Some((bin, rank)));
             let place = self.state.place_behind(stream, sectors);
-            if place.map_or(0, |place| usize::from(place.stack) + 1) != st {
+            if state_of(place) != st {
                 continue;
             }
             let Some(place) = place else {

@@ -34,7 +34,11 @@ impl<T: Copy> PageStack<T> {
     }
 
     /// A power of two of at least a word of slots.
+    ///
+    /// # Panics
+    /// Of 2^31 slots or more, which four accessed terabytes take: a page keeps 31 bits of its slot.
     fn with(capacity: usize) -> PageStack<T> {
+        assert!(capacity < 1 << 31, "a stack of {capacity} pages");
         let words = capacity / WORD;
         PageStack {
             tree: vec![[0; COUNTERS]; words + 1],

@@ -33,6 +33,11 @@ pub struct Stream {
     block: u32,
 }
 
+/// State of a page by its place. 0: untouched; 1 and 2: in the stack of written pages, of pages only read.
+pub fn state_of(place: Option<StackSlot>) -> usize {
+    place.map_or(0, |place| usize::from(place.stack) + 1)
+}
+
 /// First and last page of a request.
 pub fn pages(start: u64, sectors: u32) -> (u64, u64) {
     (start / 8, (start + u64::from(sectors) - 1) / 8)
@@ -91,10 +96,9 @@ impl State {
         }
     }
 
-    /// 0: untouched; 1 and 2: in the stack of written pages, of pages only read.
+    /// State of the page with this number, as [`state_of`] has it.
     pub fn state(&self, number: u64) -> usize {
-        self.place(number)
-            .map_or(0, |place| usize::from(place.stack) + 1)
+        state_of(self.place(number))
     }
 
     /// Was a page of the block of 64 pages accessed that has page `number`?
