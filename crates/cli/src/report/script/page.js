@@ -5,8 +5,25 @@
 document.documentElement.classList.add("js");
 const views = [];
 
-/** Draws a chart as its view has it. */
+/** Charts that are to be drawn: each once, however often that was asked for since. */
+const waiting = new Set();
+
+/** Has a chart drawn soon. */
 function draw(view) {
+  if (!waiting.size) setTimeout(drawNext);
+  waiting.add(view);
+}
+
+/** One chart at a time, so that the page stays quick. */
+function drawNext() {
+  const [view] = waiting;
+  waiting.delete(view);
+  if (waiting.size) setTimeout(drawNext);
+  paint(view);
+}
+
+/** Draws a chart as its view has it. */
+function paint(view) {
   const { chart, plot } = view;
   view.width = plot.clientWidth || 320;
   if (chart.kind === "heat") {
@@ -153,18 +170,11 @@ function themeSwitch() {
   document.querySelector("header").append(button);
 }
 
-let round = 0;
-
-/** Draws all charts anew, one at a time, so that the page stays quick. */
+/** Draws all charts anew. */
 function redraw() {
-  const mine = ++round, left = [...views];
   views.forEach((view) => { if (view.legend) legendOf(view.legend, [view]); });
   legends();
-  (function next() {
-    if (mine !== round || !left.length) return;
-    draw(left.shift());
-    setTimeout(next);
-  })();
+  views.forEach(draw);
 }
 
 themeSwitch();
