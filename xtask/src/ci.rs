@@ -53,7 +53,6 @@ const BUILDS: &[Step] = &[
 /// What runs, two at a time, as much of it waits or uses one processor: the longest first. Every test target
 /// of the workspace belongs to one of them.
 const CHECKS: &[Step] = &[
-    step("instructions", "xtask instructions"),
     step("python", "xtask python"),
     step(
         "command line",
@@ -94,9 +93,8 @@ const CHECKS: &[Step] = &[
         "test --workspace --test schemes fuzz::",
     ),
     step("benches, small", "xtask bench --small"),
+    step("instructions", "xtask instructions"),
     step("doc tests", "test --workspace --doc"),
-    // Tests build every composition behind pointers.
-    step("static types", "xtask static-types"),
 ];
 
 /// Checks that run at a time.

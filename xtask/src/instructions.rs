@@ -1,6 +1,9 @@
-//! `cargo xtask instructions`: a change that makes the inner loops 5 % longer is noticed before it
-//! lands. Instructions do not depend on the load of the machine as times do; they are counted by
-//! valgrind, without which the check is skipped and says so.
+//! Work that does not depend on the load of the machine as times do: instructions of the inner loops, counted by
+//! valgrind, without which nothing is counted and that is said. A change that makes a loop 5 % longer is noticed
+//! before it lands.
+//!
+//! `cargo xtask instructions` counts those of the programs that tests build, which cost nothing more to build;
+//! `cargo xtask optimised`, which every release begins with, those of optimised programs.
 
 use crate::programs::{Build, build};
 use anyhow::{Context, Result, bail, ensure};
@@ -8,29 +11,48 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// What is counted: name, and arguments of `destage-bench` whose work `--times` repeats.
-const BENCHES: [(&str, &str); 2] = [
-    (
-        "cache lru",
-        "cache --scheme lru --pages 4096 --accesses 200000 --universe 20000 --writes 70",
-    ),
-    ("device lru", "device --scheme lru --requests 5000"),
+/// What runs without a device: 200,000 accesses.
+const CACHED: [&str; 7] = [
+    "lru",
+    "arc",
+    "lirs",
+    "2q",
+    "req-block",
+    "prober(lru)",
+    "cac(awb(prober(lirs)))",
 ];
-
-/// Repetitions of the longer run; the shorter one does the work once.
-const TIMES: u64 = 4;
+/// What runs on the default device: 5,000 requests.
+const ON_DEVICE: [&str; 4] = ["lru", "req-block", "ecr(lru)", "awb(prober(lru))"];
 
 /// Relative growth that fails.
 const ALLOWED: f64 = 0.05;
 
 const RECORD: &str = "instructions.json";
 
+/// Instructions by what is counted.
+type Counts = BTreeMap<String, u64>;
+/// Counts by how programs are built, by processor.
+type Recorded = BTreeMap<String, BTreeMap<String, Counts>>;
+
+/// What holds of optimised programs: inner loops are no longer than recorded, and compositions that are one
+/// static type give the results of those that are built behind pointers.
+///
+/// # Errors
+/// One of it does not hold, or as [`run`].
+pub fn optimised(accept: bool) -> Result<()> {
+    run(Build::ReleaseBench, accept)?;
+    let mut program = Command::new(build(Build::ReleaseBench)?.join("destage-bench"));
+    let status = program.arg("static-types").status();
+    let status = status.context("cannot start destage-bench")?;
+    ensure!(status.success(), "static types differ");
+    Ok(())
+}
+
 /// Counts and compares, or records with `accept`.
 ///
 /// # Errors
-/// A count has grown by more than 5 %, nothing is recorded for this processor, or a program cannot
-/// be built or started.
-pub fn run(accept: bool) -> Result<()> {
+/// A count has grown by more than 5 %, or a program cannot be built or started.
+pub fn run(how: Build, accept: bool) -> Result<()> {
     if Command::new("valgrind").arg("--version").output().is_err() {
         if accept {
             bail!("valgrind is needed to count instructions");
@@ -38,44 +60,68 @@ pub fn run(accept: bool) -> Result<()> {
         println!("SKIPPED: no valgrind, instructions are not counted");
         return Ok(());
     }
-    let program = build(Build::ReleaseBench)?.join("destage-bench");
-    let mut counts = BTreeMap::new();
-    let counted = std::thread::scope(|scope| {
-        let threads = BENCHES.map(|(_, args)| scope.spawn(|| count_one(&program, args)));
-        threads.map(|thread| thread.join().expect("a thread that does not panic"))
-    });
-    for ((name, _), count) in BENCHES.into_iter().zip(counted) {
-        counts.insert(name.to_owned(), count?);
-    }
+    let folder = build(how)?;
+    let counts = count_all(&folder.join("destage-bench"))?;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(RECORD);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|_| "{}".to_owned());
-    let mut recorded: BTreeMap<String, BTreeMap<String, u64>> =
+    let mut recorded: Recorded =
         serde_json::from_str(&text).with_context(|| format!("{RECORD} cannot be read"))?;
+    let name = folder.file_name().context("a folder has a name")?;
+    let (arch, name) = (std::env::consts::ARCH, name.to_string_lossy());
     if accept {
-        recorded.insert(std::env::consts::ARCH.to_owned(), counts);
+        let of_arch = recorded.entry(arch.to_owned()).or_default();
+        of_arch.insert(name.into_owned(), counts);
         let text = serde_json::to_string_pretty(&recorded)? + "\n";
-        std::fs::write(&path, text).with_context(|| format!("{RECORD} cannot be written"))?;
-        return Ok(());
+        return std::fs::write(&path, text).with_context(|| format!("{RECORD} cannot be written"));
     }
-    let Some(before) = recorded.get(std::env::consts::ARCH) else {
-        println!(
-            "SKIPPED: no counts are recorded for {}",
-            std::env::consts::ARCH
-        );
-        return Ok(());
-    };
-    compare(before, &counts)
+    match recorded.get(arch).and_then(|of_arch| of_arch.get(&*name)) {
+        Some(before) => compare(before, &counts),
+        None => {
+            println!("SKIPPED: no counts of {name} are recorded for {arch}");
+            Ok(())
+        }
+    }
 }
 
-fn compare(before: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> Result<()> {
+/// What is counted: name, and arguments of `destage-bench` whose work `--times` repeats.
+fn cases() -> Vec<(String, Vec<String>)> {
+    let case = |place: &str, scheme: &str, rest: &str| {
+        let mut arguments = vec![place.to_owned(), "--scheme".to_owned(), scheme.to_owned()];
+        arguments.extend(rest.split(' ').map(str::to_owned));
+        (format!("{place} {scheme}"), arguments)
+    };
+    let stream = "--pages 4096 --accesses 200000 --universe 20000 --writes 70";
+    let cached = CACHED.iter().map(|scheme| case("cache", scheme, stream));
+    let on_device = ON_DEVICE.iter();
+    let on_device = on_device.map(|scheme| case("device", scheme, "--requests 5000"));
+    cached.chain(on_device).collect()
+}
+
+/// All counts, by two processes at a time.
+fn count_all(program: &Path) -> Result<Counts> {
+    let mut counts = Counts::new();
+    for (name, arguments) in cases() {
+        let [once, twice] = std::thread::scope(|scope| {
+            let threads = [1, 2].map(|times| {
+                let arguments = &arguments;
+                scope.spawn(move || count(program, arguments, times))
+            });
+            threads.map(|thread| thread.join().expect("a thread that does not panic"))
+        });
+        counts.insert(name, twice? - once?);
+    }
+    Ok(counts)
+}
+
+fn compare(before: &Counts, now: &Counts) -> Result<()> {
     let mut grown = Vec::new();
     for (name, &count) in now {
         let &old = before.get(name).with_context(|| {
-            format!("{name} is not in {RECORD}: cargo xtask instructions --accept")
+            format!("{name} is not in {RECORD}: record it with `--accept`")
         })?;
         let change = count as f64 / old as f64 - 1.0;
         println!(
-            "{name:<12} {count:>12} instructions, {:+.2} %",
+            "{name:<29} {count:>12} instructions, {:+.2} %",
             100.0 * change
         );
         if change > ALLOWED {
@@ -87,32 +133,13 @@ fn compare(before: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> Resul
     }
     bail!(
         "more than 5 % more instructions: {}; find out why, or accept them with \
-         `cargo xtask instructions --accept` in a commit that says why",
+         `--accept` in a commit that says why",
         grown.join(", ")
     )
 }
 
-/// `cargo xtask static-types`: do compositions of one static type give the results of those that are built
-/// behind pointers, as tests build all?
-///
-/// # Errors
-/// They do not, or the program cannot be built or started.
-pub fn static_types() -> Result<()> {
-    let mut program = Command::new(build(Build::ReleaseBench)?.join("destage-bench"));
-    let status = program.arg("static-types").status();
-    let status = status.context("cannot start destage-bench")?;
-    ensure!(status.success(), "static types differ");
-    Ok(())
-}
-
-/// Instructions of doing the work of `args` once.
-fn count_one(program: &Path, args: &str) -> Result<u64> {
-    let (once, often) = (count(program, args, 1)?, count(program, args, TIMES)?);
-    Ok((often - once) / (TIMES - 1))
-}
-
 /// Instructions of the whole process.
-fn count(program: &Path, args: &str, times: u64) -> Result<u64> {
+fn count(program: &Path, arguments: &[String], times: u64) -> Result<u64> {
     let output = Command::new("valgrind")
         .args([
             "--tool=cachegrind",
@@ -120,13 +147,13 @@ fn count(program: &Path, args: &str, times: u64) -> Result<u64> {
             "--cachegrind-out-file=/dev/null",
         ])
         .arg(program)
-        .args(args.split(' '))
+        .args(arguments)
         .args(["--times", &times.to_string()])
         .output()
         .context("cannot start valgrind")?;
     let text = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        bail!("{args} failed under valgrind:\n{text}");
+        bail!("{} failed under valgrind:\n{text}", arguments.join(" "));
     }
     let line = text
         .lines()

@@ -43,14 +43,20 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Compares the instructions of two small benchmarks with the recorded ones, by valgrind.
+    /// Compares the instructions of small benchmarks with the recorded ones, by valgrind, in the programs that
+    /// tests build.
     Instructions {
         /// Record the present counts; the commit says why they differ.
         #[arg(long)]
         accept: bool,
     },
-    /// Compares compositions of one static type with the same behind pointers.
-    StaticTypes,
+    /// The same in optimised programs, and compares compositions of one static type with the same behind
+    /// pointers. A release begins with it.
+    Optimised {
+        /// Record the present counts; the commit says why they differ.
+        #[arg(long)]
+        accept: bool,
+    },
     /// Shows that no result has moved: compares the outputs of some hundred command lines with the
     /// recorded ones, byte for byte.
     Records(records::Options),
@@ -73,8 +79,8 @@ fn main() -> ExitCode {
         Command::Python(options) => python::run(&options),
         Command::Records(options) => records::run(&options),
         Command::Torture(options) => torture::run(&options),
-        Command::Instructions { accept } => instructions::run(accept),
-        Command::StaticTypes => instructions::static_types(),
+        Command::Instructions { accept } => instructions::run(programs::Build::Tests, accept),
+        Command::Optimised { accept } => instructions::optimised(accept),
         Command::Docs { check } => docs(check),
         Command::Test { scheme } => test::run(&scheme),
     };

@@ -142,6 +142,12 @@ macro_rules! static_types {
         #[cfg(debug_assertions)]
         pub const STATIC: &[&str] = &[];
 
+        // They can be built; whoever compiles without them learns that, too.
+        const _: () = {
+            const fn can_be_built<T: Build>() {}
+            $(can_be_built::<$Type>();)*
+        };
+
         /// Builds `expr` and hands it to `visitor`, with a static type if it has one.
         ///
         /// # Panics

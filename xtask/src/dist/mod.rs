@@ -48,13 +48,14 @@ struct Dist {
 /// Makes the archives in the folder `dist` of the target folder, and `SHA256SUMS` beside them.
 ///
 /// # Errors
-/// A tool is missing or fails, a licence is not allowed, or a program is not static or does not run.
+/// What must hold of optimised programs does not, a tool is missing or fails, a licence is not allowed, or a program is not static or does not run.
 pub fn run(options: &Options) -> Result<()> {
     let known = |name: &String| name == SOURCE || TARGETS.iter().any(|(target, _)| target == name);
     if let Some(other) = options.only.iter().find(|name| !known(name)) {
         anyhow::bail!("`{other}` is neither `{SOURCE}` nor one of {TARGETS:?}");
     }
     let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|o| o == name);
+    crate::instructions::optimised(false)?;
     let dist = Dist::new()?;
     for (target, machine) in TARGETS.into_iter().filter(|(target, _)| wanted(target)) {
         dist.program(target, machine)?;

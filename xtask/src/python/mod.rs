@@ -13,6 +13,8 @@ use std::process::Command;
 
 /// What builds: versions that are known to work.
 const BUILD: &str = include_str!("../../../python/requirements-build.txt");
+/// What wheels of all processors take besides.
+const WHEELS: &str = include_str!("../../../python/requirements-wheels.txt");
 /// What tests and notebooks need.
 const TEST: &str = include_str!("../../../python/requirements-test.txt");
 /// What somebody without any other package does first.
@@ -45,8 +47,12 @@ pub fn run(options: &Options) -> Result<()> {
         .canonicalize()?;
     fs::create_dir_all(target())?;
     let folder = target().canonicalize()?.join("python");
+    let (tools, wanted) = match options.wheels {
+        true => ("wheel-tools", format!("{BUILD}{WHEELS}")),
+        false => ("tools", BUILD.to_owned()),
+    };
     let package = Package {
-        tools: environment(&folder, "tools", BUILD, &options.python)?,
+        tools: environment(&folder, tools, &wanted, &options.python)?,
         tests: environment(&folder, "tests", TEST, &options.python)?,
         python: options.python.clone(),
         root,
@@ -156,7 +162,8 @@ fn environment(folder: &Path, name: &str, requirements: &str, python: &Path) -> 
     does(Command::new(python).args(["-m", "venv"]).arg(&environment))?;
     let wanted = environment.join("requirements.txt");
     fs::write(&wanted, requirements)?;
-    install(&environment, &["--requirement"], &wanted)?;
+    // What is imported is compiled then, which is a fraction of all.
+    install(&environment, &["--no-compile", "--requirement"], &wanted)?;
     fs::write(&installed, requirements)?;
     Ok(environment)
 }
