@@ -59,29 +59,7 @@ impl<S: Build> TestCache<S> {
     ) {
         let mut rng = SplitMix64::new(seed);
         for _ in 0..steps {
-            let x = rng.next_u64();
-            // Half of the accesses go to a fifth of the pages.
-            let span = if x & 1 == 0 { pages } else { pages / 5 + 1 };
-            let (lpn, other) = ((x >> 8) % span, (x >> 24) % pages);
-            self.pick = match (x >> 40) % 16 {
-                n @ 0..3 if passed_over => n as usize,
-                _ => 0,
-            };
-            let done = match (x >> 50) % 64 {
-                0 => {
-                    self.trim(lpn);
-                    Done::Trim(lpn)
-                }
-                n @ 1..3 => {
-                    self.flush(|l| n == 1 || l == lpn);
-                    Done::Flush
-                }
-                3 if lpn != other && self.slot(other).is_none() => {
-                    Done::Rename(lpn, other, self.rename(lpn, other))
-                }
-                n if n % 2 == 0 => Done::Access(lpn, self.read(lpn) == "H"),
-                _ => Done::Access(lpn, self.write(lpn) == "H"),
-            };
+            let done = self.step_of_storm(rng.next_u64(), pages, passed_over);
             check(self, done);
         }
     }
@@ -96,9 +74,6 @@ impl<S: Scheme + 'static> TestCache<S> {
         mix: Mix,
         mut check: impl FnMut(&TestCache<S>),
     ) -> Vec<String> {
-        let mut rng = SplitMix64::new(seed);
-        let per_page = u64::from(self.frames.page().sectors());
-        let space = self.frames.capacity() as u64 * 3 + 4;
         self.chips.costs = FlashCosts {
             read: Nanos(25),
             program: Nanos(200),
@@ -106,48 +81,90 @@ impl<S: Scheme + 'static> TestCache<S> {
             transfer: Nanos(10),
             pages_per_block: 8,
         };
-        let (mut log, mut next) = (vec![], 0);
+        let (mut rng, mut next, mut log) = (SplitMix64::new(seed), 0, vec![]);
         for step in 0..steps {
             self.at(step as u64);
-            if mix.device && rng.next_u64().is_multiple_of(4) {
-                self.chips.shake(&mut rng);
-            }
-            let mut draw = |n: u64| rng.next_u64() % n;
-            if mix.idle && draw(3) == 0 {
-                let channel = draw(u64::from(self.layout.channels()));
-                self.idle(channel as u32);
-            }
-            let (lpn, kind) = (draw(space), draw(20));
-            let mut extent = || {
-                let page = if draw(2) == 0 { next } else { draw(space) };
-                let count = 1 + draw(4) * draw(2);
-                next = (page + count) % space;
-                let (mut a, mut b) = (page * per_page, (page + count) * per_page - 1);
-                if mix.partial && draw(3) == 0 {
-                    a += draw(per_page);
-                    b -= draw(b - a + 1).min(per_page - 1);
-                }
-                sectors(a..=b)
-            };
-            match kind {
-                0 if mix.special => self.flush(|_| true),
-                1 if mix.special => self.trim(extent()),
-                _ => {
-                    let mut extents = vec![extent()];
-                    if mix.extents && lpn % 5 == 0 {
-                        extents.extend([extent(), extent()]);
-                    }
-                    let first = self.frames.page().page_of(extents[0].start_sector).0;
-                    if mix.special && kind > 16 && lpn != first {
-                        self.rename(lpn, first);
-                    }
-                    let op = if kind < 8 { Op::Read } else { Op::Write };
-                    log.push(self.request(op, &extents));
-                }
-            }
-            log.push(self.take());
+            self.random_step(&mut rng, &mut next, mix, &mut log);
             check(self);
         }
         log
+    }
+}
+
+impl TestCache<dyn Scheme> {
+    /// What the random number `x` says.
+    fn step_of_storm(&mut self, x: u64, pages: u64, passed_over: bool) -> Done {
+        // Half of the accesses go to a fifth of the pages.
+        let span = if x & 1 == 0 { pages } else { pages / 5 + 1 };
+        let (lpn, other) = ((x >> 8) % span, (x >> 24) % pages);
+        self.pick = match (x >> 40) % 16 {
+            n @ 0..3 if passed_over => n as usize,
+            _ => 0,
+        };
+        match (x >> 50) % 64 {
+            0 => {
+                self.trim(lpn);
+                Done::Trim(lpn)
+            }
+            n @ 1..3 => {
+                self.flush(|l| n == 1 || l == lpn);
+                Done::Flush
+            }
+            3 if lpn != other && self.slot(other).is_none() => {
+                Done::Rename(lpn, other, self.rename(lpn, other))
+            }
+            n if n % 2 == 0 => Done::Access(lpn, self.read(lpn) == "H"),
+            _ => Done::Access(lpn, self.write(lpn) == "H"),
+        }
+    }
+
+    /// What `mix` says at random, and one request, which goes on at the page `next` now and then. What was
+    /// seen is added to `log`.
+    fn random_step(
+        &mut self,
+        rng: &mut SplitMix64,
+        next: &mut u64,
+        mix: Mix,
+        log: &mut Vec<String>,
+    ) {
+        let per_page = u64::from(self.frames.page().sectors());
+        let space = self.frames.capacity() as u64 * 3 + 4;
+        if mix.device && rng.next_u64().is_multiple_of(4) {
+            self.chips.shake(rng);
+        }
+        let mut draw = |n: u64| rng.next_u64() % n;
+        if mix.idle && draw(3) == 0 {
+            let channel = draw(u64::from(self.layout.channels()));
+            self.idle(channel as u32);
+        }
+        let (lpn, kind) = (draw(space), draw(20));
+        let mut extent = || {
+            let page = if draw(2) == 0 { *next } else { draw(space) };
+            let count = 1 + draw(4) * draw(2);
+            *next = (page + count) % space;
+            let (mut a, mut b) = (page * per_page, (page + count) * per_page - 1);
+            if mix.partial && draw(3) == 0 {
+                a += draw(per_page);
+                b -= draw(b - a + 1).min(per_page - 1);
+            }
+            sectors(a..=b)
+        };
+        match kind {
+            0 if mix.special => self.flush(|_| true),
+            1 if mix.special => self.trim(extent()),
+            _ => {
+                let mut extents = vec![extent()];
+                if mix.extents && lpn % 5 == 0 {
+                    extents.extend([extent(), extent()]);
+                }
+                let first = self.frames.page().page_of(extents[0].start_sector).0;
+                if mix.special && kind > 16 && lpn != first {
+                    self.rename(lpn, first);
+                }
+                let op = if kind < 8 { Op::Read } else { Op::Write };
+                log.push(self.request(op, &extents));
+            }
+        }
+        log.push(self.take());
     }
 }
