@@ -116,9 +116,9 @@ fn count_all(program: &Path) -> Result<Counts> {
 fn compare(before: &Counts, now: &Counts) -> Result<()> {
     let mut grown = Vec::new();
     for (name, &count) in now {
-        let &old = before.get(name).with_context(|| {
-            format!("{name} is not in {RECORD}: record it with `--accept`")
-        })?;
+        let &old = before
+            .get(name)
+            .with_context(|| format!("{name} is not in {RECORD}: record it with `--accept`"))?;
         let change = count as f64 / old as f64 - 1.0;
         println!(
             "{name:<29} {count:>12} instructions, {:+.2} %",

@@ -94,6 +94,12 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
             all.join(", ")
         )));
     }
+    // Nothing is run, or written, for what is refused.
+    let live = papers.iter().map(|paper| match &args.live {
+        Some(file) => live::outcomes(paper, file),
+        None => Ok(Vec::new()),
+    });
+    let live: Vec<_> = live.collect::<Result<_, _>>()?;
     let report = report_path(args)?;
     let traces = args.traces.clone().or_else(|| {
         let folder = std::env::var_os("DESTAGE_TRACES");
@@ -117,8 +123,8 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
         );
     }
     let mut all = Vec::new();
-    for paper in papers {
-        all.push(work.reproduce(paper)?);
+    for (paper, live) in papers.into_iter().zip(live) {
+        all.push(work.reproduce(paper, live)?);
     }
     let place = |name: &str| args.out.join(name);
     write(&place("ledger.md"), &ledger::markdown(&all))?;
@@ -196,7 +202,8 @@ impl Repro<'_> {
         counts.sum()
     }
 
-    fn reproduce(&mut self, paper: Paper) -> Result<Reproduction, Failure> {
+    /// With the runs of `live` beside those that are run here.
+    fn reproduce(&mut self, paper: Paper, live: Vec<LoadOutcome>) -> Result<Reproduction, Failure> {
         let folder = self.args.out.join(paper.name);
         let format = crate::args::FormatOut::Table;
         let mut output = Output::folder(format, &folder, self.args.fresh)?;
@@ -216,9 +223,7 @@ impl Repro<'_> {
             }
         }
         output.close()?;
-        if let Some(file) = &self.args.live {
-            done.outcomes.extend(live::outcomes(&done.paper, file)?);
-        }
+        done.outcomes.extend(live);
         let wanted = |id: &str| self.args.figure.as_deref().is_none_or(|asked| asked == id);
         let claims = done.paper.claim.iter().filter(|claim| wanted(&claim.id));
         let rows = claims.map(|claim| {

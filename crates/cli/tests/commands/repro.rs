@@ -307,9 +307,10 @@ fn runs_on_a_real_file_system_are_rows_of_their_own() {
     assert_eq!(row["verdict"], "open");
     assert!(row["needs"].as_str().unwrap().contains("--live"), "{row}");
     fs::write(&file, lines[0].replace("\"run\":1", "\"run\":-1")).unwrap();
-    let line = "repro procache pc-fig10 --live live.jsonl --out r";
+    let line = "repro procache pc-fig10 --live live.jsonl --out none";
     bench.destage(line).fails(2, &["live.jsonl:1: ", "u32"]);
     bench
-        .destage("repro procache pc-fig10 --live nowhere --out r")
+        .destage("repro procache pc-fig10 --live nowhere --out none")
         .fails(2, &["--live nowhere"]);
+    assert!(!bench.path("none").exists(), "it is refused first");
 }

@@ -67,8 +67,9 @@ impl ChipChoice {
         oldest: impl Fn(usize) -> u64,
     ) -> (Option<usize>, bool) {
         let quick = self.choose_idle(chips, v, &oldest);
+        // Only on few chips, as in tests against models: on those of a drive it would take nine tenths of the time.
         debug_assert!(
-            quick.is_none_or(|found| found == self.choose_any(chips, v, &oldest)),
+            chips > 8 || quick.is_none_or(|found| found == self.choose_any(chips, v, &oldest)),
             "the quick way finds what the long way does"
         );
         quick.unwrap_or_else(|| self.choose_any(chips, v, &oldest))
