@@ -1,9 +1,9 @@
 //! The steps of `cargo xtask ci`. One line a step: name, command, environment.
 
+use crate::programs::cargo_by_hand;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Seek;
-use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -190,8 +190,7 @@ struct Done {
 
 /// Runs a step, with what it prints in `output` if there is any.
 fn run_step(step: &Step, output: Option<&File>) -> Result<Done> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = cargo_by_hand();
     command
         .args(step.args.split(' '))
         .envs(step.env.iter().copied());

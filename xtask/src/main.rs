@@ -109,8 +109,7 @@ fn docs(check: bool) -> Result<()> {
 
 /// Runs cargo with these arguments and variables; did it succeed?
 fn cargo(arguments: &[&str], env: &[(&str, &str)]) -> Result<bool> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = std::process::Command::new(cargo);
+    let mut command = programs::cargo_by_hand();
     command.args(arguments).envs(env.iter().copied());
     let status = command.status().context("cannot start cargo")?;
     Ok(status.success())

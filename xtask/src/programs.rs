@@ -3,6 +3,7 @@
 use crate::cargo;
 use anyhow::{Result, ensure};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// How they are built: together, where both are wanted. Each alone would have other features of what both
 /// need, and the simulator were built once for each.
@@ -37,6 +38,24 @@ pub fn build(how: Build) -> Result<PathBuf> {
     let built = cargo(&[&["build", "--quiet"], &arguments[..]].concat(), &[])?;
     ensure!(built, "the programs do not build");
     Ok(target().join(folder))
+}
+
+/// Cargo, as it would be started by hand.
+pub fn cargo_by_hand() -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    by_hand(Command::new(cargo))
+}
+
+/// The same of a program that starts cargo: scripts that build C look at what cargo says of the package that
+/// runs, which is this one, and would build all again whenever somebody goes the other way.
+pub fn by_hand(mut command: Command) -> Command {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// Folder of what cargo builds.

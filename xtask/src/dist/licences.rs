@@ -1,6 +1,7 @@
 //! The licences of what is linked into the program: checked against those that may be, and collected.
 
 use crate::bench::output;
+use crate::programs::cargo_by_hand;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
@@ -110,8 +111,7 @@ fn collect(source: &Path, package: &str, target: &str) -> Result<String> {
 }
 
 fn metadata(source: &Path, target: &str) -> Result<Value> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = cargo_by_hand();
     command
         .current_dir(source)
         .args(["metadata", "--format-version", "1", "--locked"]);

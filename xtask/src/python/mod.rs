@@ -5,7 +5,7 @@ mod wheels;
 
 use crate::bench::output;
 use crate::dist::does;
-use crate::programs::target;
+use crate::programs::{by_hand, target};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ impl Package {
     }
 
     fn maturin(&self, source: &Path, command: &str) -> Command {
-        let mut maturin = Command::new(self.tools.join("bin/maturin"));
+        let mut maturin = by_hand(Command::new(self.tools.join("bin/maturin")));
         maturin
             .current_dir(source)
             .arg(command)
