@@ -2,13 +2,12 @@
 
 use destage_types::Slot;
 
-/// Links through the nodes of some lists: rings, each through a sentinel in front of the nodes, so no
-/// operation branches on emptiness. `T` is what a node knows beside its neighbours.
+/// Lists as rings, each through a sentinel, so no operation branches on emptiness. Everything is called by its
+/// place among `nodes`: the sentinels come first, which whoever owns this counts. `T` is what a node knows
+/// beside its neighbours.
 #[derive(Clone, Debug)]
 struct Rings<T> {
-    /// Links are indices of this.
     nodes: Vec<Node<T>>,
-    sentinels: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -19,12 +18,10 @@ struct Node<T> {
 }
 
 impl<T: Copy> Rings<T> {
-    fn new(nodes: usize, sentinels: usize, tag: impl Fn(u32) -> T) -> Rings<T> {
-        let mut rings = Rings {
-            nodes: Vec::new(),
-            sentinels: sentinels as u32,
-        };
-        rings.grow(nodes + sentinels, tag);
+    /// `total` nodes, each a ring of its own.
+    fn new(total: usize, tag: impl Fn(u32) -> T) -> Rings<T> {
+        let mut rings = Rings { nodes: Vec::new() };
+        rings.grow(total, tag);
         rings
     }
 
@@ -39,27 +36,6 @@ impl<T: Copy> Rings<T> {
             older: i,
             tag: tag(i),
         }));
-    }
-
-    #[inline(always)]
-    fn at(&self, node: u32) -> usize {
-        node as usize + self.sentinels as usize
-    }
-
-    #[inline(always)]
-    fn real(&self, at: u32) -> Option<u32> {
-        at.checked_sub(self.sentinels)
-    }
-
-    /// The neighbours of the node at `at`, or the newest and the oldest node of a sentinel's list.
-    #[inline(always)]
-    fn older(&self, at: usize) -> Option<u32> {
-        self.real(self.nodes[at].older)
-    }
-
-    #[inline(always)]
-    fn newer(&self, at: usize) -> Option<u32> {
-        self.real(self.nodes[at].newer)
     }
 
     /// Links the node at `at`, which nothing points to, in on the older side of `newer`.
@@ -87,11 +63,20 @@ impl<T: Copy> Rings<T> {
     }
 
     fn oldest_first(&self, sentinel: usize) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.newer(sentinel), |&n| self.newer(self.at(n)))
+        self.around(sentinel, |node| node.newer)
     }
 
     fn newest_first(&self, sentinel: usize) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.older(sentinel), |&n| self.older(self.at(n)))
+        self.around(sentinel, |node| node.older)
+    }
+
+    /// Steps from node to node until it comes round; none is taken before it is asked for.
+    fn around(&self, sentinel: usize, step: impl Fn(&Node<T>) -> u32) -> impl Iterator<Item = u32> {
+        let mut at = sentinel as u32;
+        std::iter::from_fn(move || {
+            at = step(&self.nodes[at as usize]);
+            (at != sentinel as u32).then_some(at)
+        })
     }
 }
 
@@ -138,7 +123,7 @@ impl<const LISTS: usize> ListArray<LISTS> {
 impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
     fn over(nodes: usize, len: L) -> Lists<L> {
         let lists = len.as_ref().len();
-        let rings = Rings::new(nodes, lists, |i| i.min(lists as u32));
+        let rings = Rings::new(nodes + lists, |i| i.min(lists as u32));
         Lists { rings, len }
     }
 
@@ -163,6 +148,12 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
         node as usize + self.lists()
     }
 
+    /// The node at `at`; none if a sentinel is there.
+    #[inline(always)]
+    fn node(&self, at: u32) -> Option<u32> {
+        at.checked_sub(self.lists() as u32)
+    }
+
     /// Nodes of `list`.
     #[inline(always)]
     pub fn len(&self, list: usize) -> usize {
@@ -184,25 +175,25 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
     /// Newest node of `list`.
     #[inline(always)]
     pub fn head(&self, list: usize) -> Option<u32> {
-        self.rings.older(list)
+        self.node(self.rings.nodes[list].older)
     }
 
     /// Oldest node of `list`.
     #[inline(always)]
     pub fn tail(&self, list: usize) -> Option<u32> {
-        self.rings.newer(list)
+        self.node(self.rings.nodes[list].newer)
     }
 
     /// Next newer neighbour of a node that is in a list; `None` at the head.
     #[inline(always)]
     pub fn newer(&self, node: u32) -> Option<u32> {
-        self.rings.newer(self.at(node))
+        self.node(self.rings.nodes[self.at(node)].newer)
     }
 
     /// Next older neighbour of a node that is in a list; `None` at the tail.
     #[inline(always)]
     pub fn older(&self, node: u32) -> Option<u32> {
-        self.rings.older(self.at(node))
+        self.node(self.rings.nodes[self.at(node)].older)
     }
 
     /// Puts `node`, which is in no list, at the head of `list`.
@@ -274,12 +265,14 @@ impl<L: AsRef<[u32]> + AsMut<[u32]>> Lists<L> {
 
     /// Nodes of `list` from the oldest to the newest.
     pub fn from_tail(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        self.rings.oldest_first(list)
+        let lists = self.lists() as u32;
+        self.rings.oldest_first(list).map(move |at| at - lists)
     }
 
     /// Nodes of `list` from the newest to the oldest.
     pub fn from_head(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        self.rings.newest_first(list)
+        let lists = self.lists() as u32;
+        self.rings.newest_first(list).map(move |at| at - lists)
     }
 
     /// Checks every link and length; for tests and fuzzing.
@@ -309,10 +302,20 @@ pub struct List {
 /// Its sentinel.
 const ENDS: usize = 0;
 
+#[inline(always)]
+fn at(slot: Slot) -> usize {
+    slot.index() + 1
+}
+
+#[inline(always)]
+fn slot(at: u32) -> Option<Slot> {
+    at.checked_sub(1).map(Slot)
+}
+
 impl List {
     /// An empty list for slots below `slots`.
     pub fn new(slots: usize) -> List {
-        let ring = Rings::new(slots, 1, |_| ());
+        let ring = Rings::new(slots + 1, |_| ());
         List { ring, len: 0 }
     }
 
@@ -331,65 +334,63 @@ impl List {
     /// The newest page.
     #[inline(always)]
     pub fn head(&self) -> Option<Slot> {
-        self.ring.older(ENDS).map(Slot)
+        slot(self.ring.nodes[ENDS].older)
     }
 
     /// The oldest page.
     #[inline(always)]
     pub fn tail(&self) -> Option<Slot> {
-        self.ring.newer(ENDS).map(Slot)
+        slot(self.ring.nodes[ENDS].newer)
     }
 
     /// The next newer page; `None` at the head.
     #[inline(always)]
-    pub fn newer(&self, slot: Slot) -> Option<Slot> {
-        self.ring.newer(self.ring.at(slot.0)).map(Slot)
+    pub fn newer(&self, page: Slot) -> Option<Slot> {
+        slot(self.ring.nodes[at(page)].newer)
     }
 
     /// The next older page; `None` at the tail.
     #[inline(always)]
-    pub fn older(&self, slot: Slot) -> Option<Slot> {
-        self.ring.older(self.ring.at(slot.0)).map(Slot)
+    pub fn older(&self, page: Slot) -> Option<Slot> {
+        slot(self.ring.nodes[at(page)].older)
     }
 
     /// Puts a page that is not in the list at the head.
     #[inline(always)]
-    pub fn push_head(&mut self, slot: Slot) {
-        self.ring.link(self.ring.at(slot.0), ENDS, ());
+    pub fn push_head(&mut self, page: Slot) {
+        self.ring.link(at(page), ENDS, ());
         self.len += 1;
     }
 
     /// Puts a page that is not in the list next to `newer`, on its older side.
     #[inline(always)]
-    pub fn insert_older(&mut self, slot: Slot, newer: Slot) {
-        let ring = &mut self.ring;
-        ring.link(ring.at(slot.0), ring.at(newer.0), ());
+    pub fn insert_older(&mut self, page: Slot, newer: Slot) {
+        self.ring.link(at(page), at(newer), ());
         self.len += 1;
     }
 
     /// Takes a page out, which must be in the list.
     #[inline(always)]
-    pub fn unlink(&mut self, slot: Slot) {
-        self.ring.leave(self.ring.at(slot.0));
+    pub fn unlink(&mut self, page: Slot) {
+        self.ring.leave(at(page));
         self.len -= 1;
     }
 
     /// Moves a page of the list to its head.
     #[inline(always)]
-    pub fn move_to_head(&mut self, slot: Slot) {
-        let at = self.ring.at(slot.0);
-        self.ring.leave(at);
-        self.ring.link(at, ENDS, ());
+    pub fn move_to_head(&mut self, page: Slot) {
+        self.ring.leave(at(page));
+        self.ring.link(at(page), ENDS, ());
     }
 
     /// Pages from the oldest to the newest.
     pub fn from_tail(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.ring.oldest_first(ENDS).map(Slot)
+        self.ring.oldest_first(ENDS).filter_map(slot)
     }
 
     /// Pages from the newest to the oldest.
     pub fn from_head(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.ring.newest_first(ENDS).map(Slot)
+        self.ring.newest_first(ENDS).filter_map(slot)
     }
 
     /// Checks every link; for tests and fuzzing.

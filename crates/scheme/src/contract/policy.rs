@@ -16,8 +16,8 @@ pub const PAGE_NODE_BYTES: u64 = 12;
 /// keeps what it wants to know of it by slot. The contract:
 ///
 /// - a page is inserted once, hit while it is there, and removed once;
-/// - **any** page may be removed at any time, not only the one that [`Policy::victim`] named: the
-///   host trims it, a layer outside passes over the victim or takes the page for itself;
+/// - **any** page may be removed at any time, not only the next victim: the host trims it, a layer outside
+///   passes over the victim or takes the page for itself;
 /// - a layer that chooses among [`Policy::next_victims`], perhaps the first of them, does not ask for
 ///   `victim`: what an eviction does to the policy's own state (a hand, a counter) belongs in
 ///   `on_remove` with [`RemoveReason::Evicted`], for whichever page it is;
@@ -71,10 +71,6 @@ pub const PAGE_NODE_BYTES: u64 = 12;
 ///         self.list.unlink(slot);
 ///     }
 ///
-///     fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-///         self.list.head()
-///     }
-///
 ///     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
 ///         self.list.from_head()
 ///     }
@@ -97,16 +93,19 @@ pub trait Policy: Sized {
     /// remembered.
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View);
 
-    /// The page that leaves to let `a` in: `None` only while there are no pages. It stays until
-    /// `on_remove`.
-    fn victim(&mut self, a: &Access, v: &View) -> Option<Slot>;
-
-    /// All pages in the order in which they would leave if nothing else happened, the first one
-    /// that of `victim`. A policy that has such an order describes it in its declaration
-    /// (`order`); others show the next victim alone or nothing, and layers that need an order refuse
-    /// them.
+    /// All pages in the order in which they would leave if nothing else happened. A policy that has such an
+    /// order describes it in its declaration (`order`); others show the next victim alone, or nothing and
+    /// write `victim`, and layers that need an order refuse them.
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         std::iter::empty()
+    }
+
+    /// The page that leaves to let `a` in, the first of `next_victims` if there are some: `None` only while
+    /// there are no pages. It stays until `on_remove`. Written by a policy whose search moves something of
+    /// its own.
+    #[inline(always)]
+    fn victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
+        self.next_victims(v).next()
     }
 
     /// The same pages as units of one, with what the device says taken into account; see

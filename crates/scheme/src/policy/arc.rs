@@ -202,6 +202,7 @@ impl Policy for Arc {
         self.lists.push_head(ghosts_of_list, node);
     }
 
+    /// The first of the next ones, without making up their order.
     #[inline(always)]
     fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
         let tail = self.lists.tail(self.replace());

@@ -127,11 +127,6 @@ impl Policy for CcfLru {
         self.lists.unlink(slot.0);
     }
 
-    #[inline]
-    fn victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
-        self.next_victim(v)
-    }
-
     /// The next one alone: which pages follow it depends on those that the search passes.
     fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         self.next_victim(v).into_iter()

@@ -193,11 +193,6 @@ impl Policy for Cflru {
         self.list_clean_pages();
     }
 
-    #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.clean.tail().or_else(|| self.pages.tail())
-    }
-
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         let others = self.pages.from_tail();
         let others = others.filter(|s| self.flags[s.index()] & IN_CLEAN == 0);

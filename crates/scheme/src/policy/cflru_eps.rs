@@ -68,12 +68,6 @@ impl Policy for CflruEps {
         self.pages.merge(CLEAN, slots);
     }
 
-    #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        let oldest = self.pages.oldest(CLEAN);
-        oldest.or_else(|| self.pages.oldest(DIRTY))
-    }
-
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         let dirty = self.pages.oldest_first(DIRTY);
         self.pages.oldest_first(CLEAN).chain(dirty)

@@ -260,10 +260,6 @@ impl Policy for CoActive {
         }
     }
 
-    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.next_victim()
-    }
-
     /// The next one alone: which pages follow it depends on what is written back until then.
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         self.next_victim().into_iter()

@@ -163,11 +163,6 @@ impl Policy for Lfu {
         self.list.unlink(slot.0);
     }
 
-    #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.list.tail(0).map(Slot)
-    }
-
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         self.list.from_tail(0).map(Slot)
     }

@@ -116,10 +116,6 @@ impl Policy for Lrfu {
         self.pages.remove(slot.0);
     }
 
-    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.pages.first().map(Slot)
-    }
-
     /// The next one alone.
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         self.pages.first().map(Slot).into_iter()

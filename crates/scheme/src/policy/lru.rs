@@ -55,11 +55,6 @@ impl Policy for Lru {
         self.list.unlink(slot);
     }
 
-    #[inline]
-    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.list.tail()
-    }
-
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         self.list.from_tail()
     }

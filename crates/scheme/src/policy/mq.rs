@@ -162,10 +162,6 @@ impl Policy for Mq {
         }
     }
 
-    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.next_victim()
-    }
-
     /// The next one alone.
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         self.next_victim().into_iter()

@@ -47,10 +47,6 @@ impl Policy for NoCache {
         unreachable!("frame {slot} of a cache of zero pages")
     }
 
-    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        None
-    }
-
     fn metadata_bytes(&self, _pages: u64) -> u64 {
         0
     }

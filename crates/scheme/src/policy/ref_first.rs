@@ -179,10 +179,6 @@ impl Policy for RecentlyEvicted {
         self.rank(node);
     }
 
-    fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        self.next_victim()
-    }
-
     /// The next one alone: which pages follow it depends on those that come into the window.
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         self.next_victim().into_iter()

@@ -164,11 +164,6 @@ impl Policy for WTinyLfu {
         self.lists.unlink(slot.0);
     }
 
-    #[inline]
-    fn victim(&mut self, _a: &Access, v: &View) -> Option<Slot> {
-        self.next_victim(v)
-    }
-
     /// The next one alone: which pages follow it depends on what is accessed until then.
     fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
         self.next_victim(v).into_iter()
