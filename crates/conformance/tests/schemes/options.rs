@@ -256,8 +256,9 @@ fn every_value_agrees_with_the_model() {
 }
 
 /// What can be seen of a run, the state strings too.
-fn outcome((drive, rows): (Drive, Vec<(Row, String)>)) -> String {
-    format!("{rows:?} {:?} {:?}", drive.measures(), drive.counts())
+fn outcome((drive, rows): (Drive, Vec<(Row, String)>)) -> (Vec<(Row, String)>, String) {
+    let sums = format!("{:?} {:?}", drive.measures(), drive.counts());
+    (rows, sums)
 }
 
 fn with_state(drive: &Drive, row: Row) -> (Row, String) {
