@@ -110,7 +110,7 @@ impl Arc {
         self.p_is_whole = self.p_floor as f64 == self.p;
     }
 
-    /// The list from which REPLACE takes. Without branches: which one it is cannot be guessed.
+    /// The list from which REPLACE takes, which has a page if one of them has. Without branches: which one it is cannot be guessed.
     #[inline(always)]
     fn replace(&self) -> usize {
         // REPLACE of Fig. 4: T1 gives above p, and at p too for a page of B2; if T2 is empty it must.
@@ -205,8 +205,7 @@ impl Policy for Arc {
     /// The first of the next ones, without making up their order.
     #[inline(always)]
     fn victim(&mut self, _a: &Access, _v: &View) -> Option<Slot> {
-        let tail = self.lists.tail(self.replace());
-        tail.or_else(|| self.lists.tail(T1)).map(Slot)
+        self.lists.tail(self.replace()).map(Slot)
     }
 
     fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
