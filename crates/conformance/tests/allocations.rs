@@ -112,7 +112,7 @@ fn compositions_allocate_nothing_in_the_second_pass() {
             let expr = random(shape, &mut rng);
             let length = if long { 2000 } else { 600 };
             let case = Case::random(&expr, seed_of(shape) ^ seed, length);
-            for &boxed in if is_bounded(&expr) { ways() } else { &[] } {
+            for &boxed in if is_bounded(&expr) { ways(&expr) } else { &[] } {
                 assert_eq!(allocations(&case, boxed), 0, "{expr}, seed {seed}, {boxed}");
             }
         }

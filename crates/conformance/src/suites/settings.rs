@@ -124,12 +124,11 @@ pub fn on_all_processors<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R +
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// How schemes are built: one by one behind dynamic calls, and as static types where this build has
-/// any.
-pub fn ways() -> &'static [bool] {
-    match STATIC.is_empty() {
-        true => &[true],
-        false => &[false, true],
+/// How `expr` is built: layer by layer behind dynamic calls, and as one static type if this build has it.
+pub fn ways(expr: &Expr) -> &'static [bool] {
+    match STATIC.contains(&expr.shape().as_str()) {
+        true => &[false, true],
+        false => &[true],
     }
 }
 

@@ -318,7 +318,7 @@ impl Table {
     /// A cell differs, or the scheme is not built.
     pub fn check(&self) {
         let expr = self.expr();
-        for &boxed in ways() {
+        for &boxed in ways(&expr) {
             let start = |config: Config| Config { boxed, ..config }.drive(&expr, &self.requests());
             if self.is_timed() {
                 self.run_timed(start(self.timed_config()));

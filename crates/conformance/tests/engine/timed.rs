@@ -29,7 +29,7 @@ fn chips(chips: u32, read: u64, program: u64) -> destage_device::config::DeviceC
 /// The outcome as the slow models have it, and the real one, however the scheme is built.
 fn run(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
     let slow = run.slow(requests);
-    for &boxed in ways() {
+    for &boxed in ways(&run.scheme()) {
         let run = TimedRun {
             boxed,
             ..run.clone()

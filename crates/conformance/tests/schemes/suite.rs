@@ -284,7 +284,7 @@ fn every_legal_composition_keeps_the_contract() {
     for (i, shape) in shapes.iter().enumerate() {
         let expr = random(shape, &mut rng);
         let mut case = Case::random(&expr, 40_000 + i as u64, 200);
-        for &boxed in ways() {
+        for &boxed in ways(&expr) {
             case.config.boxed = boxed;
             case.must(|case| {
                 case.run();
