@@ -48,7 +48,8 @@ struct Dist {
 /// Makes the archives in the folder `dist` of the target folder, and `SHA256SUMS` beside them.
 ///
 /// # Errors
-/// What must hold of optimised programs does not, a tool is missing or fails, a licence is not allowed, or a program is not static or does not run.
+/// What must hold of optimised programs does not, a tool is missing or fails, a licence is not allowed, or a
+/// program is not static or does not run.
 pub fn run(options: &Options) -> Result<()> {
     let known = |name: &String| name == SOURCE || TARGETS.iter().any(|(target, _)| target == name);
     if let Some(other) = options.only.iter().find(|name| !known(name)) {

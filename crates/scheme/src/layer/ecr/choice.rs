@@ -189,3 +189,56 @@ impl ChipChoice {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FlashCosts;
+    use crate::rng::SplitMix64;
+    use crate::testing::{ChipState, boxed, env, expr};
+    use destage_types::Nanos;
+
+    /// Up to as many chips as the short way takes; runs compare the two ways on few chips only.
+    #[test]
+    fn the_short_way_over_many_chips_finds_what_the_long_way_does() {
+        let (mut rng, mut found) = (SplitMix64::new(3), [0; 2]);
+        for text in ["ecr(lru)", "ecr(lru,tie=lowest-index)"] {
+            for chips in [9usize, 33, 64] {
+                let env = env(4, 8, chips as u32);
+                let choice = ChipChoice::of(&expr(text), &env);
+                let mut cache = boxed("lru", 4);
+                cache.chips.states = vec![ChipState::IDLE; chips];
+                cache.chips.costs = FlashCosts {
+                    read: Nanos(25),
+                    program: Nanos(200),
+                    erase: Nanos(1500),
+                    transfer: Nanos(10),
+                    pages_per_block: 8,
+                };
+                for step in 0..300 {
+                    cache.chips.shake(&mut rng);
+                    for state in &mut cache.chips.states {
+                        // Where a chip collects the long way is taken anyway.
+                        state.in_gc &= step % 4 == 0;
+                        if rng.next_u64() % 300 < step {
+                            *state = ChipState::IDLE;
+                        }
+                    }
+                    let oldest: Vec<u64> = (0..chips)
+                        .map(|_| match rng.next_u64() % 3 {
+                            0 => NO_PAGE,
+                            n => n * 1000 + rng.next_u64() % 50,
+                        })
+                        .collect();
+                    let (v, oldest) = (cache.view(), |chip: usize| oldest[chip]);
+                    let quick = choice.choose_idle(chips, &v, oldest);
+                    found[usize::from(quick.is_some())] += 1;
+                    if let Some(quick) = quick {
+                        assert_eq!(quick, choice.choose_any(chips, &v, oldest), "{text}");
+                    }
+                }
+            }
+        }
+        assert!(found[1] > 1000, "{found:?} answers");
+    }
+}
