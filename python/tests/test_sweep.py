@@ -257,11 +257,13 @@ def test_dask_with_a_worker_that_is_killed(grid: dict[str, object], whole: bytes
     script.write_text(textwrap.dedent("""
         import json, os, signal, sys, threading, time, warnings
         from pathlib import Path
-        import destage as ds
+        import dask, destage as ds
         from dask.distributed import Client, LocalCluster
 
         def main():
             grid, out = json.loads(sys.argv[1]), Path(sys.argv[2])
+            # So long somebody may try to reach the one that is dead.
+            dask.config.set({"distributed.comm.timeouts.connect": "8s"})
             cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
             with cluster, Client(cluster) as client:
                 pids = list(client.run(os.getpid).values())

@@ -5,6 +5,7 @@ use super::common::{Bench, trace};
 use super::report::assert_self_contained;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::symlink;
 
 /// A folder of traces: a load of hot pages beside streams, and one that has no writes to speak of.
 fn bench() -> Bench {
@@ -172,13 +173,18 @@ fn an_experiment_reads_traces_as_its_options_say() {
         return;
     };
     let bench = Bench::new();
-    let traces = capture.ancestors().nth(2).unwrap().display();
-    bench
-        .destage(format!("repro cac cac-fig3b --traces '{traces}' --out a"))
-        .ok();
-    bench
-        .destage(format!("repro cac cac-fig7 --traces '{traces}' --out b"))
-        .ok();
+    // The captures alone: no other trace is asked for here.
+    fs::create_dir(bench.dir.path().join("traces")).unwrap();
+    symlink(
+        capture.parent().unwrap(),
+        bench.dir.path().join("traces/fs"),
+    )
+    .unwrap();
+    for line in ["cac-fig3b --out a", "cac-fig7 --out b"] {
+        bench
+            .destage(format!("repro cac {line} --traces traces"))
+            .ok();
+    }
     for (out, id, what, wanted) in [
         ("a", "cac-fig3b", "write hits on ext4, LRU", 93.34),
         ("a", "cac-fig3b", "write hits on F2FS, LRU", 0.0),

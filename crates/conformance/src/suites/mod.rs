@@ -150,19 +150,13 @@ impl Case {
 
     /// Runs the case to its end, with all checks of the driver.
     pub fn run(&self) -> (Drive, Vec<Row>) {
-        self.run_and(|_, row| row)
-    }
-
-    /// The same, and what `see` makes of each row when its request was served.
-    pub fn run_and<T>(&self, see: impl Fn(&Drive, Row) -> T) -> (Drive, Vec<T>) {
         let requests = self.prepared();
         let mut drive = self.config.drive(&self.expr, &requests);
         let mut script = self.script();
         let rows = requests.iter().map(|request| {
             script.step();
             script.apply(drive.chips());
-            let row = drive.step(request);
-            see(&drive, row)
+            drive.step(request)
         });
         let rows = rows.collect();
         (drive, rows)
@@ -180,26 +174,13 @@ impl Case {
 
     /// Runs the case on a device with time, to the end of all work.
     pub fn run_timed(&self, device: TestDevice) -> (Drive, Vec<Row>) {
-        self.run_timed_and(device, |_, row| row)
-    }
-
-    /// The same, and what `see` makes of each row when its request was served.
-    pub fn run_timed_and<T>(
-        &self,
-        device: TestDevice,
-        see: impl Fn(&Drive, Row) -> T,
-    ) -> (Drive, Vec<T>) {
         let requests = self.prepared();
         let config = Config {
             device: Some(device),
             ..self.config.clone()
         };
         let mut drive = config.drive(&self.expr, &requests);
-        let rows = requests.iter().map(|request| {
-            let row = drive.step(request);
-            see(&drive, row)
-        });
-        let rows = rows.collect();
+        let rows = requests.iter().map(|request| drive.step(request)).collect();
         let times = drive.settle();
         assert_eq!(
             times.completions.len(),

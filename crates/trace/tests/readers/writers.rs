@@ -329,7 +329,7 @@ fn foreign_formats_refuse_what_they_cannot_say() {
         ("ssdsim", write_ssdsim),
         ("disksim", write_disksim),
         ("oracle-general", |requests, _, out| {
-            Ok(write_oracle_general(requests, 0, out)?.requests)
+            Ok(write_oracle_general(requests, 1 << 26, out)?.requests)
         }),
         ("msr", write_msr),
         ("fio", write_fio),
