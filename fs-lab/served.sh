@@ -19,7 +19,11 @@ enter_lab() {
   [ -c /dev/fuse ] || cannot "there is no /dev/fuse"
   losetup -f > /dev/null 2>&1 || cannot "there is no free loop device"
   grep -qw ext4 /proc/filesystems || cannot "the running kernel has no ext4"
-  [ -n "${DESTAGE_IN_LAB:-}" ] || DESTAGE_IN_LAB=1 exec unshare --mount bash "$0" "$@"
+  if [ -z "${DESTAGE_IN_LAB:-}" ]; then
+    # What comes next makes its own, and no trap of this one is run any more.
+    rm -rf "$work"
+    DESTAGE_IN_LAB=1 exec unshare --mount bash "$0" "$@"
+  fi
 }
 cannot() { echo "$(basename "$0"): SKIPPED: $*" >&2; exit 3; }
 

@@ -263,7 +263,7 @@ def test_dask_with_a_worker_that_is_killed(grid: dict[str, object], whole: bytes
         def main():
             grid, out = json.loads(sys.argv[1]), Path(sys.argv[2])
             # So long somebody may try to reach the one that is dead.
-            dask.config.set({"distributed.comm.timeouts.connect": "8s"})
+            dask.config.set({"distributed.comm.timeouts.connect": "8s", "temporary-directory": str(out.parent)})
             cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
             with cluster, Client(cluster) as client:
                 pids = list(client.run(os.getpid).values())

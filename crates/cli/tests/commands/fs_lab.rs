@@ -10,11 +10,17 @@ fn script(name: &str) -> PathBuf {
     root().join("fs-lab").join(name)
 }
 
+/// Runs a script, which leaves no temporary file behind.
 fn run(name: &str, args: &[&str], dir: &Path) -> Output {
+    let temporary = tempfile::tempdir().unwrap();
     let mut command = Command::new("bash");
     command.arg(script(name)).args(args).current_dir(dir);
     command.env("DESTAGE", env!("CARGO_BIN_EXE_destage"));
-    command.output().unwrap()
+    command.env("TMPDIR", temporary.path());
+    let done = command.output().unwrap();
+    let left: Vec<_> = temporary.path().read_dir().unwrap().collect();
+    assert!(left.is_empty(), "{name} {args:?}: {left:?}");
+    done
 }
 
 fn text(bytes: &[u8]) -> String {
