@@ -22,6 +22,17 @@ impl Failure {
         Failure::Usage(vec![fault.into()])
     }
 
+    /// Nothing, if there are no faults.
+    ///
+    /// # Errors
+    /// All faults.
+    pub fn unless_none(faults: Vec<String>) -> Result<(), Failure> {
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::Usage(faults)),
+        }
+    }
+
     /// What went wrong, in one line.
     pub fn text(self) -> String {
         match self {

@@ -129,10 +129,7 @@ fn check_files(args: &LabArgs) -> Result<(), Failure> {
     identity::protect(Path::new(&args.guest.model.device()));
     let record = args.guest.record.as_deref();
     let written = Vec::from_iter(record.map(|path| ("--record", path)));
-    match identity::faults(&written) {
-        faults if faults.is_empty() => Ok(()),
-        faults => Err(Failure::Usage(faults)),
-    }
+    identity::check(&written)
 }
 
 fn report(args: &GuestArgs, observed: Observed) -> Result<(), Failure> {

@@ -164,10 +164,7 @@ fn report_path(args: &ReproArgs) -> Result<PathBuf, Failure> {
     let ours = ["ledger.md", "claims.json"].map(|name| args.out.join(name));
     let mut written: Vec<(&str, &Path)> = ours.iter().map(|path| ("--out", &**path)).collect();
     written.push(("--report", report));
-    let faults = identity::faults(&written);
-    if !faults.is_empty() {
-        return Err(Failure::Usage(faults));
-    }
+    identity::check(&written)?;
     report::check(report)?;
     Ok(report.clone())
 }

@@ -36,10 +36,7 @@ pub fn preflight(traces: &[PathBuf], options: &LoadOptions) -> Result<(), Failur
             faults.extend(opened.err().map(|e| explained(&e)));
         }
     }
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Usage(faults)),
-    }
+    Failure::unless_none(faults)
 }
 
 /// What each trace is called: its file name without extensions, with as many folders in front as tell it

@@ -64,10 +64,8 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
             Err(other) => return Err(other),
         }
     }
-    match faults.is_empty() {
-        true => plans(&all, file.warnings),
-        false => Err(Failure::Usage(faults)),
-    }
+    Failure::unless_none(faults)?;
+    plans(&all, file.warnings)
 }
 
 /// One or several plans with one output, which is that of the first.

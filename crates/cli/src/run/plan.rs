@@ -111,10 +111,8 @@ impl Plan {
             one_stream,
         };
         faults.extend(plan.file_faults());
-        match faults.is_empty() {
-            true => Ok(plan),
-            false => Err(Failure::Usage(faults)),
-        }
+        Failure::unless_none(faults)?;
+        Ok(plan)
     }
 
     /// `runs`, which are those of the plan, over requests, with the sizes that their shares come to.
@@ -245,10 +243,8 @@ pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> 
         Ok(found) => warnings.extend(found.iter().map(ToString::to_string)),
         Err(error) => faults.push(refused(&run, &error)),
     }
-    match faults.is_empty() {
-        true => Ok((run, warnings)),
-        false => Err(Failure::Usage(faults)),
-    }
+    Failure::unless_none(faults)?;
+    Ok((run, warnings))
 }
 
 /// Name of the log of one of several runs: trace, scheme, cache size, and the beginning of the key of the run.

@@ -46,10 +46,8 @@ pub fn sized<'a>(
             )),
         }
     }
-    match faults.is_empty() {
-        true => Ok(Cow::Owned(runs)),
-        false => Err(Failure::Usage(faults)),
-    }
+    Failure::unless_none(faults)?;
+    Ok(Cow::Owned(runs))
 }
 
 #[cfg(test)]

@@ -113,10 +113,7 @@ fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedEx
         .iter()
         .flat_map(|export| files(&export.args))
         .collect();
-    let faults = identity::faults(&written);
-    if !faults.is_empty() {
-        return Err(Failure::Usage(faults));
-    }
+    identity::check(&written)?;
     let memory = MemoryBudget::new(args.limit.limit().bytes());
     let both = exports.into_iter().zip(specs);
     both.map(|(plan, (spec, shadows))| PreparedExport::new(plan, spec, &shadows, &memory))

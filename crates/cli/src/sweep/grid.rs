@@ -119,10 +119,8 @@ impl Grid {
         for (trace, name) in grid.traces.iter_mut().zip(names(&paths)) {
             trace.1 = name;
         }
-        match faults.is_empty() {
-            true => Ok(grid),
-            false => Err(Failure::Usage(faults)),
-        }
+        Failure::unless_none(faults)?;
+        Ok(grid)
     }
 
     fn add(&mut self, mut keys: Keys) -> Result<(), String> {

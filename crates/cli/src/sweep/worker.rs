@@ -80,10 +80,7 @@ impl Worker {
                 found => _ = found?,
             }
         }
-        match faults.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::Usage(faults)),
-        }
+        Failure::unless_none(faults)
     }
 
     /// The records of batch number `number`, in the order of its runs.
