@@ -116,6 +116,15 @@ impl Warnings {
     }
 }
 
+/// Each is said as by [`Warnings::warn`].
+impl Extend<String> for Warnings {
+    fn extend<I: IntoIterator<Item = String>>(&mut self, warnings: I) {
+        for warning in warnings {
+            self.warn(warning);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::harmless;

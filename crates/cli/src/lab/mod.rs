@@ -53,7 +53,7 @@ pub fn run(args: &LabArgs) -> Result<(), Failure> {
     let guest_args = &args.guest;
     let (spec, warnings) = spec_of(&guest_args.model)?;
     let mut said = Warnings::default();
-    warnings.into_iter().for_each(|warning| said.warn(warning));
+    said.extend(warnings);
     check_files(args)?;
     let (device, bytes, recording) = device(guest_args, &spec)?;
 

@@ -26,7 +26,7 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     let mut warnings = Warnings::default();
     let mut said = Vec::new();
     let bases = bases(args, &mut said)?;
-    said.iter().for_each(|text| warnings.warn(text));
+    warnings.extend(said);
     identity::protect(&args.trace);
     let written = [("--plot", &args.plot), ("--report", &args.report)];
     let written = written

@@ -220,9 +220,7 @@ pub fn read(path: &Path, options: &LoadOptions, memory: u64) -> Result<Stored, T
 
 /// Warns of what somebody who uses the trace should know.
 pub fn trace_warnings(meta: &TraceMeta, warnings: &mut Warnings) {
-    for warning in about(meta) {
-        warnings.warn(warning);
-    }
+    warnings.extend(about(meta));
 }
 
 fn about(meta: &TraceMeta) -> Vec<String> {

@@ -103,7 +103,7 @@ fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedEx
         let mut of_export = Vec::new();
         for model in std::iter::once(&export.args.model).chain(&export.shadows) {
             let (spec, warnings) = spec_of(model)?;
-            warnings.into_iter().for_each(|warning| said.warn(warning));
+            said.extend(warnings);
             identity::protect(Path::new(&model.device()));
             of_export.push(spec);
         }

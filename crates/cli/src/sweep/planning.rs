@@ -104,9 +104,7 @@ pub fn plan(
     for number in 0..grid.plans() {
         match grid.plan(number) {
             Ok(plan) => {
-                plan.warnings
-                    .iter()
-                    .for_each(|warning| warnings.warn(warning));
+                warnings.extend(plan.warnings.iter().cloned());
                 planned.push(runs_of(&plan));
                 loads.insert(number, plan.load);
             }
