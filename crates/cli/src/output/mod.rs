@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 /// Without a folder, standard output takes the form asked for. With a folder, `results.jsonl` there is a
 /// journal of all runs, the records of this command also go to `results.csv` or `results.parquet` if that
 /// form is asked for, and the table goes to standard output.
+#[derive(Default)]
 pub struct Output {
     /// For the table, shown at the end.
     table: Option<Vec<ResultRecord>>,
@@ -92,30 +93,17 @@ impl Output {
         Ok(Output {
             table: form.is_none().then(Vec::new),
             stdout: rows.transpose().map_err(Failure::stdout)?,
-            journal: None,
-            file: None,
-            report: None,
-            details: false,
-            columns: Vec::new(),
-            quiet: false,
-            kept: None,
-            charts: false,
+            ..Output::default()
         })
     }
 
     /// Results for a program that has called the runs; nothing is written. `charts`: are they collected?
     pub fn kept(charts: bool) -> Output {
         Output {
-            table: None,
-            stdout: None,
-            journal: None,
-            file: None,
-            report: None,
-            details: false,
-            columns: Vec::new(),
             quiet: true,
             kept: Some(Vec::new()),
             charts,
+            ..Output::default()
         }
     }
 
@@ -147,15 +135,9 @@ impl Output {
         }
         Ok(Output {
             table: Some(Vec::new()),
-            stdout: None,
             journal: Some(journal),
             file,
-            report: None,
-            details: false,
-            columns: Vec::new(),
-            quiet: false,
-            kept: None,
-            charts: false,
+            ..Output::default()
         })
     }
 
