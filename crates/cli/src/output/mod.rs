@@ -285,6 +285,17 @@ fn journal_unwritten(error: io::Error) -> Failure {
     Failure::Run(format!("cannot write the results: {error}"))
 }
 
+/// Each once, in the order in which they come.
+pub fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for value in values {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
+}
+
 /// Writes text for people to standard output.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Runs that stand in one section of a report, because they differ in scheme and cache size alone.
 
 use super::RunCharts;
-use crate::output::table;
+use crate::output::{distinct, table};
 use crate::series_style::{SeriesLook, is_bound, shown_name};
 use destage_sim::ResultRecord;
 use destage_types::ByteSize;
@@ -37,13 +37,8 @@ impl ShownScheme {
 
 /// The schemes of `runs` in their order.
 pub fn shown_schemes(runs: &[ReportedRun]) -> Vec<ShownScheme> {
-    let mut found: Vec<(&str, bool)> = Vec::new();
-    for run in runs {
-        let scheme = (run.record.scheme.as_str(), run.record.reading.read_alloc);
-        if !found.contains(&scheme) {
-            found.push(scheme);
-        }
-    }
+    let records = runs.iter().map(|run| &run.record);
+    let found = distinct(records.map(|r| (r.scheme.as_str(), r.reading.read_alloc)));
     let looks = SeriesLook::of_all(found.iter().map(|f| is_bound(f.0)));
     let shown = found.iter().zip(looks).map(|(&(scheme, alloc), look)| {
         let both = found.contains(&(scheme, !alloc));

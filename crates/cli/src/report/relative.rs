@@ -3,6 +3,7 @@
 use super::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use super::figures::{FIGURES, ReportFigure};
 use super::group::{RunGroup, ShownScheme};
+use crate::output::distinct;
 
 /// Over the cache sizes of one group: a panel for each figure.
 pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
@@ -36,12 +37,7 @@ pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
     let mut sizes: Vec<u64> = all.iter().flat_map(|g| g.sizes.iter().copied()).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let mut schemes: Vec<&ShownScheme> = Vec::new();
-    for &scheme in all.iter().flat_map(|group| &group.schemes) {
-        if !schemes.contains(&scheme) {
-            schemes.push(scheme);
-        }
-    }
+    let schemes = distinct(all.iter().flat_map(|group| group.schemes.iter().copied()));
     let labels: Vec<String> = all.iter().map(RunGroup::title).collect();
     let mut panels = Vec::new();
     for figure in FIGURES.iter().filter(|figure| figure.relative) {

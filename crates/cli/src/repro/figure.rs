@@ -6,6 +6,7 @@ use super::loads::Evidence;
 use super::measure::{measure, shown};
 use super::paper::PaperFigure;
 use crate::failure::Failure;
+use crate::output::distinct;
 use crate::report::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use crate::series_style::{FONT, SeriesLook, is_bound, shown_name};
 use plotters::prelude::*;
@@ -151,13 +152,8 @@ fn groups(of: &Reproduction, figure: &PaperFigure) -> Vec<BarGroup> {
         .filter(|o| Some(o.experiment) == number && o.reading == 0)
         .filter(|o| o.evidence != Evidence::Twin)
         .collect();
-    let mut places: Vec<(&str, &str, &str)> = Vec::new();
-    for run in &runs {
-        let place = (run.load.as_str(), run.cache.as_str(), run.host_fs.as_str());
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
+    let places = runs.iter();
+    let places = distinct(places.map(|o| (o.load.as_str(), o.cache.as_str(), o.host_fs.as_str())));
     let value = |scheme: &str, place: (&str, &str, &str)| {
         let run = runs.iter().find(|o| {
             (o.load.as_str(), o.cache.as_str(), o.host_fs.as_str()) == place

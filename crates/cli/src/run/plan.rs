@@ -7,7 +7,7 @@ use super::shares::sized;
 use crate::args::{CacheSizeArg, FootprintShare, RunArgs};
 use crate::failure::Failure;
 use crate::output::figures::TableColumn;
-use crate::output::{file, identity, results_files};
+use crate::output::{distinct, file, identity, results_files};
 use crate::terminal::Warnings;
 use destage_device::config::EffectiveDevice;
 use destage_scheme::{Expr, Role, SchemeInfo};
@@ -402,14 +402,9 @@ pub(super) fn refused(run: &RunSpec, error: &RunError) -> String {
 /// Hit ratios of schemes with different read allocation are not alike (D2).
 fn mixed_read_allocation(runs: &[RunSpec]) -> Option<String> {
     let names = |on: bool| {
-        let mut names: Vec<String> = Vec::new();
-        for run in runs.iter().filter(|r| r.is_cached()) {
-            let name = run.expr.to_string();
-            if run.resolved_read_alloc() == on && !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names.join(", ")
+        let runs = runs.iter().filter(|r| r.is_cached());
+        let runs = runs.filter(|r| r.resolved_read_alloc() == on);
+        distinct(runs.map(|r| r.expr.to_string())).join(", ")
     };
     let (on, off) = (names(true), names(false));
     (!on.is_empty() && !off.is_empty()).then(|| {
