@@ -166,6 +166,12 @@ impl<'a> RunGroup<'a> {
         }
     }
 
+    /// Its cache sizes as text.
+    pub fn size_labels(&self) -> Vec<String> {
+        let sizes = self.sizes.iter();
+        sizes.map(|&size| RunGroup::size_text(size)).collect()
+    }
+
     /// The run of a scheme at a size; one without a cache is the same at every size.
     pub fn run(&self, scheme: &ShownScheme, size: u64) -> Option<&'a ReportedRun> {
         let mut runs = self

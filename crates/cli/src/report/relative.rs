@@ -1,6 +1,6 @@
 //! Bars relative to one scheme, as papers draw them.
 
-use super::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use super::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use super::figures::{FIGURES, ReportFigure};
 use super::group::{RunGroup, ShownScheme};
 use crate::output::distinct;
@@ -8,11 +8,7 @@ use crate::output::distinct;
 /// Over the cache sizes of one group: a panel for each figure.
 pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
     let base = group.base().filter(|_| group.schemes.len() > 1)?;
-    let labels: Vec<String> = group
-        .sizes
-        .iter()
-        .map(|&s| RunGroup::size_text(s))
-        .collect();
+    let labels = group.size_labels();
     let places: Vec<_> = group.sizes.iter().map(|&size| (group, size)).collect();
     let panel = |figure| {
         panel(
@@ -26,7 +22,7 @@ pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
     bars(
         &format!("relative to {}", base.name),
         &format!("Each value over that of {} with the same cache.", base.name),
-        ChartAxis::new("cache size", ChartUnit::Bytes),
+        ("cache size", ChartUnit::Bytes),
         FIGURES.iter().filter(|f| f.relative).map(panel).collect(),
     )
 }
@@ -50,7 +46,7 @@ pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
     bars(
         &format!("all traces, relative to {}", base.name),
         &format!("Each value over that of {} on the same trace.", base.name),
-        ChartAxis::new("trace", ChartUnit::Ratio),
+        ("trace", ChartUnit::Ratio),
         panels,
     )
 }
@@ -78,10 +74,15 @@ fn panel<'a>(
     )
 }
 
-fn bars(title: &str, about: &str, x: ChartAxis, mut panels: Vec<ChartPanel>) -> Option<Chart> {
+fn bars(
+    title: &str,
+    about: &str,
+    x: (&str, ChartUnit),
+    mut panels: Vec<ChartPanel>,
+) -> Option<Chart> {
     // Times first where there are any: they are what it is about.
     panels.sort_by_key(|panel| !panel.label.starts_with("mean response time"));
-    let y = ChartAxis::new("ratio", ChartUnit::Ratio);
+    let y = ("ratio", ChartUnit::Ratio);
     Chart {
         baseline: Some(1.0),
         ..Chart::new(ChartKind::Bars, title, about, x, y)
