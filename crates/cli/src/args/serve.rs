@@ -2,7 +2,7 @@
 
 use super::groups::{path, text};
 use super::options::options;
-use super::values::{one_of, time_scale};
+use super::values::{OptionWords, one_of, time_scale};
 use super::{FormatOutArgs, LimitArgs, READ_ALLOC, SeedArgs, TimeScaleArg};
 use clap::builder::EnumValueParser;
 use clap::{Args, Command, Id, ValueEnum};
@@ -22,24 +22,19 @@ pub enum DataArg {
     None,
 }
 
-/// Does the cache keep its content without power?
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CacheKindArg {
-    /// No: what was written is durable once it is on flash
-    Dram,
-    /// Yes: what was written is durable at once
-    Nvm,
-}
-
-impl CacheKindArg {
-    /// In the words of the store.
-    pub fn kind(self) -> CacheKind {
-        match self {
-            CacheKindArg::Dram => CacheKind::Dram,
-            CacheKindArg::Nvm => CacheKind::Nvm,
-        }
-    }
-}
+/// `--cache-kind`.
+pub const CACHE_KIND: &OptionWords<CacheKind> = &[
+    (
+        CacheKind::Dram,
+        "dram",
+        "No: what was written is durable once it is on flash",
+    ),
+    (
+        CacheKind::Nvm,
+        "nvm",
+        "Yes: what was written is durable at once",
+    ),
+];
 
 /// `--power-cut-after`.
 fn power_cut(text: &str) -> Result<PowerCutAt, String> {
@@ -96,7 +91,7 @@ options! {
         backing: Option<PathBuf> = path();
         /// Does the cache keep its content without power?
         #[arg(long, value_name = "KIND")]
-        cache_kind: Option<CacheKindArg> = EnumValueParser::<CacheKindArg>::new(), default "dram";
+        cache_kind: Option<CacheKind> = one_of(CACHE_KIND), default "dram";
         /// Cut the power once, after that many requests or at that simulated time: connections break, and
         /// only what is durable is there when clients come again
         #[arg(long, value_name = "N|TIME")]

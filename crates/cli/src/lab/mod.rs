@@ -107,7 +107,7 @@ fn device(
         recording.iter().map(TraceRecording::watcher).collect();
     let medium = MemoryMedium::new(MemoryBudget::new(args.limit.limit().bytes()));
     let page = spec.page.bytes() as u32;
-    let store = Store::new(Box::new(medium), args.cache_kind().kind(), page);
+    let store = Store::new(Box::new(medium), args.cache_kind(), page);
     Ok((DataDevice::new(ssd, store, watchers), bytes, recording))
 }
 

@@ -123,7 +123,7 @@ impl PreparedExport {
         let mut watchers: Vec<Box<dyn RequestWatcher>> =
             watching.map(|shadow| Box::new(shadow) as _).collect();
         watchers.extend(recording.as_ref().map(TraceRecording::watcher));
-        let (kind, page) = (args.cache_kind().kind(), page_bytes(&spec));
+        let (kind, page) = (args.cache_kind(), page_bytes(&spec));
         let bytes = ssd.capacity();
         let export = Export::start(
             info(&args, &spec, bytes),
