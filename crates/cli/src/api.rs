@@ -10,7 +10,7 @@ pub use crate::report::RunCharts;
 pub use crate::run::Keys;
 pub use crate::sweep::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
-use crate::args::{InputArgs, OptionGroup, RunArgs};
+use crate::args::{InputArgs, OptionGroup, RunArgs, none};
 use crate::memory::MemoryLimit;
 use crate::output::{Output, run_table};
 use crate::progress::Stages;
@@ -59,7 +59,7 @@ fn options(keys: &Keys, allowed: impl Fn(&str) -> bool, caller: &str) -> Result<
     if let Some(key) = keys.keys().find(|key| !allowed(key)) {
         return Err(Failure::usage(format!("{caller}: no option `{key}`")));
     }
-    let (args, _) = run_keys(keys, &RunArgs::none(), caller)?;
+    let (args, _) = run_keys(keys, &none(), caller)?;
     Ok(args)
 }
 

@@ -15,7 +15,7 @@ mod values;
 pub use groups::{FormatOut, FormatOutArgs, InputArgs, JobsArgs, LimitArgs, SeedArgs};
 pub use lab::{GuestArgs, GuestFs, LabArgs};
 pub use mrc::{MrcArgs, PointsOut};
-pub use options::{FileEntry, FromFile, OptionGroup, option_of, texts};
+pub use options::{FileEntry, FromFile, OptionGroup, none, option_of, texts};
 pub use run::{RunArgs, default_of};
 pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 pub use sweep::SweepArgs;

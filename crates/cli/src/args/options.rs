@@ -3,7 +3,7 @@
 //! record has if nobody gave one.
 
 use clap::builder::TypedValueParser;
-use clap::{Arg, Command};
+use clap::{Arg, Args, Command};
 use destage_types::nearest;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -96,6 +96,13 @@ pub fn read_default<P: TypedValueParser>(parser: P, text: &str) -> P::Value {
     let command = Command::new("destage");
     let value = parser.parse_ref(&command, None, OsStr::new(text));
     value.expect("a default is a value of its option")
+}
+
+/// Options of which nobody says anything.
+pub fn none<A: Args>() -> A {
+    let command = A::augment_args(Command::new("none").no_binary_name(true));
+    let given = command.get_matches_from::<_, &str>([]);
+    A::from_arg_matches(&given).expect("no option is required")
 }
 
 /// A group of options.

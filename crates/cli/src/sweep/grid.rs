@@ -250,7 +250,7 @@ mod tests {
 
     fn grid(text: &str) -> Result<Grid, Failure> {
         let text = SweepText::of_toml(text).unwrap();
-        Grid::new(&text, "s.toml", Path::new(""), RunArgs::none())
+        Grid::new(&text, "s.toml", Path::new(""), crate::args::none())
     }
 
     #[test]

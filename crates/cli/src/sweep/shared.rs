@@ -8,7 +8,7 @@ use super::planning::{self, BatchSize, parse_batch};
 use super::traces::TraceSources;
 use super::worker::Worker;
 use super::{SweepFile, merge};
-use crate::args::{FormatOut, RunArgs};
+use crate::args::{FormatOut, RunArgs, none};
 use crate::failure::Failure;
 use crate::progress::Follower;
 use crate::run::{Keys, run_keys};
@@ -44,7 +44,7 @@ impl SweepPlace {
         {
             return Err(Failure::usage(format!("destage.sweep: no option `{key}`")));
         }
-        Ok(run_keys(&self.options, &RunArgs::none(), "destage.sweep")?.0)
+        Ok(run_keys(&self.options, &none(), "destage.sweep")?.0)
     }
 }
 
