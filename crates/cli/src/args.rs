@@ -22,7 +22,7 @@ pub use sweep::SweepArgs;
 pub use trace::{FitArgs, ImportArgs, SynthArgs, ToFormat, TraceArgs, TraceCommand};
 pub use values::{
     CacheSizeArg, FootprintShare, HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg,
-    join_negative, word_of,
+    join_negative, value_name, word_of,
 };
 
 use crate::repro::Scale;

@@ -1,6 +1,6 @@
 //! `destage ctl`: tells a server that runs what to do.
 
-use crate::args::{CtlArgs, CtlWord};
+use crate::args::{CtlArgs, CtlWord, value_name};
 use crate::failure::Failure;
 use crate::output::print;
 use destage_live::control::{ControlCommand, ControlRequest, ask};
@@ -28,8 +28,7 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
 
 fn command(args: &CtlArgs) -> Result<ControlCommand, Failure> {
     let word = args.command;
-    let name = clap::ValueEnum::to_possible_value(&word);
-    let name = name.map_or(String::new(), |name| name.get_name().to_owned());
+    let name = value_name(word);
     let needs = |what: &str| Failure::usage(format!("`{name}` needs {what} as its argument"));
     let takes_argument = matches!(word, CtlWord::Scheme | CtlWord::Snapshot);
     if let Some(argument) = args.argument.as_deref().filter(|_| !takes_argument) {
