@@ -2,12 +2,12 @@
 
 mod guest;
 
-use crate::args::{FormatOut, GuestArgs, LabArgs};
+use crate::args::{GuestArgs, LabArgs};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{Output, identity, print};
+use crate::output::{Output, identity, tell};
 use crate::serve::{TraceRecording, spec_of};
-use crate::terminal::{Warnings, say};
+use crate::terminal::Warnings;
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
 use destage_live::lab::{Lab, LabDevice};
 use destage_live::store::{MemoryBudget, MemoryMedium, Store};
@@ -149,11 +149,5 @@ fn report(args: &GuestArgs, observed: Observed) -> Result<(), Failure> {
         since(observed.command_end),
         since(observed.sync_end),
     );
-    match format {
-        FormatOut::Table => print(&text),
-        _ => {
-            say(text.trim_end());
-            Ok(())
-        }
-    }
+    tell(format, &text)
 }

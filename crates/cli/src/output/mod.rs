@@ -17,7 +17,7 @@ pub use rows::{Form, Rows, csv_cell};
 use crate::args::FormatOut;
 use crate::failure::Failure;
 use crate::report::{HtmlReport, RunCharts};
-use crate::terminal::{Screen, harmless};
+use crate::terminal::{Screen, harmless, say};
 use destage_sim::ResultRecord;
 use file::OutputFile;
 use journal::Journal;
@@ -302,6 +302,20 @@ pub fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 /// It cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_exactly(&harmless(text))
+}
+
+/// Tells people what is no result: where results go, if these are for people, else on standard error.
+///
+/// # Errors
+/// It cannot be written.
+pub fn tell(format: FormatOut, text: &str) -> Result<(), Failure> {
+    match format {
+        FormatOut::Table => print(text),
+        _ => {
+            say(text.trim_end_matches('\n'));
+            Ok(())
+        }
+    }
 }
 
 /// Writes text for programs to standard output.

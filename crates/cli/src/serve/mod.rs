@@ -7,10 +7,10 @@ mod recording;
 mod report;
 mod ui;
 
-use crate::args::{FormatOut, ServeArgs, ServerArgs};
+use crate::args::{ServeArgs, ServerArgs};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{identity, print};
+use crate::output::{identity, tell};
 use crate::terminal::{Warnings, say};
 use config::{ExportPlan, ServerPlan};
 use control::Controller;
@@ -60,7 +60,8 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     if let Some(ui) = &ui {
         say(&format!("live page: {}", ui::url(ui)));
     }
-    ready(&args, &addresses.join(" "))?;
+    // Clients can come.
+    tell(args.form.format_out(), &(addresses.join(" ") + "\n"))?;
     // Signals are watched as long as the process lives.
     let _ = ended.recv();
     drop((control, ui));
@@ -138,17 +139,6 @@ fn open_control(
     let socket =
         socket.map_err(|error| Failure::usage(format!("--control {}: {error}", path.display())))?;
     Ok(Some(socket))
-}
-
-/// The addresses, when clients can come. They go where results go only if these are for people.
-fn ready(args: &ServerArgs, addresses: &str) -> Result<(), Failure> {
-    match args.form.format_out() {
-        FormatOut::Table => print(&format!("{addresses}\n")),
-        _ => {
-            say(addresses);
-            Ok(())
-        }
-    }
 }
 
 fn places(args: &ServerArgs) -> Vec<ListenAt> {
