@@ -55,7 +55,15 @@ pub type Executed = Result<(Vec<KeptRecord>, Vec<String>), Failure>;
 /// Who calls, in the words of a fault.
 const CALLER: &str = "destage.run";
 
-fn options(keys: &Keys, allowed: impl Fn(&str) -> bool, caller: &str) -> Result<RunArgs, Failure> {
+/// The options of `run` that `keys` give, of those that are `allowed`.
+///
+/// # Errors
+/// Another key, or a value that is none of its option.
+pub(crate) fn options(
+    keys: &Keys,
+    allowed: impl Fn(&str) -> bool,
+    caller: &str,
+) -> Result<RunArgs, Failure> {
     if let Some(key) = keys.keys().find(|key| !allowed(key)) {
         return Err(Failure::usage(format!("{caller}: no option `{key}`")));
     }
