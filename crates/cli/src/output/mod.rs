@@ -277,7 +277,8 @@ impl ResultsFile {
     }
 }
 
-fn unwritten(path: &Path, error: &io::Error) -> Failure {
+/// The file at `path` could not be written.
+pub fn unwritten(path: &Path, error: &io::Error) -> Failure {
     Failure::Run(format!("cannot write {}: {error}", path.display()))
 }
 

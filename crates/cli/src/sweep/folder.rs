@@ -4,6 +4,7 @@
 use super::manifest::{Manifest, SweepBatch};
 use crate::failure::Failure;
 use crate::output::file::OutputFile;
+use crate::output::unwritten;
 use destage_sim::ResultRecord;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -229,7 +230,7 @@ impl SweepFolder {
             let file = out.into_inner().map_err(|error| error.into_error())?;
             file.commit()
         };
-        save().map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))
+        save().map_err(|error| unwritten(&path, &error))
     }
 
     /// Forgets the sweep and what is done of it, for a new one: results, manifest, batches, so that whenever this
