@@ -121,25 +121,18 @@ fn method(method: Method) -> &'static str {
 
 fn sampled(curve: &SampledCurve, point: &SampledPoint) -> Value {
     let value = |estimate: Option<Estimate>| estimate.map(|e| e.value);
-    let interval = |estimate: Option<Estimate>| estimate.map(|e| [e.low, e.high]);
-    let ends = [
-        point.page_hit_ratio,
-        point.read_page_hit_ratio,
-        point.write_page_hit_ratio,
-    ];
-    let [all, reads, writes] = ends.map(interval);
-    let (low, high) = (
-        |i: Option<[f64; 2]>| i.map(|i| i[0]),
-        |i: Option<[f64; 2]>| i.map(|i| i[1]),
-    );
+    let low = |estimate: Option<Estimate>| estimate.map(|e| e.low);
+    let high = |estimate: Option<Estimate>| estimate.map(|e| e.high);
+    let all = point.page_hit_ratio;
+    let (reads, writes) = (point.read_page_hit_ratio, point.write_page_hit_ratio);
     json!({
-        "page_hit_ratio": value(point.page_hit_ratio),
+        "page_hit_ratio": value(all),
         "page_hit_ratio_low": low(all),
         "page_hit_ratio_high": high(all),
-        "read_page_hit_ratio": value(point.read_page_hit_ratio),
+        "read_page_hit_ratio": value(reads),
         "read_page_hit_ratio_low": low(reads),
         "read_page_hit_ratio_high": high(reads),
-        "write_page_hit_ratio": value(point.write_page_hit_ratio),
+        "write_page_hit_ratio": value(writes),
         "write_page_hit_ratio_low": low(writes),
         "write_page_hit_ratio_high": high(writes),
         "sample_rate": curve.rate,
