@@ -103,18 +103,23 @@ fn advised(error: &RunError) -> String {
     }
 }
 
+/// What `error` is to a command, in the words of `text`.
+fn judged(error: &RunError, text: String) -> Failure {
+    match error {
+        RunError::Log(_)
+        | RunError::Cancelled
+        | RunError::DeviceFull { .. }
+        | RunError::Memory { .. }
+        | RunError::TimelineMemory { .. }
+        | RunError::IndexFull { .. }
+        | RunError::Trace(_) => Failure::Run(text),
+        _ => Failure::usage(text),
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
-        match error {
-            RunError::Log(_)
-            | RunError::Cancelled
-            | RunError::DeviceFull { .. }
-            | RunError::Memory { .. }
-            | RunError::TimelineMemory { .. }
-            | RunError::IndexFull { .. }
-            | RunError::Trace(_) => Failure::Run(advised(&error)),
-            _ => Failure::usage(advised(&error)),
-        }
+        judged(&error, advised(&error))
     }
 }
 
@@ -123,11 +128,7 @@ impl Failure {
     pub fn of_run(place: &str, error: RunError) -> Failure {
         match error {
             RunError::Log(_) | RunError::Cancelled | RunError::Trace(_) => error.into(),
-            RunError::DeviceFull { .. }
-            | RunError::Memory { .. }
-            | RunError::TimelineMemory { .. }
-            | RunError::IndexFull { .. } => Failure::Run(format!("{place}: {}", advised(&error))),
-            _ => Failure::usage(format!("{place}: {}", advised(&error))),
+            _ => judged(&error, format!("{place}: {}", advised(&error))),
         }
     }
 }
