@@ -270,10 +270,7 @@ impl ResultsFile {
         for record in &self.records {
             rows.write(record)?;
         }
-        let out = rows.finish()?;
-        out.into_inner()
-            .map_err(|error| error.into_error())?
-            .commit()
+        file::complete(rows.finish()?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `--record`: what was served, as a trace.
 
 use crate::failure::Failure;
-use crate::output::file::OutputFile;
+use crate::output::file::{OutputFile, complete};
 use destage_live::device::RequestWatcher;
 use destage_trace::BinWriter;
 use destage_types::{HostRequest, RequestBatch};
@@ -65,9 +65,8 @@ impl TraceRecording {
             Some(error) => Err(error),
             None => out.finish(&[], true),
         };
-        let file =
-            finished.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
-        file.and_then(OutputFile::commit)
+        finished
+            .and_then(complete)
             .map_err(|error| Failure::Run(format!("--record {place}: cannot write it: {error}")))
     }
 }

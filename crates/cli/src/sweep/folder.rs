@@ -3,7 +3,7 @@
 
 use super::manifest::{Manifest, SweepBatch};
 use crate::failure::Failure;
-use crate::output::file::OutputFile;
+use crate::output::file::{OutputFile, complete};
 use crate::output::unwritten;
 use destage_sim::ResultRecord;
 use std::collections::BTreeSet;
@@ -227,8 +227,7 @@ impl SweepFolder {
                 serde_json::to_writer(&mut out, record)?;
                 out.write_all(b"\n")?;
             }
-            let file = out.into_inner().map_err(|error| error.into_error())?;
-            file.commit()
+            complete(out)
         };
         save().map_err(|error| unwritten(&path, &error))
     }
