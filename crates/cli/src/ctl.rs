@@ -2,7 +2,7 @@
 
 use crate::args::{CtlArgs, CtlWord, value_name};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{pretty_json, print};
 use destage_live::control::{ControlCommand, ControlRequest, ask};
 
 /// Sends one command and prints what the server tells.
@@ -21,9 +21,7 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
     if told.is_empty() {
         return Ok(());
     }
-    let text = serde_json::to_string_pretty(&told);
-    let text = text.map_err(|error| Failure::Run(format!("no text can be made of it: {error}")))?;
-    print(&format!("{text}\n"))
+    print(&pretty_json(&told)?)
 }
 
 fn command(args: &CtlArgs) -> Result<ControlCommand, Failure> {

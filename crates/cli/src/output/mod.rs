@@ -326,6 +326,16 @@ pub fn print_exactly(text: &str) -> Result<(), Failure> {
     done.map_err(Failure::stdout)
 }
 
+/// JSON for people, in lines.
+///
+/// # Errors
+/// `value` has no JSON form.
+pub fn pretty_json(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value);
+    let text = text.map_err(|error| Failure::Run(format!("cannot write JSON: {error}")))?;
+    Ok(text + "\n")
+}
+
 /// Prints a line of JSON as it is made: it may be long.
 ///
 /// # Errors

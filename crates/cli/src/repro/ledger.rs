@@ -5,6 +5,7 @@ use super::loads::{Evidence, median_written_mib};
 use super::{Reproduction, Scale, figure};
 use crate::args::value_name;
 use crate::failure::Failure;
+use crate::output::pretty_json;
 use crate::output::table::{lines, plain};
 use crate::report::page::{self, Cell, ReportPage, escaped};
 use serde_json::json;
@@ -318,9 +319,7 @@ pub fn json(all: &[Reproduction]) -> Result<String, Failure> {
             "twins": of.twins.iter().flatten().collect::<Vec<_>>(),
         })
     });
-    let text = serde_json::to_string_pretty(&papers.collect::<Vec<_>>());
-    text.map(|text| text + "\n")
-        .map_err(|error| Failure::Run(format!("the ledger is no JSON: {error}")))
+    pretty_json(&papers.collect::<Vec<_>>())
 }
 
 /// Text of the document without its marks for weight and code, which a page has not.
