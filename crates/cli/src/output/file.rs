@@ -159,6 +159,14 @@ pub fn complete(out: BufWriter<OutputFile>) -> io::Result<()> {
         .commit()
 }
 
+/// Opens the file at `path`, which is made if it is not there and never changed, to be locked.
+///
+/// # Errors
+/// It cannot be made.
+pub fn lock_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
 /// The file that is meant, if `path` is a link, whether there is one or not.
 pub fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();

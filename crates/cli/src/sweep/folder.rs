@@ -3,11 +3,11 @@
 
 use super::manifest::{Manifest, SweepBatch};
 use crate::failure::Failure;
-use crate::output::file::{OutputFile, complete};
+use crate::output::file::{OutputFile, complete, lock_file};
 use crate::output::unwritten;
 use destage_sim::ResultRecord;
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -111,11 +111,7 @@ impl SweepFolder {
     }
 
     fn lock_file(&self, name: &str) -> Result<File, Failure> {
-        let opened = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(self.path.join(name));
-        opened.map_err(|error| self.unwritable(&error))
+        lock_file(&self.path.join(name)).map_err(|error| self.unwritable(&error))
     }
 
     /// Waits until nobody else plans. `waits` is called if that takes time.
