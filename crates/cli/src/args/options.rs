@@ -171,11 +171,6 @@ impl FileEntry<'_> {
             lines.collect::<Vec<_>>().join(" ")
         })
     }
-
-    /// The value, or a list of them, as the command line writes it.
-    pub fn texts(&self) -> Result<Vec<String>, String> {
-        texts(self.key, self.value)
-    }
 }
 
 /// A value of `key`, or a list of them, as the command line writes it.
@@ -249,7 +244,7 @@ impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Option<T> {
         entry: &FileEntry<'_>,
     ) -> Option<Result<bool, String>> {
         let take = || {
-            let texts = entry.texts()?;
+            let texts = texts(entry.key, entry.value)?;
             match &texts[..] {
                 _ if self.is_some() => return Ok(false),
                 [] => return Ok(false),
@@ -275,7 +270,7 @@ impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Vec<T> {
         entry: &FileEntry<'_>,
     ) -> Option<Result<bool, String>> {
         let take = || {
-            let texts = entry.texts()?;
+            let texts = texts(entry.key, entry.value)?;
             let new = self.is_empty() && !texts.is_empty();
             for text in texts.iter().filter(|_| new) {
                 self.push(entry.read(&parser, text)?);
