@@ -51,11 +51,8 @@ pub fn page(trace: &TraceMeta, curves: &[SchemeCurve]) -> ReportPage {
             &rows,
             1,
         );
-        page.html_if_room(&format!(
-            "<details class=\"more\"><summary>{}</summary>\n{text}<pre>{}</pre></details>\n",
-            escaped(&shown_name(&name)),
-            escaped(&reading(curve))
-        ));
+        let reading = escaped(&reading(curve));
+        page.folded(&shown_name(&name), &format!("{text}<pre>{reading}</pre>"));
     }
     let sha = trace.sha256.as_deref().unwrap_or("-");
     page.html(&format!(
