@@ -7,7 +7,7 @@ use destage_trace::BinWriter;
 use destage_types::{HostRequest, RequestBatch};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 struct Writer {
     out: BinWriter<BufWriter<OutputFile>>,
@@ -19,10 +19,6 @@ struct Writer {
 pub struct TraceRecording {
     path: PathBuf,
     writer: Arc<Mutex<Writer>>,
-}
-
-fn locked(writer: &Mutex<Writer>) -> MutexGuard<'_, Writer> {
-    writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl TraceRecording {
@@ -79,7 +75,7 @@ struct Recorder {
 
 impl RequestWatcher for Recorder {
     fn request(&mut self, request: &HostRequest, _durable: bool) {
-        let writer = &mut *locked(&self.writer);
+        let writer = &mut *self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.failed.is_none() {
             self.one.clear();
             self.one.push(*request);
