@@ -4,7 +4,7 @@ use crate::args::{READ_FILL, word_of};
 use crate::output::csv_cell;
 use crate::output::table::{lines, or_dash, percent, plain};
 use crate::run::warmup_text;
-use crate::series_style::shown_name;
+use crate::series_style::{alloc_note, shown_name};
 use destage_sim::RunSpec;
 use destage_sim::curve::{
     CurveCounts, CurvePoint, Estimate, GROUPS, Method, SampledCurve, SampledPoint,
@@ -148,12 +148,7 @@ pub fn names(curves: &[SchemeCurve]) -> Vec<String> {
     let alloc = |curve: &SchemeCurve| curve.base.resolved_read_alloc();
     let mixed = curves.iter().any(|curve| alloc(curve) != alloc(&curves[0]));
     let name = |curve: &SchemeCurve| {
-        let reading = match (mixed, alloc(curve)) {
-            (false, _) => "",
-            (true, true) => ", read allocation on",
-            (true, false) => ", read allocation off",
-        };
-        shown_name(&curve.base.expr.to_string()) + reading
+        shown_name(&curve.base.expr.to_string()) + alloc_note(mixed, alloc(curve))
     };
     curves.iter().map(name).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::RunCharts;
 use crate::output::{distinct, table};
-use crate::series_style::{SeriesLook, is_bound, shown_name};
+use crate::series_style::{SeriesLook, alloc_note, is_bound, shown_name};
 use destage_sim::ResultRecord;
 use destage_types::ByteSize;
 
@@ -42,13 +42,8 @@ pub fn shown_schemes(runs: &[ReportedRun]) -> Vec<ShownScheme> {
     let looks = SeriesLook::of_all(found.iter().map(|f| is_bound(f.0)));
     let shown = found.iter().zip(looks).map(|(&(scheme, alloc), look)| {
         let both = found.contains(&(scheme, !alloc));
-        let reading = match (both, alloc) {
-            (false, _) => "",
-            (true, true) => ", read allocation on",
-            (true, false) => ", read allocation off",
-        };
         ShownScheme {
-            name: shown_name(scheme) + reading,
+            name: shown_name(scheme) + alloc_note(both, alloc),
             look,
             scheme: scheme.to_owned(),
             read_alloc: both.then_some(alloc),
