@@ -10,7 +10,7 @@ pub use crate::report::RunCharts;
 pub use crate::run::Keys;
 pub use crate::sweep::{SweepJob, SweepPlace, SweepWorker, sweep_file};
 
-use crate::args::{InputArgs, OptionGroup, RunArgs};
+use crate::args::{InputArgs, OptionGroup, RunArgs, none};
 use crate::memory::MemoryLimit;
 use crate::output::{Output, run_table};
 use crate::progress::Stages;
@@ -55,11 +55,19 @@ pub type Executed = Result<(Vec<KeptRecord>, Vec<String>), Failure>;
 /// Who calls, in the words of a fault.
 const CALLER: &str = "destage.run";
 
-fn options(keys: &Keys, allowed: impl Fn(&str) -> bool, caller: &str) -> Result<RunArgs, Failure> {
+/// The options of `run` that `keys` give, of those that are `allowed`.
+///
+/// # Errors
+/// Another key, or a value that is none of its option.
+pub(crate) fn options(
+    keys: &Keys,
+    allowed: impl Fn(&str) -> bool,
+    caller: &str,
+) -> Result<RunArgs, Failure> {
     if let Some(key) = keys.keys().find(|key| !allowed(key)) {
         return Err(Failure::usage(format!("{caller}: no option `{key}`")));
     }
-    let (args, _) = run_keys(keys, &RunArgs::none(), caller)?;
+    let (args, _) = run_keys(keys, &none(), caller)?;
     Ok(args)
 }
 

@@ -15,18 +15,14 @@ mod values;
 pub use groups::{FormatOut, FormatOutArgs, InputArgs, JobsArgs, LimitArgs, SeedArgs};
 pub use lab::{GuestArgs, GuestFs, LabArgs};
 pub use mrc::{MrcArgs, PointsOut};
-pub use options::{FileEntry, FromFile, OptionGroup, option_of, texts};
+pub use options::{FileEntry, FromFile, OptionGroup, none, option_of, texts};
 pub use run::{RunArgs, default_of};
-pub use serve::{
-    CacheKindArg, CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs,
-};
+pub use serve::{CtlArgs, CtlWord, DataArg, ExportArgs, ModelArgs, ServeArgs, ServerArgs};
 pub use sweep::SweepArgs;
-pub use trace::{
-    FitArgs, FsArg, ImportArgs, StreamArg, SynthArgs, ToFormat, TraceArgs, TraceCommand,
-};
+pub use trace::{FitArgs, ImportArgs, SynthArgs, ToFormat, TraceArgs, TraceCommand};
 pub use values::{
     CacheSizeArg, FootprintShare, HostFsArg, READ_ALLOC, READ_FILL, TimeScaleArg, VolumesArg,
-    join_negative, word_of,
+    join_negative, value_name, word_of,
 };
 
 use crate::repro::Scale;

@@ -1,8 +1,8 @@
 //! `destage ctl`: tells a server that runs what to do.
 
-use crate::args::{CtlArgs, CtlWord};
+use crate::args::{CtlArgs, CtlWord, value_name};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{pretty_json, print};
 use destage_live::control::{ControlCommand, ControlRequest, ask};
 
 /// Sends one command and prints what the server tells.
@@ -21,15 +21,12 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
     if told.is_empty() {
         return Ok(());
     }
-    let text = serde_json::to_string_pretty(&told);
-    let text = text.map_err(|error| Failure::Run(format!("no text can be made of it: {error}")))?;
-    print(&format!("{text}\n"))
+    print(&pretty_json(&told)?)
 }
 
 fn command(args: &CtlArgs) -> Result<ControlCommand, Failure> {
     let word = args.command;
-    let name = clap::ValueEnum::to_possible_value(&word);
-    let name = name.map_or(String::new(), |name| name.get_name().to_owned());
+    let name = value_name(word);
     let needs = |what: &str| Failure::usage(format!("`{name}` needs {what} as its argument"));
     let takes_argument = matches!(word, CtlWord::Scheme | CtlWord::Snapshot);
     if let Some(argument) = args.argument.as_deref().filter(|_| !takes_argument) {

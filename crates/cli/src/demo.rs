@@ -64,32 +64,21 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     };
     let report = args.report.as_deref();
     let title = format!("destage demo, seed {seed}");
-    let mut report = report
+    let report = report
         .map(|path| HtmlReport::open(path, &title))
         .transpose()?;
-    match args.form.format_out() {
-        FormatOut::Table => {
-            let mut records = Vec::new();
-            execute(&batch, &mut |record| {
-                if let Some(report) = &mut report {
-                    report.add(&record, taken());
-                }
-                records.push(record);
-                Ok(())
-            })?;
-            if let Some(report) = report {
-                report.finish()?;
-            }
-            print(&text(&records, seed))
-        }
-        format => {
-            let mut output = Output::stdout(format)?;
-            if let Some(report) = report {
-                output.report(report);
-            }
-            execute(&batch, &mut |record| output.add(record, taken()))?;
-            output.finish(true)
-        }
+    let format = args.form.format_out();
+    let mut output = Output::stdout(format)?;
+    if let Some(report) = report {
+        output.report(report);
+    }
+    execute(&batch, &mut |record| output.add(record, taken()))?;
+    let records = output.take_shown();
+    output.finish(true)?;
+    match format {
+        // Shown in a way of its own.
+        FormatOut::Table => print(&text(&records, seed)),
+        _ => Ok(()),
     }
 }
 

@@ -22,6 +22,17 @@ impl Failure {
         Failure::Usage(vec![fault.into()])
     }
 
+    /// Nothing, if there are no faults.
+    ///
+    /// # Errors
+    /// All faults.
+    pub fn unless_none(faults: Vec<String>) -> Result<(), Failure> {
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::Usage(faults)),
+        }
+    }
+
     /// What went wrong, in one line.
     pub fn text(self) -> String {
         match self {
@@ -92,18 +103,23 @@ fn advised(error: &RunError) -> String {
     }
 }
 
+/// What `error` is to a command, in the words of `text`.
+fn judged(error: &RunError, text: String) -> Failure {
+    match error {
+        RunError::Log(_)
+        | RunError::Cancelled
+        | RunError::DeviceFull { .. }
+        | RunError::Memory { .. }
+        | RunError::TimelineMemory { .. }
+        | RunError::IndexFull { .. }
+        | RunError::Trace(_) => Failure::Run(text),
+        _ => Failure::usage(text),
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
-        match error {
-            RunError::Log(_)
-            | RunError::Cancelled
-            | RunError::DeviceFull { .. }
-            | RunError::Memory { .. }
-            | RunError::TimelineMemory { .. }
-            | RunError::IndexFull { .. }
-            | RunError::Trace(_) => Failure::Run(advised(&error)),
-            _ => Failure::usage(advised(&error)),
-        }
+        judged(&error, advised(&error))
     }
 }
 
@@ -112,11 +128,7 @@ impl Failure {
     pub fn of_run(place: &str, error: RunError) -> Failure {
         match error {
             RunError::Log(_) | RunError::Cancelled | RunError::Trace(_) => error.into(),
-            RunError::DeviceFull { .. }
-            | RunError::Memory { .. }
-            | RunError::TimelineMemory { .. }
-            | RunError::IndexFull { .. } => Failure::Run(format!("{place}: {}", advised(&error))),
-            _ => Failure::usage(format!("{place}: {}", advised(&error))),
+            _ => judged(&error, format!("{place}: {}", advised(&error))),
         }
     }
 }

@@ -4,11 +4,9 @@
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::failure::Failure;
 use crate::output::file::write_file;
-use crate::output::print_exactly;
+use crate::output::{print_exactly, unwritten};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
-use std::io;
-use std::path::Path;
 
 /// Prints the completion script of a shell.
 ///
@@ -26,10 +24,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
 /// # Errors
 /// The folder cannot be made, or a page cannot be written.
 pub fn man(args: &ManArgs) -> Result<(), Failure> {
-    let failed = |path: &Path, error: &io::Error| {
-        Failure::Run(format!("cannot write {}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(&args.folder).map_err(|error| failed(&args.folder, &error))?;
+    std::fs::create_dir_all(&args.folder).map_err(|error| unwritten(&args.folder, &error))?;
     // Building it gives the commands below it their whole names.
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
@@ -41,7 +36,7 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
         let written = page.render(&mut text);
         written
             .and_then(|()| write_file(&path, &String::from_utf8_lossy(&text)))
-            .map_err(|error| failed(&path, &error))?;
+            .map_err(|error| unwritten(&path, &error))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::args::SchemesArgs;
 use crate::failure::Failure;
-use crate::output::{print, table};
+use crate::output::{pretty_json, print, table};
 use destage_scheme::describe::{self, SchemeRecord};
 use destage_scheme::info::proof_of;
 use destage_scheme::registry::{self, SCHEMES};
@@ -25,13 +25,7 @@ pub fn run(args: &SchemesArgs) -> Result<(), Failure> {
 /// None that is known.
 pub fn all() -> Result<String, Failure> {
     let records: Vec<SchemeRecord> = SCHEMES.iter().map(|info| describe::record(info)).collect();
-    json(&records)
-}
-
-fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(value);
-    let text = text.map_err(|e| Failure::Run(format!("cannot write JSON: {e}")))?;
-    Ok(text + "\n")
+    pretty_json(&records)
 }
 
 fn list() -> String {
@@ -69,8 +63,8 @@ fn explain(name: &str, as_json: bool) -> Result<(), Failure> {
     };
     if as_json {
         return match layers[..] {
-            [info] => print(&json(&describe::record(info))?),
-            _ => print(&json(
+            [info] => print(&pretty_json(&describe::record(info))?),
+            _ => print(&pretty_json(
                 &layers
                     .iter()
                     .map(|i| describe::record(i))

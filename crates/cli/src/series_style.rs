@@ -92,6 +92,16 @@ pub fn shown_name(expr: &str) -> String {
     }
 }
 
+/// What names say of read allocation where the same scheme is there with and without (`both`): hit ratios are
+/// not alike then.
+pub fn alloc_note(both: bool, on: bool) -> &'static str {
+    match (both, on) {
+        (false, _) => "",
+        (true, true) => ", read allocation on",
+        (true, false) => ", read allocation off",
+    }
+}
+
 /// The same rules for the page.
 pub fn for_page() -> Value {
     let hex = |colour: u32| format!("#{colour:06x}");

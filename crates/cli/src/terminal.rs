@@ -7,6 +7,7 @@ use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 
 /// What standard output is shown on.
+#[derive(Default)]
 pub struct Screen {
     /// Columns, if it is a terminal that says how many.
     pub width: Option<usize>,
@@ -19,8 +20,7 @@ impl Screen {
     pub fn of_stdout() -> Screen {
         let out = std::io::stdout();
         if !out.is_terminal() {
-            let (width, colours) = (None, false);
-            return Screen { width, colours };
+            return Screen::default();
         }
         let (width, colours) = (Screen::columns_of(&out), Screen::shows_colours(&out));
         Screen { width, colours }
@@ -112,6 +112,15 @@ impl Warnings {
                 say(&format!("warning: {warning}"));
             }
             self.said.insert(warning);
+        }
+    }
+}
+
+/// Each is said as by [`Warnings::warn`].
+impl Extend<String> for Warnings {
+    fn extend<I: IntoIterator<Item = String>>(&mut self, warnings: I) {
+        for warning in warnings {
+            self.warn(warning);
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Records: results of runs, and what is made of them.
 
 use crate::errors::{exception, raised};
-use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, UInt64Builder};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
-use destage_cli::api::{self, CellType, KeptRecord, TypedColumn};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray,
+    UInt64Array,
+};
+use arrow_schema::ArrowError;
+use destage_cli::api::{self, CellType, KeptRecord};
 use destage_sim::ResultRecord;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -79,45 +81,25 @@ pub fn arrow_stream<'py>(
 fn batch(records: &[ResultRecord]) -> Result<RecordBatch, ArrowError> {
     let values: Result<Vec<Value>, _> = records.iter().map(serde_json::to_value).collect();
     let values = values.map_err(|error| ArrowError::JsonError(error.to_string()))?;
-    let (mut fields, mut columns) = (Vec::new(), Vec::new());
-    for column in api::record_columns() {
-        let cells: Vec<Value> = values.iter().map(|v| api::cell(v, &column.name)).collect();
-        let (kind, array) = array(&column, &cells);
-        fields.push(Field::new(column.name, kind, true));
-        columns.push(array);
-    }
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+    let columns = api::record_columns().into_iter().map(|column| {
+        let cells = values.iter().map(|v| api::cell(v, &column.name));
+        let array = array(column.kind, cells);
+        (column.name, array, true)
+    });
+    RecordBatch::try_from_iter_with_nullable(columns)
 }
 
-fn array(column: &TypedColumn, cells: &[Value]) -> (DataType, ArrayRef) {
-    let texts = |text: &dyn Fn(&Value) -> Option<String>| {
-        let mut all = StringBuilder::new();
-        cells.iter().for_each(|cell| all.append_option(text(cell)));
-        (DataType::Utf8, Arc::new(all.finish()) as ArrayRef)
-    };
-    match column.kind {
-        CellType::Integer => {
-            let mut all = UInt64Builder::with_capacity(cells.len());
+fn array(kind: CellType, cells: impl Iterator<Item = Value>) -> ArrayRef {
+    let json = |cell: Value| (!cell.is_null()).then(|| cell.to_string());
+    match kind {
+        CellType::Integer => Arc::new(cells.map(|c| c.as_u64()).collect::<UInt64Array>()),
+        CellType::Number => Arc::new(cells.map(|c| c.as_f64()).collect::<Float64Array>()),
+        CellType::Flag => Arc::new(cells.map(|c| c.as_bool()).collect::<BooleanArray>()),
+        CellType::Text => Arc::new(
             cells
-                .iter()
-                .for_each(|cell| all.append_option(cell.as_u64()));
-            (DataType::UInt64, Arc::new(all.finish()))
-        }
-        CellType::Number => {
-            let mut all = Float64Builder::with_capacity(cells.len());
-            cells
-                .iter()
-                .for_each(|cell| all.append_option(cell.as_f64()));
-            (DataType::Float64, Arc::new(all.finish()))
-        }
-        CellType::Flag => {
-            let mut all = BooleanBuilder::with_capacity(cells.len());
-            cells
-                .iter()
-                .for_each(|cell| all.append_option(cell.as_bool()));
-            (DataType::Boolean, Arc::new(all.finish()))
-        }
-        CellType::Text => texts(&|cell| cell.as_str().map(str::to_owned)),
-        CellType::Json => texts(&|cell| (!cell.is_null()).then(|| cell.to_string())),
+                .map(|c| c.as_str().map(str::to_owned))
+                .collect::<StringArray>(),
+        ),
+        CellType::Json => Arc::new(cells.map(json).collect::<StringArray>()),
     }
 }

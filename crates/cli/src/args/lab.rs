@@ -2,9 +2,12 @@
 
 use super::groups::{path, text};
 use super::options::options;
-use super::{CacheKindArg, FormatOutArgs, LimitArgs, ModelArgs};
+use super::serve::CACHE_KIND;
+use super::values::one_of;
+use super::{FormatOutArgs, LimitArgs, ModelArgs};
 use clap::builder::EnumValueParser;
 use clap::{Args, ValueEnum};
+use destage_live::store::CacheKind;
 use destage_types::ByteSize;
 use std::path::PathBuf;
 
@@ -35,7 +38,7 @@ options! {
         flatten model: ModelArgs;
         /// Does the cache of the device keep its content without power?
         #[arg(long, value_name = "KIND")]
-        cache_kind: Option<CacheKindArg> = EnumValueParser::<CacheKindArg>::new(), default "dram";
+        cache_kind: Option<CacheKind> = one_of(CACHE_KIND), default "dram";
         /// Write the requests to the device as a trace (destage-bin), those of mkfs and mount included
         #[arg(long, value_name = "FILE.bin")]
         record: Option<PathBuf> = path();

@@ -3,7 +3,7 @@
 //! record has if nobody gave one.
 
 use clap::builder::TypedValueParser;
-use clap::{Arg, Command};
+use clap::{Arg, Args, Command};
 use destage_types::nearest;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -98,6 +98,13 @@ pub fn read_default<P: TypedValueParser>(parser: P, text: &str) -> P::Value {
     value.expect("a default is a value of its option")
 }
 
+/// Options of which nobody says anything.
+pub fn none<A: Args>() -> A {
+    let command = A::augment_args(Command::new("none").no_binary_name(true));
+    let given = command.get_matches_from::<_, &str>([]);
+    A::from_arg_matches(&given).expect("no option is required")
+}
+
 /// A group of options.
 pub trait OptionGroup {
     /// Fields and what records say of them if nobody gave them.
@@ -163,11 +170,6 @@ impl FileEntry<'_> {
             let lines = first.trim_start_matches("error: ").lines().map(str::trim);
             lines.collect::<Vec<_>>().join(" ")
         })
-    }
-
-    /// The value, or a list of them, as the command line writes it.
-    pub fn texts(&self) -> Result<Vec<String>, String> {
-        texts(self.key, self.value)
     }
 }
 
@@ -242,7 +244,7 @@ impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Option<T> {
         entry: &FileEntry<'_>,
     ) -> Option<Result<bool, String>> {
         let take = || {
-            let texts = entry.texts()?;
+            let texts = texts(entry.key, entry.value)?;
             match &texts[..] {
                 _ if self.is_some() => return Ok(false),
                 [] => return Ok(false),
@@ -268,7 +270,7 @@ impl<T, P: TypedValueParser<Value = T>> FromFile<P> for Vec<T> {
         entry: &FileEntry<'_>,
     ) -> Option<Result<bool, String>> {
         let take = || {
-            let texts = entry.texts()?;
+            let texts = texts(entry.key, entry.value)?;
             let new = self.is_empty() && !texts.is_empty();
             for text in texts.iter().filter(|_| new) {
                 self.push(entry.read(&parser, text)?);

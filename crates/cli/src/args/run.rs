@@ -5,7 +5,7 @@ use super::options::{OptionGroup, options};
 use super::values::{host_fs, time_scale, whole};
 use super::{Cli, DestageCommand, HostFsArg, TimeScaleArg};
 use crate::run::{parse_every, parse_moment};
-use clap::{Args, FromArgMatches, Parser};
+use clap::Parser;
 use destage_sim::{Every, TimelineWindow};
 use destage_types::Nanos;
 use std::num::NonZeroU32;
@@ -119,15 +119,6 @@ options! {
         /// Leave out of the timeline what begins at this simulated time or later
         #[arg(long, value_name = "TIME", requires = "timeline")]
         timeline_to: Option<Nanos> = parse_moment, word "the end of the run";
-    }
-}
-
-impl RunArgs {
-    /// What nobody says anything of.
-    pub fn none() -> RunArgs {
-        let command = RunArgs::augment_args(clap::Command::new("run"));
-        let given = command.get_matches_from(["run"]);
-        RunArgs::from_arg_matches(&given).expect("no option of `run` is required")
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::groups::{path, text};
 use super::options::options;
-use super::values::{one_of, time_scale};
+use super::values::{OptionWords, one_of, time_scale};
 use super::{FormatOutArgs, LimitArgs, READ_ALLOC, SeedArgs, TimeScaleArg};
 use clap::builder::EnumValueParser;
-use clap::{Args, ValueEnum};
+use clap::{Args, Command, Id, ValueEnum};
 use destage_live::server::PowerCutAt;
 use destage_live::store::CacheKind;
 use destage_scheme::ReadAlloc;
@@ -22,24 +22,19 @@ pub enum DataArg {
     None,
 }
 
-/// Does the cache keep its content without power?
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CacheKindArg {
-    /// No: what was written is durable once it is on flash
-    Dram,
-    /// Yes: what was written is durable at once
-    Nvm,
-}
-
-impl CacheKindArg {
-    /// In the words of the store.
-    pub fn kind(self) -> CacheKind {
-        match self {
-            CacheKindArg::Dram => CacheKind::Dram,
-            CacheKindArg::Nvm => CacheKind::Nvm,
-        }
-    }
-}
+/// `--cache-kind`.
+pub const CACHE_KIND: &OptionWords<CacheKind> = &[
+    (
+        CacheKind::Dram,
+        "dram",
+        "No: what was written is durable once it is on flash",
+    ),
+    (
+        CacheKind::Nvm,
+        "nvm",
+        "Yes: what was written is durable at once",
+    ),
+];
 
 /// `--power-cut-after`.
 fn power_cut(text: &str) -> Result<PowerCutAt, String> {
@@ -96,7 +91,7 @@ options! {
         backing: Option<PathBuf> = path();
         /// Does the cache keep its content without power?
         #[arg(long, value_name = "KIND")]
-        cache_kind: Option<CacheKindArg> = EnumValueParser::<CacheKindArg>::new(), default "dram";
+        cache_kind: Option<CacheKind> = one_of(CACHE_KIND), default "dram";
         /// Cut the power once, after that many requests or at that simulated time: connections break, and
         /// only what is durable is there when clients come again
         #[arg(long, value_name = "N|TIME")]
@@ -113,24 +108,12 @@ options! {
     }
 }
 
-/// The options of [`ExportArgs`], by their fields.
-const OF_EXPORTS: [&str; 15] = [
-    "name",
-    "device",
-    "set",
-    "scheme",
-    "cache",
-    "read_alloc",
-    "seed",
-    "read_only",
-    "data",
-    "backing",
-    "cache_kind",
-    "power_cut_after",
-    "time_scale",
-    "no_delay",
-    "record",
-];
+/// The options of [`ExportArgs`].
+fn of_exports() -> Vec<Id> {
+    let command = ExportArgs::augment_args(Command::new("export"));
+    let options = command.get_arguments();
+    options.map(|option| option.get_id().clone()).collect()
+}
 
 options! {
     /// Options of the server as a whole.
@@ -165,7 +148,7 @@ options! {
 pub struct ServeArgs {
     /// Serve what this file says: TOML whose keys are these options, with a table `[[export]]` for each
     /// export and `[[export.shadow]]` for each of its shadows
-    #[arg(long, value_name = "FILE.toml", conflicts_with_all = OF_EXPORTS)]
+    #[arg(long, value_name = "FILE.toml", conflicts_with_all = of_exports())]
     pub config: Option<PathBuf>,
     #[command(flatten)]
     pub export: ExportArgs,
@@ -207,19 +190,4 @@ pub struct CtlArgs {
     pub command: CtlWord,
     /// Scheme of `scheme`, file of `snapshot`
     pub argument: Option<String>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_option_of_an_export_is_known_as_one() {
-        let command = ExportArgs::augment_args(clap::Command::new("export"));
-        let ids: Vec<&str> = command
-            .get_arguments()
-            .map(|arg| arg.get_id().as_str())
-            .collect();
-        assert_eq!(ids, OF_EXPORTS);
-    }
 }

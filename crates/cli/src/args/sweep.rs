@@ -1,6 +1,7 @@
 //! Options of `destage sweep`.
 
 use super::groups::*;
+use super::options::none;
 use super::run::RunArgs;
 use crate::sweep::{BatchSize, Shard, parse_batch};
 use clap::Args;
@@ -59,7 +60,7 @@ impl SweepArgs {
             limit: self.limit.clone(),
             memory: self.memory.clone(),
             threads: self.threads.clone(),
-            ..RunArgs::none()
+            ..none()
         }
     }
 }

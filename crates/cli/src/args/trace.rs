@@ -1,9 +1,9 @@
 //! Options of `destage trace`.
 
-use super::values::whole;
+use super::values::{OptionWords, one_of, whole};
 use super::{InputArgs, LimitArgs, examples};
 use clap::{Args, Subcommand, ValueEnum};
-use destage_fsmodel::ftrace::DeviceSpec;
+use destage_fsmodel::ftrace::{DeviceSpec, RequestEvent};
 use destage_trace::synth::{Arrival, SynthPart};
 use destage_types::{Nanos, Picos};
 use std::path::PathBuf;
@@ -185,11 +185,11 @@ pub struct ImportArgs {
           value_parser = import_device)]
     pub devices: Vec<DeviceSpec>,
     /// File system of the capture [default: told by its events]
-    #[arg(long, value_name = "NAME")]
-    pub fs: Option<FsArg>,
+    #[arg(long, value_name = "NAME", value_parser = one_of(IMPORT_FS))]
+    pub fs: Option<bool>,
     /// Block events that are the requests: `block_rq_issue` or `block_bio_queue` [default: issue]
-    #[arg(long, value_name = "EVENTS")]
-    pub stream: Option<StreamArg>,
+    #[arg(long, value_name = "EVENTS", value_parser = one_of(IMPORT_STREAM))]
+    pub stream: Option<RequestEvent>,
     /// Where the blocks of a file were before the capture, as `filefrag -v` prints it; repeatable.
     /// Needed for the first O_DIRECT write of a block
     #[arg(long = "fiemap", value_name = "INODE=FILE", value_parser = fiemap)]
@@ -210,23 +210,17 @@ pub struct ImportArgs {
     pub output: PathBuf,
 }
 
-/// `--fs` of an import.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum FsArg {
-    /// Page events tell old addresses.
-    F2fs,
-    /// Writes in place.
-    Ext4,
-}
+/// `--fs` of an import: is it F2FS?
+const IMPORT_FS: &OptionWords<bool> = &[
+    (true, "f2fs", "Page events tell old addresses"),
+    (false, "ext4", "Writes in place"),
+];
 
 /// `--stream` of an import.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum StreamArg {
-    /// What the driver gets.
-    Issue,
-    /// What the file system sends.
-    Queue,
-}
+const IMPORT_STREAM: &OptionWords<RequestEvent> = &[
+    (RequestEvent::Issue, "issue", "What the driver gets"),
+    (RequestEvent::Queue, "queue", "What the file system sends"),
+];
 
 fn import_device(text: &str) -> Result<DeviceSpec, String> {
     let mut parts = text.split(':');

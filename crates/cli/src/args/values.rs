@@ -1,5 +1,6 @@
 //! Values of options: what is read, and what is said about one that is none.
 
+use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use destage_fsmodel::host_fs::HostFs;
 use destage_scheme::ReadAlloc;
@@ -231,6 +232,12 @@ where
 pub fn word_of<T: PartialEq>(words: &OptionWords<T>, value: T) -> &'static str {
     let found = words.iter().find(|row| row.0 == value);
     found.expect("every value has a word").1
+}
+
+/// The word of the command line for `value`.
+pub fn value_name(value: impl ValueEnum) -> String {
+    let word = value.to_possible_value();
+    word.map_or(String::new(), |word| word.get_name().to_owned())
 }
 
 /// A page size with its unit.

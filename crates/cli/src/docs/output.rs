@@ -1,6 +1,6 @@
 //! `docs/OUTPUT.md`: the columns and fields of all that is written, from their declarations.
 
-use crate::output::columns::resolved;
+use crate::output::columns::{resolved, type_word};
 use crate::output::figures::{Better, FIGURES};
 use crate::run::timeline::{ARGUMENTS, GROUPS};
 use destage_sim::log::{EVICTION_FIELDS, REQUEST_COLUMNS};
@@ -217,18 +217,13 @@ fn collect(path: &str, node: &Value, root: &Value, rows: &mut String) {
 
 /// What the values of a field are, without the null of those that may be absent.
 fn kind(node: &Value) -> &'static str {
-    let words = match &node["type"] {
-        Value::String(word) => vec![word.as_str()],
-        Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    match words.iter().find(|word| **word != "null") {
-        Some(&"integer") => "integer",
-        Some(&"number") => "number",
-        Some(&"string") => "text",
-        Some(&"boolean") => "true or false",
-        Some(&"array") => "list",
-        Some(&"object") => "object",
+    match type_word(node) {
+        "integer" => "integer",
+        "number" => "number",
+        "string" => "text",
+        "boolean" => "true or false",
+        "array" => "list",
+        "object" => "object",
         _ => "any",
     }
 }

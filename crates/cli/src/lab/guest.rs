@@ -1,7 +1,7 @@
 //! The guest: a user-mode kernel that sees this machine's files read-only, a new file system on the
 //! disk, and runs one command there.
 
-use crate::args::{GuestArgs, GuestFs};
+use crate::args::{GuestArgs, GuestFs, value_name};
 use crate::failure::Failure;
 use crate::terminal::say;
 use std::fmt::Display;
@@ -130,10 +130,7 @@ impl Guest {
                 missing.join(", ")
             )));
         }
-        let fs = match args.fs() {
-            GuestFs::Ext4 => "ext4",
-            GuestFs::F2fs => "f2fs",
-        };
+        let fs = value_name(args.fs());
         let mkfs: Vec<String> = std::iter::once(mkfs.to_owned())
             .chain(
                 args.mkfs
@@ -156,7 +153,7 @@ impl Guest {
             .replace("@FOLDER@", &folder_text)
             .replace("@MKFS@", &mkfs.join(" "))
             .replace("@FSCK@", fsck)
-            .replace("@FS@", fs)
+            .replace("@FS@", &fs)
             .replace("\"@MOUNT@\"", &quoted(&mount))
             .replace("@COMMAND@", &command.join(" "));
         let path = folder.join("init");

@@ -2,12 +2,12 @@
 
 mod guest;
 
-use crate::args::{FormatOut, GuestArgs, LabArgs};
+use crate::args::{GuestArgs, LabArgs};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{Output, identity, print};
+use crate::output::{Output, identity, tell};
 use crate::serve::{TraceRecording, spec_of};
-use crate::terminal::{Warnings, say};
+use crate::terminal::Warnings;
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
 use destage_live::lab::{Lab, LabDevice};
 use destage_live::store::{MemoryBudget, MemoryMedium, Store};
@@ -53,7 +53,7 @@ pub fn run(args: &LabArgs) -> Result<(), Failure> {
     let guest_args = &args.guest;
     let (spec, warnings) = spec_of(&guest_args.model)?;
     let mut said = Warnings::default();
-    warnings.into_iter().for_each(|warning| said.warn(warning));
+    said.extend(warnings);
     check_files(args)?;
     let (device, bytes, recording) = device(guest_args, &spec)?;
 
@@ -107,7 +107,7 @@ fn device(
         recording.iter().map(TraceRecording::watcher).collect();
     let medium = MemoryMedium::new(MemoryBudget::new(args.limit.limit().bytes()));
     let page = spec.page.bytes() as u32;
-    let store = Store::new(Box::new(medium), args.cache_kind().kind(), page);
+    let store = Store::new(Box::new(medium), args.cache_kind(), page);
     Ok((DataDevice::new(ssd, store, watchers), bytes, recording))
 }
 
@@ -129,10 +129,7 @@ fn check_files(args: &LabArgs) -> Result<(), Failure> {
     identity::protect(Path::new(&args.guest.model.device()));
     let record = args.guest.record.as_deref();
     let written = Vec::from_iter(record.map(|path| ("--record", path)));
-    match identity::faults(&written) {
-        faults if faults.is_empty() => Ok(()),
-        faults => Err(Failure::Usage(faults)),
-    }
+    identity::check(&written)
 }
 
 fn report(args: &GuestArgs, observed: Observed) -> Result<(), Failure> {
@@ -152,11 +149,5 @@ fn report(args: &GuestArgs, observed: Observed) -> Result<(), Failure> {
         since(observed.command_end),
         since(observed.sync_end),
     );
-    match format {
-        FormatOut::Table => print(&text),
-        _ => {
-            say(text.trim_end());
-            Ok(())
-        }
-    }
+    tell(format, &text)
 }

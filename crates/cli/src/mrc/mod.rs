@@ -26,16 +26,13 @@ pub fn run(args: &MrcArgs) -> Result<(), Failure> {
     let mut warnings = Warnings::default();
     let mut said = Vec::new();
     let bases = bases(args, &mut said)?;
-    said.iter().for_each(|text| warnings.warn(text));
+    warnings.extend(said);
     identity::protect(&args.trace);
     let written = [("--plot", &args.plot), ("--report", &args.report)];
     let written = written
         .iter()
         .filter_map(|(option, path)| Some((*option, path.as_deref()?)));
-    let faults = identity::faults(&written.collect::<Vec<_>>());
-    if !faults.is_empty() {
-        return Err(Failure::Usage(faults));
-    }
+    identity::check(&written.collect::<Vec<_>>())?;
     // An unwritable file must not come up after hours of runs.
     if let Some(path) = &args.plot {
         file::check(path).map_err(|e| plot::refused(path, &e))?;
@@ -101,10 +98,8 @@ fn bases(args: &MrcArgs, warnings: &mut Vec<String>) -> Result<Vec<RunSpec>, Fai
             faults.extend(spec.check().err().map(|e| format!("{}: {e}", base.expr)));
         }
     }
-    match faults.is_empty() {
-        true => Ok(bases),
-        false => Err(Failure::Usage(faults)),
-    }
+    Failure::unless_none(faults)?;
+    Ok(bases)
 }
 
 fn base(args: &MrcArgs, expr: Expr) -> RunSpec {

@@ -4,7 +4,7 @@ use crate::args::{READ_FILL, word_of};
 use crate::output::csv_cell;
 use crate::output::table::{lines, or_dash, percent, plain};
 use crate::run::warmup_text;
-use crate::series_style::shown_name;
+use crate::series_style::{alloc_note, shown_name};
 use destage_sim::RunSpec;
 use destage_sim::curve::{
     CurveCounts, CurvePoint, Estimate, GROUPS, Method, SampledCurve, SampledPoint,
@@ -121,25 +121,18 @@ fn method(method: Method) -> &'static str {
 
 fn sampled(curve: &SampledCurve, point: &SampledPoint) -> Value {
     let value = |estimate: Option<Estimate>| estimate.map(|e| e.value);
-    let interval = |estimate: Option<Estimate>| estimate.map(|e| [e.low, e.high]);
-    let ends = [
-        point.page_hit_ratio,
-        point.read_page_hit_ratio,
-        point.write_page_hit_ratio,
-    ];
-    let [all, reads, writes] = ends.map(interval);
-    let (low, high) = (
-        |i: Option<[f64; 2]>| i.map(|i| i[0]),
-        |i: Option<[f64; 2]>| i.map(|i| i[1]),
-    );
+    let low = |estimate: Option<Estimate>| estimate.map(|e| e.low);
+    let high = |estimate: Option<Estimate>| estimate.map(|e| e.high);
+    let all = point.page_hit_ratio;
+    let (reads, writes) = (point.read_page_hit_ratio, point.write_page_hit_ratio);
     json!({
-        "page_hit_ratio": value(point.page_hit_ratio),
+        "page_hit_ratio": value(all),
         "page_hit_ratio_low": low(all),
         "page_hit_ratio_high": high(all),
-        "read_page_hit_ratio": value(point.read_page_hit_ratio),
+        "read_page_hit_ratio": value(reads),
         "read_page_hit_ratio_low": low(reads),
         "read_page_hit_ratio_high": high(reads),
-        "write_page_hit_ratio": value(point.write_page_hit_ratio),
+        "write_page_hit_ratio": value(writes),
         "write_page_hit_ratio_low": low(writes),
         "write_page_hit_ratio_high": high(writes),
         "sample_rate": curve.rate,
@@ -155,12 +148,7 @@ pub fn names(curves: &[SchemeCurve]) -> Vec<String> {
     let alloc = |curve: &SchemeCurve| curve.base.resolved_read_alloc();
     let mixed = curves.iter().any(|curve| alloc(curve) != alloc(&curves[0]));
     let name = |curve: &SchemeCurve| {
-        let reading = match (mixed, alloc(curve)) {
-            (false, _) => "",
-            (true, true) => ", read allocation on",
-            (true, false) => ", read allocation off",
-        };
-        shown_name(&curve.base.expr.to_string()) + reading
+        shown_name(&curve.base.expr.to_string()) + alloc_note(mixed, alloc(curve))
     };
     curves.iter().map(name).collect()
 }

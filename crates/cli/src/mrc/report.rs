@@ -2,7 +2,7 @@
 
 use super::points::{CurvePoints, SchemeCurve, names, reading};
 use crate::output::figures::Better;
-use crate::report::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::report::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
 use crate::report::page::{Cell, ReportPage, escaped, table};
 use crate::series_style::{SeriesLook, is_bound, shown_name};
 use destage_sim::curve::Estimate;
@@ -51,11 +51,8 @@ pub fn page(trace: &TraceMeta, curves: &[SchemeCurve]) -> ReportPage {
             &rows,
             1,
         );
-        page.html_if_room(&format!(
-            "<details class=\"more\"><summary>{}</summary>\n{text}<pre>{}</pre></details>\n",
-            escaped(&shown_name(&name)),
-            escaped(&reading(curve))
-        ));
+        let reading = escaped(&reading(curve));
+        page.folded(&shown_name(&name), &format!("{text}<pre>{reading}</pre>"));
     }
     let sha = trace.sha256.as_deref().unwrap_or("-");
     page.html(&format!(
@@ -120,16 +117,16 @@ fn chart(
         }
         false => "Pages programmed for the host.",
     };
-    let along = ChartAxis::new("cache size", ChartUnit::Bytes);
+    let along = ("cache size", ChartUnit::Bytes);
     let chart = Chart {
         better: if percent {
             Better::Larger
         } else {
             Better::Smaller
         },
-        ..Chart::new(kind, title, about, along, ChartAxis::new(title, unit))
+        ..Chart::new(kind, title, about, along, (title, unit))
     };
-    chart.with(vec![ChartPanel::new("", x, labels, series.collect())])
+    chart.one(x, labels, series.collect())
 }
 
 /// What each scheme reaches, and how little cache it needs for nine tenths of that.

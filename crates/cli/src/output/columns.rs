@@ -201,20 +201,25 @@ fn collect(path: &str, node: &Value, root: &Value, columns: &mut Vec<TypedColumn
         }
         return;
     }
-    let kinds = match &node["type"] {
-        Value::String(kind) => vec![kind.as_str()],
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    let kind = match kinds.iter().find(|k| **k != "null") {
-        Some(&"integer") => CellType::Integer,
-        Some(&"number") => CellType::Number,
-        Some(&"string") => CellType::Text,
-        Some(&"boolean") => CellType::Flag,
+    let kind = match type_word(node) {
+        "integer" => CellType::Integer,
+        "number" => CellType::Number,
+        "string" => CellType::Text,
+        "boolean" => CellType::Flag,
         _ => CellType::Json,
     };
     let name = path.to_owned();
     columns.push(TypedColumn { name, kind });
+}
+
+/// The word of a schema for what a field is when it is there; empty if there is none.
+pub fn type_word(node: &Value) -> &str {
+    let words = match &node["type"] {
+        Value::Array(words) => &words[..],
+        word => std::slice::from_ref(word),
+    };
+    let mut words = words.iter().filter_map(Value::as_str);
+    words.find(|word| *word != "null").unwrap_or_default()
 }
 
 /// Follows references, and takes the part of an optional field that is not null.

@@ -5,7 +5,7 @@ use crate::output::identity::FileId;
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, IntoInnerError, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -147,6 +147,24 @@ pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OutputFile::create(path)?;
     file.write_all(text.as_bytes())?;
     file.commit()
+}
+
+/// The file that `out` fills is complete.
+///
+/// # Errors
+/// As [`OutputFile::commit`].
+pub fn complete(out: BufWriter<OutputFile>) -> io::Result<()> {
+    out.into_inner()
+        .map_err(IntoInnerError::into_error)?
+        .commit()
+}
+
+/// Opens the file at `path`, which is made if it is not there and never changed, to be locked.
+///
+/// # Errors
+/// It cannot be made.
+pub fn lock_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
 }
 
 /// The file that is meant, if `path` is a link, whether there is one or not.

@@ -60,10 +60,15 @@ pub fn protect(path: &Path) {
 /// They are the same.
 pub fn refuse<'a>(read: impl IntoIterator<Item = &'a Path>, written: &Path) -> Result<(), Failure> {
     read.into_iter().for_each(protect);
-    match &faults(&[("", written)])[..] {
-        [] => Ok(()),
-        faults => Err(Failure::Usage(faults.to_vec())),
-    }
+    check(&[("", written)])
+}
+
+/// Makes sure that no output is read, and that each has a file of its own.
+///
+/// # Errors
+/// All that [`faults`] finds.
+pub fn check(written: &[(&str, &Path)]) -> Result<(), Failure> {
+    Failure::unless_none(faults(written))
 }
 
 /// A fault for each pair of options that name the same output, and for each output that is read.

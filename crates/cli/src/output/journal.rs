@@ -40,11 +40,7 @@ impl Journal {
         };
         let unwritable = |error: io::Error| refused(&format!("cannot write there: {error}"));
         std::fs::create_dir_all(folder).map_err(unwritable)?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(folder.join(LOCK));
-        let lock = lock.map_err(unwritable)?;
+        let lock = file::lock_file(&folder.join(LOCK)).map_err(unwritable)?;
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 return Err(refused(

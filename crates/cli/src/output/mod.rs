@@ -17,7 +17,7 @@ pub use rows::{Form, Rows, csv_cell};
 use crate::args::FormatOut;
 use crate::failure::Failure;
 use crate::report::{HtmlReport, RunCharts};
-use crate::terminal::{Screen, harmless};
+use crate::terminal::{Screen, harmless, say};
 use destage_sim::ResultRecord;
 use file::OutputFile;
 use journal::Journal;
@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 /// Without a folder, standard output takes the form asked for. With a folder, `results.jsonl` there is a
 /// journal of all runs, the records of this command also go to `results.csv` or `results.parquet` if that
 /// form is asked for, and the table goes to standard output.
+#[derive(Default)]
 pub struct Output {
     /// For the table, shown at the end.
     table: Option<Vec<ResultRecord>>,
@@ -92,30 +93,17 @@ impl Output {
         Ok(Output {
             table: form.is_none().then(Vec::new),
             stdout: rows.transpose().map_err(Failure::stdout)?,
-            journal: None,
-            file: None,
-            report: None,
-            details: false,
-            columns: Vec::new(),
-            quiet: false,
-            kept: None,
-            charts: false,
+            ..Output::default()
         })
     }
 
     /// Results for a program that has called the runs; nothing is written. `charts`: are they collected?
     pub fn kept(charts: bool) -> Output {
         Output {
-            table: None,
-            stdout: None,
-            journal: None,
-            file: None,
-            report: None,
-            details: false,
-            columns: Vec::new(),
             quiet: true,
             kept: Some(Vec::new()),
             charts,
+            ..Output::default()
         }
     }
 
@@ -147,15 +135,9 @@ impl Output {
         }
         Ok(Output {
             table: Some(Vec::new()),
-            stdout: None,
             journal: Some(journal),
             file,
-            report: None,
-            details: false,
-            columns: Vec::new(),
-            quiet: false,
-            kept: None,
-            charts: false,
+            ..Output::default()
         })
     }
 
@@ -288,19 +270,28 @@ impl ResultsFile {
         for record in &self.records {
             rows.write(record)?;
         }
-        let out = rows.finish()?;
-        out.into_inner()
-            .map_err(|error| error.into_error())?
-            .commit()
+        file::complete(rows.finish()?)
     }
 }
 
-fn unwritten(path: &Path, error: &io::Error) -> Failure {
+/// The file at `path` could not be written.
+pub fn unwritten(path: &Path, error: &io::Error) -> Failure {
     Failure::Run(format!("cannot write {}: {error}", path.display()))
 }
 
 fn journal_unwritten(error: io::Error) -> Failure {
     Failure::Run(format!("cannot write the results: {error}"))
+}
+
+/// Each once, in the order in which they come.
+pub fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for value in values {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
 }
 
 /// Writes text for people to standard output.
@@ -311,6 +302,20 @@ pub fn print(text: &str) -> Result<(), Failure> {
     print_exactly(&harmless(text))
 }
 
+/// Tells people what is no result: where results go, if these are for people, else on standard error.
+///
+/// # Errors
+/// It cannot be written.
+pub fn tell(format: FormatOut, text: &str) -> Result<(), Failure> {
+    match format {
+        FormatOut::Table => print(text),
+        _ => {
+            say(text.trim_end_matches('\n'));
+            Ok(())
+        }
+    }
+}
+
 /// Writes text for programs to standard output.
 ///
 /// # Errors
@@ -319,6 +324,16 @@ pub fn print_exactly(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     done.map_err(Failure::stdout)
+}
+
+/// JSON for people, in lines.
+///
+/// # Errors
+/// `value` has no JSON form.
+pub fn pretty_json(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value);
+    let text = text.map_err(|error| Failure::Run(format!("cannot write JSON: {error}")))?;
+    Ok(text + "\n")
 }
 
 /// Prints a line of JSON as it is made: it may be long.

@@ -2,7 +2,7 @@
 
 use super::columns::{self, CellType, ParquetWriter, TypedColumn};
 use crate::terminal::harmless;
-use destage_sim::ResultRecord;
+use serde::Serialize;
 use serde_json::Value;
 use std::io::{self, Write};
 
@@ -36,25 +36,38 @@ pub struct Rows<W: Write + Send> {
 
 enum Out<W: Write + Send> {
     Jsonl(W),
-    Csv(CsvRows<W>),
+    Csv(Vec<TypedColumn>, W),
     Parquet(Vec<TypedColumn>, Box<ParquetWriter<W>>),
 }
 
 impl<W: Write + Send> Rows<W> {
-    /// Rows on `out`.
+    /// Rows of result records on `out`.
     ///
     /// # Errors
     /// `out` takes nothing.
     pub fn new(out: W, form: Form) -> io::Result<Rows<W>> {
+        let mut columns = columns::record_columns();
+        // The columns are the same whatever a run measured; lists have no place in a table, and what a scheme
+        // counts for itself differs from scheme to scheme and is kept as JSON in one column.
+        if form == Form::Csv {
+            columns.retain(|c| c.kind != CellType::Json || c.name == "scheme_stats");
+        }
+        Rows::of(out, form, columns)
+    }
+
+    /// Rows on `out`; unless they are JSON, with these columns.
+    ///
+    /// # Errors
+    /// `out` takes nothing.
+    pub fn of(mut out: W, form: Form, columns: Vec<TypedColumn>) -> io::Result<Rows<W>> {
         let out = match form {
             Form::Jsonl => Out::Jsonl(out),
             Form::Csv => {
-                let all = columns::record_columns().into_iter();
-                let kept = all.filter(|c| c.kind != CellType::Json || c.name == "scheme_stats");
-                Out::Csv(CsvRows::new(out, kept.map(|c| c.name).collect())?)
+                let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+                writeln!(out, "{}", names.join(","))?;
+                Out::Csv(columns, out)
             }
             Form::Parquet => {
-                let columns = columns::record_columns();
                 let writer = ParquetWriter::new(out, columns.clone())?;
                 Out::Parquet(columns, Box::new(writer))
             }
@@ -66,14 +79,15 @@ impl<W: Write + Send> Rows<W> {
     ///
     /// # Errors
     /// The output takes no more.
-    pub fn write(&mut self, record: &ResultRecord) -> io::Result<()> {
+    pub fn write(&mut self, record: &impl Serialize) -> io::Result<()> {
         match &mut self.out {
-            Out::Jsonl(out) => {
-                let line = serde_json::to_string(record)?;
-                writeln!(out, "{line}")?;
-                out.flush()
+            Out::Jsonl(out) => writeln!(out, "{}", serde_json::to_string(record)?),
+            Out::Csv(columns, out) => {
+                let record = serde_json::to_value(record)?;
+                let cells = columns.iter().map(|c| columns::cell(&record, &c.name));
+                let line: Vec<String> = cells.map(|cell| csv_cell(&cell)).collect();
+                writeln!(out, "{}", line.join(","))
             }
-            Out::Csv(rows) => rows.write(&serde_json::to_value(record)?),
             Out::Parquet(columns, writer) => {
                 let record = serde_json::to_value(record)?;
                 let cells = columns.iter().map(|c| columns::cell(&record, &c.name));
@@ -88,34 +102,12 @@ impl<W: Write + Send> Rows<W> {
     /// The output takes no more.
     pub fn finish(self) -> io::Result<W> {
         match self.out {
-            Out::Jsonl(mut out) | Out::Csv(CsvRows { mut out, .. }) => {
+            Out::Jsonl(mut out) | Out::Csv(_, mut out) => {
                 out.flush()?;
                 Ok(out)
             }
             Out::Parquet(_, writer) => writer.finish(),
         }
-    }
-}
-
-/// A header and lines of scalars. The columns are the same whatever a run measured; lists have no
-/// place in a table, and what a scheme counts for itself differs from scheme to scheme and is kept
-/// as JSON in one column.
-struct CsvRows<W: Write> {
-    out: W,
-    columns: Vec<String>,
-}
-
-impl<W: Write> CsvRows<W> {
-    fn new(mut out: W, columns: Vec<String>) -> io::Result<CsvRows<W>> {
-        writeln!(out, "{}", columns.join(","))?;
-        Ok(CsvRows { out, columns })
-    }
-
-    fn write(&mut self, record: &Value) -> io::Result<()> {
-        let cells = self.columns.iter().map(|name| columns::cell(record, name));
-        let line: Vec<String> = cells.map(|cell| csv_cell(&cell)).collect();
-        writeln!(self.out, "{}", line.join(","))?;
-        self.out.flush()
     }
 }
 
@@ -171,10 +163,14 @@ mod tests {
             "no.such",
             "scheme_stats",
         ];
-        let mut rows = CsvRows::new(Vec::new(), names.map(str::to_owned).to_vec()).unwrap();
+        let columns = names.map(|name| TypedColumn {
+            name: name.to_owned(),
+            kind: CellType::Text,
+        });
+        let mut rows = Rows::of(Vec::new(), Form::Csv, columns.to_vec()).unwrap();
         rows.write(&record).unwrap();
         assert_eq!(
-            String::from_utf8(rows.out).unwrap(),
+            String::from_utf8(rows.finish().unwrap()).unwrap(),
             "scheme,counts.page.hits,ratios.waf,no.such,scheme_stats\n\
              \"procache(lru,p=0.5)\",1,,,\"{\"\"moves\"\":7}\"\n"
         );

@@ -1,6 +1,7 @@
 //! The table of `run`: a row for each run, the best of each cache size marked, and sizes against schemes
 //! where there are several of both.
 
+use super::distinct;
 use super::figures::{Figure, TableColumn, figures};
 use super::reading::Readings;
 use super::table::{TextTable, cache, plain};
@@ -209,34 +210,18 @@ const TELLING: [&str; 2] = ["page-hit", "mean"];
 
 /// Sizes against schemes, for each trace that ran with several of both.
 fn pivots(records: &[ResultRecord], readings: &Readings<'_>, screen: &Screen) -> String {
+    fn place(record: &ResultRecord) -> (&str, &str) {
+        (&record.trace.name, &record.device)
+    }
     let mut text = String::new();
-    let mut seen: Vec<(&str, &str)> = Vec::new();
-    for record in records {
-        let of = (record.trace.name.as_str(), record.device.as_str());
-        if seen.contains(&of) {
-            continue;
-        }
-        seen.push(of);
-        let rows = records
-            .iter()
-            .filter(|r| (r.trace.name.as_str(), r.device.as_str()) == of);
+    for of in distinct(records.iter().map(place)) {
+        let rows = records.iter().filter(|r| place(r) == of);
         let rows: Vec<ResultRecord> = rows.cloned().collect();
         for figure in figures(&rows).filter(|figure| TELLING.contains(&figure.id)) {
             text += &pivot(&rows, figure, readings, screen).unwrap_or_default();
         }
     }
     text
-}
-
-/// Each once, in the order in which they come.
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut all = Vec::new();
-    for value in values {
-        if !all.contains(&value) {
-            all.push(value);
-        }
-    }
-    all
 }
 
 /// Sizes against schemes of one trace; none where a scheme ran twice with one size, or only one ran.

@@ -50,16 +50,6 @@ pub struct ChartAxis {
     pub unit: ChartUnit,
 }
 
-impl ChartAxis {
-    /// An axis.
-    pub fn new(name: &str, unit: ChartUnit) -> ChartAxis {
-        ChartAxis {
-            name: name.to_owned(),
-            unit,
-        }
-    }
-}
-
 /// A chart.
 #[derive(Clone, Debug, Serialize)]
 pub struct Chart {
@@ -148,14 +138,25 @@ impl ChartPanel {
 }
 
 impl Chart {
-    /// A chart without panels, of which only the most usual things are said.
-    pub fn new(kind: ChartKind, title: &str, about: &str, x: ChartAxis, y: ChartAxis) -> Chart {
+    /// A chart without panels, of which only the most usual things are said. Of each axis there is the name, and
+    /// how its numbers are shown.
+    pub fn new(
+        kind: ChartKind,
+        title: &str,
+        about: &str,
+        x: (&str, ChartUnit),
+        y: (&str, ChartUnit),
+    ) -> Chart {
+        let axis = |(name, unit): (&str, ChartUnit)| ChartAxis {
+            name: name.to_owned(),
+            unit,
+        };
         Chart {
             title: title.to_owned(),
             about: about.to_owned(),
             kind,
-            x,
-            y,
+            x: axis(x),
+            y: axis(y),
             better: Better::Neither,
             baseline: None,
             own_legend: false,
@@ -170,6 +171,11 @@ impl Chart {
         self.panels.retain(|panel| !panel.series.is_empty());
         self.chosen = self.chosen.min(self.panels.len().saturating_sub(1));
         (!self.panels.is_empty()).then_some(self)
+    }
+
+    /// The chart with one panel, if that has anything to show.
+    pub fn one(self, x: Vec<f64>, labels: Vec<String>, series: Vec<ChartSeries>) -> Option<Chart> {
+        self.with(vec![ChartPanel::new("", x, labels, series)])
     }
 
     /// Does it take the width of the page?

@@ -1,8 +1,8 @@
 //! Runs that stand in one section of a report, because they differ in scheme and cache size alone.
 
 use super::RunCharts;
-use crate::output::table;
-use crate::series_style::{SeriesLook, is_bound, shown_name};
+use crate::output::{distinct, table};
+use crate::series_style::{SeriesLook, alloc_note, is_bound, shown_name};
 use destage_sim::ResultRecord;
 use destage_types::ByteSize;
 
@@ -37,23 +37,13 @@ impl ShownScheme {
 
 /// The schemes of `runs` in their order.
 pub fn shown_schemes(runs: &[ReportedRun]) -> Vec<ShownScheme> {
-    let mut found: Vec<(&str, bool)> = Vec::new();
-    for run in runs {
-        let scheme = (run.record.scheme.as_str(), run.record.reading.read_alloc);
-        if !found.contains(&scheme) {
-            found.push(scheme);
-        }
-    }
+    let records = runs.iter().map(|run| &run.record);
+    let found = distinct(records.map(|r| (r.scheme.as_str(), r.reading.read_alloc)));
     let looks = SeriesLook::of_all(found.iter().map(|f| is_bound(f.0)));
     let shown = found.iter().zip(looks).map(|(&(scheme, alloc), look)| {
         let both = found.contains(&(scheme, !alloc));
-        let reading = match (both, alloc) {
-            (false, _) => "",
-            (true, true) => ", read allocation on",
-            (true, false) => ", read allocation off",
-        };
         ShownScheme {
-            name: shown_name(scheme) + reading,
+            name: shown_name(scheme) + alloc_note(both, alloc),
             look,
             scheme: scheme.to_owned(),
             read_alloc: both.then_some(alloc),
@@ -169,6 +159,12 @@ impl<'a> RunGroup<'a> {
             0 => "no cache".to_owned(),
             size => ByteSize(size).to_string(),
         }
+    }
+
+    /// Its cache sizes as text.
+    pub fn size_labels(&self) -> Vec<String> {
+        let sizes = self.sizes.iter();
+        sizes.map(|&size| RunGroup::size_text(size)).collect()
     }
 
     /// The run of a scheme at a size; one without a cache is the same at every size.

@@ -1,6 +1,6 @@
 //! How evenly the load and the wear of a run lie on the chips of its device.
 
-use super::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use super::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use super::group::{ReportedRun, RunGroup};
 use crate::series_style::SeriesLook;
 
@@ -60,10 +60,7 @@ fn map(
         Some(ChartPanel::new(&name, Vec::new(), labels, series.collect()))
     };
     let panels = group.runs.iter().filter_map(panel).collect();
-    let (x, y) = (
-        ChartAxis::new(part, ChartUnit::Count),
-        ChartAxis::new(title, unit),
-    );
+    let (x, y) = ((part, ChartUnit::Count), (title, unit));
     Chart::new(ChartKind::Heat, title, about, x, y).with(panels)
 }
 

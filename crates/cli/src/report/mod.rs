@@ -18,7 +18,7 @@ mod tables;
 pub use collect::{ChartCollector, RunCharts};
 
 use crate::failure::Failure;
-use crate::output::{Readings, file};
+use crate::output::{Readings, file, unwritten};
 use destage_sim::ResultRecord;
 use group::{ReportedRun, groups, shown_schemes};
 use page::ReportPage;
@@ -52,8 +52,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// It cannot be written.
 pub fn write(path: &Path, page: ReportPage) -> Result<(), Failure> {
-    file::write_file(path, &page.finish())
-        .map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))
+    file::write_file(path, &page.finish()).map_err(|error| unwritten(path, &error))
 }
 
 impl HtmlReport {

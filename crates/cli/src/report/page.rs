@@ -81,6 +81,14 @@ impl ReportPage {
         }
     }
 
+    /// HTML that shows its title alone until it is unfolded; left out as by [`ReportPage::html_if_room`].
+    pub fn folded(&mut self, title: &str, html: &str) {
+        self.html_if_room(&format!(
+            "<details class=\"more\"><summary>{}</summary>\n{html}</details>\n",
+            escaped(title)
+        ));
+    }
+
     /// A section, which [`ReportPage::end_section`] ends.
     pub fn section(&mut self, title: &str, about: &str) {
         self.html(&format!(

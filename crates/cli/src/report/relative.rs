@@ -1,17 +1,14 @@
 //! Bars relative to one scheme, as papers draw them.
 
-use super::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use super::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use super::figures::{FIGURES, ReportFigure};
 use super::group::{RunGroup, ShownScheme};
+use crate::output::distinct;
 
 /// Over the cache sizes of one group: a panel for each figure.
 pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
     let base = group.base().filter(|_| group.schemes.len() > 1)?;
-    let labels: Vec<String> = group
-        .sizes
-        .iter()
-        .map(|&s| RunGroup::size_text(s))
-        .collect();
+    let labels = group.size_labels();
     let places: Vec<_> = group.sizes.iter().map(|&size| (group, size)).collect();
     let panel = |figure| {
         panel(
@@ -25,7 +22,7 @@ pub fn over_sizes(group: &RunGroup<'_>) -> Option<Chart> {
     bars(
         &format!("relative to {}", base.name),
         &format!("Each value over that of {} with the same cache.", base.name),
-        ChartAxis::new("cache size", ChartUnit::Bytes),
+        ("cache size", ChartUnit::Bytes),
         FIGURES.iter().filter(|f| f.relative).map(panel).collect(),
     )
 }
@@ -36,12 +33,7 @@ pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
     let mut sizes: Vec<u64> = all.iter().flat_map(|g| g.sizes.iter().copied()).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let mut schemes: Vec<&ShownScheme> = Vec::new();
-    for &scheme in all.iter().flat_map(|group| &group.schemes) {
-        if !schemes.contains(&scheme) {
-            schemes.push(scheme);
-        }
-    }
+    let schemes = distinct(all.iter().flat_map(|group| group.schemes.iter().copied()));
     let labels: Vec<String> = all.iter().map(RunGroup::title).collect();
     let mut panels = Vec::new();
     for figure in FIGURES.iter().filter(|figure| figure.relative) {
@@ -54,7 +46,7 @@ pub fn over_traces(all: &[RunGroup<'_>]) -> Option<Chart> {
     bars(
         &format!("all traces, relative to {}", base.name),
         &format!("Each value over that of {} on the same trace.", base.name),
-        ChartAxis::new("trace", ChartUnit::Ratio),
+        ("trace", ChartUnit::Ratio),
         panels,
     )
 }
@@ -82,10 +74,15 @@ fn panel<'a>(
     )
 }
 
-fn bars(title: &str, about: &str, x: ChartAxis, mut panels: Vec<ChartPanel>) -> Option<Chart> {
+fn bars(
+    title: &str,
+    about: &str,
+    x: (&str, ChartUnit),
+    mut panels: Vec<ChartPanel>,
+) -> Option<Chart> {
     // Times first where there are any: they are what it is about.
     panels.sort_by_key(|panel| !panel.label.starts_with("mean response time"));
-    let y = ChartAxis::new("ratio", ChartUnit::Ratio);
+    let y = ("ratio", ChartUnit::Ratio);
     Chart {
         baseline: Some(1.0),
         ..Chart::new(ChartKind::Bars, title, about, x, y)

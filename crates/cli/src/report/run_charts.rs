@@ -1,6 +1,6 @@
 //! The charts of one group of runs.
 
-use super::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use super::chart::{Chart, ChartKind, ChartPanel, ChartSeries, ChartUnit};
 use super::figures::{FIGURES, ReportFigure};
 use super::group::{ReportedRun, RunGroup, ShownScheme};
 use super::heat;
@@ -39,11 +39,6 @@ fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
             .map(|&size| group.value(scheme, size, figure.of));
         ChartSeries::new(&scheme.name, scheme.look, values.collect())
     };
-    let labels = group
-        .sizes
-        .iter()
-        .map(|&s| RunGroup::size_text(s))
-        .collect();
     let x = group.sizes.iter().map(|&s| s as f64).collect();
     let kind = match group.sizes.len() {
         1 => ChartKind::Bars,
@@ -55,16 +50,15 @@ fn over_sizes(group: &RunGroup<'_>, figure: &ReportFigure) -> Option<Chart> {
             kind,
             figure.name,
             figure.about,
-            ChartAxis::new("cache size", ChartUnit::Bytes),
-            ChartAxis::new(figure.name, figure.unit),
+            ("cache size", ChartUnit::Bytes),
+            (figure.name, figure.unit),
         )
     }
-    .with(vec![ChartPanel::new(
-        "",
+    .one(
         x,
-        labels,
+        group.size_labels(),
         group.schemes.iter().map(of).collect(),
-    )])
+    )
 }
 
 /// Panels by cache size; `of` gives the numbers of the horizontal axis, the same for all runs of a size,
@@ -105,8 +99,8 @@ fn tail(group: &RunGroup<'_>, kind: usize, title: &str) -> Option<Chart> {
             title,
             "Which share of the requests is done in which time; both axes are logarithmic, so that the tail \
              shows. Further left is better.",
-            ChartAxis::new("percentile", ChartUnit::Percent),
-            ChartAxis::new("response time", ChartUnit::Ns),
+            ("percentile", ChartUnit::Percent),
+            ("response time", ChartUnit::Ns),
         )
     }
     .with(by_size(group, of))
@@ -160,8 +154,8 @@ fn over_time(group: &RunGroup<'_>, &(title, about, unit, of): &Course) -> Option
             ChartKind::Lines,
             title,
             about,
-            ChartAxis::new("request", ChartUnit::Count),
-            ChartAxis::new(title.trim_end_matches(" over time"), unit),
+            ("request", ChartUnit::Count),
+            (title.trim_end_matches(" over time"), unit),
         )
     }
     .with(by_size(group, rows))
@@ -192,8 +186,8 @@ fn lists(group: &RunGroup<'_>) -> Option<Chart> {
             ChartKind::Areas,
             "list occupancy over time",
             "Pages in the lists of Req-block at the end of each interval.",
-            ChartAxis::new("request", ChartUnit::Count),
-            ChartAxis::new("pages", ChartUnit::Count),
+            ("request", ChartUnit::Count),
+            ("pages", ChartUnit::Count),
         )
     }
     .with(panels)
@@ -244,8 +238,8 @@ fn eviction_sizes(group: &RunGroup<'_>) -> Option<Chart> {
             ChartKind::Bars,
             "eviction sizes",
             "Share of the evictions that remove so many pages.",
-            ChartAxis::new("pages that leave together", ChartUnit::Count),
-            ChartAxis::new("share of evictions", ChartUnit::Percent),
+            ("pages that leave together", ChartUnit::Count),
+            ("share of evictions", ChartUnit::Percent),
         )
     }
     .with(group.sizes.iter().map(panel).collect())
@@ -297,8 +291,8 @@ fn by_cause(group: &RunGroup<'_>, title: &str, causes: &[Cause]) -> Option<Chart
             ChartKind::Stack,
             title,
             "",
-            ChartAxis::new("scheme", ChartUnit::Ratio),
-            ChartAxis::new("pages", ChartUnit::Count),
+            ("scheme", ChartUnit::Ratio),
+            ("pages", ChartUnit::Count),
         )
     }
     .with(group.sizes.iter().map(panel).collect())

@@ -29,10 +29,7 @@ pub fn details(page: &mut ReportPage, group: &RunGroup<'_>, readings: &Readings<
         };
         let rows: Vec<Vec<Cell>> = part.rows.iter().map(row).collect();
         let text = table(part.title, &heads, &rows, 2 + part.text_columns);
-        page.html_if_room(&format!(
-            "<details class=\"more\"><summary>{}</summary>\n{text}</details>\n",
-            escaped(part.title)
-        ));
+        page.folded(part.title, &text);
     }
 }
 
@@ -129,9 +126,6 @@ pub fn settings(page: &mut ReportPage, groups: &[RunGroup<'_>]) {
         let rows: Vec<Vec<Cell>> = config.iter().map(row).collect();
         let title = format!("settings of the first run over {}", group.title());
         let text = table(&title, &["setting", "value", "origin"], &rows, 3);
-        page.html_if_room(&format!(
-            "<details class=\"more\"><summary>{}</summary>\n{text}</details>\n",
-            escaped(&title)
-        ));
+        page.folded(&title, &text);
     }
 }

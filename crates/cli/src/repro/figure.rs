@@ -6,7 +6,8 @@ use super::loads::Evidence;
 use super::measure::{measure, shown};
 use super::paper::PaperFigure;
 use crate::failure::Failure;
-use crate::report::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::output::distinct;
+use crate::report::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
 use crate::series_style::{FONT, SeriesLook, is_bound, shown_name};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -67,10 +68,10 @@ pub fn charts(of: &Reproduction) -> Vec<Chart> {
 
 /// Beside it stand charts of other series.
 fn chart(kind: ChartKind, title: &str, about: &str, along: &str, up: &str) -> Chart {
-    let axis = |name| ChartAxis::new(name, ChartUnit::Ratio);
+    let (x, y) = ((along, ChartUnit::Ratio), (up, ChartUnit::Ratio));
     Chart {
         own_legend: true,
-        ..Chart::new(kind, title, about, axis(along), axis(up))
+        ..Chart::new(kind, title, about, x, y)
     }
 }
 
@@ -95,12 +96,7 @@ fn bar_chart(of: &Reproduction, figure: &PaperFigure) -> Option<Chart> {
         baseline: relative.map(|_| 1.0),
         ..chart(ChartKind::Bars, &title, &about, "load", up)
     };
-    chart.with(vec![ChartPanel::new(
-        "",
-        Vec::new(),
-        labels,
-        series.collect(),
-    )])
+    chart.one(Vec::new(), labels, series.collect())
 }
 
 fn claim_chart(id: &str, rows: &[&LedgerRow]) -> Option<Chart> {
@@ -122,7 +118,7 @@ fn claim_chart(id: &str, rows: &[&LedgerRow]) -> Option<Chart> {
     let up = "value, or change in %";
     let chart = chart(ChartKind::Beside, &title, about, "claim", up);
     let series = vec![ChartSeries::new("published", PUBLISHED, printed), here];
-    chart.with(vec![ChartPanel::new("", Vec::new(), labels, series)])
+    chart.one(Vec::new(), labels, series)
 }
 
 type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
@@ -151,13 +147,8 @@ fn groups(of: &Reproduction, figure: &PaperFigure) -> Vec<BarGroup> {
         .filter(|o| Some(o.experiment) == number && o.reading == 0)
         .filter(|o| o.evidence != Evidence::Twin)
         .collect();
-    let mut places: Vec<(&str, &str, &str)> = Vec::new();
-    for run in &runs {
-        let place = (run.load.as_str(), run.cache.as_str(), run.host_fs.as_str());
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
+    let places = runs.iter();
+    let places = distinct(places.map(|o| (o.load.as_str(), o.cache.as_str(), o.host_fs.as_str())));
     let value = |scheme: &str, place: (&str, &str, &str)| {
         let run = runs.iter().find(|o| {
             (o.load.as_str(), o.cache.as_str(), o.host_fs.as_str()) == place

@@ -3,6 +3,7 @@
 use super::loads::Evidence;
 use super::measure::{measure, shown};
 use super::paper::{BaseOfChange, Expected, Measured, MeasuredRun, Paper, PaperClaim};
+use crate::output::distinct;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -244,14 +245,10 @@ fn points<'a>(
     runs: &[&'a LoadOutcome],
     elsewhere: &dyn Fn(&MeasuredRun) -> Option<Vec<&'a LoadOutcome>>,
 ) -> Vec<ClaimPoint> {
-    let mut places: Vec<(&str, &str, f64)> = Vec::new();
-    for run in runs {
-        let place = (run.load.as_str(), run.cache.as_str(), run.factor);
-        let asked = measured.cache.as_ref().is_none_or(|c| *c == run.cache) && !is_cacheless(run);
-        if asked && !places.contains(&place) {
-            places.push(place);
-        }
-    }
+    let asked = runs.iter().filter(|run| {
+        measured.cache.as_ref().is_none_or(|c| *c == run.cache) && !is_cacheless(run)
+    });
+    let places = distinct(asked.map(|run| (run.load.as_str(), run.cache.as_str(), run.factor)));
     let field = |run: &MeasuredRun, (load, cache, _): (&str, &str, f64)| {
         let others = elsewhere(run);
         let run = swapped(run);

@@ -15,7 +15,7 @@ mod twins;
 use crate::args::{ReproArgs, RunArgs};
 use crate::failure::Failure;
 use crate::output::file::write_file;
-use crate::output::{Output, identity, print};
+use crate::output::{Output, identity, print, unwritten};
 use crate::progress::Stages;
 use crate::report;
 use crate::run::{CommandState, Keys, Plan, over, run_keys};
@@ -144,8 +144,7 @@ pub fn run(args: &ReproArgs) -> Result<(), Failure> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    write_file(path, text)
-        .map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))
+    write_file(path, text).map_err(|error| unwritten(path, &error))
 }
 
 /// Where the page of charts goes.
@@ -164,10 +163,7 @@ fn report_path(args: &ReproArgs) -> Result<PathBuf, Failure> {
     let ours = ["ledger.md", "claims.json"].map(|name| args.out.join(name));
     let mut written: Vec<(&str, &Path)> = ours.iter().map(|path| ("--out", &**path)).collect();
     written.push(("--report", report));
-    let faults = identity::faults(&written);
-    if !faults.is_empty() {
-        return Err(Failure::Usage(faults));
-    }
+    identity::check(&written)?;
     report::check(report)?;
     Ok(report.clone())
 }

@@ -62,18 +62,10 @@ impl RunFile {
         let text = std::fs::read_to_string(path).map_err(|error| refused(&error))?;
         let content: Content = toml::from_str(&text).map_err(|error| refused(&error))?;
         let folder = given.trace_dir.as_deref().or(path.parent());
-        let mut command = Cli::command();
-        command.build();
-        let run = command.find_subcommand("run").expect("`run` is a command");
-        let reader = FileReader {
-            given,
-            folder: folder.unwrap_or(Path::new("")),
-            name: path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into(),
-            command: run,
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let reader = RunKeyReader {
+            folder: folder.unwrap_or(Path::new("")).to_owned(),
+            ..RunKeyReader::new(given.clone(), &name)
         };
         reader.file(content).map_err(|fault| refused(&fault))
     }
@@ -96,6 +88,8 @@ pub struct RunKeyReader {
     command: Command,
     given: RunArgs,
     name: String,
+    /// Traces are looked for there.
+    folder: PathBuf,
 }
 
 impl RunKeyReader {
@@ -108,6 +102,7 @@ impl RunKeyReader {
             command: run.clone(),
             given,
             name: name.to_owned(),
+            folder: PathBuf::new(),
         }
     }
 
@@ -116,13 +111,7 @@ impl RunKeyReader {
     /// # Errors
     /// A key is no option, or a value is none of its option.
     pub fn read(&self, keys: &Keys) -> Result<(RunArgs, FileOptions), Failure> {
-        let reader = FileReader {
-            given: &self.given,
-            folder: Path::new(""),
-            name: self.name.clone(),
-            command: &self.command,
-        };
-        let group = reader.group(keys);
+        let group = self.group(keys);
         let group = group.map_err(|fault| Failure::usage(format!("{}: {fault}", self.name)))?;
         Ok(group.expect("no trace is looked for"))
     }
@@ -135,16 +124,7 @@ impl RunKeyReader {
         let arg = option_of(&self.command, key, &NO_KEYS, &OWN)?;
         Ok(matches!(arg.get_action(), ArgAction::Append))
     }
-}
 
-struct FileReader<'a> {
-    given: &'a RunArgs,
-    folder: &'a Path,
-    name: String,
-    command: &'a Command,
-}
-
-impl FileReader<'_> {
     fn file(&self, content: Content) -> Result<RunFile, String> {
         let several = content.run.len() > 1;
         let logs = self.given.logs();
@@ -198,8 +178,8 @@ impl FileReader<'_> {
         let mut args = self.given.clone();
         let mut filed = FileOptions::of(&self.name);
         for (key, value) in keys.iter().filter(|k| !OWN.contains(&k.0.as_str())) {
-            let arg = option_of(self.command, key, &NO_KEYS, &OWN)?;
-            let (command, field) = (self.command, arg.get_id().as_str());
+            let arg = option_of(&self.command, key, &NO_KEYS, &OWN)?;
+            let (command, field) = (&self.command, arg.get_id().as_str());
             let entry = FileEntry {
                 key,
                 value,

@@ -119,25 +119,37 @@ mod tests {
         RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(cache))
     }
 
+    /// One request of so many sectors.
+    fn one_write(sectors: u32) -> Trace {
+        let mut batch = RequestBatch::new();
+        batch.push(HostRequest::new(Nanos(0), Op::Write, 0, sectors));
+        Trace::generated("test", batch)
+    }
+
+    /// How `runs` over `trace` go on under so many bytes of memory.
+    fn fitted(
+        trace: &Trace,
+        runs: &[RunSpec],
+        jobs: usize,
+        memory: u64,
+    ) -> Result<Fitting, Failure> {
+        fitting(&Batch {
+            workload: trace.into(),
+            runs,
+            jobs,
+            limit: MemoryLimit::new(Some(ByteSize(memory))),
+            devices: &PreparedDevices::new(0),
+            stages: &Stages::new(1),
+            logs: &|_| RunLogs::default(),
+        })
+    }
+
     #[test]
     fn runs_go_on_together_as_far_as_they_fit() {
         // 24 GiB: 6291456 pages.
-        let all = HostRequest::new(Nanos(0), Op::Write, 0, 48 << 20);
-        let mut batch = RequestBatch::new();
-        batch.push(all);
-        let trace = Trace::generated("test", batch);
+        let trace = one_write(48 << 20);
         let jobs = |runs: &[RunSpec], jobs: usize, memory: u64| {
-            let limit = MemoryLimit::new(Some(ByteSize(memory)));
-            fitting(&Batch {
-                workload: (&trace).into(),
-                runs,
-                jobs,
-                limit,
-                devices: &PreparedDevices::new(0),
-                stages: &Stages::new(1),
-                logs: &|_| RunLogs::default(),
-            })
-            .map(|fitting| fitting.jobs)
+            fitted(&trace, runs, jobs, memory).map(|fitting| fitting.jobs)
         };
         // 660 MiB, 84 MiB, 660 MiB.
         let large = [run(32 << 30), run(1 << 20), run(32 << 30)];
@@ -166,24 +178,13 @@ mod tests {
             wrap: true,
             ..run(1 << 20)
         };
-        let mut batch = RequestBatch::new();
-        batch.push(HostRequest::new(Nanos(0), Op::Write, 0, 8));
-        let trace = Trace::generated("test", batch);
+        let trace = one_write(8);
         let runs = [timed.clone(), timed.clone(), timed];
         let one = Touched::by((&trace).into(), runs[0].page)
             .unwrap()
             .of_run(&runs[0]);
         let fits = |runs: &[RunSpec], bytes: u64| {
-            let devices = PreparedDevices::new(0);
-            let found = fitting(&Batch {
-                workload: (&trace).into(),
-                runs,
-                jobs: 3,
-                limit: MemoryLimit::new(Some(ByteSize(bytes))),
-                devices: &devices,
-                stages: &Stages::new(1),
-                logs: &|_| RunLogs::default(),
-            });
+            let found = fitted(&trace, runs, 3, bytes);
             found.map(|fitting| (fitting.jobs, fitting.shares)).ok()
         };
         assert_eq!(fits(&runs, 5 * one), Some((3, true)));

@@ -36,10 +36,7 @@ pub fn preflight(traces: &[PathBuf], options: &LoadOptions) -> Result<(), Failur
             faults.extend(opened.err().map(|e| explained(&e)));
         }
     }
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Usage(faults)),
-    }
+    Failure::unless_none(faults)
 }
 
 /// What each trace is called: its file name without extensions, with as many folders in front as tell it
@@ -223,9 +220,7 @@ pub fn read(path: &Path, options: &LoadOptions, memory: u64) -> Result<Stored, T
 
 /// Warns of what somebody who uses the trace should know.
 pub fn trace_warnings(meta: &TraceMeta, warnings: &mut Warnings) {
-    for warning in about(meta) {
-        warnings.warn(warning);
-    }
+    warnings.extend(about(meta));
 }
 
 fn about(meta: &TraceMeta) -> Vec<String> {

@@ -64,10 +64,8 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
             Err(other) => return Err(other),
         }
     }
-    match faults.is_empty() {
-        true => plans(&all, file.warnings),
-        false => Err(Failure::Usage(faults)),
-    }
+    Failure::unless_none(faults)?;
+    plans(&all, file.warnings)
 }
 
 /// One or several plans with one output, which is that of the first.
@@ -76,15 +74,8 @@ fn plans(plans: &[Plan], said: Vec<String>) -> Result<(), Failure> {
         return Ok(());
     };
     let mut warnings = Warnings::default();
-    let mut said = said;
-    for warning in plans.iter().flat_map(|plan| &plan.warnings) {
-        if !said.contains(warning) {
-            said.push(warning.clone());
-        }
-    }
-    for warning in &said {
-        warnings.warn(warning);
-    }
+    warnings.extend(said);
+    warnings.extend(plans.iter().flat_map(|plan| plan.warnings.iter().cloned()));
     for plan in plans {
         input::preflight(&plan.args.traces, &plan.load)?;
         plan.create_logs()?;
@@ -200,9 +191,7 @@ pub fn through(
             .map(|run| input::behind(run, fs, &plan.host_fs_origin))
             .collect();
         let runs = plan.sized((modelled.workload(), &runs), warnings)?;
-        if let Some(warning) = input::reuse_warning(modelled.workload(), fs, &runs)? {
-            warnings.warn(warning);
-        }
+        warnings.extend(input::reuse_warning(modelled.workload(), fs, &runs)?);
         one(plan, (modelled.workload(), &runs), state, output, warnings)?;
     }
     Ok(())
@@ -237,11 +226,7 @@ pub fn suits(
             return Err(Failure::usage(format!("{name}: {error}")));
         }
     }
-    if let Some(warning) = input::pairs_warning(workload, runs)? {
-        warnings.warn(warning);
-    }
-    if let Some(warning) = clock::warning(workload, load, runs)? {
-        warnings.warn(warning);
-    }
+    warnings.extend(input::pairs_warning(workload, runs)?);
+    warnings.extend(clock::warning(workload, load, runs)?);
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::shares::sized;
 use crate::args::{CacheSizeArg, FootprintShare, RunArgs};
 use crate::failure::Failure;
 use crate::output::figures::TableColumn;
-use crate::output::{file, identity, results_files};
+use crate::output::{distinct, file, identity, results_files};
 use crate::terminal::Warnings;
 use destage_device::config::EffectiveDevice;
 use destage_scheme::{Expr, Role, SchemeInfo};
@@ -111,10 +111,8 @@ impl Plan {
             one_stream,
         };
         faults.extend(plan.file_faults());
-        match faults.is_empty() {
-            true => Ok(plan),
-            false => Err(Failure::Usage(faults)),
-        }
+        Failure::unless_none(faults)?;
+        Ok(plan)
     }
 
     /// `runs`, which are those of the plan, over requests, with the sizes that their shares come to.
@@ -245,10 +243,8 @@ pub fn without_trace(args: &RunArgs) -> Result<(RunSpec, Vec<String>), Failure> 
         Ok(found) => warnings.extend(found.iter().map(ToString::to_string)),
         Err(error) => faults.push(refused(&run, &error)),
     }
-    match faults.is_empty() {
-        true => Ok((run, warnings)),
-        false => Err(Failure::Usage(faults)),
-    }
+    Failure::unless_none(faults)?;
+    Ok((run, warnings))
 }
 
 /// Name of the log of one of several runs: trace, scheme, cache size, and the beginning of the key of the run.
@@ -406,14 +402,9 @@ pub(super) fn refused(run: &RunSpec, error: &RunError) -> String {
 /// Hit ratios of schemes with different read allocation are not alike (D2).
 fn mixed_read_allocation(runs: &[RunSpec]) -> Option<String> {
     let names = |on: bool| {
-        let mut names: Vec<String> = Vec::new();
-        for run in runs.iter().filter(|r| r.is_cached()) {
-            let name = run.expr.to_string();
-            if run.resolved_read_alloc() == on && !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names.join(", ")
+        let runs = runs.iter().filter(|r| r.is_cached());
+        let runs = runs.filter(|r| r.resolved_read_alloc() == on);
+        distinct(runs.map(|r| r.expr.to_string())).join(", ")
     };
     let (on, off) = (names(true), names(false));
     (!on.is_empty() && !off.is_empty()).then(|| {

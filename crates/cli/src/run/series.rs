@@ -1,11 +1,11 @@
 //! `--series`: a row per interval, as CSV or Parquet.
 
-use crate::output::columns::{self, ParquetWriter, TypedColumn};
-use crate::output::csv_cell;
+use crate::output::columns::columns_of;
+use crate::output::{Form, Rows};
 use destage_sim::series::{SeriesSink, row_schema};
-use destage_sim::{Every, Series, SeriesRow};
+use destage_sim::{Every, Series};
 use destage_types::{Nanos, Picos};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Reads `10000` (requests) or `1s` (simulated time).
@@ -34,63 +34,26 @@ pub fn parse_every(text: &str) -> Result<Every, String> {
 /// The series of one run on `out`, in the form that the name at `path` asks for: Parquet if it ends so, else
 /// CSV.
 pub fn to_file(every: Every, path: &Path, out: impl Write + Send + 'static) -> Series {
-    let parquet = path.extension().is_some_and(|e| e == "parquet");
-    Series::new(every, sink(parquet, out))
-}
-
-fn sink<W: Write + Send + 'static>(parquet: bool, out: W) -> SeriesSink {
-    let (mut out, mut table) = (Some(out), None);
-    Box::new(move |row| {
+    let form = match path.extension().is_some_and(|e| e == "parquet") {
+        true => Form::Parquet,
+        false => Form::Csv,
+    };
+    let (mut out, mut rows) = (Some(out), None);
+    let sink: SeriesSink = Box::new(move |row| {
         if let Some(out) = out.take() {
-            table = Some(Table::new(parquet, out)?);
+            rows = Some(Rows::of(out, form, columns_of(&row_schema()))?);
         }
-        match (table.take(), row) {
-            (Some(open), Some(row)) => table = Some(open.row(row)?),
-            (Some(open), None) => open.finish()?,
+        match (rows.take(), row) {
+            (Some(mut open), Some(row)) => {
+                open.write(row)?;
+                rows = Some(open);
+            }
+            (Some(open), None) => _ = open.finish()?,
             (None, _) => {}
         }
         Ok(())
-    })
-}
-
-enum Table<W: Write + Send> {
-    Csv(W, Vec<TypedColumn>),
-    Parquet(Box<ParquetWriter<W>>, Vec<TypedColumn>),
-}
-
-impl<W: Write + Send> Table<W> {
-    fn new(parquet: bool, mut out: W) -> io::Result<Table<W>> {
-        let columns = columns::columns_of(&row_schema());
-        if parquet {
-            let writer = ParquetWriter::new(out, columns.clone())?;
-            return Ok(Table::Parquet(Box::new(writer), columns));
-        }
-        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-        writeln!(out, "{}", names.join(","))?;
-        Ok(Table::Csv(out, columns))
-    }
-
-    fn row(mut self, row: &SeriesRow) -> io::Result<Table<W>> {
-        let row = serde_json::to_value(row)?;
-        match &mut self {
-            Table::Csv(out, columns) => {
-                let cells: Vec<String> = columns.iter().map(|c| csv_cell(&row[&c.name])).collect();
-                writeln!(out, "{}", cells.join(","))?;
-            }
-            Table::Parquet(writer, columns) => {
-                let cells = columns.iter().map(|c| row[&c.name].clone());
-                writer.row(cells.collect())?;
-            }
-        }
-        Ok(self)
-    }
-
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Table::Csv(mut out, _) => out.flush(),
-            Table::Parquet(writer, _) => writer.finish().map(|_| ()),
-        }
-    }
+    });
+    Series::new(every, sink)
 }
 
 #[cfg(test)]

@@ -37,19 +37,15 @@ pub fn sized<'a>(
         let Some(share) = share else { continue };
         run.cache = ByteSize(share.of(pages).saturating_mul(run.page.bytes()));
         match run.check() {
-            Ok(found) => found
-                .iter()
-                .for_each(|w| warnings.warn(format!("{}: {w}", run.expr))),
+            Ok(found) => warnings.extend(found.iter().map(|w| format!("{}: {w}", run.expr))),
             Err(error) => faults.push(format!(
                 "{name}: --cache {share} of {pages} pages: {}",
                 refused(run, &error)
             )),
         }
     }
-    match faults.is_empty() {
-        true => Ok(Cow::Owned(runs)),
-        false => Err(Failure::Usage(faults)),
-    }
+    Failure::unless_none(faults)?;
+    Ok(Cow::Owned(runs))
 }
 
 #[cfg(test)]

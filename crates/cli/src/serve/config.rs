@@ -1,16 +1,14 @@
 //! `--config`: the exports of a server in TOML, whose keys are the options of `serve`.
 
 use crate::args::{
-    Cli, ExportArgs, FileEntry, FromFile, ModelArgs, ServeArgs, ServerArgs, option_of,
+    Cli, ExportArgs, FileEntry, FromFile, ModelArgs, ServeArgs, ServerArgs, none, option_of,
 };
 use crate::failure::Failure;
-use clap::{Args, Command, CommandFactory, FromArgMatches};
+use crate::run::Keys;
+use clap::{Command, CommandFactory};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Value;
-
-type Keys = BTreeMap<String, Value>;
 
 /// What a file says.
 #[derive(Deserialize)]
@@ -145,13 +143,6 @@ impl FileOptions<'_> {
         }
         Ok(others)
     }
-}
-
-/// Options of which nobody says anything.
-fn none<A: Args + FromArgMatches>() -> A {
-    let command = A::augment_args(Command::new("serve").no_binary_name(true));
-    let given = command.get_matches_from::<_, &str>([]);
-    A::from_arg_matches(&given).expect("no option is required")
 }
 
 /// Pairs of options of which the command line refuses one.

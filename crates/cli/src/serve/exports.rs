@@ -2,7 +2,7 @@
 
 use super::config::ExportPlan;
 use super::recording::TraceRecording;
-use crate::args::{CacheSizeArg, DataArg, ExportArgs, ModelArgs, RunArgs};
+use crate::args::{CacheSizeArg, DataArg, ExportArgs, ModelArgs, RunArgs, none};
 use crate::failure::Failure;
 use crate::run::without_trace;
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
@@ -43,7 +43,7 @@ pub struct ServedExport {
 /// # Errors
 /// All faults of the options.
 pub fn spec_of(model: &ModelArgs) -> Result<(RunSpec, Vec<String>), Failure> {
-    let mut run = RunArgs::none();
+    let mut run = none::<RunArgs>();
     run.device = Some(model.device());
     run.set.clone_from(&model.set);
     run.caches.scheme = vec![model.scheme()];
@@ -123,7 +123,7 @@ impl PreparedExport {
         let mut watchers: Vec<Box<dyn RequestWatcher>> =
             watching.map(|shadow| Box::new(shadow) as _).collect();
         watchers.extend(recording.as_ref().map(TraceRecording::watcher));
-        let (kind, page) = (args.cache_kind().kind(), page_bytes(&spec));
+        let (kind, page) = (args.cache_kind(), page_bytes(&spec));
         let bytes = ssd.capacity();
         let export = Export::start(
             info(&args, &spec, bytes),

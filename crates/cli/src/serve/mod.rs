@@ -7,10 +7,10 @@ mod recording;
 mod report;
 mod ui;
 
-use crate::args::{FormatOut, ServeArgs, ServerArgs};
+use crate::args::{ServeArgs, ServerArgs};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{identity, print};
+use crate::output::{identity, tell};
 use crate::terminal::{Warnings, say};
 use config::{ExportPlan, ServerPlan};
 use control::Controller;
@@ -60,7 +60,8 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     if let Some(ui) = &ui {
         say(&format!("live page: {}", ui::url(ui)));
     }
-    ready(&args, &addresses.join(" "))?;
+    // Clients can come.
+    tell(args.form.format_out(), &(addresses.join(" ") + "\n"))?;
     // Signals are watched as long as the process lives.
     let _ = ended.recv();
     drop((control, ui));
@@ -103,7 +104,7 @@ fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedEx
         let mut of_export = Vec::new();
         for model in std::iter::once(&export.args.model).chain(&export.shadows) {
             let (spec, warnings) = spec_of(model)?;
-            warnings.into_iter().for_each(|warning| said.warn(warning));
+            said.extend(warnings);
             identity::protect(Path::new(&model.device()));
             of_export.push(spec);
         }
@@ -113,10 +114,7 @@ fn prepare(exports: Vec<ExportPlan>, args: &ServerArgs) -> Result<Vec<PreparedEx
         .iter()
         .flat_map(|export| files(&export.args))
         .collect();
-    let faults = identity::faults(&written);
-    if !faults.is_empty() {
-        return Err(Failure::Usage(faults));
-    }
+    identity::check(&written)?;
     let memory = MemoryBudget::new(args.limit.limit().bytes());
     let both = exports.into_iter().zip(specs);
     both.map(|(plan, (spec, shadows))| PreparedExport::new(plan, spec, &shadows, &memory))
@@ -141,17 +139,6 @@ fn open_control(
     let socket =
         socket.map_err(|error| Failure::usage(format!("--control {}: {error}", path.display())))?;
     Ok(Some(socket))
-}
-
-/// The addresses, when clients can come. They go where results go only if these are for people.
-fn ready(args: &ServerArgs, addresses: &str) -> Result<(), Failure> {
-    match args.form.format_out() {
-        FormatOut::Table => print(&format!("{addresses}\n")),
-        _ => {
-            say(addresses);
-            Ok(())
-        }
-    }
 }
 
 fn places(args: &ServerArgs) -> Vec<ListenAt> {

@@ -1,13 +1,13 @@
 //! `--record`: what was served, as a trace.
 
 use crate::failure::Failure;
-use crate::output::file::OutputFile;
+use crate::output::file::{OutputFile, complete};
 use destage_live::device::RequestWatcher;
 use destage_trace::BinWriter;
 use destage_types::{HostRequest, RequestBatch};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 struct Writer {
     out: BinWriter<BufWriter<OutputFile>>,
@@ -19,10 +19,6 @@ struct Writer {
 pub struct TraceRecording {
     path: PathBuf,
     writer: Arc<Mutex<Writer>>,
-}
-
-fn locked(writer: &Mutex<Writer>) -> MutexGuard<'_, Writer> {
-    writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl TraceRecording {
@@ -65,9 +61,8 @@ impl TraceRecording {
             Some(error) => Err(error),
             None => out.finish(&[], true),
         };
-        let file =
-            finished.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
-        file.and_then(OutputFile::commit)
+        finished
+            .and_then(complete)
             .map_err(|error| Failure::Run(format!("--record {place}: cannot write it: {error}")))
     }
 }
@@ -80,7 +75,7 @@ struct Recorder {
 
 impl RequestWatcher for Recorder {
     fn request(&mut self, request: &HostRequest, _durable: bool) {
-        let writer = &mut *locked(&self.writer);
+        let writer = &mut *self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.failed.is_none() {
             self.one.clear();
             self.one.push(*request);

@@ -2,7 +2,7 @@
 
 use crate::args::FormatOut;
 use crate::failure::Failure;
-use crate::output::{Output, print};
+use crate::output::{Output, tell};
 use crate::terminal::say;
 use destage_live::server::{ExportReport, Lateness};
 use destage_live::shadow::ShadowReport;
@@ -47,11 +47,7 @@ pub fn show(exports: &[Reported<'_>], format: FormatOut) -> Result<(), Failure> 
             )
         }));
         lines.extend(comparison(export));
-        let text = lines.join("\n") + "\n";
-        match format {
-            FormatOut::Table => print(&text)?,
-            _ => say(text.trim_end()),
-        }
+        tell(format, &(lines.join("\n") + "\n"))?;
         if report.lateness.behind() > 0 {
             say(&format!(
                 "warning: {} of {} replies left more than 1 ms late: what clients measured then is this \

@@ -3,10 +3,11 @@
 
 use super::manifest::{Manifest, SweepBatch};
 use crate::failure::Failure;
-use crate::output::file::OutputFile;
+use crate::output::file::{OutputFile, complete, lock_file};
+use crate::output::unwritten;
 use destage_sim::ResultRecord;
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -110,11 +111,7 @@ impl SweepFolder {
     }
 
     fn lock_file(&self, name: &str) -> Result<File, Failure> {
-        let opened = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(self.path.join(name));
-        opened.map_err(|error| self.unwritable(&error))
+        lock_file(&self.path.join(name)).map_err(|error| self.unwritable(&error))
     }
 
     /// Waits until nobody else plans. `waits` is called if that takes time.
@@ -226,10 +223,9 @@ impl SweepFolder {
                 serde_json::to_writer(&mut out, record)?;
                 out.write_all(b"\n")?;
             }
-            let file = out.into_inner().map_err(|error| error.into_error())?;
-            file.commit()
+            complete(out)
         };
-        save().map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))
+        save().map_err(|error| unwritten(&path, &error))
     }
 
     /// Forgets the sweep and what is done of it, for a new one: results, manifest, batches, so that whenever this

@@ -119,10 +119,8 @@ impl Grid {
         for (trace, name) in grid.traces.iter_mut().zip(names(&paths)) {
             trace.1 = name;
         }
-        match faults.is_empty() {
-            true => Ok(grid),
-            false => Err(Failure::Usage(faults)),
-        }
+        Failure::unless_none(faults)?;
+        Ok(grid)
     }
 
     fn add(&mut self, mut keys: Keys) -> Result<(), String> {
@@ -252,7 +250,7 @@ mod tests {
 
     fn grid(text: &str) -> Result<Grid, Failure> {
         let text = SweepText::of_toml(text).unwrap();
-        Grid::new(&text, "s.toml", Path::new(""), RunArgs::none())
+        Grid::new(&text, "s.toml", Path::new(""), crate::args::none())
     }
 
     #[test]

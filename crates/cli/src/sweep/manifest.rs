@@ -2,7 +2,7 @@
 
 use super::grid::SweepText;
 use super::hash::PROGRAM;
-use crate::output::file::OutputFile;
+use crate::output::file::{OutputFile, complete};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -162,9 +162,7 @@ impl Manifest {
             serde_json::to_writer(&mut out, batch)?;
             writeln!(out)?;
         }
-        out.into_inner()
-            .map_err(|error| error.into_error())?
-            .commit()
+        complete(out)
     }
 
     /// Why the sweep of `text`, called `name`, does not go on with this manifest.

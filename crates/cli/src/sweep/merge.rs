@@ -5,7 +5,7 @@ use super::manifest::{Manifest, SweepBatch};
 use super::planning::batch_key;
 use crate::args::FormatOut;
 use crate::failure::Failure;
-use crate::output::file::OutputFile;
+use crate::output::file::{OutputFile, complete};
 use crate::output::{Form, Rows, csv_cell, form};
 use destage_sim::ResultRecord;
 use destage_sim::record::RunInfo;
@@ -136,13 +136,9 @@ impl MergedFiles {
 
     /// The records come last: where they are, all is there.
     fn commit(self) -> io::Result<()> {
-        let whole = |out: BufWriter<OutputFile>| {
-            let file = out.into_inner().map_err(|error| error.into_error())?;
-            file.commit()
-        };
-        whole(self.costs)?;
+        complete(self.costs)?;
         for (_, rows) in self.rows.into_iter().rev() {
-            whole(rows.finish()?)?;
+            complete(rows.finish()?)?;
         }
         Ok(())
     }

@@ -104,9 +104,7 @@ pub fn plan(
     for number in 0..grid.plans() {
         match grid.plan(number) {
             Ok(plan) => {
-                plan.warnings
-                    .iter()
-                    .for_each(|warning| warnings.warn(warning));
+                warnings.extend(plan.warnings.iter().cloned());
                 planned.push(runs_of(&plan));
                 loads.insert(number, plan.load);
             }
@@ -117,10 +115,8 @@ pub fn plan(
             Err(other) => return Err(other),
         }
     }
-    if !faults.is_empty() {
-        return Err(Failure::Usage(faults));
-    }
-    let mut traces = Vec::new();
+    Failure::unless_none(faults)?;
+    let (mut traces, mut faults) = (Vec::new(), Vec::new());
     for (number, (path, name)) in grid.traces.iter().enumerate() {
         let first = grid.parts().find(|part| part.0.contains(&number));
         let first = first.map_or(0, |part| part.1.start);
@@ -130,9 +126,7 @@ pub fn plan(
             Err(other) => return Err(other),
         }
     }
-    if !faults.is_empty() {
-        return Err(Failure::Usage(faults));
-    }
+    Failure::unless_none(faults)?;
     let batches = batches(grid, &planned, &traces, size);
     let traces = traces.into_iter().map(|sampled| sampled.trace).collect();
     let place = (name, sources.folder.as_path());

@@ -8,10 +8,11 @@ use super::planning::{self, BatchSize, parse_batch};
 use super::traces::TraceSources;
 use super::worker::Worker;
 use super::{SweepFile, merge};
+use crate::api::options;
 use crate::args::{FormatOut, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Follower;
-use crate::run::{Keys, run_keys};
+use crate::run::Keys;
 use crate::terminal::Warnings;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,15 +37,8 @@ impl SweepPlace {
     }
 
     fn given(&self) -> Result<RunArgs, Failure> {
-        let allowed = ["jobs", "memory", "trace-memory"];
-        if let Some(key) = self
-            .options
-            .keys()
-            .find(|key| !allowed.contains(&key.as_str()))
-        {
-            return Err(Failure::usage(format!("destage.sweep: no option `{key}`")));
-        }
-        Ok(run_keys(&self.options, &RunArgs::none(), "destage.sweep")?.0)
+        let is_allowed = |key: &str| matches!(key, "jobs" | "memory" | "trace-memory");
+        options(&self.options, is_allowed, "destage.sweep")
     }
 }
 
@@ -100,11 +94,6 @@ impl SweepJob {
     pub fn release(&self) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.take();
-    }
-
-    /// Number of runs.
-    pub fn runs(&self) -> u64 {
-        self.manifest.head.runs
     }
 
     /// Number of runs in each batch.

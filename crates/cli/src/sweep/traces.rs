@@ -3,10 +3,10 @@
 use super::hash::hexadecimal;
 use super::manifest::SweepTrace;
 use crate::failure::Failure;
-use crate::output::file::OutputFile;
+use crate::output::file::{OutputFile, lock_file};
 use crate::run::host;
 use sha2::{Digest, Sha256};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -55,11 +55,7 @@ impl TraceSources {
             ))
         };
         fs::create_dir_all(&folder).map_err(|error| refused(&error))?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(folder.join(".lock"));
-        let lock = lock.map_err(|error| refused(&error))?;
+        let lock = lock_file(&folder.join(".lock")).map_err(|error| refused(&error))?;
         // Who comes second finds what the first one copied.
         match lock.lock() {
             Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(refused(&error)),

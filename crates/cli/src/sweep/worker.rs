@@ -80,10 +80,7 @@ impl Worker {
                 found => _ = found?,
             }
         }
-        match faults.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::Usage(faults)),
-        }
+        Failure::unless_none(faults)
     }
 
     /// The records of batch number `number`, in the order of its runs.
@@ -123,10 +120,8 @@ impl Worker {
         let limit = self.given.limit.limit();
         let specs = sized((workload, &specs), &shares, limit, &mut self.warnings)?;
         suits(workload, &first.load, &specs, &mut self.warnings)?;
-        if let Some(fs) = first.args.host_fs.first()
-            && let Some(warning) = reuse_warning(workload, fs, &specs)?
-        {
-            self.warnings.warn(warning);
+        if let Some(fs) = first.args.host_fs.first() {
+            self.warnings.extend(reuse_warning(workload, fs, &specs)?);
         }
         self.runs(stream, &specs, keys)
     }

@@ -1,7 +1,7 @@
 //! `trace info --report`: a trace as a page of charts.
 
 use super::info::TraceReport;
-use crate::report::chart::{Chart, ChartAxis, ChartKind, ChartPanel, ChartSeries, ChartUnit};
+use crate::report::chart::{Chart, ChartKind, ChartSeries, ChartUnit};
 use crate::report::page::{Cell, ReportPage, table};
 use crate::series_style::SeriesLook;
 use destage_sim::summary::{DOUBLINGS, TraceMoment, TraceProfile};
@@ -86,7 +86,13 @@ fn duration(ns: u128) -> String {
 }
 
 /// Its series are its own: each chart here is about something else.
-fn chart(kind: ChartKind, title: &str, about: &str, x: ChartAxis, y: ChartAxis) -> Chart {
+fn chart(
+    kind: ChartKind,
+    title: &str,
+    about: &str,
+    x: (&str, ChartUnit),
+    y: (&str, ChartUnit),
+) -> Chart {
     Chart {
         own_legend: true,
         ..Chart::new(kind, title, about, x, y)
@@ -106,16 +112,8 @@ fn sizes(report: &TraceReport) -> Option<Chart> {
         ChartSeries::new("writes", look(1), writes.collect()),
     ];
     let about = "Requests of up to so many bytes and more than half of that.";
-    let (x, y) = (
-        ChartAxis::new("size", ChartUnit::Count),
-        ChartAxis::new("requests", ChartUnit::Count),
-    );
-    chart(ChartKind::Bars, "request sizes", about, x, y).with(vec![ChartPanel::new(
-        "",
-        Vec::new(),
-        labels.collect(),
-        series,
-    )])
+    let (x, y) = (("size", ChartUnit::Count), ("requests", ChartUnit::Count));
+    chart(ChartKind::Bars, "request sizes", about, x, y).one(Vec::new(), labels.collect(), series)
 }
 
 /// A bar for each class.
@@ -123,16 +121,8 @@ fn counted(title: &str, about: &str, of: &str, classes: &[(String, u64)]) -> Opt
     let labels = classes.iter().map(|class| class.0.clone());
     let values = classes.iter().map(|class| Some(class.1 as f64));
     let series = vec![ChartSeries::new(of, look(0), values.collect())];
-    let (x, y) = (
-        ChartAxis::new(title, ChartUnit::Count),
-        ChartAxis::new(of, ChartUnit::Count),
-    );
-    chart(ChartKind::Bars, title, about, x, y).with(vec![ChartPanel::new(
-        "",
-        Vec::new(),
-        labels.collect(),
-        series,
-    )])
+    let (x, y) = ((title, ChartUnit::Count), (of, ChartUnit::Count));
+    chart(ChartKind::Bars, title, about, x, y).one(Vec::new(), labels.collect(), series)
 }
 
 /// What a line of a chart shows of a moment.
@@ -149,16 +139,8 @@ fn over_requests(
         ChartSeries::new(name, look(i), moments.iter().map(|m| Some(of(m))).collect())
     };
     let series = lines.into_iter().enumerate().map(line).collect();
-    let (along, up) = (
-        ChartAxis::new("requests", ChartUnit::Count),
-        ChartAxis::new(title, ChartUnit::Bytes),
-    );
-    chart(ChartKind::Lines, title, about, along, up).with(vec![ChartPanel::new(
-        "",
-        x,
-        Vec::new(),
-        series,
-    )])
+    let (along, up) = (("requests", ChartUnit::Count), (title, ChartUnit::Bytes));
+    chart(ChartKind::Lines, title, about, along, up).one(x, Vec::new(), series)
 }
 
 #[cfg(test)]

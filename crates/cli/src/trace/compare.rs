@@ -1,6 +1,6 @@
 //! `destage trace compare`: a trace beside its twin.
 
-use super::twin::{each, input};
+use super::twin::{each, load};
 use crate::args::InputArgs;
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
@@ -30,7 +30,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut found = Vec::new();
     for path in paths {
-        let trace = input(path, options)?;
+        let trace = load(path, options)?;
         let mut count = LikenessCount::new();
         each(&trace, limit, &mut |_, time, op, start, sectors| {
             count.add(time, op, start, sectors);

@@ -18,9 +18,6 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-/// Requests that are kept in memory, in bytes; more go to a temporary file.
-const MEMORY: u64 = 8 << 20;
-
 /// How a trace is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Writing<'a> {
@@ -49,7 +46,7 @@ pub fn run(path: &Path, input: &InputArgs, writing: Writing<'_>) -> Result<(), F
     // a line is written.
     let memory = match input.split() {
         true => limit.of_requests(), // Each volume is a pass over a temporary file.
-        false => MEMORY,
+        false => super::MEMORY,
     };
     let options = input.options(false);
     let trace = read(path, &options, memory)?;

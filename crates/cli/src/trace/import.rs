@@ -1,11 +1,11 @@
 //! `destage trace import-ftrace`: kernel event text to a trace with old addresses.
 
 use super::convert::{Writing, write_one};
-use crate::args::{FsArg, ImportArgs, StreamArg, ToFormat};
+use crate::args::{ImportArgs, ToFormat};
 use crate::failure::Failure;
 use crate::output::identity;
 use crate::terminal::say;
-use destage_fsmodel::ftrace::{ImportError, ImportOptions, RequestEvent, import};
+use destage_fsmodel::ftrace::{ImportError, ImportOptions, import};
 use destage_trace::{Source, Trace};
 use std::path::PathBuf;
 
@@ -20,11 +20,8 @@ pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let seed = |(ino, path): &(u64, PathBuf)| (*ino, Source::from_arg(path));
     let options = ImportOptions {
         devices: args.devices.clone(),
-        requests: match args.stream {
-            Some(StreamArg::Queue) => RequestEvent::Queue,
-            Some(StreamArg::Issue) | None => RequestEvent::Issue,
-        },
-        f2fs: args.fs.map(|fs| fs == FsArg::F2fs),
+        requests: args.stream.unwrap_or_default(),
+        f2fs: args.fs,
         seeds: args.fiemaps.iter().map(seed).collect(),
         allow_lost: args.allow_lost,
         strict: args.strict,

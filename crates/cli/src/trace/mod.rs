@@ -127,7 +127,7 @@ fn info(
     }
 }
 
-/// Requests of a pipe that are kept in memory, in bytes; more go to a temporary file.
+/// Requests that are kept in memory, in bytes; more go to a temporary file.
 const MEMORY: u64 = 8 << 20;
 
 /// Requests between two looks at the memory that the program has.

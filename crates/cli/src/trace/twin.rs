@@ -5,7 +5,7 @@ use super::{LOOK, MEMORY};
 use crate::args::{FitArgs, InputArgs, SynthArgs, ToFormat};
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
-use crate::output::file::OutputFile;
+use crate::output::file::write_file;
 use crate::output::{identity, print_exactly};
 use crate::progress::Progress;
 use crate::run::{read, trace_warnings};
@@ -14,7 +14,7 @@ use destage_trace::twin::{Accuracy, Twin, TwinFile, TwinFit, TwinParameters};
 use destage_trace::{RequestCollector, RequestPasses, Stored, Trace};
 use destage_types::{HostRequest, Nanos, Op, RequestBatch, RequestRef};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Bytes of a parameter file that are read: more than any can have.
@@ -63,7 +63,11 @@ pub fn fit(args: &FitArgs) -> Result<(), Failure> {
     save(&args.output, &text)
 }
 
-fn load(path: &Path, input: &InputArgs) -> Result<Stored, Failure> {
+/// Reads the one trace of `path`.
+///
+/// # Errors
+/// Bad input.
+pub fn load(path: &Path, input: &InputArgs) -> Result<Stored, Failure> {
     if input.split() {
         return Err(Failure::usage(
             "--volumes split is several traces; only=VOLUME takes one of them",
@@ -120,14 +124,6 @@ pub fn each(
     }
 }
 
-/// Reads `path` for `trace compare`.
-///
-/// # Errors
-/// Bad input.
-pub fn input(path: &Path, input: &InputArgs) -> Result<Stored, Failure> {
-    load(path, input)
-}
-
 fn report(name: &str, accuracy: &Accuracy) {
     let Some(error) = accuracy.error() else {
         return say(&format!(
@@ -154,12 +150,10 @@ fn save(output: &Path, text: &str) -> Result<(), Failure> {
     if output == Path::new("-") {
         return print_exactly(text);
     }
-    let place = output.display();
-    let written = OutputFile::create(output).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.commit()
-    });
-    written.map_err(|error| Failure::usage(format!("--output {place}: cannot write it: {error}")))
+    write_file(output, text).map_err(|error| {
+        let place = output.display();
+        Failure::usage(format!("--output {place}: cannot write it: {error}"))
+    })
 }
 
 /// Writes a twin of what `like` says.
