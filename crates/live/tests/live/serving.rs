@@ -14,6 +14,10 @@ use std::time::Duration;
 
 pub const CAPACITY: u64 = 64 << 20;
 
+pub const READ: u16 = 0;
+pub const WRITE: u16 = 1;
+pub const FLUSH: u16 = 3;
+
 pub struct Setting {
     pub exports: Vec<(&'static str, bool)>,
     /// That of the export of this name.
@@ -101,6 +105,14 @@ impl Serving {
         Client { stream }
     }
 
+    /// A client that has chosen `export`.
+    pub fn connected(&self, export: &str) -> Client<UnixStream> {
+        let mut client = self.client();
+        client.greet();
+        client.choose(export);
+        client
+    }
+
     pub fn tcp(&self) -> TcpStream {
         TcpStream::connect(("127.0.0.1", self.port)).expect("a connection")
     }
@@ -168,6 +180,14 @@ impl<S: Read + Write> Client<S> {
             &length.to_be_bytes(),
             data,
         ]);
+    }
+
+    /// The `n` bytes from `at` on, which can be read.
+    #[track_caller]
+    pub fn read(&mut self, at: u64, n: u32) -> Vec<u8> {
+        self.request(0, READ, at, n, b"");
+        assert_eq!(self.simple(), 0);
+        self.take(n as usize)
     }
 
     /// The error of a simple reply.
