@@ -142,18 +142,10 @@ pub struct ExportReport {
 }
 
 /// What reaches an export from anywhere, as long as it is served.
+#[derive(Clone)]
 pub struct ExportHandle {
     name: String,
     sender: Sender<Message>,
-}
-
-impl Clone for ExportHandle {
-    fn clone(&self) -> ExportHandle {
-        ExportHandle {
-            name: self.name.clone(),
-            sender: self.sender.clone(),
-        }
-    }
 }
 
 impl ExportHandle {
