@@ -2,8 +2,8 @@
 
 use crate::model::{PAGE_BYTES, simulated};
 use destage_live::device::DataDevice;
+use destage_live::protocol::BlockSizes;
 use destage_live::protocol::negotiation::ExportInfo;
-use destage_live::protocol::{BlockSizes, MAX_REQUEST_BYTES};
 use destage_live::server::{Export, ListenAt, Pace, PowerCutAt, Server, ServerTls};
 use destage_live::store::{CacheKind, Medium, MemoryMedium, Store};
 use std::io::{Read, Write};
@@ -63,11 +63,7 @@ impl Serving {
                 description: "a model".to_owned(),
                 bytes: setting.bytes,
                 read_only,
-                blocks: BlockSizes {
-                    minimum: 512,
-                    preferred: PAGE_BYTES,
-                    maximum: MAX_REQUEST_BYTES,
-                },
+                blocks: BlockSizes::of_page(PAGE_BYTES),
             };
             let sets = setting.sets;
             let device = move || {
