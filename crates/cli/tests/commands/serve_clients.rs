@@ -2,7 +2,7 @@
 //! client is not installed says SKIPPED; `crates/live/tests/install-clients.sh` installs them all.
 
 use crate::common::{Bench, contains};
-use crate::serve::{end, serve};
+use crate::serve::{serve, stop};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::path::Path;
 use std::process::{Child, Command};
@@ -17,18 +17,7 @@ const DATA_BYTES: usize = 6 << 20;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn start(bench: &Bench, options: &str) -> (Child, String) {
-    let line = format!("{DEVICE} {options}");
-    serve(
-        bench.dir.path(),
-        &line.split_whitespace().collect::<Vec<_>>(),
-    )
-}
-
-/// Ends the server and gives its report.
-fn stop(server: Child) -> String {
-    let (code, said, warned) = end(server, "TERM");
-    assert_eq!(code, Some(0), "{warned}");
-    said
+    serve(bench, format!("{DEVICE} {options}"))
 }
 
 /// Are the programs there? Debian's package is named where one is not.

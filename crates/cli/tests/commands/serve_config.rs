@@ -1,7 +1,7 @@
 //! `destage serve --config`: several exports of one server.
 
 use crate::common::Bench;
-use crate::serve::{Client, READ, WRITE, end, serve};
+use crate::serve::{Client, READ, WRITE, serve, stop};
 use serde_json::Value;
 
 const TWO: &str = r#"
@@ -25,7 +25,7 @@ backing = "disk"
 fn each_export_is_a_device_of_its_own() {
     let bench = Bench::new();
     bench.file("two.toml", TWO);
-    let (child, address) = serve(bench.dir.path(), &["--config", "two.toml"]);
+    let (child, address) = serve(&bench, "--config two.toml");
     assert_eq!(
         address,
         "nbd+unix:///plain?socket=s nbd+unix:///blocks?socket=s"
@@ -63,8 +63,7 @@ fn each_export_is_a_device_of_its_own() {
         [1; 4096],
         "its power stayed"
     );
-    let (code, said, _) = end(child, "TERM");
-    assert_eq!(code, Some(0));
+    let said = stop(child);
     for part in ["plain", "blocks", "export `plain`", "power cut: 2 pages"] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -77,17 +76,10 @@ fn the_command_line_goes_before_the_file() {
         "one.toml",
         "socket = \"s\"\nformat-out = \"jsonl\"\n[[export]]\n",
     );
-    let args = [
-        "--config",
-        "one.toml",
-        "--socket",
-        "t",
-        "--format-out",
-        "table",
-    ];
-    let (child, address) = serve(bench.dir.path(), &args);
+    let options = "--config one.toml --socket t --format-out table";
+    let (child, address) = serve(&bench, options);
     assert_eq!(address, "nbd+unix:///?socket=t");
-    assert_eq!(end(child, "TERM").0, Some(0));
+    stop(child);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `[[export.shadow]]`: devices that see what an export sees.
 
 use crate::common::Bench;
-use crate::serve::{Client, FLUSH, READ, WRITE, end, serve};
+use crate::serve::{Client, FLUSH, READ, WRITE, serve, stop};
 use serde_json::Value;
 
 const SHADOWED: &str = r#"
@@ -51,7 +51,7 @@ fn work(bench: &Bench) {
 fn a_shadow_of_the_same_kind_measures_the_same() {
     let bench = Bench::new();
     bench.file("shadowed.toml", SHADOWED);
-    let (child, _) = serve(bench.dir.path(), &["--config", "shadowed.toml"]);
+    let (child, _) = serve(&bench, "--config shadowed.toml");
     work(&bench);
     let (export, shadows) = stats(&bench);
     let own = &export["record"];
@@ -96,8 +96,7 @@ fn a_shadow_of_the_same_kind_measures_the_same() {
         "their power was cut, too"
     );
     work(&bench);
-    let (code, said, _) = end(child, "TERM");
-    assert_eq!(code, Some(0));
+    let said = stop(child);
     let parts = [
         "live shadow 1",
         "live shadow 3",
