@@ -2,7 +2,6 @@
 
 use crate::common::Bench;
 use crate::serve::{Client, READ, WRITE, serve, stop};
-use serde_json::Value;
 
 const TWO: &str = r#"
 socket = "s"
@@ -40,7 +39,7 @@ fn each_export_is_a_device_of_its_own() {
         [[1; 4096], [0; 4096]].concat()
     );
     let ctl = |order: &str| bench.destage(format!("ctl --control c {order}"));
-    let stats: Value = serde_json::from_str(&ctl("stats").ok().stdout).unwrap();
+    let stats = bench.json("ctl --control c stats");
     let records = [
         ("plain", "lru", 1 << 20, 1),
         ("blocks", "req-block", 2 << 20, 2),
@@ -56,7 +55,7 @@ fn each_export_is_a_device_of_its_own() {
     ctl("reset").fails(1, &["`plain`, `blocks`"]);
     ctl("--export plain scheme arc").ok();
     ctl("--export blocks power-cut").ok();
-    let one: Value = serde_json::from_str(&ctl("--export plain stats").ok().stdout).unwrap();
+    let one = bench.json("ctl --control c --export plain stats");
     assert_eq!(one["exports"][0]["record"]["scheme"], "arc");
     assert_eq!(
         plain.request(READ, 0, 4096, &[]),

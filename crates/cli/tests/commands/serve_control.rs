@@ -20,7 +20,7 @@ fn ctl(bench: &Bench, order: &str) -> Done {
 }
 
 fn told(bench: &Bench, order: &str) -> Value {
-    serde_json::from_str(&ctl(bench, order).ok().stdout).unwrap()
+    bench.json(format!("ctl --control c {order}"))
 }
 
 /// The figures of the only export.

@@ -25,8 +25,7 @@ set = ["t_read=500us"]
 
 /// The export's own stats and record, and those of its shadows.
 fn stats(bench: &Bench) -> (Value, Vec<Value>) {
-    let told = bench.destage("ctl --control c stats").ok().stdout;
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let told = bench.json("ctl --control c stats");
     let export = told["exports"][0].clone();
     let shadows = export["shadows"].as_array().unwrap().clone();
     (export, shadows)

@@ -81,11 +81,7 @@ fn figures_are_told_to_programs() {
         .map(|i| i["requests"].as_u64().unwrap())
         .sum();
     assert_eq!(served, 1_000, "intervals add up");
-    let told = bench
-        .destage("ctl --control c --export disk stats")
-        .ok()
-        .stdout;
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let told = bench.json("ctl --control c --export disk stats");
     let counts = &told["exports"][0]["record"]["counts"];
     let figures = &disk["latest"]["figures"];
     for name in [
