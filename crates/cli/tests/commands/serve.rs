@@ -178,22 +178,20 @@ fn a_power_cut_takes_what_was_not_flushed() {
 #[test]
 fn what_cannot_be_served_is_refused_before_anybody_can_come() {
     let bench = Bench::new();
-    let refusals = [
-        ("--cache 1MiB", "--socket"),
-        ("--tcp 192.0.2.1:10809", "TLS"),
-        ("--socket s --scheme belady", "knows the future"),
-        ("--socket s --device none", "none"),
-        ("--socket s --power-cut-after 0", "above 0"),
-        ("--socket s --tls nowhere", "nowhere"),
-        ("--socket nowhere/s", "nowhere/s"),
-        ("--socket s --backing full --data none", "--data"),
-    ];
-    for (args, named) in refusals {
-        bench.destage(format!("serve {args}")).fails(2, &[named]);
-    }
+    bench.refuses(
+        "
+        serve --cache 1MiB | --socket
+        serve --tcp 192.0.2.1:10809 | TLS
+        serve --socket s --scheme belady | knows the future
+        serve --socket s --device none | none
+        serve --socket s --power-cut-after 0 | above 0
+        serve --socket s --tls nowhere | nowhere
+        serve --socket nowhere/s | nowhere/s
+        serve --socket s --backing full --data none | --data
+        ",
+    );
     // A file of another device keeps what it has.
     bench.file("other", [7; 512]);
-    let line = "serve --socket s --backing other";
-    bench.destage(line).fails(2, &["other", "has 512 bytes"]);
+    bench.refuses("serve --socket s --backing other | other | has 512 bytes");
     assert_eq!(std::fs::read(bench.path("other")).unwrap(), [7; 512]);
 }

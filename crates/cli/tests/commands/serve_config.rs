@@ -84,55 +84,33 @@ fn the_command_line_goes_before_the_file() {
 #[test]
 fn what_cannot_be_is_refused_with_its_place() {
     let bench = Bench::new();
-    let refusals = [
-        ("", "no [[export]]"),
-        ("[[export]]\n", "place to listen"),
-        (
-            "socket = 's'\n[[export]]\nschema = 'lru'\n",
-            "[[export]] 1: no option `schema`; did you mean `scheme`?",
-        ),
-        ("sockt = 's'\n[[export]]\n", "did you mean `socket`?"),
-        (
-            "socket = 's'\n[[export]]\ntcp = '127.0.0.1:0'\n",
-            "whole server",
-        ),
-        (
-            "socket = 's'\n[[export]]\n[[export]]\n",
-            "two exports have the name ``",
-        ),
-        ("socket = 's'\n[[export]]\ncache = '1XB'\n", "1XB"),
-        ("socket = 's'\n[[export]]\ncache = true\n", "cache = true"),
-        (
-            "socket = 's'\n[[export]]\nread-only = 'yes'\n",
-            "allowed: true, false",
-        ),
-        (
-            "socket = 's'\n[[export]]\ndata = 'disk'\n",
-            "possible values: memory, none",
-        ),
-        (
-            "socket = 's'\n[[export]]\ndata = 'none'\nbacking = 'b'\n",
-            "cannot be used with",
-        ),
-        (
-            "socket = 's'\n[[export]]\nname = 'a'\nbacking = 'b'\n[[export]]\nbacking = './b'\n",
-            "need a file each",
-        ),
-        (
-            "socket = 's'\n[[export]]\nscheme = 'belady'\n",
-            "knows the future",
-        ),
-        ("export = 7\n", "expected a sequence"),
-        ("[[export]\n", "TOML"),
-    ];
-    for (text, named) in refusals {
-        bench.file("bad.toml", text);
-        bench.destage("serve --config bad.toml").fails(2, &[named]);
-    }
-    bench
-        .destage("serve --config bad.toml --scheme lru --socket s")
-        .fails(2, &["--config", "cannot be used with"]);
-    bench
-        .destage("serve --config nowhere.toml")
-        .fails(2, &["nowhere.toml"]);
+    bench.refuses_texts(
+        "serve --config bad.toml",
+        "bad.toml",
+        "
+        | no [[export]]
+        [[export]] | place to listen
+        socket = 's'; [[export]]; schema = 'lru'
+          | [[export]] 1: no option `schema`; did you mean `scheme`?
+        sockt = 's'; [[export]] | did you mean `socket`?
+        socket = 's'; [[export]]; tcp = '127.0.0.1:0' | whole server
+        socket = 's'; [[export]]; [[export]] | two exports have the name ``
+        socket = 's'; [[export]]; cache = '1XB' | 1XB
+        socket = 's'; [[export]]; cache = true | cache = true
+        socket = 's'; [[export]]; read-only = 'yes' | allowed: true, false
+        socket = 's'; [[export]]; data = 'disk' | possible values: memory, none
+        socket = 's'; [[export]]; data = 'none'; backing = 'b' | cannot be used with
+        socket = 's'; [[export]]; name = 'a'; backing = 'b'; [[export]]; backing = './b'
+          | need a file each
+        socket = 's'; [[export]]; scheme = 'belady' | knows the future
+        export = 7 | expected a sequence
+        [[export | TOML
+        ",
+    );
+    bench.refuses(
+        "
+        serve --config bad.toml --scheme lru --socket s | --config | cannot be used with
+        serve --config nowhere.toml | nowhere.toml
+        ",
+    );
 }

@@ -111,22 +111,18 @@ fn a_shadow_of_the_same_kind_measures_the_same() {
 #[test]
 fn a_shadow_that_cannot_follow_is_refused_or_says_so() {
     let bench = Bench::new();
-    let refusals = [
-        ("scheme = 'belady'", "knows the future"),
-        (
-            "socket = 't'",
-            "[[export.shadow]] 1: `socket` says nothing of a shadow",
-        ),
-        ("backing = 'b'", "`backing` says nothing of a shadow"),
-        ("set = ['blocks_per_plane=16']", "a shadow needs as many"),
-    ];
-    for (line, named) in refusals {
-        let text = format!("socket = 's'\n[[export]]\n[[export.shadow]]\n{line}\n");
-        bench.file("bad.toml", text);
-        bench.destage("serve --config bad.toml").fails(2, &[named]);
-    }
-    bench.file("bad.toml", "socket = 's'\n[[export]]\nshadow = 3\n");
-    bench
-        .destage("serve --config bad.toml")
-        .fails(2, &["shadow = 3"]);
+    bench.refuses_texts(
+        "serve --config bad.toml",
+        "bad.toml",
+        "
+        socket = 's'; [[export]]; [[export.shadow]]; scheme = 'belady' | knows the future
+        socket = 's'; [[export]]; [[export.shadow]]; socket = 't'
+          | [[export.shadow]] 1: `socket` says nothing of a shadow
+        socket = 's'; [[export]]; [[export.shadow]]; backing = 'b'
+          | `backing` says nothing of a shadow
+        socket = 's'; [[export]]; [[export.shadow]]; set = ['blocks_per_plane=16']
+          | a shadow needs as many
+        socket = 's'; [[export]]; shadow = 3 | shadow = 3
+        ",
+    );
 }

@@ -158,20 +158,15 @@ fn hostile_requests_leave_exports_alone() {
 #[test]
 fn other_machines_see_nothing_unless_they_may() {
     let bench = Bench::new();
-    let line = "serve --socket s --ui";
-    bench
-        .destage(format!("{line} 192.0.2.1:0"))
-        .fails(2, &["--ui-public"]);
-    bench
-        .destage(format!("{line} 0.0.0.0:0"))
-        .fails(2, &["--ui-public"]);
-    bench
-        .destage("serve --socket s --ui-public")
-        .fails(2, &["--ui"]);
-    bench
-        .destage(format!("{line} 192.0.2.1:0 --ui-public"))
-        .fails(2, &["192.0.2.1:0"]);
-    bench.destage(format!("{line} here")).fails(2, &["here"]);
+    bench.refuses(
+        "
+        serve --socket s --ui 192.0.2.1:0 | --ui-public
+        serve --socket s --ui 0.0.0.0:0 | --ui-public
+        serve --socket s --ui-public | --ui
+        serve --socket s --ui 192.0.2.1:0 --ui-public | 192.0.2.1:0
+        serve --socket s --ui here | here
+        ",
+    );
 }
 
 /// Tells what is there after some seconds.
