@@ -162,9 +162,7 @@ fn bad_orders_are_refused() {
         assert_eq!(done.code, code, "{order}: {}", done.stderr);
         done.says(named);
     }
-    bench
-        .destage("serve --socket t --control c")
-        .fails(2, &["--control c", "in use"]);
+    bench.refuses("serve --socket t --control c | --control c | in use");
     assert_eq!(stats(&bench)["requests"], 0);
     stop(child);
 }
