@@ -209,7 +209,7 @@ impl Bench {
 }
 
 /// The rows of a table, each in one line.
-fn rows(table: &str) -> Vec<String> {
+pub fn rows(table: &str) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
         match (line.starts_with('|'), rows.last_mut()) {
