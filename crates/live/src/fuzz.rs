@@ -1,25 +1,20 @@
 //! A plain function for fuzzers: any bytes from a client, no panic, and the promises of the protocol kept.
 
+use crate::protocol::BlockSizes;
 use crate::protocol::negotiation::{
     ExportInfo, Negotiation, NextStep, OPTION_HEADER_BYTES, SessionTerms, TlsPolicy, option_header,
 };
 use crate::protocol::transmission::{
     NbdCommand, NbdOutcome, NbdRequest, REQUEST_HEADER_BYTES, encode,
 };
-use crate::protocol::{BlockSizes, MAX_REQUEST_BYTES};
 
 fn exports() -> [ExportInfo; 2] {
-    let blocks = BlockSizes {
-        minimum: 512,
-        preferred: 4096,
-        maximum: MAX_REQUEST_BYTES,
-    };
     let export = |name: &str, read_only| ExportInfo {
         name: name.to_owned(),
         description: String::new(),
         bytes: 1 << 20,
         read_only,
-        blocks,
+        blocks: BlockSizes::of_page(4096),
     };
     [export("", false), export("r", true)]
 }

@@ -3,7 +3,7 @@
 //! A shadow has a thread, which an export never waits for: requests go into a queue of bounded length,
 //! and one that finds no place there is lost to the shadow, which is counted.
 
-use crate::device::{ModelName, RequestWatcher, SimulatedSsd, TimedDevice, TimedEvent};
+use crate::device::{LiveEvent, ModelName, RequestWatcher, SimulatedSsd, TimedDevice};
 use destage_sim::ResultRecord;
 use destage_sim::live::LiveFigures;
 use destage_types::{HostRequest, Nanos};
@@ -144,7 +144,7 @@ impl RequestWatcher for Shadow {
 struct ShadowDevice {
     ssd: SimulatedSsd,
     /// Of no interest: a shadow answers nobody.
-    events: Vec<TimedEvent>,
+    events: Vec<LiveEvent>,
     failure: Option<String>,
 }
 

@@ -6,14 +6,13 @@ use crate::args::{CacheSizeArg, DataArg, ExportArgs, ModelArgs, RunArgs, none};
 use crate::failure::Failure;
 use crate::run::without_trace;
 use destage_live::device::{DataDevice, RequestWatcher, SimulatedSsd};
+use destage_live::protocol::BlockSizes;
 use destage_live::protocol::negotiation::ExportInfo;
-use destage_live::protocol::{BlockSizes, MAX_REQUEST_BYTES};
 use destage_live::server::{Export, ExportHandle, Pace};
 use destage_live::shadow::Shadow;
 use destage_live::store::{AddressPattern, FileMedium, Medium, MemoryBudget, MemoryMedium, Store};
 use destage_scheme::Role;
 use destage_sim::RunSpec;
-use destage_types::SECTOR_BYTES;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -186,11 +185,7 @@ fn info(args: &ExportArgs, spec: &RunSpec, bytes: u64) -> ExportInfo {
         description: format!("{device}, {} with {}", spec.expr, spec.cache),
         bytes,
         read_only: args.read_only,
-        blocks: BlockSizes {
-            minimum: SECTOR_BYTES as u32,
-            preferred: page_bytes(spec),
-            maximum: MAX_REQUEST_BYTES,
-        },
+        blocks: BlockSizes::of_page(page_bytes(spec)),
     }
 }
 

@@ -190,21 +190,41 @@ impl Bench {
     /// line that begins with a bar goes on with the one above it.
     #[track_caller]
     pub fn refuses(&self, table: &str) {
-        let mut rows: Vec<String> = Vec::new();
-        for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            match (line.starts_with('|'), rows.last_mut()) {
-                (true, Some(row)) => *row += line,
-                _ => rows.push(line.to_owned()),
-            }
-        }
-        for row in rows {
-            let mut cells = row.split('|').map(str::trim);
-            let line = cells.next().unwrap();
-            let parts: Vec<&str> = cells.collect();
-            assert!(!parts.is_empty(), "{line}");
+        for row in rows(table) {
+            let (line, parts) = cells(&row);
             self.destage(line).fails(2, &parts);
         }
     }
+
+    /// Every text of a table is refused by `command` in the same way when its file `name` has that text, whose
+    /// lines stand between semicolons.
+    #[track_caller]
+    pub fn refuses_texts(&self, command: &str, name: &str, table: &str) {
+        for row in rows(table) {
+            let (text, parts) = cells(&row);
+            self.file(name, text.replace("; ", "\n"));
+            self.destage(command).fails(2, &parts);
+        }
+    }
+}
+
+/// The rows of a table, each in one line.
+pub fn rows(table: &str) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        match (line.starts_with('|'), rows.last_mut()) {
+            (true, Some(row)) => *row += line,
+            _ => rows.push(line.to_owned()),
+        }
+    }
+    rows
+}
+
+/// What stands before the first bar of a row, and what between the bars behind it.
+#[track_caller]
+fn cells(row: &str) -> (&str, Vec<&str>) {
+    let (first, parts) = row.split_once('|').expect(row);
+    (first.trim(), parts.split('|').map(str::trim).collect())
 }
 
 /// A trace of 4 KiB requests: one line per `W3` (write page 3) or `R3`.

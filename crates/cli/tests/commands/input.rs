@@ -1,6 +1,6 @@
 //! Traces that are not what they should be, but are read.
 
-use crate::common::{Bench, HEAD, contains, csv, mixed};
+use crate::common::{Bench, HEAD, contains, csv, mixed, rows};
 
 #[test]
 fn skipped_lines_are_told_once() {
@@ -157,21 +157,15 @@ fn arrivals_that_carry_no_time_are_warned_of() {
     bench.file("near.txt", "0 0 9 7 0\n12 0 17 7 0\n20 0 25 7 1\n");
     let seconds = |i: u64| format!("{},{},8,1,7\n", 1_538_323_200 + i / 10, 8 * i);
     bench.file("tencent.csv", (0..40).map(seconds).collect::<String>());
-    for (run, part) in [
-        (
-            "burst.txt --format ssdsim",
-            "all 9 requests arrive at the same time",
-        ),
-        ("blocks.txt", "the format block-list has no times"),
-        (
-            "near.txt",
-            "taken for ssdsim, whose times are in ns: 10.0 ns",
-        ),
-        (
-            "tencent.csv",
-            "arrivals are whole s, and 90.0 % of the requests",
-        ),
-    ] {
+    for row in rows(
+        "
+        burst.txt --format ssdsim | all 9 requests arrive at the same time
+        blocks.txt | the format block-list has no times
+        near.txt | taken for ssdsim, whose times are in ns: 10.0 ns
+        tencent.csv | arrivals are whole s, and 90.0 % of the requests
+        ",
+    ) {
+        let (run, part) = row.split_once(" | ").unwrap();
         let run = format!("run {run}");
         let done = bench.destage(format!("{run} --device default")).ok();
         contains(&done.stderr, part);

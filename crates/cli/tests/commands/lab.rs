@@ -19,17 +19,15 @@ pub fn kernel() -> Option<String> {
 fn a_kernel_that_cannot_be_is_refused() {
     let bench = Bench::new();
     bench
-        .destage("lab --kernel nowhere -- true")
-        .fails(2, &["--kernel nowhere: No such file"]);
-    bench
         .destage("lab --kernel /bin/true -- true")
         .fails(1, &["ended before it asked for the time"]);
-    bench
-        .destage("lab --kernel /bin/true")
-        .fails(2, &["<COMMAND>"]);
-    bench
-        .destage("lab --kernel /bin/true --scheme belady -- true")
-        .fails(2, &["scheme that knows the future"]);
+    bench.refuses(
+        "
+        lab --kernel nowhere -- true | --kernel nowhere: No such file
+        lab --kernel /bin/true | <COMMAND>
+        lab --kernel /bin/true --scheme belady -- true | scheme that knows the future
+        ",
+    );
 }
 
 #[test]

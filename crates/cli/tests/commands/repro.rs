@@ -152,16 +152,13 @@ fn a_trace_of_the_paper_decides_at_full_scale_only() {
 #[test]
 fn what_is_not_there_is_refused_by_name() {
     let bench = bench();
-    bench.destage("repro arc --out r").fails(
-        2,
-        &["no paper `arc`", "prober, procache, ecr, req-block, cac"],
+    bench.refuses(
+        "
+        repro arc --out r | no paper `arc` | prober, procache, ecr, req-block, cac
+        repro ecr rb-fig9 --out r | no figure `rb-fig9` of ecr | ecr-fig6
+        repro req-block --traces nowhere --out r | --traces nowhere
+        ",
     );
-    bench
-        .destage("repro ecr rb-fig9 --out r")
-        .fails(2, &["no figure `rb-fig9` of ecr", "ecr-fig6"]);
-    bench
-        .destage("repro req-block --traces nowhere --out r")
-        .fails(2, &["--traces nowhere"]);
     assert!(!bench.dir.path().join("r/ledger.md").exists());
 }
 
@@ -262,9 +259,7 @@ fn memory_is_that_of_the_command() {
             1,
             &["the load ecr-uniform-20 takes 62MiB of memory, more than the 32MiB of --memory"],
         );
-    bench
-        .destage(format!("{line} r --memory 4"))
-        .fails(2, &["--memory", "needs a unit"]);
+    bench.refuses(&format!("{line} r --memory 4 | --memory | needs a unit"));
     // In little memory the same comes out.
     bench.destage(format!("{line} little --memory 32MiB")).ok();
     bench.destage(format!("{line} much --memory 1GiB")).ok();
@@ -313,10 +308,11 @@ fn runs_on_a_real_file_system_are_rows_of_their_own() {
     assert_eq!(row["verdict"], "open");
     assert!(row["needs"].as_str().unwrap().contains("--live"), "{row}");
     fs::write(&file, lines[0].replace("\"run\":1", "\"run\":-1")).unwrap();
-    let line = "repro procache pc-fig10 --live live.jsonl --out none";
-    bench.destage(line).fails(2, &["live.jsonl:1: ", "u32"]);
-    bench
-        .destage("repro procache pc-fig10 --live nowhere --out none")
-        .fails(2, &["--live nowhere"]);
+    bench.refuses(
+        "
+        repro procache pc-fig10 --live live.jsonl --out none | live.jsonl:1: | u32
+        repro procache pc-fig10 --live nowhere --out none | --live nowhere
+        ",
+    );
     assert!(!bench.path("none").exists(), "it is refused first");
 }

@@ -1,22 +1,22 @@
 //! `destage serve`: a server that clients of NBD use, until it is told to end.
 
-use crate::common::Bench;
+use crate::common::{Bench, words};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// A server in `dir`, and its address.
-pub fn serve(dir: &Path, args: &[&str]) -> (Child, String) {
+/// The server of `destage serve OPTIONS`, and its address.
+pub fn serve(bench: &Bench, options: impl AsRef<str>) -> (Child, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_destage"));
-    command.arg("serve").args(args);
-    started(dir, command)
+    command.arg("serve").args(words(options.as_ref()));
+    started(bench, command)
 }
 
-/// The server that `command` starts in `dir`, and its address.
-pub fn started(dir: &Path, mut command: Command) -> (Child, String) {
+/// The server that `command` starts, and its address.
+pub fn started(bench: &Bench, mut command: Command) -> (Child, String) {
     let mut child = command
-        .current_dir(dir)
+        .current_dir(bench.dir.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -44,6 +44,14 @@ pub fn end(child: Child, name: &str) -> (Option<i32>, String, String) {
     let ended = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (ended.status.code(), text(ended.stdout), text(ended.stderr))
+}
+
+/// Ends the server and gives its report.
+#[track_caller]
+pub fn stop(server: Child) -> String {
+    let (code, said, warned) = end(server, "TERM");
+    assert_eq!(code, Some(0), "{warned}");
+    said
 }
 
 /// A client of the oldest kind: EXPORT_NAME, then simple requests.
@@ -104,20 +112,9 @@ pub const FLUSH: u16 = 3;
 #[test]
 fn data_come_back_and_the_end_has_the_record_of_what_was_served() {
     let bench = Bench::new();
-    let args = [
-        "--scheme",
-        "lru",
-        "--cache",
-        "1MiB",
-        "--socket",
-        "s",
-        "--backing",
-        "disk",
-        "--record",
-        "served.bin",
-        "--no-delay",
-    ];
-    let (child, address) = serve(bench.dir.path(), &args);
+    let options = "--scheme lru --cache 1MiB --socket s --backing disk";
+    let recording = format!("{options} --record served.bin --no-delay");
+    let (child, address) = serve(&bench, recording);
     assert_eq!(address, "nbd+unix:///?socket=s");
     let mut client = Client::new(&bench.path("s"));
     for page in 0..64_u8 {
@@ -125,8 +122,7 @@ fn data_come_back_and_the_end_has_the_record_of_what_was_served() {
     }
     assert_eq!(client.request(READ, 5 << 12, 4096, &[]), [5; 4096]);
     client.request(FLUSH, 0, 0, &[]);
-    let (code, said, warned) = end(child, "TERM");
-    assert_eq!(code, Some(0), "{warned}");
+    let said = stop(child);
     assert!(
         said.contains("lru") && said.contains("requests to the device: 66"),
         "{said}"
@@ -143,7 +139,7 @@ fn data_come_back_and_the_end_has_the_record_of_what_was_served() {
     for (field, count) in wanted {
         assert_eq!(counts[field], count, "{field}");
     }
-    let (child, _) = serve(bench.dir.path(), &args[..8]);
+    let (child, _) = serve(&bench, options);
     let mut client = Client::new(&bench.path("s"));
     assert_eq!(client.request(READ, 63 << 12, 4096, &[]), [63; 4096]);
     assert_eq!(end(child, "INT").0, Some(0));
@@ -152,27 +148,14 @@ fn data_come_back_and_the_end_has_the_record_of_what_was_served() {
 #[test]
 fn a_power_cut_takes_what_was_not_flushed() {
     let bench = Bench::new();
-    let (child, address) = serve(
-        bench.dir.path(),
-        &[
-            "--socket",
-            "s",
-            "--power-cut-after",
-            "3",
-            "--no-delay",
-            "--name",
-            "disk",
-        ],
-    );
+    let options = "--socket s --power-cut-after 3 --no-delay";
+    let (child, address) = serve(&bench, format!("{options} --name disk"));
     assert_eq!(address, "nbd+unix:///disk?socket=s");
     let refused = std::panic::catch_unwind(|| Client::new(&bench.path("s")));
     assert!(refused.is_err(), "there is no export without a name");
-    end(child, "TERM");
+    stop(child);
 
-    let (child, _) = serve(
-        bench.dir.path(),
-        &["--socket", "s", "--power-cut-after", "3", "--no-delay"],
-    );
+    let (child, _) = serve(&bench, options);
     let socket = bench.path("s");
     let mut client = Client::new(&socket);
     client.request(WRITE, 0, 512, &[1; 512]);
@@ -188,30 +171,27 @@ fn a_power_cut_takes_what_was_not_flushed() {
     let mut client = Client::new(&socket);
     let read = client.request(READ, 0, 1024, &[]);
     assert_eq!(read, [[1; 512], [0; 512]].concat());
-    let (code, said, _) = end(child, "TERM");
-    assert_eq!(code, Some(0));
+    let said = stop(child);
     assert!(said.contains("power cut: 1 pages"), "{said}");
 }
 
 #[test]
 fn what_cannot_be_served_is_refused_before_anybody_can_come() {
     let bench = Bench::new();
-    let refusals = [
-        ("--cache 1MiB", "--socket"),
-        ("--tcp 192.0.2.1:10809", "TLS"),
-        ("--socket s --scheme belady", "knows the future"),
-        ("--socket s --device none", "none"),
-        ("--socket s --power-cut-after 0", "above 0"),
-        ("--socket s --tls nowhere", "nowhere"),
-        ("--socket nowhere/s", "nowhere/s"),
-        ("--socket s --backing full --data none", "--data"),
-    ];
-    for (args, named) in refusals {
-        bench.destage(format!("serve {args}")).fails(2, &[named]);
-    }
+    bench.refuses(
+        "
+        serve --cache 1MiB | --socket
+        serve --tcp 192.0.2.1:10809 | TLS
+        serve --socket s --scheme belady | knows the future
+        serve --socket s --device none | none
+        serve --socket s --power-cut-after 0 | above 0
+        serve --socket s --tls nowhere | nowhere
+        serve --socket nowhere/s | nowhere/s
+        serve --socket s --backing full --data none | --data
+        ",
+    );
     // A file of another device keeps what it has.
     bench.file("other", [7; 512]);
-    let line = "serve --socket s --backing other";
-    bench.destage(line).fails(2, &["other", "has 512 bytes"]);
+    bench.refuses("serve --socket s --backing other | other | has 512 bytes");
     assert_eq!(std::fs::read(bench.path("other")).unwrap(), [7; 512]);
 }

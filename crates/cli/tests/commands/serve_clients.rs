@@ -2,7 +2,7 @@
 //! client is not installed says SKIPPED; `crates/live/tests/install-clients.sh` installs them all.
 
 use crate::common::{Bench, contains};
-use crate::serve::{end, serve};
+use crate::serve::{serve, stop};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::path::Path;
 use std::process::{Child, Command};
@@ -16,19 +16,11 @@ const DATA_BYTES: usize = 6 << 20;
 /// A client that has not ended by then never will.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// A server and its address; a socket `s` has its whole path in it.
 fn start(bench: &Bench, options: &str) -> (Child, String) {
-    let line = format!("{DEVICE} {options}");
-    serve(
-        bench.dir.path(),
-        &line.split_whitespace().collect::<Vec<_>>(),
-    )
-}
-
-/// Ends the server and gives its report.
-fn stop(server: Child) -> String {
-    let (code, said, warned) = end(server, "TERM");
-    assert_eq!(code, Some(0), "{warned}");
-    said
+    let (server, uri) = serve(bench, format!("{DEVICE} {options}"));
+    let socket = format!("?socket={}", bench.path("s").display());
+    (server, uri.replace("?socket=s", &socket))
 }
 
 /// Are the programs there? Debian's package is named where one is not.
@@ -110,10 +102,7 @@ fn nbdcopy_over_a_socket_and_over_tcp() {
     }
     let bench = Bench::new();
     for options in ["--socket s", "--tcp 127.0.0.1:0 --no-delay --name disk"] {
-        let (server, mut uri) = start(&bench, options);
-        if let Some(path) = uri.strip_prefix("nbd+unix:///?socket=") {
-            uri = format!("nbd+unix:///?socket={}", bench.path(path).display());
-        }
+        let (server, uri) = start(&bench, options);
         copy_there_and_back(&bench, &uri);
         contains(&stop(server), "lru");
     }
@@ -209,8 +198,7 @@ fn qemu_reads_what_it_wrote() {
         return;
     }
     let bench = Bench::new();
-    let (server, _) = start(&bench, "--socket s --no-delay");
-    let uri = format!("nbd+unix:///?socket={}", bench.path("s").display());
+    let (server, uri) = start(&bench, "--socket s --no-delay");
     let commands = [
         "write -P 17 4096 4M",
         "write -f -P 18 8M 4k",
@@ -247,10 +235,7 @@ fn fio_verifies_random_io_of_several_jobs_at_depth_32() {
                 --verify_backlog=64 --verify_fatal=1 --fsync=50 --group_reporting";
     let bench = Bench::new();
     for options in ["--socket s --no-delay", "--socket s", "--tcp 127.0.0.1:0"] {
-        let (server, mut uri) = start(&bench, options);
-        if uri.contains("socket=") {
-            uri = format!("nbd+unix:///?socket={}", bench.path("s").display());
-        }
+        let (server, uri) = start(&bench, options);
         let uri = format!("--uri={uri}");
         let mut args: Vec<&str> = load.split_whitespace().collect();
         args.push(&uri);

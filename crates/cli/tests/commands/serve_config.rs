@@ -1,8 +1,7 @@
 //! `destage serve --config`: several exports of one server.
 
 use crate::common::Bench;
-use crate::serve::{Client, READ, WRITE, end, serve};
-use serde_json::Value;
+use crate::serve::{Client, READ, WRITE, serve, stop};
 
 const TWO: &str = r#"
 socket = "s"
@@ -25,7 +24,7 @@ backing = "disk"
 fn each_export_is_a_device_of_its_own() {
     let bench = Bench::new();
     bench.file("two.toml", TWO);
-    let (child, address) = serve(bench.dir.path(), &["--config", "two.toml"]);
+    let (child, address) = serve(&bench, "--config two.toml");
     assert_eq!(
         address,
         "nbd+unix:///plain?socket=s nbd+unix:///blocks?socket=s"
@@ -40,7 +39,7 @@ fn each_export_is_a_device_of_its_own() {
         [[1; 4096], [0; 4096]].concat()
     );
     let ctl = |order: &str| bench.destage(format!("ctl --control c {order}"));
-    let stats: Value = serde_json::from_str(&ctl("stats").ok().stdout).unwrap();
+    let stats = bench.json("ctl --control c stats");
     let records = [
         ("plain", "lru", 1 << 20, 1),
         ("blocks", "req-block", 2 << 20, 2),
@@ -56,15 +55,14 @@ fn each_export_is_a_device_of_its_own() {
     ctl("reset").fails(1, &["`plain`, `blocks`"]);
     ctl("--export plain scheme arc").ok();
     ctl("--export blocks power-cut").ok();
-    let one: Value = serde_json::from_str(&ctl("--export plain stats").ok().stdout).unwrap();
+    let one = bench.json("ctl --control c --export plain stats");
     assert_eq!(one["exports"][0]["record"]["scheme"], "arc");
     assert_eq!(
         plain.request(READ, 0, 4096, &[]),
         [1; 4096],
         "its power stayed"
     );
-    let (code, said, _) = end(child, "TERM");
-    assert_eq!(code, Some(0));
+    let said = stop(child);
     for part in ["plain", "blocks", "export `plain`", "power cut: 2 pages"] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -77,71 +75,42 @@ fn the_command_line_goes_before_the_file() {
         "one.toml",
         "socket = \"s\"\nformat-out = \"jsonl\"\n[[export]]\n",
     );
-    let args = [
-        "--config",
-        "one.toml",
-        "--socket",
-        "t",
-        "--format-out",
-        "table",
-    ];
-    let (child, address) = serve(bench.dir.path(), &args);
+    let options = "--config one.toml --socket t --format-out table";
+    let (child, address) = serve(&bench, options);
     assert_eq!(address, "nbd+unix:///?socket=t");
-    assert_eq!(end(child, "TERM").0, Some(0));
+    stop(child);
 }
 
 #[test]
 fn what_cannot_be_is_refused_with_its_place() {
     let bench = Bench::new();
-    let refusals = [
-        ("", "no [[export]]"),
-        ("[[export]]\n", "place to listen"),
-        (
-            "socket = 's'\n[[export]]\nschema = 'lru'\n",
-            "[[export]] 1: no option `schema`; did you mean `scheme`?",
-        ),
-        ("sockt = 's'\n[[export]]\n", "did you mean `socket`?"),
-        (
-            "socket = 's'\n[[export]]\ntcp = '127.0.0.1:0'\n",
-            "whole server",
-        ),
-        (
-            "socket = 's'\n[[export]]\n[[export]]\n",
-            "two exports have the name ``",
-        ),
-        ("socket = 's'\n[[export]]\ncache = '1XB'\n", "1XB"),
-        ("socket = 's'\n[[export]]\ncache = true\n", "cache = true"),
-        (
-            "socket = 's'\n[[export]]\nread-only = 'yes'\n",
-            "allowed: true, false",
-        ),
-        (
-            "socket = 's'\n[[export]]\ndata = 'disk'\n",
-            "possible values: memory, none",
-        ),
-        (
-            "socket = 's'\n[[export]]\ndata = 'none'\nbacking = 'b'\n",
-            "cannot be used with",
-        ),
-        (
-            "socket = 's'\n[[export]]\nname = 'a'\nbacking = 'b'\n[[export]]\nbacking = './b'\n",
-            "need a file each",
-        ),
-        (
-            "socket = 's'\n[[export]]\nscheme = 'belady'\n",
-            "knows the future",
-        ),
-        ("export = 7\n", "expected a sequence"),
-        ("[[export]\n", "TOML"),
-    ];
-    for (text, named) in refusals {
-        bench.file("bad.toml", text);
-        bench.destage("serve --config bad.toml").fails(2, &[named]);
-    }
-    bench
-        .destage("serve --config bad.toml --scheme lru --socket s")
-        .fails(2, &["--config", "cannot be used with"]);
-    bench
-        .destage("serve --config nowhere.toml")
-        .fails(2, &["nowhere.toml"]);
+    bench.refuses_texts(
+        "serve --config bad.toml",
+        "bad.toml",
+        "
+        | no [[export]]
+        [[export]] | place to listen
+        socket = 's'; [[export]]; schema = 'lru'
+          | [[export]] 1: no option `schema`; did you mean `scheme`?
+        sockt = 's'; [[export]] | did you mean `socket`?
+        socket = 's'; [[export]]; tcp = '127.0.0.1:0' | whole server
+        socket = 's'; [[export]]; [[export]] | two exports have the name ``
+        socket = 's'; [[export]]; cache = '1XB' | 1XB
+        socket = 's'; [[export]]; cache = true | cache = true
+        socket = 's'; [[export]]; read-only = 'yes' | allowed: true, false
+        socket = 's'; [[export]]; data = 'disk' | possible values: memory, none
+        socket = 's'; [[export]]; data = 'none'; backing = 'b' | cannot be used with
+        socket = 's'; [[export]]; name = 'a'; backing = 'b'; [[export]]; backing = './b'
+          | need a file each
+        socket = 's'; [[export]]; scheme = 'belady' | knows the future
+        export = 7 | expected a sequence
+        [[export | TOML
+        ",
+    );
+    bench.refuses(
+        "
+        serve --config bad.toml --scheme lru --socket s | --config | cannot be used with
+        serve --config nowhere.toml | nowhere.toml
+        ",
+    );
 }

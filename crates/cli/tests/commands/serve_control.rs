@@ -1,24 +1,16 @@
 //! `destage ctl`: a server that runs is asked and told.
 
 use crate::common::{Bench, Done};
-use crate::serve::{Client, FLUSH, READ, WRITE, end, serve};
+use crate::serve::{Client, FLUSH, READ, WRITE, serve, stop};
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::process::Child;
 
-const ARGS: [&str; 6] = [
-    "--socket",
-    "s",
-    "--control",
-    "c",
-    "--no-delay",
-    "--cache=1MiB",
-];
-
-/// A server with a control socket.
-fn controlled(more: &[&str]) -> (Bench, Child) {
+/// A server with a control socket and `more` options.
+fn controlled(more: &str) -> (Bench, Child) {
     let bench = Bench::new();
-    let (child, address) = serve(bench.dir.path(), &[&ARGS, more].concat());
+    let options = format!("--socket s --control c --no-delay --cache=1MiB {more}");
+    let (child, address) = serve(&bench, options);
     assert_eq!(address, "nbd+unix:///?socket=s");
     (bench, child)
 }
@@ -28,7 +20,7 @@ fn ctl(bench: &Bench, order: &str) -> Done {
 }
 
 fn told(bench: &Bench, order: &str) -> Value {
-    serde_json::from_str(&ctl(bench, order).ok().stdout).unwrap()
+    bench.json(format!("ctl --control c {order}"))
 }
 
 /// The figures of the only export.
@@ -40,7 +32,7 @@ fn stats(bench: &Bench) -> Value {
 
 #[test]
 fn statistics_are_told_and_begin_again() {
-    let (bench, child) = controlled(&[]);
+    let (bench, child) = controlled("");
     let mut client = Client::new(&bench.path("s"));
     for page in 0..300_u64 {
         client.request(WRITE, (page % 200) << 12, 4096, &[1; 4096]);
@@ -59,12 +51,12 @@ fn statistics_are_told_and_begin_again() {
         "the cache stays"
     );
     assert_eq!(seen["requests"], 301);
-    end(child, "TERM");
+    stop(child);
 }
 
 #[test]
 fn a_scheme_changes_and_what_was_cached_is_flushed() {
-    let (bench, child) = controlled(&[]);
+    let (bench, child) = controlled("");
     let mut client = Client::new(&bench.path("s"));
     for page in 0..100_u64 {
         client.request(WRITE, page << 12, 4096, &[page as u8; 4096]);
@@ -98,8 +90,7 @@ fn a_scheme_changes_and_what_was_cached_is_flushed() {
         1,
         "it is mapped"
     );
-    let (code, said, _) = end(child, "TERM");
-    assert_eq!(code, Some(0));
+    let said = stop(child);
     assert!(
         said.contains("gcar(lru)") && said.contains("power cut: 0 pages"),
         "{said}"
@@ -108,7 +99,7 @@ fn a_scheme_changes_and_what_was_cached_is_flushed() {
 
 #[test]
 fn a_power_cut_takes_what_is_volatile_and_a_snapshot_has_the_rest() {
-    let (bench, child) = controlled(&["--backing", "disk", "--record", "r.bin"]);
+    let (bench, child) = controlled("--backing disk --record r.bin");
     let mut client = Client::new(&bench.path("s"));
     client.request(WRITE, 4096, 4096, &[1; 4096]);
     client.request(FLUSH, 0, 0, &[]);
@@ -134,7 +125,7 @@ fn a_power_cut_takes_what_is_volatile_and_a_snapshot_has_the_rest() {
         ctl(&bench, &format!("snapshot {own}")).fails(1, &["refused", "server uses"]);
     }
     ctl(&bench, "snapshot nowhere/snap").fails(1, &["nowhere/snap"]);
-    assert_eq!(end(child, "TERM").0, Some(0));
+    stop(child);
     let left = std::fs::read_dir(bench.dir.path()).unwrap();
     let mut names = left.map(|entry| entry.unwrap().file_name());
     assert!(!names.any(|name| name.to_string_lossy().contains("tmp")));
@@ -142,7 +133,7 @@ fn a_power_cut_takes_what_is_volatile_and_a_snapshot_has_the_rest() {
 
 #[test]
 fn an_end_is_told_before_it_comes() {
-    let (bench, child) = controlled(&["--data", "none"]);
+    let (bench, child) = controlled("--data none");
     ctl(&bench, "snapshot snap").fails(1, &["keeps no data"]);
     assert!(!bench.path("snap").exists());
     ctl(&bench, "shutdown").ok();
@@ -156,7 +147,7 @@ fn an_end_is_told_before_it_comes() {
 
 #[test]
 fn bad_orders_are_refused() {
-    let (bench, child) = controlled(&[]);
+    let (bench, child) = controlled("");
     let refusals = [
         ("stat", 2, "similar value exists: 'stats'"),
         ("scheme", 2, "needs a scheme"),
@@ -171,9 +162,7 @@ fn bad_orders_are_refused() {
         assert_eq!(done.code, code, "{order}: {}", done.stderr);
         done.says(named);
     }
-    bench
-        .destage("serve --socket t --control c")
-        .fails(2, &["--control c", "in use"]);
+    bench.refuses("serve --socket t --control c | --control c | in use");
     assert_eq!(stats(&bench)["requests"], 0);
-    end(child, "TERM");
+    stop(child);
 }

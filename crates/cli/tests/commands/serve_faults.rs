@@ -1,8 +1,7 @@
 //! `destage serve` when the file with its data cannot take any more.
 
 use crate::common::{Bench, contains};
-use crate::serve::{Client, FLUSH, READ, WRITE, end, started};
-use std::fs::File;
+use crate::serve::{Client, FLUSH, READ, WRITE, end, started, stop};
 use std::process::Command;
 
 const EIO: u32 = 5;
@@ -14,17 +13,12 @@ fn a_full_disk_is_an_error_for_the_client_and_for_the_end() {
     let bench = Bench::new();
     let options = "--socket s --backing disk --no-delay --cache 1MiB";
     // A file that is as long as the device: writes beyond the limit fail, not the start.
-    let (server, _) = started(bench.dir.path(), serving(options, ""));
-    assert_eq!(end(server, "TERM").0, Some(0));
-    let length = File::open(bench.path("disk"))
-        .unwrap()
-        .metadata()
-        .unwrap()
-        .len();
-    assert!(length > FREE);
+    let (server, _) = started(&bench, serving(options, ""));
+    stop(server);
+    assert!(bench.path("disk").metadata().unwrap().len() > FREE);
 
     let limit = format!("trap '' XFSZ; ulimit -f {};", FREE >> 9);
-    let (server, _) = started(bench.dir.path(), serving(options, &limit));
+    let (server, _) = started(&bench, serving(options, &limit));
     let mut client = Client::new(&bench.path("s"));
     let page = [7; 4096];
     assert_eq!(client.ask(WRITE, 0, 4096, &page).0, 0);
@@ -40,10 +34,10 @@ fn a_full_disk_is_an_error_for_the_client_and_for_the_end() {
     contains(&said, "the data: ");
 
     // What was durable before is there.
-    let (server, _) = started(bench.dir.path(), serving(options, ""));
+    let (server, _) = started(&bench, serving(options, ""));
     let mut client = Client::new(&bench.path("s"));
     assert_eq!(client.ask(READ, 0, 4096, &[]), (0, page.to_vec()));
-    assert_eq!(end(server, "TERM").0, Some(0));
+    stop(server);
 }
 
 /// The command that serves, after what a shell does first.

@@ -1,7 +1,7 @@
 //! `[[export.shadow]]`: devices that see what an export sees.
 
 use crate::common::Bench;
-use crate::serve::{Client, FLUSH, READ, WRITE, end, serve};
+use crate::serve::{Client, FLUSH, READ, WRITE, serve, stop};
 use serde_json::Value;
 
 const SHADOWED: &str = r#"
@@ -25,8 +25,7 @@ set = ["t_read=500us"]
 
 /// The export's own stats and record, and those of its shadows.
 fn stats(bench: &Bench) -> (Value, Vec<Value>) {
-    let told = bench.destage("ctl --control c stats").ok().stdout;
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let told = bench.json("ctl --control c stats");
     let export = told["exports"][0].clone();
     let shadows = export["shadows"].as_array().unwrap().clone();
     (export, shadows)
@@ -51,7 +50,7 @@ fn work(bench: &Bench) {
 fn a_shadow_of_the_same_kind_measures_the_same() {
     let bench = Bench::new();
     bench.file("shadowed.toml", SHADOWED);
-    let (child, _) = serve(bench.dir.path(), &["--config", "shadowed.toml"]);
+    let (child, _) = serve(&bench, "--config shadowed.toml");
     work(&bench);
     let (export, shadows) = stats(&bench);
     let own = &export["record"];
@@ -96,8 +95,7 @@ fn a_shadow_of_the_same_kind_measures_the_same() {
         "their power was cut, too"
     );
     work(&bench);
-    let (code, said, _) = end(child, "TERM");
-    assert_eq!(code, Some(0));
+    let said = stop(child);
     let parts = [
         "live shadow 1",
         "live shadow 3",
@@ -113,22 +111,18 @@ fn a_shadow_of_the_same_kind_measures_the_same() {
 #[test]
 fn a_shadow_that_cannot_follow_is_refused_or_says_so() {
     let bench = Bench::new();
-    let refusals = [
-        ("scheme = 'belady'", "knows the future"),
-        (
-            "socket = 't'",
-            "[[export.shadow]] 1: `socket` says nothing of a shadow",
-        ),
-        ("backing = 'b'", "`backing` says nothing of a shadow"),
-        ("set = ['blocks_per_plane=16']", "a shadow needs as many"),
-    ];
-    for (line, named) in refusals {
-        let text = format!("socket = 's'\n[[export]]\n[[export.shadow]]\n{line}\n");
-        bench.file("bad.toml", text);
-        bench.destage("serve --config bad.toml").fails(2, &[named]);
-    }
-    bench.file("bad.toml", "socket = 's'\n[[export]]\nshadow = 3\n");
-    bench
-        .destage("serve --config bad.toml")
-        .fails(2, &["shadow = 3"]);
+    bench.refuses_texts(
+        "serve --config bad.toml",
+        "bad.toml",
+        "
+        socket = 's'; [[export]]; [[export.shadow]]; scheme = 'belady' | knows the future
+        socket = 's'; [[export]]; [[export.shadow]]; socket = 't'
+          | [[export.shadow]] 1: `socket` says nothing of a shadow
+        socket = 's'; [[export]]; [[export.shadow]]; backing = 'b'
+          | `backing` says nothing of a shadow
+        socket = 's'; [[export]]; [[export.shadow]]; set = ['blocks_per_plane=16']
+          | a shadow needs as many
+        socket = 's'; [[export]]; shadow = 3 | shadow = 3
+        ",
+    );
 }

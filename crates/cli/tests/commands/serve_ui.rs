@@ -2,7 +2,7 @@
 
 use crate::browser::{LISTEN, browser, dumped};
 use crate::common::Bench;
-use crate::serve::{Client, READ, WRITE, end};
+use crate::serve::{Client, READ, WRITE, stop};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A server with a live page, and its address and port.
-fn serve(dir: &Path, args: &[&str]) -> (Child, String) {
+fn serve(bench: &Bench, options: &str) -> (Child, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_destage"))
         .args(["serve", "--ui", "127.0.0.1:0"])
-        .args(args)
-        .current_dir(dir)
+        .args(options.split_whitespace())
+        .current_dir(bench.dir.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -68,7 +68,7 @@ fn work(bench: &Bench, rounds: u64) {
 fn figures_are_told_to_programs() {
     let bench = Bench::new();
     bench.file("two.toml", SHADOWED);
-    let (child, address) = serve(bench.dir.path(), &["--config", "two.toml"]);
+    let (child, address) = serve(&bench, "--config two.toml");
     work(&bench, 500);
     std::thread::sleep(Duration::from_millis(1_500));
     let stats: Value = serde_json::from_str(&get(&address, "/stats")).unwrap();
@@ -81,11 +81,7 @@ fn figures_are_told_to_programs() {
         .map(|i| i["requests"].as_u64().unwrap())
         .sum();
     assert_eq!(served, 1_000, "intervals add up");
-    let told = bench
-        .destage("ctl --control c --export disk stats")
-        .ok()
-        .stdout;
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let told = bench.json("ctl --control c --export disk stats");
     let counts = &told["exports"][0]["record"]["counts"];
     let figures = &disk["latest"]["figures"];
     for name in [
@@ -116,16 +112,13 @@ fn figures_are_told_to_programs() {
         metrics.contains("list=\"drl_pages\"") && metrics.contains("chip=\"0\""),
         "{metrics}"
     );
-    assert_eq!(end(child, "TERM").0, Some(0));
+    stop(child);
 }
 
 #[test]
 fn hostile_requests_leave_exports_alone() {
     let bench = Bench::new();
-    let (child, address) = serve(
-        bench.dir.path(),
-        &["--socket", "s", "--name", "disk", "--no-delay"],
-    );
+    let (child, address) = serve(&bench, "--socket s --name disk --no-delay");
     let long = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(20_000));
     let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(70));
     let cases: [(&[u8], &str); 7] = [
@@ -159,26 +152,21 @@ fn hostile_requests_leave_exports_alone() {
         reply.starts_with("HTTP/1.1 200").then_some(reply)
     });
     assert!(stats.unwrap().contains("\"disk\""));
-    assert_eq!(end(child, "TERM").0, Some(0));
+    stop(child);
 }
 
 #[test]
 fn other_machines_see_nothing_unless_they_may() {
     let bench = Bench::new();
-    let line = "serve --socket s --ui";
-    bench
-        .destage(format!("{line} 192.0.2.1:0"))
-        .fails(2, &["--ui-public"]);
-    bench
-        .destage(format!("{line} 0.0.0.0:0"))
-        .fails(2, &["--ui-public"]);
-    bench
-        .destage("serve --socket s --ui-public")
-        .fails(2, &["--ui"]);
-    bench
-        .destage(format!("{line} 192.0.2.1:0 --ui-public"))
-        .fails(2, &["192.0.2.1:0"]);
-    bench.destage(format!("{line} here")).fails(2, &["here"]);
+    bench.refuses(
+        "
+        serve --socket s --ui 192.0.2.1:0 | --ui-public
+        serve --socket s --ui 0.0.0.0:0 | --ui-public
+        serve --socket s --ui-public | --ui
+        serve --socket s --ui 192.0.2.1:0 --ui-public | 192.0.2.1:0
+        serve --socket s --ui here | here
+        ",
+    );
 }
 
 /// Tells what is there after some seconds.
@@ -254,7 +242,7 @@ fn the_page_draws_what_happens() {
     };
     let bench = Bench::new();
     bench.file("two.toml", SHADOWED);
-    let (child, address) = serve(bench.dir.path(), &["--config", "two.toml"]);
+    let (child, address) = serve(&bench, "--config two.toml");
     let (proxy, asked) = between(address);
     for _ in 0..8 {
         work(&bench, 400);
@@ -308,7 +296,7 @@ fn the_page_draws_what_happens() {
         asked.len() > 4 && asked.iter().all(|p| p == "/" || p == "/stats"),
         "{asked:?}"
     );
-    assert_eq!(end(child, "TERM").0, Some(0));
+    stop(child);
 }
 
 #[test]

@@ -89,35 +89,26 @@ fn a_twin_goes_into_every_format_and_keeps_its_rate() {
 fn what_is_no_parameter_file_is_refused() {
     let bench = Bench::new();
     trace(&bench);
-    let no_file = [
-        "--like t.csv: is no parameter file of a twin (",
-        "`destage trace fit t.csv -o FILE`",
-    ];
-    bench.destage("trace synth --like t.csv").fails(2, &no_file);
     bench.file(
         "bad.toml",
         "requests = 10\nspan_s = 1\nwrite_ratio = 2\nmean_write_kib = 8\n",
     );
-    let range = "--like bad.toml: write_ratio: `2` is out of range or no number; allowed: 0 to 1";
-    bench
-        .destage("trace synth --like bad.toml")
-        .fails(2, &[range]);
     bench.file(
         "f.csv",
         "arrival_ns,op,start_sector,sectors,stream,prev,atomic\n0,F,0,0,,,0\n",
     );
-    bench
-        .destage("trace fit f.csv")
-        .fails(2, &["f: a twin needs at least one read or write"]);
-    bench
-        .destage("trace fit t.csv --volumes split")
-        .fails(2, &["--volumes split is several traces"]);
-    bench
-        .destage("trace synth --like no.toml")
-        .fails(2, &["--like no.toml: cannot read it"]);
-    bench
-        .destage("trace fit t.csv -o t.csv")
-        .fails(2, &["t.csv"]);
+    bench.refuses(
+        "
+        trace synth --like t.csv | --like t.csv: is no parameter file of a twin (
+          | `destage trace fit t.csv -o FILE`
+        trace synth --like bad.toml
+          | --like bad.toml: write_ratio: `2` is out of range or no number; allowed: 0 to 1
+        trace fit f.csv | f: a twin needs at least one read or write
+        trace fit t.csv --volumes split | --volumes split is several traces
+        trace synth --like no.toml | --like no.toml: cannot read it
+        trace fit t.csv -o t.csv | t.csv
+        ",
+    );
 }
 
 /// A request may be a GiB long: memory is looked at by pages, not by requests.

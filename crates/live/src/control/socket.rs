@@ -5,6 +5,7 @@ use super::request::{ControlReply, ControlRequest, reply_line};
 use crate::server::{Guests, ListenAt, SideDoor, Socket};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Bytes of a line, at most.
@@ -48,8 +49,9 @@ struct Control {
 
 impl Guests for Control {
     const AT_ONCE: usize = CONNECTIONS;
+    const THREAD: &'static str = "guest";
 
-    fn serve(&self, socket: &Socket) {
+    fn serve(&self, socket: &Arc<Socket>) {
         // Who breaks off harms nobody but itself.
         let _ = self.lines(socket);
     }

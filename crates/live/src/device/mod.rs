@@ -4,8 +4,9 @@ mod simulated;
 mod timed;
 mod watcher;
 
+pub use destage_sim::live::{DurablePart, LiveEvent, Ticket};
 pub use simulated::{ModelName, SimulatedSsd};
-pub use timed::{FlashedPart, TimedDevice, TimedEvent};
+pub use timed::TimedDevice;
 pub use watcher::RequestWatcher;
 
 use crate::protocol::errno;
@@ -69,9 +70,9 @@ pub struct DataDevice<D, T> {
     watchers: Vec<Box<dyn RequestWatcher>>,
     unanswered: HashMap<u64, Unanswered<T>>,
     /// The request that each ticket is a part of.
-    parts: HashMap<u64, u64>,
+    parts: HashMap<Ticket, u64>,
     next_id: u64,
-    events: Vec<TimedEvent>,
+    events: Vec<LiveEvent>,
     /// The medium lost a write: every answer from then on is an error.
     failed: Option<io::Error>,
     answers: Vec<Answer<T>>,
@@ -165,7 +166,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     }
 
     /// Gives the device a part of request `id`; its ticket.
-    fn give(&mut self, at: Nanos, id: u64, io: PartIo) -> io::Result<Option<u64>> {
+    fn give(&mut self, at: Nanos, id: u64, io: PartIo) -> io::Result<Option<Ticket>> {
         let PartIo {
             op,
             offset,
@@ -207,7 +208,7 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
                 self.device.advance(at, &mut self.events);
                 // Old versions that left to make room for this write left without it.
                 self.settle(|through| through < ticket);
-                self.store.write(ticket, offset, data)?;
+                self.store.write(ticket.0, offset, data)?;
                 self.settle(|_| true);
                 Ok(())
             }
@@ -275,25 +276,29 @@ impl<D: TimedDevice, T> DataDevice<D, T> {
     }
 
     /// Takes in what happened to versions that `now` says, or to all and to requests too.
-    fn settle(&mut self, now: impl Fn(u64) -> bool) {
+    fn settle(&mut self, now: impl Fn(Ticket) -> bool) {
         let events = std::mem::take(&mut self.events);
         for event in &events {
             match *event {
-                TimedEvent::Captured { lpn, through } if now(through) => {
-                    self.store.captured(lpn, through);
+                LiveEvent::Captured { lpn, ticket } if now(ticket) => {
+                    self.store.captured(lpn, ticket.0);
                 }
-                TimedEvent::Durable { lpn, through, part } if now(through) => {
-                    if let Err(error) = self.store.durable(lpn, through, part) {
+                LiveEvent::Durable {
+                    lpn, ticket, part, ..
+                } if now(ticket) => {
+                    if let Err(error) = self.store.durable(lpn, ticket.0, part) {
                         self.failed = Some(error);
                     }
                 }
-                TimedEvent::Completed { ticket, at } if now(u64::MAX) => self.complete(ticket, at),
+                LiveEvent::Completed { ticket, at } if now(Ticket(u64::MAX)) => {
+                    self.complete(ticket, at);
+                }
                 _ => self.events.push(*event),
             }
         }
     }
 
-    fn complete(&mut self, ticket: u64, at: Nanos) {
+    fn complete(&mut self, ticket: Ticket, at: Nanos) {
         if let Some(id) = self.parts.remove(&ticket) {
             self.part_done(id, at);
         }

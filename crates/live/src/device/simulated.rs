@@ -1,7 +1,7 @@
 //! The simulator's device behind [`TimedDevice`].
 
-use super::{DataDevice, FlashedPart, TimedDevice, TimedEvent};
-use destage_sim::live::{DurablePart, LiveDevice, LiveEvent, LiveFigures, SubmitError};
+use super::{DataDevice, TimedDevice};
+use destage_sim::live::{LiveDevice, LiveEvent, LiveFigures, SubmitError, Ticket};
 use destage_sim::{ResultRecord, RunError, RunSpec};
 use destage_types::{HostRequest, Nanos, Op};
 use serde::Serialize;
@@ -24,7 +24,6 @@ pub struct ModelName {
 /// ([`LiveDevice::power_cycle`]).
 pub struct SimulatedSsd {
     device: LiveDevice,
-    events: Vec<LiveEvent>,
 }
 
 impl SimulatedSsd {
@@ -35,7 +34,6 @@ impl SimulatedSsd {
     pub fn new(spec: &RunSpec, version: &str) -> Result<SimulatedSsd, RunError> {
         Ok(SimulatedSsd {
             device: LiveDevice::new(spec, version)?,
-            events: Vec::new(),
         })
     }
 
@@ -80,46 +78,24 @@ impl SimulatedSsd {
 }
 
 impl TimedDevice for SimulatedSsd {
-    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<u64> {
+    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<Ticket> {
         let ticket = match durable {
             true => self.device.submit_fua(at, request),
             false => self.device.submit(at, request),
         };
-        let ticket = ticket.map_err(io::Error::other)?;
-        Ok(ticket.0)
+        ticket.map_err(io::Error::other)
     }
 
     fn next_event(&mut self) -> Option<Nanos> {
         self.device.next_event()
     }
 
-    fn advance(&mut self, to: Nanos, events: &mut Vec<TimedEvent>) {
-        self.device.advance(to, &mut self.events);
-        events.extend(self.events.drain(..).map(|event| match event {
-            LiveEvent::Completed { ticket, at } => TimedEvent::Completed {
-                ticket: ticket.0,
-                at,
-            },
-            LiveEvent::Captured { lpn, ticket } => TimedEvent::Captured {
-                lpn,
-                through: ticket.0,
-            },
-            LiveEvent::Durable {
-                lpn, ticket, part, ..
-            } => TimedEvent::Durable {
-                lpn,
-                through: ticket.0,
-                part: match part {
-                    DurablePart::Page => FlashedPart::Page,
-                    DurablePart::OwnSectors => FlashedPart::OwnSectors,
-                },
-            },
-        }));
+    fn advance(&mut self, to: Nanos, events: &mut Vec<LiveEvent>) {
+        self.device.advance(to, events);
     }
 
     fn power_cycle(&mut self, at: Nanos) {
         self.device.power_cycle(at);
-        self.events.clear();
     }
 }
 

@@ -114,9 +114,7 @@ impl VhostMessage {
     /// # Errors
     /// The payload is too short.
     pub fn word(&self, at: usize) -> io::Result<u32> {
-        let bytes = self.payload.get(at..).and_then(|rest| rest.first_chunk());
-        let bytes = bytes.ok_or_else(|| self.short())?;
-        Ok(u32::from_ne_bytes(*bytes))
+        self.bytes(at).map(u32::from_ne_bytes)
     }
 
     /// The number of 64 bits at `at` of the payload.
@@ -124,16 +122,17 @@ impl VhostMessage {
     /// # Errors
     /// The payload is too short.
     pub fn long(&self, at: usize) -> io::Result<u64> {
-        let bytes = self.payload.get(at..).and_then(|rest| rest.first_chunk());
-        let bytes = bytes.ok_or_else(|| self.short())?;
-        Ok(u64::from_ne_bytes(*bytes))
+        self.bytes(at).map(u64::from_ne_bytes)
     }
 
-    fn short(&self) -> io::Error {
-        let (request, bytes) = (self.request, self.payload.len());
-        invalid(format!(
-            "vhost-user: request {request} has only {bytes} bytes"
-        ))
+    fn bytes<const N: usize>(&self, at: usize) -> io::Result<[u8; N]> {
+        let bytes = self.payload.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.copied().ok_or_else(|| {
+            let (request, bytes) = (self.request, self.payload.len());
+            invalid(format!(
+                "vhost-user: request {request} has only {bytes} bytes"
+            ))
+        })
     }
 }
 

@@ -5,6 +5,8 @@
 pub mod negotiation;
 pub mod transmission;
 
+use destage_types::SECTOR_BYTES;
+
 /// Least and preferred alignment, and the longest READ and WRITE, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSizes {
@@ -18,6 +20,17 @@ pub struct BlockSizes {
 
 /// The longest READ and WRITE that are served: what clients may expect of every server.
 pub const MAX_REQUEST_BYTES: u32 = 32 << 20;
+
+impl BlockSizes {
+    /// Those of a device with pages of `page` bytes: it takes single sectors.
+    pub fn of_page(page: u32) -> BlockSizes {
+        BlockSizes {
+            minimum: SECTOR_BYTES as u32,
+            preferred: page,
+            maximum: MAX_REQUEST_BYTES,
+        }
+    }
+}
 
 /// Error numbers of replies.
 pub mod errno {

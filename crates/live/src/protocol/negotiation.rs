@@ -162,8 +162,7 @@ impl<'a> Negotiation<'a> {
         if option == OPT_EXPORT_NAME {
             return NextStep::Close;
         }
-        reply(out, option, REP_ERR_TOO_BIG, b"");
-        NextStep::Option
+        reply(out, option, REP_ERR_TOO_BIG, b"")
     }
 
     /// Answers one option with its data; the reply is appended to `out`.
@@ -176,10 +175,7 @@ impl<'a> Negotiation<'a> {
             }
             OPT_STARTTLS => self.start_tls(data, out),
             OPT_EXPORT_NAME if locked => NextStep::Close,
-            _ if locked => {
-                reply(out, option, REP_ERR_TLS_REQD, b"TLS is required");
-                NextStep::Option
-            }
+            _ if locked => reply(out, option, REP_ERR_TLS_REQD, b"TLS is required"),
             OPT_EXPORT_NAME => self.export_name(data, out),
             OPT_INFO | OPT_GO => match self.info(option, data, out) {
                 Some(export) if option == OPT_GO => NextStep::Transmission(self.terms(export)),
@@ -193,19 +189,16 @@ impl<'a> Negotiation<'a> {
                 } else {
                     REP_ERR_INVALID
                 };
-                reply(out, option, kind, b"");
-                NextStep::Option
+                reply(out, option, kind, b"")
             }
             OPT_LIST_META_CONTEXT | OPT_SET_META_CONTEXT => {
-                if let Err((kind, why)) = self.contexts(option, data, out) {
-                    reply(out, option, kind, why.as_bytes());
-                }
-                NextStep::Option
+                let (kind, why) = match self.contexts(option, data, out) {
+                    Ok(()) => (REP_ACK, ""),
+                    Err(refused) => refused,
+                };
+                reply(out, option, kind, why.as_bytes())
             }
-            _ => {
-                reply(out, option, REP_ERR_UNSUP, b"");
-                NextStep::Option
-            }
+            _ => reply(out, option, REP_ERR_UNSUP, b""),
         }
     }
 
@@ -236,8 +229,7 @@ impl<'a> Negotiation<'a> {
                 return NextStep::StartTls;
             }
         };
-        reply(out, OPT_STARTTLS, kind, why.as_bytes());
-        NextStep::Option
+        reply(out, OPT_STARTTLS, kind, why.as_bytes())
     }
 
     fn export_name(&self, data: &[u8], out: &mut Vec<u8>) -> NextStep {
@@ -297,8 +289,7 @@ impl<'a> Negotiation<'a> {
 
     fn list(&self, data: &[u8], out: &mut Vec<u8>) -> NextStep {
         if !data.is_empty() {
-            reply(out, OPT_LIST, REP_ERR_INVALID, b"LIST has no data");
-            return NextStep::Option;
+            return reply(out, OPT_LIST, REP_ERR_INVALID, b"LIST has no data");
         }
         for export in self.exports {
             let mut body = (export.name.len() as u32).to_be_bytes().to_vec();
@@ -306,8 +297,7 @@ impl<'a> Negotiation<'a> {
             body.extend(export.description.as_bytes());
             reply(out, OPT_LIST, REP_SERVER, &body);
         }
-        reply(out, OPT_LIST, REP_ACK, b"");
-        NextStep::Option
+        reply(out, OPT_LIST, REP_ACK, b"")
     }
 
     fn contexts(
@@ -347,15 +337,16 @@ impl<'a> Negotiation<'a> {
                 self.allocation_of = Some(export);
             }
         }
-        reply(out, option, REP_ACK, b"");
         Ok(())
     }
 }
 
-fn reply(out: &mut Vec<u8>, option: u32, kind: u32, body: &[u8]) {
+/// Replies to an option, after which the next one comes.
+fn reply(out: &mut Vec<u8>, option: u32, kind: u32, body: &[u8]) -> NextStep {
     out.extend(OPTION_REPLY_MAGIC.to_be_bytes());
     out.extend(option.to_be_bytes());
     out.extend(kind.to_be_bytes());
     out.extend((body.len() as u32).to_be_bytes());
     out.extend(body);
+    NextStep::Option
 }

@@ -15,7 +15,7 @@ use crate::protocol::transmission::{
 use rustls::ServerConfig;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SendError, Sender};
 use std::time::{Duration, Instant};
 
 /// A negotiation that pauses longer ends.
@@ -210,30 +210,15 @@ fn requests(
         match checked {
             Ok(_) => {
                 let task = Message::Task(Task { to, request, data });
-                if let Err(unsent) = device.send(task) {
-                    refuse(unsent.0, errno::ESHUTDOWN);
+                if let Err(SendError(Message::Task(task))) = device.send(task) {
+                    let gone = NbdOutcome::Failed(errno::ESHUTDOWN);
+                    task.to.answer(gone, None);
                 }
             }
-            Err(error) => refuse_to(to, error),
+            Err(error) => to.answer(NbdOutcome::Failed(error), None),
         }
     }
     Ok(())
-}
-
-fn refuse(message: Message, error: u32) {
-    if let Message::Task(task) = message {
-        refuse_to(task.to, error);
-    }
-}
-
-fn refuse_to(to: ReplyTo, error: u32) {
-    let reply = Reply {
-        cookie: to.cookie,
-        outcome: NbdOutcome::Failed(error),
-        due: None,
-        permit: to.permit,
-    };
-    to.connection.reply(reply);
 }
 
 /// Sends what is answered until nobody is left who could answer.

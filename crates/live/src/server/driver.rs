@@ -1,6 +1,5 @@
 //! The thread of an export: it owns the device and keeps its time.
 
-use super::connection::Reply;
 use super::export::{
     Call, ExportMoment, ExportReport, ExportShared, Message, PowerCutAt, ReplyTo, Task,
 };
@@ -195,13 +194,8 @@ impl Driver {
                 continue;
             };
             self.responses.add(command, answer.at.since(submitted));
-            let reply = Reply {
-                cookie: to.cookie,
-                outcome: answer.outcome,
-                due: self.clock.and_then(|c| c.instant(answer.at)),
-                permit: to.permit,
-            };
-            to.connection.reply(reply);
+            let due = self.clock.and_then(|c| c.instant(answer.at));
+            to.answer(answer.outcome, due);
         }
     }
 

@@ -1,20 +1,21 @@
 //! An export: a device under a name, and what reaches its thread.
 
 use super::budget::Permit;
-use super::connection::Connection;
+use super::connection::{Connection, Reply};
 use super::driver::{Driver, Routed};
 use super::lateness::Lateness;
 use super::pace::Pace;
 use super::responses::ResponseTimes;
 use crate::device::{DataDevice, SimulatedSsd};
 use crate::protocol::negotiation::ExportInfo;
-use crate::protocol::transmission::NbdRequest;
+use crate::protocol::transmission::{NbdOutcome, NbdRequest};
 use crate::store::PowerLoss;
 use destage_types::Nanos;
 use std::io;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 /// When the power is cut by itself, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,18 @@ pub(crate) struct ReplyTo {
     pub connection: Arc<Connection>,
     pub cookie: u64,
     pub permit: Permit,
+}
+
+impl ReplyTo {
+    /// Sends `outcome`, which is to leave when it is `due`; at once if that is not said.
+    pub fn answer(self, outcome: NbdOutcome, due: Option<Instant>) {
+        self.connection.reply(Reply {
+            cookie: self.cookie,
+            outcome,
+            due,
+            permit: self.permit,
+        });
+    }
 }
 
 /// A request that was checked.
@@ -129,18 +142,10 @@ pub struct ExportReport {
 }
 
 /// What reaches an export from anywhere, as long as it is served.
+#[derive(Clone)]
 pub struct ExportHandle {
     name: String,
     sender: Sender<Message>,
-}
-
-impl Clone for ExportHandle {
-    fn clone(&self) -> ExportHandle {
-        ExportHandle {
-            name: self.name.clone(),
-            sender: self.sender.clone(),
-        }
-    }
 }
 
 impl ExportHandle {

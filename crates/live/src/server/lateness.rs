@@ -1,5 +1,6 @@
 //! How long after their simulated completion replies leave.
 
+use super::responses::histogram;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
@@ -15,10 +16,8 @@ pub struct Lateness {
 
 impl Default for Lateness {
     fn default() -> Lateness {
-        // From 1 ns to an hour with three digits: bounds that are always accepted.
-        let ns = Histogram::new_with_bounds(1, 3_600_000_000_000, 3);
         Lateness {
-            ns: ns.unwrap_or_else(|_| unreachable!("constant bounds")),
+            ns: histogram(3),
             behind: 0,
         }
     }

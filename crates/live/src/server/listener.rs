@@ -3,14 +3,14 @@
 use super::budget::ByteBudget;
 use super::connection::{ServerShared, serve};
 use super::export::{Export, ExportReport};
+use super::hall::{Guests, Hall};
 use super::link::{ClientLink, Socket};
 use super::place::{ListenAt, Listener, Rights};
 use super::tls::ServerTls;
 use crate::store::PowerLoss;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -41,24 +41,20 @@ pub enum ServerError {
     Unprotected(SocketAddr),
 }
 
-/// What the thread that accepts and the server share.
-struct Gate {
-    shared: ServerShared,
-    closed: AtomicBool,
-    open: AtomicUsize,
-    sockets: Mutex<Vec<Weak<Socket>>>,
-}
+impl Guests for ServerShared {
+    const AT_ONCE: usize = MAX_CONNECTIONS;
+    const THREAD: &'static str = "requests";
 
-impl Gate {
-    fn sockets(&self) -> MutexGuard<'_, Vec<Weak<Socket>>> {
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    fn serve(&self, socket: &Arc<Socket>) {
+        // A client that breaks off harms nobody but itself.
+        let _ = serve(ClientLink::new(Arc::clone(socket)), self);
     }
 }
 
 /// Exports that clients can connect to.
 pub struct Server {
     exports: Vec<Export>,
-    gate: Arc<Gate>,
+    hall: Arc<Hall<ServerShared>>,
     listeners: Vec<(ListenAt, JoinHandle<()>)>,
 }
 
@@ -79,15 +75,9 @@ impl Server {
             tls: tls.map(|t| t.0),
             budget: ByteBudget::new(SERVER_BYTES),
         };
-        let gate = Arc::new(Gate {
-            shared,
-            closed: AtomicBool::new(false),
-            open: AtomicUsize::new(0),
-            sockets: Mutex::default(),
-        });
         let mut server = Server {
             exports,
-            gate,
+            hall: Hall::of(shared),
             listeners: Vec::new(),
         };
         for at in places {
@@ -99,7 +89,7 @@ impl Server {
     fn listen(&mut self, at: &ListenAt) -> Result<(), ServerError> {
         if let ListenAt::Tcp(address) = at
             && !address.ip().is_loopback()
-            && self.gate.shared.tls.is_none()
+            && self.hall.guests.tls.is_none()
         {
             return Err(ServerError::Unprotected(*address));
         }
@@ -108,9 +98,9 @@ impl Server {
             reason,
         };
         let (listener, bound) = Listener::bind(at, Rights::Usual).map_err(failed)?;
-        let gate = Arc::clone(&self.gate);
+        let hall = Arc::clone(&self.hall);
         let thread = std::thread::Builder::new().name("accept".to_owned());
-        let thread = thread.spawn(move || accept(&listener, &gate));
+        let thread = thread.spawn(move || hall.accept(&listener));
         self.listeners.push((bound, thread.map_err(failed)?));
         Ok(())
     }
@@ -131,55 +121,19 @@ impl Server {
     /// # Errors
     /// A device failed.
     pub fn stop(self) -> Result<Vec<ExportReport>, String> {
-        self.gate.closed.store(true, Ordering::SeqCst);
+        self.hall.close();
         for (at, thread) in self.listeners {
             at.close(thread);
         }
         let reports = self.exports.into_iter().map(Export::stop).collect();
         let patience = Instant::now() + LAST_REPLIES;
-        while self.gate.open.load(Ordering::SeqCst) > 0 && Instant::now() < patience {
+        let open = || self.hall.open().iter().any(|s| s.strong_count() > 0);
+        while open() && Instant::now() < patience {
             std::thread::sleep(Duration::from_millis(1));
         }
-        for socket in self.gate.sockets().drain(..).filter_map(|s| s.upgrade()) {
+        for socket in self.hall.open().drain(..).filter_map(|s| s.upgrade()) {
             socket.shutdown();
         }
         reports
-    }
-}
-
-fn accept(listener: &Listener, gate: &Arc<Gate>) {
-    loop {
-        let socket = listener.accept();
-        if gate.closed.load(Ordering::SeqCst) {
-            return;
-        }
-        let Ok(socket) = socket else {
-            // No descriptors are left, or the client has gone: neither lasts.
-            std::thread::sleep(Duration::from_millis(10));
-            continue;
-        };
-        if gate.open.load(Ordering::SeqCst) >= MAX_CONNECTIONS {
-            socket.shutdown();
-            continue;
-        }
-        gate.open.fetch_add(1, Ordering::SeqCst);
-        let socket = Arc::new(socket);
-        let link = ClientLink::new(Arc::clone(&socket));
-        {
-            let mut sockets = gate.sockets();
-            sockets.retain(|s| s.strong_count() > 0);
-            sockets.push(Arc::downgrade(&socket));
-        }
-        let for_thread = Arc::clone(gate);
-        let thread = std::thread::Builder::new().name("requests".to_owned());
-        let started = thread.spawn(move || {
-            // A client that breaks off harms nobody but itself.
-            let _ = serve(link, &for_thread.shared);
-            socket.shutdown();
-            for_thread.open.fetch_sub(1, Ordering::SeqCst);
-        });
-        if started.is_err() {
-            gate.open.fetch_sub(1, Ordering::SeqCst);
-        }
     }
 }

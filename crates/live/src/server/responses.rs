@@ -16,15 +16,15 @@ pub struct ResponseTimes {
 impl Default for ResponseTimes {
     fn default() -> ResponseTimes {
         ResponseTimes {
-            reads: histogram(),
-            writes: histogram(),
+            reads: histogram(2),
+            writes: histogram(2),
         }
     }
 }
 
-/// From 1 ns to an hour with two digits: bounds that are always accepted.
-fn histogram() -> Histogram<u64> {
-    let made = Histogram::new_with_bounds(1, 3_600_000_000_000, 2);
+/// From 1 ns to an hour with a few `digits`: bounds that are always accepted.
+pub(super) fn histogram(digits: u8) -> Histogram<u64> {
+    let made = Histogram::new_with_bounds(1, 3_600_000_000_000, digits);
     made.unwrap_or_else(|_| unreachable!("constant bounds"))
 }
 

@@ -11,7 +11,7 @@ pub use file::FileMedium;
 pub use medium::{AddressPattern, Medium};
 pub use memory::{MemoryBudget, MemoryMedium};
 
-use crate::device::FlashedPart;
+use crate::device::DurablePart;
 use destage_types::Lpn;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -181,7 +181,7 @@ impl Store {
     ///
     /// # Errors
     /// The medium fails.
-    pub fn durable(&mut self, lpn: Lpn, through: u64, part: FlashedPart) -> io::Result<()> {
+    pub fn durable(&mut self, lpn: Lpn, through: u64, part: DurablePart) -> io::Result<()> {
         let page = self.start(lpn);
         let Some(versions) = self.volatile.get_mut(&lpn) else {
             return Ok(());
@@ -192,11 +192,11 @@ impl Store {
         }
         let newest = &versions[covered - 1];
         let all = match part {
-            FlashedPart::Page => {
+            DurablePart::Page => {
                 self.medium.write(page, &newest.content)?;
                 true
             }
-            FlashedPart::OwnSectors if newest.through == through => {
+            DurablePart::OwnSectors if newest.through == through => {
                 let own = newest.own.clone();
                 self.medium
                     .write(page + own.start as u64, &newest.content[own])?;
@@ -205,7 +205,7 @@ impl Store {
                 *flash == *newest.content
             }
             // The page was trimmed after that write.
-            FlashedPart::OwnSectors => false,
+            DurablePart::OwnSectors => false,
         };
         if all {
             let gone = versions.drain(..covered).map(|version| version.content);

@@ -38,7 +38,7 @@ fn a_version_survives_once_it_is_durable() {
         store.write(2, 1024, &[2; 512]).expect("write");
         assert_eq!(store.volatile_bytes(), 2 * u64::from(PAGE));
         store
-            .durable(Lpn(0), 1, FlashedPart::Page)
+            .durable(Lpn(0), 1, DurablePart::Page)
             .expect("durable");
         assert_eq!(read(&store, 512, 1024), [[1; 512], [2; 512]].concat());
         assert_eq!(store.power_cut(), 1);
@@ -58,7 +58,7 @@ fn writes_of_one_version_are_kept_together() {
         }
         assert_eq!(store.volatile_bytes(), u64::from(PAGE));
         store
-            .durable(Lpn(0), 98, FlashedPart::Page)
+            .durable(Lpn(0), 98, DurablePart::Page)
             .expect("an old program");
         assert_eq!(
             store.power_cut(),
@@ -110,7 +110,7 @@ fn a_volatile_page_is_allocated() {
     );
     store.discard(8192, 4096).expect("discard");
     store
-        .durable(Lpn(2), 1, FlashedPart::Page)
+        .durable(Lpn(2), 1, DurablePart::Page)
         .expect("a program that was under way");
     assert_eq!(read(&store, 8192, 512), [0; 512]);
     assert_eq!(
@@ -156,7 +156,7 @@ fn a_copy_has_what_is_durable_and_holes_elsewhere() {
         }
         // Page 7 stays volatile.
         for (ticket, page) in [(1, 3), (2, 200), (3, 255)] {
-            let done = store.durable(Lpn(page), ticket, FlashedPart::Page);
+            let done = store.durable(Lpn(page), ticket, DurablePart::Page);
             done.expect("durable");
         }
         let mut copy = tempfile::tempfile().expect("a file");

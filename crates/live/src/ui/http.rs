@@ -2,6 +2,7 @@
 
 use crate::server::{Guests, Socket};
 use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Connections at once.
@@ -145,8 +146,9 @@ fn parse(bytes: &[u8]) -> Option<Asked> {
 
 impl<F: Fn(&str) -> Option<Response> + Send + Sync + 'static> Guests for HttpGuests<F> {
     const AT_ONCE: usize = CONNECTIONS;
+    const THREAD: &'static str = "guest";
 
-    fn serve(&self, socket: &Socket) {
+    fn serve(&self, socket: &Arc<Socket>) {
         // Who breaks off harms nobody but itself.
         let _ = self.serve_one(socket);
     }

@@ -1,6 +1,6 @@
 //! A medium that fails: its clients are told, and those of other exports do not notice.
 
-use crate::serving::{Client, Serving, Setting};
+use crate::serving::{Client, FLUSH, READ, Serving, Setting, WRITE};
 use destage_live::store::{Medium, MemoryMedium};
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -35,17 +35,7 @@ impl Medium for FullDisk {
     }
 }
 
-const READ: u16 = 0;
-const WRITE: u16 = 1;
-const FLUSH: u16 = 3;
 const EIO: u32 = 5;
-
-fn connect(serving: &Serving, export: &str) -> Client<UnixStream> {
-    let mut client = serving.client();
-    client.greet();
-    client.choose(export);
-    client
-}
 
 fn write(client: &mut Client<UnixStream>, offset: u64) -> u32 {
     client.request(0, WRITE, offset, 4096, &[7; 4096]);
@@ -67,7 +57,7 @@ fn clients_of_a_full_disk_get_errors_and_other_exports_live_on() {
         },
         ..Setting::default()
     });
-    let (mut full, mut well) = (connect(&serving, "full"), connect(&serving, "well"));
+    let (mut full, mut well) = (serving.connected("full"), serving.connected("well"));
     assert_eq!(
         (write(&mut full, 0), flush(&mut full)),
         (0, 0),
@@ -84,15 +74,13 @@ fn clients_of_a_full_disk_get_errors_and_other_exports_live_on() {
     full.request(0, READ, 0, 4096, b"");
     assert_eq!(full.simple(), EIO);
     assert_eq!(
-        flush(&mut connect(&serving, "full")),
+        flush(&mut serving.connected("full")),
         EIO,
         "nor to later clients"
     );
 
     assert_eq!((write(&mut well, FREE), flush(&mut well)), (0, 0));
-    well.request(0, READ, FREE, 4096, b"");
-    assert_eq!(well.simple(), 0);
-    assert_eq!(well.take(4096), [7; 4096]);
+    assert_eq!(well.read(FREE, 4096), [7; 4096]);
 
     let reports = serving.server.stop().expect("an end");
     let failures: Vec<bool> = reports.iter().map(|r| r.failure.is_some()).collect();

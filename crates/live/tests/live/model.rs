@@ -1,7 +1,7 @@
 //! A small device with a write-back cache, which takes random times and sometimes writes past its cache.
 
 use destage_device::config::EffectiveDevice;
-use destage_live::device::{FlashedPart, SimulatedSsd, TimedDevice, TimedEvent};
+use destage_live::device::{DurablePart, LiveEvent, SimulatedSsd, Ticket, TimedDevice};
 use destage_scheme::Expr;
 use destage_sim::RunSpec;
 use destage_types::rng::SplitMix64;
@@ -19,15 +19,15 @@ pub struct ModelDevice {
     /// Does one write in four go past the cache?
     bypass: bool,
     /// Ticket of the last write of each dirty page, and the order in which they leave.
-    dirty: BTreeMap<Lpn, u64>,
+    dirty: BTreeMap<Lpn, Ticket>,
     order: VecDeque<Lpn>,
     /// Programs of a page end in their order.
     page_end: HashMap<Lpn, Nanos>,
     last_end: Nanos,
     tickets: u64,
     now: Nanos,
-    ready: Vec<TimedEvent>,
-    due: BTreeMap<(Nanos, u64), TimedEvent>,
+    ready: Vec<LiveEvent>,
+    due: BTreeMap<(Nanos, u64), LiveEvent>,
     number: u64,
     /// No time but that of programs, for measurements.
     pub service: Nanos,
@@ -52,36 +52,42 @@ impl ModelDevice {
         }
     }
 
-    fn later(&mut self, at: Nanos, event: TimedEvent) {
+    fn later(&mut self, at: Nanos, event: LiveEvent) {
         self.number += 1;
         self.due.insert((at, self.number), event);
     }
 
-    fn program(&mut self, at: Nanos, lpn: Lpn, through: u64, part: FlashedPart) -> Nanos {
-        self.ready.push(TimedEvent::Captured { lpn, through });
+    fn program(&mut self, at: Nanos, lpn: Lpn, ticket: Ticket, part: DurablePart) -> Nanos {
+        self.ready.push(LiveEvent::Captured { lpn, ticket });
         let time = 100_000 + self.random.below(400_000);
         let before = self.page_end.get(&lpn).copied().unwrap_or(Nanos::ZERO);
         let end = Nanos(at.0 + time).max(before);
         self.page_end.insert(lpn, end);
         self.last_end = self.last_end.max(end);
-        self.later(end, TimedEvent::Durable { lpn, through, part });
+        let durable = LiveEvent::Durable {
+            lpn,
+            ticket,
+            part,
+            at: end,
+        };
+        self.later(end, durable);
         end
     }
 
     fn write_back(&mut self, at: Nanos, lpn: Lpn) -> Option<Nanos> {
-        let through = self.dirty.remove(&lpn)?;
-        Some(self.program(at, lpn, through, FlashedPart::Page))
+        let ticket = self.dirty.remove(&lpn)?;
+        Some(self.program(at, lpn, ticket, DurablePart::Page))
     }
 
-    fn write(&mut self, at: Nanos, ticket: u64, lpns: &[Lpn], durable: bool) -> Nanos {
+    fn write(&mut self, at: Nanos, ticket: Ticket, lpns: &[Lpn], durable: bool) -> Nanos {
         let past = self.bypass && self.random.below(4) == 0;
         let mut end = Nanos(at.0 + self.service.0);
         for &lpn in lpns {
             if past {
-                if let Some(through) = self.dirty.get_mut(&lpn) {
-                    *through = ticket;
+                if let Some(newest) = self.dirty.get_mut(&lpn) {
+                    *newest = ticket;
                 }
-                end = end.max(self.program(at, lpn, ticket, FlashedPart::OwnSectors));
+                end = end.max(self.program(at, lpn, ticket, DurablePart::OwnSectors));
                 continue;
             }
             if self.dirty.insert(lpn, ticket).is_none() {
@@ -103,10 +109,10 @@ impl ModelDevice {
 }
 
 impl TimedDevice for ModelDevice {
-    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<u64> {
+    fn submit(&mut self, at: Nanos, request: HostRequest, durable: bool) -> io::Result<Ticket> {
         assert!(at >= self.now, "time runs forward");
         self.tickets += 1;
-        let ticket = self.tickets;
+        let ticket = Ticket(self.tickets);
         let end_sector = request.start_sector + u64::from(request.sectors);
         let pages = request.start_sector / SECTORS..end_sector.div_ceil(SECTORS);
         let lpns: Vec<Lpn> = pages.map(Lpn).collect();
@@ -127,7 +133,7 @@ impl TimedDevice for ModelDevice {
                 self.last_end.max(at)
             }
         };
-        self.later(end, TimedEvent::Completed { ticket, at: end });
+        self.later(end, LiveEvent::Completed { ticket, at: end });
         Ok(ticket)
     }
 
@@ -138,7 +144,7 @@ impl TimedDevice for ModelDevice {
         }
     }
 
-    fn advance(&mut self, to: Nanos, events: &mut Vec<TimedEvent>) {
+    fn advance(&mut self, to: Nanos, events: &mut Vec<LiveEvent>) {
         self.now = self.now.max(to);
         events.append(&mut self.ready);
         while let Some(first) = self.due.first_entry().filter(|e| e.key().0 <= to) {

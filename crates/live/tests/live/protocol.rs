@@ -1,6 +1,6 @@
 //! What the server says to clients that keep to the protocol, and to those that do not.
 
-use crate::serving::{CAPACITY, Serving, Setting};
+use crate::serving::{CAPACITY, FLUSH, READ, Serving, Setting, WRITE};
 use destage_live::server::{Pace, PowerCutAt};
 use destage_live::store::AddressPattern;
 use destage_types::rng::SplitMix64;
@@ -9,9 +9,6 @@ use std::net::Shutdown;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-const READ: u16 = 0;
-const WRITE: u16 = 1;
-const FLUSH: u16 = 3;
 const TRIM: u16 = 4;
 const WRITE_ZEROES: u16 = 6;
 const BLOCK_STATUS: u16 = 7;
@@ -58,17 +55,13 @@ fn faults_of_requests_have_their_error_numbers() {
     );
     client.request(0, WRITE, 512, 512, &[7; 512]);
     assert_eq!(client.simple(), 0);
-    client.request(0, READ, 0, 1024, b"");
-    assert_eq!(client.simple(), 0);
-    assert_eq!(client.take(1024), [[0; 512], [7; 512]].concat());
+    assert_eq!(client.read(0, 1024), [[0; 512], [7; 512]].concat());
     let mut reader = serving.client();
     reader.greet();
     assert_eq!(reader.choose("ro").1 & 2, 2);
     reader.request(0, WRITE, 0, 512, &[1; 512]);
     assert_eq!(reader.simple(), 1);
-    reader.request(0, READ, 512, 512, b"");
-    assert_eq!(reader.simple(), 0);
-    assert_eq!(reader.take(512), [0; 512], "it is another export");
+    assert_eq!(reader.read(512, 512), [0; 512], "it is another export");
     serving.server.stop().expect("an end");
 }
 
@@ -109,9 +102,7 @@ fn options_are_answered_one_by_one() {
 #[test]
 fn dying_and_hostile_clients_leave_others_alone() {
     let serving = Serving::start(Setting::default());
-    let mut good = serving.client();
-    good.greet();
-    good.choose("");
+    let mut good = serving.connected("");
     good.request(0, WRITE, 0, 512, &[3; 512]);
     assert_eq!(good.simple(), 0);
     let mut random = SplitMix64::new(5);
@@ -131,10 +122,8 @@ fn dying_and_hostile_clients_leave_others_alone() {
         // The server may have closed the connection already.
         let _ = bad.stream.write_all(&noise);
     }
-    good.request(0, READ, 0, 512, b"");
-    assert_eq!(good.simple(), 0);
     assert_eq!(
-        good.take(512),
+        good.read(0, 512),
         [3; 512],
         "no part of an incomplete write was done"
     );
@@ -165,9 +154,7 @@ fn a_client_that_takes_no_replies_takes_bounded_memory() {
     }
     let serving = Serving::start(Setting::default());
     let before = resident();
-    let mut greedy = serving.client();
-    greedy.greet();
-    greedy.choose("");
+    let mut greedy = serving.connected("");
     greedy.stream.set_nonblocking(true).expect("set");
     let until = Instant::now() + Duration::from_millis(700);
     let mut header = 0x2560_9513u32.to_be_bytes().to_vec();
@@ -182,9 +169,7 @@ fn a_client_that_takes_no_replies_takes_bounded_memory() {
     }
     let grown = resident().saturating_sub(before);
     assert!(grown < 400 << 20, "{grown} bytes more");
-    let mut good = serving.client();
-    good.greet();
-    good.choose("");
+    let mut good = serving.connected("");
     good.request(0, READ, 0, 512, b"");
     assert_eq!(good.simple(), 0);
     drop(greedy);
@@ -198,9 +183,7 @@ fn after_a_power_cut_connections_are_gone_and_volatile_data_too() {
             cut,
             ..Setting::default()
         });
-        let mut client = serving.client();
-        client.greet();
-        client.choose("");
+        let mut client = serving.connected("");
         client.request(1, WRITE, 0, 4096, &[1; 4096]);
         assert_eq!(client.simple(), 0);
         client.request(0, WRITE, 0, 4096, &[2; 4096]);
@@ -213,12 +196,7 @@ fn after_a_power_cut_connections_are_gone_and_volatile_data_too() {
             }
         }
         assert!(client.is_closed());
-        let mut again = serving.client();
-        again.greet();
-        again.choose("");
-        again.request(0, READ, 0, 512, b"");
-        assert_eq!(again.simple(), 0);
-        assert_eq!(again.take(512), [1; 512]);
+        assert_eq!(serving.connected("").read(0, 512), [1; 512]);
         let reports = serving.server.stop().expect("an end");
         assert_eq!(reports[0].power_cuts.len(), 1);
         assert_eq!(reports[0].power_cuts[0].pages, 1);
@@ -231,9 +209,7 @@ fn replies_leave_when_the_device_is_done() {
         pace: Pace::Wall { scale: 0.01 },
         ..Setting::default()
     });
-    let mut client = serving.client();
-    client.greet();
-    client.choose("");
+    let mut client = serving.connected("");
     let start = Instant::now();
     client.request(1, WRITE, 0, 512, &[1; 512]);
     assert_eq!(client.simple(), 0);
@@ -267,8 +243,6 @@ fn a_pattern_serves_64_tib() {
     let at = (64 << 40) - 512;
     client.request(0, WRITE, at, 512, &[1; 512]);
     assert_eq!(client.simple(), 0);
-    client.request(0, READ, at, 512, b"");
-    assert_eq!(client.simple(), 0);
-    assert_eq!(client.take(512)[504..], u64::to_le_bytes(at + 504));
+    assert_eq!(client.read(at, 512)[504..], u64::to_le_bytes(at + 504));
     serving.server.stop().expect("an end");
 }

@@ -2,8 +2,8 @@
 
 use crate::model::{PAGE_BYTES, simulated};
 use destage_live::device::DataDevice;
+use destage_live::protocol::BlockSizes;
 use destage_live::protocol::negotiation::ExportInfo;
-use destage_live::protocol::{BlockSizes, MAX_REQUEST_BYTES};
 use destage_live::server::{Export, ListenAt, Pace, PowerCutAt, Server, ServerTls};
 use destage_live::store::{CacheKind, Medium, MemoryMedium, Store};
 use std::io::{Read, Write};
@@ -13,6 +13,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub const CAPACITY: u64 = 64 << 20;
+
+pub const READ: u16 = 0;
+pub const WRITE: u16 = 1;
+pub const FLUSH: u16 = 3;
 
 pub struct Setting {
     pub exports: Vec<(&'static str, bool)>,
@@ -59,11 +63,7 @@ impl Serving {
                 description: "a model".to_owned(),
                 bytes: setting.bytes,
                 read_only,
-                blocks: BlockSizes {
-                    minimum: 512,
-                    preferred: PAGE_BYTES,
-                    maximum: MAX_REQUEST_BYTES,
-                },
+                blocks: BlockSizes::of_page(PAGE_BYTES),
             };
             let sets = setting.sets;
             let device = move || {
@@ -99,6 +99,14 @@ impl Serving {
         let patience = Some(Duration::from_secs(20));
         stream.set_read_timeout(patience).expect("a timeout");
         Client { stream }
+    }
+
+    /// A client that has chosen `export`.
+    pub fn connected(&self, export: &str) -> Client<UnixStream> {
+        let mut client = self.client();
+        client.greet();
+        client.choose(export);
+        client
     }
 
     pub fn tcp(&self) -> TcpStream {
@@ -168,6 +176,14 @@ impl<S: Read + Write> Client<S> {
             &length.to_be_bytes(),
             data,
         ]);
+    }
+
+    /// The `n` bytes from `at` on, which can be read.
+    #[track_caller]
+    pub fn read(&mut self, at: u64, n: u32) -> Vec<u8> {
+        self.request(0, READ, at, n, b"");
+        assert_eq!(self.simple(), 0);
+        self.take(n as usize)
     }
 
     /// The error of a simple reply.
