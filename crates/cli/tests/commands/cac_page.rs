@@ -9,8 +9,9 @@
 
 use crate::common::{Bench, objects, root, trace};
 use destage_fsmodel::host_fs::{self, HostFs};
-use destage_trace::{LoadOptions, Pairs, Source, TagSet, Trace, load};
-use destage_types::RequestBatch;
+use destage_trace::{LoadOptions, Source, load};
+use destage_types::request::NO_PREV;
+use destage_types::{Op, RequestBatch, Tag};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -183,14 +184,35 @@ impl Page {
     }
 }
 
-/// Blocks of the writes with these tags by what is known of their old copy.
-fn blocks(batch: &RequestBatch, tags: &str) -> Pairs {
-    let tags: TagSet = tags.parse().unwrap();
-    let chosen = Trace::generated("", tags.choose(batch));
-    Pairs::of((&chosen).into()).unwrap()
+/// Blocks of a stream by what is known of their old copy.
+#[derive(Default)]
+struct Blocks {
+    moved: u64,
+    in_place: u64,
+    first: u64,
 }
 
-fn read(path: &Path) -> Trace {
+fn blocks(batch: &RequestBatch, tag: Tag) -> Blocks {
+    let mut all = Blocks::default();
+    // A file system that writes in place does not tag its requests: what it is given is data.
+    let is = |own: Tag| own == tag || own == Tag::None && tag == Tag::Data;
+    let writes = |r: &destage_types::RequestRef<'_>| r.head.op == Op::Write && is(r.head.tag);
+    for request in batch.iter().filter(writes) {
+        let mut prev = request.prev.iter();
+        for e in request.extents() {
+            for block in e.start_sector / 8..e.end().div_ceil(8) {
+                match prev.next().copied().unwrap_or(NO_PREV) {
+                    NO_PREV => all.first += 1,
+                    old if old / 8 == block => all.in_place += 1,
+                    _ => all.moved += 1,
+                }
+            }
+        }
+    }
+    all
+}
+
+fn read(path: &Path) -> destage_trace::Trace {
     load(Source::Path(path.to_owned()), &LoadOptions::default()).unwrap()
 }
 
@@ -233,11 +255,10 @@ fn models(page: &Page) -> Vec<String> {
             cells.push(format!("{error:+.digits$}"));
             rows.push(cells);
         };
-        let of = |tags| (blocks(&captured, tags), blocks(&modelled, tags));
-        // A file system that writes in place does not tag its requests: what it is given is data.
-        let ((data, ours), (node, our_node)) = (of("data,none"), of("node"));
-        let (meta, our_meta) = of("meta");
-        let all = |b: &Pairs| (b.moved + b.in_place + b.unknown) as f64;
+        let of = |tag| (blocks(&captured, tag), blocks(&modelled, tag));
+        let ((data, ours), (node, our_node)) = (of(Tag::Data), of(Tag::Node));
+        let (meta, our_meta) = of(Tag::Meta);
+        let all = |b: &Blocks| (b.moved + b.in_place + b.first) as f64;
         row("data blocks", all(&data), all(&ours), 0);
         row(
             "of them moved, with pair",
@@ -246,11 +267,11 @@ fn models(page: &Page) -> Vec<String> {
             0,
         );
         // The journal and the tables of ext4 are not modelled, and it has no pairs.
-        let placed = |b: &Pairs| (b.in_place + b.unknown) as f64;
+        let placed = |b: &Blocks| (b.in_place + b.first) as f64;
         row("of them in place", placed(&data), placed(&ours), 0);
         row("node blocks", all(&node), all(&our_node), 0);
         row("meta blocks", all(&meta), all(&our_meta), 0);
-        let share = |n: &Pairs, d: &Pairs, m: &Pairs| {
+        let share = |n: &Blocks, d: &Blocks, m: &Blocks| {
             100.0 * (all(n) + all(m)) / (all(n) + all(d) + all(m))
         };
         row(
