@@ -3,7 +3,7 @@
 
 use super::*;
 
-impl<E: EventQueue> Nand<E> {
+impl Nand {
     /// An operation became ready in the queue of lane `l`.
     #[inline]
     pub(super) fn made_ready(&mut self, l: usize, now: u64) {
