@@ -178,14 +178,10 @@ impl DeviceConfig {
         }
     }
 
-    /// Bytes that `sectors` sectors move on the bus.
-    pub fn bus_bytes(&self, sectors: u32) -> u64 {
-        u64::from(sectors) * u64::from(self.sector_bytes)
-    }
-
     /// Bus time of `sectors` sectors.
     pub fn transfer(&self, sectors: u32) -> Nanos {
-        self.t_byte.times(self.bus_bytes(sectors))
+        self.t_byte
+            .times(u64::from(sectors) * u64::from(self.sector_bytes))
     }
 
     /// Bus time of a whole page.
