@@ -6,8 +6,8 @@ use std::io;
 use super::clock::Cascade;
 use super::maker::Maker;
 use super::parameters::TwinParameters;
-use crate::synth::random::Random;
 use crate::{RequestPasses, Trace, TraceMeta, Volume};
+use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, RequestBatch, RequestRef};
 
 /// A twin that can be generated.
@@ -52,7 +52,7 @@ impl Twin {
         let mut maker = Maker::new(p);
         let mut clock = Cascade::new(p.requests, p.span, p.bias);
         // Draws of their own: the requests are the same whether their times are asked for or not.
-        let mut random = Random::new(!p.seed);
+        let mut random = SplitMix64::new(!p.seed);
         for _ in 0..p.requests {
             let (op, start, sectors) = maker.next();
             let now = Nanos(clock.next(&mut random));
@@ -81,13 +81,14 @@ impl RequestPasses for Twin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::synth::Distributions;
     use crate::twin::likeness::LruCurve;
     use crate::twin::{Fitted, TwinFit};
     use destage_types::Op;
 
     /// Writes of a skewed workload whose pages do not touch, a stream beside it, and a few reads.
     fn original(requests: u64) -> Vec<HostRequest> {
-        let mut random = Random::new(7);
+        let mut random = SplitMix64::new(7);
         let mut end = 1 << 26;
         (0..requests)
             .map(|i| match random.below(10) {
