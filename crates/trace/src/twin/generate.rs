@@ -82,7 +82,7 @@ impl RequestPasses for Twin {
 mod tests {
     use super::*;
     use crate::synth::Distributions;
-    use crate::twin::likeness::LruCurve;
+    use crate::twin::likeness::{LruCurve, curve_error};
     use crate::twin::{Fitted, TwinFit};
     use destage_types::Op;
 
@@ -139,9 +139,7 @@ mod tests {
         let original = original(100_000);
         let first = calibrated(&original);
         let made = first.generate().requests.records().to_vec();
-        let error =
-            |a: [f64; 7], b: [f64; 7]| (0..7).map(|i| (a[i] - b[i]).abs()).sum::<f64>() / 7.0;
-        let off = error(curve(&original), curve(&made));
+        let off = curve_error(curve(&original), curve(&made));
         assert!(
             off <= 3.0,
             "{off} {:?} {:?}",
@@ -150,7 +148,7 @@ mod tests {
         );
         // The round trip: a twin of the twin.
         let again = calibrated(&made).generate().requests.records().to_vec();
-        let off = error(curve(&made), curve(&again));
+        let off = curve_error(curve(&made), curve(&again));
         assert!(off <= 3.0, "{off}");
         let writes = |r: &[HostRequest]| r.iter().filter(|r| r.op == Op::Write).count();
         assert!(writes(&original).abs_diff(writes(&made)) < 1_000);
