@@ -73,13 +73,7 @@ pub struct Synth {
 
 impl RequestPasses for Synth {
     fn pass(&self, f: &mut dyn FnMut(RequestRef<'_>) -> io::Result<()>) -> io::Result<()> {
-        self.each(|head| {
-            f(RequestRef {
-                head: &head,
-                more: &[],
-                prev: &[],
-            })
-        })
+        self.each(|head| f(RequestRef::new(&head)))
     }
 }
 

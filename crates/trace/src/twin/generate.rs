@@ -64,13 +64,7 @@ impl Twin {
 
 impl RequestPasses for Twin {
     fn pass(&self, f: &mut dyn FnMut(RequestRef<'_>) -> io::Result<()>) -> io::Result<()> {
-        self.each(|head| {
-            f(RequestRef {
-                head: &head,
-                more: &[],
-                prev: &[],
-            })
-        })
+        self.each(|head| f(RequestRef::new(&head)))
     }
 
     fn note(&self) -> Option<&str> {
