@@ -7,7 +7,6 @@ mod minimal;
 mod reader;
 mod stream;
 mod workload;
-mod zipf;
 
 use clap::{Parser, Subcommand};
 use cost::{counted, measure};

@@ -3,7 +3,7 @@
 //! 70 % writes; sizes of 4, 8, 16, 32 and 64 KiB with probability .45, .20, .15, .12, .08; a
 //! 64 KiB chunk of 2 GiB by Zipf(0.9), in it a 4 KiB block uniformly; exponential gaps.
 
-use crate::zipf::{Zipf, scatter, unit};
+use destage_trace::synth::{Distributions, ZipfRanks, scatter};
 use destage_types::rng::SplitMix64;
 use std::io::{self, Write};
 
@@ -21,11 +21,11 @@ const START: u64 = 128_166_372_003_061_629;
 /// # Errors
 /// Those of `out`.
 pub fn write(requests: u64, mean_gap_ns: u64, mut out: impl Write) -> io::Result<()> {
-    let zipf = Zipf::new(CHUNKS as usize, 0.9);
+    let zipf = ZipfRanks::new(CHUNKS, 0.9);
     let mut random = SplitMix64::new(1);
     let mut now_ns = 0.0;
     for _ in 0..requests {
-        now_ns -= libm::log(unit(&mut random)) * mean_gap_ns as f64;
+        now_ns += random.exponential() * mean_gap_ns as f64;
         let time = START + (now_ns / TICK_NS) as u64;
         let kind = if random.below(100) < 70 {
             "Write"

@@ -108,11 +108,11 @@ impl RecentSets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synth::random::Random;
+    use destage_types::rng::SplitMix64;
 
     #[test]
     fn large_sets_are_counted_and_what_is_remembered_stays_small() {
-        let (mut sets, mut random) = (RecentSets::new(64, 50), Random::new(3));
+        let (mut sets, mut random) = (RecentSets::new(64, 50), SplitMix64::new(3));
         let mut most = 0;
         for _ in 0..20_000 {
             sets.begin();

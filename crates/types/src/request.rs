@@ -154,6 +154,16 @@ pub struct RequestRef<'a> {
 }
 
 impl<'a> RequestRef<'a> {
+    /// A request without side-table rows.
+    #[inline]
+    pub const fn new(head: &'a HostRequest) -> RequestRef<'a> {
+        RequestRef {
+            head,
+            more: &[],
+            prev: &[],
+        }
+    }
+
     /// All extents in the order of the request; none for FLUSH.
     pub fn extents(&self) -> impl Iterator<Item = Extent> + use<'a> {
         let first = Extent::new(self.head.start_sector, self.head.sectors);
@@ -237,11 +247,7 @@ impl RequestBatch {
     #[inline]
     pub fn with_sides<'a>(&'a self, head: &'a HostRequest) -> RequestRef<'a> {
         if head.side == 0 {
-            return RequestRef {
-                head,
-                more: &[],
-                prev: &[],
-            };
+            return RequestRef::new(head);
         }
         self.sides_of(head)
     }

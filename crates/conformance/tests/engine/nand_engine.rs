@@ -5,14 +5,14 @@ mod random;
 
 use destage_conformance::reference::nand::Reference;
 use destage_device::nand::{
-    ArrayConfig, Class, Discipline, EventHeap, EventQueue, EventTree, FlashCommand, JobId, JobKind,
-    Nand, Notice, OpId, OpKind, OpState, Preempt, Suspension, Timing,
+    ArrayConfig, Class, Discipline, FlashCommand, JobId, JobKind, Nand, Notice, OpId, OpKind,
+    OpState, Preempt, Suspension, Timing,
 };
 use destage_types::{ChannelId, ChipId, Nanos};
 use random::{Mix, Random, random_command, random_config, random_job};
 
-struct Pair<E: EventQueue> {
-    engine: Nand<E>,
+struct Pair {
+    engine: Nand,
     model: Reference,
     config: ArrayConfig,
     ids: Vec<OpId>,
@@ -63,10 +63,10 @@ impl Seen {
     }
 }
 
-impl<E: EventQueue> Pair<E> {
-    fn new(config: ArrayConfig) -> Pair<E> {
+impl Pair {
+    fn new(config: ArrayConfig) -> Pair {
         Pair {
-            engine: Nand::with_events(&config),
+            engine: Nand::new(&config),
             model: Reference::new(&config),
             config,
             ids: Vec::new(),
@@ -283,9 +283,9 @@ impl<E: EventQueue> Pair<E> {
     }
 }
 
-fn run<E: EventQueue>(seed: u64, config: ArrayConfig, mix: Mix, operations: usize) -> Seen {
+fn run(seed: u64, config: ArrayConfig, mix: Mix, operations: usize) -> Seen {
     let mut random = Random(seed);
-    let mut pair = Pair::<E>::new(config);
+    let mut pair = Pair::new(config);
     let mut now = 0;
     while pair.ids.len() < operations {
         // Clusters: most arrivals share the instant of the one before.
@@ -346,7 +346,7 @@ fn run<E: EventQueue>(seed: u64, config: ArrayConfig, mix: Mix, operations: usiz
     pair.seen
 }
 
-impl<E: EventQueue> Pair<E> {
+impl Pair {
     fn class(&self, id: OpId) -> Class {
         self.model.command(id.number()).class
     }
@@ -381,13 +381,7 @@ fn swarm(seeds: std::ops::Range<u64>, operations: usize) -> Seen {
         };
         let gap = random.pick(&[1, 2, 5, 20, 200]);
         let mix = Mix { gap, ..mix };
-        let told = std::panic::catch_unwind(|| {
-            if seed % 2 == 0 {
-                run::<EventTree>(seed, config, mix, operations)
-            } else {
-                run::<EventHeap>(seed, config, mix, operations)
-            }
-        });
+        let told = std::panic::catch_unwind(|| run(seed, config, mix, operations));
         match told {
             Ok(run) => seen.add(&run),
             Err(_) => panic!("seed {seed}: {config:?} {mix:?}"),

@@ -17,7 +17,6 @@ mod tables;
 mod tests;
 mod values;
 
-pub use crate::ftl::GcPolicy;
 pub use error::{ConfigError, DeviceFault, Reason};
 pub use keys::{DeviceConfig, DeviceKey, keys};
 pub use layers::{EffectiveDevice, EffectiveValue, MAX_FILE_BYTES, Origin};
@@ -27,8 +26,8 @@ pub use ratio::Ratio;
 pub use reader::ValueType;
 pub use tables::{CacheRegion, Overwrite, Precondition};
 pub use values::{
-    Allocation, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPreempt, GcStop,
-    GcTrigger, HostLink, QueueOrder, ReadTransfer, Suspend, ThresholdBase, ThresholdUnit,
+    Allocation, Dram, EvictWait, EvictWaitRead, FlashUnit, Ftl, GcMode, GcPolicy, GcPreempt,
+    GcStop, GcTrigger, HostLink, QueueOrder, ReadTransfer, Suspend, ThresholdBase, ThresholdUnit,
     WearLevelling,
 };
 
@@ -179,14 +178,10 @@ impl DeviceConfig {
         }
     }
 
-    /// Bytes that `sectors` sectors move on the bus.
-    pub fn bus_bytes(&self, sectors: u32) -> u64 {
-        u64::from(sectors) * u64::from(self.sector_bytes)
-    }
-
     /// Bus time of `sectors` sectors.
     pub fn transfer(&self, sectors: u32) -> Nanos {
-        self.t_byte.times(self.bus_bytes(sectors))
+        self.t_byte
+            .times(u64::from(sectors) * u64::from(self.sector_bytes))
     }
 
     /// Bus time of a whole page.

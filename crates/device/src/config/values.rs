@@ -1,6 +1,5 @@
 //! Values that are words: one enum per key, its words, and words whose feature does not exist yet.
 
-use crate::ftl::GcPolicy;
 use destage_types::{Axis, QueuePer};
 use std::fmt;
 
@@ -97,6 +96,19 @@ words! {
         /// Programs, copybacks and erases.
         ProgramErase = "program+erase",
     }
+    /// How GC chooses its victim.
+    pub enum GcPolicy {
+        /// No GC: a run that uses up the free pages ends with an error.
+        None = "none",
+        /// The block with the fewest valid pages.
+        Greedy = "greedy",
+        /// The block with the best ratio of free space times age to cost.
+        CostBenefit = "cost-benefit",
+        /// The best of `gc_choices` blocks drawn at random.
+        DChoices = "d-choices",
+        /// A block drawn at random.
+        Random = "random",
+    }
     /// When GC runs.
     pub enum GcMode {
         /// In front of a program that would leave too few free pages.
@@ -174,23 +186,6 @@ words! {
         Page = "page",
         /// The requested sectors.
         Requested = "requested",
-    }
-}
-
-impl Word for GcPolicy {
-    const WORDS: &'static [(&'static str, Self)] = GcPolicy::ALL;
-    const MEANINGS: &'static [&'static str] = &[
-        "No GC: a run that uses up the free pages ends with an error.",
-        "The block with the fewest valid pages.",
-        "The block with the best ratio of free space times age to cost.",
-        "The best of `gc_choices` blocks drawn at random.",
-        "A block drawn at random.",
-    ];
-}
-
-impl fmt::Display for GcPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
     }
 }
 

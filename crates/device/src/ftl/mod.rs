@@ -36,9 +36,9 @@
 //! for the GC unit of the page written ([`PageMap::collect_behind_program`]).
 //!
 //! Candidates are full blocks with fewer than D valid pages; others gain nothing. A policy
-//! ([`GcPolicy`]) chooses among those of one unit. Blocks with the same valid count are in the order
-//! in which they came to it (by an overwrite, a TRIM, or by becoming full), first in the smaller one
-//! of frontier and GC unit with the smallest number.
+//! ([`crate::config::GcPolicy`]) chooses among those of one unit. Blocks with the same valid count
+//! are in the order in which they came to it (by an overwrite, a TRIM, or by becoming full), first in
+//! the smaller one of frontier and GC unit with the smallest number.
 //!
 //! # What collecting does
 //! The valid pages of the victim move to the frontier of its unit in ascending page number, the
@@ -79,7 +79,6 @@ mod tests;
 pub use collect::{Collected, GcStep, GcWork};
 pub use page_map::PageMap;
 pub use query::Wear;
-pub use victim::GcPolicy;
 
 use crate::config::FlashUnit;
 use destage_types::{ChannelId, ChipId, Lpn, PlaneId, Ppn};

@@ -342,13 +342,6 @@ fn a_device_without_anything_to_gain_refuses_the_write() {
 }
 
 #[test]
-fn large_devices_start_at_once() {
-    let device = EffectiveDevice::from_preset("prober-512g", &[]).unwrap();
-    let map = PageMap::new(device.config(), 1);
-    assert!(map.memory_bytes() < 3 << 20, "{}", map.memory_bytes());
-}
-
-#[test]
 fn dynamic_allocation_takes_the_least_busy_chip_in_turn() {
     let config = collecting(
         "channels=2 chips_per_channel=2 dies_per_chip=1 planes_per_die=2 blocks_per_plane=4 \

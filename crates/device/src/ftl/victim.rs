@@ -7,33 +7,8 @@
 use super::block_table::BlockTable;
 use super::buckets::Buckets;
 use super::first_touch::FirstTouch;
+use crate::config::GcPolicy;
 use destage_types::rng::SplitMix64;
-
-/// How GC chooses its victim.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GcPolicy {
-    /// No GC: a run that uses up the free pages ends with an error.
-    None,
-    /// The block with the fewest valid pages.
-    Greedy,
-    /// The block with the best ratio of free space times age to cost.
-    CostBenefit,
-    /// The best of `gc_choices` blocks drawn at random.
-    DChoices,
-    /// A block drawn at random.
-    Random,
-}
-
-impl GcPolicy {
-    /// Every policy and what a device file calls it.
-    pub const ALL: &'static [(&'static str, GcPolicy)] = &[
-        ("none", GcPolicy::None),
-        ("greedy", GcPolicy::Greedy),
-        ("cost-benefit", GcPolicy::CostBenefit),
-        ("d-choices", GcPolicy::DChoices),
-        ("random", GcPolicy::Random),
-    ];
-}
 
 /// Draws of one block before a random policy gives up and the greedy choice is taken.
 const DRAWS: u32 = 64;

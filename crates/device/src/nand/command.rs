@@ -185,8 +185,7 @@ pub struct FlashCommand {
     /// Planes it works on, at least 1: several make it a multi-plane operation, with one command
     /// for each and the array times of one.
     pub planes: u8,
-    /// Bus time of its data, of all planes together, see [`super::BusTransfer`]; an erase and a
-    /// copyback move none.
+    /// Bus time of its data, of all planes together; an erase and a copyback move none.
     pub transfer: Nanos,
     /// Bytes of that data, for the counters only.
     pub bytes: u32,

@@ -4,7 +4,7 @@ use destage_types::{ChannelId, ChipId, Nanos};
 
 use super::engine::{Lane, Phase};
 use super::operation::{NONE, WaitingOp};
-use super::{Class, EventQueue, Nand, OpKind};
+use super::{Class, Nand, OpKind};
 
 /// Counters of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -106,7 +106,7 @@ impl Lane {
     }
 }
 
-impl<E: EventQueue> Nand<E> {
+impl Nand {
     /// Counters of the array.
     pub fn stats(&self) -> ArrayStats {
         let mut stats = ArrayStats {

@@ -102,8 +102,7 @@ pub use command::{
 };
 pub use counters::{ArrayStats, ChipStats};
 pub use engine::{ArrayConfig, Nand, OpActivity, OpPhase, PhaseKind, Suspension};
-pub use event_queue::{EventHeap, EventQueue, EventTree};
-pub use timing::{BusTransfer, Timing};
+pub use timing::Timing;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! One waiting operation.
 
-use destage_types::{ChipId, Nanos};
+use destage_types::Nanos;
 
 use super::{Class, Discipline, FlashCommand, OpId, OpKind, Timing};
 
@@ -43,17 +43,21 @@ pub(super) struct Durations {
 
 impl Durations {
     pub fn new(timing: &Timing, discipline: Discipline) -> Durations {
-        let of = |kind, array| {
-            let command = FlashCommand {
-                array,
-                ..FlashCommand::new(kind, ChipId(0), Nanos::ZERO, 0)
-            };
-            (timing.first_bus(&command).0, timing.array(&command).0)
-        };
+        let t = timing;
+        let copied = t.t_read + t.t_ready;
+        // In the order of [`OpKind::ALL`].
+        let command = [
+            t.t_cmd_read,
+            t.t_cmd_program,
+            t.t_cmd_erase,
+            t.t_cmd_copyback,
+        ];
+        let replaced = [t.t_read, t.t_program, t.t_erase, t.t_program];
+        let beside = [t.t_ready, Nanos::ZERO, Nanos::ZERO, copied];
         Durations {
-            command: OpKind::ALL.map(|kind| of(kind, None).0),
-            array: OpKind::ALL.map(|kind| of(kind, None).1),
-            beside: OpKind::ALL.map(|kind| of(kind, Some(Nanos::ZERO)).1),
+            command: command.map(|time| time.0),
+            array: std::array::from_fn(|kind| (replaced[kind] + beside[kind]).0),
+            beside: beside.map(|time| time.0),
             read_first: discipline == Discipline::ReadFirst,
         }
     }
@@ -69,7 +73,7 @@ impl Durations {
         self.command[kind as usize]
     }
 
-    /// [`Timing::first_bus`].
+    /// Bus time of the first phase: a command for every plane, and the data of a program.
     #[inline]
     pub fn first_bus(&self, command: &FlashCommand) -> u64 {
         let data = if command.kind == OpKind::Program {
@@ -80,7 +84,7 @@ impl Durations {
         u64::from(command.planes) * self.command[command.kind as usize] + data
     }
 
-    /// [`Timing::array`].
+    /// Time in the array, including `t_ready` of every array read.
     #[inline]
     pub fn array(&self, command: &FlashCommand) -> u64 {
         self.array_of(command.kind, command.array)

@@ -3,7 +3,7 @@
 use destage_types::{ChannelId, ChipId, Nanos};
 
 use super::engine::{Channel, Lane, OpenJobs, Phase, SuspendedOp, job_index};
-use super::{Class, EventQueue, Nand, OpId, OpKind, OpState};
+use super::{Class, Nand, OpId, OpKind, OpState};
 
 impl Lane {
     #[inline]
@@ -66,7 +66,7 @@ impl Channel {
 }
 
 /// State at [`Nand::now`].
-impl<E: EventQueue> Nand<E> {
+impl Nand {
     /// The clock: latest time given to the engine or settled by it.
     #[inline]
     pub fn now(&self) -> Nanos {

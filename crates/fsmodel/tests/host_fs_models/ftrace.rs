@@ -15,12 +15,17 @@ fn line(us: u64, task: &str, event: &str) -> String {
     )
 }
 
+/// An event of an application.
+fn app(us: u64, event: &str) -> String {
+    line(us, "app-7", event)
+}
+
 fn page(us: u64, ino: u64, index: u64, old: u64, new: u64, kind: &str) -> String {
     let event = format!(
         "f2fs_submit_page_write: dev = (8,1), ino = {ino}, page_index = {index:#x}, \
          oldaddr = {old:#x}, newaddr = {new:#x}, rw = WRITE(S), type = {kind}"
     );
-    line(us, "app-7", &event)
+    app(us, &event)
 }
 
 /// A request for blocks of partition 8,1, which starts at sector 2048 of 8,0.
@@ -30,7 +35,7 @@ fn issue(us: u64, rwbs: &str, block: u64, blocks: u64) -> String {
         "block_rq_issue: 8,0 {rwbs} {} () {sector} + {sectors} [app]",
         sectors * 512
     );
-    line(us, "app-7", &event)
+    app(us, &event)
 }
 
 fn with(text: &str, change: impl FnOnce(&mut ImportOptions)) -> Result<Import, ImportError> {
@@ -60,6 +65,11 @@ fn refused(text: &str, change: impl FnOnce(&mut ImportOptions)) -> String {
         Ok(import) => panic!("imported {} requests", import.requests.len()),
         Err(error) => error.to_string(),
     }
+}
+
+#[track_caller]
+fn says(text: &str, part: &str) {
+    assert!(text.contains(part), "{text}");
 }
 
 #[test]
@@ -119,7 +129,7 @@ fn commits_pair_atomic_writes_afterwards() {
                   old_addr = 0x10, new_addr = 0x20, recovery = 0";
     let text = page(1, 4, 0, 0xffff_ffff, 0x20, "HOT_DATA")
         + &issue(2, "WS", 0x20, 1)
-        + &line(3, "app-7", commit)
+        + &app(3, commit)
         + &page(4, 4, 0, 0x20, 0x24, "HOT_DATA")
         + &issue(5, "WS", 0x24, 1);
     let Import { requests, report } = with(&text, |o| o.strict = true).unwrap();
@@ -133,18 +143,16 @@ fn commits_pair_atomic_writes_afterwards() {
 #[test]
 fn direct_writes_follow_the_mapping() {
     let enter = |us, rw| {
-        line(
-            us,
-            "app-7",
-            &format!("f2fs_direct_IO_enter: dev = (8,1), ino = 4 pos = 0 len = 4096 rw = {rw}"),
-        )
+        let event =
+            format!("f2fs_direct_IO_enter: dev = (8,1), ino = 4 pos = 0 len = 4096 rw = {rw}");
+        app(us, &event)
     };
     let map = |us, block: u64| {
         let event = format!(
             "f2fs_map_blocks: dev = (8,1), ino = 4, file offset = 5, start blkaddr = {block:#x}, \
              len = 0x1, flags = 16, seg_type = 1, may_create = 1, multidevice = 0, flag = 3, err = 0"
         );
-        line(us, "app-7", &event)
+        app(us, &event)
     };
     let text = enter(1, 1)
         + &map(2, 0x40)
@@ -173,11 +181,8 @@ fn direct_writes_follow_the_mapping() {
 #[test]
 fn cleaning_is_told_by_the_events_around_it() {
     let gc = |us, what: &str| {
-        line(
-            us,
-            "app-7",
-            &format!("f2fs_gc_{what}: dev = (8,1), gc_type = x"),
-        )
+        let event = format!("f2fs_gc_{what}: dev = (8,1), gc_type = x");
+        app(us, &event)
     };
     let text = gc(1, "begin")
         + &page(2, 4, 0, 0x10, 0x20, "COLD_DATA")
@@ -221,38 +226,30 @@ fn other_devices_are_left_out_and_several_are_streams() {
     );
     assert_eq!(second.prev, [2048 + 0x510 * 8]);
     let none = refused(&text, |o| o.devices.clear());
-    assert!(
-        none.contains("several devices: 8,0 (1 requests), 9,0 (1 requests)"),
-        "{none}"
-    );
+    says(&none, "several devices: 8,0 (1 requests), 9,0 (1 requests)");
     let absent = refused(&text, |o| o.devices = vec![device("7,0")]);
-    assert!(absent.contains("no request of device 7,0"), "{absent}");
+    says(&absent, "no request of device 7,0");
 }
 
 #[test]
 fn remap_events_tell_the_partition() {
-    let remap = line(1, "app-7", "block_bio_remap: 8,0 WS 2304 + 8 <- (8,1) 256");
+    let remap = app(1, "block_bio_remap: 8,0 WS 2304 + 8 <- (8,1) 256");
     let text = page(1, 4, 0, 0x10, 0x20, "HOT_DATA") + &remap + &issue(2, "WS", 0x20, 1);
     let import = with(&text, |o| o.devices.clear()).unwrap();
     assert_eq!(import.requests.get(0).prev, [0x80]);
     let wrong = text.replace(&remap, "");
     let error = refused(&wrong, |o| o.devices = vec![device("8,0")]);
-    assert!(
-        error.contains("no page event") && error.contains("F2FS is on 8,1"),
-        "{error}"
-    );
+    says(&error, "no page event");
+    says(&error, "F2FS is on 8,1");
     let error = refused(&wrong, |o| o.devices = vec![device("8,0:8,1:2056")]);
-    assert!(error.contains("start=SECTOR"), "{error}");
+    says(&error, "start=SECTOR");
 }
 
 #[test]
 fn bios_may_be_the_stream() {
     let queue = |us, rwbs, rest| {
-        line(
-            us,
-            "app-7",
-            &format!("block_bio_queue: 8,0 {rwbs} {rest} [app]"),
-        )
+        let event = format!("block_bio_queue: 8,0 {rwbs} {rest} [app]");
+        app(us, &event)
     };
     let text = page(1, 4, 0, 0x10, 0x20, "HOT_DATA") + &queue(2, "FWFS", "2304 + 8");
     let import = with(&text, |o| o.requests = RequestEvent::Queue).unwrap();
@@ -274,14 +271,12 @@ fn bad_text_is_named() {
             .replace("newaddr = 0x24", "newaddr = 0x app-7 [000] 3.0: x: y");
     for text in [&cut, &mixed, &(good.clone() + "<html>\n")] {
         let error = refused(text, |_| {});
-        assert!(
-            error.contains("raw.ftrace: line 3:") && error.contains("cut off or mixed"),
-            "{error}"
-        );
+        says(&error, "raw.ftrace: line 3:");
+        says(&error, "cut off or mixed");
         let import = with(text, |o| o.skip_bad_lines = true).unwrap();
         assert_eq!((import.requests.len(), import.report.skipped_lines), (1, 1));
     }
-    let unknown = good.clone() + &line(3, "app-7", "sched_switch: prev_comm=x");
+    let unknown = good.clone() + &app(3, "sched_switch: prev_comm=x");
     assert_eq!(run(&unknown).report.unknown_events["sched_switch"], 1);
     for lost in [
         "CPU:0 [LOST 5 EVENTS]\n",
@@ -289,17 +284,11 @@ fn bad_text_is_named() {
     ] {
         let text = good.clone() + lost;
         let error = refused(&text, |_| {});
-        assert!(
-            error.contains("line 3: the kernel lost 5 events"),
-            "{error}"
-        );
+        says(&error, "line 3: the kernel lost 5 events");
         assert_eq!(with(&text, |o| o.allow_lost = true).unwrap().report.lost, 5);
     }
     let empty = refused("# tracer: nop\n", |o| o.devices.clear());
-    assert!(
-        empty.contains("no request of the block layer in 1 lines"),
-        "{empty}"
-    );
+    says(&empty, "no request of the block layer in 1 lines");
 }
 
 #[test]
@@ -310,29 +299,23 @@ fn contradictions_stop_a_strict_import() {
         + &issue(4, "WS", 0x24, 1);
     assert_eq!(run(&text).report.checks[0].contradicted, 1);
     let error = refused(&text, |o| o.strict = true);
-    assert!(
-        error.contains("line 3: block 0 of inode 4 says its old block is 0x10"),
-        "{error}"
+    says(
+        &error,
+        "line 3: block 0 of inode 4 says its old block is 0x10",
     );
-    assert!(error.contains("last at 0x20"), "{error}");
+    says(&error, "last at 0x20");
 }
 
 #[test]
 fn other_block_sizes_and_late_events_are_refused() {
     let bio = "f2fs_submit_write_bio: dev = (8,1)/(8,1), rw = WRITE(S), DATA, sector = 1024, size = 16384";
-    let text = page(1, 4, 0, 0x10, 0x20, "HOT_DATA") + &line(2, "app-7", bio);
+    let text = page(1, 4, 0, 0x10, 0x20, "HOT_DATA") + &app(2, bio);
     let error = refused(&text, |_| {});
-    assert!(
-        error.contains("line 2: the file system has blocks of 16384 bytes"),
-        "{error}"
-    );
+    says(&error, "line 2: the file system has blocks of 16384 bytes");
     let late =
         issue(1, "WS", 0x30, 1) + &page(2, 4, 0, 0x10, 0x20, "HOT_DATA") + &issue(3, "WS", 0x20, 1);
     let error = refused(&late, |_| {});
-    assert!(
-        error.contains("line 2: the first event of F2FS follows 1 writes"),
-        "{error}"
-    );
+    says(&error, "line 2: the first event of F2FS follows 1 writes");
     let import = with(&late, |o| o.f2fs = Some(true)).unwrap();
     assert_eq!((import.report.unmatched, import.report.data.moved), (1, 1));
 }
@@ -340,11 +323,8 @@ fn other_block_sizes_and_late_events_are_refused() {
 #[test]
 fn a_block_cut_by_the_driver_goes_with_its_end() {
     let cut = |us, sector, sectors| {
-        line(
-            us,
-            "app-7",
-            &format!("block_rq_issue: 8,0 WS 0 () {sector} + {sectors} [app]"),
-        )
+        let event = format!("block_rq_issue: 8,0 WS 0 () {sector} + {sectors} [app]");
+        app(us, &event)
     };
     let text = page(1, 4, 0, 0x10, 0x20, "HOT_DATA")
         + &page(1, 4, 1, 0x11, 0x21, "HOT_DATA")
@@ -368,11 +348,10 @@ fn lengths_in_a_line_take_no_memory() {
              {start:#x}, len = {len:#x}, flags = 2, seg_type = 8, may_create = 1, multidevice = 0, \
              flag = 3, err = 0"
         );
-        line(us, "app-7", &event)
+        app(us, &event)
     };
-    let direct = line(
+    let direct = app(
         1,
-        "app-7",
         "f2fs_direct_IO_enter: dev = (8,1), ino = 4 pos = 0 len = 4096 rw = 1",
     );
     let text = direct.clone()
@@ -387,17 +366,18 @@ fn lengths_in_a_line_take_no_memory() {
     assert_eq!(import.report.direct_unknown, 0xffff_ffff + 7);
     assert_eq!(import.report.unissued, 2 * 0xffff_ffff - 3);
     let wide = map(2, 0, 1 << 60, 0xffff_ffff);
-    assert!(refused(&(direct.clone() + &wide), |_| {}).contains("behind the largest address"));
+    says(
+        &refused(&(direct.clone() + &wide), |_| {}),
+        "behind the largest address",
+    );
     let long = direct + &map(2, 0, 0x1000, 0xffff_ffff) + &issue(3, "WS", 0x1000, (1 << 18) + 1);
-    assert!(refused(&long, |_| {}).contains("longer than 1 GiB"));
+    says(&refused(&long, |_| {}), "longer than 1 GiB");
 }
 
 #[test]
 fn an_import_beyond_its_memory_names_the_line() {
     let pages: String = (0..20).map(|i| issue(i, "WS", 8 * i, 8)).collect();
     let error = refused(&pages, |o| o.memory = Some(2_000));
-    assert!(
-        error.contains("raw.ftrace: line 14") && error.contains("2000 bytes"),
-        "{error}"
-    );
+    says(&error, "raw.ftrace: line 14");
+    says(&error, "2000 bytes");
 }

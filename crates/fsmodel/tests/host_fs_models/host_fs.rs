@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use destage_fsmodel::host_fs::{HostFs, HostFsError, apply, apply_bounded};
 use destage_trace::{LoadOptions, Pairs, Source, Stored, TagSet, Trace, TraceError, load};
 use destage_types::request::NO_PREV;
+use destage_types::rng::SplitMix64;
 use destage_types::{Nanos, Op, RequestBatch, RequestOrigin, RequestRef, Tag};
 
 /// Words such as `W3-5`, `R2`, `T4`, `F`, and `+20ms` for a gap.
@@ -30,13 +31,10 @@ fn trace(words: &str) -> Trace {
 }
 
 fn random(requests: u64, blocks: u64, seed: u64) -> String {
-    let mut x = seed;
+    let mut rng = SplitMix64::new(seed);
     let mut words = Vec::new();
     for _ in 0..requests {
-        x = x
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        let (kind, at, len) = (x >> 60, (x >> 33) % blocks, 1 + (x >> 20) % 4);
+        let (kind, at, len) = (rng.below(16), rng.below(blocks), 1 + rng.below(4));
         let end = (at + len - 1).min(blocks - 1);
         let op = match kind {
             0..=2 => "R",

@@ -244,7 +244,7 @@ impl Engine {
                     });
                 }
                 GcStep::Summary { at } => {
-                    let one = self.transfer.sectors(1);
+                    let one = self.transfer_of(1);
                     let program = FlashCommand::program(block.chip, one, NO_TOKEN).die(die);
                     commands.push(FlashCommand {
                         array: self.array_time(at),

@@ -76,7 +76,7 @@ impl Engine {
             erase,
             ..
         } = self.costs;
-        let times = [read, program, erase, self.transfer.sectors(1)];
+        let times = [read, program, erase, self.transfer_of(1)];
         let by_page = self.page_times.iter().flatten();
         self.unobserved = !self.nand.has_open_ends()
             && !self.reads_first

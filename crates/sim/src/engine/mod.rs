@@ -37,8 +37,7 @@ use destage_device::config::{
 };
 use destage_device::ftl::{DeviceFull, GcWork, PageMap, PhysicalPage};
 use destage_device::nand::{
-    ArrayConfig, BusTransfer, ChipStats, Discipline, FlashCommand, Nand, Notice, OpId, Suspension,
-    Timing,
+    ArrayConfig, ChipStats, Discipline, FlashCommand, Nand, Notice, OpId, Suspension, Timing,
 };
 use destage_scheme::FlashCosts;
 use destage_types::{Nanos, Picos, Ppn, QueuePer};
@@ -63,7 +62,8 @@ pub struct Engine {
     multi_plane: Option<MultiPlaneBatch>,
     /// The part of the array that holds the cache, if one does.
     cache_region: Option<RegionAccess>,
-    transfer: BusTransfer,
+    t_byte: Picos,
+    sector_bytes: u32,
     page_transfer: Nanos,
     page_sectors: u32,
     costs: FlashCosts,
@@ -147,10 +147,8 @@ impl Engine {
             full: None,
             multi_plane,
             cache_region,
-            transfer: BusTransfer {
-                t_byte: config.t_byte,
-                sector_bytes: config.sector_bytes,
-            },
+            t_byte: config.t_byte,
+            sector_bytes: config.sector_bytes,
             page_transfer: config.page_transfer(),
             page_sectors: config.geometry.page.sectors(),
             costs: FlashCosts {

@@ -264,12 +264,12 @@ impl Engine {
     pub(super) fn transfer_of(&self, sectors: u32) -> Nanos {
         match sectors == self.page_sectors {
             true => self.page_transfer,
-            false => self.transfer.sectors(sectors),
+            false => self.t_byte.times(u64::from(self.bytes(sectors))),
         }
     }
 
     pub(super) fn bytes(&self, sectors: u32) -> u32 {
-        sectors * self.transfer.sector_bytes
+        sectors * self.sector_bytes
     }
 
     /// Die that an operation on `plane` names: dies have their own one only if they interleave.

@@ -218,37 +218,33 @@ mod tests {
         RunSpec::cache_only(Expr::parse("lru").unwrap(), ByteSize(cache))
     }
 
+    fn touched(requests: impl IntoIterator<Item = HostRequest>) -> Touched {
+        let mut batch = RequestBatch::new();
+        requests.into_iter().for_each(|r| batch.push(r));
+        let trace = Trace::generated("test", batch);
+        Touched::by((&trace).into(), PageSize::KIB4).unwrap()
+    }
+
     #[test]
     fn memory_grows_with_cache_and_footprint() {
         let far = HostRequest::new(Nanos(0), Op::Write, 1 << 38, 8);
         let near = HostRequest::new(Nanos(0), Op::Write, 0, 8);
-        let touched = |requests: &[HostRequest]| {
-            let mut batch = RequestBatch::new();
-            requests.iter().for_each(|r| batch.push(*r));
-            let trace = Trace::generated("test", batch);
-            Touched::by((&trace).into(), PageSize::KIB4).unwrap()
-        };
         let one = 96 + 3072 + 8;
-        assert_eq!(touched(&[near]).of_run(&run(1 << 20)), one);
+        assert_eq!(touched([near]).of_run(&run(1 << 20)), one);
         let trim = HostRequest::new(Nanos(0), Op::Trim, 0, u32::MAX);
-        assert_eq!(touched(&[near, trim, near]).of_run(&run(4096)), one + 8);
+        assert_eq!(touched([near, trim, near]).of_run(&run(4096)), one + 8);
         let large = HostRequest::new(Nanos(0), Op::Write, 0, 8 * 1024);
-        let large = touched(&[large]).of_run(&run(1 << 20));
+        let large = touched([large]).of_run(&run(1 << 20));
         assert_eq!(large, 256 * 96 + 2 * 3072 + 1024 * 8);
         // An address far away costs no more than one nearby.
-        assert_eq!(touched(&[near, far]).of_run(&run(1 << 30)), 2 * one);
-        assert_eq!(touched(&[near, far]).of_curve(), 2 * (3072 + 96));
+        assert_eq!(touched([near, far]).of_run(&run(1 << 30)), 2 * one);
+        assert_eq!(touched([near, far]).of_curve(), 2 * (3072 + 96));
     }
 
     #[test]
     fn an_index_is_refused_what_it_cannot_hold() {
         let write = |sector| HostRequest::new(Nanos(0), Op::Write, sector, 8);
-        let mut batch = RequestBatch::new();
-        for sector in [0, 1 << 38, 8] {
-            batch.push(write(sector));
-        }
-        let trace = Trace::generated("test", batch);
-        let touched = Touched::by((&trace).into(), PageSize::KIB4).unwrap();
+        let touched = touched([0, 1 << 38, 8].map(write));
         assert!(touched.fits_index_of(2).is_ok() && touched.fits_index().is_ok());
         let refused = touched.fits_index_of(1).unwrap_err().to_string();
         assert_eq!(
@@ -260,12 +256,8 @@ mod tests {
 
     #[test]
     fn samples_and_parts_take_what_is_in_them() {
-        let mut batch = RequestBatch::new();
-        for i in 0..1_000 {
-            batch.push(HostRequest::new(Nanos(i), Op::Write, 4096 * i, 8));
-        }
-        let trace = Trace::generated("test", batch);
-        let touched = Touched::by((&trace).into(), PageSize::KIB4).unwrap();
+        let write = |i| HostRequest::new(Nanos(i), Op::Write, 4096 * i, 8);
+        let touched = touched((0..1_000).map(write));
         assert_eq!(touched.of_count(), 1_000 * 3072);
         assert_eq!(touched.of_sample(1.0), 1_000 * (48 + 96 + 3072));
         assert_eq!(touched.of_sample(0.1), 100 * (48 + 96 + 3072));
@@ -292,10 +284,7 @@ mod tests {
         };
         assert!(Touched::at_most(std::slice::from_ref(&wraps)).is_none());
         // A read of 2 TiB is 2^29 pages on their way at once, however small the device is.
-        let mut batch = RequestBatch::new();
-        batch.push(HostRequest::new(Nanos(0), Op::Read, 0, u32::MAX));
-        let trace = Trace::generated("test", batch);
-        let long = Touched::by((&trace).into(), PageSize::KIB4).unwrap();
+        let long = touched([HostRequest::new(Nanos(0), Op::Read, 0, u32::MAX)]);
         assert!(long.of_run(&wraps) >= 256 << 29);
         assert!(long.of_run(&run(1 << 20)) < 256 << 29);
         assert!(Touched::at_most(&[]).is_none());

@@ -15,7 +15,7 @@ fn doubling(number: u64) -> usize {
 }
 
 /// What a trace had done by some request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TraceMoment {
     /// Requests by then.
     pub requests: u64,
@@ -57,14 +57,7 @@ impl Default for TraceProfile {
             first: 0,
             moments: Vec::new(),
             every: 1,
-            now: TraceMoment {
-                requests: 0,
-                arrival: Nanos::ZERO,
-                touched: 0,
-                written: 0,
-                read_bytes: 0,
-                write_bytes: 0,
-            },
+            now: TraceMoment::default(),
             recent: RangeMap::default(),
         }
     }

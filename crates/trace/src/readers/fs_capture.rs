@@ -52,7 +52,10 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     example_requests: 3,
     detect: |sample| sample.first().split(|&byte| byte == b',').next() == Some(b"time_us"),
     open: |input, options| {
-        let format = FsCapture::new(options.tags);
+        let format = FsCapture {
+            tags: options.tags,
+            ..FsCapture::default()
+        };
         Box::new(LineReader::new(&INFO, format, input, options))
     },
 };
@@ -79,6 +82,7 @@ struct Open {
     tag: Tag,
 }
 
+#[derive(Default)]
 struct FsCapture {
     header_seen: bool,
     tags: Option<TagSet>,
@@ -90,17 +94,6 @@ struct FsCapture {
 }
 
 impl FsCapture {
-    fn new(tags: Option<TagSet>) -> FsCapture {
-        FsCapture {
-            header_seen: false,
-            tags,
-            open: None,
-            extents: Vec::new(),
-            prev: Vec::new(),
-            blocks: 0,
-        }
-    }
-
     fn header(&mut self, line: RawLine<'_>) -> Result<(), FieldFault> {
         let mut names = line.bytes().split(|&byte| byte == b',');
         for (i, column) in INFO.columns.iter().enumerate() {

@@ -59,21 +59,12 @@ impl Stored {
     pub fn split(self, memory: u64) -> Result<SplitTraces, TraceError> {
         let (meta, part) = match self {
             Stored::Memory(trace) => {
-                return Ok(SplitTraces {
-                    meta: Rc::new(trace.meta.without_volumes()),
-                    memory,
-                    ready: split(&trace).into_iter(),
-                    parts: VecDeque::new(),
-                });
+                let meta = trace.meta.without_volumes();
+                return Ok(SplitTraces::new(meta, memory, split(&trace), None));
             }
             Stored::Spooled { meta, spool } => in_one_part(meta, spool)?,
         };
-        Ok(SplitTraces {
-            meta: Rc::new(meta),
-            memory,
-            ready: Vec::new().into_iter(),
-            parts: VecDeque::from([part]),
-        })
+        Ok(SplitTraces::new(meta, memory, Vec::new(), Some(part)))
     }
 
     /// The same traces, all at once: in memory if this one is, else in a few temporary files that they share.
@@ -88,12 +79,7 @@ impl Stored {
             Stored::Spooled { meta, spool } => in_one_part(meta, spool)?,
         };
         let most = part.bytes().div_ceil(FILES);
-        let whole = SplitTraces {
-            meta: Rc::new(meta),
-            memory: 0,
-            ready: Vec::new().into_iter(),
-            parts: VecDeque::new(),
-        };
+        let whole = SplitTraces::new(meta, 0, Vec::new(), None);
         let mut volumes = Vec::new();
         for part in whole.distribute(part, most)? {
             let alone = |volume| whole.alone(part.spool.clone(), volume);
@@ -188,6 +174,20 @@ impl Iterator for SplitTraces {
 }
 
 impl SplitTraces {
+    fn new(
+        meta: TraceMeta,
+        memory: u64,
+        ready: Vec<Trace>,
+        part: Option<VolumesPart>,
+    ) -> SplitTraces {
+        SplitTraces {
+            meta: Rc::new(meta),
+            memory,
+            ready: ready.into_iter(),
+            parts: part.into_iter().collect(),
+        }
+    }
+
     /// Gives the only volume of a part, or makes its volumes ready, or distributes them.
     fn open(&mut self, mut part: VolumesPart) -> Result<Option<Stored>, TraceError> {
         if part.volumes.len() == 1 {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::load::load;
 use destage_types::request::NO_PREV;
+use destage_types::rng::SplitMix64;
 use destage_types::{Extent, HostRequest, Op};
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -161,13 +162,8 @@ fn packed_addresses_are_the_same_in_memory_and_in_the_file() {
 /// Random requests with old addresses, against the plainest way to number parts.
 #[test]
 fn parts_of_every_size_keep_their_order_and_what_is_in_them() {
-    let mut seed = 1u64;
-    let mut draw = |below: u64| {
-        seed = seed
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .wrapping_add(0x1234_5677);
-        (seed >> 20) % below
-    };
+    let mut rng = SplitMix64::new(1);
+    let mut draw = |below| rng.below(below);
     for _ in 0..40 {
         let mut batch = RequestBatch::new();
         for _ in 0..50 {

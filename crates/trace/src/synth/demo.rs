@@ -11,8 +11,9 @@
 //! on average (about 9 MiB/s of writes), which loads an SSD of a few dozen dies without
 //! overloading it.
 
-use super::random::Random;
+use super::random::Distributions;
 use crate::Trace;
+use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op, RequestBatch};
 
 /// Requests of the workload.
@@ -45,7 +46,7 @@ struct Stream {
 }
 
 struct Generator {
-    random: Random,
+    random: SplitMix64,
     now: u64,
     /// Requests left in the burst.
     burst: u64,
@@ -57,7 +58,7 @@ struct Generator {
 /// The workload, `DEMO_REQUESTS` requests. The same seed gives the same trace.
 pub fn demo(seed: u64) -> Trace {
     let mut generator = Generator {
-        random: Random::new(seed),
+        random: SplitMix64::new(seed),
         now: 0,
         burst: 0,
         streams: std::array::from_fn(|_| Stream { page: 0, left: 0 }),

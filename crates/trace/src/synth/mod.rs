@@ -4,11 +4,13 @@
 mod demo;
 mod part;
 mod presets;
-pub(crate) mod random;
+mod random;
 mod workload;
 mod zipf;
 
 pub use demo::{DEMO_REQUESTS, demo};
 pub use part::{At, SynthPart};
 pub use presets::{PRESETS, SynthPreset, preset};
+pub use random::Distributions;
 pub use workload::{Arrival, Synth};
+pub use zipf::{ZipfRanks, scatter};

@@ -6,10 +6,11 @@ use std::io;
 use destage_types::{HostRequest, Nanos, Op, Picos, RequestBatch, RequestRef, SECTOR_BYTES};
 
 use super::part::{At, SynthPart};
-use super::random::Random;
+use super::random::Distributions;
 use super::zipf::{PER_RANK, ZipfRanks, scatter};
 use crate::writers::RequestPasses;
 use crate::{Trace, TraceMeta, Volume};
+use destage_types::rng::SplitMix64;
 
 /// When requests arrive; the mean time between two is `gap` in any case.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -72,13 +73,7 @@ pub struct Synth {
 
 impl RequestPasses for Synth {
     fn pass(&self, f: &mut dyn FnMut(RequestRef<'_>) -> io::Result<()>) -> io::Result<()> {
-        self.each(|head| {
-            f(RequestRef {
-                head: &head,
-                more: &[],
-                prev: &[],
-            })
-        })
+        self.each(|head| f(RequestRef::new(&head)))
     }
 }
 
@@ -167,7 +162,7 @@ impl Synth {
             Ok(()),
             "a workload is checked before it is generated"
         );
-        let mut random = Random::new(self.seed);
+        let mut random = SplitMix64::new(self.seed);
         let mut sources: Vec<Source<'_>> = self.parts.iter().map(Source::new).collect();
         let weights: Vec<(u64, usize)> = self
             .parts
@@ -190,9 +185,10 @@ impl Synth {
     }
 
     /// Time from request `i - 1` to request `i`.
-    fn next_gap(&self, i: u64, random: &mut Random) -> u64 {
-        let exponential =
-            |mean: u64, random: &mut Random| libm::round(random.exponential() * mean as f64) as u64;
+    fn next_gap(&self, i: u64, random: &mut SplitMix64) -> u64 {
+        let exponential = |mean: u64, random: &mut SplitMix64| {
+            libm::round(random.exponential() * mean as f64) as u64
+        };
         match self.arrival {
             Arrival::Constant => self.gap.0,
             Arrival::Poisson => exponential(self.gap.0, random),
@@ -229,8 +225,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn request(&mut self, now: Nanos, random: &mut Random) -> HostRequest {
-        let op = match random.below_threshold(self.threshold) {
+    fn request(&mut self, now: Nanos, random: &mut SplitMix64) -> HostRequest {
+        let op = match random.next_53() < self.threshold {
             true => Op::Write,
             false => Op::Read,
         };
@@ -248,7 +244,7 @@ impl<'a> Source<'a> {
 
     /// First byte in the space of a request of `bytes`; one that would reach over the end of the
     /// space ends there.
-    fn place(&mut self, bytes: u64, random: &mut Random) -> u64 {
+    fn place(&mut self, bytes: u64, random: &mut SplitMix64) -> u64 {
         let part = self.part;
         let units = part.units();
         let unit = match (part.at, &self.zipf) {
@@ -263,7 +259,7 @@ impl<'a> Source<'a> {
         (unit * part.unit + inside).min(part.space - bytes)
     }
 
-    fn next_of_run(&mut self, bytes: u64, random: &mut Random) -> u64 {
+    fn next_of_run(&mut self, bytes: u64, random: &mut SplitMix64) -> u64 {
         let part = self.part;
         let stream = match part.streams {
             1 => 0,
@@ -296,7 +292,7 @@ impl SynthPart {
 }
 
 /// A normally distributed unit of `0..units`.
-fn normal(units: u64, sigma: f64, random: &mut Random) -> u64 {
+fn normal(units: u64, sigma: f64, random: &mut SplitMix64) -> u64 {
     loop {
         let x = libm::floor(units as f64 / 2.0 + sigma * random.normal());
         if x >= 0.0 && x < units as f64 {

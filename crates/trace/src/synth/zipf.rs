@@ -1,6 +1,6 @@
 //! Zipf's law over any number of ranks, with one random number per draw.
 
-use super::random::Random;
+use destage_types::rng::SplitMix64;
 
 /// Bytes that a rank takes at most while the table is made: weight, share, column, and its place in one of
 /// two lists, which may have room for more.
@@ -8,7 +8,8 @@ pub(super) const PER_RANK: u64 = 40;
 
 /// The alias method (Walker 1974, Vose 1991): rank r has weight (r + 1)^-theta, up to the 2^-32
 /// of the stored thresholds.
-pub(super) struct ZipfRanks {
+#[derive(Clone, Debug)]
+pub struct ZipfRanks {
     /// Threshold in 2^-32 and alias of each column.
     columns: Vec<(u32, u32)>,
 }
@@ -36,8 +37,9 @@ impl ZipfRanks {
     }
 
     /// Draws a rank, 0 being the most frequent one.
-    pub fn draw(&self, random: &mut Random) -> u64 {
-        let bits = random.bits();
+    #[inline]
+    pub fn draw(&self, random: &mut SplitMix64) -> u64 {
+        let bits = random.next_u64();
         let column = (((bits >> 32) * self.columns.len() as u64) >> 32) as usize;
         let (threshold, alias) = self.columns[column];
         match (bits as u32) < threshold {
@@ -49,7 +51,8 @@ impl ZipfRanks {
 
 /// Where rank `rank` of `0..n` lies, `n` being below 2^32, so that hot ranks are not neighbours: a bijection, as the
 /// factor has no divisor in common with `n`.
-pub(super) fn scatter(rank: u64, n: u64) -> u64 {
+#[inline]
+pub fn scatter(rank: u64, n: u64) -> u64 {
     // Both together are more than any number of ranks.
     const PRIMES: [u64; 2] = [1_299_709, 15_485_863];
     let prime = PRIMES.into_iter().find(|&p| !n.is_multiple_of(p));
@@ -64,7 +67,7 @@ mod tests {
     fn draws_follow_the_weights() {
         let (n, draws) = (100, 400_000);
         let zipf = ZipfRanks::new(n, 0.9);
-        let mut random = Random::new(1);
+        let mut random = SplitMix64::new(1);
         let mut seen = vec![0u32; n as usize];
         for _ in 0..draws {
             seen[zipf.draw(&mut random) as usize] += 1;
@@ -83,7 +86,7 @@ mod tests {
     #[test]
     fn a_theta_of_zero_is_uniform() {
         let zipf = ZipfRanks::new(10, 0.0);
-        let mut random = Random::new(5);
+        let mut random = SplitMix64::new(5);
         let mut seen = [0u32; 10];
         (0..100_000).for_each(|_| seen[zipf.draw(&mut random) as usize] += 1);
         assert!(seen.iter().all(|n| (9_500..10_500).contains(n)), "{seen:?}");

@@ -133,23 +133,15 @@ impl Aggregate {
                 let all: f64 = (0..4).map(|c| tilted(theta, c)).sum();
                 (0..4).map(|c| tilted(theta, c) * means[c]).sum::<f64>() / all
             };
-            let (mut low, mut high) = (-20.0, 20.0);
-            for _ in 0..60 {
-                let middle = f64::midpoint(low, high);
-                *(if of(middle) < mean {
-                    &mut low
-                } else {
-                    &mut high
-                }) = middle;
-            }
-            if ratio > 0.0 && (of(low) - mean).abs() > 0.1 * mean {
+            let theta = bisect((-20.0, 20.0), 60, |theta| of(theta) < mean);
+            if ratio > 0.0 && (of(theta) - mean).abs() > 0.1 * mean {
                 return Err(format!(
                     "{key}: `{mean}`; allowed: {:.1} to {:.1}, as the sizes are of which it is mixed",
                     means[0], means[3]
                 ));
             }
-            let all: f64 = (0..4).map(|c| tilted(low, c)).sum();
-            let new: Vec<f64> = (0..4).map(|c| ratio * tilted(low, c) / all).collect();
+            let all: f64 = (0..4).map(|c| tilted(theta, c)).sum();
+            let new: Vec<f64> = (0..4).map(|c| ratio * tilted(theta, c) / all).collect();
             shares.copy_from_slice(&new);
         }
         Ok(kinds)
@@ -168,16 +160,7 @@ impl Aggregate {
             let tables = pool.tables(plain * g);
             self.update_share * share_below(&tables, pool, kinds, bin)
         };
-        let (mut low, mut high) = (0.2, 1.4);
-        for _ in 0..30 {
-            let middle = f64::midpoint(low, high);
-            *(if reached(middle) < hit {
-                &mut high
-            } else {
-                &mut low
-            }) = middle;
-        }
-        plain * low
+        plain * bisect((0.2, 1.4), 30, |g| reached(g) >= hit)
     }
 
     fn space(&self, pool: &TwinPool, kinds: &[f64; KINDS], written: f64) -> u64 {
@@ -197,17 +180,10 @@ impl Aggregate {
     /// Weighs written pages in the states of writes so that the pages of writes are updates as often
     /// as is wanted. The odds of pages only read against untouched ones stay.
     fn update(&self, kinds: &[f64; KINDS], pool: &Tables, parameters: &mut TwinParameters) {
-        let (mut low, mut high) = (-16.0, 16.0);
-        for _ in 0..50 {
-            let middle = f64::midpoint(low, high);
-            weigh_written(pool, &mut parameters.tables, libm::exp(middle));
-            let reached = update_share(kinds, &parameters.weighted());
-            *(if reached < self.update_share {
-                &mut low
-            } else {
-                &mut high
-            }) = middle;
-        }
+        bisect((-16.0, 16.0), 50, |weight| {
+            weigh_written(pool, &mut parameters.tables, libm::exp(weight));
+            update_share(kinds, &parameters.weighted()) < self.update_share
+        });
         if self.update_share == 0.0 {
             weigh_written(pool, &mut parameters.tables, 0.0);
         }
@@ -343,15 +319,26 @@ fn share_below(tables: &Tables, pool: &TwinPool, kinds: &[f64; KINDS], bin: usiz
 /// Looks for the multiplier with which large writes have the share that is wanted.
 fn large(target: f64, parameters: &mut TwinParameters) {
     // More than e^4 is needed where nearly all is large and the pool has many short streams.
-    let (mut low, mut high) = (-0.7, 6.0);
-    for _ in 0..LARGE.1 {
-        let middle = f64::midpoint(low, high);
-        parameters.multipliers[0] = libm::round(libm::exp(middle) * MILLION) as u64;
+    bisect((-0.7, 6.0), LARGE.1, |multiplier| {
+        parameters.multipliers[0] = libm::round(libm::exp(multiplier) * MILLION) as u64;
         let reached = Targets::of(parameters, false, LARGE.0).shares[0];
-        *(if reached.unwrap_or(target) < target {
-            &mut low
+        reached.unwrap_or(target) < target
+    });
+}
+
+/// Halves a range so many times around the smallest number that is not too low.
+fn bisect(
+    (mut low, mut high): (f64, f64),
+    steps: u32,
+    mut too_low: impl FnMut(f64) -> bool,
+) -> f64 {
+    for _ in 0..steps {
+        let middle = f64::midpoint(low, high);
+        if too_low(middle) {
+            low = middle;
         } else {
-            &mut high
-        }) = middle;
+            high = middle;
+        }
     }
+    low
 }

@@ -1,6 +1,6 @@
 //! Times of a twin: a cascade of halvings (b-model, Wang et al., ICDE 2002), and its bias.
 
-use crate::synth::random::Random;
+use destage_types::rng::SplitMix64;
 
 /// Halvings of the span.
 const LEVELS: u32 = 20;
@@ -41,7 +41,7 @@ impl Cascade {
     ///
     /// # Panics
     /// If all requests have had theirs.
-    pub fn next(&mut self, random: &mut Random) -> u64 {
+    pub fn next(&mut self, random: &mut SplitMix64) -> u64 {
         loop {
             if let Some((cell, done)) = self.current.as_mut().filter(|c| c.1 < c.0.requests) {
                 // Uniform in the n-th part of the cell: in order without keeping any.
@@ -134,7 +134,7 @@ mod tests {
     fn every_request_has_a_time_in_order_and_the_bias_comes_back() {
         for bias in [500_000, 700_000, 900_000] {
             let (n, span) = (200_000, 1_000_000_000_000);
-            let mut random = Random::new(5);
+            let mut random = SplitMix64::new(5);
             let mut cascade = Cascade::new(n, span, bias);
             let mut count = BiasCount::new(span);
             let mut before = 0;
@@ -151,7 +151,7 @@ mod tests {
             );
         }
         let mut cascade = Cascade::new(3, 0, 700_000);
-        let mut random = Random::new(1);
+        let mut random = SplitMix64::new(1);
         assert_eq!([0; 3].map(|_: u64| cascade.next(&mut random)), [0, 0, 0]);
     }
 }

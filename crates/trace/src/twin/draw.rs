@@ -1,7 +1,7 @@
 //! Draws from rows of counts: alias tables (Walker 1977, Vose 1991) in integers.
 
 use super::tables::{TABLES, Table, Tables, row_number};
-use crate::synth::random::Random;
+use destage_types::rng::SplitMix64;
 
 /// A row to draw from: for each column the share of 2^64 that is its own, and who has the rest.
 pub struct Alias(Vec<(u64, u32)>);
@@ -31,8 +31,8 @@ impl Alias {
         Some(Alias(row))
     }
 
-    pub fn draw(&self, random: &mut Random) -> usize {
-        let product = u128::from(random.bits()) * self.0.len() as u128;
+    pub fn draw(&self, random: &mut SplitMix64) -> usize {
+        let product = u128::from(random.next_u64()) * self.0.len() as u128;
         let column = (product >> 64) as usize;
         let (own, other) = self.0[column];
         match (product as u64) < own || other as usize == column {
@@ -52,7 +52,7 @@ impl Draws {
     }
 
     /// A column of the row that `at` names; `None` if the row is absent.
-    pub fn draw(&self, table: Table, at: &[usize], random: &mut Random) -> Option<usize> {
+    pub fn draw(&self, table: Table, at: &[usize], random: &mut SplitMix64) -> Option<usize> {
         self.row(table, at).map(|row| row.draw(random))
     }
 
@@ -70,7 +70,7 @@ mod tests {
     fn columns_come_as_often_as_they_count() {
         let weights = [0, 5, 1, 0, 94, 300];
         let row = Alias::new(&weights).unwrap();
-        let (mut random, mut seen) = (Random::new(1), [0u64; 6]);
+        let (mut random, mut seen) = (SplitMix64::new(1), [0u64; 6]);
         for _ in 0..400_000 {
             seen[row.draw(&mut random)] += 1;
         }

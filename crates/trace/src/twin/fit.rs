@@ -9,7 +9,7 @@ use super::state::{State, pages, state_of};
 use super::tables::{Table, Tables};
 use super::touched::StackSlot;
 use crate::RecentSets;
-use crate::synth::random::Random;
+use destage_types::rng::SplitMix64;
 use destage_types::{Nanos, Op};
 
 /// Seed of the choice of pages that are looked at.
@@ -19,7 +19,7 @@ const SEED: u64 = 1;
 pub struct TwinFit {
     state: State,
     tables: Tables,
-    random: Random,
+    random: SplitMix64,
     bias: BiasCount,
     span: u64,
     requests: u64,
@@ -41,7 +41,7 @@ impl TwinFit {
         TwinFit {
             state: State::with_ends(),
             tables: Tables::new(),
-            random: Random::new(SEED),
+            random: SplitMix64::new(SEED),
             bias: BiasCount::new(span.0),
             span: span.0,
             requests: 0,

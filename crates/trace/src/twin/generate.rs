@@ -6,8 +6,8 @@ use std::io;
 use super::clock::Cascade;
 use super::maker::Maker;
 use super::parameters::TwinParameters;
-use crate::synth::random::Random;
 use crate::{RequestPasses, Trace, TraceMeta, Volume};
+use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, RequestBatch, RequestRef};
 
 /// A twin that can be generated.
@@ -52,7 +52,7 @@ impl Twin {
         let mut maker = Maker::new(p);
         let mut clock = Cascade::new(p.requests, p.span, p.bias);
         // Draws of their own: the requests are the same whether their times are asked for or not.
-        let mut random = Random::new(!p.seed);
+        let mut random = SplitMix64::new(!p.seed);
         for _ in 0..p.requests {
             let (op, start, sectors) = maker.next();
             let now = Nanos(clock.next(&mut random));
@@ -64,13 +64,7 @@ impl Twin {
 
 impl RequestPasses for Twin {
     fn pass(&self, f: &mut dyn FnMut(RequestRef<'_>) -> io::Result<()>) -> io::Result<()> {
-        self.each(|head| {
-            f(RequestRef {
-                head: &head,
-                more: &[],
-                prev: &[],
-            })
-        })
+        self.each(|head| f(RequestRef::new(&head)))
     }
 
     fn note(&self) -> Option<&str> {
@@ -81,13 +75,14 @@ impl RequestPasses for Twin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::twin::likeness::LruCurve;
+    use crate::synth::Distributions;
+    use crate::twin::likeness::{LruCurve, curve_error};
     use crate::twin::{Fitted, TwinFit};
     use destage_types::Op;
 
     /// Writes of a skewed workload whose pages do not touch, a stream beside it, and a few reads.
     fn original(requests: u64) -> Vec<HostRequest> {
-        let mut random = Random::new(7);
+        let mut random = SplitMix64::new(7);
         let mut end = 1 << 26;
         (0..requests)
             .map(|i| match random.below(10) {
@@ -138,9 +133,7 @@ mod tests {
         let original = original(100_000);
         let first = calibrated(&original);
         let made = first.generate().requests.records().to_vec();
-        let error =
-            |a: [f64; 7], b: [f64; 7]| (0..7).map(|i| (a[i] - b[i]).abs()).sum::<f64>() / 7.0;
-        let off = error(curve(&original), curve(&made));
+        let off = curve_error(curve(&original), curve(&made));
         assert!(
             off <= 3.0,
             "{off} {:?} {:?}",
@@ -149,7 +142,7 @@ mod tests {
         );
         // The round trip: a twin of the twin.
         let again = calibrated(&made).generate().requests.records().to_vec();
-        let off = error(curve(&made), curve(&again));
+        let off = curve_error(curve(&made), curve(&again));
         assert!(off <= 3.0, "{off}");
         let writes = |r: &[HostRequest]| r.iter().filter(|r| r.op == Op::Write).count();
         assert!(writes(&original).abs_diff(writes(&made)) < 1_000);

@@ -5,8 +5,8 @@ use super::draw::Draws;
 use super::parameters::TwinParameters;
 use super::state::{Page, State, Stream, pages, state_of};
 use super::tables::{Table, Tables};
-use crate::synth::random::Random;
 use destage_types::Op;
+use destage_types::rng::SplitMix64;
 
 /// Sizes of a kind of which none was counted: the largest of each class.
 const LARGEST: [u32; 4] = [8, 32, 128, 256];
@@ -25,7 +25,7 @@ struct Debt {
 pub struct Maker {
     draws: Draws,
     state: State,
-    random: Random,
+    random: SplitMix64,
     space: u64,
     debts: [Debt; KINDS],
     kind: usize,
@@ -48,7 +48,7 @@ impl Maker {
         Maker {
             draws: Draws::new(&weights),
             state: State::new(),
-            random: Random::new(p.seed),
+            random: SplitMix64::new(p.seed),
             space: p.space_sectors,
             debts: std::array::from_fn(|_| debt()),
             kind: first.expect("parameters are checked when they are made"),

@@ -208,62 +208,24 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_place_and_what_is_allowed() {
-        let wrong = [
-            (
-                "\"full\"",
-                "\"half\"",
-                "mode: `\"half\"`; allowed: \"full\", \"aggregate\"",
-            ),
-            (
-                "requests = 3",
-                "requests = 0",
-                "requests: `0` is out of range or no integer; allowed: 1 to 4294967296",
-            ),
-            (
-                "span_s = 2.5",
-                "span_s = nan",
-                "span_s: `nan` is out of range or no number; allowed: 0 to 1000000000",
-            ),
-            (
-                "space_sectors = 4096\n",
-                "",
-                "space_sectors: missing; allowed: 512 to 549755813888",
-            ),
-            (
-                "4-0 = { 0 = 1 }",
-                "8-0 = { 0 = 1 }",
-                "sdist.8-0: no such row; allowed: 0-0 to 7-1",
-            ),
-            (
-                "4-0 = { 0 = 1 }",
-                "4-0 = { 48 = 1 }",
-                "sdist.4-0.48: no such column; allowed: 0 to 47",
-            ),
-            (
-                "4-0 = { 0 = 1 }",
-                "4-0 = { 0 = -1 }",
-                "sdist.4-0.0: `-1`; allowed: 1 to 4294967296",
-            ),
-            (
-                "4-0 = { 0 = 1 }",
-                "4-0 = {}",
-                "sdist.4-0: `{}`; allowed: { column = count, ... }, not empty",
-            ),
-            (
-                "4-0 = { 0 = 1 }",
-                "4-1 = { 0 = 1 }",
-                "sdist.4-0: the row is absent; it is needed because source.4 leads there",
-            ),
-            (
-                "4-0 = { 8 = 1 }",
-                "4-0 = { 0 = 1 }",
-                "size.4-0.0: no such column; allowed: 1 to 184",
-            ),
-            ("[trans]", "[trams]", "trams: no such key; allowed: mode, "),
-        ];
-        for (from, to, message) in wrong {
-            let error = parse(&GOOD.replacen(from, to, 1)).unwrap_err();
-            assert!(error.starts_with(message), "{error}");
+        let wrong = r#"
+            "full"               | "half"           | mode: `"half"`; allowed: "full", "aggregate"
+            requests = 3         | requests = 0     | requests: `0` is out of range or no integer; allowed: 1 to 4294967296
+            span_s = 2.5         | span_s = nan     | span_s: `nan` is out of range or no number; allowed: 0 to 1000000000
+            space_sectors = 4096 | -                | space_sectors: missing; allowed: 512 to 549755813888
+            4-0 = { 0 = 1 }      | 8-0 = { 0 = 1 }  | sdist.8-0: no such row; allowed: 0-0 to 7-1
+            4-0 = { 0 = 1 }      | 4-0 = { 48 = 1 } | sdist.4-0.48: no such column; allowed: 0 to 47
+            4-0 = { 0 = 1 }      | 4-0 = { 0 = -1 } | sdist.4-0.0: `-1`; allowed: 1 to 4294967296
+            4-0 = { 0 = 1 }      | 4-0 = {}         | sdist.4-0: `{}`; allowed: { column = count, ... }, not empty
+            4-0 = { 0 = 1 }      | 4-1 = { 0 = 1 }  | sdist.4-0: the row is absent; it is needed because source.4 leads there
+            4-0 = { 8 = 1 }      | 4-0 = { 0 = 1 }  | size.4-0.0: no such column; allowed: 1 to 184
+            [trans]              | [trams]          | trams: no such key; allowed: mode,
+        "#;
+        for row in wrong.lines().map(str::trim).filter(|row| !row.is_empty()) {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let to = cells[1].trim_start_matches('-');
+            let error = parse(&GOOD.replacen(cells[0], to, 1)).unwrap_err();
+            assert!(error.starts_with(cells[2]), "{error}");
         }
     }
 }

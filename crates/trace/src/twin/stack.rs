@@ -210,13 +210,13 @@ impl<T: Copy> PageStack<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synth::random::Random;
+    use destage_types::rng::SplitMix64;
 
     #[test]
     fn it_is_a_list_with_the_newest_first() {
         let (mut stack, mut list) = (PageStack::<u32>::new(), Vec::<(u32, u8)>::new());
         let mut slots = [0u32; 300];
-        let mut random = Random::new(3);
+        let mut random = SplitMix64::new(3);
         for _ in 0..5_000 {
             let page = random.below(300) as u32;
             let tag = random.below(4) as u8;

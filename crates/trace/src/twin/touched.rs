@@ -109,16 +109,16 @@ fn in_block(number: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synth::random::Random;
+    use destage_types::rng::SplitMix64;
     use std::collections::BTreeMap;
 
     #[test]
     fn it_is_a_map_of_pages() {
         let (mut touched, mut known) = (TouchedPages::default(), BTreeMap::new());
-        let mut random = Random::new(5);
+        let mut random = SplitMix64::new(5);
         for _ in 0..20_000 {
             let number = match random.below(3) {
-                0 => random.bits() >> 3,
+                0 => random.next_u64() >> 3,
                 _ => random.below(1 << 14) * 3,
             };
             assert_eq!(touched.place(number), known.get(&number).copied());

@@ -117,74 +117,28 @@ fn a_twin_of_a_twin_has_its_curve() {
 
 #[test]
 fn faults_are_named() {
-    let faults = [
-        (
-            "write_ratio = 0.6",
-            "write_ratio = 1.5",
-            "write_ratio: `1.5` is out of range",
-        ),
-        (
-            "write_ratio = 0.6",
-            "",
-            "write_ratio: missing; allowed: 0 to 1",
-        ),
-        (
-            "requests = 20000",
-            "requests = -1",
-            "requests: `-1` is out of range",
-        ),
-        (
-            "requests = 20000",
-            "requests = 99999999999999",
-            "requests: `99999999999999` is out",
-        ),
-        (
-            "mean_write_kib = 9",
-            "mean_write_kib = inf",
-            "mean_write_kib: `inf` is out of range",
-        ),
-        (
-            "mean_write_kib = 9",
-            "mean_write_kib = 90000",
-            "mean_write_kib: `90000`; allowed: ",
-        ),
-        (
-            "span_s = 100",
-            "span_s = -1",
-            "span_s: `-1` is out of range",
-        ),
-        (
-            "span_s = 100",
-            "span_s = 100\nanchor = [128]",
-            "anchor: `[128]`; allowed: [MiB from 1",
-        ),
-        (
-            "span_s = 100",
-            "span_s = 100\nlw_share = nan",
-            "lw_share: `nan` is out of range",
-        ),
-        (
-            "span_s = 100",
-            "span_s = 100\nspace_sectors = 8",
-            "space_sectors: `8` is out of range",
-        ),
-        (
-            "span_s = 100",
-            "span_s = 100\nupdates = 1",
-            "updates: no such key; allowed: mode, ",
-        ),
-        (
-            "span_s = 100",
-            "span_s = 100\nmode = \"half\"",
-            "mode: `\"half\"`; allowed: ",
-        ),
-    ];
-    for (from, to, message) in faults {
-        let file = TwinFile::parse(&PLAIN.replacen(from, to, 1));
+    let faults = r#"
+        write_ratio = 0.6  | write_ratio = 1.5               | write_ratio: `1.5` is out of range
+        write_ratio = 0.6  | -                               | write_ratio: missing; allowed: 0 to 1
+        requests = 20000   | requests = -1                   | requests: `-1` is out of range
+        requests = 20000   | requests = 99999999999999       | requests: `99999999999999` is out
+        mean_write_kib = 9 | mean_write_kib = inf            | mean_write_kib: `inf` is out of range
+        mean_write_kib = 9 | mean_write_kib = 90000          | mean_write_kib: `90000`; allowed:
+        span_s = 100       | span_s = -1                     | span_s: `-1` is out of range
+        span_s = 100       | span_s = 100; anchor = [128]    | anchor: `[128]`; allowed: [MiB from 1
+        span_s = 100       | span_s = 100; lw_share = nan    | lw_share: `nan` is out of range
+        span_s = 100       | span_s = 100; space_sectors = 8 | space_sectors: `8` is out of range
+        span_s = 100       | span_s = 100; updates = 1       | updates: no such key; allowed: mode,
+        span_s = 100       | span_s = 100; mode = "half"     | mode: `"half"`; allowed:
+    "#;
+    for row in faults.lines().map(str::trim).filter(|row| !row.is_empty()) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let to = cells[1].trim_start_matches('-').replace("; ", "\n");
+        let file = TwinFile::parse(&PLAIN.replacen(cells[0], &to, 1));
         let error = file
             .and_then(|file| file.parameters(None, None))
             .unwrap_err();
-        assert!(error.starts_with(message), "{error}");
+        assert!(error.starts_with(cells[2]), "{error}");
     }
 }
 

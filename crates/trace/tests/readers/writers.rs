@@ -61,24 +61,27 @@ const ALL: &[Op] = &[Op::Read, Op::Write, Op::Trim, Op::Flush];
 
 type Writer = fn(&dyn RequestPasses, &[Volume], &mut dyn Write) -> io::Result<WriteSummary>;
 
+/// What is written is read as it was, in `format`, which is told from others if `given` is empty.
+fn kept(writer: Writer, given: &str, format: &str, batch: &RequestBatch) -> Vec<u8> {
+    let mut out = Vec::new();
+    let written = writer(batch, &[], &mut out).unwrap();
+    let counts = (written.requests, written.rounded_times);
+    assert_eq!(counts, (batch.len() as u64, 0));
+    let trace = again(given, &out);
+    assert_eq!(trace.meta.format, format);
+    assert_eq!(trace.requests.records(), batch.records());
+    out
+}
+
 proptest! {
     #[test]
     fn ssdsim_keeps_reads_and_writes(batch in plain(1, DATA)) {
-        let mut out = Vec::new();
-        let written = write_ssdsim(&batch, &[], &mut out).unwrap();
-        prop_assert_eq!(written.requests, batch.len() as u64);
-        prop_assert_eq!(written.rounded_times, 0);
-        let trace = again("mqsim", &out);
-        prop_assert_eq!(trace.requests.records(), batch.records());
+        kept(write_ssdsim, "mqsim", "ssdsim", &batch);
     }
 
     #[test]
     fn disksim_keeps_reads_and_writes(batch in plain(1, DATA)) {
-        let mut out = Vec::new();
-        let written = write_disksim(&batch, &[], &mut out).unwrap();
-        prop_assert_eq!((written.requests, written.rounded_times), (batch.len() as u64, 0));
-        let trace = again("disksim", &out);
-        prop_assert_eq!(trace.requests.records(), batch.records());
+        let out = kept(write_disksim, "disksim", "disksim", &batch);
         // Told from the others, unless every number might be one of bytes.
         let bytes = |r: &HostRequest| r.start_sector.is_multiple_of(512) && r.sectors.is_multiple_of(512);
         if !batch.records().iter().all(bytes) {
@@ -127,20 +130,12 @@ proptest! {
 
     #[test]
     fn msr_keeps_reads_and_writes(batch in plain(100, DATA)) {
-        let mut out = Vec::new();
-        write_msr(&batch, &[], &mut out).unwrap();
-        let trace = again("", &out);
-        prop_assert_eq!(trace.meta.format, "msr");
-        prop_assert_eq!(trace.requests.records(), batch.records());
+        kept(write_msr, "", "msr", &batch);
     }
 
     #[test]
     fn fio_keeps_every_kind(batch in plain(1_000, ALL)) {
-        let mut out = Vec::new();
-        write_fio(&batch, &[], &mut out).unwrap();
-        let trace = again("", &out);
-        prop_assert_eq!(trace.meta.format, "fio");
-        prop_assert_eq!(trace.requests.records(), batch.records());
+        kept(write_fio, "", "fio", &batch);
     }
 
     #[test]

@@ -5,17 +5,11 @@ use super::*;
 #[test]
 fn gc_needs_room() {
     let few = only_fault(&["blocks_per_plane=1"]);
-    assert!(few.contains("a plane has 1 (more blocks"), "{few}");
+    says(&few, "a plane has 1 (more blocks");
     let tight = ["blocks_per_plane=4", "pages_per_block=4"];
     let tight = only_fault(&tight);
-    assert!(
-        tight.contains("leaves no space to garbage collection"),
-        "{tight}"
-    );
-    assert!(
-        tight.contains("op must be about 0.3125 at least"),
-        "{tight}"
-    );
+    says(&tight, "leaves no space to garbage collection");
+    says(&tight, "op must be about 0.3125 at least");
     for off in ["gc_mode=off", "gc_policy=none", "frontier=die"] {
         let blocks = if off == "frontier=die" {
             "blocks_per_plane=16"
@@ -32,19 +26,13 @@ fn gc_needs_room() {
 /// 64 blocks of 256 pages have 1,146 spare ones; a frontier keeps 255 for copies.
 #[test]
 fn thresholds_that_are_never_met_are_named() {
-    let notices = |more: &[&str]| {
-        let all = [&["blocks_per_plane=64", "op=0.07"], more].concat();
-        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
-        device.notices().join("\n")
-    };
+    let notices = |more| notices(&["blocks_per_plane=64", "op=0.07"], more);
     let low = notices(&["gc_threshold=0.2"]);
-    assert!(
-        low.contains("0.2 of spare has no effect") && low.contains("a plane keeps 255"),
-        "{low}"
-    );
+    says(&low, "0.2 of spare has no effect");
+    says(&low, "a plane keeps 255");
     assert_eq!(notices(&["gc_threshold=0.23"]), "");
     let two = ["planes_per_die=2", "gc_unit=die", "gc_threshold=0.2"];
-    assert!(notices(&two).contains("a die keeps 510"));
+    says(&notices(&two), "a die keeps 510");
     // A part of a frontier may run out.
     let part = ["planes_per_die=2", "frontier=die", "gc_threshold=0.01"];
     assert_eq!(notices(&part), "");
@@ -60,12 +48,8 @@ fn thresholds_that_are_never_met_are_named() {
 #[test]
 fn thresholds_and_watermarks_in_pages_and_blocks() {
     let of = |more: &[&str]| {
-        let all = [
-            &["blocks_per_plane=64", "op=0.07", "gc_threshold=0.2"],
-            more,
-        ]
-        .concat();
-        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
+        let base = ["blocks_per_plane=64", "op=0.07", "gc_threshold=0.2"];
+        let device = with(&[&base, more].concat());
         let config = device.config();
         (config.gc_threshold_pages(), config.gc_watermark())
     };
@@ -83,28 +67,18 @@ fn thresholds_and_watermarks_in_pages_and_blocks() {
 
 #[test]
 fn triggers_and_watermarks_without_effect_are_told() {
-    let notices = |more: &[&str]| {
-        let all = [
-            &["blocks_per_plane=64", "op=0.07", "gc_threshold=0.5"],
-            more,
-        ]
-        .concat();
-        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
-        device.notices().join("\n")
-    };
+    let base = ["blocks_per_plane=64", "op=0.07", "gc_threshold=0.5"];
+    let notices = |more| notices(&base, more);
     assert_eq!(notices(&["gc_trigger=immediate", "gc_stop=watermark"]), "");
     let background = notices(&["gc_trigger=operation", "gc_mode=background"]);
-    assert!(background.contains("gc_trigger = operation has no effect"));
+    says(&background, "gc_trigger = operation has no effect");
     let full = [
         "precondition.fill=1",
         "gc_stop=watermark",
         "gc_stop_blocks=4",
     ];
     let never = notices(&full);
-    assert!(
-        never.contains("the watermark of 1598 free pages is never met"),
-        "{never}"
-    );
+    says(&never, "the watermark of 1598 free pages is never met");
     // A threshold of no free block is met.
     let blocks = ["gc_threshold=0.1", "gc_threshold_unit=blocks"];
     assert_eq!(notices(&blocks), "");

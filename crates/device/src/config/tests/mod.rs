@@ -29,6 +29,25 @@ fn only_fault(list: &[&str]) -> String {
     found[0].clone()
 }
 
+fn with(list: &[&str]) -> EffectiveDevice {
+    EffectiveDevice::from_preset("default", &sets(list)).unwrap()
+}
+
+fn notices(base: &[&str], more: &[&str]) -> String {
+    with(&[base, more].concat()).notices().join("\n")
+}
+
+#[track_caller]
+fn says(text: &str, part: &str) {
+    assert!(text.contains(part), "{text}");
+}
+
+/// A setting and a part of what is said of it in every line.
+fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    let cells = table.lines().filter_map(|row| row.split_once('|'));
+    cells.map(|(set, part)| (set.trim(), part.trim()))
+}
+
 #[test]
 fn presets_have_the_sizes_of_the_tables() {
     let gib = |n: f64| (n * (1u64 << 30) as f64) as u64;
@@ -147,7 +166,7 @@ fn presets_are_preconditioned_as_their_papers_ask() {
         assert!(device.notices().is_empty(), "{:?}", device.notices());
     }
     for off in ["gc_policy=none", "gc_mode=off"] {
-        let device = EffectiveDevice::from_preset("default", &sets(&[off])).unwrap();
+        let device = with(&[off]);
         assert!(!device.config().collects());
         assert!(device.notices()[0].contains("no garbage collection"));
     }
@@ -219,107 +238,72 @@ fn all_faults_are_reported_in_order_of_keys() {
         ["channels", "op", "t_read", "queue", "rmw", "t_raed", "oops"],
         "{text}"
     );
-    assert!(
-        found[0].contains("= 0 (--set): out of range; allowed: 1 to 65536"),
-        "{text}"
-    );
-    assert!(found[1].contains("allowed: 0 to 1"), "{text}");
-    assert!(
-        found[2].contains("a time needs a unit (ps, ns, us, ms, s)"),
-        "{text}"
-    );
-    assert!(
-        found[3].contains("did you mean `fifo`? allowed: fifo, read-first"),
-        "{text}"
-    );
-    assert!(found[4].contains("true or false"), "{text}");
-    assert!(
-        found[5].contains("unknown key; did you mean `t_read`?"),
-        "{text}"
-    );
-    assert!(found[6].contains("key=value"), "{text}");
+    says(&found[0], "= 0 (--set): out of range; allowed: 1 to 65536");
+    says(&found[1], "allowed: 0 to 1");
+    says(&found[2], "a time needs a unit (ps, ns, us, ms, s)");
+    says(&found[3], "did you mean `fifo`? allowed: fifo, read-first");
+    says(&found[4], "true or false");
+    says(&found[5], "unknown key; did you mean `t_read`?");
+    says(&found[6], "key=value");
 }
 
 #[test]
 fn single_faults() {
-    for (set, part) in [
-        ("channels=eight", "an integer, 1 to 65536, is expected"),
-        ("page_bytes=4k", "without unit, here 4096"),
-        ("page_bytes=3000", "a power of two, 512 to 65536"),
-        ("pages_per_block=70000", "1 to 65535"),
-        ("blocks_per_plane=1000000", "more"),
-        ("t_read=25 weeks", "unknown unit of time"),
-        ("t_read=2000s", "allowed: 0 to 1000s"),
-        ("t_read=true", "a time such as \"25us\""),
-        (
-            "t_program=[]",
-            "t_program` = [] (--set): out of range; allowed: 1 to 5 times",
-        ),
-        ("t_program=1us,1us,1us,1us,1us,1us", "allowed: 1 to 5 times"),
-        ("t_program=[[\"1us\"]]", "or up to 5 by page of a word line"),
-        ("t_program=true", "or up to 5 by page of a word line"),
-        ("t_program=1us,5", "a time needs a unit"),
-        ("t_program=1us,2000s", "allowed: 0 to 1000s"),
-        ("t_program=1us,", "time"),
-        ("suspend=always", "allowed: off, erase, program+erase"),
-        ("suspend=program", "allowed: off, erase, program+erase"),
-        (
-            "max_suspends=0",
-            "max_suspends` = 0 (--set): out of range; allowed: 1 to 65535",
-        ),
-        ("max_suspends=65536", "allowed: 1 to 65535"),
-        ("t_resume=5", "a time needs a unit"),
-        ("t_resume=-1us", "time"),
-        ("cache=16MB", "did you mean `16MiB`"),
-        ("cache=16", "a size needs a unit"),
-        ("op=1", "none is left to the host"),
-        ("op=ten", "a number such as 0.1"),
-        ("ftl=bast", "not available yet; available: page"),
-        ("ftl=1GB/s", "allowed: page"),
-        (
-            "host_link=600MiB/s",
-            "not available yet; available: unlimited",
-        ),
-        ("allocation=random", "allowed: static, dynamic"),
-        ("multi_plane=both", "true or false"),
-        ("plane_aligned=1", "true or false"),
-        ("copyback=maybe", "true or false"),
-        ("die_interleave=1", "true or false"),
-        ("gc_mode=backgruond", "did you mean `background`"),
-        ("gc_preempt=erase", "allowed: off, page"),
-        ("gc_choices=0", "allowed: 1 to 1024"),
-        (
-            "wear_levelling=statik",
-            "did you mean `static`? allowed: off, dynamic, static",
-        ),
-        ("wear_threshold=ten", "an integer, 1 to 1000000"),
-        (
-            "e_read=5W",
-            "an energy is a number with a unit (pJ, nJ, uJ, mJ)",
-        ),
-        ("e_byte=true", "an energy such as"),
-        ("gc_policy=greddy", "did you mean `greedy`"),
-        ("frontier=chip", "queue_per = \"die\""),
-        (
-            "allocation_order=[\"channel\",\"channel\",\"die\",\"plane\"]",
-            "in any order",
-        ),
-        ("precondition=dirty", "the word \"trace\" or a table"),
-        ("precondition={fill=1.5}", "allowed: 0 to 1"),
-        ("precondition={fil=1}", "did you mean `fill`"),
-        ("precondition={overwrite=-1}", "allowed: 0 to 1000"),
-        ("precondition={overwrite=\"twice\"}", "until_gc"),
-        ("raw=128GiB", "derived"),
-        ("base=ecr-64g", "only a device file has a base"),
-        ("name=", "not empty"),
-    ] {
-        let part = if part == "more" {
-            "2^32 = 4294967296"
-        } else {
-            part
-        };
-        let found = only_fault(&[set]);
-        assert!(found.contains(part), "{set}: {found}");
+    let cases = r#"
+        channels=eight                               | an integer, 1 to 65536, is expected
+        page_bytes=4k                                | without unit, here 4096
+        page_bytes=3000                              | a power of two, 512 to 65536
+        pages_per_block=70000                        | 1 to 65535
+        blocks_per_plane=1000000                     | 2^32 = 4294967296
+        t_read=25 weeks                              | unknown unit of time
+        t_read=2000s                                 | allowed: 0 to 1000s
+        t_read=true                                  | a time such as "25us"
+        t_program=[]                                 | t_program` = [] (--set): out of range; allowed: 1 to 5 times
+        t_program=1us,1us,1us,1us,1us,1us            | allowed: 1 to 5 times
+        t_program=[["1us"]]                          | or up to 5 by page of a word line
+        t_program=true                               | or up to 5 by page of a word line
+        t_program=1us,5                              | a time needs a unit
+        t_program=1us,2000s                          | allowed: 0 to 1000s
+        t_program=1us,                               | time
+        suspend=always                               | allowed: off, erase, program+erase
+        suspend=program                              | allowed: off, erase, program+erase
+        max_suspends=0                               | max_suspends` = 0 (--set): out of range; allowed: 1 to 65535
+        max_suspends=65536                           | allowed: 1 to 65535
+        t_resume=5                                   | a time needs a unit
+        t_resume=-1us                                | time
+        cache=16MB                                   | did you mean `16MiB`
+        cache=16                                     | a size needs a unit
+        op=1                                         | none is left to the host
+        op=ten                                       | a number such as 0.1
+        ftl=bast                                     | not available yet; available: page
+        ftl=1GB/s                                    | allowed: page
+        host_link=600MiB/s                           | not available yet; available: unlimited
+        allocation=random                            | allowed: static, dynamic
+        multi_plane=both                             | true or false
+        plane_aligned=1                              | true or false
+        copyback=maybe                               | true or false
+        die_interleave=1                             | true or false
+        gc_mode=backgruond                           | did you mean `background`
+        gc_preempt=erase                             | allowed: off, page
+        gc_choices=0                                 | allowed: 1 to 1024
+        wear_levelling=statik                        | did you mean `static`? allowed: off, dynamic, static
+        wear_threshold=ten                           | an integer, 1 to 1000000
+        e_read=5W                                    | an energy is a number with a unit (pJ, nJ, uJ, mJ)
+        e_byte=true                                  | an energy such as
+        gc_policy=greddy                             | did you mean `greedy`
+        frontier=chip                                | queue_per = "die"
+        allocation_order=["channel","channel","die","plane"] | in any order
+        precondition=dirty                           | the word "trace" or a table
+        precondition={fill=1.5}                      | allowed: 0 to 1
+        precondition={fil=1}                         | did you mean `fill`
+        precondition={overwrite=-1}                  | allowed: 0 to 1000
+        precondition={overwrite="twice"}             | until_gc
+        raw=128GiB                                   | derived
+        base=ecr-64g                                 | only a device file has a base
+        name=                                        | not empty
+    "#;
+    for (set, part) in rows(cases) {
+        says(&only_fault(&[set]), part);
     }
     let many = only_fault(&[
         "channels=65536",
@@ -327,9 +311,9 @@ fn single_faults() {
         "blocks_per_plane=1",
         "pages_per_block=1",
     ]);
-    assert!(many.contains("planes, at most 65536"), "{many}");
+    says(&many, "planes, at most 65536");
     let summary = only_fault(&["summary_page=true", "op=0.001"]);
-    assert!(summary.contains("0.00390625 at least"), "{summary}");
+    says(&summary, "0.00390625 at least");
 }
 
 #[test]
@@ -342,32 +326,29 @@ fn the_largest_device_has_two_to_the_32_pages() {
         "blocks_per_plane=16777216",
         "pages_per_block=256",
     ];
-    let device = EffectiveDevice::from_preset("default", &sets(&size)).unwrap();
+    let device = with(&size);
     assert_eq!(device.config().geometry.pages(), 1 << 32);
     assert!(device.config().gc_threshold_pages() > 0);
     let full = [&size[..], &["op=0"]].concat();
-    assert!(only_fault(&full).contains("needs spare pages"));
+    says(&only_fault(&full), "needs spare pages");
 }
 
 #[test]
 fn multi_plane_commands_need_planes_and_their_frontiers() {
     let notices = |more: &[&str]| {
-        let all = [&["multi_plane=on", "planes_per_die=4"], more].concat();
-        let device = EffectiveDevice::from_preset("default", &sets(&all)).unwrap();
+        let device = with(&[&["multi_plane=on", "planes_per_die=4"], more].concat());
         assert!(device.config().multi_plane);
         device.notices().join("\n")
     };
     assert_eq!(notices(&["frontier=plane"]), "");
     assert_eq!(notices(&["plane_aligned=on"]), "");
-    let alone = EffectiveDevice::from_preset("default", &sets(&["plane_aligned=on"])).unwrap();
-    assert!(
-        alone
-            .notices()
-            .join("\n")
-            .contains("plane_aligned has no effect")
+    let alone = with(&["plane_aligned=on"]);
+    says(&alone.notices().join("\n"), "plane_aligned has no effect");
+    says(&notices(&["planes_per_die=1"]), "a die has one plane");
+    says(
+        &notices(&["frontier=die"]),
+        "the frontier of a die fills one block",
     );
-    assert!(notices(&["planes_per_die=1"]).contains("a die has one plane"));
-    assert!(notices(&["frontier=die"]).contains("the frontier of a die fills one block"));
     let most = [
         "planes_per_die=255",
         "blocks_per_plane=64",
@@ -375,7 +356,7 @@ fn multi_plane_commands_need_planes_and_their_frontiers() {
     ];
     assert_eq!(notices(&most), "");
     let many = only_fault(&["multi_plane=on", "planes_per_die=256"]);
-    assert!(many.contains("256 planes of a die, at most 255"), "{many}");
+    says(&many, "256 planes of a die, at most 255");
 }
 
 #[test]
@@ -385,7 +366,7 @@ fn names_and_files() {
     let error = EffectiveDevice::load("ecr64g", &[], no_file)
         .unwrap_err()
         .to_string();
-    assert!(error.contains("did you mean `ecr-64g`"), "{error}");
+    says(&error, "did you mean `ecr-64g`");
     let error = EffectiveDevice::load("x.toml", &[], no_file)
         .unwrap_err()
         .to_string();
@@ -400,10 +381,8 @@ fn names_and_files() {
     let error = EffectiveDevice::load("dir/x", &[], base)
         .unwrap_err()
         .to_string();
-    assert!(
-        error.contains("2 faults") && error.contains("did you mean `cac-128g`"),
-        "{error}"
-    );
+    says(&error, "2 faults");
+    says(&error, "did you mean `cac-128g`");
     let good = file("name = \"a.toml\"\nmulti_plane = \"off\"");
     assert_eq!(
         EffectiveDevice::load("a.toml", &[], good)
@@ -442,10 +421,7 @@ fn printed_devices_are_device_files_with_sources() {
         assert_eq!(again.config(), device.config());
     }
     let text = preset("ecr-64g").toml_text();
-    assert!(
-        text.contains("# preset ecr-64g: Table 2 (64 chips)"),
-        "{text}"
-    );
+    says(&text, "# preset ecr-64g: Table 2 (64 chips)");
     assert!(text.starts_with("name = "), "{text}");
 }
 
@@ -466,7 +442,7 @@ fn program_times_are_one_or_a_list() {
             "[\"1ns\", \"2ns\"]",
         ),
     ] {
-        let device = EffectiveDevice::from_preset("default", &sets(&[set])).unwrap();
+        let device = with(&[set]);
         let program = &device.config().t_program;
         let of_types: Vec<u64> = program.of_types().iter().map(|time| time.0).collect();
         assert_eq!((of_types, program.mean()), (times, Nanos(mean)), "{set}");

@@ -45,23 +45,17 @@ fn the_cache_may_be_in_a_region_of_flash() {
 #[test]
 fn faults_of_a_region() {
     let whole = "cache_region={size=\"1GiB\",t_read=\"1us\",t_program=\"2us\"}";
-    for (set, part) in [
-        ("cache_region=slc", "false or a table"),
-        (
-            "cache_region.size=1GiB",
-            "`cache_region.t_read` is not given",
-        ),
-        (
-            "cache_region={size=\"1GiB\",t_read=\"1us\"}",
-            "`cache_region.t_program` is not given",
-        ),
-        ("cache_region.siez=1GiB", "did you mean `size`"),
-        ("cache_region.size=1GB", "did you mean `1GiB`"),
-        ("cache_region.t_read=20", "a time needs a unit"),
-        ("cache_region.evict_read=maybe", "true or false"),
-    ] {
-        let found = faults("default", &[set]).join("\n");
-        assert!(found.contains(part), "{set}: {found}");
+    let cases = r#"
+        cache_region=slc                        | false or a table
+        cache_region.size=1GiB                  | `cache_region.t_read` is not given
+        cache_region={size="1GiB",t_read="1us"} | `cache_region.t_program` is not given
+        cache_region.siez=1GiB                  | did you mean `size`
+        cache_region.size=1GB                   | did you mean `1GiB`
+        cache_region.t_read=20                  | a time needs a unit
+        cache_region.evict_read=maybe           | true or false
+    "#;
+    for (set, part) in rows(cases) {
+        says(&faults("default", &[set]).join("\n"), part);
     }
     let found = faults("default", &[whole, "allocation=dynamic"]);
     assert_eq!(found.len(), 1, "{found:?}");

@@ -70,7 +70,7 @@ impl OpActivity {
 }
 
 impl Activities {
-    fn new<E: EventQueue>(nand: &Nand<E>) -> Activities {
+    fn new(nand: &Nand) -> Activities {
         let idle = |(l, lane): (usize, &Lane)| OpActivity {
             number: u64::MAX,
             chip: ChipId(l as u32 % nand.chips),
@@ -136,7 +136,7 @@ impl Activities {
     }
 }
 
-impl<E: EventQueue> Nand<E> {
+impl Nand {
     /// Keeps what operations do that start from now on, for [`Nand::take_activities`].
     pub fn keep_activities(&mut self) {
         self.activities = Some(Box::new(Activities::new(self)));

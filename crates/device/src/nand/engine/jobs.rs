@@ -8,7 +8,7 @@ pub(in crate::nand) fn job_index(class: Class) -> usize {
     usize::from(class == Class::BackgroundGc)
 }
 
-impl<E: EventQueue> Nand<E> {
+impl Nand {
     /// Submits a job at `now`: operations for one die, in the order in which they run.
     ///
     /// Each one starts after the end of the one before; [`JobKind`] says when the first one may

@@ -19,13 +19,13 @@ pub(super) use suspend::{OpenEnds, SuspendedOp};
 use destage_types::{ChannelId, ChipId, Geometry, Nanos, QueuePer};
 
 use super::bit_set::BitSet;
-use super::event_queue::NEVER;
+use super::event_queue::{EventHeap, NEVER};
 use super::job_queue::JobQueue;
 use super::operation::{Durations, HELD, NONE, OpStart, WaitingOp, list_of, marked};
 use super::queue::OpPool;
 use super::{
-    Class, Discipline, EventHeap, EventQueue, FlashCommand, JobId, JobKind, NO_TOKEN, Notice, OpId,
-    OpKind, OpTimes, Preempt, Timing,
+    Class, Discipline, FlashCommand, JobId, JobKind, NO_TOKEN, Notice, OpId, OpKind, OpTimes,
+    Preempt, Timing,
 };
 
 /// What an array looks like to the engine.
@@ -73,8 +73,8 @@ impl ArrayConfig {
 /// Methods that take a time panic if it is before [`Nand::now`], and those that take a chip or a
 /// channel if it does not exist.
 #[derive(Clone, Debug)]
-pub struct Nand<E: EventQueue = EventHeap> {
-    events: E,
+pub struct Nand {
+    events: EventHeap,
     /// Chip `c` has lanes `c`, `c + chips`, and so on, one for each interleaving die.
     pub(super) lanes: Vec<Lane>,
     pub(super) chips: u32,
@@ -109,28 +109,18 @@ pub struct Nand<E: EventQueue = EventHeap> {
     activities: Option<Box<Activities>>,
 }
 
-impl Nand<EventHeap> {
+impl Nand {
     /// An array at rest at time 0.
     ///
     /// # Panics
     /// If a count of `config` is 0 or there are 2^31 dies or more.
     pub fn new(config: &ArrayConfig) -> Nand {
-        Nand::with_events(config)
-    }
-}
-
-impl<E: EventQueue> Nand<E> {
-    /// [`Nand::new`] with another event container; results are the same.
-    ///
-    /// # Panics
-    /// As [`Nand::new`].
-    pub fn with_events(config: &ArrayConfig) -> Nand<E> {
         let (n, per) = (config.channels, config.chips_per_channel);
         let lanes = n.checked_mul(per).and_then(|c| c.checked_mul(config.dies));
         let lanes = lanes.filter(|&l| l > 0 && l < 1 << 31);
         let lanes = lanes.expect("an array has 1 to 2^31 - 1 queue units");
         Nand {
-            events: E::new(lanes as usize + 2 * n as usize),
+            events: EventHeap::new(lanes as usize + 2 * n as usize),
             lanes: (0..lanes).map(|i| Lane::new(i % n)).collect(),
             chips: n * per,
             dies: config.dies,

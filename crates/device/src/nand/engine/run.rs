@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl<E: EventQueue> Nand<E> {
+impl Nand {
     /// Settles the instant `now`, at which something is due.
     pub(super) fn settle(&mut self, now: u64) {
         if self.open.is_some() {

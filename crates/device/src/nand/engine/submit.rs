@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl<E: EventQueue> Nand<E> {
+impl Nand {
     /// The lane on which `command` may start at once, without an entry, and when: now, or once the bus
     /// is free. That is the common case: a read or program of the host on one plane that waits for
     /// nothing, and a chip and a bus for which nothing waits.

@@ -97,7 +97,7 @@ impl OpenEnds {
     }
 }
 
-impl<E: EventQueue> Nand<E> {
+impl Nand {
     /// Are there operations whose end is not known when they start?
     pub fn has_open_ends(&self) -> bool {
         self.open.is_some()

@@ -3,7 +3,7 @@
 
 use super::*;
 
-impl<E: EventQueue> Nand<E> {
+impl Nand {
     /// An operation became ready in the queue of lane `l`.
     #[inline]
     pub(super) fn made_ready(&mut self, l: usize, now: u64) {
@@ -88,13 +88,10 @@ impl<E: EventQueue> Nand<E> {
 
     /// Makes the operation in `slot` wait for the end of `parent`, which has not ended.
     pub(super) fn hang_on(&mut self, parent: OpId, slot: u32) {
-        let first = if self.pool.holds(parent) {
-            &mut self.pool[parent.slot].dependents
-        } else {
+        if !self.pool.holds(parent) {
             self.arm_end(parent.lane as usize);
-            self.dependents_of(parent)
-        };
-        let sibling = std::mem::replace(first, slot);
+        }
+        let sibling = std::mem::replace(self.first_dependent(parent), slot);
         self.pool[slot].sibling = sibling;
         self.pool[slot].after = Some(parent);
     }
@@ -102,23 +99,24 @@ impl<E: EventQueue> Nand<E> {
     /// Undoes [`Nand::hang_on`].
     pub(super) fn let_go(&mut self, parent: OpId, slot: u32) {
         let sibling = self.pool[slot].sibling;
-        let mut at = if self.pool.holds(parent) {
-            self.pool[parent.slot].dependents
-        } else {
-            *self.dependents_of(parent)
-        };
-        if at == slot {
-            if self.pool.holds(parent) {
-                self.pool[parent.slot].dependents = sibling;
-            } else {
-                *self.dependents_of(parent) = sibling;
-            }
+        let first = self.first_dependent(parent);
+        if *first == slot {
+            *first = sibling;
             return;
         }
+        let mut at = *first;
         while self.pool[at].sibling != slot {
             at = self.pool[at].sibling;
         }
         self.pool[at].sibling = sibling;
+    }
+
+    /// Head of the list of operations that wait for `parent`, which waits itself or runs.
+    fn first_dependent(&mut self, parent: OpId) -> &mut u32 {
+        match self.pool.holds(parent) {
+            true => &mut self.pool[parent.slot].dependents,
+            false => self.dependents_of(parent),
+        }
     }
 
     pub(super) fn release_all(&mut self, first: u32, now: u64) {

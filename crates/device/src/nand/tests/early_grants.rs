@@ -25,10 +25,7 @@ fn random_config(rng: &mut SplitMix64) -> ArrayConfig {
         chips_per_channel: 1 + rng.below(3) as u32,
         dies: 1 + rng.below(2) as u32,
         timing: random_timing(rng),
-        discipline: Discipline::Fifo,
-        watch_idle: false,
-        suspension: None,
-        late_times: false,
+        ..one_chip()
     }
 }
 

@@ -83,12 +83,8 @@ impl Bench {
         Bench::with(&ArrayConfig {
             channels,
             chips_per_channel,
-            dies: 1,
             timing,
-            discipline: Discipline::Fifo,
-            watch_idle: false,
-            suspension: None,
-            late_times: false,
+            ..one_chip()
         })
     }
 
@@ -216,12 +212,8 @@ fn idle_channels_are_reported_at_the_instant() {
     let config = ArrayConfig {
         channels: 2,
         chips_per_channel: 2,
-        dies: 1,
-        timing: plain(),
-        discipline: Discipline::Fifo,
         watch_idle: true,
-        suspension: None,
-        late_times: false,
+        ..one_chip()
     };
     let mut bench = Bench::with(&config);
     bench.program(0, 0, 0, 0); // channel 0, until 1030
@@ -358,16 +350,7 @@ fn a_second_pass_needs_no_more_room() {
 #[test]
 #[should_panic(expected = "advance to the time of submission first")]
 fn events_cannot_be_jumped_over() {
-    let mut nand = Nand::new(&ArrayConfig {
-        channels: 1,
-        chips_per_channel: 1,
-        dies: 1,
-        timing: plain(),
-        discipline: Discipline::Fifo,
-        watch_idle: false,
-        suspension: None,
-        late_times: false,
-    });
+    let mut nand = Nand::new(&one_chip());
     nand.submit(Nanos(0), FlashCommand::read(ChipId(0), Nanos(5), 0));
     nand.submit(Nanos(900), FlashCommand::read(ChipId(0), Nanos(5), 1));
 }

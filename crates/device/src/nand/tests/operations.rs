@@ -1,6 +1,7 @@
 //! Every kind of operation alone and in contention, and laws of whole runs.
 
 use super::*;
+use destage_types::rng::SplitMix64;
 
 #[test]
 fn every_operation_alone() {
@@ -220,11 +221,6 @@ fn waiting_for_all_work_in_flight() {
     assert_eq!(bench.log.span(6), (2200, 3300), "came later");
 }
 
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_mul(6364136223846793005).wrapping_add(99);
-    *state >> 33
-}
-
 /// A run of everything: host work, jobs, dependencies, all times multiplied by `k`.
 fn mixed_run(seed: u64, k: u64) -> Bench {
     let t = plain();
@@ -251,22 +247,22 @@ fn mixed_run(seed: u64, k: u64) -> Bench {
         watch_idle: true,
         ..one_chip()
     });
-    let (mut state, mut at, mut before) = (seed, 0, None);
+    let (mut rng, mut at, mut before) = (SplitMix64::new(seed), 0, None);
     for token in 0..300 {
-        at += random(&mut state) % 400;
-        let chip = ChipId(random(&mut state) as u32 % 4);
-        let die = (random(&mut state) % u64::from(bench.nand.dies())) as u32;
-        let kind = OpKind::ALL[random(&mut state) as usize % 4];
-        let transfer = Nanos(random(&mut state) % 90 * k);
+        at += rng.below(400);
+        let chip = ChipId(rng.below(4) as u32);
+        let die = rng.below(u64::from(bench.nand.dies())) as u32;
+        let kind = OpKind::ALL[rng.below(4) as usize];
+        let transfer = Nanos(rng.below(90) * k);
         let command = FlashCommand::new(kind, chip, transfer, token).die(die);
-        match (random(&mut state) % 8, before) {
+        match (rng.below(8), before) {
             (0, _) => {
                 let kinds = [
                     JobKind::Foreground(Preempt::Never),
                     JobKind::Foreground(Preempt::Page),
                     JobKind::Background,
                 ];
-                let kind = kinds[random(&mut state) as usize % 3];
+                let kind = kinds[rng.below(3) as usize];
                 let job = bench.job(at * k, kind, &[command; 4]);
                 before = Some(job.last());
             }

@@ -40,7 +40,7 @@ fn reads_of_other_simulators() {
         let log = Bench::new(8, 2, mqsim()).stripe(OpKind::Read, pages, X);
         assert_eq!(log.last_end(), 87_598);
     }
-    let partial = BusTransfer::new(Picos(3_000)).sectors(3);
+    let partial = Picos(3_000).times(3 * 512);
     let mut bench = Bench::new(8, 2, ssdsim());
     bench.read(0, 0, partial.0, 0);
     bench.finish();

@@ -55,14 +55,9 @@ fn a_background_operation_without_the_bus_has_not_started() {
 #[test]
 fn reads_first_but_not_past_their_own_program() {
     let config = ArrayConfig {
-        channels: 1,
         chips_per_channel: 2,
-        dies: 1,
-        timing: plain(),
         discipline: Discipline::ReadFirst,
-        watch_idle: false,
-        suspension: None,
-        late_times: false,
+        ..one_chip()
     };
     let mut bench = Bench::with(&config);
     let chip = ChipId(0);
