@@ -194,26 +194,18 @@ impl Pair {
                 engine.host_writes(chip),
                 engine.in_service(chip),
                 engine.residual(chip),
-                Class::ALL.map(|class| {
-                    (
-                        engine.drain_time(chip, class),
-                        engine.in_gc(chip, class),
-                        engine.gc_remaining(chip, class),
-                    )
-                }),
+                engine.in_gc(chip),
+                engine.gc_remaining(chip),
+                Class::ALL.map(|class| engine.drain_time(chip, class)),
             );
             let expected = (
                 model.host_count(chip, OpKind::Read),
                 model.host_count(chip, OpKind::Program),
                 model.in_service(chip),
                 model.residual(chip),
-                Class::ALL.map(|class| {
-                    (
-                        model.drain_time(chip, class),
-                        model.in_gc(chip, class),
-                        model.gc_remaining(chip, class),
-                    )
-                }),
+                model.in_gc(chip),
+                model.gc_remaining(chip),
+                Class::ALL.map(|class| model.drain_time(chip, class)),
             );
             assert_eq!(state, expected, "chip {chip} at {}", engine.now());
             for die in 0..self.config.dies {
@@ -233,15 +225,11 @@ impl Pair {
                 engine.now()
             );
         }
-        for class in Class::ALL {
-            let mut chips = (0..engine.chips()).map(ChipId);
-            let any = chips.any(|chip| model.in_gc(chip, class));
-            assert_eq!(engine.any_in_gc(class), any);
-            match class {
-                Class::Gc => self.seen.in_gc[0] += u64::from(any),
-                Class::BackgroundGc => self.seen.in_gc[1] += u64::from(any),
-                Class::Host | Class::Background => assert!(!any),
-            }
+        let chips = || (0..engine.chips()).map(ChipId);
+        assert_eq!(engine.any_in_gc(), chips().any(|chip| model.in_gc(chip)));
+        for (seen, class) in [Class::Gc, Class::BackgroundGc].into_iter().enumerate() {
+            let any = chips().any(|chip| model.in_gc_of(chip, class));
+            self.seen.in_gc[seen] += u64::from(any);
         }
         for &id in self.ids.iter().rev().take(40) {
             assert_eq!(engine.state(id), model.state(id.number()));

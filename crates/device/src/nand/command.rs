@@ -58,6 +58,12 @@ impl Class {
         Class::BackgroundGc,
     ];
 
+    /// Is it garbage collection, in the foreground or in the background?
+    #[inline]
+    pub const fn collects(self) -> bool {
+        matches!(self, Class::Gc | Class::BackgroundGc)
+    }
+
     /// May a waiting operation of this class be taken back?
     #[inline]
     pub const fn is_background(self) -> bool {

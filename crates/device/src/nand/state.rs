@@ -2,7 +2,7 @@
 
 use destage_types::{ChannelId, ChipId, Nanos};
 
-use super::engine::{Channel, Lane, OpenJobs, Phase, SuspendedOp, job_index};
+use super::engine::{Channel, Lane, Phase, SuspendedOp};
 use super::{Class, Nand, OpId, OpKind, OpState};
 
 impl Lane {
@@ -83,11 +83,17 @@ impl Nand {
         self.dies
     }
 
+    /// The lanes of a chip by number. `step_by` would divide each time, and a chip has few.
+    #[inline]
+    fn lane_numbers(&self, chip: ChipId) -> impl Iterator<Item = usize> + use<> {
+        assert!(chip.0 < self.chips, "a chip that exists");
+        let (first, chips) = (chip.index(), self.chips as usize);
+        (0..self.dies as usize).map(move |die| first + die * chips)
+    }
+
     #[inline]
     pub(super) fn lanes_of(&self, chip: ChipId) -> impl Iterator<Item = &Lane> {
-        assert!(chip.0 < self.chips, "a chip that exists");
-        let lanes = self.lanes[chip.index()..].iter();
-        lanes.step_by(self.chips as usize)
+        self.lane_numbers(chip).map(|l| &self.lanes[l])
     }
 
     /// Number of channels.
@@ -125,8 +131,10 @@ impl Nand {
     }
 
     /// The operations of a chip that are suspended.
+    #[inline]
     fn suspended_on(&self, chip: ChipId) -> impl Iterator<Item = &SuspendedOp> {
-        let lanes = (chip.index()..self.lanes.len()).step_by(self.chips as usize);
+        let lanes = self.lane_numbers(chip);
+        let lanes = lanes.filter(|&l| self.lanes[l].suspended);
         lanes.filter_map(|l| self.suspended(l))
     }
 
@@ -217,8 +225,7 @@ impl Nand {
             lane.residual(self.clock) + lane.granted_time(self.clock) + waiting
         };
         if self.open.is_some() {
-            let lanes = (chip.index()..self.lanes.len()).step_by(self.chips as usize);
-            let all = lanes.map(|l| {
+            let all = self.lane_numbers(chip).map(|l| {
                 let suspended = self.suspended(l).map_or(0, |op| op.left);
                 of(&self.lanes[l]) + suspended + self.resumes_to_come(l)
             });
@@ -227,34 +234,37 @@ impl Nand {
         Nanos(self.lanes_of(chip).map(of).max().unwrap_or(0))
     }
 
-    /// Is the chip in GC state: from the submission of a job to its end (GC-1)? Foreground
-    /// jobs are of [`Class::Gc`], background ones of [`Class::BackgroundGc`]; other classes have
-    /// none.
+    /// Is the chip in GC state: from the submission of a job, foreground or background, to its end
+    /// (GC-1)?
     #[inline]
-    pub fn in_gc(&self, chip: ChipId, class: Class) -> bool {
-        let busy = |lane: &Lane| is_busy(&lane.jobs, class, self.clock);
-        self.lanes_of(chip).any(busy)
+    pub fn in_gc(&self, chip: ChipId) -> bool {
+        self.lanes_of(chip)
+            .any(|lane| lane.jobs.is_busy(self.clock))
     }
 
     /// Is any chip in GC state?
     #[inline]
-    pub fn any_in_gc(&self, class: Class) -> bool {
-        is_busy(&self.jobs, class, self.clock)
+    pub fn any_in_gc(&self) -> bool {
+        self.jobs.is_busy(self.clock)
     }
 
-    /// Rest of the operations of one GC class, in service and waiting, without any wait: what a
-    /// running or scheduled job puts in place of S_i * T_gc in Eq. 1 of ECR. Summed over
-    /// interleaving dies, as the equation sums.
+    /// Rest of the operations of all collections of a chip in GC state, in service, suspended and
+    /// waiting, without any wait: what a running or scheduled job puts in place of S_i * T_gc in
+    /// Eq. 1 of ECR. Summed over interleaving dies, as the equation sums.
     #[inline]
-    pub fn gc_remaining(&self, chip: ChipId, class: Class) -> Nanos {
+    pub fn gc_remaining(&self, chip: ChipId) -> Option<Nanos> {
+        if !self.in_gc(chip) {
+            return None;
+        }
         let of = |lane: &Lane| {
-            let serves = lane.class == class && !lane.is_free(self.clock);
+            let serves = lane.class.collects() && !lane.is_free(self.clock);
             let rest = if serves { lane.residual(self.clock) } else { 0 };
-            rest + lane.queue.time[class as usize]
+            let waiting = &lane.queue.time;
+            rest + waiting[Class::Gc as usize] + waiting[Class::BackgroundGc as usize]
         };
-        let suspended = self.suspended_on(chip).filter(|op| op.class == class);
+        let suspended = self.suspended_on(chip).filter(|op| op.class.collects());
         let left: u64 = suspended.map(|op| op.left).sum();
-        Nanos(self.lanes_of(chip).map(of).sum::<u64>() + left)
+        Some(Nanos(self.lanes_of(chip).map(of).sum::<u64>() + left))
     }
 
     /// Idle in the sense of Prober 3.4: no host or GC operation, background GC included, waiting or
@@ -280,13 +290,5 @@ impl Nand {
     /// which the operations of a job count less than those by themselves.
     pub fn backlog_capacity(&self) -> usize {
         self.pool.len() + self.job_queue.len()
-    }
-}
-
-#[inline]
-fn is_busy(jobs: &OpenJobs, class: Class, now: u64) -> bool {
-    match class {
-        Class::Gc | Class::BackgroundGc => jobs.is_busy(job_index(class), now),
-        Class::Host | Class::Background => false,
     }
 }

@@ -5,15 +5,6 @@ use destage_device::nand::{Class, OpKind};
 use destage_scheme::{DeviceView, Equation1, FlashCosts, GcBlocks, InService};
 use destage_types::{ChipId, Nanos, Op};
 
-impl Engine {
-    /// What is left of the GC jobs of a chip, if it has any.
-    fn gc_remaining(&self, chip: ChipId) -> Option<Nanos> {
-        let rest = |class| self.nand.gc_remaining(chip, class);
-        self.in_gc(chip)
-            .then(|| rest(Class::Gc) + rest(Class::BackgroundGc))
-    }
-}
-
 impl DeviceView for Engine {
     fn is_idle(&self, chip: ChipId) -> bool {
         self.nand.is_chip_idle(chip) && !self.in_gc(chip)
@@ -43,7 +34,7 @@ impl DeviceView for Engine {
             free_pages: map.chip_free_pages(chip),
             gc_threshold_pages: map.chip_gc_threshold_pages(),
             frontier_free_pages: map.chip_frontier_free_pages(chip),
-            gc_remaining: self.gc_remaining(chip),
+            gc_remaining: self.nand.gc_remaining(chip),
         }
     }
 
@@ -71,11 +62,11 @@ impl DeviceView for Engine {
     }
 
     fn in_gc(&self, chip: ChipId) -> bool {
-        self.nand.in_gc(chip, Class::Gc) || self.nand.in_gc(chip, Class::BackgroundGc)
+        self.nand.in_gc(chip)
     }
 
     fn any_in_gc(&self) -> bool {
-        self.nand.any_in_gc(Class::Gc) || self.nand.any_in_gc(Class::BackgroundGc)
+        self.nand.any_in_gc()
     }
 
     fn costs(&self) -> FlashCosts {

@@ -200,14 +200,6 @@ impl SlowDevice {
     }
 
     pub(super) fn has_jobs(&self, chip: ChipId) -> bool {
-        let classes = [Class::Gc, Class::BackgroundGc];
-        classes.iter().any(|&class| self.array.in_gc(chip, class))
-    }
-
-    /// What is left of the jobs of a chip, if it has any.
-    pub(super) fn gc_remaining(&self, chip: ChipId) -> Option<u64> {
-        let rest = |class| self.array.gc_remaining(chip, class).0;
-        let rests = rest(Class::Gc) + rest(Class::BackgroundGc);
-        self.has_jobs(chip).then_some(rests)
+        self.array.in_gc(chip)
     }
 }

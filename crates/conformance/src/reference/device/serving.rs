@@ -45,7 +45,7 @@ impl SlowFlash for SlowDevice {
             threshold_blocks: self.map.threshold_blocks_of_chip(),
             frontier_free: self.map.frontier_free_pages(chip),
             victim_valid: self.map.victim_valid_pages(chip),
-            gc_remaining: self.gc_remaining(id),
+            gc_remaining: self.array.gc_remaining(id).map(|rest| rest.0),
         })
     }
 

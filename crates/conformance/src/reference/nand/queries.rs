@@ -4,6 +4,8 @@ use super::*;
 use destage_device::nand::ChipStats;
 use destage_types::ChipId;
 
+const GC_CLASSES: [Class; 2] = [Class::Gc, Class::BackgroundGc];
+
 impl Reference {
     fn on_chip(&self, chip: ChipId) -> impl Iterator<Item = &Operation> {
         let ops = self.pending().map(|(_, op)| op);
@@ -118,16 +120,23 @@ impl Reference {
         Nanos((0..self.dies).map(of).max().unwrap_or(0))
     }
 
-    /// Has a job on the chip been submitted that is not over?
-    pub fn in_gc(&self, chip: ChipId, class: Class) -> bool {
+    /// Has a job of this class on the chip been submitted that is not over?
+    pub fn in_gc_of(&self, chip: ChipId, class: Class) -> bool {
         let mut ops = self.on_chip(chip);
         ops.any(|op| op.job.is_some() && op.command.class == class && op.is_pending())
     }
 
-    /// Rest of the operations of one GC class.
-    pub fn gc_remaining(&self, chip: ChipId, class: Class) -> Nanos {
-        let ops = self.on_chip(chip).filter(|op| op.command.class == class);
-        Nanos(ops.map(|op| self.still(op)).sum())
+    /// Is it in GC state because of a job of either class?
+    pub fn in_gc(&self, chip: ChipId) -> bool {
+        GC_CLASSES.iter().any(|&class| self.in_gc_of(chip, class))
+    }
+
+    /// Rest of the operations of both GC classes, if the chip is in GC state.
+    pub fn gc_remaining(&self, chip: ChipId) -> Option<Nanos> {
+        let ops = self.on_chip(chip);
+        let ops = ops.filter(|op| GC_CLASSES.contains(&op.command.class));
+        let rest = Nanos(ops.map(|op| self.still(op)).sum());
+        self.in_gc(chip).then_some(rest)
     }
 
     /// No host or GC operation on the channel, and its bus free.

@@ -2,12 +2,6 @@
 
 use super::*;
 
-/// Position of a kind of job in [`OpenJobs`], by the class of its operations.
-#[inline]
-pub(in crate::nand) fn job_index(class: Class) -> usize {
-    usize::from(class == Class::BackgroundGc)
-}
-
 impl Nand {
     /// Submits a job at `now`: operations for one die, in the order in which they run.
     ///
@@ -36,8 +30,8 @@ impl Nand {
         first.ends_job = rest.is_empty();
         let ch = self.lanes[l].channel as usize;
         self.channels[ch].pending += commands.len() as u32;
-        self.lanes[l].jobs.open[job_index(kind.class())] += 1;
-        self.jobs.open[job_index(kind.class())] += 1;
+        self.lanes[l].jobs.open += 1;
+        self.jobs.open += 1;
         let (after, and_after) = (head.after, head.and_after);
         let slot = match self.held {
             true => self.take_in::<true>(first, after, and_after, now),
@@ -151,9 +145,9 @@ impl Nand {
         let l = job.first.lane as usize;
         let queue = &mut self.lanes[l].queue;
         let mut entry = queue.leave(&mut self.pool, job.first.slot);
-        let (mut operations, kind) = (1, job_index(entry.class));
-        self.lanes[l].jobs.open[kind] -= 1;
-        self.jobs.open[kind] -= 1;
+        let mut operations = 1;
+        self.lanes[l].jobs.open -= 1;
+        self.jobs.open -= 1;
         if self.lanes[l].is_free(now) {
             self.refresh(l);
         }

@@ -61,24 +61,24 @@ pub(in crate::nand) struct Lane {
     pub bytes: [u64; 2],
 }
 
-/// Collections by kind of job: foreground, background.
+/// Collections, in the foreground and in the background.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::nand) struct OpenJobs {
     /// Jobs whose last operation is not in its last phase.
-    pub open: [u32; 2],
+    pub open: u32,
     /// Latest end of the others.
-    pub until: [u64; 2],
+    pub until: u64,
 }
 
 impl OpenJobs {
     #[inline]
-    pub fn is_busy(&self, kind: usize, now: u64) -> bool {
-        self.open[kind] > 0 || self.until[kind] > now
+    pub fn is_busy(&self, now: u64) -> bool {
+        self.open > 0 || self.until > now
     }
 
-    pub fn close(&mut self, kind: usize, end: u64) {
-        self.open[kind] -= 1;
-        self.until[kind] = self.until[kind].max(end);
+    pub fn close(&mut self, end: u64) {
+        self.open -= 1;
+        self.until = self.until.max(end);
     }
 }
 

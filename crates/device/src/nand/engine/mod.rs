@@ -10,7 +10,6 @@ mod waiting;
 
 use activity::Activities;
 pub use activity::{OpActivity, OpPhase, PhaseKind};
-pub(super) use jobs::job_index;
 use lanes::Waiter;
 pub(super) use lanes::{Channel, Lane, OpenJobs, Phase};
 pub use suspend::Suspension;

@@ -337,9 +337,8 @@ impl Nand {
             channel.host_end = channel.host_end.max(end);
         }
         if lane.ends_job {
-            let kind = job_index(lane.class);
-            lane.jobs.close(kind, end);
-            self.jobs.close(kind, end);
+            lane.jobs.close(end);
+            self.jobs.close(end);
         }
         if let Some(activities) = &mut self.activities {
             activities.end(l, end, lane.last_bus);

@@ -51,10 +51,9 @@ fn nothing_starts_inside_a_job() {
         let job = bench.job(1, NEVER, &collection(0, 2, false, X, 10));
         bench.submit(2, after(job, 0, 1));
         bench.read(3, 0, X, 2);
-        assert!(bench.nand.in_gc(chip, Class::Gc), "scheduled");
-        assert!(!bench.nand.in_gc(chip, Class::BackgroundGc));
+        assert!(bench.nand.in_gc(chip), "scheduled");
         let whole = 2 * (130 + 1040) + 5010;
-        assert_eq!(bench.nand.gc_remaining(chip, Class::Gc), Nanos(whole));
+        assert_eq!(bench.nand.gc_remaining(chip), Some(Nanos(whole)));
         // Only a read that goes first passes the job, and only before it starts.
         let start = match discipline {
             Discipline::Fifo => 1040,
@@ -62,8 +61,8 @@ fn nothing_starts_inside_a_job() {
         };
         bench.until(start + 130 + 100);
         assert_eq!(
-            bench.nand.gc_remaining(chip, Class::Gc),
-            Nanos(whole - 230),
+            bench.nand.gc_remaining(chip),
+            Some(Nanos(whole - 230)),
             "the operation in service counts with its rest"
         );
         assert_eq!(
@@ -72,9 +71,9 @@ fn nothing_starts_inside_a_job() {
         );
         bench.read(2000, 0, X, 3);
         bench.until(start + whole - 1);
-        assert!(bench.nand.in_gc(chip, Class::Gc) && bench.nand.any_in_gc(Class::Gc));
+        assert!(bench.nand.in_gc(chip) && bench.nand.any_in_gc());
         bench.until(start + whole);
-        assert!(!bench.nand.in_gc(chip, Class::Gc) && !bench.nand.any_in_gc(Class::Gc));
+        assert!(!bench.nand.in_gc(chip) && !bench.nand.any_in_gc());
         bench.finish();
         let spans: Vec<u64> = (10..15).map(|token| bench.log.span(token).1).collect();
         let ends = [130, 1170, 1300, 2340, 7350].map(|end| start + end);
@@ -141,14 +140,11 @@ fn jobs_queue_up() {
         bench.job(0, kind, &collection(1, 1, true, X, 10));
         let second = bench.job(5, kind, &collection(1, 1, true, X, 20));
         bench.submit(10, after(second, 1, 1));
-        assert_eq!(
-            bench.nand.gc_remaining(chip, Class::Gc),
-            Nanos(2 * 6110 - 10)
-        );
-        assert_eq!(bench.nand.gc_remaining(ChipId(0), Class::Gc), Nanos(0));
+        assert_eq!(bench.nand.gc_remaining(chip), Some(Nanos(2 * 6110 - 10)));
+        assert_eq!(bench.nand.gc_remaining(ChipId(0)), None);
         bench.until(6200);
-        assert!(bench.nand.in_gc(chip, Class::Gc), "the second one");
-        assert!(!bench.nand.in_gc(ChipId(0), Class::Gc));
+        assert!(bench.nand.in_gc(chip), "the second one");
+        assert!(!bench.nand.in_gc(ChipId(0)));
         bench.finish();
         let starts = [10, 11, 20, 21, 1].map(|token| bench.log.span(token).0);
         assert_eq!(starts, [0, 1100, 6110, 7210, 12220]);
@@ -165,8 +161,7 @@ fn background_job_gives_way_between_pages() {
     });
     let chip = ChipId(0);
     let job = bench.job(0, JobKind::Background, &collection(0, 2, false, X, 10));
-    assert!(bench.nand.in_gc(chip, Class::BackgroundGc));
-    assert!(!bench.nand.in_gc(chip, Class::Gc));
+    assert!(bench.nand.in_gc(chip));
     assert_eq!(bench.nand.state(job.first()), OpState::Started);
     assert!(!bench.cancel_job(20, job), "started");
     bench.read(50, 0, X, 0);
@@ -189,9 +184,9 @@ fn background_job_taken_back() {
     bench.program(0, 0, X, 0);
     let job = bench.job(1, JobKind::Background, &collection(0, 3, false, X, 10));
     let behind = bench.submit(2, after(job, 0, 1));
-    assert!(bench.nand.in_gc(ChipId(0), Class::BackgroundGc));
+    assert!(bench.nand.in_gc(ChipId(0)));
     assert!(bench.cancel_job(3, job));
-    assert!(!bench.nand.in_gc(ChipId(0), Class::BackgroundGc));
+    assert!(!bench.nand.in_gc(ChipId(0)));
     assert_eq!(bench.nand.state(job.first()), OpState::Finished);
     assert!(!bench.cancel_job(4, job), "gone");
     assert_eq!(bench.nand.state(behind), OpState::Waiting);
@@ -274,10 +269,7 @@ fn jobs_on_interleaving_dies() {
         .map(|command| command.die(1))
         .collect();
     bench.job(0, NEVER, &other);
-    assert_eq!(
-        bench.nand.gc_remaining(ChipId(0), Class::Gc),
-        Nanos(2 * 6110)
-    );
+    assert_eq!(bench.nand.gc_remaining(ChipId(0)), Some(Nanos(2 * 6110)));
     assert_eq!(bench.nand.drain_time(ChipId(0), Class::Gc), Nanos(6110));
     bench.finish();
     assert_eq!(bench.log.span(10), (0, 1100));
