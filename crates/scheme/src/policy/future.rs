@@ -43,22 +43,6 @@ impl fmt::Display for FutureTooLong {
 impl std::error::Error for FutureTooLong {}
 
 impl Future {
-    /// Of a run without TRIM; [`FutureBuilder`] takes TRIMs too.
-    ///
-    /// # Errors
-    /// [`FutureTooLong`] from 2^31 - 2 accesses.
-    pub fn of(
-        accesses: impl Iterator<Item = (Lpn, Op)>,
-        next_of: NextOf,
-    ) -> Result<Future, FutureTooLong> {
-        let mut builder = FutureBuilder::new(next_of);
-        builder.next.reserve(accesses.size_hint().0);
-        for (lpn, op) in accesses {
-            builder.access(lpn, op);
-        }
-        builder.finish()
-    }
-
     /// With next uses that are known already, `None` for never; for worked examples.
     ///
     /// # Panics
@@ -246,15 +230,5 @@ mod tests {
                 assert_eq!(found, slow(&stream, next_of));
             }
         }
-    }
-
-    #[test]
-    fn a_stream_without_trims_needs_no_builder() {
-        let stream = [3, 4, 3].map(|n| (Lpn(n), Op::Read));
-        let future = Future::of(stream.into_iter(), NextOf::Any).unwrap();
-        assert_eq!(future, Future::given([Some(3), None, None]));
-        let future = Future::of(stream.into_iter(), NextOf::Write).unwrap();
-        assert_eq!(future, Future::given([None; 3]));
-        assert_eq!((future.len(), future.is_empty()), (3, false));
     }
 }
