@@ -60,19 +60,12 @@ pub struct Eager<S> {
     inner: DirtyVictims<S>,
 }
 
-impl<S: Scheme> Eager<S> {
-    /// Around `inner`; looks at the first `window` pages that leave next, at least 1.
-    pub fn new(inner: S, window: usize) -> Eager<S> {
-        Eager {
-            inner: DirtyVictims::new(inner, window),
-        }
-    }
-}
-
 impl<S: Build> Build for Eager<S> {
     fn build(expr: &Expr, env: &Env) -> Eager<S> {
         let inner = S::build(layer_below(expr), &env.with_background());
-        Eager::new(inner, EagerParams::of(expr, env).w)
+        Eager {
+            inner: DirtyVictims::new(inner, EagerParams::of(expr, env).w),
+        }
     }
 }
 

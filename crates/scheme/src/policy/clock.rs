@@ -39,15 +39,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// For a cache of `capacity` pages.
-    pub fn new(capacity: usize) -> Clock {
-        Clock {
-            ring: List::new(capacity),
-            hit: vec![false; capacity],
-            hand: None,
-        }
-    }
-
     /// The page the hand points at.
     #[inline]
     fn at_hand(&self) -> Option<Slot> {
@@ -96,7 +87,12 @@ impl Clock {
 
 impl Policy for Clock {
     fn build(_expr: &Expr, env: &Env) -> Clock {
-        Clock::new(env.slots as usize)
+        let slots = env.slots as usize;
+        Clock {
+            ring: List::new(slots),
+            hit: vec![false; slots],
+            hand: None,
+        }
     }
 
     #[inline]

@@ -115,18 +115,6 @@ pub struct Cac<S> {
 }
 
 impl<S: Scheme> Cac<S> {
-    /// Around `inner`, for a cache of `capacity` blocks.
-    pub fn new(params: CacParams, capacity: usize, inner: S) -> Cac<S> {
-        Cac {
-            art: Art::new(capacity + inner.max_ghosts() as usize, capacity),
-            inner,
-            params,
-            renaming: false,
-            pending: Vec::with_capacity(USUAL_BLOCKS),
-            dropped: Vec::with_capacity(USUAL_BLOCKS),
-        }
-    }
-
     /// ART\[`block`\].
     fn entry(&self, block: Lpn, v: &View) -> Option<Pair> {
         if let Some(slot) = v.slot_of(block) {
@@ -180,7 +168,15 @@ impl<S: Scheme> Cac<S> {
 impl<S: Build> Build for Cac<S> {
     fn build(expr: &Expr, env: &Env) -> Cac<S> {
         let inner = S::build(layer_below(expr), env);
-        Cac::new(CacParams::of(expr, env), env.slots as usize, inner)
+        let slots = env.slots as usize;
+        Cac {
+            art: Art::new(slots + inner.max_ghosts() as usize, slots),
+            inner,
+            params: CacParams::of(expr, env),
+            renaming: false,
+            pending: Vec::with_capacity(USUAL_BLOCKS),
+            dropped: Vec::with_capacity(USUAL_BLOCKS),
+        }
     }
 }
 
