@@ -14,14 +14,14 @@
 //!   address, which goes to the head only if it is new.
 //! - D6: the pages of a cluster are spread over the chips.
 
-use super::logical_blocks::{BLOCK_NODE_BYTES, BLOCK_PAGES, LogicalBlocks};
+use super::logical_blocks::{BLOCK_NODE_BYTES, BlockParams, LogicalBlocks};
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::lists::List;
 use crate::ranking::Ranking;
 use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, GroupPolicy, Groups, PAGE_NODE_BYTES, Placement, RemoveReason, SchemeStats,
-    Unit, View, params,
+    Unit, View,
 };
 use destage_types::{Lpn, Op, Slot};
 use std::cell::Cell;
@@ -38,7 +38,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
         certain: false,
     },
     role: Role::GroupPolicy,
-    params: &[BpacParams::PARAMS],
+    params: &[BlockParams::PARAMS],
     ties: "nearest the LRU end",
     write_buffer: true,
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
@@ -46,14 +46,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     build: Some(boxed::<Groups<Bpac>>),
     ..SchemeInfo::BASE
 };
-
-params! {
-    /// Parameters of [`Bpac`].
-    pub struct BpacParams {
-        /// pages of a logical block
-        block_pages: Option<u64> = BLOCK_PAGES,
-    }
-}
 
 /// The newer and the older half of the clusters; the older one has one more, if their number is odd.
 const YOUNG: usize = 0;
@@ -219,7 +211,7 @@ impl Bpac {
 
 impl GroupPolicy for Bpac {
     fn build(expr: &Expr, env: &Env) -> Bpac {
-        let BpacParams { block_pages } = BpacParams::of(expr, env);
+        let BlockParams { block_pages } = BlockParams::of(expr, env);
         let slots = env.slots as usize;
         Bpac {
             pages: List::new(slots),
