@@ -145,7 +145,8 @@ pub trait Policy: Sized {
         true
     }
 
-    /// What is remembered of evicted pages, if anything is.
+    /// What is remembered of evicted pages, if anything is. A policy with ghosts writes
+    /// `remembers!(FIELD)`, which is this method and the next one.
     #[inline(always)]
     fn ghosts(&self) -> Option<&Ghosts> {
         None
@@ -202,6 +203,20 @@ pub trait Policy: Sized {
     /// Moves the words noted since the last call to `out`.
     #[cfg(feature = "conformance")]
     fn take_notes(&mut self, _out: &mut Vec<(crate::notes::Column, String)>) {}
+}
+
+/// What every [`Policy`] with ghosts writes alike: they are the field of this name.
+#[macro_export]
+macro_rules! remembers {
+    ($field:ident) => {
+        fn ghosts(&self) -> Option<&$crate::Ghosts> {
+            Some(&self.$field)
+        }
+
+        fn ghosts_mut(&mut self) -> Option<&mut $crate::Ghosts> {
+            Some(&mut self.$field)
+        }
+    };
 }
 
 /// A page policy as a scheme: counts its pages and answers for all stages that it has no part in.

@@ -220,13 +220,7 @@ impl Policy for Arc {
         self.stamps.of(slot).map(|s| s | u64::from(second) << 63)
     }
 
-    fn ghosts(&self) -> Option<&Ghosts> {
-        Some(&self.ghosts)
-    }
-
-    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
-        Some(&mut self.ghosts)
-    }
+    crate::remembers!(ghosts);
 
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one,
     /// if it comes in at all.
