@@ -175,14 +175,12 @@ impl Policy for AdLru {
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
-        for (list, name) in [(COLD, "cold["), (HOT, " hot[")] {
+        for (list, name) in [(COLD, "cold"), (HOT, " hot")] {
             out.push_str(name);
-            for (i, page) in self.pages.from_head(list).enumerate() {
-                out.push_str(if i > 0 { " " } else { "" });
+            crate::state::list(out, self.pages.from_head(list), |out, page| {
                 crate::state::page(out, v, Slot(page));
                 out.push_str(if self.spared(page) { "r" } else { "" });
-            }
-            out.push(']');
+            });
         }
     }
 }

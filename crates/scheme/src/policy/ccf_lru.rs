@@ -138,14 +138,12 @@ impl Policy for CcfLru {
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
-        for (list, name) in [(COLD_CLEAN, "CCL["), (MIXED, " ML[")] {
+        for (list, name) in [(COLD_CLEAN, "CCL"), (MIXED, " ML")] {
             out.push_str(name);
-            for (i, page) in self.lists.from_head(list).enumerate() {
-                out.push_str(if i > 0 { " " } else { "" });
+            crate::state::list(out, self.lists.from_head(list), |out, page| {
                 crate::state::page(out, v, Slot(page));
                 out.push_str(if self.cold[page as usize] { "c" } else { "h" });
-            }
-            out.push(']');
+            });
         }
     }
 }

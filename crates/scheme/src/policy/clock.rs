@@ -138,14 +138,11 @@ impl Policy for Clock {
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
         let hand = self.at_hand();
-        out.push('[');
-        for (i, page) in self.ring.from_tail().enumerate() {
-            out.push_str(if i > 0 { " " } else { "" });
+        crate::state::list(out, self.ring.from_tail(), |out, page| {
             out.push_str(if hand == Some(page) { ">" } else { "" });
             crate::state::page(out, v, page);
             out.push_str(if self.hit[page.index()] { ":1" } else { ":0" });
-        }
-        out.push(']');
+        });
     }
 }
 

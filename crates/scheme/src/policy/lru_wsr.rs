@@ -97,11 +97,9 @@ impl Policy for LruWsr {
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
-        for (i, page) in self.pages.from_head(LRU).enumerate() {
-            out.push_str(if i == 0 { "[" } else { " " });
+        crate::state::list(out, self.pages.from_head(LRU), |out, page| {
             crate::state::page(out, v, Slot(page));
             out.push_str(if self.cold[page as usize] { "c" } else { "" });
-        }
-        out.push_str(if self.pages.is_empty(LRU) { "[]" } else { "]" });
+        });
     }
 }

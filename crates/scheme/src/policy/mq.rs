@@ -188,14 +188,13 @@ impl Policy for Mq {
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
         for queue in (0..self.queues).filter(|&queue| !self.lists.is_empty(queue)) {
-            out.push_str(&format!("Q{queue}["));
-            for (i, page) in self.lists.from_head(queue).enumerate() {
+            out.push_str(&format!("Q{queue}"));
+            crate::state::list(out, self.lists.from_head(queue), |out, page| {
                 let Seen { accesses, expires } = self.seen[page as usize];
-                out.push_str(if i > 0 { " " } else { "" });
                 crate::state::page(out, v, Slot(page));
                 out.push_str(&format!(":{accesses}/{expires}"));
-            }
-            out.push_str("] ");
+            });
+            out.push(' ');
         }
         let ghost = |node| {
             let lpn = self.ghosts.page(node, v);

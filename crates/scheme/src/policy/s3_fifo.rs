@@ -236,14 +236,12 @@ impl Policy for S3Fifo {
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
-        for (list, name) in [(SMALL, "S["), (MAIN, " M[")] {
+        for (list, name) in [(SMALL, "S"), (MAIN, " M")] {
             out.push_str(name);
-            for (i, page) in self.lists.from_head(list).enumerate() {
-                out.push_str(if i > 0 { " " } else { "" });
+            crate::state::list(out, self.lists.from_head(list), |out, page| {
                 crate::state::page(out, v, Slot(page));
                 out.push_str(&format!(":{}", self.hits[page as usize]));
-            }
-            out.push(']');
+            });
         }
         out.push_str(" G");
         let ghosts = self.lists.from_head(GHOSTS);
