@@ -184,6 +184,7 @@ impl FutureBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::SplitMix64;
 
     /// What follows access `i` of the stream, by looking at all that follow.
     fn slow(stream: &[(u64, Op)], next_of: NextOf) -> Vec<Option<u64>> {
@@ -200,13 +201,11 @@ mod tests {
 
     #[test]
     fn random_streams_agree_with_a_search() {
-        let mut x = 5u64;
+        let mut rng = SplitMix64::new(5);
         for (pages, trims) in [(1, 0), (7, 5), (60, 1), (60, 30)] {
             let stream: Vec<(u64, Op)> = (0..400)
                 .map(|_| {
-                    x = x
-                        .wrapping_mul(6364136223846793005)
-                        .wrapping_add(1442695040888963407);
+                    let x = rng.next_u64();
                     let op = match (x >> 50) % 100 {
                         n if n < trims => Op::Trim,
                         n if n % 2 == 0 => Op::Read,
