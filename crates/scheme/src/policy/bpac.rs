@@ -323,7 +323,7 @@ impl GroupPolicy for Bpac {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ALL, Mix, TestCache};
+    use crate::testing::{STILL, TestCache};
 
     type Cache = TestCache<Groups<Bpac>>;
 
@@ -379,13 +379,9 @@ mod tests {
 
     #[test]
     fn random_runs_keep_pages_and_clusters_together() {
-        let mix = Mix {
-            device: false,
-            ..ALL
-        };
         for (seed, capacity) in [(1, 3), (2, 7), (3, 20), (4, 40)] {
             let mut cache = Cache::new("bpac(block-pages=4)", capacity);
-            cache.random(seed, 20_000, mix, |cache| {
+            cache.random(seed, 20_000, STILL, |cache| {
                 let s = cache.scheme.policy();
                 let clustered = s.clusters.validate(&cache.frames);
                 assert_eq!(clustered + s.pages.len(), cache.frames.used());

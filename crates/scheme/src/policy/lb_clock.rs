@@ -215,7 +215,7 @@ impl GroupPolicy for LbClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ALL, Mix, TestCache};
+    use crate::testing::{STILL, TestCache};
 
     type Cache = TestCache<Groups<LbClock>>;
 
@@ -251,13 +251,9 @@ mod tests {
 
     #[test]
     fn random_runs_keep_the_ring_whole() {
-        let mix = Mix {
-            device: false,
-            ..ALL
-        };
         for (seed, capacity) in [(1, 3), (2, 7), (3, 20)] {
             let mut cache = Cache::new("lb-clock(block-pages=4)", capacity);
-            cache.random(seed, 20_000, mix, |cache| {
+            cache.random(seed, 20_000, STILL, |cache| {
                 let s = cache.scheme.policy();
                 assert_eq!(s.blocks.validate(&cache.frames), cache.frames.used());
                 let moved = s.blocks.order.from_tail(0).map(|n| s.moved[n as usize]);

@@ -203,7 +203,7 @@ impl Policy for RecentlyEvicted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ALL, Mix, TestCache};
+    use crate::testing::{STILL, TestCache};
 
     type Cache = TestCache<Pages<RecentlyEvicted>>;
 
@@ -254,14 +254,10 @@ mod tests {
 
     #[test]
     fn the_window_is_in_blocks_and_these_in_order() {
-        let mix = Mix {
-            device: false,
-            ..ALL
-        };
         for (seed, capacity, w) in [(1, 4, 1), (2, 9, 4), (3, 20, 40)] {
             let text = format!("ref(block-pages=4,nvb=2,w={w})");
             let mut cache = Cache::new(&text, capacity);
-            cache.random(seed, 20_000, mix, |cache| {
+            cache.random(seed, 20_000, STILL, |cache| {
                 let s = cache.scheme.policy();
                 assert_eq!(s.fullest.len(), s.blocks.len());
                 for slot in cache

@@ -320,7 +320,7 @@ impl GroupPolicy for Vbbms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ALL, Mix, TestCache};
+    use crate::testing::{STILL, TestCache};
 
     type Cache = TestCache<Groups<Vbbms>>;
 
@@ -408,11 +408,7 @@ mod tests {
     fn random_runs_keep_blocks_and_pages_together() {
         for (seed, capacity, migrate) in [(1, 5, false), (2, 11, true), (3, 20, true)] {
             let mut cache = cache(capacity, &format!("migrate={migrate}"), "");
-            let mix = Mix {
-                device: false,
-                ..ALL
-            };
-            cache.random(seed, 20_000, mix, |cache| {
+            cache.random(seed, 20_000, STILL, |cache| {
                 let s = cache.scheme.policy();
                 for region in [RANDOM, SEQUENTIAL] {
                     let blocks = s.regions.from_head(region);

@@ -7,7 +7,7 @@ mod random;
 mod spy;
 
 pub(crate) use chips::{ChipState, Chips};
-pub(crate) use random::{ALL, Done, Mix, random_run};
+pub(crate) use random::{ALL, Done, Mix, STILL, random_run};
 pub(crate) use spy::Spy;
 
 use crate::info::Role;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::InService;
 use crate::policy::lru::Lru;
-use crate::testing::{ALL, Mix, Spy, TestCache, boxed, env, expr, random_run};
+use crate::testing::{ALL, Mix, STILL, Spy, TestCache, boxed, env, expr, random_run};
 use destage_types::Nanos;
 
 type Cache<S = Boxed> = TestCache<Pages<Ecr<S>>>;
@@ -160,14 +160,10 @@ fn one_lru_a_chip(text: &str, env: &Env) -> TestCache<Pages<Ecr<Pages<Lru>>>> {
 
 #[test]
 fn without_a_device_every_law_holds() {
-    let still = Mix {
-        device: false,
-        ..ALL
-    };
     // A rename to another chip is a touch for ECR, so it is left out of some comparisons.
     let plain = Mix {
         special: false,
-        ..still
+        ..STILL
     };
     let env = env(9, 8, 3);
     for seed in 0..4 {
@@ -185,10 +181,10 @@ fn without_a_device_every_law_holds() {
             run("lru", plain),
             "ecr-eps = lru"
         );
-        let fast = run("ecr(lru)", still);
+        let fast = run("ecr(lru)", STILL);
         assert_eq!(
             fast,
-            per_chip("ecr(lru)", still),
+            per_chip("ecr(lru)", STILL),
             "one list a chip = one LRU a chip"
         );
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{ALL, Mix, TestCache, env, random_run};
+use crate::testing::{ALL, STILL, TestCache, env, random_run};
 
 /// Four pages, of which only page 2 is clean; the even ones are on chip 0.
 fn full(options: &str) -> TestCache<Boxed> {
@@ -44,13 +44,7 @@ fn gc1_what_is_protected_and_how_far_the_search_goes() {
 
 #[test]
 fn without_garbage_collection_it_is_the_base() {
-    let (env, calm) = (
-        env(7, 8, 3),
-        Mix {
-            device: false,
-            ..ALL
-        },
-    );
+    let (env, calm) = (env(7, 8, 3), STILL);
     let run = |text| random_run(text, &env, 5, 3000, calm);
     assert_eq!(run("gcar(lru)"), run("lru"));
 }
