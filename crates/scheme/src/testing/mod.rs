@@ -115,15 +115,6 @@ pub(crate) fn boxed(text: &str, capacity: u32) -> TestCache<Boxed> {
     TestCache::new(text, capacity)
 }
 
-/// The pages that leave a cache of `capacity` pages under `text` when it serves `requests` (see
-/// [`TestCache::run`]).
-pub(crate) fn evictions(text: &str, capacity: u32, requests: &str) -> String {
-    let mut cache = boxed(text, capacity);
-    cache.run(requests);
-    let pages: Vec<String> = cache.evicted.iter().map(u64::to_string).collect();
-    pages.join(" ")
-}
-
 impl<S: Build + 'static> TestCache<S> {
     /// A cache of `capacity` pages of 4 KiB on one chip under the scheme `text`.
     pub fn new(text: &str, capacity: u32) -> TestCache<S> {
