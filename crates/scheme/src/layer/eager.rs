@@ -97,7 +97,7 @@ impl<S: Scheme> Layer for Eager<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ALL, Mix, TestCache, boxed, env, random_run};
+    use crate::testing::{TestCache, boxed, env};
     use destage_types::SectorMask;
 
     #[test]
@@ -148,20 +148,5 @@ mod tests {
             cache.write_back(0, 0, &[2]).0.is_empty(),
             "the whole group waits"
         );
-    }
-
-    #[test]
-    fn invariants_hold_while_pages_are_written_back() {
-        let mix = Mix { idle: true, ..ALL };
-        for (seed, text) in [
-            "eager(arc,w=3)",
-            "eager(cflru)",
-            "eager(bplru(block-pages=4))",
-        ]
-        .iter()
-        .enumerate()
-        {
-            random_run(text, &env(7, 8, 3), seed as u64, 3000, mix);
-        }
     }
 }
