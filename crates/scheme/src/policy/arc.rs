@@ -226,10 +226,7 @@ impl Policy for Arc {
     /// if it comes in at all.
     fn forget(&mut self, lpn: Lpn, v: &View) {
         self.from = None;
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.lists.unlink(node);
-            self.ghosts.forget(node);
-        }
+        self.ghosts.forget_page(&mut self.lists, lpn, v);
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

@@ -195,10 +195,7 @@ impl Policy for Frd {
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
     fn forget(&mut self, lpn: Lpn, v: &View) {
         self.returns = false;
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.stack.unlink(node);
-            self.ghosts.forget(node);
-        }
+        self.ghosts.forget_page(&mut self.stack, lpn, v);
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

@@ -101,23 +101,12 @@ impl Mq {
     }
 
     fn remember(&mut self, slot: Slot, v: &View) {
-        let node = self.ghosts.remember(slot, v);
-        self.lists.reserve(self.ghosts.nodes());
+        let bound = (self.queues, self.qout);
+        let node = self.ghosts.remember_in(&mut self.lists, bound, slot, v);
         if self.seen.len() < self.ghosts.nodes() {
             self.seen.resize(self.ghosts.nodes(), Seen::default());
         }
         self.seen[node as usize] = self.seen[slot.index()];
-        self.lists.push_head(self.queues, node);
-        if self.lists.len(self.queues) > self.qout
-            && let Some(oldest) = self.lists.tail(self.queues)
-        {
-            self.drop_ghost(oldest);
-        }
-    }
-
-    fn drop_ghost(&mut self, node: u32) {
-        self.lists.unlink(node);
-        self.ghosts.forget(node);
     }
 }
 
@@ -172,9 +161,7 @@ impl Policy for Mq {
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
     fn forget(&mut self, lpn: Lpn, v: &View) {
         self.remembered = 0;
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.drop_ghost(node);
-        }
+        self.ghosts.forget_page(&mut self.lists, lpn, v);
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

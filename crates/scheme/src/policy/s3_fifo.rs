@@ -142,22 +142,6 @@ impl S3Fifo {
             self.lists.move_to_head(MAIN, page);
         }
     }
-
-    fn remember(&mut self, slot: Slot, v: &View) {
-        let node = self.ghosts.remember(slot, v);
-        self.lists.reserve(self.ghosts.nodes());
-        self.lists.push_head(GHOSTS, node);
-        if self.lists.len(GHOSTS) > self.main
-            && let Some(oldest) = self.lists.tail(GHOSTS)
-        {
-            self.drop_ghost(oldest);
-        }
-    }
-
-    fn drop_ghost(&mut self, node: u32) {
-        self.lists.unlink(node);
-        self.ghosts.forget(node);
-    }
 }
 
 impl Policy for S3Fifo {
@@ -206,7 +190,8 @@ impl Policy for S3Fifo {
         let list = self.lists.list_of(slot.0);
         self.lists.unlink(slot.0);
         if evicted && list == SMALL {
-            self.remember(slot, v);
+            let bound = (GHOSTS, self.main);
+            self.ghosts.remember_in(&mut self.lists, bound, slot, v);
         }
     }
 
@@ -220,9 +205,7 @@ impl Policy for S3Fifo {
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
     fn forget(&mut self, lpn: Lpn, v: &View) {
         self.enters = SMALL;
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.drop_ghost(node);
-        }
+        self.ghosts.forget_page(&mut self.lists, lpn, v);
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

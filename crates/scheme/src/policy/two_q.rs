@@ -78,11 +78,6 @@ impl TwoQ {
         };
         self.lists.tail(from).map(Slot)
     }
-
-    fn drop_ghost(&mut self, node: u32) {
-        self.lists.unlink(node);
-        self.ghosts.forget(node);
-    }
 }
 
 impl Policy for TwoQ {
@@ -125,14 +120,8 @@ impl Policy for TwoQ {
         let list = self.lists.list_of(slot.0);
         self.lists.unlink(slot.0);
         if reason == RemoveReason::Evicted && list == A1_IN {
-            let node = self.ghosts.remember(slot, v);
-            self.lists.reserve(self.ghosts.nodes());
-            self.lists.push_head(A1_OUT, node);
-            if self.lists.len(A1_OUT) > self.kout
-                && let Some(oldest) = self.lists.tail(A1_OUT)
-            {
-                self.drop_ghost(oldest);
-            }
+            let bound = (A1_OUT, self.kout);
+            self.ghosts.remember_in(&mut self.lists, bound, slot, v);
         }
     }
 
@@ -146,9 +135,7 @@ impl Policy for TwoQ {
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
     fn forget(&mut self, lpn: Lpn, v: &View) {
         self.enters = A1_IN;
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.drop_ghost(node);
-        }
+        self.ghosts.forget_page(&mut self.lists, lpn, v);
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

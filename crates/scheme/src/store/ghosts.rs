@@ -2,6 +2,7 @@
 
 use super::page_index::{PageIndex, Place};
 use super::prefetch::{PREFETCH, Upcoming, read_all};
+use crate::lists::Lists;
 use crate::{Access, Env, View};
 use destage_types::{Lpn, Slot};
 
@@ -98,6 +99,27 @@ impl Ghosts {
         }
     }
 
+    /// The same at the head of `list`, which has at most `most` ghosts: the oldest is forgotten for it.
+    #[inline(always)]
+    pub(crate) fn remember_in<L: AsRef<[u32]> + AsMut<[u32]>>(
+        &mut self,
+        lists: &mut Lists<L>,
+        (list, most): (usize, usize),
+        slot: Slot,
+        v: &View,
+    ) -> u32 {
+        let node = self.remember(slot, v);
+        lists.reserve(self.nodes());
+        lists.push_head(list, node);
+        if lists.len(list) > most
+            && let Some(oldest) = lists.tail(list)
+        {
+            lists.unlink(oldest);
+            self.forget(oldest);
+        }
+        node
+    }
+
     /// Node of page `lpn`, if it is remembered.
     #[inline]
     pub fn find(&self, lpn: Lpn, v: &View) -> Option<u32> {
@@ -146,6 +168,20 @@ impl Ghosts {
                 self.release(Slot(node));
             }
             Store::Apart(apart) => apart.remove(node - apart.first),
+        }
+    }
+
+    /// Forgets page `lpn`, if it is remembered, and takes its node out of its list.
+    #[inline(always)]
+    pub(crate) fn forget_page<L: AsRef<[u32]> + AsMut<[u32]>>(
+        &mut self,
+        lists: &mut Lists<L>,
+        lpn: Lpn,
+        v: &View,
+    ) {
+        if let Some(node) = self.find(lpn, v) {
+            lists.unlink(node);
+            self.forget(node);
         }
     }
 
