@@ -94,10 +94,15 @@ pub trait Policy: Sized {
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View);
 
     /// All pages in the order in which they would leave if nothing else happened. A policy that has such an
-    /// order describes it in its declaration (`order`); others show the next victim alone, or nothing and
-    /// write `victim`, and layers that need an order refuse them.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        std::iter::empty()
+    /// order describes it in its declaration (`order`); others show the next victim alone
+    /// ([`Policy::next_victim`]), or nothing and write `victim`, and layers that need an order refuse them.
+    fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.next_victim(v).into_iter()
+    }
+
+    /// The page that leaves next, of a policy that knows no order beyond it.
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        None
     }
 
     /// The page that leaves to let `a` in, the first of `next_victims` if there are some: `None` only while

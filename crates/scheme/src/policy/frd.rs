@@ -108,16 +108,6 @@ impl Frd {
         self.prune();
     }
 
-    fn next_victim(&self) -> Option<Slot> {
-        let of_filter = self.filter.tail();
-        // The oldest entry of D is a page, if there is one.
-        let of_stack = self.stack.tail(D).map(Slot);
-        match self.returns || self.residents > self.stack_pages {
-            true => of_stack.or(of_filter),
-            false => of_filter.or(of_stack),
-        }
-    }
-
     /// The history of a page of F that leaves stays in its place.
     fn remember(&mut self, slot: Slot, v: &View) {
         let node = self.ghosts.remember(slot, v);
@@ -186,8 +176,14 @@ impl Policy for Frd {
     }
 
     /// The next one alone: which pages follow it depends on those that come in.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let of_filter = self.filter.tail();
+        // The oldest entry of D is a page, if there is one.
+        let of_stack = self.stack.tail(D).map(Slot);
+        match self.returns || self.residents > self.stack_pages {
+            true => of_stack.or(of_filter),
+            false => of_filter.or(of_stack),
+        }
     }
 
     crate::remembers!(ghosts);

@@ -111,10 +111,6 @@ impl Lru2 {
         }
     }
 
-    fn next_victim(&self) -> Option<Slot> {
-        self.once.tail().or(self.pages.first().map(Slot))
-    }
-
     fn drop_ghost(&mut self, node: u32) {
         self.history.remove(node);
         self.ghosts.forget(node);
@@ -174,8 +170,8 @@ impl Policy for Lru2 {
     }
 
     /// The next one alone.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        self.once.tail().or(self.pages.first().map(Slot))
     }
 
     crate::remembers!(ghosts);

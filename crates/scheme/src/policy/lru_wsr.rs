@@ -49,11 +49,6 @@ impl LruWsr {
     fn spared(&self, page: u32, v: &View) -> bool {
         v.frames.is_dirty(Slot(page)) && !self.cold[page as usize]
     }
-
-    fn next_victim(&self, v: &View) -> Option<Slot> {
-        let victim = second_chance::victim(&self.pages, LRU, |page| self.spared(page, v));
-        victim.map(Slot)
-    }
 }
 
 impl Policy for LruWsr {
@@ -87,8 +82,9 @@ impl Policy for LruWsr {
     }
 
     /// The next one alone: which pages follow it depends on those that it spares.
-    fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim(v).into_iter()
+    fn next_victim(&self, v: &View) -> Option<Slot> {
+        let victim = second_chance::victim(&self.pages, LRU, |page| self.spared(page, v));
+        victim.map(Slot)
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

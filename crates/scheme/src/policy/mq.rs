@@ -95,11 +95,6 @@ impl Mq {
         }
     }
 
-    fn next_victim(&self) -> Option<Slot> {
-        let lowest = (0..self.queues).find_map(|queue| self.lists.tail(queue));
-        lowest.map(Slot)
-    }
-
     fn remember(&mut self, slot: Slot, v: &View) {
         let bound = (self.queues, self.qout);
         let node = self.ghosts.remember_in(&mut self.lists, bound, slot, v);
@@ -152,8 +147,9 @@ impl Policy for Mq {
     }
 
     /// The next one alone.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let lowest = (0..self.queues).find_map(|queue| self.lists.tail(queue));
+        lowest.map(Slot)
     }
 
     crate::remembers!(ghosts);

@@ -113,14 +113,6 @@ impl RecentlyEvicted {
             self.rank(node);
         }
     }
-
-    fn next_victim(&self) -> Option<Slot> {
-        let first_page = |number: &u64| Lpn(number * self.blocks.block_pages);
-        let blocks = self.victims.iter().map(first_page);
-        let pages = blocks.filter_map(|lpn| self.oldest(self.blocks.find(lpn)?));
-        let of_victims = pages.min_by_key(|&slot| self.pages.arrival(slot));
-        of_victims.or_else(|| self.oldest(self.fullest.first()?))
-    }
 }
 
 impl Policy for RecentlyEvicted {
@@ -180,8 +172,12 @@ impl Policy for RecentlyEvicted {
     }
 
     /// The next one alone: which pages follow it depends on those that come into the window.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let first_page = |number: &u64| Lpn(number * self.blocks.block_pages);
+        let blocks = self.victims.iter().map(first_page);
+        let pages = blocks.filter_map(|lpn| self.oldest(self.blocks.find(lpn)?));
+        let of_victims = pages.min_by_key(|&slot| self.pages.arrival(slot));
+        of_victims.or_else(|| self.oldest(self.fullest.first()?))
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

@@ -94,22 +94,6 @@ impl S3Fifo {
         self.hits[page as usize] >= self.wanted_hits
     }
 
-    fn next_victim(&self) -> Option<Slot> {
-        let mut moved = 0;
-        if self.takes_from_small() {
-            for page in self.lists.from_tail(SMALL) {
-                if !self.moves(page) {
-                    return Some(Slot(page));
-                }
-                moved += 1;
-                if self.lists.len(MAIN) + moved > self.main {
-                    break;
-                }
-            }
-        }
-        self.victim_of_main(moved).map(Slot)
-    }
-
     /// The page that leaves the main list once `moved` pages, without hits, came from the small one.
     fn victim_of_main(&self, moved: usize) -> Option<u32> {
         let hits = |page: &u32| self.hits[*page as usize];
@@ -184,7 +168,7 @@ impl Policy for S3Fifo {
 
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         let evicted = reason == RemoveReason::Evicted;
-        if evicted && self.next_victim() == Some(slot) {
+        if evicted && self.next_victim(v) == Some(slot) {
             self.search(slot.0);
         }
         let list = self.lists.list_of(slot.0);
@@ -196,8 +180,20 @@ impl Policy for S3Fifo {
     }
 
     /// The next one alone: which pages follow it depends on those that come in.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let mut moved = 0;
+        if self.takes_from_small() {
+            for page in self.lists.from_tail(SMALL) {
+                if !self.moves(page) {
+                    return Some(Slot(page));
+                }
+                moved += 1;
+                if self.lists.len(MAIN) + moved > self.main {
+                    break;
+                }
+            }
+        }
+        self.victim_of_main(moved).map(Slot)
     }
 
     crate::remembers!(ghosts);

@@ -68,18 +68,6 @@ pub struct TwoQ {
     enters: usize,
 }
 
-impl TwoQ {
-    /// A1in pays only above `kin`: below it, new pages are given the time to be asked for again.
-    #[inline]
-    fn next_victim(&self) -> Option<Slot> {
-        let from = match self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
-            true => A1_IN,
-            false => AM,
-        };
-        self.lists.tail(from).map(Slot)
-    }
-}
-
 impl Policy for TwoQ {
     fn build(expr: &Expr, env: &Env) -> TwoQ {
         let TwoQParams { kin, kout } = TwoQParams::of(expr, env);
@@ -125,9 +113,16 @@ impl Policy for TwoQ {
         }
     }
 
+    /// A1in pays only above `kin`: below it, new pages are given the time to be asked for again.
+    ///
     /// The next one alone: which pages follow it depends on those that come in.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    #[inline]
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let from = match self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
+            true => A1_IN,
+            false => AM,
+        };
+        self.lists.tail(from).map(Slot)
     }
 
     crate::remembers!(ghosts);
