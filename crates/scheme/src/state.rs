@@ -10,16 +10,23 @@ pub fn page(out: &mut String, v: &View, slot: Slot) {
     write!(out, "{}{star}", v.frames.lpn(slot)).expect("writing to a string cannot fail");
 }
 
-/// `[7* 3]`: pages in the order given.
-pub fn pages(out: &mut String, v: &View, slots: impl Iterator<Item = Slot>) {
+/// `[a b]`: what `word` prints of each of the items.
+pub fn list<T>(
+    out: &mut String,
+    items: impl IntoIterator<Item = T>,
+    word: impl Fn(&mut String, T),
+) {
     out.push('[');
-    for (i, slot) in slots.enumerate() {
-        if i > 0 {
-            out.push(' ');
-        }
-        page(out, v, slot);
+    for (i, item) in items.into_iter().enumerate() {
+        out.push_str(if i > 0 { " " } else { "" });
+        word(out, item);
     }
     out.push(']');
+}
+
+/// `[7* 3]`: pages in the order given.
+pub fn pages(out: &mut String, v: &View, slots: impl Iterator<Item = Slot>) {
+    list(out, slots, |out, slot| page(out, v, slot));
 }
 
 /// `[7 3]`: absent pages in the order given.

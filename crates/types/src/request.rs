@@ -327,11 +327,6 @@ impl RequestBatch {
     pub fn truncate(&mut self, len: usize) {
         self.requests.truncate(len);
     }
-
-    /// Does any request name an old address?
-    pub fn has_prev(&self) -> bool {
-        self.prev.iter().any(|&p| p != NO_PREV)
-    }
 }
 
 #[cfg(test)]
@@ -360,7 +355,6 @@ mod tests {
             &[] as &[u64],
             "a list of nothing is no list"
         );
-        assert!(batch.has_prev());
     }
 
     #[test]

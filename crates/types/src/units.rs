@@ -255,30 +255,11 @@ mod tests {
         for text in ["75us", "0.83ns", "2ms", "1s", "0ns"] {
             assert_eq!(Picos::parse(text).unwrap().to_string(), text);
         }
-        assert!(
-            Picos::parse("25")
-                .unwrap_err()
-                .to_string()
-                .contains("needs a unit")
-        );
-        assert!(
-            Picos::parse("0.0001ns")
-                .unwrap_err()
-                .to_string()
-                .contains("finer")
-        );
-        assert!(
-            Picos::parse("-1us")
-                .unwrap_err()
-                .to_string()
-                .contains("a number and a unit")
-        );
-        assert!(
-            Picos::parse("3 weeks")
-                .unwrap_err()
-                .to_string()
-                .contains("unknown unit")
-        );
+        let wrong = |s| Picos::parse(s).unwrap_err().to_string();
+        assert!(wrong("25").contains("needs a unit"));
+        assert!(wrong("0.0001ns").contains("finer"));
+        assert!(wrong("-1us").contains("a number and a unit"));
+        assert!(wrong("3 weeks").contains("unknown unit"));
     }
 
     #[test]

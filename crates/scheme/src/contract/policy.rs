@@ -94,10 +94,15 @@ pub trait Policy: Sized {
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View);
 
     /// All pages in the order in which they would leave if nothing else happened. A policy that has such an
-    /// order describes it in its declaration (`order`); others show the next victim alone, or nothing and
-    /// write `victim`, and layers that need an order refuse them.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        std::iter::empty()
+    /// order describes it in its declaration (`order`); others show the next victim alone
+    /// ([`Policy::next_victim`]), or nothing and write `victim`, and layers that need an order refuse them.
+    fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
+        self.next_victim(v).into_iter()
+    }
+
+    /// The page that leaves next, of a policy that knows no order beyond it.
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        None
     }
 
     /// The page that leaves to let `a` in, the first of `next_victims` if there are some: `None` only while
@@ -145,7 +150,8 @@ pub trait Policy: Sized {
         true
     }
 
-    /// What is remembered of evicted pages, if anything is.
+    /// What is remembered of evicted pages, if anything is. A policy with ghosts writes
+    /// `remembers!(FIELD)`, which is this method and the next one.
     #[inline(always)]
     fn ghosts(&self) -> Option<&Ghosts> {
         None
@@ -202,6 +208,20 @@ pub trait Policy: Sized {
     /// Moves the words noted since the last call to `out`.
     #[cfg(feature = "conformance")]
     fn take_notes(&mut self, _out: &mut Vec<(crate::notes::Column, String)>) {}
+}
+
+/// What every [`Policy`] with ghosts writes alike: they are the field of this name.
+#[macro_export]
+macro_rules! remembers {
+    ($field:ident) => {
+        fn ghosts(&self) -> Option<&$crate::Ghosts> {
+            Some(&self.$field)
+        }
+
+        fn ghosts_mut(&mut self) -> Option<&mut $crate::Ghosts> {
+            Some(&mut self.$field)
+        }
+    };
 }
 
 /// A page policy as a scheme: counts its pages and answers for all stages that it has no part in.

@@ -177,13 +177,9 @@ impl Expr {
     /// A whole number, or `None` if the default depends on something else, or if the value is a
     /// word such as `inf` ([`Expr::is_word`]) or a time ([`Expr::time_opt`]).
     pub fn uint_opt(&self, key: &str) -> Option<u64> {
-        match self.lookup(key) {
-            (Some(Value::Uint(n)), _) => Some(*n),
-            (Some(Value::Word(_) | Value::Time(_)), param) if is_integer(param) => None,
-            (None, param) if is_integer(param) => match param.default {
-                DefaultValue::Uint(n) => Some(n),
-                _ => None,
-            },
+        match self.value(key) {
+            Some(Value::Uint(n)) => Some(n),
+            _ if is_integer(self.lookup(key).1) => None,
             _ => self.mistyped(key),
         }
     }
@@ -200,32 +196,21 @@ impl Expr {
 
     /// Whether the value of a number parameter is this word (`inf`, `adaptive`).
     pub fn is_word(&self, key: &str, word: &str) -> bool {
-        match self.lookup(key) {
-            (Some(value), _) => matches!(value, Value::Word(w) if *w == word),
-            (None, param) => matches!(param.default, DefaultValue::Word(w) if w == word),
-        }
+        matches!(self.value(key), Some(Value::Word(w)) if w == word)
     }
 
     /// A real number.
     pub fn real(&self, key: &str) -> f64 {
-        match self.lookup(key) {
-            (Some(Value::Real(x)), _) => *x,
-            (None, param) => match param.default {
-                DefaultValue::Real(x) => x,
-                _ => self.mistyped(key),
-            },
+        match self.value(key) {
+            Some(Value::Real(x)) => x,
             _ => self.mistyped(key),
         }
     }
 
     /// A size in bytes or in pages, as given.
     pub fn size(&self, key: &str) -> Size {
-        match self.lookup(key) {
-            (Some(Value::Size(size)), _) => *size,
-            (None, param) => match param.default {
-                DefaultValue::Bytes(n) => Size::Bytes(n),
-                _ => self.mistyped(key),
-            },
+        match self.value(key) {
+            Some(Value::Size(size)) => size,
             _ => self.mistyped(key),
         }
     }
@@ -242,46 +227,25 @@ impl Expr {
 
     /// A time, or `None` where the value is a number of events ([`Expr::uint_opt`]).
     pub fn time_opt(&self, key: &str) -> Option<Nanos> {
-        match self.lookup(key) {
-            (Some(Value::Time(t)), _) => Some(*t),
-            (Some(Value::Uint(_)), _) => None,
-            (None, param) => match param.default {
-                DefaultValue::Time(t) => Some(t),
-                DefaultValue::Uint(_) => None,
-                _ => self.mistyped(key),
-            },
+        match self.value(key) {
+            Some(Value::Time(t)) => Some(t),
+            Some(Value::Uint(_)) => None,
             _ => self.mistyped(key),
         }
     }
 
     /// One of the declared words.
     pub fn word(&self, key: &str) -> &'static str {
-        match self.lookup(key) {
-            (Some(Value::Word(word)), _) => word,
-            (None, param) => match param.default {
-                DefaultValue::Word(word) => word,
-                DefaultValue::Inside {
-                    layer,
-                    then,
-                    otherwise,
-                } => match self.contains(layer) {
-                    true => then,
-                    false => otherwise,
-                },
-                _ => self.mistyped(key),
-            },
+        match self.value(key) {
+            Some(Value::Word(word)) => word,
             _ => self.mistyped(key),
         }
     }
 
     /// A switch.
     pub fn flag(&self, key: &str) -> bool {
-        match self.lookup(key) {
-            (Some(Value::Bool(b)), _) => *b,
-            (None, param) => match param.default {
-                DefaultValue::Bool(b) => b,
-                _ => self.mistyped(key),
-            },
+        match self.value(key) {
+            Some(Value::Bool(b)) => b,
             _ => self.mistyped(key),
         }
     }
@@ -308,6 +272,29 @@ impl Expr {
             inner: None,
             members: Vec::new(),
         }
+    }
+
+    /// The value as given, or the default if it is one value.
+    fn value(&self, key: &str) -> Option<Value> {
+        let (given, param) = self.lookup(key);
+        let default = || match param.default {
+            DefaultValue::Uint(n) => Some(Value::Uint(n)),
+            DefaultValue::Real(x) => Some(Value::Real(x)),
+            DefaultValue::Bytes(n) => Some(Value::Size(Size::Bytes(n))),
+            DefaultValue::Time(t) => Some(Value::Time(t)),
+            DefaultValue::Bool(b) => Some(Value::Bool(b)),
+            DefaultValue::Word(word) => Some(Value::Word(word)),
+            DefaultValue::Inside {
+                layer,
+                then,
+                otherwise,
+            } => match self.contains(layer) {
+                true => Some(Value::Word(then)),
+                false => Some(Value::Word(otherwise)),
+            },
+            DefaultValue::Nothing | DefaultValue::Frames { .. } | DefaultValue::Computed(_) => None,
+        };
+        given.cloned().or_else(default)
     }
 
     fn lookup(&self, key: &str) -> (Option<&Value>, &'static ParamInfo) {

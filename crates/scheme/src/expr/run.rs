@@ -76,7 +76,7 @@ pub fn check_run(expr: &Expr, run: &RunContext) -> Result<Vec<Warning>, Refusal>
         .and_then(|()| allocation(expr, run))
         .and_then(|()| {
             clean_first(expr, run, &mut warnings);
-            capacity(expr, run, &mut warnings)
+            fits(expr, run.capacity_pages, run, &mut warnings)
         })
         .and_then(|()| own_rules(expr, run));
     idle_device(expr, run, &mut warnings);
@@ -127,10 +127,6 @@ fn clean_first(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) {
             ),
         });
     }
-}
-
-fn capacity(expr: &Expr, run: &RunContext, warnings: &mut Vec<Warning>) -> Outcome {
-    fits(expr, run.capacity_pages, run, warnings)
 }
 
 /// Does the scheme fit into `frames` frames?

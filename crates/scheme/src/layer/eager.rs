@@ -60,19 +60,12 @@ pub struct Eager<S> {
     inner: DirtyVictims<S>,
 }
 
-impl<S: Scheme> Eager<S> {
-    /// Around `inner`; looks at the first `window` pages that leave next, at least 1.
-    pub fn new(inner: S, window: usize) -> Eager<S> {
-        Eager {
-            inner: DirtyVictims::new(inner, window),
-        }
-    }
-}
-
 impl<S: Build> Build for Eager<S> {
     fn build(expr: &Expr, env: &Env) -> Eager<S> {
         let inner = S::build(layer_below(expr), &env.with_background());
-        Eager::new(inner, EagerParams::of(expr, env).w)
+        Eager {
+            inner: DirtyVictims::new(inner, EagerParams::of(expr, env).w),
+        }
     }
 }
 
@@ -104,7 +97,7 @@ impl<S: Scheme> Layer for Eager<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ALL, Mix, TestCache, boxed, env, random_run};
+    use crate::testing::{TestCache, boxed, env};
     use destage_types::SectorMask;
 
     #[test]
@@ -155,20 +148,5 @@ mod tests {
             cache.write_back(0, 0, &[2]).0.is_empty(),
             "the whole group waits"
         );
-    }
-
-    #[test]
-    fn invariants_hold_while_pages_are_written_back() {
-        let mix = Mix { idle: true, ..ALL };
-        for (seed, text) in [
-            "eager(arc,w=3)",
-            "eager(cflru)",
-            "eager(bplru(block-pages=4))",
-        ]
-        .iter()
-        .enumerate()
-        {
-            random_run(text, &env(7, 8, 3), seed as u64, 3000, mix);
-        }
     }
 }

@@ -67,16 +67,6 @@ pub struct Filter<I, S> {
 }
 
 impl<I: Identifier, S: Scheme> Filter<I, S> {
-    /// Around `inner`.
-    pub fn new(identifier: I, inner: S) -> Filter<I, S> {
-        Filter {
-            inner,
-            identifier,
-            counts: [0; 3],
-            notes: Notes::default(),
-        }
-    }
-
     #[inline]
     fn settle(&mut self) {
         self.counts[2] += u64::from(self.identifier.settle(&mut self.notes));
@@ -85,7 +75,12 @@ impl<I: Identifier, S: Scheme> Filter<I, S> {
 
 impl<I: Identifier, S: Build> Build for Filter<I, S> {
     fn build(expr: &Expr, env: &Env) -> Filter<I, S> {
-        Filter::new(I::build(expr, env), S::build(layer_below(expr), env))
+        Filter {
+            inner: S::build(layer_below(expr), env),
+            identifier: I::build(expr, env),
+            counts: [0; 3],
+            notes: Notes::default(),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Hash functions of addresses: `k` places of each page in a table.
 
-#[cfg(feature = "conformance")]
 use crate::Env;
 use crate::rng::mix64;
 
@@ -21,22 +20,14 @@ pub(super) struct Hashes {
 }
 
 impl Hashes {
-    /// `count` functions, at most [`MOST_HASHES`], to so many `places`.
-    pub fn new(count: usize, places: u64) -> Hashes {
+    /// `count` functions, at most [`MOST_HASHES`], to so many `places`; or those that a worked example
+    /// names.
+    pub fn new(count: usize, places: u64, _env: &Env) -> Hashes {
         Hashes {
             count,
             places,
             #[cfg(feature = "conformance")]
-            given: None,
-        }
-    }
-
-    /// The same with the functions that a worked example names, if it names any.
-    #[cfg(feature = "conformance")]
-    pub fn given(self, env: &Env) -> Hashes {
-        Hashes {
-            given: env.hashes.clone(),
-            ..self
+            given: _env.hashes.clone(),
         }
     }
 

@@ -164,29 +164,6 @@ impl Veto {
 }
 
 impl<S: Scheme> IdleClean<S> {
-    /// Around `inner`, which evicts groups or does not, in a cache as `env` says.
-    pub fn new(inner: S, groups: bool, params: IdleCleanParams, env: &Env) -> IdleClean<S> {
-        let slots = env.slots as usize + inner.max_ghosts() as usize;
-        let chips = || (0..env.layout.chips()).map(ChipId);
-        let of_channel = |channel| chips().filter(move |&c| env.layout.channel(c) == channel);
-        let channels = (0..env.layout.channels()).map(ChannelId);
-        let veto = Veto::new(params.young, env.capacity as usize);
-        IdleClean {
-            inner,
-            params,
-            watermark: (params.watermark * f64::from(env.capacity)) as usize,
-            groups,
-            pages: vec![Page::default(); slots],
-            order: Order::new(slots, [veto.young, veto.most]),
-            dirty: Lists::new(slots, 2 * env.layout.chips() as usize),
-            dirty_pages: 0,
-            chips: channels.map(|c| of_channel(c).collect()).collect(),
-            veto,
-            accesses: 0,
-            rewrites: 0,
-        }
-    }
-
     /// One more page access, to the page in `slot`, which stands in its place already.
     fn count_access(&mut self, slot: Slot) {
         self.accesses += 1;
@@ -261,7 +238,26 @@ impl<S: Build> Build for IdleClean<S> {
         let below = layer_below(expr);
         let groups = below.policy().scheme().role == Role::GroupPolicy;
         let params = IdleCleanParams::of(expr, env);
-        IdleClean::new(S::build(below, env), groups, params, env)
+        let inner = S::build(below, env);
+        let slots = env.slots as usize + inner.max_ghosts() as usize;
+        let chips = || (0..env.layout.chips()).map(ChipId);
+        let of_channel = |channel| chips().filter(move |&c| env.layout.channel(c) == channel);
+        let channels = (0..env.layout.channels()).map(ChannelId);
+        let veto = Veto::new(params.young, env.capacity as usize);
+        IdleClean {
+            inner,
+            params,
+            watermark: (params.watermark * f64::from(env.capacity)) as usize,
+            groups,
+            pages: vec![Page::default(); slots],
+            order: Order::new(slots, [veto.young, veto.most]),
+            dirty: Lists::new(slots, 2 * env.layout.chips() as usize),
+            dirty_pages: 0,
+            chips: channels.map(|c| of_channel(c).collect()).collect(),
+            veto,
+            accesses: 0,
+            rewrites: 0,
+        }
     }
 }
 

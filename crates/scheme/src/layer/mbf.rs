@@ -107,22 +107,6 @@ pub struct BloomFilters {
 const ROOM: u64 = 4096;
 
 impl BloomFilters {
-    /// All clear; the last filter counts as cleared last.
-    pub fn new(params: MbfParams) -> BloomFilters {
-        let MbfParams { v, m, k, .. } = params;
-        BloomFilters {
-            filters: v,
-            hashes: Hashes::new(k, m),
-            bits: PageIndex::new(0),
-            set: vec![Vec::with_capacity(m.min(ROOM) as usize); v as usize],
-            threshold: params.threshold,
-            period: params.decay_period.unwrap_or(m / u64::from(v)).max(1),
-            writes: 0,
-            next: 0,
-            youngest: v - 1,
-        }
-    }
-
     /// Sum of the weights of the filters in `set`: 2 - a * 2/v, where a of them were cleared later.
     fn weight(&self, set: u64) -> f64 {
         let v = self.filters;
@@ -162,14 +146,21 @@ impl BloomFilters {
 }
 
 impl Identifier for BloomFilters {
+    /// All clear; the last filter counts as cleared last.
     fn build(expr: &Expr, env: &Env) -> BloomFilters {
-        let filters = BloomFilters::new(MbfParams::of(expr, env));
-        #[cfg(feature = "conformance")]
-        let filters = BloomFilters {
-            hashes: filters.hashes.given(env),
-            ..filters
-        };
-        filters
+        let params = MbfParams::of(expr, env);
+        let MbfParams { v, m, k, .. } = params;
+        BloomFilters {
+            filters: v,
+            hashes: Hashes::new(k, m, env),
+            bits: PageIndex::new(0),
+            set: vec![Vec::with_capacity(m.min(ROOM) as usize); v as usize],
+            threshold: params.threshold,
+            period: params.decay_period.unwrap_or(m / u64::from(v)).max(1),
+            writes: 0,
+            next: 0,
+            youngest: v - 1,
+        }
     }
 
     /// The write is recorded first and then counts with the others.

@@ -157,29 +157,17 @@ pub struct HashCounters {
     hashes: Hashes,
 }
 
-impl HashCounters {
-    /// All zero.
-    pub fn new(params: MultiHashParams) -> HashCounters {
+impl Identifier for HashCounters {
+    fn build(expr: &Expr, env: &Env) -> HashCounters {
+        let params = MultiHashParams::of(expr, env);
         HashCounters {
             params,
             high: params.high(),
             period: params.period(),
             table: Table::new(params.m),
             writes: 0,
-            hashes: Hashes::new(params.k, params.m),
+            hashes: Hashes::new(params.k, params.m, env),
         }
-    }
-}
-
-impl Identifier for HashCounters {
-    fn build(expr: &Expr, env: &Env) -> HashCounters {
-        let counters = HashCounters::new(MultiHashParams::of(expr, env));
-        #[cfg(feature = "conformance")]
-        let counters = HashCounters {
-            hashes: counters.hashes.given(env),
-            ..counters
-        };
-        counters
     }
 
     /// The counters are tested as they are; then each of them, once, counts the write.

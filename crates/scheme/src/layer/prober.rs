@@ -92,33 +92,6 @@ pub struct Prober<S> {
 }
 
 impl<S: Scheme> Prober<S> {
-    /// Around `inner`, which runs with its full capacity (PR-7).
-    pub fn new(inner: S, options: ProberOptions, env: &Env) -> Prober<S> {
-        let capacity = (env.slots + inner.max_ghosts()) as usize;
-        let window = options.rip + u64::from(options.rip_cmp == RipCmp::Gt);
-        let channels = if env.background && env.write_back {
-            env.layout.channels()
-        } else {
-            0
-        };
-        Prober {
-            inner,
-            options,
-            queue: Lwrs::new(options.ssp.bytes(env.page) / SECTOR_BYTES, window),
-            page_sectors: env.page.sectors(),
-            ldr: Ldr::new(capacity, channels),
-            large: false,
-            adapted: true,
-            renamed: Vec::with_capacity(USUAL_PAGES),
-            scratch: Vec::with_capacity(capacity),
-            #[cfg(any(test, feature = "conformance"))]
-            background: env.background,
-            large_requests: 0,
-            migrated: 0,
-            notes: Notes::default(),
-        }
-    }
-
     /// Is page `lpn` of the request in service LWdata?
     #[inline]
     fn is_large(&self, a: &Access) -> bool {
@@ -219,9 +192,33 @@ impl<S: Scheme> Prober<S> {
 }
 
 impl<S: Build> Build for Prober<S> {
+    /// Around a scheme that runs with its full capacity (PR-7).
     fn build(expr: &Expr, env: &Env) -> Prober<S> {
         let options = ProberOptions::of(expr, env);
-        Prober::new(S::build(layer_below(expr), env), options, env)
+        let inner = S::build(layer_below(expr), env);
+        let capacity = (env.slots + inner.max_ghosts()) as usize;
+        let window = options.rip + u64::from(options.rip_cmp == RipCmp::Gt);
+        let channels = if env.background && env.write_back {
+            env.layout.channels()
+        } else {
+            0
+        };
+        Prober {
+            inner,
+            options,
+            queue: Lwrs::new(options.ssp.bytes(env.page) / SECTOR_BYTES, window),
+            page_sectors: env.page.sectors(),
+            ldr: Ldr::new(capacity, channels),
+            large: false,
+            adapted: true,
+            renamed: Vec::with_capacity(USUAL_PAGES),
+            scratch: Vec::with_capacity(capacity),
+            #[cfg(any(test, feature = "conformance"))]
+            background: env.background,
+            large_requests: 0,
+            migrated: 0,
+            notes: Notes::default(),
+        }
     }
 }
 

@@ -189,32 +189,6 @@ pub struct ProCache<S> {
 }
 
 impl<S: Scheme> ProCache<S> {
-    /// Around `inner`.
-    pub fn new(inner: S, params: &ProCacheParams, env: &Env) -> ProCache<S> {
-        let thresholds = match &params.pv {
-            Some(classes) => classes.iter().map(|&p| threshold(p)).collect(),
-            None => vec![threshold(params.p)],
-        };
-        ProCache {
-            inner,
-            thresholds,
-            cutoff: params.pv.is_none().then(|| params.c.bytes(env.page)),
-            cmp: params.cmp,
-            size_unit: params.size_unit.bytes(env.page).max(1),
-            hit_rule: params.hit_rule,
-            read_touch: params.read_touch,
-            filling: params.p_schedule == Schedule::Occupancy,
-            uniform: Uniform {
-                rng: SplitMix64::new(params.seed.0),
-                #[cfg(feature = "conformance")]
-                draws: env.draws.clone().map(Vec::into_iter),
-            },
-            request_bytes: 0,
-            stats: Stats::default(),
-            notes: Notes::default(),
-        }
-    }
-
     /// Threshold of a request of `bytes`; `None` if it is cold by size.
     fn threshold(&self, bytes: u64) -> Option<u64> {
         let eligible = match (self.cutoff, self.cmp) {
@@ -273,7 +247,28 @@ fn pages(r: &Request, v: &View) -> impl Iterator<Item = Lpn> {
 impl<S: Build> Build for ProCache<S> {
     fn build(expr: &Expr, env: &Env) -> ProCache<S> {
         let params = ProCacheParams::of(expr, env);
-        ProCache::new(S::build(layer_below(expr), env), &params, env)
+        let thresholds = match &params.pv {
+            Some(classes) => classes.iter().map(|&p| threshold(p)).collect(),
+            None => vec![threshold(params.p)],
+        };
+        ProCache {
+            inner: S::build(layer_below(expr), env),
+            thresholds,
+            cutoff: params.pv.is_none().then(|| params.c.bytes(env.page)),
+            cmp: params.cmp,
+            size_unit: params.size_unit.bytes(env.page).max(1),
+            hit_rule: params.hit_rule,
+            read_touch: params.read_touch,
+            filling: params.p_schedule == Schedule::Occupancy,
+            uniform: Uniform {
+                rng: SplitMix64::new(params.seed.0),
+                #[cfg(feature = "conformance")]
+                draws: env.draws.clone().map(Vec::into_iter),
+            },
+            request_bytes: 0,
+            stats: Stats::default(),
+            notes: Notes::default(),
+        }
     }
 }
 

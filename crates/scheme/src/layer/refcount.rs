@@ -116,19 +116,6 @@ pub struct RefCounters {
 }
 
 impl RefCounters {
-    /// All zero, for pages of `page_sectors` sectors.
-    pub fn new(params: RefCountParams, page_sectors: u32) -> RefCounters {
-        RefCounters {
-            params,
-            page_sectors: u64::from(page_sectors),
-            counters: PageIndex::new(0),
-            touched: 0,
-            writes: 0,
-            epoch: 0,
-            periods: 0,
-        }
-    }
-
     /// Value of a counter now.
     #[inline]
     fn now(&self, counter: u64) -> u64 {
@@ -168,8 +155,17 @@ impl RefCounters {
 }
 
 impl Identifier for RefCounters {
+    /// All zero.
     fn build(expr: &Expr, env: &Env) -> RefCounters {
-        RefCounters::new(RefCountParams::of(expr, env), env.page.sectors())
+        RefCounters {
+            params: RefCountParams::of(expr, env),
+            page_sectors: u64::from(env.page.sectors()),
+            counters: PageIndex::new(0),
+            touched: 0,
+            writes: 0,
+            epoch: 0,
+            periods: 0,
+        }
     }
 
     #[inline]

@@ -76,12 +76,6 @@ impl AdLru {
         self.referenced[page as usize]
     }
 
-    fn next_victim(&self) -> Option<Slot> {
-        let list = self.victim_list();
-        let dirty = || second_chance::victim(&self.pages, list, |page| self.spared(page));
-        self.clean.tail(list).or_else(dirty).map(Slot)
-    }
-
     fn is_clean(&self, page: u32) -> bool {
         self.clean.list_of(page) < self.clean.lists()
     }
@@ -135,9 +129,9 @@ impl Policy for AdLru {
         self.enter(HOT, slot, a.op == Op::Write || v.frames.is_dirty(slot));
     }
 
-    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, _v: &View) {
+    fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         let searched = reason == RemoveReason::Evicted && !self.is_clean(slot.0);
-        if searched && self.next_victim() == Some(slot) {
+        if searched && self.next_victim(v) == Some(slot) {
             let (list, all) = (self.victim_list(), self.spared(slot.0));
             let mark = |page: u32| self.referenced[page as usize] = false;
             second_chance::spare(&mut self.pages, list, slot.0, all, mark);
@@ -165,8 +159,10 @@ impl Policy for AdLru {
     }
 
     /// The next one alone: which pages follow it depends on the length of the cold list.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let list = self.victim_list();
+        let dirty = || second_chance::victim(&self.pages, list, |page| self.spared(page));
+        self.clean.tail(list).or_else(dirty).map(Slot)
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {
@@ -175,14 +171,12 @@ impl Policy for AdLru {
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
-        for (list, name) in [(COLD, "cold["), (HOT, " hot[")] {
+        for (list, name) in [(COLD, "cold"), (HOT, " hot")] {
             out.push_str(name);
-            for (i, page) in self.pages.from_head(list).enumerate() {
-                out.push_str(if i > 0 { " " } else { "" });
+            crate::state::list(out, self.pages.from_head(list), |out, page| {
                 crate::state::page(out, v, Slot(page));
                 out.push_str(if self.spared(page) { "r" } else { "" });
-            }
-            out.push(']');
+            });
         }
     }
 }

@@ -220,22 +220,13 @@ impl Policy for Arc {
         self.stamps.of(slot).map(|s| s | u64::from(second) << 63)
     }
 
-    fn ghosts(&self) -> Option<&Ghosts> {
-        Some(&self.ghosts)
-    }
-
-    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
-        Some(&mut self.ghosts)
-    }
+    crate::remembers!(ghosts);
 
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one,
     /// if it comes in at all.
     fn forget(&mut self, lpn: Lpn, v: &View) {
         self.from = None;
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.lists.unlink(node);
-            self.ghosts.forget(node);
-        }
+        self.ghosts.forget_page(&mut self.lists, lpn, v);
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

@@ -107,18 +107,6 @@ pub struct Belady {
 }
 
 impl Belady {
-    /// For a cache of `capacity` pages and the run that `future` describes.
-    pub fn new(capacity: usize, future: Arc<Future>, bypass: bool) -> Belady {
-        Belady {
-            future,
-            bypass,
-            heap: Vec::with_capacity(capacity),
-            at: vec![0; capacity],
-            hole: false,
-            notes: Notes::default(),
-        }
-    }
-
     /// Which accesses `expr`, a layer named `belady`, counts as the next use.
     pub fn next_of(expr: &Expr, env: &Env) -> NextOf {
         BeladyParams::of(expr, env).next_of
@@ -233,12 +221,15 @@ impl Policy for Belady {
     /// # Panics
     /// The environment does not know the future.
     fn build(expr: &Expr, env: &Env) -> Belady {
-        let future = env.future.clone().expect("an offline run knows its future");
-        Belady::new(
-            env.slots as usize,
-            future,
-            BeladyParams::of(expr, env).bypass,
-        )
+        let slots = env.slots as usize;
+        Belady {
+            future: env.future.clone().expect("an offline run knows its future"),
+            bypass: BeladyParams::of(expr, env).bypass,
+            heap: Vec::with_capacity(slots),
+            at: vec![0; slots],
+            hole: false,
+            notes: Notes::default(),
+        }
     }
 
     fn on_rename(&mut self, _from: Lpn, _to: Lpn, slot: Option<Slot>, v: &View) {

@@ -14,14 +14,14 @@
 //!   address, which goes to the head only if it is new.
 //! - D6: the pages of a cluster are spread over the chips.
 
-use super::logical_blocks::{BLOCK_NODE_BYTES, BLOCK_PAGES, LogicalBlocks};
+use super::logical_blocks::{BLOCK_NODE_BYTES, BlockParams, LogicalBlocks};
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::lists::List;
 use crate::ranking::Ranking;
 use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, GroupPolicy, Groups, PAGE_NODE_BYTES, Placement, RemoveReason, SchemeStats,
-    Unit, View, params,
+    Unit, View,
 };
 use destage_types::{Lpn, Op, Slot};
 use std::cell::Cell;
@@ -38,7 +38,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
         certain: false,
     },
     role: Role::GroupPolicy,
-    params: &[BpacParams::PARAMS],
+    params: &[BlockParams::PARAMS],
     ties: "nearest the LRU end",
     write_buffer: true,
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
@@ -46,14 +46,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     build: Some(boxed::<Groups<Bpac>>),
     ..SchemeInfo::BASE
 };
-
-params! {
-    /// Parameters of [`Bpac`].
-    pub struct BpacParams {
-        /// pages of a logical block
-        block_pages: Option<u64> = BLOCK_PAGES,
-    }
-}
 
 /// The newer and the older half of the clusters; the older one has one more, if their number is odd.
 const YOUNG: usize = 0;
@@ -219,7 +211,7 @@ impl Bpac {
 
 impl GroupPolicy for Bpac {
     fn build(expr: &Expr, env: &Env) -> Bpac {
-        let BpacParams { block_pages } = BpacParams::of(expr, env);
+        let BlockParams { block_pages } = BlockParams::of(expr, env);
         let slots = env.slots as usize;
         Bpac {
             pages: List::new(slots),
@@ -331,7 +323,7 @@ impl GroupPolicy for Bpac {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ALL, Mix, TestCache};
+    use crate::testing::{STILL, TestCache};
 
     type Cache = TestCache<Groups<Bpac>>;
 
@@ -387,13 +379,9 @@ mod tests {
 
     #[test]
     fn random_runs_keep_pages_and_clusters_together() {
-        let mix = Mix {
-            device: false,
-            ..ALL
-        };
         for (seed, capacity) in [(1, 3), (2, 7), (3, 20), (4, 40)] {
             let mut cache = Cache::new("bpac(block-pages=4)", capacity);
-            cache.random(seed, 20_000, mix, |cache| {
+            cache.random(seed, 20_000, STILL, |cache| {
                 let s = cache.scheme.policy();
                 let clustered = s.clusters.validate(&cache.frames);
                 assert_eq!(clustered + s.pages.len(), cache.frames.used());

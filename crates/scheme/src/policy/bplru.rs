@@ -110,17 +110,6 @@ pub struct Bplru {
 }
 
 impl Bplru {
-    /// An empty cache as `env` says.
-    pub fn new(params: BplruParams, env: &Env) -> Bplru {
-        Bplru {
-            params,
-            blocks: LogicalBlocks::new(params.block_pages, env),
-            next: vec![Some(0); env.slots as usize],
-            row: (0, 0),
-            compensated: 0,
-        }
-    }
-
     /// The page leaves its block. Does the block stay?
     #[inline]
     fn leave(&mut self, slot: Slot) -> bool {
@@ -184,7 +173,14 @@ impl Bplru {
 
 impl GroupPolicy for Bplru {
     fn build(expr: &Expr, env: &Env) -> Bplru {
-        Bplru::new(BplruParams::of(expr, env), env)
+        let params = BplruParams::of(expr, env);
+        Bplru {
+            params,
+            blocks: LogicalBlocks::new(params.block_pages, env),
+            next: vec![Some(0); env.slots as usize],
+            row: (0, 0),
+            compensated: 0,
+        }
     }
 
     #[inline]

@@ -66,18 +66,6 @@ impl CcfLru {
         stays && !self.cold[page as usize]
     }
 
-    fn next_victim(&self, v: &View) -> Option<Slot> {
-        let dirty = |page: &u32| v.frames.is_dirty(Slot(*page));
-        let mixed = || {
-            let found = second_chance::victim(&self.lists, MIXED, |page| self.spared(page, v))?;
-            // All were hot: those that are clean left the list, and the dirty ones come first.
-            let all = self.spared(found, v);
-            let dirty = self.lists.from_tail(MIXED).find(dirty);
-            Some(dirty.filter(|_| all).unwrap_or(found))
-        };
-        self.lists.tail(COLD_CLEAN).or_else(mixed).map(Slot)
-    }
-
     /// The search for `victim` in the mixed list: what it passes is cold, and listed as such if it is clean.
     fn search(&mut self, victim: u32, v: &View) {
         let all = self.spared(victim, v);
@@ -128,8 +116,16 @@ impl Policy for CcfLru {
     }
 
     /// The next one alone: which pages follow it depends on those that the search passes.
-    fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim(v).into_iter()
+    fn next_victim(&self, v: &View) -> Option<Slot> {
+        let dirty = |page: &u32| v.frames.is_dirty(Slot(*page));
+        let mixed = || {
+            let found = second_chance::victim(&self.lists, MIXED, |page| self.spared(page, v))?;
+            // All were hot: those that are clean left the list, and the dirty ones come first.
+            let all = self.spared(found, v);
+            let dirty = self.lists.from_tail(MIXED).find(dirty);
+            Some(dirty.filter(|_| all).unwrap_or(found))
+        };
+        self.lists.tail(COLD_CLEAN).or_else(mixed).map(Slot)
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {
@@ -138,14 +134,12 @@ impl Policy for CcfLru {
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
-        for (list, name) in [(COLD_CLEAN, "CCL["), (MIXED, " ML[")] {
+        for (list, name) in [(COLD_CLEAN, "CCL"), (MIXED, " ML")] {
             out.push_str(name);
-            for (i, page) in self.lists.from_head(list).enumerate() {
-                out.push_str(if i > 0 { " " } else { "" });
+            crate::state::list(out, self.lists.from_head(list), |out, page| {
                 crate::state::page(out, v, Slot(page));
                 out.push_str(if self.cold[page as usize] { "c" } else { "h" });
-            }
-            out.push(']');
+            });
         }
     }
 }

@@ -39,15 +39,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// For a cache of `capacity` pages.
-    pub fn new(capacity: usize) -> Clock {
-        Clock {
-            ring: List::new(capacity),
-            hit: vec![false; capacity],
-            hand: None,
-        }
-    }
-
     /// The page the hand points at.
     #[inline]
     fn at_hand(&self) -> Option<Slot> {
@@ -96,7 +87,12 @@ impl Clock {
 
 impl Policy for Clock {
     fn build(_expr: &Expr, env: &Env) -> Clock {
-        Clock::new(env.slots as usize)
+        let slots = env.slots as usize;
+        Clock {
+            ring: List::new(slots),
+            hit: vec![false; slots],
+            hand: None,
+        }
     }
 
     #[inline]
@@ -142,14 +138,11 @@ impl Policy for Clock {
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
         let hand = self.at_hand();
-        out.push('[');
-        for (i, page) in self.ring.from_tail().enumerate() {
-            out.push_str(if i > 0 { " " } else { "" });
+        crate::state::list(out, self.ring.from_tail(), |out, page| {
             out.push_str(if hand == Some(page) { ">" } else { "" });
             crate::state::page(out, v, page);
             out.push_str(if self.hit[page.index()] { ":1" } else { ":0" });
-        }
-        out.push(']');
+        });
     }
 }
 

@@ -130,13 +130,6 @@ impl CoActive {
         !clean
     }
 
-    fn next_victim(&self) -> Option<Slot> {
-        let [cold, hot] = &self.clean;
-        let clean = cold.first().or_else(|| hot.first());
-        let dirty = || self.pages.tail(COLD).or_else(|| self.pages.tail(HOT));
-        clean.or_else(dirty).map(Slot)
-    }
-
     fn adapt(&mut self, gap: Nanos, v: &View) {
         self.threshold = match gap < v.device.costs().program {
             true => (self.threshold / 2).max(1),
@@ -261,8 +254,11 @@ impl Policy for CoActive {
     }
 
     /// The next one alone: which pages follow it depends on what is written back until then.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let [cold, hot] = &self.clean;
+        let clean = cold.first().or_else(|| hot.first());
+        let dirty = || self.pages.tail(COLD).or_else(|| self.pages.tail(HOT));
+        clean.or_else(dirty).map(Slot)
     }
 
     fn write_back(

@@ -108,16 +108,6 @@ impl Frd {
         self.prune();
     }
 
-    fn next_victim(&self) -> Option<Slot> {
-        let of_filter = self.filter.tail();
-        // The oldest entry of D is a page, if there is one.
-        let of_stack = self.stack.tail(D).map(Slot);
-        match self.returns || self.residents > self.stack_pages {
-            true => of_stack.or(of_filter),
-            false => of_filter.or(of_stack),
-        }
-    }
-
     /// The history of a page of F that leaves stays in its place.
     fn remember(&mut self, slot: Slot, v: &View) {
         let node = self.ghosts.remember(slot, v);
@@ -186,25 +176,22 @@ impl Policy for Frd {
     }
 
     /// The next one alone: which pages follow it depends on those that come in.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let of_filter = self.filter.tail();
+        // The oldest entry of D is a page, if there is one.
+        let of_stack = self.stack.tail(D).map(Slot);
+        match self.returns || self.residents > self.stack_pages {
+            true => of_stack.or(of_filter),
+            false => of_filter.or(of_stack),
+        }
     }
 
-    fn ghosts(&self) -> Option<&Ghosts> {
-        Some(&self.ghosts)
-    }
-
-    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
-        Some(&mut self.ghosts)
-    }
+    crate::remembers!(ghosts);
 
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
     fn forget(&mut self, lpn: Lpn, v: &View) {
         self.returns = false;
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.stack.unlink(node);
-            self.ghosts.forget(node);
-        }
+        self.ghosts.forget_page(&mut self.stack, lpn, v);
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

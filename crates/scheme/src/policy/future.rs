@@ -43,22 +43,6 @@ impl fmt::Display for FutureTooLong {
 impl std::error::Error for FutureTooLong {}
 
 impl Future {
-    /// Of a run without TRIM; [`FutureBuilder`] takes TRIMs too.
-    ///
-    /// # Errors
-    /// [`FutureTooLong`] from 2^31 - 2 accesses.
-    pub fn of(
-        accesses: impl Iterator<Item = (Lpn, Op)>,
-        next_of: NextOf,
-    ) -> Result<Future, FutureTooLong> {
-        let mut builder = FutureBuilder::new(next_of);
-        builder.next.reserve(accesses.size_hint().0);
-        for (lpn, op) in accesses {
-            builder.access(lpn, op);
-        }
-        builder.finish()
-    }
-
     /// With next uses that are known already, `None` for never; for worked examples.
     ///
     /// # Panics
@@ -200,6 +184,7 @@ impl FutureBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::SplitMix64;
 
     /// What follows access `i` of the stream, by looking at all that follow.
     fn slow(stream: &[(u64, Op)], next_of: NextOf) -> Vec<Option<u64>> {
@@ -216,13 +201,11 @@ mod tests {
 
     #[test]
     fn random_streams_agree_with_a_search() {
-        let mut x = 5u64;
+        let mut rng = SplitMix64::new(5);
         for (pages, trims) in [(1, 0), (7, 5), (60, 1), (60, 30)] {
             let stream: Vec<(u64, Op)> = (0..400)
                 .map(|_| {
-                    x = x
-                        .wrapping_mul(6364136223846793005)
-                        .wrapping_add(1442695040888963407);
+                    let x = rng.next_u64();
                     let op = match (x >> 50) % 100 {
                         n if n < trims => Op::Trim,
                         n if n % 2 == 0 => Op::Read,
@@ -246,15 +229,5 @@ mod tests {
                 assert_eq!(found, slow(&stream, next_of));
             }
         }
-    }
-
-    #[test]
-    fn a_stream_without_trims_needs_no_builder() {
-        let stream = [3, 4, 3].map(|n| (Lpn(n), Op::Read));
-        let future = Future::of(stream.into_iter(), NextOf::Any).unwrap();
-        assert_eq!(future, Future::given([Some(3), None, None]));
-        let future = Future::of(stream.into_iter(), NextOf::Write).unwrap();
-        assert_eq!(future, Future::given([None; 3]));
-        assert_eq!((future.len(), future.is_empty()), (3, false));
     }
 }

@@ -14,13 +14,12 @@
 //!   by a rename keeps its own.
 //! - D6: the pages of a block are spread over the chips.
 
-use super::logical_blocks::{BLOCK_NODE_BYTES, BLOCK_PAGES, LogicalBlocks};
+use super::logical_blocks::{BLOCK_NODE_BYTES, BlockParams, LogicalBlocks};
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::ranking::Ranking;
 use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, SchemeStats, Unit, View,
-    params,
 };
 use destage_types::{Lpn, Op, Slot};
 use std::cmp::Reverse;
@@ -36,7 +35,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
         certain: false,
     },
     role: Role::GroupPolicy,
-    params: &[LbClockParams::PARAMS],
+    params: &[BlockParams::PARAMS],
     ties: "first from the hand",
     write_buffer: true,
     metadata: |_, _| Some(MetadataBound::nodes(BLOCK_NODE_BYTES)),
@@ -44,14 +43,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
     build: Some(boxed::<Groups<LbClock>>),
     ..SchemeInfo::BASE
 };
-
-params! {
-    /// Parameters of [`LbClock`].
-    pub struct LbClockParams {
-        /// pages of a logical block
-        block_pages: Option<u64> = BLOCK_PAGES,
-    }
-}
 
 /// Large block CLOCK.
 #[derive(Clone, Debug)]
@@ -147,7 +138,7 @@ impl LbClock {
 
 impl GroupPolicy for LbClock {
     fn build(expr: &Expr, env: &Env) -> LbClock {
-        let LbClockParams { block_pages } = LbClockParams::of(expr, env);
+        let BlockParams { block_pages } = BlockParams::of(expr, env);
         let slots = env.slots as usize;
         LbClock {
             blocks: LogicalBlocks::new(block_pages, env),
@@ -224,7 +215,7 @@ impl GroupPolicy for LbClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ALL, Mix, TestCache};
+    use crate::testing::{STILL, TestCache};
 
     type Cache = TestCache<Groups<LbClock>>;
 
@@ -260,13 +251,9 @@ mod tests {
 
     #[test]
     fn random_runs_keep_the_ring_whole() {
-        let mix = Mix {
-            device: false,
-            ..ALL
-        };
         for (seed, capacity) in [(1, 3), (2, 7), (3, 20)] {
             let mut cache = Cache::new("lb-clock(block-pages=4)", capacity);
-            cache.random(seed, 20_000, mix, |cache| {
+            cache.random(seed, 20_000, STILL, |cache| {
                 let s = cache.scheme.policy();
                 assert_eq!(s.blocks.validate(&cache.frames), cache.frames.used());
                 let moved = s.blocks.order.from_tail(0).map(|n| s.moved[n as usize]);

@@ -176,13 +176,10 @@ impl Policy for Lfu {
         use std::fmt::Write;
         let mut pages: Vec<u32> = self.list.from_head(0).collect();
         pages.sort_by_key(|&n| std::cmp::Reverse(self.touched.0[n as usize]));
-        out.push('[');
-        for (i, &node) in pages.iter().enumerate() {
-            out.push_str(if i > 0 { " " } else { "" });
+        crate::state::list(out, pages, |out, node| {
             crate::state::page(out, v, Slot(node));
             write!(out, ":{}", self.bucket(node).count).expect("writing to a string cannot fail");
-        }
-        out.push(']');
+        });
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::info::{DefaultValue, ParamInfo};
 use crate::lists::{ListArray, Lists};
 use crate::store::PageIndex;
-use crate::{Env, Placement, Unit};
+use crate::{Env, Placement, Unit, params};
 use destage_types::{Lpn, Slot};
 
 /// Bytes of a block node (Req-block section 4.2.5).
@@ -16,6 +16,14 @@ pub(super) const BLOCK_PAGES: ParamInfo = ParamInfo::count(1, 0)
     ))
     .unit("pages")
     .source("measured baselines");
+
+params! {
+    /// Parameters of the block-level policies that have no other.
+    pub(super) struct BlockParams {
+        /// pages of a logical block
+        block_pages: Option<u64> = BLOCK_PAGES,
+    }
+}
 
 /// Number of a node without a block. No block has it: addresses count bytes in 64 bits.
 const NO_BLOCK: u64 = u64::MAX;

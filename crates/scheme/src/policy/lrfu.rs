@@ -117,8 +117,8 @@ impl Policy for Lrfu {
     }
 
     /// The next one alone.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.pages.first().map(Slot).into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        self.pages.first().map(Slot)
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

@@ -111,10 +111,6 @@ impl Lru2 {
         }
     }
 
-    fn next_victim(&self) -> Option<Slot> {
-        self.once.tail().or(self.pages.first().map(Slot))
-    }
-
     fn drop_ghost(&mut self, node: u32) {
         self.history.remove(node);
         self.ghosts.forget(node);
@@ -174,17 +170,11 @@ impl Policy for Lru2 {
     }
 
     /// The next one alone.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        self.once.tail().or(self.pages.first().map(Slot))
     }
 
-    fn ghosts(&self) -> Option<&Ghosts> {
-        Some(&self.ghosts)
-    }
-
-    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
-        Some(&mut self.ghosts)
-    }
+    crate::remembers!(ghosts);
 
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
     fn forget(&mut self, lpn: Lpn, v: &View) {

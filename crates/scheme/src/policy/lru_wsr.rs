@@ -49,11 +49,6 @@ impl LruWsr {
     fn spared(&self, page: u32, v: &View) -> bool {
         v.frames.is_dirty(Slot(page)) && !self.cold[page as usize]
     }
-
-    fn next_victim(&self, v: &View) -> Option<Slot> {
-        let victim = second_chance::victim(&self.pages, LRU, |page| self.spared(page, v));
-        victim.map(Slot)
-    }
 }
 
 impl Policy for LruWsr {
@@ -87,8 +82,9 @@ impl Policy for LruWsr {
     }
 
     /// The next one alone: which pages follow it depends on those that it spares.
-    fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim(v).into_iter()
+    fn next_victim(&self, v: &View) -> Option<Slot> {
+        let victim = second_chance::victim(&self.pages, LRU, |page| self.spared(page, v));
+        victim.map(Slot)
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {
@@ -97,11 +93,9 @@ impl Policy for LruWsr {
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
-        for (i, page) in self.pages.from_head(LRU).enumerate() {
-            out.push_str(if i == 0 { "[" } else { " " });
+        crate::state::list(out, self.pages.from_head(LRU), |out, page| {
             crate::state::page(out, v, Slot(page));
             out.push_str(if self.cold[page as usize] { "c" } else { "" });
-        }
-        out.push_str(if self.pages.is_empty(LRU) { "[]" } else { "]" });
+        });
     }
 }

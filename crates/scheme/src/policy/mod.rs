@@ -40,30 +40,3 @@ pub mod w_tinylfu;
 mod window;
 
 pub use future::{Future, FutureBuilder, FutureTooLong, NextOf};
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::evictions;
-
-    #[test]
-    fn who_leaves_first() {
-        for (policy, first, second) in [
-            ("fifo", "1", "1 2"),
-            ("lru", "2", "2 3"),
-            ("lfu", "2", "2 3"),
-            ("clock", "2", "2 3"),
-            ("arc", "2", "2 3"),
-            ("2q(kin=1)", "1", "1 2"),
-            ("lirs(hir=1)", "3", "3 4"),
-            ("cflru(x=1)", "2", "2 3"),
-            ("cflru-eps", "2", "2 3"),
-        ] {
-            assert_eq!(evictions(policy, 3, "W1 W2 W3 R1 W4"), first, "{policy}");
-            assert_eq!(
-                evictions(policy, 3, "W1 W2 W3 R1 W4 W5"),
-                second,
-                "{policy}"
-            );
-        }
-    }
-}

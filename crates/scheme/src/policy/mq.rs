@@ -95,29 +95,13 @@ impl Mq {
         }
     }
 
-    fn next_victim(&self) -> Option<Slot> {
-        let lowest = (0..self.queues).find_map(|queue| self.lists.tail(queue));
-        lowest.map(Slot)
-    }
-
     fn remember(&mut self, slot: Slot, v: &View) {
-        let node = self.ghosts.remember(slot, v);
-        self.lists.reserve(self.ghosts.nodes());
+        let bound = (self.queues, self.qout);
+        let node = self.ghosts.remember_in(&mut self.lists, bound, slot, v);
         if self.seen.len() < self.ghosts.nodes() {
             self.seen.resize(self.ghosts.nodes(), Seen::default());
         }
         self.seen[node as usize] = self.seen[slot.index()];
-        self.lists.push_head(self.queues, node);
-        if self.lists.len(self.queues) > self.qout
-            && let Some(oldest) = self.lists.tail(self.queues)
-        {
-            self.drop_ghost(oldest);
-        }
-    }
-
-    fn drop_ghost(&mut self, node: u32) {
-        self.lists.unlink(node);
-        self.ghosts.forget(node);
     }
 }
 
@@ -163,24 +147,17 @@ impl Policy for Mq {
     }
 
     /// The next one alone.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let lowest = (0..self.queues).find_map(|queue| self.lists.tail(queue));
+        lowest.map(Slot)
     }
 
-    fn ghosts(&self) -> Option<&Ghosts> {
-        Some(&self.ghosts)
-    }
-
-    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
-        Some(&mut self.ghosts)
-    }
+    crate::remembers!(ghosts);
 
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
     fn forget(&mut self, lpn: Lpn, v: &View) {
         self.remembered = 0;
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.drop_ghost(node);
-        }
+        self.ghosts.forget_page(&mut self.lists, lpn, v);
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {
@@ -194,14 +171,13 @@ impl Policy for Mq {
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
         for queue in (0..self.queues).filter(|&queue| !self.lists.is_empty(queue)) {
-            out.push_str(&format!("Q{queue}["));
-            for (i, page) in self.lists.from_head(queue).enumerate() {
+            out.push_str(&format!("Q{queue}"));
+            crate::state::list(out, self.lists.from_head(queue), |out, page| {
                 let Seen { accesses, expires } = self.seen[page as usize];
-                out.push_str(if i > 0 { " " } else { "" });
                 crate::state::page(out, v, Slot(page));
                 out.push_str(&format!(":{accesses}/{expires}"));
-            }
-            out.push_str("] ");
+            });
+            out.push(' ');
         }
         let ghost = |node| {
             let lpn = self.ghosts.page(node, v);

@@ -94,22 +94,6 @@ impl S3Fifo {
         self.hits[page as usize] >= self.wanted_hits
     }
 
-    fn next_victim(&self) -> Option<Slot> {
-        let mut moved = 0;
-        if self.takes_from_small() {
-            for page in self.lists.from_tail(SMALL) {
-                if !self.moves(page) {
-                    return Some(Slot(page));
-                }
-                moved += 1;
-                if self.lists.len(MAIN) + moved > self.main {
-                    break;
-                }
-            }
-        }
-        self.victim_of_main(moved).map(Slot)
-    }
-
     /// The page that leaves the main list once `moved` pages, without hits, came from the small one.
     fn victim_of_main(&self, moved: usize) -> Option<u32> {
         let hits = |page: &u32| self.hits[*page as usize];
@@ -141,22 +125,6 @@ impl S3Fifo {
             self.hits[page as usize] -= 1;
             self.lists.move_to_head(MAIN, page);
         }
-    }
-
-    fn remember(&mut self, slot: Slot, v: &View) {
-        let node = self.ghosts.remember(slot, v);
-        self.lists.reserve(self.ghosts.nodes());
-        self.lists.push_head(GHOSTS, node);
-        if self.lists.len(GHOSTS) > self.main
-            && let Some(oldest) = self.lists.tail(GHOSTS)
-        {
-            self.drop_ghost(oldest);
-        }
-    }
-
-    fn drop_ghost(&mut self, node: u32) {
-        self.lists.unlink(node);
-        self.ghosts.forget(node);
     }
 }
 
@@ -200,35 +168,40 @@ impl Policy for S3Fifo {
 
     fn on_remove(&mut self, slot: Slot, reason: RemoveReason, v: &View) {
         let evicted = reason == RemoveReason::Evicted;
-        if evicted && self.next_victim() == Some(slot) {
+        if evicted && self.next_victim(v) == Some(slot) {
             self.search(slot.0);
         }
         let list = self.lists.list_of(slot.0);
         self.lists.unlink(slot.0);
         if evicted && list == SMALL {
-            self.remember(slot, v);
+            let bound = (GHOSTS, self.main);
+            self.ghosts.remember_in(&mut self.lists, bound, slot, v);
         }
     }
 
     /// The next one alone: which pages follow it depends on those that come in.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let mut moved = 0;
+        if self.takes_from_small() {
+            for page in self.lists.from_tail(SMALL) {
+                if !self.moves(page) {
+                    return Some(Slot(page));
+                }
+                moved += 1;
+                if self.lists.len(MAIN) + moved > self.main {
+                    break;
+                }
+            }
+        }
+        self.victim_of_main(moved).map(Slot)
     }
 
-    fn ghosts(&self) -> Option<&Ghosts> {
-        Some(&self.ghosts)
-    }
-
-    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
-        Some(&mut self.ghosts)
-    }
+    crate::remembers!(ghosts);
 
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
     fn forget(&mut self, lpn: Lpn, v: &View) {
         self.enters = SMALL;
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.drop_ghost(node);
-        }
+        self.ghosts.forget_page(&mut self.lists, lpn, v);
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {
@@ -242,14 +215,12 @@ impl Policy for S3Fifo {
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
-        for (list, name) in [(SMALL, "S["), (MAIN, " M[")] {
+        for (list, name) in [(SMALL, "S"), (MAIN, " M")] {
             out.push_str(name);
-            for (i, page) in self.lists.from_head(list).enumerate() {
-                out.push_str(if i > 0 { " " } else { "" });
+            crate::state::list(out, self.lists.from_head(list), |out, page| {
                 crate::state::page(out, v, Slot(page));
                 out.push_str(&format!(":{}", self.hits[page as usize]));
-            }
-            out.push(']');
+            });
         }
         out.push_str(" G");
         let ghosts = self.lists.from_head(GHOSTS);

@@ -94,13 +94,11 @@ impl Policy for Sieve {
 
     #[cfg(feature = "conformance")]
     fn state(&self, v: &View, out: &mut String) {
-        for (i, page) in self.list.from_head().enumerate() {
-            out.push_str(if i == 0 { "[" } else { " " });
+        crate::state::list(out, self.list.from_head(), |out, page| {
             out.push_str(if self.hand == Some(page) { ">" } else { "" });
             crate::state::page(out, v, page);
             out.push_str(if self.hit[page.index()] { ":1" } else { "" });
-        }
-        out.push_str(if self.list.is_empty() { "[]" } else { "]" });
+        });
     }
 }
 

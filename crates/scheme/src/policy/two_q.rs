@@ -68,23 +68,6 @@ pub struct TwoQ {
     enters: usize,
 }
 
-impl TwoQ {
-    /// A1in pays only above `kin`: below it, new pages are given the time to be asked for again.
-    #[inline]
-    fn next_victim(&self) -> Option<Slot> {
-        let from = match self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
-            true => A1_IN,
-            false => AM,
-        };
-        self.lists.tail(from).map(Slot)
-    }
-
-    fn drop_ghost(&mut self, node: u32) {
-        self.lists.unlink(node);
-        self.ghosts.forget(node);
-    }
-}
-
 impl Policy for TwoQ {
     fn build(expr: &Expr, env: &Env) -> TwoQ {
         let TwoQParams { kin, kout } = TwoQParams::of(expr, env);
@@ -125,36 +108,29 @@ impl Policy for TwoQ {
         let list = self.lists.list_of(slot.0);
         self.lists.unlink(slot.0);
         if reason == RemoveReason::Evicted && list == A1_IN {
-            let node = self.ghosts.remember(slot, v);
-            self.lists.reserve(self.ghosts.nodes());
-            self.lists.push_head(A1_OUT, node);
-            if self.lists.len(A1_OUT) > self.kout
-                && let Some(oldest) = self.lists.tail(A1_OUT)
-            {
-                self.drop_ghost(oldest);
-            }
+            let bound = (A1_OUT, self.kout);
+            self.ghosts.remember_in(&mut self.lists, bound, slot, v);
         }
     }
 
+    /// A1in pays only above `kin`: below it, new pages are given the time to be asked for again.
+    ///
     /// The next one alone: which pages follow it depends on those that come in.
-    fn next_victims<'a>(&'a self, _v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim().into_iter()
+    #[inline]
+    fn next_victim(&self, _v: &View) -> Option<Slot> {
+        let from = match self.lists.len(A1_IN) > self.kin || self.lists.is_empty(AM) {
+            true => A1_IN,
+            false => AM,
+        };
+        self.lists.tail(from).map(Slot)
     }
 
-    fn ghosts(&self) -> Option<&Ghosts> {
-        Some(&self.ghosts)
-    }
-
-    fn ghosts_mut(&mut self) -> Option<&mut Ghosts> {
-        Some(&mut self.ghosts)
-    }
+    crate::remembers!(ghosts);
 
     /// Also ends what `on_miss` began: a page whose history is forgotten comes in as a new one.
     fn forget(&mut self, lpn: Lpn, v: &View) {
         self.enters = A1_IN;
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.drop_ghost(node);
-        }
+        self.ghosts.forget_page(&mut self.lists, lpn, v);
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

@@ -106,24 +106,6 @@ pub struct Vbbms {
 }
 
 impl Vbbms {
-    /// An empty cache as `env` says, of at least 5 pages.
-    pub fn new(params: VbbmsParams, env: &Env) -> Vbbms {
-        let (slots, capacity) = (env.slots as usize, env.capacity as usize);
-        let random = capacity * 3 / 5;
-        Vbbms {
-            params,
-            numbers: vec![0; slots],
-            free: (0..env.slots).rev().collect(),
-            regions: Lists::array(slots),
-            pages: Lists::new(slots, slots),
-            held: [0; 2],
-            share: [random, capacity - random],
-            class: RANDOM,
-            expected: None,
-            migrations: 0,
-        }
-    }
-
     /// Virtual block of the page in `slot`.
     #[inline]
     fn of(&self, slot: Slot) -> u32 {
@@ -205,8 +187,22 @@ impl Vbbms {
 }
 
 impl GroupPolicy for Vbbms {
+    /// An empty cache as `env` says, of at least 5 pages.
     fn build(expr: &Expr, env: &Env) -> Vbbms {
-        Vbbms::new(VbbmsParams::of(expr, env), env)
+        let (slots, capacity) = (env.slots as usize, env.capacity as usize);
+        let random = capacity * 3 / 5;
+        Vbbms {
+            params: VbbmsParams::of(expr, env),
+            numbers: vec![0; slots],
+            free: (0..env.slots).rev().collect(),
+            regions: Lists::array(slots),
+            pages: Lists::new(slots, slots),
+            held: [0; 2],
+            share: [random, capacity - random],
+            class: RANDOM,
+            expected: None,
+            migrations: 0,
+        }
     }
 
     fn on_request(&mut self, r: &Request, v: &View) {
@@ -324,7 +320,7 @@ impl GroupPolicy for Vbbms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ALL, Mix, TestCache};
+    use crate::testing::{STILL, TestCache};
 
     type Cache = TestCache<Groups<Vbbms>>;
 
@@ -412,11 +408,7 @@ mod tests {
     fn random_runs_keep_blocks_and_pages_together() {
         for (seed, capacity, migrate) in [(1, 5, false), (2, 11, true), (3, 20, true)] {
             let mut cache = cache(capacity, &format!("migrate={migrate}"), "");
-            let mix = Mix {
-                device: false,
-                ..ALL
-            };
-            cache.random(seed, 20_000, mix, |cache| {
+            cache.random(seed, 20_000, STILL, |cache| {
                 let s = cache.scheme.policy();
                 for region in [RANDOM, SEQUENTIAL] {
                     let blocks = s.regions.from_head(region);

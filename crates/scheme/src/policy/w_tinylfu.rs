@@ -97,20 +97,6 @@ impl WTinyLfu {
     fn tail(&self, list: usize) -> Option<Slot> {
         self.lists.tail(list).map(Slot)
     }
-
-    /// The page that leaves so that one can enter the window.
-    fn next_victim(&self, v: &View) -> Option<Slot> {
-        let pushed_out = self.lists.len(WINDOW) >= self.window;
-        let candidate = self.tail(WINDOW).filter(|_| pushed_out);
-        let victim = self.tail(PROBATION).or_else(|| self.tail(PROTECTED));
-        match (candidate, victim) {
-            (Some(candidate), Some(victim)) => {
-                let [a, b] = [candidate, victim].map(|s| self.frequency(v.frames.lpn(s)));
-                Some(if a > b { victim } else { candidate })
-            }
-            _ => candidate.or(victim).or_else(|| self.tail(WINDOW)),
-        }
-    }
 }
 
 impl Policy for WTinyLfu {
@@ -164,9 +150,20 @@ impl Policy for WTinyLfu {
         self.lists.unlink(slot.0);
     }
 
+    /// The page that leaves so that one can enter the window.
+    ///
     /// The next one alone: which pages follow it depends on what is accessed until then.
-    fn next_victims<'a>(&'a self, v: &'a View<'a>) -> impl Iterator<Item = Slot> + 'a {
-        self.next_victim(v).into_iter()
+    fn next_victim(&self, v: &View) -> Option<Slot> {
+        let pushed_out = self.lists.len(WINDOW) >= self.window;
+        let candidate = self.tail(WINDOW).filter(|_| pushed_out);
+        let victim = self.tail(PROBATION).or_else(|| self.tail(PROTECTED));
+        match (candidate, victim) {
+            (Some(candidate), Some(victim)) => {
+                let [a, b] = [candidate, victim].map(|s| self.frequency(v.frames.lpn(s)));
+                Some(if a > b { victim } else { candidate })
+            }
+            _ => candidate.or(victim).or_else(|| self.tail(WINDOW)),
+        }
     }
 
     fn metadata_bytes(&self, pages: u64) -> u64 {

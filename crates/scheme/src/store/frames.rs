@@ -504,6 +504,7 @@ impl Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::SplitMix64;
     use std::collections::HashMap;
 
     fn half(first: bool) -> SectorMask {
@@ -534,11 +535,9 @@ mod tests {
     fn index_agrees_with_a_hash_map_over_far_addresses() {
         let mut f = Frames::new((64, 64), 0, PageSize::KIB4);
         let mut model: HashMap<u64, Slot> = HashMap::new();
-        let mut x = 1u64;
+        let mut rng = SplitMix64::new(1);
         for _ in 0..20_000 {
-            x = x
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            let x = rng.next_u64();
             let lpn = ((x >> 33) % 100) * 3001 + ((x >> 20) & 1) * (1 << 30);
             match model.get(&lpn) {
                 Some(&slot) if x.is_multiple_of(3) => {

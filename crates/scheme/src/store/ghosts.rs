@@ -2,6 +2,7 @@
 
 use super::page_index::{PageIndex, Place};
 use super::prefetch::{PREFETCH, Upcoming, read_all};
+use crate::lists::Lists;
 use crate::{Access, Env, View};
 use destage_types::{Lpn, Slot};
 
@@ -49,7 +50,6 @@ struct Apart {
 
 /// No LPN: addresses count bytes in 64 bits.
 const NO_PAGE: Lpn = Lpn(u64::MAX);
-const NO_SLOT: Slot = Slot(u32::MAX);
 
 impl Ghosts {
     /// Room for `most` ghosts and the pages of a cache as `env` says. A policy that may have more
@@ -72,8 +72,8 @@ impl Ghosts {
                     first: env.slots,
                 })),
             },
-            expected: NO_SLOT,
-            released: NO_SLOT,
+            expected: Slot::NONE,
+            released: Slot::NONE,
             more_released: Vec::with_capacity(if in_slots { most + 1 } else { 0 }),
         }
     }
@@ -97,6 +97,27 @@ impl Ghosts {
             }
             Store::Apart(apart) => apart.enter(v.frames.lpn(slot)),
         }
+    }
+
+    /// The same at the head of `list`, which has at most `most` ghosts: the oldest is forgotten for it.
+    #[inline(always)]
+    pub(crate) fn remember_in<L: AsRef<[u32]> + AsMut<[u32]>>(
+        &mut self,
+        lists: &mut Lists<L>,
+        (list, most): (usize, usize),
+        slot: Slot,
+        v: &View,
+    ) -> u32 {
+        let node = self.remember(slot, v);
+        lists.reserve(self.nodes());
+        lists.push_head(list, node);
+        if lists.len(list) > most
+            && let Some(oldest) = lists.tail(list)
+        {
+            lists.unlink(oldest);
+            self.forget(oldest);
+        }
+        node
     }
 
     /// Node of page `lpn`, if it is remembered.
@@ -150,6 +171,20 @@ impl Ghosts {
         }
     }
 
+    /// Forgets page `lpn`, if it is remembered, and takes its node out of its list.
+    #[inline(always)]
+    pub(crate) fn forget_page<L: AsRef<[u32]> + AsMut<[u32]>>(
+        &mut self,
+        lists: &mut Lists<L>,
+        lpn: Lpn,
+        v: &View,
+    ) {
+        if let Some(node) = self.find(lpn, v) {
+            lists.unlink(node);
+            self.forget(node);
+        }
+    }
+
     /// Page of a ghost's node.
     pub fn page(&self, node: u32, v: &View) -> Lpn {
         match &self.store {
@@ -178,17 +213,17 @@ impl Ghosts {
     /// A slot that is not needed any more, if there is one.
     #[inline(always)]
     pub(crate) fn take_released(&mut self) -> Option<Slot> {
-        if self.released == NO_SLOT {
+        if self.released == Slot::NONE {
             return None;
         }
-        let next = self.more_released.pop().unwrap_or(NO_SLOT);
+        let next = self.more_released.pop().unwrap_or(Slot::NONE);
         Some(std::mem::replace(&mut self.released, next))
     }
 
     #[inline(always)]
     fn release(&mut self, slot: Slot) {
         let before = std::mem::replace(&mut self.released, slot);
-        if before != NO_SLOT {
+        if before != Slot::NONE {
             self.more_released.push(before);
         }
     }
@@ -197,8 +232,8 @@ impl Ghosts {
     /// forgotten.
     #[inline(always)]
     pub(crate) fn expect_none(&mut self) {
-        if self.expected != NO_SLOT {
-            let waiting = std::mem::replace(&mut self.expected, NO_SLOT);
+        if self.expected != Slot::NONE {
+            let waiting = std::mem::replace(&mut self.expected, Slot::NONE);
             self.release(waiting);
         }
     }
@@ -207,12 +242,12 @@ impl Ghosts {
     #[inline(always)]
     pub(crate) fn in_use(&mut self, slot: Slot) {
         if self.expected == slot {
-            self.expected = NO_SLOT;
+            self.expected = Slot::NONE;
         }
-        if self.released != NO_SLOT {
+        if self.released != Slot::NONE {
             self.more_released.retain(|&released| released != slot);
             if self.released == slot {
-                self.released = self.more_released.pop().unwrap_or(NO_SLOT);
+                self.released = self.more_released.pop().unwrap_or(Slot::NONE);
             }
         }
     }

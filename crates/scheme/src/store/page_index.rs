@@ -290,17 +290,16 @@ impl<T: Copy> PageIndex<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::SplitMix64;
     use std::collections::HashMap;
 
     #[test]
     fn values_agree_with_a_map_when_chunks_are_taken_back() {
         let mut index = PageIndex::new(u32::MAX);
         let mut model: HashMap<u64, u32> = HashMap::new();
-        let mut x = 5u64;
+        let mut rng = SplitMix64::new(5);
         for step in 0..60_000u32 {
-            x = x
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            let x = rng.next_u64();
             let number = ((x >> 40) % 300) * 401;
             *index.at(number) = step;
             model.insert(number, step);

@@ -7,7 +7,7 @@ mod random;
 mod spy;
 
 pub(crate) use chips::{ChipState, Chips};
-pub(crate) use random::{ALL, Done, Mix, random_run};
+pub(crate) use random::{ALL, Done, Mix, STILL, random_run};
 pub(crate) use spy::Spy;
 
 use crate::info::Role;
@@ -113,15 +113,6 @@ pub(crate) fn expr(text: &str) -> Expr {
 /// A cache of `capacity` pages under `text`, whatever its type.
 pub(crate) fn boxed(text: &str, capacity: u32) -> TestCache<Boxed> {
     TestCache::new(text, capacity)
-}
-
-/// The pages that leave a cache of `capacity` pages under `text` when it serves `requests` (see
-/// [`TestCache::run`]).
-pub(crate) fn evictions(text: &str, capacity: u32, requests: &str) -> String {
-    let mut cache = boxed(text, capacity);
-    cache.run(requests);
-    let pages: Vec<String> = cache.evicted.iter().map(u64::to_string).collect();
-    pages.join(" ")
 }
 
 impl<S: Build + 'static> TestCache<S> {

@@ -43,6 +43,12 @@ pub(crate) const ALL: Mix = Mix {
     idle: false,
 };
 
+/// Likewise, on a device that nothing happens to.
+pub(crate) const STILL: Mix = Mix {
+    device: false,
+    ..ALL
+};
+
 /// Serves `steps` random requests under the scheme `text`; everything that could be seen from outside.
 pub(crate) fn random_run(text: &str, env: &Env, seed: u64, steps: usize, mix: Mix) -> Vec<String> {
     TestCache::<Boxed>::with(text, env).random(seed, steps, mix, |_| {})

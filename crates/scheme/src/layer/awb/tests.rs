@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{ALL, Mix, TestCache, boxed, env, expr, random_run, sectors};
+use crate::testing::{TestCache, boxed, env, expr, sectors};
 use crate::{Access, GroupPolicy, Groups, RemoveReason};
 use destage_types::Lpn;
 
@@ -209,27 +209,4 @@ fn a_group_is_written_back_whole_on_its_channel() {
         nothing(),
         "nothing of it is dirty"
     );
-}
-
-#[test]
-fn without_idle_channels_it_is_the_inner_scheme() {
-    let env = env(9, 8, 2);
-    let run = |text| random_run(text, &env, 3, 3000, ALL);
-    assert_eq!(run("awb(lru)"), run("lru"));
-}
-
-#[test]
-fn invariants_hold_while_pages_are_written_back() {
-    let mix = Mix { idle: true, ..ALL };
-    for (i, text) in [
-        "awb(prober(lru,ssp=2p))",
-        "awb(prober(clock,ssp=2p,rip=9),scope=ldr-then-base,after=keep-clean)",
-        "awb(lirs(hir=2),after=keep-clean)",
-        "awb(bplru(block-pages=4))",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        random_run(text, &env(9, 8, 3), i as u64, 3000, mix);
-    }
 }

@@ -92,13 +92,6 @@ struct Pair {
     atomic: bool,
 }
 
-/// A table update that waits for the end of the request.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    current: Lpn,
-    pair: Pair,
-}
-
 /// The mapping layer.
 #[derive(Clone, Debug)]
 pub struct Cac<S> {
@@ -107,26 +100,14 @@ pub struct Cac<S> {
     art: Art,
     /// Is a request between its first rename and its classification?
     renaming: bool,
-    /// Updates of the current request, in its order.
-    pending: Vec<Pending>,
+    /// Updates of the current request, in its order, which wait for its end.
+    pending: Vec<(Lpn, Pair)>,
     /// Entries of blocks that were dropped while the current request is renamed: the table keeps
     /// them until the end of the request, and a later block of it may name them.
     dropped: Vec<(Lpn, Pair)>,
 }
 
 impl<S: Scheme> Cac<S> {
-    /// Around `inner`, for a cache of `capacity` blocks.
-    pub fn new(params: CacParams, capacity: usize, inner: S) -> Cac<S> {
-        Cac {
-            art: Art::new(capacity + inner.max_ghosts() as usize, capacity),
-            inner,
-            params,
-            renaming: false,
-            pending: Vec::with_capacity(USUAL_BLOCKS),
-            dropped: Vec::with_capacity(USUAL_BLOCKS),
-        }
-    }
-
     /// ART\[`block`\].
     fn entry(&self, block: Lpn, v: &View) -> Option<Pair> {
         if let Some(slot) = v.slot_of(block) {
@@ -163,7 +144,7 @@ impl<S: Scheme> Cac<S> {
     /// The updates of a request reach the table at its end.
     #[inline(never)]
     fn update_table(&mut self, v: &View) {
-        for Pending { current, pair } in self.pending.drain(..) {
+        for (current, pair) in self.pending.drain(..) {
             if pair.atomic
                 && let Some(slot) = v.slot_of(pair.pre)
             {
@@ -180,7 +161,15 @@ impl<S: Scheme> Cac<S> {
 impl<S: Build> Build for Cac<S> {
     fn build(expr: &Expr, env: &Env) -> Cac<S> {
         let inner = S::build(layer_below(expr), env);
-        Cac::new(CacParams::of(expr, env), env.slots as usize, inner)
+        let slots = env.slots as usize;
+        Cac {
+            art: Art::new(slots + inner.max_ghosts() as usize, slots),
+            inner,
+            params: CacParams::of(expr, env),
+            renaming: false,
+            pending: Vec::with_capacity(USUAL_BLOCKS),
+            dropped: Vec::with_capacity(USUAL_BLOCKS),
+        }
     }
 }
 
@@ -203,10 +192,7 @@ impl<S: Scheme> Layer for Cac<S> {
             return RenamePlan::default();
         };
         let atomic = u.atomic;
-        self.pending.push(Pending {
-            current: u.current,
-            pair: Pair { pre, atomic },
-        });
+        self.pending.push((u.current, Pair { pre, atomic }));
         // The two newest atomic versions must survive a crash, so the third one gives its place
         // (section 4.3).
         let source = match atomic {

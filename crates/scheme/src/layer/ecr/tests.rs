@@ -1,7 +1,7 @@
 use super::*;
 use crate::InService;
 use crate::policy::lru::Lru;
-use crate::testing::{ALL, Mix, Spy, TestCache, boxed, env, expr, random_run};
+use crate::testing::{ALL, Spy, TestCache, env, expr, random_run};
 use destage_types::Nanos;
 
 type Cache<S = Boxed> = TestCache<Pages<Ecr<S>>>;
@@ -156,52 +156,6 @@ fn one_lru_a_chip(text: &str, env: &Env) -> TestCache<Pages<Ecr<Pages<Lru>>>> {
     let mut cache = TestCache::of(Pages::of(ecr), env);
     cache.filtered = true;
     cache
-}
-
-#[test]
-fn without_a_device_every_law_holds() {
-    let still = Mix {
-        device: false,
-        ..ALL
-    };
-    // A rename to another chip is a touch for ECR, so it is left out of some comparisons.
-    let plain = Mix {
-        special: false,
-        ..still
-    };
-    let env = env(9, 8, 3);
-    for seed in 0..4 {
-        let run = |text, mix| random_run(text, &env, seed, 2500, mix);
-        let per_chip = |text, mix| one_lru_a_chip(text, &env).random(seed, 2500, mix, |_| {});
-        let cflru = run("cflru-eps", plain);
-        assert_eq!(
-            run("ecr(lru,cqct=oracle)", plain),
-            cflru,
-            "ecr(lru) = cflru-eps"
-        );
-        assert_eq!(per_chip("ecr(lru,cqct=oracle)", plain), cflru);
-        assert_eq!(
-            run("ecr-eps(cqct=oracle)", plain),
-            run("lru", plain),
-            "ecr-eps = lru"
-        );
-        let fast = run("ecr(lru)", still);
-        assert_eq!(
-            fast,
-            per_chip("ecr(lru)", still),
-            "one list a chip = one LRU a chip"
-        );
-    }
-}
-
-#[test]
-fn if_no_page_is_ever_clean_it_is_lru() {
-    let writes: Vec<String> = (0..600u64).map(|i| format!("W{}", i * i % 23)).collect();
-    let run = |text| {
-        let mut cache = boxed(text, 7);
-        (cache.run(&writes.join(" ")), cache.take())
-    };
-    assert_eq!(run("ecr"), run("lru"));
 }
 
 #[test]

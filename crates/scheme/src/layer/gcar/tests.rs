@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{ALL, Mix, TestCache, env, random_run};
+use crate::testing::{TestCache, env};
 
 /// Four pages, of which only page 2 is clean; the even ones are on chip 0.
 fn full(options: &str) -> TestCache<Boxed> {
@@ -39,31 +39,5 @@ fn gc1_what_is_protected_and_how_far_the_search_goes() {
         cache.chips.states[0].in_gc = true;
         cache.run(requests);
         assert_eq!(cache.said(), victim, "{options}");
-    }
-}
-
-#[test]
-fn without_garbage_collection_it_is_the_base() {
-    let (env, calm) = (
-        env(7, 8, 3),
-        Mix {
-            device: false,
-            ..ALL
-        },
-    );
-    let run = |text| random_run(text, &env, 5, 3000, calm);
-    assert_eq!(run("gcar(lru)"), run("lru"));
-}
-
-#[test]
-fn invariants_hold_while_chips_collect_at_random() {
-    for i in 0..24u32 {
-        let protect = ["all", "dirty"][i as usize % 2];
-        let depth = match i % 3 {
-            0 => "inf".to_owned(),
-            _ => (1 + i % 5).to_string(),
-        };
-        let text = format!("gcar(fifo,protect={protect},depth={depth})");
-        random_run(&text, &env(1 + i % 9, 8, 3), u64::from(i), 1500, ALL);
     }
 }

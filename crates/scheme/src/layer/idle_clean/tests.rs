@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{ALL, ChipState, Mix, TestCache, boxed, env, random_run};
+use crate::testing::{ChipState, TestCache, boxed, env};
 use destage_types::{Nanos, StaticLayout};
 
 /// What is cleaned next on channel 0.
@@ -211,21 +211,4 @@ fn metadata_is_counted() {
     cache.run("W1-5");
     let lru = 5 * crate::PAGE_NODE_BYTES;
     assert_eq!(cache.metadata_bytes(), lru + 5 * 24 + 8 * 8);
-}
-
-#[test]
-fn invariants_hold_while_pages_are_cleaned() {
-    let mix = Mix { idle: true, ..ALL };
-    for (seed, text) in [
-        "idle-clean(arc,young=2,watermark=0)",
-        "idle-clean(sieve,period=3)",
-        "idle-clean(ecr,young=1,watermark=0.3)",
-        "idle-clean(bplru(block-pages=4),young=1)",
-        "idle-clean(prober(lru),young=1,adapt=false)",
-    ]
-    .iter()
-    .enumerate()
-    {
-        random_run(text, &env(7, 8, 3), seed as u64, 3000, mix);
-    }
 }

@@ -2,7 +2,7 @@ mod options;
 
 use super::*;
 use crate::Pages;
-use crate::testing::{ALL, Mix, Spy, TestCache, env, sectors};
+use crate::testing::{ALL, STILL, Spy, TestCache, env, sectors};
 use destage_types::ChannelId;
 use std::collections::BTreeSet;
 
@@ -217,15 +217,7 @@ fn invariants_hold_under_every_option() {
         env.background = i % 3 == 0;
         let mut cache = Cache::<Boxed>::with(&text, &env);
         cache.read_alloc = true;
-        cache.random(
-            i,
-            700,
-            Mix {
-                device: false,
-                ..ALL
-            },
-            check_orders_by_age,
-        );
+        cache.random(i, 700, STILL, check_orders_by_age);
     }
 }
 

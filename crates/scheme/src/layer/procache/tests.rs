@@ -1,7 +1,7 @@
 //! Every option and decision of ProCache.
 
 use super::*;
-use crate::testing::{ALL, Mix, TestCache, env, sectors};
+use crate::testing::{TestCache, sectors};
 
 type Cache = TestCache<ProCache<Boxed>>;
 
@@ -87,22 +87,6 @@ fn pc_2_all_any_or_page() {
         assert_eq!(cache.run(requests), result);
         assert_eq!((cache.cached(), stats(&cache)), (cached, counts), "{rule}");
     }
-}
-
-#[test]
-fn certain_admission_page_by_page_is_the_inner_scheme() {
-    let env = env(16, 8, 1);
-    let mix = Mix {
-        device: false,
-        ..ALL
-    };
-    let run = |text: &str| {
-        let mut cache = TestCache::<Boxed>::with(text, &env);
-        cache.read_alloc = false;
-        let random = cache.random(9, 3_000, mix, |_| {});
-        (random, cache.run("W0-39 W3-50")) // also more pages than frames
-    };
-    assert_eq!(run("procache(lru,p=1,c=1000g,hit-rule=page)"), run("lru"));
 }
 
 #[test]

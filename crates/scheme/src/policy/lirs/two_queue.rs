@@ -81,25 +81,12 @@ impl TwoQueue {
         if reason == RemoveReason::Discarded {
             return;
         }
-        let node = self.ghosts.remember(slot, v);
-        self.lists.reserve(self.ghosts.nodes());
-        self.lists.push_head(PAST, node);
-        if self.lists.len(PAST) > self.max_past
-            && let Some(oldest) = self.lists.tail(PAST)
-        {
-            self.drop_past(oldest);
-        }
-    }
-
-    fn drop_past(&mut self, node: u32) {
-        self.lists.unlink(node);
-        self.ghosts.forget(node);
+        let bound = (PAST, self.max_past);
+        self.ghosts.remember_in(&mut self.lists, bound, slot, v);
     }
 
     pub(super) fn forget(&mut self, lpn: Lpn, v: &View) {
-        if let Some(node) = self.ghosts.find(lpn, v) {
-            self.drop_past(node);
-        }
+        self.ghosts.forget_page(&mut self.lists, lpn, v);
     }
 
     pub(super) fn remembered(&self) -> usize {

@@ -17,12 +17,11 @@
 mod latest;
 mod mean;
 
-use super::logical_blocks::{BLOCK_PAGES, LogicalBlocks};
+use super::logical_blocks::{BlockParams, LogicalBlocks};
 use crate::info::{MetadataBound, PaperSource, Role, SchemeInfo};
 use crate::registry::boxed;
 use crate::{
     Access, Env, Expr, GroupPolicy, Groups, Placement, RemoveReason, SchemeStats, Unit, View,
-    params,
 };
 use destage_types::{Lpn, Op, Slot};
 use latest::{ByPages, UpdatedBlock};
@@ -39,7 +38,7 @@ pub const INFO: SchemeInfo = SchemeInfo {
         certain: false,
     },
     role: Role::GroupPolicy,
-    params: &[PudLruParams::PARAMS],
+    params: &[BlockParams::PARAMS],
     ties: "larger update distance, then nearest the LRU end",
     write_buffer: true,
     metadata: |_, _| Some(MetadataBound::nodes(NODE_BYTES)),
@@ -50,14 +49,6 @@ pub const INFO: SchemeInfo = SchemeInfo {
 
 /// A block with its first write and its number of writes.
 const NODE_BYTES: u64 = 32;
-
-params! {
-    /// Parameters of [`PudLru`].
-    pub struct PudLruParams {
-        /// pages of a logical block
-        block_pages: Option<u64> = BLOCK_PAGES,
-    }
-}
 
 /// The writes of a block, by which its update distance is predicted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -168,7 +159,7 @@ impl PudLru {
 
 impl GroupPolicy for PudLru {
     fn build(expr: &Expr, env: &Env) -> PudLru {
-        let PudLruParams { block_pages } = PudLruParams::of(expr, env);
+        let BlockParams { block_pages } = BlockParams::of(expr, env);
         PudLru {
             blocks: LogicalBlocks::new(block_pages, env),
             by_pages: ByPages::new(env.slots as usize),
@@ -246,7 +237,7 @@ impl GroupPolicy for PudLru {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ALL, Mix, TestCache};
+    use crate::testing::{STILL, TestCache};
 
     type Cache = TestCache<Groups<PudLru>>;
 
@@ -301,13 +292,9 @@ mod tests {
 
     #[test]
     fn random_runs_agree_with_a_search() {
-        let mix = Mix {
-            device: false,
-            ..ALL
-        };
         for (seed, capacity) in [(1, 3), (2, 7), (3, 20), (4, 60)] {
             let mut cache = Cache::new("pud-lru(block-pages=4)", capacity);
-            cache.random(seed, 10_000, mix, |cache| {
+            cache.random(seed, 10_000, STILL, |cache| {
                 let s = cache.scheme.policy();
                 assert_eq!(s.blocks.validate(&cache.frames), cache.frames.used());
                 let (mut mean, all) = (Mean::default(), s.blocks.order.from_tail(0));

@@ -82,16 +82,6 @@ pub struct ReqBlock {
 }
 
 impl ReqBlock {
-    /// An empty cache as `env` says.
-    pub fn new(params: ReqBlockParams, env: &Env) -> ReqBlock {
-        ReqBlock {
-            params,
-            blocks: Blocks::new(env.slots as usize, params.merge == Merge::All),
-            clock: 0,
-            stats: Stats::default(),
-        }
-    }
-
     /// T_cur of Eq. 1 (RB-3).
     #[inline]
     fn time(&self, a: &Access) -> u64 {
@@ -279,7 +269,13 @@ impl ReqBlock {
 
 impl GroupPolicy for ReqBlock {
     fn build(expr: &Expr, env: &Env) -> ReqBlock {
-        ReqBlock::new(ReqBlockParams::of(expr, env), env)
+        let params = ReqBlockParams::of(expr, env);
+        ReqBlock {
+            params,
+            blocks: Blocks::new(env.slots as usize, params.merge == Merge::All),
+            clock: 0,
+            stats: Stats::default(),
+        }
     }
 
     #[inline]
