@@ -7,7 +7,8 @@ use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{SlowRequest, to_batch};
 use destage_conformance::suites::{Case, random, schemes, seed_of, selected, ways};
-use destage_conformance::timed::{device, trace_of};
+use destage_conformance::timed::runs::device_of;
+use destage_conformance::timed::trace_of;
 use destage_device::nand::OpKind;
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Build, STATIC, Visit};
@@ -132,13 +133,11 @@ fn collections_allocate_nothing_in_a_later_pass() {
         "gc_mode=foreground queue=read-first \
          cache_region={size=\"1GiB\",t_read=\"1us\",t_program=\"2us\"}",
     ] {
-        let sets = format!(
+        let config = device_of(&format!(
             "channels=2 chips_per_channel=1 dies_per_chip=1 planes_per_die=2 blocks_per_plane=32 \
              pages_per_block=8 op=0.25 t_read=1us t_program=5us t_erase=60us t_cmd=0 t_byte=0.1ns \
              gc_threshold=0.2 precondition.trace=false precondition.fill=1 {more}"
-        );
-        let sets: Vec<String> = sets.split_whitespace().map(str::to_owned).collect();
-        let config = device(&sets);
+        ));
         let mut rng = SplitMix64::new(9);
         let pass: Vec<SlowRequest> = (0..2000)
             .map(|n| {

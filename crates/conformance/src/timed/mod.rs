@@ -6,6 +6,7 @@
 mod requests;
 pub mod runs;
 
+pub(crate) use requests::first_reads;
 pub use requests::{address_map, device, timed_swarm, trace_of};
 
 use std::collections::BTreeMap;
@@ -165,7 +166,7 @@ impl TimedRun {
         let differs = |(a, b): &(&SlowRequest, &SlowRequest)| a.extents != b.extents;
         let wrapped_requests = requests.iter().zip(&wrapped).filter(differs).count() as u64;
         if self.device.precondition.trace {
-            device.precondition(requests::first_reads(&wrapped, page.sectors()));
+            device.precondition(first_reads(&wrapped, page.sectors()));
         }
         let mut config = SlowConfig::new(self.frames() as usize, page.sectors()).flash(device);
         config = config.rmw(self.rmw).read_fill(match self.read_fill {

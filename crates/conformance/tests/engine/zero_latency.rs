@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
 use destage_conformance::suites::on_all_processors;
-use destage_conformance::timed::runs::Pipe;
-use destage_conformance::timed::{TimedRun, device, timed_swarm, trace_of};
+use destage_conformance::timed::runs::{Pipe, device_of};
+use destage_conformance::timed::{TimedRun, timed_swarm, trace_of};
 use destage_device::config::{DeviceConfig, Overwrite};
 use destage_scheme::info::{MinCapacity, SchemeInfo};
 use destage_scheme::registry::SCHEMES;
@@ -71,25 +71,12 @@ fn collecting(dies: u64, pages: u64, page: PageSize) -> Arc<DeviceConfig> {
 }
 
 fn without_times(dies: u64, blocks: u64, page: PageSize, more: &str) -> Arc<DeviceConfig> {
-    let mut sets = vec![
-        "channels=1".to_owned(),
-        "chips_per_channel=1".to_owned(),
-        format!("dies_per_chip={dies}"),
-        "planes_per_die=1".to_owned(),
-        "pages_per_block=64".to_owned(),
-        format!("blocks_per_plane={blocks}"),
-        format!("page_bytes={}", page.bytes()),
-        "t_read=0".to_owned(),
-        "t_program=0".to_owned(),
-        "t_erase=0".to_owned(),
-        "t_cmd=0".to_owned(),
-        "t_byte=0".to_owned(),
-        "t_dram=0".to_owned(),
-        "precondition.trace=false".to_owned(),
-        "precondition.fill=1".to_owned(),
-    ];
-    sets.extend(more.split_whitespace().map(str::to_owned));
-    Arc::new(device(&sets))
+    Arc::new(device_of(&format!(
+        "channels=1 chips_per_channel=1 dies_per_chip={dies} planes_per_die=1 pages_per_block=64 \
+         blocks_per_plane={blocks} page_bytes={} t_read=0 t_program=0 t_erase=0 t_cmd=0 t_byte=0 \
+         t_dram=0 precondition.trace=false precondition.fill=1 {more}",
+        page.bytes()
+    )))
 }
 
 /// 0: any number of dies, 1: one, without changing what a scheme does: `ecr` has an instance of its base per chip, and only
@@ -353,21 +340,13 @@ fn real_traces_without_latencies() {
 
 /// A device whose times are all multiples of `k` ns.
 fn scaled(k: u64, more: &str) -> DeviceConfig {
-    let time = |key: &str, ns: u64| format!("{key}={}ns", ns * k);
-    device(&[
-        "channels=2".to_owned(),
-        "chips_per_channel=2".to_owned(),
-        "page_bytes=4096".to_owned(),
-        time("t_read", 900),
-        time("t_program", 7_000),
-        time("t_erase", 30_000),
-        time("t_cmd", 11),
-        time("t_ready", 3),
-        time("t_byte", 1),
-        time("t_dram", 40),
-        "queue=read-first".to_owned(),
-        more.to_owned(),
-    ])
+    let [read, program, erase] = [900, 7_000, 30_000].map(|ns| ns * k);
+    let [cmd, ready, byte, dram] = [11, 3, 1, 40].map(|ns| ns * k);
+    device_of(&format!(
+        "channels=2 chips_per_channel=2 page_bytes=4096 t_read={read}ns t_program={program}ns \
+         t_erase={erase}ns t_cmd={cmd}ns t_ready={ready}ns t_byte={byte}ns t_dram={dram}ns \
+         queue=read-first {more}"
+    ))
 }
 
 #[test]
