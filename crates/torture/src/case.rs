@@ -109,6 +109,18 @@ impl Case {
         self.without(&needs);
     }
 
+    /// Takes away what curves refuse; they are without a device.
+    pub fn for_curve(&mut self) {
+        self.no_device();
+        self.without(&[
+            "--charge-metadata",
+            "--flush-at-end",
+            "--hits-by-size",
+            "--host-fs",
+            "--time-scale",
+        ]);
+    }
+
     /// Lets the trace come through a model of a file system.
     pub fn through_file_system(&mut self, rng: &mut SplitMix64) {
         self.without(&["--host-fs"]);

@@ -61,7 +61,6 @@ fn encodings(lab: &Lab, case: &Case) -> Verdict {
     if case.requests.is_empty() {
         return Ok(false);
     }
-    lab.write(case, "trace.csv")?;
     let other = convert(lab, case, "trace.csv")?;
     let format = format!("--format {}", format_of(case).0);
     let own = lab.records(&case.run("trace.csv"))?;
@@ -100,7 +99,6 @@ fn volumes(lab: &Lab, case: &Case) -> Verdict {
     if case.requests.is_empty() {
         return Ok(false);
     }
-    lab.write(case, "trace.csv")?;
     let trace = convert(lab, case, "trace.csv")?;
     let Some(split) = lab.records(&case.with("--volumes split").run(&trace))? else {
         return Ok(false);
@@ -195,7 +193,6 @@ fn damaged(lab: &Lab, case: &Case) -> Verdict {
         return Ok(false);
     }
     let rng = &mut SplitMix64::new(case.seed);
-    lab.write(case, "trace.csv")?;
     let sound = match rng.chance(30) {
         true => "trace.csv".to_owned(),
         false => convert(lab, case, "trace.csv")?,

@@ -77,17 +77,10 @@ fn kind(case: &Case) -> u64 {
     (case.seed >> 1) % KINDS
 }
 
-/// A curve with its picture. Without a device, as curves are.
+/// A curve with its picture.
 fn curve(case: &Case, sweep: &str, folder: &str) -> Vec<String> {
     let mut case = case.clone();
-    case.no_device();
-    case.without(&[
-        "--charge-metadata",
-        "--flush-at-end",
-        "--hits-by-size",
-        "--host-fs",
-        "--time-scale",
-    ]);
+    case.for_curve();
     let mut words = case
         .with(&format!("{sweep} --plot {folder}/curve.svg"))
         .run("trace.csv");
@@ -180,7 +173,6 @@ fn kills(lab: &Lab, case: &Case) -> Verdict {
     if case.requests.is_empty() {
         return Ok(false);
     }
-    lab.write(case, "trace.csv")?;
     fs::create_dir(lab.path("whole"))?;
     fs::create_dir(lab.path("cut"))?;
     let start = Instant::now();
