@@ -1,7 +1,6 @@
 //! `best-of`: several policies, each over the cache and over a small one that serves a sample.
 
 use super::expr::SlowExpr;
-use super::flash::Still;
 use super::request::sectors_of;
 use super::scheme::{Around, Served, SlowScheme, build, replace, tail_first, take_out};
 use super::store::{Frame, Store};
@@ -16,24 +15,12 @@ struct Shadow {
 
 impl Shadow {
     fn new(policy: Box<dyn SlowScheme>, capacity: usize) -> Shadow {
-        let store = Store {
-            frames: Default::default(),
-            capacity,
-            spp: 0,
-            now: 0,
-            request: 0,
-            current: 0,
-            data: (0, 0),
-            page_seq: 0,
-            been_full: false,
-            writing: false,
-            read_alloc: false,
-            next: None,
-            flash: Box::new(Still::default()),
-        };
         Shadow {
             policy,
-            store,
+            store: Store {
+                capacity,
+                ..Store::default()
+            },
             evictions: 0,
             misses: 0,
         }

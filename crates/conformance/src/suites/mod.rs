@@ -9,8 +9,9 @@ use crate::drive::{Config, Drive, TestDevice};
 use crate::reference::invariants::Watched;
 use crate::reference::rng::SplitMix64;
 use crate::reference::{
-    Profile, Row, SlowCache, SlowConfig, SlowCounts, SlowReadFill, SlowRequest, look_ahead, swarm,
+    Profile, Row, SlowCache, SlowConfig, SlowCounts, SlowRequest, look_ahead, swarm,
 };
+use crate::timed::slow_fill;
 use destage_scheme::Expr;
 use destage_scheme::info::{Role, charged_frames};
 use destage_sim::ReadFill;
@@ -200,22 +201,18 @@ impl Case {
         let config = &self.config;
         let expr = self.expr.to_string();
         let script = Rc::new(RefCell::new(self.script()));
-        let fill = match config.read_fill {
-            ReadFill::Page => SlowReadFill::Page,
-            ReadFill::Requested => SlowReadFill::Requested,
-        };
         let capacity = match expr.as_str() {
             "none" => 0,
             _ => config.capacity as usize,
         };
-        let mut slow = SlowConfig::new(capacity, config.page.sectors())
-            .read_fill(fill)
-            .rmw(config.rmw)
-            .seed(config.seed)
-            .flash(SlowChips::new(script.clone(), &expr)?);
-        if let Some(on) = config.read_alloc {
-            slow = slow.read_alloc(on);
-        }
+        let slow = SlowConfig {
+            read_alloc: config.read_alloc,
+            fill: slow_fill(config.read_fill),
+            rmw: config.rmw,
+            seed: config.seed,
+            flash: Box::new(SlowChips::new(script.clone(), &expr)?),
+            ..SlowConfig::new(capacity, config.page.sectors())
+        };
         Ok((SlowCache::new(&expr, slow)?, script))
     }
 

@@ -12,7 +12,8 @@ pub use requests::{address_map, device, timed_swarm, trace_of};
 use std::collections::BTreeMap;
 
 use crate::reference::{
-    SlowCache, SlowCacheAccess, SlowConfig, SlowCounts, SlowDevice, SlowProgram, SlowRequest,
+    SlowCache, SlowCacheAccess, SlowConfig, SlowCounts, SlowDevice, SlowProgram, SlowReadFill,
+    SlowRequest,
 };
 use destage_device::config::DeviceConfig;
 use destage_device::nand::{Nand, OpKind};
@@ -168,14 +169,13 @@ impl TimedRun {
         if self.device.precondition.trace {
             device.precondition(first_reads(&wrapped, page.sectors()));
         }
-        let mut config = SlowConfig::new(self.frames() as usize, page.sectors()).flash(device);
-        config = config.rmw(self.rmw).read_fill(match self.read_fill {
-            ReadFill::Page => crate::reference::SlowReadFill::Page,
-            ReadFill::Requested => crate::reference::SlowReadFill::Requested,
-        });
-        if let Some(on) = self.read_alloc {
-            config = config.read_alloc(on);
-        }
+        let config = SlowConfig {
+            read_alloc: self.read_alloc,
+            fill: slow_fill(self.read_fill),
+            rmw: self.rmw,
+            flash: Box::new(device),
+            ..SlowConfig::new(self.frames() as usize, page.sectors())
+        };
         let mut cache = SlowCache::new(&self.expr, config).unwrap_or_else(|e| panic!("{e}"));
         let rows: Vec<_> = wrapped.iter().map(|r| cache.step(r)).collect();
         let (counts, device_counts) = (cache.counts.clone(), cache.device_counts);
@@ -318,6 +318,14 @@ impl Visit for Real<'_> {
             suspensions,
             evict_wait_mean: after.evict_wait.mean,
         }
+    }
+}
+
+/// The same for the slow cache.
+pub(crate) fn slow_fill(fill: ReadFill) -> SlowReadFill {
+    match fill {
+        ReadFill::Page => SlowReadFill::Page,
+        ReadFill::Requested => SlowReadFill::Requested,
     }
 }
 
