@@ -114,7 +114,6 @@ pub struct SlowCache {
     pub(super) scheme: Option<Box<dyn SlowScheme>>,
     pub(super) art: Option<Art>,
     pub(super) admission: Option<Box<dyn Admission>>,
-    pub(super) read_alloc: bool,
     pub(super) fill: SlowReadFill,
     pub(super) rmw: bool,
     pub(super) row: Row,
@@ -220,7 +219,6 @@ impl SlowCache {
             scheme,
             art,
             admission,
-            read_alloc: config.read_alloc.unwrap_or(!is_write_buffer(&whole)),
             fill: config.fill,
             rmw: config.rmw,
             row: Row::default(),
@@ -263,7 +261,6 @@ impl SlowCache {
         self.log.clear();
         self.renamed.clear();
         self.counts.requests += 1;
-        self.counts.arrival_corrections += u64::from(request.arrival < self.store.now);
         self.pass_time(self.store.now.max(request.arrival));
         self.store.flash.begin(self.store.request, request.op);
         self.store.request += 1;

@@ -56,7 +56,7 @@ mod windows;
 pub use background::DeviceCounts;
 pub use cache::{Evicted, Row, SlowCache, SlowConfig, SlowReadFill};
 pub use counts::{SlowCounts, Sum};
-pub use device::{SlowCacheAccess, SlowDevice, SlowProgram};
+pub use device::{SlowDevice, SlowOperation};
 pub use flash::{SlowCause, SlowFlash, SlowWrite};
 pub use request::{SlowAccess, SlowRequest, look_ahead, to_batch};
 pub use scheme::SlowScheme;

@@ -29,7 +29,7 @@ fn run(run: &TimedRun, requests: &[SlowRequest]) -> Outcome {
 
 /// (page, start, end) by start.
 fn programs(outcome: &Outcome) -> Vec<(u64, u64, u64)> {
-    let times = |p: &destage_conformance::reference::SlowProgram| (p.lpn, p.times[1], p.times[3]);
+    let times = |p: &destage_conformance::reference::SlowOperation| (p.lpn, p.times[1], p.times[3]);
     let mut programs: Vec<_> = outcome.programs.iter().map(times).collect();
     programs.sort_by_key(|p| (p.1, p.0));
     programs
