@@ -29,15 +29,8 @@ impl Visit for Passes<'_> {
 
     /// Allocations of the last pass.
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> u64 {
-        let (config, expr) = (self.config, self.expr);
-        let frames = match expr.scheme().role {
-            Role::None => 0,
-            _ => config.capacity,
-        };
-        let options = config.options(expr);
-        let (page, layout) = (config.page, config.layout);
-        let mut cache = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
-        let pass = self.batch.len() / passes(expr) as usize;
+        let mut cache = self.config.cache(self.expr, scheme, CacheOnly);
+        let pass = self.batch.len() / passes(self.expr) as usize;
         let last = self.batch.len() - pass;
         let mut serve = |from: usize, to: usize| {
             for i in from..to {
@@ -68,10 +61,7 @@ fn repeated(case: &Case) -> Vec<SlowRequest> {
     let end = case.requests.last().map_or(0, |r| r.arrival) + 1_000_000;
     let pass = |n: u64| {
         let requests = case.requests.iter();
-        requests.map(move |r| SlowRequest {
-            arrival: r.arrival + n * end,
-            ..r.clone()
-        })
+        requests.map(move |r| r.clone().at(r.arrival + n * end))
     };
     let requests: Vec<SlowRequest> = (0..passes(&case.expr)).flat_map(pass).collect();
     case.with(&requests).prepared()
@@ -143,10 +133,7 @@ fn collections_allocate_nothing_in_a_later_pass() {
             .map(|n| {
                 let (op, page) = ([Op::Write, Op::Write, Op::Read][n % 3], rng.below(700));
                 let last = page + if more.contains("multi_plane") { 3 } else { 0 };
-                SlowRequest {
-                    arrival: n as u64 * 80_000,
-                    ..SlowRequest::pages(op, 8, page, last)
-                }
+                SlowRequest::pages(op, 8, page, last).at(n as u64 * 80_000)
             })
             .collect();
         let batch = to_batch(&pass);

@@ -131,9 +131,8 @@ mod tests {
         };
         let mut write = SlowRequest::new(Op::Write, 4, 8);
         write.prev = vec![Some(80), None];
-        let mut two = SlowRequest::new(Op::Read, 0, 8);
+        let mut two = SlowRequest::new(Op::Read, 0, 8).at(70);
         two.extents.push((64, 3));
-        two.arrival = 70;
         let flush = SlowRequest::new(Op::Flush, 0, 0);
         let trace = [
             Request {

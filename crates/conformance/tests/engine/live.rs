@@ -2,7 +2,7 @@
 
 use super::gc_runs::{MODES, small, timed};
 use destage_conformance::reference::{Profile, SlowRequest};
-use destage_conformance::timed::runs::spec;
+use destage_conformance::timed::runs::{logged, spec};
 use destage_conformance::timed::{timed_swarm, trace_of};
 use destage_scheme::Expr;
 use destage_sim::live::{DurablePart, LiveDevice, LiveEvent, SubmitError, Ticket};
@@ -13,8 +13,7 @@ use destage_trace::{BinWriter, LoadOptions, Source, Trace, load};
 use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Cursor, Write};
-use std::sync::{Arc, Mutex};
+use std::io::Cursor;
 
 const EXPRS: [&str; 10] = [
     "none",
@@ -38,11 +37,7 @@ fn stream(seed: u64) -> Trace {
         request.extents.truncate(1);
         request.prev.clear();
         if rng.below(40) == 0 {
-            let arrival = request.arrival;
-            *request = SlowRequest {
-                arrival,
-                ..SlowRequest::new(Op::Flush, 0, 0)
-            };
+            *request = SlowRequest::new(Op::Flush, 0, 0).at(request.arrival);
         }
     }
     trace_of(&requests)
@@ -110,39 +105,19 @@ fn completions(events: &[LiveEvent]) -> BTreeMap<u64, u64> {
     completed.collect()
 }
 
-/// What is written can be read again.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The record of a run and the completion of each request.
 fn replayed(spec: &RunSpec, trace: &Trace) -> Option<(ResultRecord, BTreeMap<u64, u64>)> {
-    let log = Shared::default();
-    let hooks = Hooks {
-        request_log: Some(Box::new(log.clone())),
-        ..Hooks::default()
-    };
-    let mut record = execute(spec, trace, hooks).ok()?;
+    let (mut record, log) = logged(spec, trace).ok()?;
     record.trace = TraceInfo {
         name: "live".to_owned(),
         format: "live".to_owned(),
         ..record.trace
     };
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let row = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
         (fields[0].parse().unwrap(), fields[3].parse().unwrap())
     };
-    Some((record, text.lines().skip(1).map(row).collect()))
+    Some((record, log.lines().skip(1).map(row).collect()))
 }
 
 #[test]

@@ -404,33 +404,6 @@ fn response_times(case: &Case, device: TestDevice) -> Vec<u64> {
     done.iter().map(|c| (c.complete - c.arrival).0).collect()
 }
 
-#[test]
-fn times_k_times_as_long_give_latencies_k_times_as_long() {
-    let device = |k: u64| TestDevice {
-        read: Nanos(25_000 * k),
-        program: Nanos(200_000 * k),
-        dram: Nanos(1_000 * k),
-    };
-    on_streams(6, |config, requests| {
-        for text in [
-            "none",
-            "lru",
-            "ecr(lru,cqct=oracle)",
-            "awb(prober(lru,ssp=1p,rip=20))",
-        ] {
-            let expr = parse(text);
-            let once = case(&expr, config, requests);
-            let mut longer = once.clone();
-            longer.requests.iter_mut().for_each(|r| r.arrival *= 7);
-            let wanted: Vec<u64> = response_times(&once, device(1))
-                .iter()
-                .map(|t| t * 7)
-                .collect();
-            assert_eq!(response_times(&longer, device(7)), wanted, "{text}");
-        }
-    });
-}
-
 /// Other chip numbers: single pages, so that no order of addresses inside a request matters.
 #[test]
 fn permuting_the_chips_changes_no_latency() {
@@ -446,9 +419,7 @@ fn permuting_the_chips_changes_no_latency() {
             let spp = config.page.sectors();
             let single = |r: &SlowRequest| {
                 let (start, page) = (r.extents[0].0, u64::from(spp));
-                let mut one = SlowRequest::pages(r.op, spp, start / page, start / page);
-                one.arrival = r.arrival;
-                one
+                SlowRequest::pages(r.op, spp, start / page, start / page).at(r.arrival)
             };
             let requests: Vec<SlowRequest> = requests.iter().map(single).collect();
             let permuted = requests.iter().map(|r| {

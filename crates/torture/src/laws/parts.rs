@@ -118,10 +118,9 @@ fn final_flush(lab: &Lab, case: &Case) -> Verdict {
     let mut longer = case.clone();
     let end = case.requests.last().map_or(0, |r| r.host.arrival);
     for hours in [1, 2] {
-        let mut host = SlowRequest::new(Op::Flush, 0, 0);
-        host.arrival = end + hours * 3_600_000_000_000;
+        let arrival = end + hours * 3_600_000_000_000;
         longer.requests.push(Request {
-            host,
+            host: SlowRequest::new(Op::Flush, 0, 0).at(arrival),
             stream: 0,
             tag: "",
         });
