@@ -4,6 +4,7 @@ use super::expr::SlowExpr;
 use super::request::sectors_of;
 use super::scheme::{Around, Served, SlowScheme, build, replace, tail_first, take_out};
 use super::store::{Frame, Store};
+use destage_types::rng::mix64;
 
 /// A small cache.
 struct Shadow {
@@ -142,12 +143,8 @@ impl BestOf {
     }
 
     fn is_sampled(&self, lpn: u64) -> bool {
-        let mut z = lpn;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^= z >> 31;
         // floor(z * C / 2^64) < S
-        (u128::from(z) * u128::from(self.capacity)) / (1 << 64) < u128::from(self.sampled)
+        (u128::from(mix64(lpn)) * u128::from(self.capacity)) / (1 << 64) < u128::from(self.sampled)
     }
 
     fn end_epoch(&mut self, store: &Store) {

@@ -43,14 +43,21 @@ fn stream(seed: u64) -> Trace {
     trace_of(&requests)
 }
 
+/// A run whose addresses are modulo the device.
+fn wrapped(expr: &str, mode: &str) -> RunSpec {
+    RunSpec {
+        wrap: true,
+        ..spec(expr, Some(small(2, mode)))
+    }
+}
+
 /// Each scheme on a device of each kind, with requests of their own.
 fn cases() -> impl Iterator<Item = (RunSpec, Trace, String)> {
     let schemes = EXPRS.iter().enumerate();
     schemes.flat_map(|(i, expr)| {
         MODES.iter().enumerate().map(move |(j, mode)| {
             let seed = (i * MODES.len() + j) as u64;
-            let spec = spec(expr, Some(small(2, mode)));
-            let spec = RunSpec { wrap: true, ..spec };
+            let spec = wrapped(expr, mode);
             (spec, stream(seed), format!("{expr}, {mode}, {seed}"))
         })
     })
@@ -347,8 +354,7 @@ fn what_is_kept_is_bounded() {
 #[test]
 fn a_scheme_changes_after_a_flush() {
     for (seed, mode) in MODES.iter().enumerate() {
-        let spec = spec("lru", Some(small(2, mode)));
-        let spec = RunSpec { wrap: true, ..spec };
+        let spec = wrapped("lru", mode);
         let mut device = LiveDevice::new(&spec, "").unwrap();
         let (mut out, mut last) = (Vec::new(), Vec::new());
         let chain = [
@@ -395,8 +401,7 @@ fn a_scheme_changes_after_a_flush() {
 fn a_power_cycle_keeps_the_mapping() {
     for (seed, mode) in MODES.iter().enumerate() {
         for expr in EXPRS {
-            let spec = spec(expr, Some(small(2, mode)));
-            let spec = RunSpec { wrap: true, ..spec };
+            let spec = wrapped(expr, mode);
             let mut device = LiveDevice::new(&spec, "").unwrap();
             let mut out = Vec::new();
             let trace = timed(seed);
@@ -442,8 +447,7 @@ fn a_power_cycle_keeps_the_mapping() {
 #[test]
 fn a_recorded_stream_replays_alike() {
     for expr in EXPRS {
-        let spec = spec(expr, Some(small(2, MODES[0])));
-        let spec = RunSpec { wrap: true, ..spec };
+        let spec = wrapped(expr, MODES[0]);
         let mut device = LiveDevice::new(&spec, "").unwrap();
         let mut file = BinWriter::new(Cursor::new(Vec::new())).unwrap();
         let trace = stream(5);

@@ -6,9 +6,11 @@
 
 use crate::gc_runs::{MODES, small, timed};
 use destage_conformance::drive::Config;
+use destage_conformance::reference::SlowRequest;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::{self, on_all_processors, selected};
 use destage_conformance::timed::runs::{run, spec, with_series};
+use destage_conformance::timed::trace_of;
 use destage_scheme::Expr;
 use destage_scheme::info::Role;
 use destage_sim::record::ResultRecord;
@@ -21,11 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The first requests of a trace.
 fn first(trace: &Trace, requests: u64) -> Trace {
-    let mut batch = RequestBatch::new();
-    for request in trace.requests.iter().take(requests as usize) {
-        batch.push_with(*request.head, request.more, request.prev);
-    }
-    Trace::generated("made", batch)
+    let first = trace.requests.iter().take(requests as usize);
+    trace_of(&first.map(SlowRequest::from).collect::<Vec<_>>())
 }
 
 /// A run, the part of it before `warmup`, and the part behind it.

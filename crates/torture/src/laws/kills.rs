@@ -5,7 +5,6 @@ use crate::case::{Case, option};
 use crate::compare::{equal, want};
 use crate::device;
 use crate::lab::{Fault, Kind, Lab, Verdict, records};
-use crate::requests::pick;
 use destage_conformance::reference::rng::SplitMix64;
 use std::collections::BTreeMap;
 use std::fs;
@@ -186,7 +185,7 @@ fn kills(lab: &Lab, case: &Case) -> Verdict {
         fs::write(lab.path("cut").join(name), OLD)?;
     }
     let rng = &mut SplitMix64::new(case.seed);
-    let signal = pick(rng, &[KILL, INT, TERM]);
+    let signal = rng.pick(&[KILL, INT, TERM]);
     for _ in 0..1 + rng.below(3) {
         let child = lab.start(&words)?;
         let pause = rng.below(took.as_micros() as u64 + 1);
