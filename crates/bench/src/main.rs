@@ -13,8 +13,7 @@ use cost::{counted, measure};
 use destage_device::config::{DEFAULT_PRESET, EffectiveDevice};
 use destage_scheme::registry::STATIC;
 use destage_scheme::{Expr, ReadAlloc};
-use destage_sim::spec::TimeScale;
-use destage_sim::{Hooks, ReadFill, Replay, RunSpec, Warmup, execute};
+use destage_sim::{Hooks, RunSpec, execute};
 use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::{ByteSize, PageSize};
 use serde_json::{Value, json};
@@ -219,26 +218,7 @@ fn static_types() -> anyhow::Result<Value> {
 }
 
 fn plain(scheme: &str, cache: ByteSize) -> anyhow::Result<RunSpec> {
-    Ok(RunSpec {
-        expr: Expr::parse(scheme)?,
-        cache,
-        charge_metadata: false,
-        page: PageSize::KIB4,
-        read_alloc: ReadAlloc::Scheme,
-        read_fill: ReadFill::Page,
-        rmw: true,
-        warmup: Warmup::None,
-        seed: 1,
-        unbalance: false,
-        hits_by_size: false,
-        flush_at_end: false,
-        boxed: false,
-        device: None,
-        time_scale: TimeScale::ONE,
-        wrap: false,
-        replay: Replay::Open,
-        settings: Vec::new(),
-    })
+    Ok(RunSpec::cache_only(Expr::parse(scheme)?, cache))
 }
 
 fn repeat(spec: &RunSpec, trace: &Trace, times: u32) -> anyhow::Result<Value> {

@@ -7,7 +7,8 @@ use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::{SlowRequest, to_batch};
 use destage_conformance::suites::{Case, random, schemes, seed_of, selected, ways};
-use destage_conformance::timed::{device, trace_of};
+use destage_conformance::timed::runs::device_of;
+use destage_conformance::timed::trace_of;
 use destage_device::nand::OpKind;
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Build, STATIC, Visit};
@@ -28,15 +29,8 @@ impl Visit for Passes<'_> {
 
     /// Allocations of the last pass.
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> u64 {
-        let (config, expr) = (self.config, self.expr);
-        let frames = match expr.scheme().role {
-            Role::None => 0,
-            _ => config.capacity,
-        };
-        let options = config.options(expr);
-        let (page, layout) = (config.page, config.layout);
-        let mut cache = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
-        let pass = self.batch.len() / passes(expr) as usize;
+        let mut cache = self.config.cache(self.expr, scheme, CacheOnly);
+        let pass = self.batch.len() / passes(self.expr) as usize;
         let last = self.batch.len() - pass;
         let mut serve = |from: usize, to: usize| {
             for i in from..to {
@@ -67,10 +61,7 @@ fn repeated(case: &Case) -> Vec<SlowRequest> {
     let end = case.requests.last().map_or(0, |r| r.arrival) + 1_000_000;
     let pass = |n: u64| {
         let requests = case.requests.iter();
-        requests.map(move |r| SlowRequest {
-            arrival: r.arrival + n * end,
-            ..r.clone()
-        })
+        requests.map(move |r| r.clone().at(r.arrival + n * end))
     };
     let requests: Vec<SlowRequest> = (0..passes(&case.expr)).flat_map(pass).collect();
     case.with(&requests).prepared()
@@ -132,22 +123,17 @@ fn collections_allocate_nothing_in_a_later_pass() {
         "gc_mode=foreground queue=read-first \
          cache_region={size=\"1GiB\",t_read=\"1us\",t_program=\"2us\"}",
     ] {
-        let sets = format!(
+        let config = device_of(&format!(
             "channels=2 chips_per_channel=1 dies_per_chip=1 planes_per_die=2 blocks_per_plane=32 \
              pages_per_block=8 op=0.25 t_read=1us t_program=5us t_erase=60us t_cmd=0 t_byte=0.1ns \
              gc_threshold=0.2 precondition.trace=false precondition.fill=1 {more}"
-        );
-        let sets: Vec<String> = sets.split_whitespace().map(str::to_owned).collect();
-        let config = device(&sets);
+        ));
         let mut rng = SplitMix64::new(9);
         let pass: Vec<SlowRequest> = (0..2000)
             .map(|n| {
                 let (op, page) = ([Op::Write, Op::Write, Op::Read][n % 3], rng.below(700));
                 let last = page + if more.contains("multi_plane") { 3 } else { 0 };
-                SlowRequest {
-                    arrival: n as u64 * 80_000,
-                    ..SlowRequest::pages(op, 8, page, last)
-                }
+                SlowRequest::pages(op, 8, page, last).at(n as u64 * 80_000)
             })
             .collect();
         let batch = to_batch(&pass);

@@ -1,7 +1,7 @@
 //! A case: a trace, a scheme over a device or over none, and options. A law makes command lines of it.
 
 use crate::device;
-use crate::requests::{self, Request, pick};
+use crate::requests::{self, Request};
 use destage_conformance::drive::Config;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::{compositions, least_capacity, random};
@@ -37,7 +37,7 @@ impl Case {
         let expr = scheme(rng);
         let page = match expr.contains("cac") || rng.chance(70) {
             true => 4096,
-            false => pick(rng, &[512, 2048, 8192, 65536]),
+            false => rng.pick(&[512, 2048, 8192, 65536]),
         };
         let config = |page: u64| Config::new(4096, (page / 512) as u32);
         // A size in bytes can be too small for a large page.
@@ -46,7 +46,7 @@ impl Case {
             Err(_) => 4096,
         };
         let least = least_capacity(&expr, &config(page));
-        let more = pick(rng, &[1, 6, 25, 200]);
+        let more = rng.pick(&[1, 6, 25, 200]);
         let mut case = Case {
             requests: requests::draw(rng, expr.contains("cac")),
             frames: u64::from(least) + rng.below(more),
@@ -109,10 +109,22 @@ impl Case {
         self.without(&needs);
     }
 
+    /// Takes away what curves refuse; they are without a device.
+    pub fn for_curve(&mut self) {
+        self.no_device();
+        self.without(&[
+            "--charge-metadata",
+            "--flush-at-end",
+            "--hits-by-size",
+            "--host-fs",
+            "--time-scale",
+        ]);
+    }
+
     /// Lets the trace come through a model of a file system.
     pub fn through_file_system(&mut self, rng: &mut SplitMix64) {
         self.without(&["--host-fs"]);
-        let model = option(&format!("--host-fs {}", pick(rng, &HOST_FS)));
+        let model = option(&format!("--host-fs {}", rng.pick(&HOST_FS)));
         self.options.push(model);
     }
 
@@ -188,7 +200,7 @@ const HOST_FS: [&str; 7] = [
 
 /// Options that go together; a device that is smaller than the trace gets one more.
 fn options(rng: &mut SplitMix64, case: &Case) -> Vec<Vec<String>> {
-    let percent = pick(rng, &[0, 4, 15]);
+    let percent = rng.pick(&[0, 4, 15]);
     let mut options: Vec<Vec<String>> = Vec::new();
     let mut add = |text: &str| {
         let words = option(text);
@@ -200,7 +212,7 @@ fn options(rng: &mut SplitMix64, case: &Case) -> Vec<Vec<String>> {
         add(text);
     }
     if rng.chance(6) {
-        add(&format!("--host-fs {}", pick(rng, &HOST_FS)));
+        add(&format!("--host-fs {}", rng.pick(&HOST_FS)));
     }
     let Some(sets) = &case.device else {
         return options;

@@ -1,6 +1,5 @@
 //! Random small devices, drawn from the table of keys: a new key is drawn without a word here.
 
-use crate::requests::pick;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_device::config::{DeviceKey, EffectiveDevice, ValueType, keys};
 
@@ -34,7 +33,7 @@ pub fn legal(sets: &[String]) -> Option<EffectiveDevice> {
 
 /// Settings of a random legal device with pages of `page` bytes.
 pub fn draw(rng: &mut SplitMix64, page: u64) -> Vec<String> {
-    let percent = pick(rng, &[3, 10, 30]);
+    let percent = rng.pick(&[3, 10, 30]);
     let shape = shape(rng, page);
     let mut sets = shape.clone();
     for key in keys().iter().filter(|key| !OWN.contains(&key.name)) {
@@ -53,18 +52,18 @@ pub fn draw(rng: &mut SplitMix64, page: u64) -> Vec<String> {
 
 /// Counts of a device of some hundred or thousand pages with room for garbage collection.
 fn shape(rng: &mut SplitMix64, page: u64) -> Vec<String> {
-    let count = |rng: &mut SplitMix64| pick(rng, &[1, 1, 2, 2, 3]);
+    let count = |rng: &mut SplitMix64| rng.pick(&[1, 1, 2, 2, 3]);
     let set = |key: &str, value: u64| format!("{key}={value}");
     let mut sets = vec![
         set("channels", count(rng)),
         set("chips_per_channel", count(rng)),
         set("dies_per_chip", count(rng)),
         set("planes_per_die", count(rng)),
-        set("blocks_per_plane", pick(rng, &[6, 9, 20, 64])),
-        set("pages_per_block", pick(rng, &[3, 4, 8, 32])),
+        set("blocks_per_plane", rng.pick(&[6, 9, 20, 64])),
+        set("pages_per_block", rng.pick(&[3, 4, 8, 32])),
         set("page_bytes", page),
     ];
-    sets.push(format!("op={}", pick(rng, &["0.4", "0.5", "0.75"])));
+    sets.push(format!("op={}", rng.pick(&["0.4", "0.5", "0.75"])));
     sets
 }
 
@@ -74,20 +73,20 @@ fn value(rng: &mut SplitMix64, key: &DeviceKey) -> Vec<String> {
         ValueType::Text | ValueType::PageSize | ValueType::Size => return Vec::new(),
         ValueType::Integer(range) => {
             let (least, most) = (u64::from(*range.start()), u64::from(*range.end()));
-            let near = pick(rng, &[0, 1, 2, 7]);
+            let near = rng.pick(&[0, 1, 2, 7]);
             (least + near).min(most).to_string()
         }
-        ValueType::Ratio(_) => pick(rng, &["0", "0.05", "0.25", "0.5", "1"]).to_owned(),
-        ValueType::Time => pick(
-            rng,
-            &["0ns", "1ns", "0.83ns", "40ns", "7us", "600us", "3ms"],
-        )
-        .to_owned(),
-        ValueType::Times => pick(rng, &["0ns", "200us", "40ns,7us", "600us,3ms,1ms"]).to_owned(),
-        ValueType::Energy => pick(rng, &["0pJ", "7pJ", "3nJ", "2uJ"]).to_owned(),
-        ValueType::Flag => pick(rng, &["true", "false"]).to_owned(),
-        ValueType::Words(words) => pick(rng, &words).0.to_owned(),
-        ValueType::Axes => pick(rng, &AXES).to_owned(),
+        ValueType::Ratio(_) => rng.pick(&["0", "0.05", "0.25", "0.5", "1"]).to_owned(),
+        ValueType::Time => rng
+            .pick(&["0ns", "1ns", "0.83ns", "40ns", "7us", "600us", "3ms"])
+            .to_owned(),
+        ValueType::Times => rng
+            .pick(&["0ns", "200us", "40ns,7us", "600us,3ms,1ms"])
+            .to_owned(),
+        ValueType::Energy => rng.pick(&["0pJ", "7pJ", "3nJ", "2uJ"]).to_owned(),
+        ValueType::Flag => rng.pick(&["true", "false"]).to_owned(),
+        ValueType::Words(words) => rng.pick(&words).0.to_owned(),
+        ValueType::Axes => rng.pick(&AXES).to_owned(),
         ValueType::Table(fields) => return table(rng, key.name, fields),
     };
     vec![format!("{}={text}", key.name)]
@@ -105,7 +104,7 @@ fn table(rng: &mut SplitMix64, key: &str, fields: &[(&str, &str)]) -> Vec<String
             "t_program" => &["0ns", "200us"],
             other => panic!("{key}.{other}: no values are known to draw from"),
         };
-        format!("{key}.{field}={}", pick(rng, values))
+        format!("{key}.{field}={}", rng.pick(values))
     };
     fields.iter().map(field).collect()
 }

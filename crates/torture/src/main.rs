@@ -161,24 +161,28 @@ impl Campaign {
         Ok(tally)
     }
 
-    /// One check in a folder of its own, which is kept as `keep`.
+    /// One check in a folder of its own: in `keep`, made anew, or in a temporary one.
     fn check(
         &self,
         law: &Law,
         case: &Case,
         keep: Option<&Path>,
     ) -> Result<(Result<bool, Fault>, Vec<String>, u64)> {
-        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-        let lab = Lab::new(&self.args.program, folder.path());
-        let verdict = (law.check)(&lab, case);
-        let (commands, runs) = (lab.commands(), lab.runs());
-        if let Some(keep) = keep {
-            if keep.exists() {
-                fs::remove_dir_all(keep)?;
+        let temporary = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let folder = match keep {
+            None => temporary.path().to_owned(),
+            Some(keep) => {
+                if keep.exists() {
+                    fs::remove_dir_all(keep)?;
+                }
+                fs::create_dir_all(keep)?;
+                std::path::absolute(keep)?
             }
-            copy(folder.path(), keep)?;
-        }
-        Ok((verdict, commands, runs))
+        };
+        let lab = Lab::new(&self.args.program, &folder);
+        let written = lab.write(case, "trace.csv");
+        let verdict = written.and_then(|()| (law.check)(&lab, case));
+        Ok((verdict, lab.commands(), lab.runs()))
     }
 
     /// Shrinks a finding, keeps its files and says how to see it again.
@@ -251,18 +255,4 @@ impl Campaign {
             n => bail!("{n} findings, seed {}", self.seed),
         }
     }
-}
-
-/// Copies a folder with all in it.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        match entry.file_type()?.is_dir() {
-            true => copy(&entry.path(), &target)?,
-            false => drop(fs::copy(entry.path(), target)?),
-        }
-    }
-    Ok(())
 }

@@ -20,24 +20,19 @@ pub struct Request {
     pub tag: &'static str,
 }
 
-/// One of `items`.
-pub fn pick<T: Copy>(rng: &mut SplitMix64, items: &[T]) -> T {
-    items[rng.below(items.len() as u64) as usize]
-}
-
 /// A trace of bursts and gaps, ties, all kinds of requests, some long or unaligned; with old
 /// addresses if the scheme is `mapped`, and sometimes without need.
 pub fn draw(rng: &mut SplitMix64, mapped: bool) -> Vec<Request> {
-    let length = pick(rng, &[1, 3, 30, 100, 100, 300, 1000]);
-    let mut profile = Profile::new(length, BLOCK).pages(pick(rng, &[1, 16, 64, 64, 400, 3000]));
-    profile.longest = pick(rng, &[1, 4, 12, 12, 300]);
+    let length = rng.pick(&[1, 3, 30, 100, 100, 300, 1000]);
+    let mut profile = Profile::new(length, BLOCK).pages(rng.pick(&[1, 16, 64, 64, 400, 3000]));
+    profile.longest = rng.pick(&[1, 4, 12, 12, 300]);
     profile.partial = rng.chance(60);
     profile.trim = rng.chance(60);
     profile.flush = rng.chance(60);
     profile.extents = rng.chance(20);
     profile.prev = rng.chance(if mapped { 80 } else { 5 });
-    let unit = pick(rng, &[1, 1000, 7_000, 600_000]);
-    let streams = pick(rng, &[1, 1, 1, 2, 5]);
+    let unit = rng.pick(&[1, 1000, 7_000, 600_000]);
+    let streams = rng.pick(&[1, 1, 1, 2, 5]);
     let tagged = rng.chance(15);
     let hosts = timed_swarm(rng.next_u64(), profile, unit);
     let mut requests: Vec<Request> = hosts
@@ -46,7 +41,7 @@ pub fn draw(rng: &mut SplitMix64, mapped: bool) -> Vec<Request> {
             host,
             stream: rng.below(streams) as u32,
             tag: match tagged {
-                true => pick(rng, &["", "data", "node", "meta", "gc"]),
+                true => rng.pick(&["", "data", "node", "meta", "gc"]),
                 false => "",
             },
         })
@@ -131,9 +126,8 @@ mod tests {
         };
         let mut write = SlowRequest::new(Op::Write, 4, 8);
         write.prev = vec![Some(80), None];
-        let mut two = SlowRequest::new(Op::Read, 0, 8);
+        let mut two = SlowRequest::new(Op::Read, 0, 8).at(70);
         two.extents.push((64, 3));
-        two.arrival = 70;
         let flush = SlowRequest::new(Op::Flush, 0, 0);
         let trace = [
             Request {

@@ -49,26 +49,24 @@ pub struct Checked<S> {
 }
 
 impl<S: Scheme> Checked<S> {
-    /// Watches `inner`.
-    pub fn new(inner: S, promise: Promise, journal: Shared) -> Checked<S> {
+    /// Watches `inner`, and holds it to a bound of its metadata.
+    pub fn new(
+        inner: S,
+        promise: Promise,
+        most_metadata: Option<u64>,
+        journal: Shared,
+    ) -> Checked<S> {
         Checked {
             inner,
             promise,
             journal,
-            most_metadata: None,
+            most_metadata,
             present: Vec::new(),
             request: None,
             expected: None,
             leaving: Vec::new(),
             unit: Unit::default(),
         }
-    }
-
-    /// Holds the scheme to a bound of its metadata.
-    #[must_use]
-    pub fn with_metadata(mut self, most: Option<u64>) -> Checked<S> {
-        self.most_metadata = most;
-        self
     }
 
     fn is_present(&self, slot: Slot) -> bool {

@@ -8,7 +8,7 @@ use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{
     Boxed, Env, Expr, ReadAlloc, RunContext, RunDevice, Scheme, check_run, info::Role,
 };
-use destage_sim::{Cache, CacheOptions, ReadFill};
+use destage_sim::{Cache, CacheOptions, Flash, ReadFill};
 use destage_types::{Op, PageSize, StaticLayout};
 use std::sync::Arc;
 
@@ -141,6 +141,19 @@ impl Config {
         }
     }
 
+    /// The cache under `expr`, which `scheme` is built of.
+    pub fn cache<S: Scheme, F: Flash>(&self, expr: &Expr, scheme: S, flash: F) -> Cache<S, F> {
+        let frames = self.frames(expr);
+        Cache::new(
+            scheme,
+            flash,
+            (frames, frames),
+            self.page,
+            self.layout,
+            self.options(expr),
+        )
+    }
+
     /// A driven cache under `expr`; an offline scheme is told of all `requests` to come, whose
     /// `next` must be filled.
     ///
@@ -242,22 +255,13 @@ impl Start<'_> {
         Cache<Checked<S>, F>: Core + 'static,
     {
         let (config, expr, journal) = (self.config, self.expr, self.journal);
-        let checked = Checked::new(scheme, promise(expr), journal.clone());
         let frames = config.frames(expr);
         let bound = expr.metadata(&config.metadata(expr, self.requests));
-        let checked = checked.with_metadata(bound.map(|b| b.bytes(frames.into())));
+        let bound = bound.map(|b| b.bytes(frames.into()));
+        let checked = Checked::new(scheme, promise(expr), bound, journal.clone());
         journal.open().uncached = frames == 0;
         journal.open().hide_queued = expr.contains("eager");
-        let options = config.options(expr);
-        let layout = config.layout;
-        let mut cache = Cache::new(
-            checked,
-            flash,
-            (frames, frames),
-            config.page,
-            layout,
-            options,
-        );
+        let mut cache = config.cache(expr, checked, flash);
         cache.observe(Box::new(journal.clone()));
         cache.reset_counts();
         if expr.has_background() {
@@ -265,8 +269,9 @@ impl Start<'_> {
         }
         let pages_are_requests = |l: &Expr| l.word("hit-rule") == "page";
         let procache = expr.chain().find(|l| l.scheme().name == "procache");
-        Drive::new(Box::new(cache), journal, config.page.sectors())
-            .letter_per_request(procache.is_some_and(|l| !pages_are_requests(l)))
+        let letter_per_request = procache.is_some_and(|l| !pages_are_requests(l));
+        let spp = config.page.sectors();
+        Drive::new(Box::new(cache), journal, spp, letter_per_request)
     }
 }
 

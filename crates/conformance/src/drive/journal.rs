@@ -54,11 +54,6 @@ impl Shared {
 }
 
 impl Journal {
-    /// Forgets the request before.
-    pub fn clear(&mut self) {
-        self.take();
-    }
-
     /// Takes what is written of the request.
     pub fn take(&mut self) -> Journal {
         let next = Journal {

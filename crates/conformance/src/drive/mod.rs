@@ -136,30 +136,23 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Drives `core`, which writes to `journal`; pages have `spp` sectors.
-    pub fn new(core: Box<dyn Core>, journal: Shared, spp: u32) -> Drive {
+    /// Drives `core`, which writes to `journal`; pages have `spp` sectors. Prints one letter for each
+    /// page, or for a whole request.
+    pub fn new(core: Box<dyn Core>, journal: Shared, spp: u32, letter_per_request: bool) -> Drive {
         Drive {
             core,
             journal,
             spp,
-            letter_per_request: false,
+            letter_per_request,
             now: Nanos::ZERO,
             index: 0,
             seq: 0,
         }
     }
 
-    /// Prints one letter for a whole request.
-    pub fn letter_per_request(self, yes: bool) -> Drive {
-        Drive {
-            letter_per_request: yes,
-            ..self
-        }
-    }
-
     /// Serves one request and says what it did.
     pub fn step(&mut self, request: &SlowRequest) -> Row {
-        self.journal.open().clear();
+        self.journal.open().take();
         self.now = Nanos(self.now.0.max(request.arrival));
         let before = self.core.counts();
         let batch = to_batch(std::slice::from_ref(request));
@@ -180,7 +173,7 @@ impl Drive {
 
     /// These chips are idle, no others, and what the scheme writes back on them takes no time.
     pub fn idle(&mut self, chips: &[usize]) -> Row {
-        self.journal.open().clear();
+        self.journal.open().take();
         self.chips().rest(chips);
         self.core.advance(self.now);
         let mut journal = self.journal.open().take();
@@ -333,6 +326,5 @@ pub fn counts(c: &Counts) -> reference::SlowCounts {
         remaps: c.remaps,
         flash_reads_host: c.flash_reads_host,
         flash_writes_host: c.flash_writes_host,
-        arrival_corrections: 0,
     }
 }

@@ -2,12 +2,12 @@
 
 use super::{Config, Stage};
 use crate::reference::SlowRequest;
-use destage_device::config::EffectiveDevice;
+use crate::timed::first_reads;
+use crate::timed::runs::device_of;
 use destage_device::ftl::PageMap;
 use destage_sim::FlashReport;
 use destage_sim::engine::{Completion, Engine, ProgramTimes};
-use destage_types::{Lpn, Nanos, Op};
-use std::collections::BTreeSet;
+use destage_types::{Lpn, Nanos};
 
 /// Chips of one die and one plane with FIFO queues, free commands and transfers; never full.
 #[derive(Clone, Copy, Debug)]
@@ -43,36 +43,21 @@ impl TestDevice {
     /// Never: the settings are legal, and the device is large enough.
     pub fn engine(&self, config: &Config, background: bool, requests: &[SlowRequest]) -> Engine {
         let (channels, chips) = (config.layout.channels(), config.layout.chips());
-        let sets = [
-            format!("channels={channels}"),
-            format!("chips_per_channel={}", chips / channels),
-            format!("page_bytes={}", config.page.bytes()),
-            format!("t_read={}ns", self.read),
-            format!("t_program={}ns", self.program),
-            format!("t_dram={}ns", self.dram),
-            "dies_per_chip=1".to_owned(),
-            "planes_per_die=1".to_owned(),
-            "blocks_per_plane=4096".to_owned(),
-            "pages_per_block=64".to_owned(),
-            "t_erase=1us".to_owned(),
-            "t_cmd=0".to_owned(),
-            "t_byte=0".to_owned(),
-            "queue_per=chip".to_owned(),
-        ];
-        let device = EffectiveDevice::from_preset("default", &sets).expect("a legal device");
-        let mut map = PageMap::new(device.config(), 1);
-        let (mut written, mut read) = (BTreeSet::new(), Vec::new());
-        for request in requests {
-            for access in request.accesses(config.page.sectors()) {
-                match request.op {
-                    Op::Read if !written.contains(&access.lpn) => read.push(Lpn(access.lpn)),
-                    Op::Write => drop(written.insert(access.lpn)),
-                    _ => {}
-                }
-            }
-        }
-        map.map_trace(read).expect("the device is large");
-        let mut engine = Engine::new(device.config(), map, background);
+        let device = device_of(&format!(
+            "channels={channels} chips_per_channel={} page_bytes={} t_read={}ns t_program={}ns \
+             t_dram={}ns dies_per_chip=1 planes_per_die=1 blocks_per_plane=4096 \
+             pages_per_block=64 t_erase=1us t_cmd=0 t_byte=0 queue_per=chip",
+            chips / channels,
+            config.page.bytes(),
+            self.read,
+            self.program,
+            self.dram,
+        ));
+        let mut map = PageMap::new(&device, 1);
+        let read = first_reads(requests, config.page.sectors());
+        map.map_trace(read.into_iter().map(Lpn))
+            .expect("the device is large");
+        let mut engine = Engine::new(&device, map, background);
         engine.keep_completions();
         engine.keep_programs();
         engine

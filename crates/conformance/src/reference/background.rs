@@ -91,13 +91,8 @@ impl WriteBack {
         let window = expr.number("w", (capacity / 8).max(1) as u64, 1)? as usize;
         Ok(WriteBack {
             depth: 2,
-            ldr_only: false,
-            wait_for_partial: false,
-            keep_clean: true,
-            cancel_on_reads: true,
-            ahead: false,
             eager: Some((capacity.saturating_sub(1), window)),
-            flights: Vec::new(),
+            ..WriteBack::of_scheme()
         })
     }
 
@@ -249,20 +244,9 @@ impl SlowCache {
             return found.expect("the layer knows its pages");
         }
         let dynamic = (self.store.flash.device()).is_some_and(|d| d.is_dynamic());
-        let here: Vec<u64> = (self
-            .store
-            .frames
-            .keys()
-            .copied()
-            .collect::<Vec<_>>()
-            .into_iter())
-        .filter(|&x| {
-            self.store
-                .flash
-                .device()
-                .is_some_and(|d| dynamic || d.channel(x) == channel)
-        })
-        .collect();
+        let mut here: Vec<u64> = self.store.frames.keys().copied().collect();
+        let device = self.store.flash.device();
+        here.retain(|&x| (device.as_ref()).is_some_and(|d| dynamic || d.channel(x) == channel));
         let store = &self.store;
         let nothing = (Vec::new(), None);
         let Some(scheme) = &self.scheme else {

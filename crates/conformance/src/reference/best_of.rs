@@ -1,10 +1,10 @@
 //! `best-of`: several policies, each over the cache and over a small one that serves a sample.
 
 use super::expr::SlowExpr;
-use super::flash::Still;
 use super::request::sectors_of;
 use super::scheme::{Around, Served, SlowScheme, build, replace, tail_first, take_out};
 use super::store::{Frame, Store};
+use destage_types::rng::mix64;
 
 /// A small cache.
 struct Shadow {
@@ -16,24 +16,12 @@ struct Shadow {
 
 impl Shadow {
     fn new(policy: Box<dyn SlowScheme>, capacity: usize) -> Shadow {
-        let store = Store {
-            frames: Default::default(),
-            capacity,
-            spp: 0,
-            now: 0,
-            request: 0,
-            current: 0,
-            data: (0, 0),
-            page_seq: 0,
-            been_full: false,
-            writing: false,
-            read_alloc: false,
-            next: None,
-            flash: Box::new(Still::default()),
-        };
         Shadow {
             policy,
-            store,
+            store: Store {
+                capacity,
+                ..Store::default()
+            },
             evictions: 0,
             misses: 0,
         }
@@ -155,12 +143,8 @@ impl BestOf {
     }
 
     fn is_sampled(&self, lpn: u64) -> bool {
-        let mut z = lpn;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^= z >> 31;
         // floor(z * C / 2^64) < S
-        (u128::from(z) * u128::from(self.capacity)) / (1 << 64) < u128::from(self.sampled)
+        (u128::from(mix64(lpn)) * u128::from(self.capacity)) / (1 << 64) < u128::from(self.sampled)
     }
 
     fn end_epoch(&mut self, store: &Store) {

@@ -1,7 +1,5 @@
 //! The slow cache: the request rules D1 to D12, one after the other.
 
-use std::collections::BTreeMap;
-
 use destage_types::Op;
 
 use super::admission::{Admission, ProCache};
@@ -12,7 +10,7 @@ use super::counters::{MultiHash, RefCount};
 use super::counts::SlowCounts;
 use super::cqct::Cost;
 use super::expr::SlowExpr;
-use super::flash::{SlowFlash, Still};
+use super::flash::SlowFlash;
 use super::identifiers::{BloomFilters, TwoLevel};
 use super::mapping::Art;
 use super::request::{SlowAccess, SlowRequest};
@@ -31,16 +29,26 @@ pub enum SlowReadFill {
 
 /// Everything about a run that the expression does not say.
 pub struct SlowConfig {
-    capacity: usize,
-    spp: u32,
-    read_alloc: Option<bool>,
-    fill: SlowReadFill,
-    rmw: bool,
-    seed: u64,
-    draws: Vec<f64>,
-    hashes: Vec<[u64; 2]>,
-    exact_counts: bool,
-    flash: Box<dyn SlowFlash>,
+    /// Pages.
+    pub capacity: usize,
+    /// Sectors of a page.
+    pub spp: u32,
+    /// Allocation on read misses; as the scheme has it if not given.
+    pub read_alloc: Option<bool>,
+    /// What a read miss brings in.
+    pub fill: SlowReadFill,
+    /// Does the flush of a partly valid page cost a read?
+    pub rmw: bool,
+    /// Seed of the random choices.
+    pub seed: u64,
+    /// Numbers to draw before the generator is asked.
+    pub draws: Vec<f64>,
+    /// Factors and summands of hash functions in place of the real ones.
+    pub hashes: Vec<[u64; 2]>,
+    /// Counts accesses one by one where the scheme has a sketch.
+    pub exact_counts: bool,
+    /// The chips under the cache.
+    pub flash: Box<dyn SlowFlash>,
 }
 
 impl SlowConfig {
@@ -56,56 +64,8 @@ impl SlowConfig {
             draws: Vec::new(),
             hashes: Vec::new(),
             exact_counts: false,
-            flash: Box::new(Still::default()),
+            flash: Box::default(),
         }
-    }
-
-    /// Fixes allocation on read misses.
-    pub fn read_alloc(mut self, on: bool) -> SlowConfig {
-        self.read_alloc = Some(on);
-        self
-    }
-
-    /// What a read miss brings in.
-    pub fn read_fill(mut self, fill: SlowReadFill) -> SlowConfig {
-        self.fill = fill;
-        self
-    }
-
-    /// Does the flush of a partly valid page cost a read?
-    pub fn rmw(mut self, on: bool) -> SlowConfig {
-        self.rmw = on;
-        self
-    }
-
-    /// Seed of the random choices.
-    pub fn seed(mut self, seed: u64) -> SlowConfig {
-        self.seed = seed;
-        self
-    }
-
-    /// Numbers to draw before the generator is asked.
-    pub fn draws(mut self, draws: &[f64]) -> SlowConfig {
-        self.draws = draws.to_vec();
-        self
-    }
-
-    /// Factors and summands of hash functions in place of the real ones.
-    pub fn hashes(mut self, hashes: &[[u64; 2]]) -> SlowConfig {
-        self.hashes = hashes.to_vec();
-        self
-    }
-
-    /// Counts accesses one by one where the scheme has a sketch.
-    pub fn exact_counts(mut self, on: bool) -> SlowConfig {
-        self.exact_counts = on;
-        self
-    }
-
-    /// The chips under the cache.
-    pub fn flash(mut self, flash: impl SlowFlash + 'static) -> SlowConfig {
-        self.flash = Box::new(flash);
-        self
     }
 }
 
@@ -154,7 +114,6 @@ pub struct SlowCache {
     pub(super) scheme: Option<Box<dyn SlowScheme>>,
     pub(super) art: Option<Art>,
     pub(super) admission: Option<Box<dyn Admission>>,
-    pub(super) read_alloc: bool,
     pub(super) fill: SlowReadFill,
     pub(super) rmw: bool,
     pub(super) row: Row,
@@ -246,19 +205,11 @@ impl SlowCache {
         };
         Ok(SlowCache {
             store: Store {
-                frames: BTreeMap::new(),
                 capacity: config.capacity,
                 spp: config.spp,
-                now: 0,
-                request: 0,
-                data: (0, 0),
-                page_seq: 0,
-                current: 0,
-                been_full: false,
-                writing: false,
                 read_alloc: config.read_alloc.unwrap_or(!is_write_buffer(&whole)),
-                next: None,
                 flash: config.flash,
+                ..Store::default()
             },
             counts: SlowCounts::default(),
             device_counts: DeviceCounts::default(),
@@ -268,7 +219,6 @@ impl SlowCache {
             scheme,
             art,
             admission,
-            read_alloc: config.read_alloc.unwrap_or(!is_write_buffer(&whole)),
             fill: config.fill,
             rmw: config.rmw,
             row: Row::default(),
@@ -311,7 +261,6 @@ impl SlowCache {
         self.log.clear();
         self.renamed.clear();
         self.counts.requests += 1;
-        self.counts.arrival_corrections += u64::from(request.arrival < self.store.now);
         self.pass_time(self.store.now.max(request.arrival));
         self.store.flash.begin(self.store.request, request.op);
         self.store.request += 1;

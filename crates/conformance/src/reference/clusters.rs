@@ -126,10 +126,6 @@ impl SlowScheme for Bpac {
         self.move_to_front(lpn);
     }
 
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // no order is declared: nothing filters its victims (X15)
-    }
-
     fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
         self.evict().expect("a full cache has a page")
     }
@@ -148,13 +144,8 @@ impl SlowScheme for Bpac {
         }
         self.accessed.insert(to, self.accessed[&from]);
         if !replace(&mut self.pages, from, to) {
-            if from / self.block_pages == to / self.block_pages {
-                self.join(to, 0);
-                self.take(from);
-            } else {
-                self.take(from);
-                self.join(to, 0);
-            }
+            self.join(to, 0);
+            self.take(from);
         }
         true
     }
@@ -264,10 +255,6 @@ impl SlowScheme for LbClock {
         self.block(lpn).expect("it joined it").bit = true;
     }
 
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // no order is declared: nothing filters its victims (X15)
-    }
-
     fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
         self.evict().expect("a full cache has a block")
     }
@@ -288,12 +275,9 @@ impl SlowScheme for LbClock {
 
     fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
         let known = self.pages().contains(&from);
-        if known && from / self.block_pages == to / self.block_pages {
+        if known {
             self.join(to);
             self.remove(from);
-        } else if known {
-            self.remove(from);
-            self.join(to);
         }
         known
     }

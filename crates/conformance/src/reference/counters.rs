@@ -6,6 +6,7 @@ use super::admission::{Admission, Verdict};
 use super::expr::SlowExpr;
 use super::request::SlowAccess;
 use super::store::Store;
+use destage_types::rng::mix64;
 
 fn verdict(hot: bool, cached: bool) -> Verdict {
     match (hot, cached) {
@@ -123,13 +124,6 @@ pub fn place(lpn: u64, k: usize, places: u64, given: &[[u64; 2]]) -> u64 {
         None => mix64(lpn.wrapping_add(0x9E3779B97F4A7C15u64.wrapping_mul(k as u64))),
     };
     hash % places
-}
-
-/// The finaliser of SplitMix64.
-fn mix64(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D049BB133111EB);
-    z ^ (z >> 31)
 }
 
 /// Counters that addresses hash to.

@@ -46,7 +46,6 @@ pub struct SlowCounts {
     pub remaps: u64,
     pub flash_reads_host: u64,
     pub flash_writes_host: u64,
-    pub arrival_corrections: u64,
 }
 
 impl SlowCounts {

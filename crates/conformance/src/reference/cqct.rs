@@ -23,16 +23,7 @@ pub struct Cost {
 
 impl Default for Cost {
     fn default() -> Cost {
-        Cost {
-            with_transfer: true,
-            remaining: false,
-            oracle: false,
-            unprogrammed: true,
-            by_block: false,
-            per_page: false,
-            whole_collection: false,
-            summary: 213_200,
-        }
+        Cost::new(&SlowExpr::default()).expect("every key has a default")
     }
 }
 

@@ -26,7 +26,6 @@ use super::cqct::{Cost, Queue};
 use super::flash::{SlowCause, SlowFlash, SlowWrite};
 use super::nand::Reference;
 use super::pagemap::{SlowMap, Work, WrittenPage};
-pub use region::SlowCacheAccess;
 
 /// What an operation does for whom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,14 +81,16 @@ struct Request {
     waits: Vec<Wait>,
 }
 
-/// When a program ran.
+/// When an operation ran.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct SlowProgram {
+pub struct SlowOperation {
     /// The page.
     pub lpn: u64,
     /// Request that issued it; `None` for background work.
     pub request: Option<u64>,
-    /// When it was queued, started, had its data, and ended.
+    /// Is it a program?
+    pub program: bool,
+    /// When it was queued, started, had its last transfer, and ended.
     pub times: [u64; 4],
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 /// One layer of an expression.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SlowExpr {
     /// Scheme name, lower case, `-` for `_`.
     pub name: String,
@@ -62,9 +62,7 @@ impl SlowExpr {
         };
         let mut expr = SlowExpr {
             name: name.to_owned(),
-            inner: None,
-            members: Vec::new(),
-            params: BTreeMap::new(),
+            ..SlowExpr::default()
         };
         for arg in split_args(args)? {
             // A `=` before any parenthesis makes it a parameter.

@@ -1,8 +1,5 @@
 //! What a chip-aware scheme sees of the flash, and what the cache asks of it.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use destage_types::Op;
 
 use super::device::SlowDevice;
@@ -104,67 +101,24 @@ pub trait SlowFlash {
     }
 }
 
-/// Chips whose states only the caller changes. Default: one idle chip, that is no device.
-#[derive(Clone, Debug)]
-pub struct Still {
-    /// Queue complete time per chip.
-    pub cqct: Vec<u64>,
-    /// GC state per chip.
-    pub gc: Vec<bool>,
-}
+/// One idle chip, that is no device.
+#[derive(Clone, Copy, Debug)]
+pub struct Still;
 
-impl Still {
-    /// `chips` idle chips.
-    pub fn idle(chips: usize) -> Still {
-        Still {
-            cqct: vec![0; chips],
-            gc: vec![false; chips],
-        }
-    }
-}
-
-impl Default for Still {
-    fn default() -> Still {
-        Still::idle(1)
+impl Default for Box<dyn SlowFlash> {
+    fn default() -> Box<dyn SlowFlash> {
+        Box::new(Still)
     }
 }
 
 impl SlowFlash for Still {
     fn chips(&self) -> usize {
-        self.cqct.len()
+        1
     }
-    fn cqct(&self, chip: usize) -> u64 {
-        self.cqct[chip]
+    fn cqct(&self, _chip: usize) -> u64 {
+        0
     }
-    fn in_gc(&self, chip: usize) -> bool {
-        self.gc[chip]
-    }
-}
-
-/// Lets a test keep a handle on the flash it gave away.
-impl<F: SlowFlash> SlowFlash for Rc<RefCell<F>> {
-    fn chips(&self) -> usize {
-        self.borrow().chips()
-    }
-    fn cqct(&self, chip: usize) -> u64 {
-        self.borrow().cqct(chip)
-    }
-    fn in_gc(&self, chip: usize) -> bool {
-        self.borrow().in_gc(chip)
-    }
-    fn times(&self) -> (u64, u64) {
-        self.borrow().times()
-    }
-    fn advance(&mut self, now: u64) {
-        self.borrow_mut().advance(now);
-    }
-    fn read(&mut self, lpn: u64) {
-        self.borrow_mut().read(lpn);
-    }
-    fn program(&mut self, lpn: u64) -> Option<u64> {
-        self.borrow_mut().program(lpn)
-    }
-    fn note(&self) -> Option<String> {
-        self.borrow().note()
+    fn in_gc(&self, _chip: usize) -> bool {
+        false
     }
 }

@@ -3,39 +3,34 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::clusters::words_or_dash;
 use super::expr::SlowExpr;
 use super::scheme::{Group, Served, SlowScheme, SlowUnit};
 use super::store::Store;
 
-/// A block with its cached pages.
+/// A block with its cached pages, and what its scheme knows of it besides.
 #[derive(Clone, Debug)]
-struct Block {
-    number: u64,
-    pages: BTreeSet<u64>,
-    /// BPLRU: the offset that would go on with a sequential fill, -1 if there is none.
-    next: i64,
-}
-
-fn new_block(number: u64) -> Block {
-    let pages = BTreeSet::new();
-    let next = 0;
-    Block {
-        number,
-        pages,
-        next,
-    }
+pub(super) struct Block<T> {
+    pub number: u64,
+    pub pages: BTreeSet<u64>,
+    pub own: T,
 }
 
 /// The block with this number at the head of the list: moved there, or made.
-fn to_front(list: &mut Vec<Block>, number: u64) -> &mut Block {
+pub(super) fn to_front<T: Default>(list: &mut Vec<Block<T>>, number: u64) -> &mut Block<T> {
+    let new = || Block {
+        number,
+        pages: BTreeSet::new(),
+        own: T::default(),
+    };
     let at = list.iter().position(|b| b.number == number);
-    let block = at.map_or_else(|| new_block(number), |at| list.remove(at));
+    let block = at.map_or_else(new, |at| list.remove(at));
     list.insert(0, block);
     &mut list[0]
 }
 
 /// The page leaves its block, which leaves when it is empty. The number of the block.
-fn take_page(list: &mut Vec<Block>, lpn: u64) -> Option<u64> {
+pub(super) fn take_page<T>(list: &mut Vec<Block<T>>, lpn: u64) -> Option<u64> {
     let block = list.iter_mut().find(|b| b.pages.contains(&lpn))?;
     let number = block.number;
     block.pages.remove(&lpn);
@@ -43,37 +38,44 @@ fn take_page(list: &mut Vec<Block>, lpn: u64) -> Option<u64> {
     Some(number)
 }
 
-fn all_pages(list: &[Block]) -> Vec<u64> {
+pub(super) fn all_pages<T>(list: &[Block<T>]) -> Vec<u64> {
     list.iter().flat_map(|b| b.pages.iter().copied()).collect()
 }
 
 /// The page joins the block of its new address, which goes to the head if it is new; one that is there
-/// already does not move.
-fn rename_page(list: &mut Vec<Block>, from: u64, to: u64, number: u64) {
+/// already does not move. What is known of a new one is `new`.
+pub(super) fn rename_page<T>(
+    list: &mut Vec<Block<T>>,
+    (from, to): (u64, u64),
+    number: u64,
+    new: T,
+) {
     if let Some(block) = list.iter_mut().find(|b| b.number == number) {
         block.pages.insert(to);
     } else {
-        to_front(list, number).pages.insert(to);
+        let block = Block {
+            number,
+            pages: BTreeSet::from([to]),
+            own: new,
+        };
+        list.insert(0, block);
     }
     take_page(list, from);
 }
 
-fn shown(list: &[Block], store: &Store) -> String {
-    let show = |b: &Block| {
-        let pages: Vec<String> = b.pages.iter().map(|&x| store.star(x)).collect();
-        format!("B{}{{{}}}", b.number, pages.join(","))
+fn shown<T>(list: &[Block<T>], letter: char, page: impl Fn(u64) -> String) -> String {
+    let show = |b: &Block<T>| {
+        let pages: Vec<String> = b.pages.iter().map(|&x| page(x)).collect();
+        format!("{letter}{}{{{}}}", b.number, pages.join(","))
     };
-    let blocks: Vec<String> = list.iter().map(show).collect();
-    match blocks.is_empty() {
-        true => "-".to_owned(),
-        false => blocks.join(" "),
-    }
+    words_or_dash(list.iter().map(show).collect())
 }
 
 /// Block padding LRU, newest block first.
 #[derive(Clone)]
 pub struct Bplru {
-    blocks: Vec<Block>,
+    /// With the offset that would go on with a sequential fill, -1 if there is none.
+    blocks: Vec<Block<i64>>,
     block_pages: u64,
     padding: bool,
     compensation: &'static str,
@@ -126,9 +128,9 @@ impl Bplru {
         let (block_pages, row) = (self.block_pages, self.row());
         let compensation = self.compensation;
         let block = to_front(&mut self.blocks, number);
-        block.next = if block.next == offset { offset + 1 } else { -1 };
+        block.own = if block.own == offset { offset + 1 } else { -1 };
         let last = match compensation {
-            "full" => block.next == block_pages as i64,
+            "full" => block.own == block_pages as i64,
             "half" => row >= (block_pages / 2).max(1),
             _ => false,
         };
@@ -155,15 +157,11 @@ impl SlowScheme for Bplru {
         self.written(lpn);
     }
 
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // groups, no pages
-    }
-
     fn units(&self, _incoming: Option<u64>, store: &Store) -> Vec<SlowUnit> {
         let current = self.number(store.current);
-        let mut blocks: Vec<&Block> = self.blocks.iter().rev().collect();
+        let mut blocks: Vec<&Block<i64>> = self.blocks.iter().rev().collect();
         blocks.sort_by_key(|b| self.protect_current && b.number == current); // stable
-        let unit = |b: &Block| {
+        let unit = |b: &Block<i64>| {
             let first = b.number * self.block_pages;
             let padded = self.padding && b.pages.iter().any(|&x| store.dirty(x));
             SlowUnit {
@@ -207,7 +205,7 @@ impl SlowScheme for Bplru {
         if let Some(number) = take_page(&mut self.blocks, lpn) {
             let left = self.blocks.iter_mut().find(|b| b.number == number);
             if let Some(block) = left {
-                block.next = -1;
+                block.own = -1;
             }
         }
     }
@@ -217,7 +215,7 @@ impl SlowScheme for Bplru {
             return false;
         }
         let number = self.number(to);
-        rename_page(&mut self.blocks, from, to, number);
+        rename_page(&mut self.blocks, (from, to), number, 0);
         true
     }
 
@@ -226,13 +224,13 @@ impl SlowScheme for Bplru {
     }
 
     fn state(&self, store: &Store) -> String {
-        shown(&self.blocks, store)
+        shown(&self.blocks, 'B', |x| store.star(x))
     }
 }
 
 /// FAB, newest block first.
 pub struct Fab {
-    blocks: Vec<Block>,
+    blocks: Vec<Block<()>>,
     block_pages: u64,
     protect_current: bool,
     victim: Option<u64>,
@@ -277,16 +275,12 @@ impl SlowScheme for Fab {
         block.pages.insert(lpn);
     }
 
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // groups, no pages
-    }
-
     fn units(&self, _incoming: Option<u64>, store: &Store) -> Vec<SlowUnit> {
         let current = store.current / self.block_pages;
-        let mut blocks: Vec<&Block> = self.blocks.iter().rev().collect();
-        let spared = |b: &Block| self.protect_current && b.number == current;
+        let mut blocks: Vec<&Block<()>> = self.blocks.iter().rev().collect();
+        let spared = |b: &Block<()>| self.protect_current && b.number == current;
         blocks.sort_by_key(|b| (spared(b), usize::MAX - b.pages.len())); // stable: the oldest first
-        let unit = |b: &Block| SlowUnit {
+        let unit = |b: &Block<()>| SlowUnit {
             pages: b.pages.iter().copied().collect(),
             number: Some(b.number),
             whole: None,
@@ -321,7 +315,8 @@ impl SlowScheme for Fab {
         if !self.pages().contains(&from) {
             return false;
         }
-        rename_page(&mut self.blocks, from, to, to / self.block_pages);
+        let number = to / self.block_pages;
+        rename_page(&mut self.blocks, (from, to), number, ());
         true
     }
 
@@ -330,7 +325,7 @@ impl SlowScheme for Fab {
     }
 
     fn state(&self, store: &Store) -> String {
-        shown(&self.blocks, store)
+        shown(&self.blocks, 'B', |x| store.star(x))
     }
 }
 
@@ -342,7 +337,7 @@ const WIDTH: [u64; 2] = [3, 4];
 /// Virtual blocks in two regions, newest first.
 #[derive(Clone)]
 pub struct Vbbms {
-    regions: [Vec<Block>; 2],
+    regions: [Vec<Block<()>>; 2],
     share: [usize; 2],
     min_pages: u64,
     classify: &'static str,
@@ -441,12 +436,8 @@ impl SlowScheme for Vbbms {
         self.place(lpn);
     }
 
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // groups, no pages
-    }
-
     fn units(&self, _incoming: Option<u64>, _store: &Store) -> Vec<SlowUnit> {
-        let unit = |b: &Block| SlowUnit {
+        let unit = |b: &Block<()>| SlowUnit {
             pages: b.pages.iter().copied().collect(),
             number: None,
             whole: None,
@@ -480,14 +471,8 @@ impl SlowScheme for Vbbms {
         let Some(region) = self.region_of(from) else {
             return false;
         };
-        let (list, number) = (&mut self.regions[region], to / WIDTH[region]);
-        // A new virtual block goes to the head; one that is there already does not move.
-        if let Some(block) = list.iter_mut().find(|b| b.number == number) {
-            block.pages.insert(to);
-        } else {
-            to_front(list, number).pages.insert(to);
-        }
-        take_page(list, from);
+        let number = to / WIDTH[region];
+        rename_page(&mut self.regions[region], (from, to), number, ());
         true
     }
 
@@ -496,17 +481,7 @@ impl SlowScheme for Vbbms {
     }
 
     fn state(&self, _store: &Store) -> String {
-        let list = |region: usize, letter: char| {
-            let show = |b: &Block| {
-                let pages: Vec<String> = b.pages.iter().map(u64::to_string).collect();
-                format!("{letter}{}{{{}}}", b.number, pages.join(","))
-            };
-            let blocks: Vec<String> = self.regions[region].iter().map(show).collect();
-            match blocks.is_empty() {
-                true => "-".to_owned(),
-                false => blocks.join(" "),
-            }
-        };
+        let list = |region: usize, letter| shown(&self.regions[region], letter, |x| x.to_string());
         format!(
             "RRSR: {} ; SRSR: {}",
             list(RANDOM, 'r'),

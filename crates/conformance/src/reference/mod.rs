@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use destage_conformance::reference::{SlowCache, SlowConfig, SlowRequest};
-//! let config = SlowConfig::new(4, 8).read_alloc(true);
+//! let config = SlowConfig { read_alloc: Some(true), ..SlowConfig::new(4, 8) };
 //! let mut cache = SlowCache::new("cac(lru)", config).expect("a legal expression");
 //! let row = cache.step(&SlowRequest::write_pages(8, 1, 2));
 //! assert_eq!((row.result.as_str(), cache.state().as_str()), ("MM", "[2* 1*] ; ART{}"));
@@ -56,8 +56,8 @@ mod windows;
 pub use background::DeviceCounts;
 pub use cache::{Evicted, Row, SlowCache, SlowConfig, SlowReadFill};
 pub use counts::{SlowCounts, Sum};
-pub use device::{SlowCacheAccess, SlowDevice, SlowProgram};
-pub use flash::{SlowCause, SlowFlash, SlowWrite, Still};
+pub use device::{SlowDevice, SlowOperation};
+pub use flash::{SlowCause, SlowFlash, SlowWrite};
 pub use request::{SlowAccess, SlowRequest, look_ahead, to_batch};
 pub use scheme::SlowScheme;
 pub use store::{Frame, Store};

@@ -247,15 +247,7 @@ impl Reference {
 
     /// Takes back a waiting background operation.
     pub fn cancel(&mut self, now: Nanos, number: u64) -> bool {
-        self.now = now.0;
-        let waiting = self.state(number) == OpState::Waiting;
-        if waiting {
-            let i = self.position(number).expect("a waiting operation is kept");
-            self.operations[i].at = Progress::Cancelled;
-            self.release();
-            self.settle();
-        }
-        waiting
+        self.cancel_job(now, number..=number)
     }
 
     /// Takes back a background job of which nothing has started: the operations numbered `job`.

@@ -193,10 +193,6 @@ impl SlowScheme for Prober {
         }
     }
 
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // never asked: nothing but the cache stands above a classifier
-    }
-
     fn victim(&mut self, incoming: Option<u64>, store: &Store) -> Vec<u64> {
         let mut order = self.ldr.clone();
         if !self.evict_head {

@@ -1,5 +1,6 @@
 //! Req-block (Lin et al., ICPP 2022, Algorithm 1 corrected as RB-0 says).
 
+use super::clusters::words_or_dash;
 use super::expr::SlowExpr;
 use super::scheme::{Group, SlowScheme, SlowUnit, replace, take_out};
 use super::store::Store;
@@ -220,10 +221,6 @@ impl SlowScheme for ReqBlock {
         head.created += 1;
     }
 
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // groups, no pages
-    }
-
     fn units(&self, _incoming: Option<u64>, store: &Store) -> Vec<SlowUnit> {
         let (mut left, mut units) = (self.lists.clone(), Vec::new());
         while let Some(list) = self.coldest(&left, store) {
@@ -295,11 +292,8 @@ impl SlowScheme for ReqBlock {
             format!("b{id}({};a{a};t{t}{mark})", pages.join(","))
         };
         let list = |name: &str, list: usize| {
-            let blocks: Vec<String> = self.lists[list].iter().map(show).collect();
-            match blocks.is_empty() {
-                true => format!("{name} -"),
-                false => format!("{name} {}", blocks.join(" ")),
-            }
+            let blocks = self.lists[list].iter().map(show);
+            format!("{name} {}", words_or_dash(blocks.collect()))
         };
         [list("IRL", IRL), list("SRL", SRL), list("DRL", DRL)].join(" ; ")
     }

@@ -54,6 +54,11 @@ impl SlowRequest {
         }
     }
 
+    /// The same at another time.
+    pub fn at(self, arrival: u64) -> SlowRequest {
+        SlowRequest { arrival, ..self }
+    }
+
     /// A request for whole pages `first..=last` of `spp` sectors each.
     pub fn pages(op: Op, spp: u32, first: u64, last: u64) -> SlowRequest {
         let sectors = (last - first + 1) * u64::from(spp);
@@ -63,11 +68,6 @@ impl SlowRequest {
     /// A write of whole pages.
     pub fn write_pages(spp: u32, first: u64, last: u64) -> SlowRequest {
         SlowRequest::pages(Op::Write, spp, first, last)
-    }
-
-    /// A read of whole pages.
-    pub fn read_pages(spp: u32, first: u64, last: u64) -> SlowRequest {
-        SlowRequest::pages(Op::Read, spp, first, last)
     }
 
     /// The page accesses of the request: ascending inside an extent, extents in order.
@@ -90,21 +90,6 @@ impl SlowRequest {
     pub fn sectors(&self) -> u64 {
         self.extents.iter().map(|e| u64::from(e.1)).sum()
     }
-
-    /// Appends the request to a batch of the product's types.
-    pub fn push_to(&self, batch: &mut RequestBatch) {
-        let (start, sectors) = self.extents.first().copied().unwrap_or((0, 0));
-        let mut head = HostRequest::new(Nanos(self.arrival), self.op, start, sectors);
-        head.atomic = self.atomic;
-        let more: Vec<Extent> = (self.extents.iter().skip(1))
-            .map(|&(start_sector, sectors)| Extent {
-                start_sector,
-                sectors,
-            })
-            .collect();
-        let prev: Vec<u64> = self.prev.iter().map(|p| p.unwrap_or(NO_PREV)).collect();
-        batch.push_with(head, &more, &prev);
-    }
 }
 
 impl From<RequestRef<'_>> for SlowRequest {
@@ -125,7 +110,17 @@ impl From<RequestRef<'_>> for SlowRequest {
 pub fn to_batch(requests: &[SlowRequest]) -> RequestBatch {
     let mut batch = RequestBatch::with_capacity(requests.len());
     for request in requests {
-        request.push_to(&mut batch);
+        let (start, sectors) = request.extents.first().copied().unwrap_or((0, 0));
+        let mut head = HostRequest::new(Nanos(request.arrival), request.op, start, sectors);
+        head.atomic = request.atomic;
+        let more: Vec<Extent> = (request.extents.iter().skip(1))
+            .map(|&(start_sector, sectors)| Extent {
+                start_sector,
+                sectors,
+            })
+            .collect();
+        let prev: Vec<u64> = request.prev.iter().map(|p| p.unwrap_or(NO_PREV)).collect();
+        batch.push_with(head, &more, &prev);
     }
     batch
 }

@@ -41,7 +41,8 @@ impl SlowCache {
 
     fn read_miss(&mut self, access: SlowAccess, frame: Option<Frame>) {
         // Without allocation, or with `requested`, nothing moves but what is asked for and absent.
-        let whole = self.read_alloc && self.fill == SlowReadFill::Page && self.scheme.is_some();
+        let whole =
+            self.store.read_alloc && self.fill == SlowReadFill::Page && self.scheme.is_some();
         let wanted = match whole {
             true => self.store.full(),
             false => access.mask & !frame.unwrap_or_default().valid,
@@ -62,13 +63,13 @@ impl SlowCache {
             if have > 0 {
                 self.store.flash.cache_read(access.lpn, have);
             }
-            if self.read_alloc {
+            if self.store.read_alloc {
                 self.store.frames.insert(access.lpn, frame);
                 self.store.flash.cache_fill(access.lpn, read);
             }
             return;
         }
-        if !self.read_alloc {
+        if !self.store.read_alloc {
             return;
         }
         let (scheme, store) = self.scheme();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::expr::SlowExpr;
-use super::scheme::{SlowScheme, plain, replace, tail_first, take_out};
+use super::scheme::{SlowScheme, forget_oldest, plain, replace, tail_first, take_out};
 use super::store::Store;
 
 /// A ring with a hand. The hand stands before a page; before none means before the first.
@@ -232,11 +232,7 @@ impl SlowScheme for TwoQ {
             self.a1out.insert(0, lpn);
         }
         take_out(&mut self.am, lpn);
-        let counted = |x: &&u64| Some(**x) != self.incoming;
-        while self.a1out.iter().filter(counted).count() > self.kout {
-            let oldest = self.a1out.iter().rev().find(counted).copied();
-            take_out(&mut self.a1out, oldest.expect("it was just counted"));
-        }
+        forget_oldest(&mut self.a1out, self.kout, self.incoming);
     }
 
     fn remove(&mut self, lpn: u64) {

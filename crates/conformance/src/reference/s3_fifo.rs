@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::expr::SlowExpr;
-use super::scheme::{SlowScheme, plain, replace, tail_first, take_out};
+use super::scheme::{SlowScheme, forget_oldest, plain, replace, tail_first, take_out};
 use super::store::Store;
 
 /// Three queues and the hits of each page.
@@ -70,11 +70,7 @@ impl S3Fifo {
 
     fn remember(&mut self, page: u64) {
         self.ghost.insert(0, page);
-        let counted = |x: &&u64| Some(**x) != self.incoming;
-        while self.ghost.iter().filter(counted).count() > self.main_size {
-            let oldest = self.ghost.iter().rev().find(counted).copied();
-            take_out(&mut self.ghost, oldest.expect("it was just counted"));
-        }
+        forget_oldest(&mut self.ghost, self.main_size, self.incoming);
     }
 }
 

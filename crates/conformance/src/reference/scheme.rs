@@ -110,8 +110,12 @@ pub trait SlowScheme {
         order.into_iter().map(alone).collect()
     }
 
-    /// Pages in the order in which they would become victims.
-    fn candidates(&self, incoming: Option<u64>, store: &Store) -> Vec<u64>;
+    /// Pages in the order in which they would become victims. None where groups leave, or where no order
+    /// is declared and nothing filters the victims (X15); a classifier is never asked: nothing but the
+    /// cache stands above it.
+    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
+        Vec::new()
+    }
 
     /// Page `lpn` leaves as the victim, wherever it stands in the candidate order.
     fn take(&mut self, lpn: u64, _store: &Store) {
@@ -286,6 +290,16 @@ pub fn take_out(list: &mut Vec<u64>, lpn: u64) -> bool {
     let before = list.len();
     list.retain(|&x| x != lpn);
     list.len() < before
+}
+
+/// Takes the oldest pages out of a list that has them last until it holds at most so many besides the page
+/// that comes in.
+pub fn forget_oldest(list: &mut Vec<u64>, most: usize, incoming: Option<u64>) {
+    let counted = |x: &&u64| Some(**x) != incoming;
+    while list.iter().filter(counted).count() > most {
+        let oldest = list.iter().rev().find(counted).copied();
+        take_out(list, oldest.expect("it was just counted"));
+    }
 }
 
 /// Puts `to` where `from` stands; was it there?

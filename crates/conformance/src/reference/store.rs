@@ -15,6 +15,7 @@ pub struct Frame {
 }
 
 /// State of the cache outside the schemes.
+#[derive(Default)]
 pub struct Store {
     /// Resident pages.
     pub frames: BTreeMap<u64, Frame>,

@@ -1,24 +1,22 @@
 //! PUD-LRU: a search over all blocks, with whole numbers of any size for the mean of fractions.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
 use super::clusters::{block_pages, commas, words_or_dash};
 use super::expr::SlowExpr;
+use super::groups::{Block, all_pages, rename_page, take_page, to_front};
 use super::scheme::{Group, SlowScheme};
 use super::store::Store;
 
-/// A block of PUD-LRU.
-#[derive(Clone)]
-struct Updated {
-    number: u64,
-    pages: BTreeSet<u64>,
-    /// Number of its first page write; of one that was not written yet, when it was made.
+/// What PUD-LRU knows of a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Updates {
+    /// Number of its first page write; of a block that was renamed before, when it was made.
     first: u64,
     writes: u64,
 }
 
-impl Updated {
+impl Updates {
     fn divisor(&self) -> u64 {
         self.writes.max(1)
     }
@@ -27,7 +25,7 @@ impl Updated {
 /// PUD-LRU, newest block first.
 #[derive(Clone)]
 pub struct PudLru {
-    blocks: Vec<Updated>,
+    blocks: Vec<Block<Updates>>,
     block_pages: u64,
     /// Page writes so far.
     now: u64,
@@ -46,50 +44,28 @@ impl PudLru {
         })
     }
 
-    fn at(&self, number: u64) -> Option<usize> {
-        self.blocks.iter().position(|b| b.number == number)
-    }
-
-    /// The page joins its block.
-    fn join(&mut self, lpn: u64) {
-        let number = lpn / self.block_pages;
-        if self.at(number).is_none() {
-            let new = Updated {
-                number,
-                pages: BTreeSet::new(),
-                first: self.now,
-                writes: 0,
-            };
-            self.blocks.insert(0, new);
-        }
-        let at = self.at(number).expect("it was made");
-        self.blocks[at].pages.insert(lpn);
-    }
-
-    fn move_to_front(&mut self, lpn: u64) {
-        let at = self.at(lpn / self.block_pages).expect("the page is there");
-        let block = self.blocks.remove(at);
-        self.blocks.insert(0, block);
+    fn front(&mut self, lpn: u64) -> &mut Block<Updates> {
+        to_front(&mut self.blocks, lpn / self.block_pages)
     }
 
     fn written(&mut self, lpn: u64) {
         self.now += 1;
-        self.move_to_front(lpn);
-        let block = &mut self.blocks[0];
-        if block.writes == 0 {
-            block.first = self.now;
+        let now = self.now;
+        let updates = &mut self.front(lpn).own;
+        if updates.writes == 0 {
+            updates.first = now;
         }
-        block.writes += 1;
+        updates.writes += 1;
     }
 
     /// Is the update distance of this block at least the mean of all: d / w * n >= sum of all d / w?
     /// Both sides multiplied by all w.
     fn is_late(&self, at: usize) -> bool {
-        let distance = |b: &Updated| self.now - b.first;
+        let distance = |b: &Block<Updates>| self.now - b.own.first;
         // The product of all divisors but that of one block.
         let others = |but: usize| {
             let others = self.blocks.iter().enumerate().filter(|(i, _)| *i != but);
-            others.fold(Big::of(1), |product, (_, b)| product.times(b.divisor()))
+            others.fold(Big::of(1), |product, (_, b)| product.times(b.own.divisor()))
         };
         let own = others(at)
             .times(distance(&self.blocks[at]))
@@ -104,8 +80,9 @@ impl PudLru {
     /// Is `a` a better victim than `b`, both late?
     fn better(&self, a: usize, b: usize) -> bool {
         let (x, y) = (&self.blocks[a], &self.blocks[b]);
-        let side =
-            |x: &Updated, y: &Updated| u128::from(self.now - x.first) * u128::from(y.divisor());
+        let side = |x: &Block<Updates>, y: &Block<Updates>| {
+            u128::from(self.now - x.own.first) * u128::from(y.own.divisor())
+        };
         let by_pages = x.pages.len().cmp(&y.pages.len());
         let by_distance = side(x, y).cmp(&side(y, x));
         // The list has its LRU end last.
@@ -127,17 +104,13 @@ impl SlowScheme for PudLru {
     fn touch(&mut self, lpn: u64, write: bool, _store: &Store) {
         match write {
             true => self.written(lpn),
-            false => self.move_to_front(lpn),
+            false => drop(self.front(lpn)),
         }
     }
 
     fn admit(&mut self, lpn: u64, _store: &Store) {
-        self.join(lpn);
+        self.front(lpn).pages.insert(lpn);
         self.written(lpn);
-    }
-
-    fn candidates(&self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
-        Vec::new() // no order is declared: nothing filters its victims (X15)
     }
 
     fn victim(&mut self, _incoming: Option<u64>, _store: &Store) -> Vec<u64> {
@@ -149,39 +122,36 @@ impl SlowScheme for PudLru {
     }
 
     fn remove(&mut self, lpn: u64) {
-        for block in &mut self.blocks {
-            block.pages.remove(&lpn);
-        }
-        self.blocks.retain(|b| !b.pages.is_empty());
+        take_page(&mut self.blocks, lpn);
     }
 
     fn rename(&mut self, from: u64, to: u64, _store: &Store) -> bool {
         let known = self.pages().contains(&from);
-        if known && from / self.block_pages == to / self.block_pages {
-            self.join(to);
-            self.remove(from);
-        } else if known {
-            self.remove(from);
-            self.join(to);
+        if known {
+            let new = Updates {
+                first: self.now,
+                writes: 0,
+            };
+            let number = to / self.block_pages;
+            rename_page(&mut self.blocks, (from, to), number, new);
         }
         known
     }
 
     fn pages(&self) -> Vec<u64> {
-        let pages = self.blocks.iter().flat_map(|b| b.pages.iter());
-        pages.copied().collect()
+        all_pages(&self.blocks)
     }
 
     fn state(&self, _store: &Store) -> String {
         let blocks = self.blocks.iter().map(|b| {
-            let distance = (self.now - b.first) as f64 / b.divisor() as f64;
+            let distance = (self.now - b.own.first) as f64 / b.own.divisor() as f64;
             let mut distance = format!("{distance:.2}");
             while distance.ends_with('0') {
                 distance.pop();
             }
             let distance = distance.trim_end_matches('.');
             let distance = if distance.is_empty() { "0" } else { distance };
-            let (number, pages, writes) = (b.number, commas(&b.pages), b.writes);
+            let (number, pages, writes) = (b.number, commas(&b.pages), b.own.writes);
             format!("B{number}{{{pages};f{writes};PUD{distance}}}")
         });
         words_or_dash(blocks.collect())

@@ -9,8 +9,9 @@ use crate::drive::{Config, Drive, TestDevice};
 use crate::reference::invariants::Watched;
 use crate::reference::rng::SplitMix64;
 use crate::reference::{
-    Profile, Row, SlowCache, SlowConfig, SlowCounts, SlowReadFill, SlowRequest, look_ahead, swarm,
+    Profile, Row, SlowCache, SlowConfig, SlowCounts, SlowRequest, look_ahead, swarm,
 };
+use crate::timed::slow_fill;
 use destage_scheme::Expr;
 use destage_scheme::info::{Role, charged_frames};
 use destage_sim::ReadFill;
@@ -69,11 +70,10 @@ impl Case {
     pub fn random(expr: &Expr, seed: u64, length: usize) -> Case {
         let mut rng = SplitMix64::new(seed ^ 0x5eed);
         let rng = &mut rng;
-        let pick = |rng: &mut SplitMix64, n: usize| rng.below(n as u64) as usize;
         let mapped = expr.contains("cac");
         let spp = match mapped || rng.chance(40) {
             true => 8,
-            false => [1, 4, 16, 32, 64, 128][pick(rng, 6)],
+            false => rng.pick(&[1, 4, 16, 32, 64, 128]),
         };
         // A size in bytes can be too small for a large page (ssp below one page).
         let spp = match Config::new(4096, spp).check(expr).is_ok() {
@@ -81,10 +81,10 @@ impl Case {
             false => 8,
         };
         let layouts = [(1, 1), (1, 1), (1, 3), (2, 2), (2, 4)];
-        let (channels, chips) = layouts[pick(rng, layouts.len())];
+        let (channels, chips) = rng.pick(&layouts);
         let mut config = Config {
             layout: StaticLayout::flat(channels, chips),
-            read_fill: [ReadFill::Page, ReadFill::Requested][pick(rng, 2)],
+            read_fill: rng.pick(&[ReadFill::Page, ReadFill::Requested]),
             rmw: rng.chance(70),
             seed: rng.below(1000),
             ..Config::new(4096, spp)
@@ -110,7 +110,7 @@ impl Case {
                 1 => rng.below(8) as u32,
                 _ => rng.below(25) as u32,
             };
-        let pages = [12, 40, 64, 64, 400][pick(rng, 5)].max(u64::from(least) * 2);
+        let pages = rng.pick(&[12, 40, 64, 64, 400]).max(u64::from(least) * 2);
         let mut profile = Profile::new(length, spp).pages(pages);
         if rng.chance(25) {
             profile = profile.with_extents();
@@ -200,22 +200,18 @@ impl Case {
         let config = &self.config;
         let expr = self.expr.to_string();
         let script = Rc::new(RefCell::new(self.script()));
-        let fill = match config.read_fill {
-            ReadFill::Page => SlowReadFill::Page,
-            ReadFill::Requested => SlowReadFill::Requested,
-        };
         let capacity = match expr.as_str() {
             "none" => 0,
             _ => config.capacity as usize,
         };
-        let mut slow = SlowConfig::new(capacity, config.page.sectors())
-            .read_fill(fill)
-            .rmw(config.rmw)
-            .seed(config.seed)
-            .flash(SlowChips::new(script.clone(), &expr)?);
-        if let Some(on) = config.read_alloc {
-            slow = slow.read_alloc(on);
-        }
+        let slow = SlowConfig {
+            read_alloc: config.read_alloc,
+            fill: slow_fill(config.read_fill),
+            rmw: config.rmw,
+            seed: config.seed,
+            flash: Box::new(SlowChips::new(script.clone(), &expr)?),
+            ..SlowConfig::new(capacity, config.page.sectors())
+        };
         Ok((SlowCache::new(&expr, slow)?, script))
     }
 
@@ -245,11 +241,7 @@ impl Case {
         }
         slow.check_counts(&requests);
         let (wanted, got) = (&slow.cache.counts, drive.counts());
-        let wanted = SlowCounts {
-            arrival_corrections: 0,
-            ..wanted.clone()
-        };
-        match wanted == got {
+        match *wanted == got {
             true => Ok(got),
             false => Err(format!("counts\n  model {wanted:?}\n  core  {got:?}")),
         }

@@ -204,7 +204,7 @@ pub fn values(param: &ParamInfo) -> Vec<String> {
 
 /// The composition with the items `key=value` that `settings` gives for each of its layers; `None`
 /// where they contradict each other.
-pub fn with(shape: &Expr, settings: impl Fn(&SchemeInfo) -> Vec<String>) -> Option<Expr> {
+pub fn with(shape: &Expr, mut settings: impl FnMut(&SchemeInfo) -> Vec<String>) -> Option<Expr> {
     let layers = shape.chain().map(Expr::scheme);
     let layers = layers.map(|info| (info.name, settings(info)));
     Expr::parse(&compose(&layers.collect::<Vec<_>>())).ok()
@@ -240,8 +240,7 @@ pub fn small(shape: &Expr) -> Expr {
 pub fn random(shape: &Expr, rng: &mut SplitMix64) -> Expr {
     for _ in 0..8 {
         let percent = rng.below(70);
-        let layers = shape.chain().map(|layer| {
-            let info = layer.scheme();
+        let expr = with(shape, |info| {
             let mut items = Vec::new();
             for param in info.params() {
                 let values = values(param);
@@ -250,12 +249,10 @@ pub fn random(shape: &Expr, rng: &mut SplitMix64) -> Expr {
                     items.push(format!("{}={value}", param.key));
                 }
             }
-            (info.name, items)
+            items
         });
-        let layers: Vec<_> = layers.collect();
         // Some settings contradict each other whatever the cache.
-        let expr = Expr::parse(&compose(&layers));
-        if let Some(expr) = expr.ok().filter(|e| Config::new(4096, 8).check(e).is_ok()) {
+        if let Some(expr) = expr.filter(|e| Config::new(4096, 8).check(e).is_ok()) {
             return expr;
         }
     }

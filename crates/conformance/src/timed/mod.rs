@@ -6,15 +6,17 @@
 mod requests;
 pub mod runs;
 
+pub(crate) use requests::first_reads;
 pub use requests::{address_map, device, timed_swarm, trace_of};
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use crate::reference::{
-    SlowCache, SlowCacheAccess, SlowConfig, SlowCounts, SlowDevice, SlowProgram, SlowRequest,
+    SlowCache, SlowConfig, SlowCounts, SlowDevice, SlowOperation, SlowReadFill, SlowRequest,
 };
 use destage_device::config::DeviceConfig;
-use destage_device::nand::{Nand, OpKind};
+use destage_device::nand::{Nand, OpKind, OpTimes};
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
@@ -53,9 +55,9 @@ pub struct Outcome {
     /// (index, pages, hits, arrival, completion) of every request, in order.
     pub requests: Vec<(u64, u64, u64, u64, u64)>,
     /// Every program of host data, sorted.
-    pub programs: Vec<SlowProgram>,
+    pub programs: Vec<SlowOperation>,
     /// Every access of a cache in flash, sorted.
-    pub cache_accesses: Vec<SlowCacheAccess>,
+    pub cache_accesses: Vec<SlowOperation>,
     /// Counters without a device.
     pub counts: SlowCounts,
     /// Counters of a device: background writes, cancels, stale ones, evictions in flight, unmapped
@@ -72,7 +74,8 @@ pub struct Outcome {
 }
 
 /// Sees everything and writes nothing down.
-struct Blind;
+#[derive(Clone, Copy, Debug)]
+pub struct Blind;
 
 impl Observer for Blind {
     fn request(&mut self, _index: u64) {}
@@ -165,16 +168,15 @@ impl TimedRun {
         let differs = |(a, b): &(&SlowRequest, &SlowRequest)| a.extents != b.extents;
         let wrapped_requests = requests.iter().zip(&wrapped).filter(differs).count() as u64;
         if self.device.precondition.trace {
-            device.precondition(requests::first_reads(&wrapped, page.sectors()));
+            device.precondition(first_reads(&wrapped, page.sectors()));
         }
-        let mut config = SlowConfig::new(self.frames() as usize, page.sectors()).flash(device);
-        config = config.rmw(self.rmw).read_fill(match self.read_fill {
-            ReadFill::Page => crate::reference::SlowReadFill::Page,
-            ReadFill::Requested => crate::reference::SlowReadFill::Requested,
-        });
-        if let Some(on) = self.read_alloc {
-            config = config.read_alloc(on);
-        }
+        let config = SlowConfig {
+            read_alloc: self.read_alloc,
+            fill: slow_fill(self.read_fill),
+            rmw: self.rmw,
+            flash: Box::new(device),
+            ..SlowConfig::new(self.frames() as usize, page.sectors())
+        };
         let mut cache = SlowCache::new(&self.expr, config).unwrap_or_else(|e| panic!("{e}"));
         let rows: Vec<_> = wrapped.iter().map(|r| cache.step(r)).collect();
         let (counts, device_counts) = (cache.counts.clone(), cache.device_counts);
@@ -210,7 +212,6 @@ impl TimedRun {
             cache_accesses,
             counts: SlowCounts {
                 flash_writes_host: counts.flash_writes_host + write_backs,
-                arrival_corrections: 0,
                 ..counts
             },
             device_counts: [
@@ -281,11 +282,11 @@ impl Visit for Real<'_> {
         completions.sort_by_key(|c| c.index);
         let mut programs: Vec<ProgramTimes> = Vec::new();
         cache.flash_mut().take_programs(&mut programs);
-        let mut programs: Vec<SlowProgram> = programs.iter().map(program).collect();
+        let mut programs: Vec<SlowOperation> = programs.iter().map(program).collect();
         programs.sort_unstable();
         let mut cached: Vec<CacheAccess> = Vec::new();
         cache.flash_mut().take_cache_accesses(&mut cached);
-        let mut cache_accesses: Vec<SlowCacheAccess> = cached.iter().map(access).collect();
+        let mut cache_accesses: Vec<SlowOperation> = cached.iter().map(access).collect();
         cache_accesses.sort_unstable();
         let joined = [OpKind::Read, OpKind::Program].map(|kind| joined(cache.flash().nand(), kind));
         let all = cache.flash().traffic();
@@ -320,6 +321,14 @@ impl Visit for Real<'_> {
     }
 }
 
+/// The same for the slow cache.
+pub(crate) fn slow_fill(fill: ReadFill) -> SlowReadFill {
+    match fill {
+        ReadFill::Page => SlowReadFill::Page,
+        ReadFill::Requested => SlowReadFill::Requested,
+    }
+}
+
 /// Pages beyond the first one of every operation.
 fn joined(nand: &Nand, kind: OpKind) -> u64 {
     let chips = (0..nand.chips()).map(ChipId);
@@ -331,31 +340,26 @@ fn completion(c: &Completion) -> (u64, u64, u64, u64, u64) {
     (c.index, c.pages, c.hits, c.arrival.0, c.complete.0)
 }
 
-fn program(p: &ProgramTimes) -> SlowProgram {
-    SlowProgram {
+fn program(p: &ProgramTimes) -> SlowOperation {
+    SlowOperation {
         lpn: p.lpn.0,
         request: (!p.background).then_some(p.request),
-        times: [
-            p.enqueued.0,
-            p.times.start.0,
-            p.times.last_transfer.0,
-            p.times.end.0,
-        ],
+        program: true,
+        times: times(p.enqueued, p.times),
     }
 }
 
-fn access(a: &CacheAccess) -> SlowCacheAccess {
-    SlowCacheAccess {
+fn access(a: &CacheAccess) -> SlowOperation {
+    SlowOperation {
         lpn: a.lpn.0,
         request: a.request,
         program: a.program,
-        times: [
-            a.enqueued.0,
-            a.times.start.0,
-            a.times.last_transfer.0,
-            a.times.end.0,
-        ],
+        times: times(a.enqueued, a.times),
     }
+}
+
+fn times(enqueued: Nanos, times: OpTimes) -> [u64; 4] {
+    [enqueued, times.start, times.last_transfer, times.end].map(|t| t.0)
 }
 
 /// Wants two outcomes equal; says where they part first.
@@ -363,22 +367,11 @@ fn access(a: &CacheAccess) -> SlowCacheAccess {
 /// # Panics
 /// They differ.
 pub fn compare(real: &Outcome, slow: &Outcome, what: &str) {
-    assert_eq!(real.requests.len(), slow.requests.len(), "{what}: requests");
-    for (r, s) in real.requests.iter().zip(&slow.requests) {
-        assert_eq!(r, s, "{what}: (index, pages, hits, arrival, completion)");
-    }
-    for (r, s) in real.programs.iter().zip(&slow.programs) {
-        assert_eq!(r, s, "{what}: programs");
-    }
-    assert_eq!(real.programs.len(), slow.programs.len(), "{what}: programs");
-    for (r, s) in real.cache_accesses.iter().zip(&slow.cache_accesses) {
-        assert_eq!(r, s, "{what}: accesses of the cache in flash");
-    }
-    let accesses = [real, slow].map(|outcome| outcome.cache_accesses.len());
-    assert_eq!(
-        accesses[0], accesses[1],
-        "{what}: accesses of the cache in flash"
-    );
+    let wants = format!("{what}: (index, pages, hits, arrival, completion)");
+    equal(&real.requests, &slow.requests, &wants);
+    equal(&real.programs, &slow.programs, &format!("{what}: programs"));
+    let wants = format!("{what}: accesses of the cache in flash");
+    equal(&real.cache_accesses, &slow.cache_accesses, &wants);
     assert_eq!(real.counts, slow.counts, "{what}: counts");
     assert_eq!(
         real.device_counts, slow.device_counts,
@@ -391,4 +384,12 @@ pub fn compare(real: &Outcome, slow: &Outcome, what: &str) {
     );
     assert_eq!(real.suspensions, slow.suspensions, "{what}: suspensions");
     assert_eq!(real.evict_wait_mean, slow.evict_wait_mean, "{what}: wait");
+}
+
+/// Wants two lists equal; says which element is the first to differ.
+fn equal<T: PartialEq + Debug>(real: &[T], slow: &[T], what: &str) {
+    for (r, s) in real.iter().zip(slow) {
+        assert_eq!(r, s, "{what}");
+    }
+    assert_eq!(real.len(), slow.len(), "{what}");
 }

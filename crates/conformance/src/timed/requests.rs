@@ -44,7 +44,7 @@ pub fn address_map(request: &SlowRequest, space: u64) -> SlowRequest {
 }
 
 /// Pages that are read before they are written (`precondition=trace`).
-pub(super) fn first_reads(requests: &[SlowRequest], spp: u32) -> Vec<u64> {
+pub(crate) fn first_reads(requests: &[SlowRequest], spp: u32) -> Vec<u64> {
     let mut written = BTreeSet::new();
     let mut out = Vec::new();
     for request in requests {

@@ -7,8 +7,10 @@ use super::{Outcome, TimedRun, compare, device, trace_of};
 use crate::reference::SlowRequest;
 use destage_device::config::DeviceConfig;
 use destage_scheme::Expr;
+use destage_sim::RunError;
 use destage_sim::record::ResultRecord;
 use destage_sim::run::{Hooks, execute};
+use destage_sim::series::{Every, Series, SeriesRow};
 use destage_sim::spec::RunSpec;
 use destage_trace::Trace;
 use destage_types::{ByteSize, Op, PageSize};
@@ -23,18 +25,14 @@ pub fn device_of(settings: &str) -> DeviceConfig {
 
 /// Requests for (first page, last page, arrival), in pages of 4 KiB.
 pub fn requests(list: &[(Op, u64, u64, u64)]) -> Vec<SlowRequest> {
-    let request = |&(op, first, last, arrival)| SlowRequest {
-        arrival,
-        ..SlowRequest::pages(op, 8, first, last)
-    };
+    let request = |&(op, first, last, arrival)| SlowRequest::pages(op, 8, first, last).at(arrival);
     list.iter().map(request).collect()
 }
 
 /// Requests for (first sector, sectors, arrival).
 pub fn sectors(list: &[(Op, u64, u32, u64)]) -> Vec<SlowRequest> {
-    let request = |&(op, start, sectors, arrival): &(Op, u64, u32, u64)| SlowRequest {
-        arrival,
-        ..SlowRequest::new(op, start, sectors)
+    let request = |&(op, start, sectors, arrival): &(Op, u64, u32, u64)| {
+        SlowRequest::new(op, start, sectors).at(arrival)
     };
     list.iter().map(request).collect()
 }
@@ -42,10 +40,9 @@ pub fn sectors(list: &[(Op, u64, u32, u64)]) -> Vec<SlowRequest> {
 /// Appends two FLUSHes, long after all work has started and as long again after that.
 pub fn flush_at_the_end(stream: &mut Vec<SlowRequest>) {
     let end = stream.last().map_or(0, |r| r.arrival);
-    stream.extend([1, 2].map(|late| SlowRequest {
-        arrival: end + late * 1_000_000_000,
-        ..SlowRequest::new(Op::Flush, 0, 0)
-    }));
+    stream.extend(
+        [1, 2].map(|late| SlowRequest::new(Op::Flush, 0, 0).at(end + late * 1_000_000_000)),
+    );
 }
 
 /// The run on the engine, if the slow model says the same.
@@ -85,6 +82,60 @@ pub fn run(spec: &RunSpec, trace: &Trace) -> ResultRecord {
 /// The record of a run of these requests over the device.
 pub fn record(expr: &str, device: DeviceConfig, requests: &[SlowRequest]) -> ResultRecord {
     run(&spec(expr, Some(Arc::new(device))), &trace_of(requests))
+}
+
+/// The record of a run and its request log.
+///
+/// # Errors
+/// The run ends in one.
+pub fn logged(spec: &RunSpec, trace: &Trace) -> Result<(ResultRecord, String), RunError> {
+    let log = Pipe::default();
+    let hooks = Hooks {
+        request_log: Some(Box::new(log.clone())),
+        ..Hooks::default()
+    };
+    Ok((execute(spec, trace, hooks)?, log.text()))
+}
+
+/// The record of a run and the rows of its series.
+///
+/// # Panics
+/// The run ends in an error.
+pub fn with_series(spec: &RunSpec, trace: &Trace, every: Every) -> (ResultRecord, Vec<SeriesRow>) {
+    let rows = Arc::new(Mutex::new(Vec::new()));
+    let sink = rows.clone();
+    let take = move |row: Option<&SeriesRow>| {
+        sink.lock().expect("one writer").extend(row.cloned());
+        Ok(())
+    };
+    let hooks = Hooks {
+        series: vec![Series::new(every, Box::new(take))],
+        ..Hooks::default()
+    };
+    let record = execute(spec, trace, hooks).unwrap_or_else(|e| panic!("{e}"));
+    let rows = std::mem::take(&mut *rows.lock().expect("the run is over"));
+    (record, rows)
+}
+
+/// With all times of a device and of its requests `k` times as long a run does the same, and responses
+/// take `k` times as long; `device` makes the device for a `k`.
+///
+/// # Panics
+/// They do not.
+pub fn scales(expr: &str, device: impl Fn(u64) -> DeviceConfig, stream: &[SlowRequest], k: u64) {
+    let run = |k: u64| {
+        let longer = stream.iter().map(|r| r.clone().at(r.arrival * k));
+        record(expr, device(k), &longer.collect::<Vec<_>>())
+    };
+    let (once, slow) = (run(1), run(k));
+    let what = format!("{expr}, {:?}", device(1));
+    assert_eq!(slow.counts, once.counts, "{what}");
+    assert_eq!(slow.erase_counts, once.erase_counts, "{what}");
+    let [a, b] = [once, slow].map(|record| record.latency_ns.expect("a device has times"));
+    for (a, b) in [(a.all, b.all), (a.read, b.read), (a.write, b.write)] {
+        let scaled = [a.p50, a.p95, a.p99, a.p999, a.max].map(|t| t.map(|t| t * k));
+        assert_eq!([b.p50, b.p95, b.p99, b.p999, b.max], scaled, "{what}");
+    }
 }
 
 /// Collects a log in memory.

@@ -11,7 +11,7 @@ struct Queues {
     now: u64,
     /// When the queue of each chip is empty.
     free: Vec<u64>,
-    gc: Vec<bool>,
+    gc: Rc<RefCell<Vec<bool>>>,
     t_read: u64,
     t_program: u64,
 }
@@ -22,7 +22,7 @@ impl Queues {
         Queues {
             now: 0,
             free: vec![0; chips],
-            gc: vec![false; chips],
+            gc: Rc::new(RefCell::new(vec![false; chips])),
             t_read: number(&device["t_read"]),
             t_program: number(&device["t_program"]),
         }
@@ -44,7 +44,7 @@ impl SlowFlash for Queues {
         self.free[chip].saturating_sub(self.now)
     }
     fn in_gc(&self, chip: usize) -> bool {
-        self.gc[chip]
+        self.gc.borrow()[chip]
     }
     fn advance(&mut self, now: u64) {
         self.now = now;
@@ -62,10 +62,10 @@ impl SlowFlash for Queues {
     }
 }
 
-/// The slow cache of a table with its chips.
+/// The slow cache of a table with the GC states of its chips.
 pub struct Model {
     cache: SlowCache,
-    chips: Option<Rc<RefCell<Queues>>>,
+    gc: Option<Rc<RefCell<Vec<bool>>>>,
 }
 
 impl Table {
@@ -75,24 +75,21 @@ impl Table {
     /// There is no model of the scheme.
     pub fn model(&self) -> Result<Model, String> {
         let config = self.config();
-        let hashes = config.hashes.unwrap_or_default();
-        let (mut slow, mut chips) = (
-            SlowConfig::new(config.capacity as usize, config.page.sectors())
-                .draws(&config.draws.unwrap_or_default())
-                .hashes(&hashes)
-                .exact_counts(config.exact_counts),
-            None,
-        );
-        if let Some(on) = config.read_alloc {
-            slow = slow.read_alloc(on);
-        }
+        let mut slow = SlowConfig {
+            read_alloc: config.read_alloc,
+            draws: config.draws.unwrap_or_default(),
+            hashes: config.hashes.unwrap_or_default(),
+            exact_counts: config.exact_counts,
+            ..SlowConfig::new(config.capacity as usize, config.page.sectors())
+        };
+        let mut gc = None;
         if self.setup("device").is_object() {
-            let queues = Rc::new(RefCell::new(Queues::new(self.setup("device"))));
-            slow = slow.flash(Rc::clone(&queues));
-            chips = Some(queues);
+            let queues = Queues::new(self.setup("device"));
+            gc = Some(Rc::clone(&queues.gc));
+            slow.flash = Box::new(queues);
         }
         let cache = SlowCache::new(self.setup("scheme").as_str().expect("a scheme"), slow)?;
-        Ok(Model { cache, chips })
+        Ok(Model { cache, gc })
     }
 }
 
@@ -102,8 +99,8 @@ impl Server for Model {
     }
 
     fn collect(&mut self, chips: &[usize]) {
-        if let Some(queues) = &self.chips {
-            let gc = &mut queues.borrow_mut().gc;
+        if let Some(gc) = &self.gc {
+            let mut gc = gc.borrow_mut();
             gc.fill(false);
             chips.iter().for_each(|&chip| gc[chip] = true);
         }

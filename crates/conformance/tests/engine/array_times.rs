@@ -1,8 +1,8 @@
 //! Runs on devices whose programs differ from page to page, or give way to reads, short enough to be
 //! followed by hand. A read takes 10 us, everything but the array no time.
 
-use destage_conformance::timed::runs::{outcome, sectors, times};
-use destage_conformance::timed::{Outcome, TimedRun, device};
+use destage_conformance::timed::runs::{device_of, outcome, sectors, times};
+use destage_conformance::timed::{Outcome, TimedRun};
 use destage_types::Op;
 
 const READ: u64 = 10_000;
@@ -14,13 +14,9 @@ fn run(keys: &str, accesses: &[(Op, u64, u32, u64)]) -> Outcome {
     let common = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 \
                   blocks_per_plane=64 pages_per_block=4 op=0.5 t_read=10us t_program=100us \
                   t_erase=1ms t_cmd=0 t_byte=0 t_ready=0 t_dram=0 precondition.trace=false";
-    let sets: Vec<String> = format!("{common} {keys}")
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect();
     let page = |&(op, page, pages, at): &(Op, u64, u32, u64)| (op, page * 8, pages * 8, at);
     let requests: Vec<_> = accesses.iter().map(page).collect();
-    let run = TimedRun::new("none", 1, device(&sets));
+    let run = TimedRun::new("none", 1, device_of(&format!("{common} {keys}")));
     outcome(&run, &sectors(&requests))
 }
 

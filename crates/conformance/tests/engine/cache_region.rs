@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use destage_conformance::reference::{Profile, SlowRequest};
 use destage_conformance::timed::runs::{
-    device_of, flush_at_the_end, outcome, record, requests, run, spec, times,
+    device_of, flush_at_the_end, outcome, record, requests, run, scales, spec, times,
 };
 use destage_conformance::timed::{TimedRun, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
 use destage_device::nand::OpKind;
 use destage_sim::precondition::prepare;
-use destage_sim::record::ResultRecord;
 use destage_sim::spec::{RunSpec, Warmup};
 use destage_sim::{Cause, Flash, FlashReport, Program};
 use destage_types::rng::SplitMix64;
@@ -39,10 +38,7 @@ fn chips(channels: u32, more: &str) -> DeviceConfig {
 
 /// Sectors of a page, from its first one on.
 fn part(op: Op, page: u64, sectors: u32, arrival: u64) -> SlowRequest {
-    SlowRequest {
-        arrival,
-        ..SlowRequest::new(op, page * 8, sectors)
-    }
+    SlowRequest::new(op, page * 8, sectors).at(arrival)
 }
 
 /// Response times of `list` through an LRU of `pages` pages that takes no read misses.
@@ -175,10 +171,7 @@ fn reads_first_but_not_before_their_data() {
 
 #[test]
 fn flush_moves_dirty_pages_outside() {
-    let flush = SlowRequest {
-        arrival: 100,
-        ..SlowRequest::new(Op::Flush, 0, 0)
-    };
+    let flush = SlowRequest::new(Op::Flush, 0, 0).at(100);
     for (read, moved) in [("true", CACHE_READ + PROGRAM), ("false", PROGRAM)] {
         let device = chips(1, &format!("cache_region.evict_read={read}"));
         let mut list = requests(&[(Write, 0, 0, 0)]);
@@ -193,10 +186,7 @@ fn flush_moves_dirty_pages_outside() {
     let list = [(Write, 0, 0, 0), (Write, 0, 0, 1), (Op::Flush, 0, 0, 2)];
     let device = chips(1, "cache_region.evict_read=false");
     let mut list = requests(&list);
-    list[2] = SlowRequest {
-        arrival: 2,
-        ..flush
-    };
+    list[2] = flush.at(2);
     let times = times(&outcome(&TimedRun::new("lru", 2, device), &list));
     assert_eq!(times[2], 2 * CACHE_PROGRAM + PROGRAM - 2);
 }
@@ -361,15 +351,7 @@ fn all_times_scale_together() {
     .into_iter()
     .enumerate()
     {
-        let run = |k: u64| {
-            let mut stream = stream(seed as u64);
-            stream.iter_mut().for_each(|r| r.arrival *= k);
-            record(expr, chips(2, &times(k)), &stream)
-        };
-        let (once, slow) = (run(1), run(9));
-        assert_eq!(once.counts, slow.counts, "{expr}");
-        let longest = |r: &ResultRecord| r.latency_ns.and_then(|l| l.all.max).unwrap();
-        assert_eq!(longest(&slow), 9 * longest(&once), "{expr}");
+        scales(expr, |k| chips(2, &times(k)), &stream(seed as u64), 9);
     }
 }
 
@@ -384,9 +366,9 @@ fn a_region_like_the_rest_changes_no_time() {
         // Every page is written before it is read.
         let first: Vec<_> = (0..200).map(|page| (Write, page, page, 0)).collect();
         let mut all = requests(&first);
-        all.extend(stream.into_iter().map(|r| SlowRequest {
-            arrival: r.arrival + 1_000_000,
-            ..r
+        all.extend(stream.into_iter().map(|r| {
+            let later = r.arrival + 1_000_000;
+            r.at(later)
         }));
         let run = |expr: &str| {
             let run = TimedRun {

@@ -112,50 +112,46 @@ const MAPPED: [&str; 8] = [
     "cac(awb(prober(lru,ssp=4k,rip=3),depth=3,after=keep_clean),unmap_pre=true)",
 ];
 
-fn pick<T: Copy>(rng: &mut SplitMix64, from: &[T]) -> T {
-    from[rng.below(from.len() as u64) as usize]
-}
-
 /// Keys of a device of some 500 pages, so that it collects garbage all the time.
 fn collecting(rng: &mut SplitMix64, planes: u64, per: &str, units: &[&str]) -> Vec<String> {
     let mut sets = Vec::new();
     let mut set = |key: &str, value: String| sets.push(format!("{key}={value}"));
-    let pages = pick(rng, &[3, 4, 8]);
+    let pages = rng.pick(&[3, 4, 8]);
     set("pages_per_block", pages.to_string());
     set(
         "blocks_per_plane",
         520u64.div_ceil(planes * pages).max(9).to_string(),
     );
-    set("op", pick(rng, &["0.5", "0.55"]).to_owned());
-    let frontier = pick(rng, units);
+    set("op", rng.pick(&["0.5", "0.55"]).to_owned());
+    let frontier = rng.pick(units);
     set("frontier", frontier.to_owned());
-    set("gc_unit", pick(rng, units).to_owned());
+    set("gc_unit", rng.pick(units).to_owned());
     let interleaves = per == "chip" && frontier != "chip" && rng.chance(50);
     set("die_interleave", interleaves.to_string());
     let modes = ["foreground", "foreground", "background"];
-    set("gc_mode", pick(rng, &modes).to_owned());
-    set("gc_preempt", pick(rng, &["off", "page"]).to_owned());
+    set("gc_mode", rng.pick(&modes).to_owned());
+    set("gc_preempt", rng.pick(&["off", "page"]).to_owned());
     let policies = ["greedy", "greedy", "cost-benefit", "d-choices", "random"];
-    set("gc_policy", pick(rng, &policies).to_owned());
-    set("gc_choices", pick(rng, &["1", "2", "5"]).to_owned());
-    set("gc_threshold", pick(rng, &["0", "0.1", "0.3"]).to_owned());
+    set("gc_policy", rng.pick(&policies).to_owned());
+    set("gc_choices", rng.pick(&["1", "2", "5"]).to_owned());
+    set("gc_threshold", rng.pick(&["0", "0.1", "0.3"]).to_owned());
     let triggers = ["program", "operation", "immediate"];
-    set("gc_trigger", pick(rng, &triggers).to_owned());
-    set("gc_stop", pick(rng, &["one", "watermark"]).to_owned());
-    set("gc_stop_blocks", pick(rng, &["0", "1", "2"]).to_owned());
+    set("gc_trigger", rng.pick(&triggers).to_owned());
+    set("gc_stop", rng.pick(&["one", "watermark"]).to_owned());
+    set("gc_stop_blocks", rng.pick(&["0", "1", "2"]).to_owned());
     set(
         "gc_threshold_unit",
-        pick(rng, &["pages", "blocks"]).to_owned(),
+        rng.pick(&["pages", "blocks"]).to_owned(),
     );
     set("copyback", rng.chance(40).to_string());
-    let levelling = pick(rng, &["off", "dynamic", "static"]);
+    let levelling = rng.pick(&["off", "dynamic", "static"]);
     set("wear_levelling", levelling.to_owned());
-    set("wear_threshold", pick(rng, &["1", "2", "5"]).to_owned());
+    set("wear_threshold", rng.pick(&["1", "2", "5"]).to_owned());
     let held = [
         "{trace=false, fill=1, overwrite=0}",
         "{trace=true, fill=0.7, overwrite=0}",
     ];
-    set("precondition", pick(rng, &held).to_owned());
+    set("precondition", rng.pick(&held).to_owned());
     sets
 }
 
@@ -163,11 +159,11 @@ fn collecting(rng: &mut SplitMix64, planes: u64, per: &str, units: &[&str]) -> V
 fn array_settings(rng: &mut SplitMix64, program: u64, scale: u64) -> Vec<String> {
     let mut sets = Vec::new();
     if rng.chance(40) {
-        let suspend = pick(rng, &["erase", "program+erase", "program+erase"]);
+        let suspend = rng.pick(&["erase", "program+erase", "program+erase"]);
         sets.push(format!("suspend={suspend}"));
-        let resume = pick(rng, &[0, 0, scale, scale * 7]);
+        let resume = rng.pick(&[0, 0, scale, scale * 7]);
         sets.push(format!("t_resume={resume}ns"));
-        let most = pick(rng, &["1", "2", "3", "65535"]);
+        let most = rng.pick(&["1", "2", "3", "65535"]);
         sets.push(format!("max_suspends={most}"));
     }
     if rng.chance(40) {
@@ -176,7 +172,7 @@ fn array_settings(rng: &mut SplitMix64, program: u64, scale: u64) -> Vec<String>
             .map(|i| {
                 format!(
                     "{}ns",
-                    program * pick(rng, &[1, i, 2 * i]) / pick(rng, &[1, 2])
+                    program * rng.pick(&[1, i, 2 * i]) / rng.pick(&[1, 2])
                 )
             })
             .collect();
@@ -209,13 +205,10 @@ fn random_device(
     } = features;
     let mut sets: Vec<String> = Vec::new();
     let mut set = |key: &str, value: String| sets.push(format!("{key}={value}"));
-    let (channels, chips) = pick(
-        rng,
-        &[(1, 1), (1, 1), (1, 3), (2, 1), (2, 2), (3, 2), (4, 1)],
-    );
+    let (channels, chips) = rng.pick(&[(1, 1), (1, 1), (1, 3), (2, 1), (2, 2), (3, 2), (4, 1)]);
     set("channels", channels.to_string());
     set("chips_per_channel", chips.to_string());
-    let (dies, mut planes) = (pick(rng, &[1, 1, 2]), pick(rng, &[1, 1, 2]));
+    let (dies, mut planes) = (rng.pick(&[1, 1, 2]), rng.pick(&[1, 1, 2]));
     if let Some((more, aligned)) = joins {
         planes = u64::from(more);
         set("multi_plane", "on".to_owned());
@@ -224,28 +217,25 @@ fn random_device(
     set("dies_per_chip", dies.to_string());
     set("planes_per_die", planes.to_string());
     set("blocks_per_plane", "4096".to_owned());
-    set("pages_per_block", pick(rng, &[2, 3, 8]).to_string());
+    set("pages_per_block", rng.pick(&[2, 3, 8]).to_string());
     set("page_bytes", (spp * 512).to_string());
     set("op", "0.5".to_owned());
-    let per = pick(rng, &["chip", "die"]);
+    let per = rng.pick(&["chip", "die"]);
     set("queue_per", per.to_owned());
     let frontiers = if per == "chip" { 3 } else { 2 };
-    let frontier = pick(rng, &["plane", "die", "chip"][..frontiers]);
+    let frontier = rng.pick(&["plane", "die", "chip"][..frontiers]);
     set("frontier", frontier.to_owned());
     set("gc_unit", frontier.to_owned());
     // Enough space for every run.
     set("gc_mode", "off".to_owned());
     set("summary_page", rng.chance(30).to_string());
-    set("queue", pick(rng, &["fifo", "read-first"]).to_owned());
+    set("queue", rng.pick(&["fifo", "read-first"]).to_owned());
     if any_order && rng.chance(40) {
-        let order = pick(
-            rng,
-            &[
-                r#"["plane","channel","chip","die"]"#,
-                r#"["chip","die","plane","channel"]"#,
-                r#"["die","channel","plane","chip"]"#,
-            ],
-        );
+        let order = rng.pick(&[
+            r#"["plane","channel","chip","die"]"#,
+            r#"["chip","die","plane","channel"]"#,
+            r#"["die","channel","plane","chip"]"#,
+        ]);
         set("allocation_order", order.to_owned());
     }
     if anywhere && rng.chance(20) {
@@ -253,7 +243,7 @@ fn random_device(
         in_flash = None;
         set("allocation", "dynamic".to_owned());
     }
-    let scale = match pick(rng, &[0, 1, 10, 1000]) {
+    let scale = match rng.pick(&[0, 1, 10, 1000]) {
         0 if collects => 10,
         scale => scale,
     };
@@ -261,7 +251,7 @@ fn random_device(
     let mut time = |key: &str, value: u64| sets.push(format!("{key}={value}ns"));
     time("t_program", program);
     let slow_read = scale * (1 + rng.below(9));
-    time("t_read", pick(rng, &[0, scale, slow_read]));
+    time("t_read", rng.pick(&[0, scale, slow_read]));
     time("t_erase", scale * 40);
     for key in [
         "t_cmd_read",
@@ -270,26 +260,23 @@ fn random_device(
         "t_ready",
         "t_dram",
     ] {
-        let at_most = scale * pick(rng, &[0, 0, 1, 3]);
+        let at_most = scale * rng.pick(&[0, 0, 1, 3]);
         time(key, rng.below(at_most + 1));
     }
     let mut set = |key: &str, value: &str| sets.push(format!("{key}={value}"));
-    let byte = pick(rng, &["0", "0", "0.001ns", "0.83ns", "3ns"]);
+    let byte = rng.pick(&["0", "0", "0.001ns", "0.83ns", "3ns"]);
     set("t_byte", if scale == 0 { "0" } else { byte });
-    set("sector_bytes", pick(rng, &["512", "528"]));
-    set("dram", pick(rng, &["per_request", "per_page"]));
+    set("sector_bytes", rng.pick(&["512", "528"]));
+    set("dram", rng.pick(&["per_request", "per_page"]));
     let waits = ["program_done", "program_done", "transfer_done", "issue"];
-    set("evict_wait", pick(rng, &waits));
-    set("evict_wait_read", pick(rng, &["issue", "same"]));
-    let fill = pick(
-        rng,
-        &[
-            "\"trace\"",
-            "{trace=false, fill=0, overwrite=0}",
-            "{trace=true, fill=0.001, overwrite=0}",
-            "{trace=false, fill=0.004, overwrite=0}",
-        ],
-    );
+    set("evict_wait", rng.pick(&waits));
+    set("evict_wait_read", rng.pick(&["issue", "same"]));
+    let fill = rng.pick(&[
+        "\"trace\"",
+        "{trace=false, fill=0, overwrite=0}",
+        "{trace=true, fill=0.001, overwrite=0}",
+        "{trace=false, fill=0.004, overwrite=0}",
+    ]);
     set("precondition", fill);
     if collects {
         let planes = channels * chips * dies * planes;
@@ -306,7 +293,7 @@ fn random_device(
         let programs = [0, scale, scale * rng.below(20)];
         sets.push(format!(
             "cache_region={{size=\"1GiB\", t_read=\"{read}ns\", t_program=\"{}ns\", evict_read={}}}",
-            pick(rng, &programs),
+            rng.pick(&programs),
             rng.chance(70)
         ));
     }
@@ -353,8 +340,8 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
     let mut seen = Seen::default();
     for seed in seeds {
         let rng = &mut SplitMix64::new(seed * 7919 + 17);
-        let spp = pick(rng, case.spp);
-        let expr = pick(rng, case.schemes);
+        let spp = rng.pick(case.spp);
+        let expr = rng.pick(case.schemes);
         // The slow models of these count on the order that numbers chips page by page.
         let by_chip = expr.contains("ecr") || expr.contains("lcr");
         let anywhere = !by_chip && !expr.contains("gcar");
@@ -362,7 +349,7 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
         let mut planes = SplitMix64::new(seed ^ 0x9a5e);
         let joins = planes.chance(50).then(|| {
             let aligned = planes.chance(40);
-            (pick(&mut planes, &[1, 2, 2, 3, 4]), aligned)
+            (planes.pick(&[1, 2, 2, 3, 4]), aligned)
         });
         let mut region = SplitMix64::new(seed ^ 0x51c0);
         let in_flash = region.chance(50).then_some(region);
@@ -373,8 +360,8 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
             array: SplitMix64::new(seed ^ 0x77e1),
         };
         let (device, program) = random_device(rng, spp, by_address, anywhere, collects, features);
-        let requests = pick(rng, &[40, 80, 80, 200]);
-        let pages = pick(rng, &[24, 64, 200]);
+        let requests = rng.pick(&[40, 80, 80, 200]);
+        let pages = rng.pick(&[24, 64, 200]);
         let mut profile = Profile::new(requests, spp).pages(pages);
         profile.prev = case.prev;
         profile.extents = rng.chance(30);
@@ -401,7 +388,7 @@ fn swarms(seeds: std::ops::Range<u64>, case: &Case) -> Seen {
                 (false, 1) => Some(false),
                 _ => None,
             },
-            read_fill: pick(rng, &[ReadFill::Page, ReadFill::Page, ReadFill::Requested]),
+            read_fill: rng.pick(&[ReadFill::Page, ReadFill::Page, ReadFill::Requested]),
             rmw: rng.chance(80),
             boxed: rng.chance(25),
             observed: rng.chance(50),
@@ -494,14 +481,14 @@ fn a_run_that_nobody_sees_ends_in_the_same_record() {
     let mut unseen = 0;
     for seed in 60_000..63_000 {
         let rng = &mut SplitMix64::new(seed * 7919 + 17);
-        let (expr, collects) = (pick(rng, &schemes), rng.chance(15));
+        let (expr, collects) = (rng.pick(&schemes), rng.chance(15));
         let features = Features {
             joins: None,
             in_flash: None,
             array: SplitMix64::new(seed ^ 0x77e1),
         };
         let (device, program) = random_device(rng, 8, false, false, collects, features);
-        let mut profile = Profile::new(pick(rng, &[40, 200, 400]), 8).pages(200);
+        let mut profile = Profile::new(rng.pick(&[40, 200, 400]), 8).pages(200);
         profile.partial = rng.chance(50);
         profile.prev = expr.starts_with("cac");
         let trace = trace_of(&timed_swarm(seed, profile, program));
@@ -511,7 +498,7 @@ fn a_run_that_nobody_sees_ends_in_the_same_record() {
             device: Some(Arc::new(device)),
             page: PageSize::KIB4,
             rmw: rng.chance(80),
-            read_fill: pick(rng, &[ReadFill::Page, ReadFill::Requested]),
+            read_fill: rng.pick(&[ReadFill::Page, ReadFill::Requested]),
             unbalance: rng.chance(30),
             seed,
             ..RunSpec::cache_only(

@@ -5,8 +5,8 @@
 //! 100 us, a read takes 10 us, an erase 1000 us, everything else no time. The first victim is always
 //! block 0, which has no valid page then.
 
-use destage_conformance::timed::runs::{outcome, sectors, times};
-use destage_conformance::timed::{TimedRun, device};
+use destage_conformance::timed::TimedRun;
+use destage_conformance::timed::runs::{device_of, outcome, sectors, times};
 use destage_types::Op;
 
 const PROGRAM: u64 = 100_000;
@@ -20,16 +20,12 @@ fn responses(keys: &str, accesses: &[(Op, u64, u64)]) -> Vec<u64> {
     let common = "channels=1 chips_per_channel=1 dies_per_chip=1 planes_per_die=1 blocks_per_plane=6 \
                   pages_per_block=4 op=0.5 t_read=10us t_program=100us t_erase=1ms t_cmd=0 t_byte=0 \
                   t_ready=0 t_dram=0 precondition.trace=false gc_threshold_base=total";
-    let sets: Vec<String> = format!("{common} {keys}")
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect();
     let fill = (0..12).map(|page| (Op::Write, page * 8, 8, page * LONG));
     let after = accesses
         .iter()
         .map(|&(op, page, at)| (op, page * 8, 8, 12 * LONG + at));
     let requests: Vec<(Op, u64, u32, u64)> = fill.chain(after).collect();
-    let run = TimedRun::new("none", 1, device(&sets));
+    let run = TimedRun::new("none", 1, device_of(&format!("{common} {keys}")));
     let all = times(&outcome(&run, &sectors(&requests)));
     assert_eq!(
         all[..12],

@@ -2,7 +2,7 @@
 //! fit together, and every mode reaches the end.
 
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
-use destage_conformance::timed::runs::{device_of, run, spec};
+use destage_conformance::timed::runs::{device_of, run, scales, spec};
 use destage_conformance::timed::{timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
 use destage_sim::RunError;
@@ -251,16 +251,10 @@ fn singles(requests: u64, pages: u64) -> Vec<SlowRequest> {
         arrival += rng.below(60_000);
         let op = [Op::Write, Op::Write, Op::Read][rng.below(3) as usize];
         let page = rng.below(pages);
-        stream.push(SlowRequest {
-            arrival,
-            ..SlowRequest::pages(op, 8, page, page)
-        });
+        stream.push(SlowRequest::pages(op, 8, page, page).at(arrival));
     }
     for late in [1000, 2000] {
-        stream.push(SlowRequest {
-            arrival: arrival + late * 1_000_000_000,
-            ..SlowRequest::new(Op::Flush, 0, 0)
-        });
+        stream.push(SlowRequest::new(Op::Flush, 0, 0).at(arrival + late * 1_000_000_000));
     }
     stream
 }
@@ -271,13 +265,7 @@ fn singles(requests: u64, pages: u64) -> Vec<SlowRequest> {
 fn every_operation_has_one_cause() {
     let stream = singles(3000, 400);
     // All at once: nearly everything waits when the last request arrives.
-    let burst: Vec<_> = stream
-        .iter()
-        .map(|r| SlowRequest {
-            arrival: 0,
-            ..r.clone()
-        })
-        .collect();
+    let burst: Vec<_> = stream.iter().map(|r| r.clone().at(0)).collect();
     for stream in [stream, burst] {
         for warmup in [Warmup::None, Warmup::Passes(1)] {
             causes(&trace_of(&stream), warmup);
@@ -328,31 +316,11 @@ fn longer_times_of_everything_change_no_collection() {
         )
     };
     let stream = singles(2000, 400);
-    let longer = |k: u64| {
-        let mut stream = stream.clone();
-        stream.iter_mut().for_each(|r| r.arrival *= k);
-        stream
-    };
     for mode in MODES {
         for expr in ["none", "lru", "gcar(cflru)", "ecr(lru,cqct=oracle)"] {
-            let once = run(
-                &spec(expr, Some(small(4, &format!("{mode} {}", times(1))))),
-                &trace_of(&longer(1)),
-            );
             for k in [7, 1000] {
-                let device = small(4, &format!("{mode} {}", times(k)));
-                let slow = run(&spec(expr, Some(device)), &trace_of(&longer(k)));
-                assert_eq!(slow.counts, once.counts, "{expr}, {mode}");
-                assert_eq!(slow.erase_counts, once.erase_counts, "{expr}, {mode}");
-                let (a, b) = (once.latency_ns.unwrap(), slow.latency_ns.unwrap());
-                for (a, b) in [(a.all, b.all), (a.read, b.read), (a.write, b.write)] {
-                    let scaled = [a.p50, a.p95, a.p99, a.p999, a.max].map(|t| t.map(|t| t * k));
-                    assert_eq!(
-                        [b.p50, b.p95, b.p99, b.p999, b.max],
-                        scaled,
-                        "{expr}, {mode}"
-                    );
-                }
+                let device = |k| small(4, &format!("{mode} {}", times(k)));
+                scales(expr, |k| DeviceConfig::clone(&device(k)), &stream, k);
             }
         }
     }

@@ -4,12 +4,13 @@
 use destage_conformance::drive::Config;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::{selected, small};
-use destage_conformance::timed::runs::{run, spec};
+use destage_conformance::timed::runs::{requests, run, spec};
+use destage_conformance::timed::trace_of;
 use destage_scheme::ReadAlloc;
 use destage_sim::record::{HitsBySize, SizeClass};
 use destage_sim::spec::{RunSpec, Warmup};
 use destage_trace::Trace;
-use destage_types::{HostRequest, Nanos, Op, RequestBatch};
+use destage_types::Op;
 
 /// Whole pages: kind, first page, pages.
 type Step = (Op, u64, u64);
@@ -25,12 +26,10 @@ fn steps(seed: u64) -> Vec<Step> {
 }
 
 fn trace(steps: &[Step]) -> Trace {
-    let mut batch = RequestBatch::new();
-    for (i, (op, page, pages)) in steps.iter().enumerate() {
-        let at = Nanos(i as u64 * 1_000);
-        batch.push(HostRequest::new(at, *op, page * 8, (*pages * 8) as u32));
-    }
-    Trace::generated("made", batch)
+    let request =
+        |(i, &(op, page, pages)): (usize, &Step)| (op, page, page + pages - 1, i as u64 * 1_000);
+    let list: Vec<_> = steps.iter().enumerate().map(request).collect();
+    trace_of(&requests(&list))
 }
 
 /// A page of the slow cache: the newest, or the last one accessed, stands last.

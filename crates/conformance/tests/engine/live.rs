@@ -2,7 +2,7 @@
 
 use super::gc_runs::{MODES, small, timed};
 use destage_conformance::reference::{Profile, SlowRequest};
-use destage_conformance::timed::runs::spec;
+use destage_conformance::timed::runs::{logged, spec};
 use destage_conformance::timed::{timed_swarm, trace_of};
 use destage_scheme::Expr;
 use destage_sim::live::{DurablePart, LiveDevice, LiveEvent, SubmitError, Ticket};
@@ -13,8 +13,7 @@ use destage_trace::{BinWriter, LoadOptions, Source, Trace, load};
 use destage_types::rng::SplitMix64;
 use destage_types::{HostRequest, Nanos, Op};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Cursor, Write};
-use std::sync::{Arc, Mutex};
+use std::io::Cursor;
 
 const EXPRS: [&str; 10] = [
     "none",
@@ -38,14 +37,18 @@ fn stream(seed: u64) -> Trace {
         request.extents.truncate(1);
         request.prev.clear();
         if rng.below(40) == 0 {
-            let arrival = request.arrival;
-            *request = SlowRequest {
-                arrival,
-                ..SlowRequest::new(Op::Flush, 0, 0)
-            };
+            *request = SlowRequest::new(Op::Flush, 0, 0).at(request.arrival);
         }
     }
     trace_of(&requests)
+}
+
+/// A run whose addresses are modulo the device.
+fn wrapped(expr: &str, mode: &str) -> RunSpec {
+    RunSpec {
+        wrap: true,
+        ..spec(expr, Some(small(2, mode)))
+    }
 }
 
 /// Each scheme on a device of each kind, with requests of their own.
@@ -54,8 +57,7 @@ fn cases() -> impl Iterator<Item = (RunSpec, Trace, String)> {
     schemes.flat_map(|(i, expr)| {
         MODES.iter().enumerate().map(move |(j, mode)| {
             let seed = (i * MODES.len() + j) as u64;
-            let spec = spec(expr, Some(small(2, mode)));
-            let spec = RunSpec { wrap: true, ..spec };
+            let spec = wrapped(expr, mode);
             (spec, stream(seed), format!("{expr}, {mode}, {seed}"))
         })
     })
@@ -110,39 +112,19 @@ fn completions(events: &[LiveEvent]) -> BTreeMap<u64, u64> {
     completed.collect()
 }
 
-/// What is written can be read again.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The record of a run and the completion of each request.
 fn replayed(spec: &RunSpec, trace: &Trace) -> Option<(ResultRecord, BTreeMap<u64, u64>)> {
-    let log = Shared::default();
-    let hooks = Hooks {
-        request_log: Some(Box::new(log.clone())),
-        ..Hooks::default()
-    };
-    let mut record = execute(spec, trace, hooks).ok()?;
+    let (mut record, log) = logged(spec, trace).ok()?;
     record.trace = TraceInfo {
         name: "live".to_owned(),
         format: "live".to_owned(),
         ..record.trace
     };
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let row = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
         (fields[0].parse().unwrap(), fields[3].parse().unwrap())
     };
-    Some((record, text.lines().skip(1).map(row).collect()))
+    Some((record, log.lines().skip(1).map(row).collect()))
 }
 
 #[test]
@@ -372,8 +354,7 @@ fn what_is_kept_is_bounded() {
 #[test]
 fn a_scheme_changes_after_a_flush() {
     for (seed, mode) in MODES.iter().enumerate() {
-        let spec = spec("lru", Some(small(2, mode)));
-        let spec = RunSpec { wrap: true, ..spec };
+        let spec = wrapped("lru", mode);
         let mut device = LiveDevice::new(&spec, "").unwrap();
         let (mut out, mut last) = (Vec::new(), Vec::new());
         let chain = [
@@ -420,8 +401,7 @@ fn a_scheme_changes_after_a_flush() {
 fn a_power_cycle_keeps_the_mapping() {
     for (seed, mode) in MODES.iter().enumerate() {
         for expr in EXPRS {
-            let spec = spec(expr, Some(small(2, mode)));
-            let spec = RunSpec { wrap: true, ..spec };
+            let spec = wrapped(expr, mode);
             let mut device = LiveDevice::new(&spec, "").unwrap();
             let mut out = Vec::new();
             let trace = timed(seed);
@@ -467,8 +447,7 @@ fn a_power_cycle_keeps_the_mapping() {
 #[test]
 fn a_recorded_stream_replays_alike() {
     for expr in EXPRS {
-        let spec = spec(expr, Some(small(2, MODES[0])));
-        let spec = RunSpec { wrap: true, ..spec };
+        let spec = wrapped(expr, MODES[0]);
         let mut device = LiveDevice::new(&spec, "").unwrap();
         let mut file = BinWriter::new(Cursor::new(Vec::new())).unwrap();
         let trace = stream(5);

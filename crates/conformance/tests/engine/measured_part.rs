@@ -6,28 +6,25 @@
 
 use crate::gc_runs::{MODES, small, timed};
 use destage_conformance::drive::Config;
+use destage_conformance::reference::SlowRequest;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::suites::{self, on_all_processors, selected};
-use destage_conformance::timed::runs::{run, spec};
+use destage_conformance::timed::runs::{run, spec, with_series};
+use destage_conformance::timed::trace_of;
 use destage_scheme::Expr;
 use destage_scheme::info::Role;
 use destage_sim::record::ResultRecord;
-use destage_sim::run::{Hooks, execute};
-use destage_sim::series::{Every, Series, SeriesRow};
+use destage_sim::series::{Every, SeriesRow};
 use destage_sim::spec::{RunSpec, Warmup};
 use destage_trace::Trace;
 use destage_types::{ByteSize, Nanos, Op, RequestBatch, RequestOrigin};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
 
 /// The first requests of a trace.
 fn first(trace: &Trace, requests: u64) -> Trace {
-    let mut batch = RequestBatch::new();
-    for request in trace.requests.iter().take(requests as usize) {
-        batch.push_with(*request.head, request.more, request.prev);
-    }
-    Trace::generated("made", batch)
+    let first = trace.requests.iter().take(requests as usize);
+    trace_of(&first.map(SlowRequest::from).collect::<Vec<_>>())
 }
 
 /// A run, the part of it before `warmup`, and the part behind it.
@@ -196,23 +193,6 @@ fn cleaned(seed: u64, requests: usize) -> Trace {
     let mut trace = Trace::generated("made", batch);
     trace.meta.modelled = true;
     trace
-}
-
-/// The record of a run and the rows of its series.
-fn with_series(spec: &RunSpec, trace: &Trace, every: Every) -> (ResultRecord, Vec<SeriesRow>) {
-    let rows = Arc::new(Mutex::new(Vec::new()));
-    let sink = rows.clone();
-    let take = move |row: Option<&SeriesRow>| {
-        sink.lock().expect("one writer").extend(row.cloned());
-        Ok(())
-    };
-    let hooks = Hooks {
-        series: vec![Series::new(every, Box::new(take))],
-        ..Hooks::default()
-    };
-    let record = execute(spec, trace, hooks).unwrap_or_else(|e| panic!("{e}"));
-    let rows = std::mem::take(&mut *rows.lock().expect("the run is over"));
-    (record, rows)
 }
 
 #[test]

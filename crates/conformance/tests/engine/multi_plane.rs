@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use destage_conformance::reference::{Profile, SlowRequest};
 use destage_conformance::timed::runs::{
-    Pipe, device_of, flush_at_the_end, outcome, record, requests, spec, times,
+    device_of, flush_at_the_end, logged, outcome, record, requests, scales, spec, times,
 };
 use destage_conformance::timed::{TimedRun, timed_swarm, trace_of};
 use destage_device::config::DeviceConfig;
 use destage_device::nand::OpKind;
 use destage_sim::precondition::prepare;
 use destage_sim::record::ResultRecord;
-use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::{Replay, RunSpec};
 use destage_sim::{Cause, Flash, FlashReport, Program};
 use destage_trace::Trace;
@@ -95,10 +94,7 @@ fn evicted_pages_are_programmed_together() {
 
 #[test]
 fn pages_of_a_flush_are_programmed_together() {
-    let flush = SlowRequest {
-        arrival: 100,
-        ..SlowRequest::new(Op::Flush, 0, 0)
-    };
+    let flush = SlowRequest::new(Op::Flush, 0, 0).at(100);
     let mut list = requests(&[(Write, 0, 0, 0), (Write, 1, 1, 50)]);
     list.push(flush);
     let run = TimedRun::new("lru", 2, die(2, ""));
@@ -181,10 +177,7 @@ fn dies_do_not_share_operations() {
 /// Parts of pages that flash has: one read of both pages, one program of both after it.
 #[test]
 fn partial_pages_are_read_together_and_programmed_together() {
-    let part = |page: u64, arrival| SlowRequest {
-        arrival,
-        ..SlowRequest::new(Write, page * 8, 4)
-    };
+    let part = |page: u64, arrival| SlowRequest::new(Write, page * 8, 4).at(arrival);
     let mut list = requests(&[(Read, 0, 1, 0)]);
     list.extend([part(0, 10_000), part(1, 10_000)]);
     list.extend(requests(&[(Write, 2, 3, 20_000)]));
@@ -403,15 +396,8 @@ fn all_times_scale_together() {
     };
     for expr in EXPRS {
         for more in ["", "plane_aligned=on gc_preempt=page", "gc_mode=background"] {
-            let run = |k: u64| {
-                let mut stream = stream.clone();
-                stream.iter_mut().for_each(|r| r.arrival *= k);
-                record(expr, collecting(&format!("{more} {}", times(k))), &stream)
-            };
-            let (once, slow) = (run(1), run(7));
-            assert_eq!(once.counts, slow.counts, "{expr}, {more}");
-            let longest = |r: &ResultRecord| r.latency_ns.and_then(|l| l.all.max).unwrap();
-            assert_eq!(longest(&slow), 7 * longest(&once), "{expr}, {more}");
+            let device = |k| collecting(&format!("{more} {}", times(k)));
+            scales(expr, device, &stream, 7);
         }
     }
 }
@@ -456,25 +442,19 @@ fn schemes_that_are_the_same_take_the_same_times() {
 
 /// Issue and completion of every request in a closed loop.
 fn closed_loop(expr: &str, device: &DeviceConfig, depth: u32, trace: &Trace) -> Vec<(u64, u64)> {
-    let log = Pipe::default();
     let spec = RunSpec {
         replay: Replay::Closed {
             depth: NonZeroU32::new(depth).expect("a loop has requests"),
         },
         ..spec(expr, Some(Arc::new(device.clone())))
     };
-    let hooks = Hooks {
-        request_log: Some(Box::new(log.clone())),
-        ..Hooks::default()
-    };
-    execute(&spec, trace, hooks).unwrap_or_else(|e| panic!("{expr}: {e}"));
-    let text = log.text();
+    let (_, log) = logged(&spec, trace).unwrap_or_else(|e| panic!("{expr}: {e}"));
     let row = |line: &str| {
         let cell = |i: usize| line.split(',').nth(i).and_then(|c| c.parse().ok());
         let times = cell(2).zip(cell(3));
         times.expect("a row has arrival and completion")
     };
-    text.lines().skip(1).map(row).collect()
+    log.lines().skip(1).map(row).collect()
 }
 
 /// A closed loop issues a request when the first of those in flight completes, and with the times

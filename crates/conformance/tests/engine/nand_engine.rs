@@ -4,12 +4,13 @@
 mod random;
 
 use destage_conformance::reference::nand::Reference;
+use destage_conformance::reference::rng::SplitMix64;
 use destage_device::nand::{
     ArrayConfig, Class, Discipline, FlashCommand, JobId, JobKind, Nand, Notice, OpId, OpKind,
     OpState, Preempt, Suspension, Timing,
 };
 use destage_types::{ChannelId, ChipId, Nanos};
-use random::{Mix, Random, random_command, random_config, random_job};
+use random::{Mix, random_command, random_config, random_job};
 
 struct Pair {
     engine: Nand,
@@ -272,33 +273,33 @@ impl Pair {
 }
 
 fn run(seed: u64, config: ArrayConfig, mix: Mix, operations: usize) -> Seen {
-    let mut random = Random(seed);
+    let mut random = SplitMix64::new(seed);
     let mut pair = Pair::new(config);
     let mut now = 0;
     while pair.ids.len() < operations {
         // Clusters: most arrivals share the instant of the one before.
-        if random.percent(40) {
+        if random.chance(40) {
             now += 1 + random.below(mix.gap);
-        } else if random.percent(20) {
+        } else if random.chance(20) {
             // Exactly at an instant of the array, where ties are.
             let next = pair.model.next_event_time();
             now = if next == Nanos::NEVER { now } else { next.0 };
         }
-        let stepwise = random.percent(50);
+        let stepwise = random.chance(50);
         pair.advance(Nanos(now), stepwise);
-        let held = mix.planes && random.percent(50);
+        let held = mix.planes && random.chance(50);
         if held {
             pair.hold();
         }
         for _ in 0..1 + random.below(4) {
-            if mix.planes && random.percent(40) && !pair.ids.is_empty() {
+            if mix.planes && random.chance(40) && !pair.ids.is_empty() {
                 let back = random.below(pair.ids.len().min(6) as u64) as usize;
                 let id = pair.ids[pair.ids.len() - 1 - back];
                 let (transfer, bytes) = (Nanos(random.below(5)), random.below(5000) as u32);
-                let array = random.percent(30).then(|| Nanos(random.below(12)));
+                let array = random.chance(30).then(|| Nanos(random.below(12)));
                 pair.join(id, transfer, bytes, array);
             }
-            if mix.jobs && random.percent(15) {
+            if mix.jobs && random.chance(15) {
                 let (kind, commands) = random_job(&mut random, &config, &mix, &pair.ids);
                 pair.submit_job(Nanos(now), kind, &commands);
                 continue;
@@ -306,7 +307,7 @@ fn run(seed: u64, config: ArrayConfig, mix: Mix, operations: usize) -> Seen {
             let command = random_command(&mut random, &config, &mix, &pair.ids);
             pair.submit(Nanos(now), command);
         }
-        if mix.cancels && random.percent(40) {
+        if mix.cancels && random.chance(40) {
             let back = random.below(pair.ids.len().min(12) as u64) as usize;
             let id = pair.ids[pair.ids.len() - 1 - back];
             let waits = pair.engine.state(id) == OpState::Waiting;
@@ -352,9 +353,9 @@ fn is_of(job: &JobId, id: OpId) -> bool {
 fn swarm(seeds: std::ops::Range<u64>, operations: usize) -> Seen {
     let mut seen = Seen::default();
     for seed in seeds {
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         let config = random_config(&mut random);
-        let mut flag = || random.percent(60);
+        let mut flag = || random.chance(60);
         let mix = Mix {
             classes: flag(),
             dependencies: flag(),

@@ -4,8 +4,8 @@
 //! 8 channels x 2 chips of one die and one plane, 4 KiB pages, tR 75 us, tPROG 750 us, 3 ns/B, no
 //! cache, DRAM in no time (the peers' host part is left out).
 
-use destage_conformance::timed::runs::{outcome, sectors, times};
-use destage_conformance::timed::{TimedRun, device};
+use destage_conformance::timed::TimedRun;
+use destage_conformance::timed::runs::{device_of, outcome, sectors, times};
 use destage_types::Op;
 
 const T_READ: u64 = 75_000;
@@ -16,52 +16,36 @@ const X: u64 = 12_288;
 struct Peer {
     channels: u64,
     chips: u64,
-    sets: Vec<String>,
+    sets: String,
 }
 
 impl Peer {
-    fn new(channels: u64, chips: u64, own: &[&str]) -> Peer {
-        let common = [
-            "dies_per_chip=1",
-            "planes_per_die=1",
-            "pages_per_block=64",
-            "page_bytes=4096",
-            "t_read=75us",
-            "t_program=750us",
-            "t_erase=3.8ms",
-            "t_byte=3ns",
-            "t_dram=0",
-            "precondition=trace",
-        ];
-        let mut sets: Vec<String> = common.iter().chain(own).map(|&s| s.to_owned()).collect();
-        sets.push(format!("channels={channels}"));
-        sets.push(format!("chips_per_channel={chips}"));
+    fn new(channels: u64, chips: u64, own: &str) -> Peer {
         Peer {
             channels,
             chips,
-            sets,
+            sets: format!(
+                "channels={channels} chips_per_channel={chips} dies_per_chip=1 planes_per_die=1 \
+                 pages_per_block=64 page_bytes=4096 t_read=75us t_program=750us t_erase=3.8ms \
+                 t_byte=3ns t_dram=0 precondition=trace {own}"
+            ),
         }
     }
 
     /// Commands are 7 cycles of 3 ns; a write ends with its last transfer.
     fn ssdsim(channels: u64, chips: u64) -> Peer {
-        Peer::new(channels, chips, &["t_cmd=21ns", "evict_wait=transfer_done"])
+        Peer::new(channels, chips, "t_cmd=21ns evict_wait=transfer_done")
     }
 
     fn mqsim(channels: u64, chips: u64) -> Peer {
-        let own = [
-            "t_cmd_read=290ns",
-            "t_cmd_program=361ns",
-            "t_cmd_erase=220ns",
-            "t_ready=20ns",
-            "evict_wait=program_done",
-        ];
-        Peer::new(channels, chips, &own)
+        let own = "t_cmd_read=290ns t_cmd_program=361ns t_cmd_erase=220ns t_ready=20ns \
+                   evict_wait=program_done";
+        Peer::new(channels, chips, own)
     }
 
     /// Response times of (operation, first sector, sectors, arrival) on a device at rest.
     fn times(&self, requests: &[(Op, u64, u32, u64)]) -> Vec<u64> {
-        let run = TimedRun::new("none", 1, device(&self.sets));
+        let run = TimedRun::new("none", 1, device_of(&self.sets));
         times(&outcome(&run, &sectors(requests)))
     }
 
@@ -148,19 +132,10 @@ fn a_read_behind_a_write_on_the_same_chip() {
 
 /// Three blocks of 8 pages hold 15 logical pages. Two writes leave block 0 with six valid pages
 /// and one block free; the third write collects block 0, of which TRIM has left `k`.
-fn collecting(peer: Peer, more: &[&str], k: u64, read_after: Option<u64>) -> Vec<u64> {
-    let mut peer = peer;
-    peer.sets
-        .retain(|s| !s.starts_with("precondition") && !s.starts_with("pages_per_block"));
-    let sets = [
-        "pages_per_block=8",
-        "blocks_per_plane=3",
-        "op=0.375",
-        "gc_threshold=0",
-        "precondition={trace=false, fill=1, overwrite=0}",
-    ];
-    peer.sets
-        .extend(sets.iter().chain(more).map(|&s| s.to_owned()));
+fn collecting(mut peer: Peer, more: &str, k: u64, read_after: Option<u64>) -> Vec<u64> {
+    peer.sets += " pages_per_block=8 blocks_per_plane=3 op=0.375 gc_threshold=0 \
+                  precondition={trace=false,fill=1,overwrite=0} ";
+    peer.sets += more;
     let mut requests = vec![
         (Op::Trim, 16, 8 * (6 - k) as u32, 0),
         (Op::Write, 0, 8, 10_000_000),
@@ -182,11 +157,11 @@ fn a_collection_in_front_of_a_write() {
     for k in 0..=6 {
         let ssdsim = Peer::ssdsim(1, 1);
         let collection = k * (2 * 21 + T_READ + T_PROGRAM + 2 * X) + 3_800_000;
-        let times = collecting(ssdsim, &["t_cmd_erase=0"], k, None);
+        let times = collecting(ssdsim, "t_cmd_erase=0", k, None);
         assert_eq!(times, [collection + 21 + X], "{k} pages");
         let page = 290 + T_READ + 20 + X + 361 + X + T_PROGRAM;
         let collection = k * page + 220 + 3_800_000;
-        let times = collecting(Peer::mqsim(1, 1), &[], k, None);
+        let times = collecting(Peer::mqsim(1, 1), "", k, None);
         assert_eq!(times, [collection + 762_649], "{k} pages");
     }
 }
@@ -197,13 +172,13 @@ fn a_collection_in_front_of_a_read() {
     let collection = 3 * page + 220 + 3_800_000;
     for d in [1, 100_000, page, page + 1, 3 * page + 7, collection + 5] {
         // A job runs as one, and the program behind it goes before the read.
-        let times = collecting(Peer::mqsim(1, 1), &[], 3, Some(d));
+        let times = collecting(Peer::mqsim(1, 1), "", 3, Some(d));
         assert_eq!(
             times,
             [collection + 762_649, collection + 762_649 - d + 87_598]
         );
         // The read goes first: before the job has started there is nothing to pass.
-        let first = &["queue=read-first"];
+        let first = "queue=read-first";
         let times = collecting(Peer::mqsim(1, 1), first, 3, Some(d));
         let ends = match d {
             d if d < collection => [collection + 87_598 + 762_649, collection + 87_598 - d],
@@ -211,7 +186,7 @@ fn a_collection_in_front_of_a_read() {
         };
         assert_eq!(times, ends, "read-first, d = {d}");
         // Page by page: the read goes after the page that is being moved, or after the erase.
-        let preempt = &["gc_preempt=page"];
+        let preempt = "gc_preempt=page";
         let times = collecting(Peer::mqsim(1, 1), preempt, 3, Some(d));
         let ends = match d {
             d if d < 3 * page => {
@@ -228,7 +203,7 @@ fn a_collection_in_front_of_a_read() {
 #[test]
 fn a_collection_by_copyback() {
     for k in 0..=6 {
-        let times = collecting(Peer::mqsim(1, 1), &["copyback=on"], k, None);
+        let times = collecting(Peer::mqsim(1, 1), "copyback=on", k, None);
         let collection = k * (T_READ + 20 + T_PROGRAM) + 220 + 3_800_000;
         assert_eq!(times, [collection + 762_649], "{k} pages");
     }

@@ -1,7 +1,7 @@
 //! Timelines: they change no result, and say what the record and the request log say.
 
 use crate::gc_runs::{MODES, small, timed};
-use destage_conformance::timed::runs::{run, spec};
+use destage_conformance::timed::runs::{Pipe, run, spec};
 use destage_device::nand::{OpKind, OpPhase, PhaseKind};
 use destage_sim::log::REQUEST_COLUMNS;
 use destage_sim::record::ResultRecord;
@@ -12,7 +12,6 @@ use destage_sim::{Timeline, TimelineHook, TimelineWindow};
 use destage_trace::Trace;
 use destage_types::{Nanos, Op};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
@@ -20,21 +19,6 @@ const ALL: TimelineWindow = TimelineWindow {
     from: None,
     to: Nanos::NEVER,
 };
-
-/// What is written to it.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// A run with its request log and its timeline.
 struct Watched {
@@ -44,7 +28,7 @@ struct Watched {
 }
 
 fn watched(spec: &RunSpec, trace: &Trace, window: TimelineWindow) -> Watched {
-    let (log, taken) = (Shared::default(), Arc::new(Mutex::new(None)));
+    let (log, taken) = (Pipe::default(), Arc::new(Mutex::new(None)));
     let place = Arc::clone(&taken);
     let hooks = Hooks {
         request_log: Some(Box::new(log.clone())),
@@ -60,10 +44,9 @@ fn watched(spec: &RunSpec, trace: &Trace, window: TimelineWindow) -> Watched {
     };
     let record = execute(spec, trace, hooks).unwrap_or_else(|e| panic!("{}: {e}", spec.expr));
     let timeline = taken.lock().unwrap().take().expect("it was taken");
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     Watched {
         record,
-        log,
+        log: log.text(),
         timeline,
     }
 }

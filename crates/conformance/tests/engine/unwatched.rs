@@ -4,19 +4,11 @@ use destage_conformance::drive::{Config, build};
 use destage_conformance::reference::rng::SplitMix64;
 use destage_conformance::reference::to_batch;
 use destage_conformance::suites::{Case, random, selected};
-use destage_scheme::info::Role;
+use destage_conformance::timed::Blind;
 use destage_scheme::registry::Visit;
 use destage_scheme::{Expr, Scheme, notes};
-use destage_sim::observe::{Event, Observer};
-use destage_sim::{Cache, CacheOnly, Counts};
+use destage_sim::{CacheOnly, Counts};
 use destage_types::RequestBatch;
-
-struct Nobody;
-
-impl Observer for Nobody {
-    fn request(&mut self, _index: u64) {}
-    fn event(&mut self, _event: Event<'_>) {}
-}
 
 struct Both<'a> {
     expr: &'a Expr,
@@ -29,15 +21,9 @@ impl Visit for Both<'_> {
     type Out = (Counts, Vec<(u64, u64)>);
 
     fn visit<S: Scheme + Send + 'static>(self, scheme: S) -> Self::Out {
-        let frames = match self.expr.scheme().role {
-            Role::None => 0,
-            _ => self.config.capacity,
-        };
-        let options = self.config.options(self.expr);
-        let (page, layout) = (self.config.page, self.config.layout);
-        let mut cache = Cache::new(scheme, CacheOnly, (frames, frames), page, layout, options);
+        let mut cache = self.config.cache(self.expr, scheme, CacheOnly);
         if self.watched {
-            cache.observe(Box::new(Nobody));
+            cache.observe(Box::new(Blind));
         }
         for (i, request) in self.batch.iter().enumerate() {
             cache.serve(request, i as u64, request.head.arrival);

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use destage_conformance::reference::{Profile, SlowRequest, swarm};
 use destage_conformance::suites::on_all_processors;
-use destage_conformance::timed::runs::Pipe;
-use destage_conformance::timed::{TimedRun, device, timed_swarm, trace_of};
+use destage_conformance::timed::runs::{self, device_of, logged, with_series};
+use destage_conformance::timed::{TimedRun, timed_swarm, trace_of};
 use destage_device::config::{DeviceConfig, Overwrite};
 use destage_scheme::info::{MinCapacity, SchemeInfo};
 use destage_scheme::registry::SCHEMES;
@@ -17,7 +17,7 @@ use destage_scheme::{Expr, ReadAlloc};
 use destage_sim::run::{Hooks, execute};
 use destage_sim::spec::{Replay, RunSpec, Warmup};
 use destage_sim::{
-    Every, Logs, PreparedDevices, RunError, Series, SeriesRow, Sweep, SweepProgress, Unmetered,
+    Every, Logs, PreparedDevices, ReadFill, RunError, SeriesRow, Sweep, SweepProgress, Unmetered,
 };
 use destage_trace::{LoadOptions, Source, Trace, load};
 use destage_types::{ByteSize, Nanos, Op, PageSize};
@@ -71,25 +71,12 @@ fn collecting(dies: u64, pages: u64, page: PageSize) -> Arc<DeviceConfig> {
 }
 
 fn without_times(dies: u64, blocks: u64, page: PageSize, more: &str) -> Arc<DeviceConfig> {
-    let mut sets = vec![
-        "channels=1".to_owned(),
-        "chips_per_channel=1".to_owned(),
-        format!("dies_per_chip={dies}"),
-        "planes_per_die=1".to_owned(),
-        "pages_per_block=64".to_owned(),
-        format!("blocks_per_plane={blocks}"),
-        format!("page_bytes={}", page.bytes()),
-        "t_read=0".to_owned(),
-        "t_program=0".to_owned(),
-        "t_erase=0".to_owned(),
-        "t_cmd=0".to_owned(),
-        "t_byte=0".to_owned(),
-        "t_dram=0".to_owned(),
-        "precondition.trace=false".to_owned(),
-        "precondition.fill=1".to_owned(),
-    ];
-    sets.extend(more.split_whitespace().map(str::to_owned));
-    Arc::new(device(&sets))
+    Arc::new(device_of(&format!(
+        "channels=1 chips_per_channel=1 dies_per_chip={dies} planes_per_die=1 pages_per_block=64 \
+         blocks_per_plane={blocks} page_bytes={} t_read=0 t_program=0 t_erase=0 t_cmd=0 t_byte=0 \
+         t_dram=0 precondition.trace=false precondition.fill=1 {more}",
+        page.bytes()
+    )))
 }
 
 /// 0: any number of dies, 1: one, without changing what a scheme does: `ecr` has an instance of its base per chip, and only
@@ -353,21 +340,13 @@ fn real_traces_without_latencies() {
 
 /// A device whose times are all multiples of `k` ns.
 fn scaled(k: u64, more: &str) -> DeviceConfig {
-    let time = |key: &str, ns: u64| format!("{key}={}ns", ns * k);
-    device(&[
-        "channels=2".to_owned(),
-        "chips_per_channel=2".to_owned(),
-        "page_bytes=4096".to_owned(),
-        time("t_read", 900),
-        time("t_program", 7_000),
-        time("t_erase", 30_000),
-        time("t_cmd", 11),
-        time("t_ready", 3),
-        time("t_byte", 1),
-        time("t_dram", 40),
-        "queue=read-first".to_owned(),
-        more.to_owned(),
-    ])
+    let [read, program, erase] = [900, 7_000, 30_000].map(|ns| ns * k);
+    let [cmd, ready, byte, dram] = [11, 3, 1, 40].map(|ns| ns * k);
+    device_of(&format!(
+        "channels=2 chips_per_channel=2 page_bytes=4096 t_read={read}ns t_program={program}ns \
+         t_erase={erase}ns t_cmd={cmd}ns t_ready={ready}ns t_byte={byte}ns t_dram={dram}ns \
+         queue=read-first {more}"
+    ))
 }
 
 #[test]
@@ -382,15 +361,26 @@ fn all_times_scale_together() {
         "awb(prober(lru,ssp=16k,rip=9))",
         "awb(lru,depth=3,after=keep_clean)",
         "cac(lru)",
+        "ecr(lru,cqct=oracle)",
     ];
     for (i, expr) in exprs.into_iter().enumerate() {
         for (wait, k) in [("program_done", 3), ("transfer_done", 10), ("issue", 1000)] {
-            let wait = format!("evict_wait={wait}");
-            let mut stream = timed_swarm(i as u64 + 50, Profile::new(300, 8), 7_000);
-            let run = TimedRun::new(expr, 20, scaled(1, &wait));
-            let small = run.real(&stream);
+            // `cac` knows pages of 4 KiB only.
+            let sectors = if expr == "cac(lru)" {
+                8
+            } else {
+                [8, 4, 32][i % 3]
+            };
+            let more = format!("evict_wait={wait} page_bytes={}", sectors * 512);
+            let mut stream = timed_swarm(i as u64 + 50, Profile::new(300, sectors), 7_000);
+            let run = |k| TimedRun {
+                read_fill: [ReadFill::Page, ReadFill::Requested][i % 2],
+                rmw: i % 4 < 2,
+                ..TimedRun::new(expr, 20, scaled(k, &more))
+            };
+            let small = run(1).real(&stream);
             stream.iter_mut().for_each(|r| r.arrival *= k);
-            let large = TimedRun::new(expr, 20, scaled(k, &wait)).real(&stream);
+            let large = run(k).real(&stream);
             assert_eq!(small.counts, large.counts, "{expr}, k = {k}");
             assert_eq!(small.device_counts, large.device_counts, "{expr}, k = {k}");
             for (s, l) in small.requests.iter().zip(&large.requests) {
@@ -420,17 +410,11 @@ fn a_record_sums_up_its_requests() {
             .expect("most streams have both");
         let device = scaled(1, "dram=per_page");
         let outcome = TimedRun::new(expr, 24, device.clone()).real(&stream);
-        let log = Pipe::default();
-        let hooks = Hooks {
-            request_log: Some(Box::new(log.clone())),
-            ..Hooks::default()
-        };
         let spec = RunSpec {
-            device: Some(Arc::new(device)),
             warmup: Warmup::Requests(150),
-            ..spec(Expr::parse(expr).expect("legal"), 24, PageSize::KIB4)
+            ..runs::spec(expr, Some(Arc::new(device)))
         };
-        let record = execute(&spec, &trace_of(&stream), hooks).expect("the run starts");
+        let (record, log) = logged(&spec, &trace_of(&stream)).expect("the run starts");
         let measured = &outcome.requests[150..];
         let of = |ops: &[Op]| {
             let wanted = measured
@@ -469,37 +453,25 @@ fn a_record_sums_up_its_requests() {
             });
         let header = "request,op,arrival_ns,complete_ns,pages,hit_pages\n".to_owned();
         let wanted: String = std::iter::once(header).chain(rows).collect();
-        assert_eq!(log.text(), wanted, "{expr}");
+        assert_eq!(log, wanted, "{expr}");
     }
 }
 
 /// In a closed loop time passes before it is known when the next request is issued.
 #[test]
 fn a_series_of_time_sums_up_a_closed_loop() {
-    let rows = Arc::new(Mutex::new(Vec::new()));
     for (seed, depth, length) in [(1, 1, 10), (2, 1, 20_000), (3, 4, 500), (4, 30, 3_000_000)] {
         let trace = trace_of(&timed_swarm(seed, Profile::new(300, 8), 7_000));
         let spec = RunSpec {
-            device: Some(Arc::new(scaled(1, "dram=per_page"))),
             warmup: Warmup::Requests(20),
             replay: Replay::Closed {
                 depth: NonZeroU32::new(depth).expect("at least 1"),
             },
-            ..spec(Expr::parse("lru").expect("legal"), 24, PageSize::KIB4)
+            ..runs::spec("lru", Some(Arc::new(scaled(1, "dram=per_page"))))
         };
         let unwatched = execute(&spec, &trace, Hooks::default()).expect("the run starts");
-        let taken = Arc::clone(&rows);
-        let sink = move |row: Option<&SeriesRow>| {
-            taken.lock().expect("one writer").extend(row.cloned());
-            Ok(())
-        };
-        let hooks = Hooks {
-            series: vec![Series::new(Every::Time(Nanos(length)), Box::new(sink))],
-            ..Hooks::default()
-        };
-        let watched = execute(&spec, &trace, hooks).expect("the run starts");
+        let (watched, rows) = with_series(&spec, &trace, Every::Time(Nanos(length)));
         assert_eq!(unwatched, watched);
-        let rows = std::mem::take(&mut *rows.lock().expect("the run is over"));
         let sum = |figure: fn(&SeriesRow) -> u64| rows.iter().map(figure).sum::<u64>();
         assert_eq!(sum(|row| row.requests), watched.counts.requests);
         assert_eq!(sum(|row| row.evictions), watched.counts.evictions);
@@ -523,11 +495,9 @@ fn a_second_replay_gives_the_same_record() {
         "awb(prober(lru,ssp=16k))",
         "procache(lru,p=0.4,c=32k)",
     ] {
-        let expr = Expr::parse(expr).expect("a legal expression");
         let spec = RunSpec {
-            device: Some(Arc::new(scaled(1, "dram=per_page"))),
             warmup: Warmup::Millionths(200_000),
-            ..spec(expr, 24, PageSize::KIB4)
+            ..runs::spec(expr, Some(Arc::new(scaled(1, "dram=per_page"))))
         };
         let first = execute(&spec, &trace, Hooks::default()).expect("the run starts");
         let second = execute(&spec, &trace, Hooks::default()).expect("the run starts");
@@ -541,11 +511,9 @@ fn a_device_that_holds_the_trace_wraps_nothing() {
     for (seed, expr) in (0..12).flat_map(|seed| ["lru", "cac(procache(lirs))"].map(|e| (seed, e))) {
         let trace = trace_of(&timed_swarm(seed, Profile::new(200, 8), 7_000));
         let run = |wrap: bool| {
-            let expr = Expr::parse(expr).expect("a legal expression");
             let spec = RunSpec {
-                device: Some(Arc::new(scaled(1, "dram=per_page"))),
                 wrap,
-                ..spec(expr, 24, PageSize::KIB4)
+                ..runs::spec(expr, Some(Arc::new(scaled(1, "dram=per_page"))))
             };
             execute(&spec, &trace, Hooks::default()).expect("the run starts")
         };
@@ -562,13 +530,11 @@ fn addresses_beyond_the_device_are_wrapped_or_refused() {
     for request in far.iter_mut().filter(|r| r.op != Op::Flush) {
         request.extents.iter_mut().for_each(|e| e.0 += 5 * space);
     }
-    let expr = Expr::parse("lru").expect("a legal expression");
     let run = |wrap: bool, requests: &[SlowRequest]| {
         let spec = RunSpec {
-            device: Some(Arc::clone(&device)),
             wrap,
             read_alloc: ReadAlloc::Off,
-            ..spec(expr.clone(), 24, PageSize::KIB4)
+            ..runs::spec("lru", Some(Arc::clone(&device)))
         };
         execute(&spec, &trace_of(requests), Hooks::default())
     };

@@ -155,29 +155,34 @@ fn clean_first_is_its_base_where_no_page_is_clean() {
     });
 }
 
+/// Compositions whose outermost layer is one of those meant are what is inside it, where `outer` makes of
+/// both the composition in which the layer does nothing.
+fn are_their_base(
+    config: &Config,
+    requests: &[SlowRequest],
+    is: impl Fn(&SchemeInfo) -> bool,
+    outer: impl Fn(&Expr, &str) -> String,
+) {
+    for shape in some_of(config).iter().filter(|e| is(e.scheme())) {
+        let inner = shape.inner().expect("a wrapper wraps").to_string();
+        same(&outer(shape, &inner), &inner, config, requests);
+    }
+}
+
 #[test]
 fn background_layers_do_nothing_without_a_device() {
     on_streams(8, |config, requests| {
-        for shape in some_of(config) {
-            if shape.scheme().role == Role::Background {
-                let inner = shape.inner().expect("a wrapper wraps").to_string();
-                same(&shape.to_string(), &inner, config, requests);
-            }
-        }
+        let is = |info: &SchemeInfo| info.role == Role::Background;
+        are_their_base(config, requests, is, |shape, _| shape.to_string());
     });
 }
 
 #[test]
 fn a_filter_that_admits_everything_is_its_base() {
     on_streams(8, |config, requests| {
-        let config = alloc(config, false);
-        for shape in some_of(&config) {
-            if shape.scheme().name == "procache" {
-                let inner = shape.inner().expect("a wrapper wraps").to_string();
-                let open = format!("procache({inner},p=1,c=1g,hit-rule=page)");
-                same(&open, &inner, &config, requests);
-            }
-        }
+        let is = |info: &SchemeInfo| info.name == "procache";
+        let open = |_: &Expr, inner: &str| format!("procache({inner},p=1,c=1g,hit-rule=page)");
+        are_their_base(&alloc(config, false), requests, is, open);
     });
 }
 
@@ -186,30 +191,17 @@ fn a_mapping_layer_without_pairs_is_its_base() {
     for seed in 0..6 {
         let requests = swarm(seed, Profile::new(300, 8).pages(64));
         let config = Config::new(5 + seed as u32 * 7, 8);
-        for shape in some_of(&config) {
-            if shape.scheme().name == "cac" {
-                let inner = shape.inner().expect("a wrapper wraps").to_string();
-                same(&shape.to_string(), &inner, &config, &requests);
-            }
-        }
+        let is = |info: &SchemeInfo| info.name == "cac";
+        are_their_base(&config, &requests, is, |shape, _| shape.to_string());
     }
 }
 
 #[test]
 fn a_classifier_that_finds_nothing_is_its_base() {
     on_streams(12, |config, requests| {
-        let config = alloc(config, false);
-        for shape in some_of(&config) {
-            if shape.scheme().name == "prober" {
-                let inner = shape.inner().expect("a wrapper wraps").to_string();
-                same(
-                    &format!("prober({inner},ssp=1g)"),
-                    &inner,
-                    &config,
-                    requests,
-                );
-            }
-        }
+        let is = |info: &SchemeInfo| info.name == "prober";
+        let blind = |_: &Expr, inner: &str| format!("prober({inner},ssp=1g)");
+        are_their_base(&alloc(config, false), requests, is, blind);
     });
 }
 
@@ -404,33 +396,6 @@ fn response_times(case: &Case, device: TestDevice) -> Vec<u64> {
     done.iter().map(|c| (c.complete - c.arrival).0).collect()
 }
 
-#[test]
-fn times_k_times_as_long_give_latencies_k_times_as_long() {
-    let device = |k: u64| TestDevice {
-        read: Nanos(25_000 * k),
-        program: Nanos(200_000 * k),
-        dram: Nanos(1_000 * k),
-    };
-    on_streams(6, |config, requests| {
-        for text in [
-            "none",
-            "lru",
-            "ecr(lru,cqct=oracle)",
-            "awb(prober(lru,ssp=1p,rip=20))",
-        ] {
-            let expr = parse(text);
-            let once = case(&expr, config, requests);
-            let mut longer = once.clone();
-            longer.requests.iter_mut().for_each(|r| r.arrival *= 7);
-            let wanted: Vec<u64> = response_times(&once, device(1))
-                .iter()
-                .map(|t| t * 7)
-                .collect();
-            assert_eq!(response_times(&longer, device(7)), wanted, "{text}");
-        }
-    });
-}
-
 /// Other chip numbers: single pages, so that no order of addresses inside a request matters.
 #[test]
 fn permuting_the_chips_changes_no_latency() {
@@ -446,9 +411,7 @@ fn permuting_the_chips_changes_no_latency() {
             let spp = config.page.sectors();
             let single = |r: &SlowRequest| {
                 let (start, page) = (r.extents[0].0, u64::from(spp));
-                let mut one = SlowRequest::pages(r.op, spp, start / page, start / page);
-                one.arrival = r.arrival;
-                one
+                SlowRequest::pages(r.op, spp, start / page, start / page).at(r.arrival)
             };
             let requests: Vec<SlowRequest> = requests.iter().map(single).collect();
             let permuted = requests.iter().map(|r| {

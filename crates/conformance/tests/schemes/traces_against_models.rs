@@ -23,12 +23,8 @@ const LENGTH: usize = 1500;
 fn read(folder: &Path, name: &str) -> Vec<SlowRequest> {
     let source = Source::Path(folder.join(name));
     let trace = load(source, &LoadOptions::default()).expect("a readable trace");
-    let requests = trace.requests.iter().take(LENGTH).map(|r| SlowRequest {
-        arrival: r.head.arrival.0,
-        extents: r.extents().map(|e| (e.start_sector, e.sectors)).collect(),
-        ..SlowRequest::new(r.head.op, r.head.start_sector, r.head.sectors)
-    });
-    requests.collect()
+    let requests = trace.requests.iter().take(LENGTH);
+    requests.map(SlowRequest::from).collect()
 }
 
 /// Every scheme by its name, blocks small enough for small caches.

@@ -85,7 +85,6 @@ fn serve(case: &Case) -> Own {
 }
 
 fn own_caches(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let Some(record) = lab.record(&case.with("--read-alloc on"), "trace.csv")? else {
         return Ok(false);
     };

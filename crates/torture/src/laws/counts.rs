@@ -15,7 +15,6 @@ pub const CONSERVATION: Law = Law {
 };
 
 fn conservation(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let Some(record) = lab.record(case, "trace.csv")? else {
         return Ok(false);
     };
@@ -165,7 +164,6 @@ pub const FROM_TRACE: Law = Law {
 };
 
 fn from_trace(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let Some(record) = lab.record(case, "trace.csv")? else {
         return Ok(false);
     };

@@ -5,7 +5,6 @@ use crate::case::{Case, option};
 use crate::compare::{count, equal, same, want};
 use crate::lab::{Fault, Lab, Verdict, records};
 use crate::requests;
-use crate::requests::pick;
 use destage_conformance::reference::rng::SplitMix64;
 use destage_types::Op;
 use std::fs;
@@ -61,7 +60,6 @@ fn encodings(lab: &Lab, case: &Case) -> Verdict {
     if case.requests.is_empty() {
         return Ok(false);
     }
-    lab.write(case, "trace.csv")?;
     let other = convert(lab, case, "trace.csv")?;
     let format = format!("--format {}", format_of(case).0);
     let own = lab.records(&case.run("trace.csv"))?;
@@ -100,7 +98,6 @@ fn volumes(lab: &Lab, case: &Case) -> Verdict {
     if case.requests.is_empty() {
         return Ok(false);
     }
-    lab.write(case, "trace.csv")?;
     let trace = convert(lab, case, "trace.csv")?;
     let Some(split) = lab.records(&case.with("--volumes split").run(&trace))? else {
         return Ok(false);
@@ -176,10 +173,10 @@ fn damage(bytes: &mut Vec<u8>, rng: &mut SplitMix64) {
         let at = rng.below(bytes.len() as u64 + 1) as usize;
         match rng.below(7) {
             0 => bytes.truncate(at),
-            1 => drop(bytes.splice(at..at, pick(rng, &WORDS).iter().copied())),
+            1 => drop(bytes.splice(at..at, rng.pick(&WORDS).iter().copied())),
             2 if at < bytes.len() => bytes[at] = rng.below(256) as u8,
             3 if at < bytes.len() => drop(bytes.remove(at)),
-            4 | 5 => replace_number(bytes, at, pick(rng, &NUMBERS)),
+            4 | 5 => replace_number(bytes, at, rng.pick(&NUMBERS)),
             _ => {
                 let end = (at + rng.below(60) as usize).min(bytes.len());
                 let copy = bytes[at..end].to_vec();
@@ -195,7 +192,6 @@ fn damaged(lab: &Lab, case: &Case) -> Verdict {
         return Ok(false);
     }
     let rng = &mut SplitMix64::new(case.seed);
-    lab.write(case, "trace.csv")?;
     let sound = match rng.chance(30) {
         true => "trace.csv".to_owned(),
         false => convert(lab, case, "trace.csv")?,
@@ -203,7 +199,7 @@ fn damaged(lab: &Lab, case: &Case) -> Verdict {
     let mut bytes = fs::read(lab.path(&sound))?;
     damage(&mut bytes, rng);
     fs::write(lab.path("damaged"), bytes)?;
-    let how = pick(rng, &["", " --skip-bad-lines", " --limit 3"]);
+    let how = rng.pick(&["", " --skip-bad-lines", " --limit 3"]);
     let info = lab.run(&option(&format!("trace info damaged --json{how}")))?;
     let converted = lab.run(&option(&format!("trace convert damaged -o own.csv{how}")))?;
     lab.run(&option(&format!("trace head damaged -n 2{how}")))?;

@@ -5,7 +5,6 @@ use crate::case::{Case, option};
 use crate::compare::{equal, want};
 use crate::device;
 use crate::lab::{Fault, Kind, Lab, Verdict, records};
-use crate::requests::pick;
 use destage_conformance::reference::rng::SplitMix64;
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,17 +76,10 @@ fn kind(case: &Case) -> u64 {
     (case.seed >> 1) % KINDS
 }
 
-/// A curve with its picture. Without a device, as curves are.
+/// A curve with its picture.
 fn curve(case: &Case, sweep: &str, folder: &str) -> Vec<String> {
     let mut case = case.clone();
-    case.no_device();
-    case.without(&[
-        "--charge-metadata",
-        "--flush-at-end",
-        "--hits-by-size",
-        "--host-fs",
-        "--time-scale",
-    ]);
+    case.for_curve();
     let mut words = case
         .with(&format!("{sweep} --plot {folder}/curve.svg"))
         .run("trace.csv");
@@ -180,7 +172,6 @@ fn kills(lab: &Lab, case: &Case) -> Verdict {
     if case.requests.is_empty() {
         return Ok(false);
     }
-    lab.write(case, "trace.csv")?;
     fs::create_dir(lab.path("whole"))?;
     fs::create_dir(lab.path("cut"))?;
     let start = Instant::now();
@@ -194,7 +185,7 @@ fn kills(lab: &Lab, case: &Case) -> Verdict {
         fs::write(lab.path("cut").join(name), OLD)?;
     }
     let rng = &mut SplitMix64::new(case.seed);
-    let signal = pick(rng, &[KILL, INT, TERM]);
+    let signal = rng.pick(&[KILL, INT, TERM]);
     for _ in 0..1 + rng.below(3) {
         let child = lab.start(&words)?;
         let pause = rng.below(took.as_micros() as u64 + 1);

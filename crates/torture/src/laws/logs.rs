@@ -14,7 +14,6 @@ pub const RECOMPUTED: Law = Law {
 };
 
 fn recomputed(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let mut watch = "--log-evictions evictions.jsonl".to_owned();
     if case.device.is_some() {
         watch += " --log-requests requests.csv";
@@ -146,7 +145,6 @@ pub const SERIES: Law = Law {
 };
 
 fn series(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let every = ["1", "3", "50", "100000", "10ns", "100us", "1s"][(case.seed % 7) as usize];
     let watch = format!("--series series.csv --series-every {every}");
     let Some(record) = lab.record(&case.with(&watch), "trace.csv")? else {

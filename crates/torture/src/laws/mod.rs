@@ -21,7 +21,7 @@ pub struct Law {
     pub promise: &'static str,
     /// Makes a random case one that the law speaks of.
     pub adapt: fn(&mut Case, &mut SplitMix64),
-    /// Holds it against the case.
+    /// Holds it against the case, whose trace is in `trace.csv`.
     pub check: fn(&Lab, &Case) -> Verdict,
 }
 

@@ -24,7 +24,6 @@ pub const LIMIT: Law = Law {
 };
 
 fn limit(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let n = part(case);
     let limited = lab.records(&case.with(&format!("--limit {n}")).run("trace.csv"))?;
     let mut first = case.clone();
@@ -60,7 +59,6 @@ pub const WARM_UP: Law = Law {
 };
 
 fn warm_up(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let run = |option: String| lab.record(&case.with(&option), "trace.csv");
     let n = part(case);
     if n == case.requests.len() {
@@ -102,7 +100,6 @@ pub const FINAL_FLUSH: Law = Law {
 };
 
 fn final_flush(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let Some(plain) = lab.record(case, "trace.csv")? else {
         return Ok(false);
     };
@@ -121,10 +118,9 @@ fn final_flush(lab: &Lab, case: &Case) -> Verdict {
     let mut longer = case.clone();
     let end = case.requests.last().map_or(0, |r| r.host.arrival);
     for hours in [1, 2] {
-        let mut host = SlowRequest::new(Op::Flush, 0, 0);
-        host.arrival = end + hours * 3_600_000_000_000;
+        let arrival = end + hours * 3_600_000_000_000;
         longer.requests.push(Request {
-            host,
+            host: SlowRequest::new(Op::Flush, 0, 0).at(arrival),
             stream: 0,
             tag: "",
         });
@@ -145,14 +141,7 @@ pub const CURVE: Law = Law {
     name: "curve",
     promise: "the points of a curve are the runs at their sizes",
     adapt: |case, _| {
-        case.no_device();
-        case.without(&[
-            "--charge-metadata",
-            "--flush-at-end",
-            "--hits-by-size",
-            "--host-fs",
-            "--time-scale",
-        ]);
+        case.for_curve();
         if case.requests.is_empty() || case.scheme == "none" {
             case.scheme = "lru".to_owned();
         }
@@ -161,7 +150,6 @@ pub const CURVE: Law = Law {
 };
 
 fn curve(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let mut words = case.run("trace.csv");
     words[0] = "mrc".to_owned();
     words.extend(option(&format!("--cache {}", case.cache(2))));

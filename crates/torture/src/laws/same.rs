@@ -16,7 +16,6 @@ pub const THREADS: Law = Law {
 };
 
 fn threads(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let mut case = case.clone();
     case.without(&["--jobs"]);
     let other = format!("--scheme fifo --cache {} --jobs", case.cache(3));
@@ -34,7 +33,6 @@ pub const WATCHED: Law = Law {
 };
 
 fn watched(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let alone = lab.records(&case.run("trace.csv"))?;
     let mut watch = String::new();
     if case.seed & 1 != 0 {
@@ -62,7 +60,6 @@ pub const SPOOLED: Law = Law {
 };
 
 fn spooled(lab: &Lab, case: &Case) -> Verdict {
-    lab.write(case, "trace.csv")?;
     let memory = lab.records(&case.run("trace.csv"))?;
     let file = lab.records(&case.with("--trace-memory 1KiB").run("trace.csv"))?;
     same(&memory, &file, &["config"])
@@ -95,7 +92,6 @@ fn room(lab: &Lab, case: &Case) -> Verdict {
     if case.device.is_none() {
         return Ok(false);
     }
-    lab.write(case, "trace.csv")?;
     let plain = lab.records(&case.run("trace.csv"))?;
     let how = ["--wrap", "--fit"][(case.seed % 2) as usize];
     let other = lab.records(&case.with(how).run("trace.csv"))?;

@@ -156,19 +156,8 @@ impl SlowDevice {
     }
 
     fn submit_background(&mut self, collection: &Collection) {
-        let token = self.entries.all.len() as u32;
         let at = self.gc.background.len();
-        self.entries.all.push(Entry {
-            purpose: Purpose::Erase(at),
-            lpn: u64::MAX,
-            request: None,
-            enqueued: self.now,
-            number: 0,
-            times: None,
-            started: false,
-            ended: false,
-            before: None,
-        });
+        let token = self.enter(Purpose::Erase(at), u64::MAX, Class::Background, None);
         let mut commands = self.commands(collection, token);
         let erase = commands.last_mut().expect("a job ends with an erase");
         erase.notify_end = true;

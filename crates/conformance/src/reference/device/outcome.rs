@@ -25,13 +25,30 @@ impl SlowDevice {
     }
 
     /// All programs of host data, sorted.
-    pub fn programs(&self) -> Vec<SlowProgram> {
-        let program = |e: &Entry| {
-            let wanted = matches!(e.purpose, Purpose::Program(_) | Purpose::WriteBack);
-            let times = e.times.filter(|_| wanted)?;
-            Some(SlowProgram {
+    pub fn programs(&self) -> Vec<SlowOperation> {
+        self.ran(|purpose| match purpose {
+            Purpose::Program(_) | Purpose::WriteBack => Some(true),
+            _ => None,
+        })
+    }
+
+    /// All accesses of a cache in flash, sorted.
+    pub fn accesses_of_cache(&self) -> Vec<SlowOperation> {
+        self.ran(|purpose| match purpose {
+            Purpose::CacheRead => Some(false),
+            Purpose::CacheWrite | Purpose::CacheFill => Some(true),
+            _ => None,
+        })
+    }
+
+    /// The operations of the purposes of which `program` says whether they are programs, sorted.
+    fn ran(&self, program: impl Fn(Purpose) -> Option<bool>) -> Vec<SlowOperation> {
+        let operation = |e: &Entry| {
+            let (program, times) = (program(e.purpose)?, e.times?);
+            Some(SlowOperation {
                 lpn: e.lpn,
                 request: e.request,
+                program,
                 times: [
                     e.enqueued,
                     times.start.0,
@@ -40,9 +57,9 @@ impl SlowDevice {
                 ],
             })
         };
-        let mut programs: Vec<SlowProgram> = self.entries.all.iter().filter_map(program).collect();
-        programs.sort_unstable();
-        programs
+        let mut all: Vec<SlowOperation> = self.entries.all.iter().filter_map(operation).collect();
+        all.sort_unstable();
+        all
     }
 
     /// Sum and number of the waiting times of programs caused by evictions.

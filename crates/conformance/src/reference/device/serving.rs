@@ -115,15 +115,26 @@ impl SlowFlash for SlowDevice {
     }
 
     fn cache_read(&mut self, lpn: u64, sectors: u32) {
-        self.host_reads_cache(lpn, sectors);
+        if self.config.cache_region.is_some() {
+            let token = self.read_cached(lpn, sectors, Class::Host);
+            self.wait(Wait::End(token));
+        }
     }
 
     fn cache_write(&mut self, lpn: u64) {
-        self.host_writes_cache(lpn);
+        if self.config.cache_region.is_some() {
+            let token = self.program_cached(Purpose::CacheWrite, lpn, None);
+            self.wait_for_program(token, SlowCause::Own);
+        }
     }
 
     fn cache_fill(&mut self, lpn: u64, read: bool) {
-        self.miss_enters_cache(lpn, read);
+        if self.config.cache_region.is_some() {
+            let fetch = self.last_fetch.filter(|_| read);
+            let after = fetch.map(|fetch| self.number(fetch));
+            let token = self.program_cached(Purpose::CacheFill, lpn, after);
+            self.wait_for_program(token, SlowCause::Eviction);
+        }
     }
 
     fn write(&mut self, write: &SlowWrite) -> Option<u64> {

@@ -2,30 +2,6 @@
 
 use super::*;
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub(super) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
-
-    pub(super) fn percent(&mut self, p: u64) -> bool {
-        self.below(100) < p
-    }
-}
-
 /// What a run may contain, so that each feature is also seen without the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mix {
@@ -42,7 +18,7 @@ pub(super) struct Mix {
     pub(super) gap: u64,
 }
 
-pub(super) fn random_timing(random: &mut Random) -> Timing {
+pub(super) fn random_timing(random: &mut SplitMix64) -> Timing {
     let scale: &[u64] = match random.below(4) {
         0 => &[0, 0, 1],
         1 => &[0, 1, 2, 3],
@@ -62,7 +38,7 @@ pub(super) fn random_timing(random: &mut Random) -> Timing {
     }
 }
 
-pub(super) fn random_config(random: &mut Random) -> ArrayConfig {
+pub(super) fn random_config(random: &mut SplitMix64) -> ArrayConfig {
     let (channels, chips_per_channel) = random.pick(&[
         (1, 1),
         (1, 4),
@@ -75,7 +51,7 @@ pub(super) fn random_config(random: &mut Random) -> ArrayConfig {
         (2, 90),
     ]);
     let mut timing = random_timing(random);
-    if random.percent(50) {
+    if random.chance(50) {
         timing.t_cmd_copyback = Nanos(0);
     }
     ArrayConfig {
@@ -84,18 +60,18 @@ pub(super) fn random_config(random: &mut Random) -> ArrayConfig {
         dies: random.pick(&[1, 1, 1, 2, 3]),
         timing,
         discipline: random.pick(&[Discipline::Fifo, Discipline::ReadFirst]),
-        watch_idle: random.percent(50),
-        suspension: random.percent(50).then(|| Suspension {
-            programs: random.percent(60),
+        watch_idle: random.chance(50),
+        suspension: random.chance(50).then(|| Suspension {
+            programs: random.chance(60),
             resume: Nanos(random.pick(&[0, 0, 1, 3, 20])),
             at_most: random.pick(&[1, 2, 3, 1000]),
         }),
-        late_times: random.percent(30),
+        late_times: random.chance(30),
     }
 }
 
 pub(super) fn random_command(
-    random: &mut Random,
+    random: &mut SplitMix64,
     config: &ArrayConfig,
     mix: &Mix,
     ids: &[OpId],
@@ -119,33 +95,33 @@ pub(super) fn random_command(
     let transfer = Nanos(random.pick(&[0, 1, 2, 3, 7]));
     let mut command = FlashCommand::new(kind, chip, transfer, ids.len() as u32);
     command.die = random.below(config.dies.into()) as u32;
-    if mix.planes && random.percent(40) {
+    if mix.planes && random.chance(40) {
         command.planes = 1 + random.below(4) as u8;
     }
     command.bytes = random.below(5000) as u32;
     if mix.classes {
         command.class = random.pick(&Class::ALL);
     }
-    if random.percent(10) {
+    if random.chance(10) {
         command.array = Some(Nanos(random.below(12)));
     }
-    if mix.dependencies && random.percent(35) && !ids.is_empty() {
+    if mix.dependencies && random.chance(35) && !ids.is_empty() {
         let back = random.below(ids.len().min(8) as u64) as usize;
         command = command.after(ids[ids.len() - 1 - back]);
-        if random.percent(30) {
+        if random.chance(30) {
             let back = random.below(ids.len().min(20) as u64) as usize;
             command = command.after(ids[ids.len() - 1 - back]);
         }
     }
-    command.in_order = mix.marks && random.percent(30);
-    command.notify_end = mix.notices && random.percent(30);
+    command.in_order = mix.marks && random.chance(30);
+    command.notify_end = mix.notices && random.chance(30);
     command
 }
 
 /// A job of any kind for one die, with a trigger behind it now and then: collections as they are,
 /// and runs of anything.
 pub(super) fn random_job(
-    random: &mut Random,
+    random: &mut SplitMix64,
     config: &ArrayConfig,
     mix: &Mix,
     ids: &[OpId],
@@ -157,7 +133,7 @@ pub(super) fn random_job(
     };
     let head = random_command(random, config, mix, ids);
     let mut commands = Vec::new();
-    let mut add = |random: &mut Random, kind: Option<OpKind>| {
+    let mut add = |random: &mut SplitMix64, kind: Option<OpKind>| {
         let any = random_command(random, config, mix, &[]);
         commands.push(FlashCommand {
             chip: head.chip,
@@ -167,8 +143,8 @@ pub(super) fn random_job(
             ..any
         });
     };
-    if random.percent(70) {
-        let copy = mix.copybacks && random.percent(50);
+    if random.chance(70) {
+        let copy = mix.copybacks && random.chance(50);
         for _ in 0..random.below(4) {
             if copy {
                 add(random, Some(OpKind::Copyback));
