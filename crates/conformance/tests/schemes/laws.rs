@@ -230,6 +230,7 @@ fn never_beaten(belady: &Expr, config: &Config, requests: &[SlowRequest]) {
     let optimum = hits(&case(belady, config, requests).run().1);
     let mut online = some_of(config);
     online.retain(|e| e.scheme().role < Role::Offline && !e.contains("cac"));
+    online.push(parse("belady(bypass=false)"));
     for expr in &online {
         if config.check(expr).is_err() {
             continue; // too small for the scheme, or no read allocation
@@ -394,6 +395,33 @@ fn response_times(case: &Case, device: TestDevice) -> Vec<u64> {
     let mut done = drive.settle().completions;
     done.sort_by_key(|c| c.index);
     done.iter().map(|c| (c.complete - c.arrival).0).collect()
+}
+
+#[test]
+fn times_k_times_as_long_give_latencies_k_times_as_long() {
+    let device = |k: u64| TestDevice {
+        read: Nanos(25_000 * k),
+        program: Nanos(200_000 * k),
+        dram: Nanos(1_000 * k),
+    };
+    on_streams(6, |config, requests| {
+        for text in [
+            "none",
+            "lru",
+            "ecr(lru,cqct=oracle)",
+            "awb(prober(lru,ssp=1p,rip=20))",
+        ] {
+            let expr = parse(text);
+            let once = case(&expr, config, requests);
+            let mut longer = once.clone();
+            longer.requests.iter_mut().for_each(|r| r.arrival *= 7);
+            let wanted: Vec<u64> = response_times(&once, device(1))
+                .iter()
+                .map(|t| t * 7)
+                .collect();
+            assert_eq!(response_times(&longer, device(7)), wanted, "{text}");
+        }
+    });
 }
 
 /// Other chip numbers: single pages, so that no order of addresses inside a request matters.
