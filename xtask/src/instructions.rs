@@ -21,8 +21,13 @@ const CACHED: [&str; 7] = [
     "prober(lru)",
     "cac(awb(prober(lirs)))",
 ];
-/// What runs on the default device: 5,000 requests.
+/// What runs on the default device: 5,000 requests, one a millisecond.
 const ON_DEVICE: [&str; 4] = ["lru", "req-block", "ecr(lru)", "awb(prober(lru))"];
+/// What runs there with one in 50 us, and on a small device that collects garbage.
+const LOADED: [&str; 2] = ["lru", "ecr(lru)"];
+const BUSY: &str = "--requests 5000 --gap-ns 50000";
+const COLLECTING: &str = "--requests 5000 --gap-ns 50000 --set blocks_per_plane=48 --set precondition.trace=false \
+    --set precondition.fill=0.95 --set precondition.overwrite=until_gc";
 
 /// Relative growth that fails.
 const ALLOWED: f64 = 0.05;
@@ -85,16 +90,27 @@ pub fn run(how: Build, accept: bool) -> Result<()> {
 
 /// What is counted: name, and arguments of `destage-bench` whose work `--times` repeats.
 fn cases() -> Vec<(String, Vec<String>)> {
-    let case = |place: &str, scheme: &str, rest: &str| {
-        let mut arguments = vec![place.to_owned(), "--scheme".to_owned(), scheme.to_owned()];
-        arguments.extend(rest.split(' ').map(str::to_owned));
-        (format!("{place} {scheme}"), arguments)
+    const STREAM: &str = "--pages 4096 --accesses 200000 --universe 20000 --writes 70";
+    type Group = (
+        &'static str,
+        &'static str,
+        &'static str,
+        &'static [&'static str],
+    );
+    let groups: [Group; 4] = [
+        ("cache", "cache", STREAM, &CACHED),
+        ("device", "device", "--requests 5000", &ON_DEVICE),
+        ("busy device", "device", BUSY, &LOADED),
+        ("collecting device", "device", COLLECTING, &LOADED),
+    ];
+    let of_group = |(name, command, rest, schemes): Group| {
+        schemes.iter().map(move |scheme| {
+            let arguments = [command, "--scheme", scheme].into_iter();
+            let arguments = arguments.chain(rest.split(' ')).map(str::to_owned);
+            (format!("{name} {scheme}"), arguments.collect())
+        })
     };
-    let stream = "--pages 4096 --accesses 200000 --universe 20000 --writes 70";
-    let cached = CACHED.iter().map(|scheme| case("cache", scheme, stream));
-    let on_device = ON_DEVICE.iter();
-    let on_device = on_device.map(|scheme| case("device", scheme, "--requests 5000"));
-    cached.chain(on_device).collect()
+    groups.into_iter().flat_map(of_group).collect()
 }
 
 /// All counts, by two processes at a time.

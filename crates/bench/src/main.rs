@@ -53,6 +53,12 @@ enum Command {
         /// Requests.
         #[arg(long)]
         requests: u64,
+        /// Mean gap between two arrivals in nanoseconds.
+        #[arg(long, default_value_t = GAP_NS)]
+        gap_ns: u64,
+        /// Key of the device.
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
         /// How often the run is done; the last one is reported.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         times: u32,
@@ -116,8 +122,14 @@ fn main() -> anyhow::Result<()> {
         Command::Device {
             scheme,
             requests,
+            gap_ns,
+            set,
             times,
-        } => device(&scheme, requests, times)?,
+        } => repeat(
+            &on_device(&scheme, &set)?,
+            &common_workload(requests, gap_ns)?,
+            times,
+        )?,
         Command::StaticTypes => static_types()?,
         Command::Intervals { traces, seeds } => intervals::intervals(&traces, seeds)?,
         Command::Minimal { pages, shape } => {
@@ -168,19 +180,15 @@ fn cache(scheme: &str, pages: u32, times: u32, shape: &Shape) -> anyhow::Result<
 const GAP_NS: u64 = 200_000;
 const DEVICE_CACHE: ByteSize = ByteSize(4 << 20);
 
-fn device(scheme: &str, requests: u64, times: u32) -> anyhow::Result<Value> {
-    repeat(&on_device(scheme)?, &common_workload(requests)?, times)
-}
-
-fn common_workload(requests: u64) -> anyhow::Result<Trace> {
+fn common_workload(requests: u64, gap_ns: u64) -> anyhow::Result<Trace> {
     let mut text = Vec::new();
-    workload::write(requests, GAP_NS, &mut text)?;
+    workload::write(requests, gap_ns, &mut text)?;
     let source = Source::Stream("common".to_owned(), Box::new(Cursor::new(text)));
     Ok(load(source, &LoadOptions::default())?)
 }
 
-fn on_device(scheme: &str) -> anyhow::Result<RunSpec> {
-    let device = EffectiveDevice::from_preset(DEFAULT_PRESET, &[])?;
+fn on_device(scheme: &str, set: &[String]) -> anyhow::Result<RunSpec> {
+    let device = EffectiveDevice::from_preset(DEFAULT_PRESET, set)?;
     Ok(RunSpec {
         device: Some(Arc::new(device.into_config())),
         ..plain(scheme, DEVICE_CACHE)?
@@ -194,10 +202,10 @@ fn static_types() -> anyhow::Result<Value> {
         universe: 8_000,
         writes: 70,
     };
-    let (stream, workload) = (shape.trace(), common_workload(4_000)?);
+    let (stream, workload) = (shape.trace(), common_workload(4_000, GAP_NS)?);
     for scheme in STATIC {
         let cache_only = plain(scheme, ByteSize(1_000 * PageSize::KIB4.bytes()))?;
-        for (spec, trace) in [(cache_only, &stream), (on_device(scheme)?, &workload)] {
+        for (spec, trace) in [(cache_only, &stream), (on_device(scheme, &[])?, &workload)] {
             let record = |boxed| -> anyhow::Result<Value> {
                 let spec = RunSpec {
                     boxed,
