@@ -40,6 +40,8 @@ struct Operation {
     /// Operations submitted before this one.
     number: u64,
     command: FlashCommand,
+    /// Its die: chips counted fastest.
+    lane: u32,
     /// Operations that must end first; the last one is that before it in its job.
     after: [Option<u64>; 3],
     job: Option<InJob>,
@@ -213,6 +215,7 @@ impl Reference {
         self.operations.push(Operation {
             number,
             command,
+            lane: command.die * self.chips + command.chip.0,
             after,
             job,
             at: if waits {

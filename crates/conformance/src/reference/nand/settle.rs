@@ -37,7 +37,7 @@ impl Reference {
             let array_done = matches!(op.at, Progress::CommandThenArray { array, .. }
                 if array == self.now && !op.late);
             if array_done || op.at == Progress::DataOut(self.now) {
-                due.push((self.lane(&op.command), i));
+                due.push((op.lane, i));
             }
         }
         due.sort_unstable();
@@ -54,7 +54,7 @@ impl Reference {
                 self.tell_times(i);
             }
             let op = self.operations[i];
-            let lane = self.lane(&op.command);
+            let lane = op.lane;
             let free_since = &mut self.free_since[lane as usize];
             *free_since = op.end.max(*free_since);
             if op.command.notify_end || op.command.class == Class::Background {
@@ -186,18 +186,10 @@ impl Reference {
         all.skip(self.gone)
     }
 
-    /// A die by its number: chips counted fastest.
-    pub(super) fn lane(&self, command: &FlashCommand) -> u32 {
-        command.die * self.chips + command.chip.0
-    }
-
     /// The phase a die would begin if all buses were free: since when it could, and of which
     /// operation.
     fn next_phase(&self, lane: u32) -> Option<(u64, usize)> {
-        let mine = || {
-            self.pending()
-                .filter(|(_, op)| self.lane(&op.command) == lane)
-        };
+        let mine = || self.pending().filter(|(_, op)| op.lane == lane);
         if let Some((i, op)) = mine().find(|(_, op)| op.holds_die()) {
             return match op.at {
                 Progress::WaitsForBus(since) => Some((since, i)),
@@ -212,10 +204,7 @@ impl Reference {
     /// The operation that goes first in the queue of a die, and since when it could; that of the job
     /// that keeps the die only if wanted.
     pub(super) fn next_in_queue(&self, lane: u32, kept: bool) -> Option<(u64, usize)> {
-        let mine = || {
-            self.pending()
-                .filter(|(_, op)| self.lane(&op.command) == lane)
-        };
+        let mine = || self.pending().filter(|(_, op)| op.lane == lane);
         let free_since = self.free_since[lane as usize];
         let queued = || mine().filter(|(_, op)| matches!(op.at, Progress::Queued(_)));
         let keeps = |op: &Operation| op.job.is_some_and(|job| job.kept);
@@ -244,7 +233,7 @@ impl Reference {
         let marked = op.command.kind == OpKind::Read && op.command.in_order;
         (marked || op.job.is_some_and(|job| job.is_first))
             && self.operations[self.gone..i].iter().any(|before| {
-                self.lane(&before.command) == self.lane(&op.command)
+                before.lane == op.lane
                     && matches!(before.command.kind, OpKind::Program | OpKind::Copyback)
                     && matches!(before.command.class, Class::Host | Class::Gc)
                     && before.waits()

@@ -39,7 +39,7 @@ impl Reference {
             if !op.in_service() || !self.gives_way(op.command.kind) {
                 continue;
             }
-            let lane = self.lane(&op.command);
+            let lane = op.lane;
             let read = self.read_before(lane);
             match op.at {
                 Progress::CommandThenArray { bus, array }
@@ -78,7 +78,7 @@ impl Reference {
     /// Does an operation that is not suspended hold the die?
     fn is_busy(&self, lane: u32) -> bool {
         let mut ops = self.operations.iter();
-        ops.any(|op| self.lane(&op.command) == lane && op.holds_die())
+        ops.any(|op| op.lane == lane && op.holds_die())
     }
 
     /// The array time of a background program that has started now.
