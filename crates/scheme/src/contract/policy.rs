@@ -100,7 +100,8 @@ pub trait Policy: Sized {
         self.next_victim(v).into_iter()
     }
 
-    /// The page that leaves next, of a policy that knows no order beyond it.
+    /// The page that leaves next, of a policy that knows no order beyond it. With this, `next_victims` and
+    /// `victim` all left out, no page can leave, and every suite says so.
     fn next_victim(&self, _v: &View) -> Option<Slot> {
         None
     }
