@@ -1,17 +1,11 @@
 //! The invariants of docs/ARCHITECTURE.md that Cargo alone does not enforce.
 
+use crate::texts;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// `destage-*` names under `[dependencies]` of a crate's manifest.
-fn dependencies(name: &str) -> Vec<String> {
-    let path = root().join("crates").join(name).join("Cargo.toml");
-    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+fn dependencies(texts: &BTreeMap<String, String>, name: &str) -> Vec<String> {
+    let text = &texts[&format!("crates/{name}/Cargo.toml")];
     let section = text.split("[dependencies]").nth(1).unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();
     let names = section
@@ -40,27 +34,29 @@ fn crates_depend_downwards_only() {
         ("sim", vec!["device", "scheme", "trace", "types"]),
         ("live", vec!["sim", "types"]),
     ]);
+    let texts = texts();
     for (name, allowed) in allowed {
-        for dependency in dependencies(name) {
+        for dependency in dependencies(&texts, name) {
             assert!(
                 allowed.contains(&dependency.as_str()),
                 "{name} depends on {dependency}"
             );
         }
     }
-    assert_eq!(dependencies("sim").len(), 4, "the manifests were read");
+    let of_sim = dependencies(&texts, "sim");
+    assert_eq!(of_sim.len(), 4, "the manifests were read");
 }
 
-fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
-    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    for entry in entries {
-        let path = entry.expect("a readable folder").path();
-        if path.is_dir() {
-            sources(&path, out);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            out.push(path);
-        }
-    }
+/// Sources of a crate: path below its `src`, and text.
+fn sources<'a>(
+    texts: &'a BTreeMap<String, String>,
+    name: &str,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let folder = format!("crates/{name}/src/");
+    texts.iter().filter_map(move |(path, text)| {
+        let below = path.strip_prefix(&folder)?;
+        below.ends_with(".rs").then_some((below, text.as_str()))
+    })
 }
 
 #[test]
@@ -73,15 +69,13 @@ fn no_clock_and_no_io_below_the_command_line() {
         "println!",
         "thread_rng",
     ];
-    let mut seen = 0;
+    let (texts, mut seen) = (texts(), 0);
     for name in ["types", "scheme", "device", "sim"] {
-        let mut files = Vec::new();
-        sources(&root().join("crates").join(name).join("src"), &mut files);
-        for file in files.iter().filter(|f| !f.ends_with("tests.rs")) {
-            let text = fs::read_to_string(file).expect("a source file");
+        let files = sources(&texts, name).filter(|(file, _)| !file.ends_with("/tests.rs"));
+        for (file, text) in files {
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             for word in forbidden {
-                assert!(!code.contains(word), "{} uses {word}", file.display());
+                assert!(!code.contains(word), "{name}: {file} uses {word}");
             }
             seen += 1;
         }
@@ -115,21 +109,15 @@ fn every_type_has_a_name_of_its_own() {
     let product = [
         "bench", "cli", "device", "fsmodel", "live", "scheme", "sim", "trace", "types",
     ];
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let (texts, mut places) = (texts(), BTreeMap::<String, Vec<String>>::new());
     for name in product {
-        let source = root().join("crates").join(name).join("src");
-        let mut files = Vec::new();
-        sources(&source, &mut files);
-        for file in files {
-            let below = file.strip_prefix(&source).expect("a path below the crate");
-            let shown = below.display().to_string();
-            if shown.contains("tests") || shown.starts_with("testing") {
+        for (file, text) in sources(&texts, name) {
+            if file.contains("tests") || file.starts_with("testing") {
                 continue;
             }
-            let text = fs::read_to_string(&file).expect("a source file");
-            for (i, line) in without_tests(&text).lines().enumerate() {
+            for (i, line) in without_tests(text).lines().enumerate() {
                 if let Some(found) = declared_type(line) {
-                    let place = format!("{name}: {shown}:{}", i + 1);
+                    let place = format!("{name}: {file}:{}", i + 1);
                     places.entry(found.to_owned()).or_default().push(place);
                 }
             }
