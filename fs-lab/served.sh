@@ -27,13 +27,14 @@ enter_lab() {
 }
 cannot() { echo "$(basename "$0"): SKIPPED: $*" >&2; exit 3; }
 
-# start_server OPTIONS: serves at $work/socket until end_server.
+# start_server OPTIONS: serves at $work/socket until end_server. The socket may be there before it takes
+# connections; the server says where it listens when it does.
 start_server() {
-  rm -f "$work/socket"
+  rm -f "$work/socket" "$work/served.txt"
   setsid "$destage" serve --socket "$work/socket" "$@" > "$work/served.txt" 2> "$work/served.err" &
   server=$!
   for _ in $(seq 300); do
-    [ ! -S "$work/socket" ] || return 0
+    [ ! -s "$work/served.txt" ] || return 0
     kill -0 $server 2> /dev/null || break
     sleep 0.1
   done

@@ -50,7 +50,7 @@ const BUILDS: &[Step] = &[
     step("build", "test --workspace --no-run"),
 ];
 
-/// What runs, several at a time, as much of it waits or uses one processor: the longest first. Every test target
+/// What runs, two at a time, as much of it waits or uses one processor: the longest first. Every test target
 /// of the workspace belongs to one of them.
 const CHECKS: &[Step] = &[
     step("python", "xtask python"),
@@ -97,8 +97,8 @@ const CHECKS: &[Step] = &[
     step("doc tests", "test --workspace --doc"),
 ];
 
-/// Checks that run at a time: one more than there are processors, as some wait.
-const AT_A_TIME: usize = 3;
+/// Checks that run at a time.
+const AT_A_TIME: usize = 2;
 
 /// What is not in the checkout: the variable that says where it is, and what needs it.
 const INPUTS: [(&str, &str); 5] = [
