@@ -125,7 +125,8 @@ impl Server {
         for (at, thread) in self.listeners {
             at.close(thread);
         }
-        let reports = self.exports.into_iter().map(Export::stop).collect();
+        let reports = self.exports.into_iter().map(Export::stop);
+        let mut reports: Result<Vec<ExportReport>, String> = reports.collect();
         let patience = Instant::now() + LAST_REPLIES;
         let open = || self.hall.open().iter().any(|s| s.strong_count() > 0);
         while open() && Instant::now() < patience {
@@ -133,6 +134,10 @@ impl Server {
         }
         for socket in self.hall.open().drain(..).filter_map(|s| s.upgrade()) {
             socket.shutdown();
+        }
+        // The last replies have left after their device ended.
+        for (report, (_, shared)) in reports.iter_mut().flatten().zip(&self.hall.guests.exports) {
+            report.lateness = shared.lateness().clone();
         }
         reports
     }
