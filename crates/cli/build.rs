@@ -27,12 +27,13 @@ fn commit() -> Option<String> {
 }
 
 /// Where everything is that decides on a result.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "../types/src",
     "../trace/src",
     "../fsmodel/src",
     "../scheme/src",
     "../device/src",
+    "../record/src",
     "../sim/src",
     "src",
     "../../presets",

@@ -45,7 +45,7 @@ pub const DOCUMENTS: [Document; 6] = [
     },
     Document {
         path: "docs/result.schema.json",
-        text: destage_sim::record::json_schema,
+        text: destage_record::result::json_schema,
     },
 ];
 

@@ -3,12 +3,12 @@
 //! Two things answer: [`CacheOnly`], for which every page is mapped and nothing takes time, and the
 //! engine of a device. The cache is generic over them, so a cache-only run pays nothing for time.
 
-use crate::engine::latency::{Latencies, LatencySums, MeanNs};
-use crate::engine::{BusyTimes, Completion};
-use crate::result::profile::ResponseTail;
-use crate::result::timeline::Timeline;
+use crate::engine::BusyTimes;
+use crate::engine::latency::LatencySums;
 use destage_device::ftl::{DeviceFull, Wear};
 use destage_device::nand::ChipStats;
+use destage_record::profile::ResponseTail;
+use destage_record::{Completion, Latencies, MeanNs, Timeline, Traffic};
 use destage_scheme::{DeviceView, NoDevice};
 use destage_types::{ChannelId, Lpn, Nanos, Op};
 
@@ -227,33 +227,6 @@ pub struct DeviceMeasures {
     pub evict_wait: MeanNs,
     /// The same until their end.
     pub evict_turnaround: MeanNs,
-}
-
-/// What flash does beside reading and programming host data, counted when it is submitted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Traffic {
-    /// Pages read by garbage collection and wear levelling, copybacks included.
-    pub reads_gc: u64,
-    /// Pages programmed by them, copybacks included.
-    pub writes_gc: u64,
-    /// Copybacks among both.
-    pub copybacks: u64,
-    /// Summary pages programmed.
-    pub writes_meta: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// Blocks that garbage collection chose.
-    pub victims: u64,
-    /// Valid pages in them.
-    pub victim_pages: u64,
-    /// Reads of the region of flash that holds the cache.
-    pub cache_reads: u64,
-    /// Programs of that region.
-    pub cache_programs: u64,
-    /// How often reads of the host suspended erases.
-    pub erase_suspensions: u64,
-    /// The same of programs and copybacks.
-    pub program_suspensions: u64,
 }
 
 /// The state of flash at the end of a run.

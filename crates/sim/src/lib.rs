@@ -14,16 +14,17 @@ pub mod result;
 pub mod run;
 pub mod summary;
 
-pub use cache::counts::Counts;
 pub use cache::observe::{self, Event, Observer};
 pub use cache::{Cache, CacheOptions, ReadFill};
+pub use destage_record as record;
+pub use destage_record::{
+    Counts, Every, ResultRecord, RunProfile, SeriesRow, Timeline, TimelineWindow, profile, timeline,
+};
 pub use error::RunError;
 pub use flash::{BackgroundProgram, CacheOnly, Cause, Flash, FlashReport, Program};
 pub use result::log;
-pub use result::profile::{self, RunProfile};
-pub use result::record::{self, ResultRecord};
-pub use result::series::{self, Every, Series, SeriesRow};
-pub use result::timeline::{self, Timeline, TimelineHook, TimelineWindow};
+pub use result::series::{self, Series};
+pub use result::sinks::{ProfileSink, TimelineHook, TimelineSink};
 pub use run::devices::PreparedDevices;
 pub use run::runner::{self, Logs, MemoryExcess, Meter, Sweep, SweepProgress, Unmetered};
 pub use run::spec::{self, Replay, RunSpec, TimeScale, Warmup};

@@ -13,6 +13,7 @@
 pub mod geometry;
 pub mod ids;
 pub mod nearest;
+pub mod operation;
 pub mod request;
 pub mod rng;
 pub mod sectors;
@@ -21,6 +22,7 @@ pub mod units;
 pub use geometry::{Axis, Geometry, PageSize, PlaneAddress, QueuePer, StaticLayout};
 pub use ids::{ChannelId, ChipId, Lpn, Nanos, PlaneId, Ppn, Slot};
 pub use nearest::nearest;
+pub use operation::{Class, OpActivity, OpKind, OpPhase, PhaseKind};
 pub use request::{Extent, HostRequest, Op, RequestBatch, RequestOrigin, RequestRef, Tag};
 pub use sectors::{SECTOR_BYTES, SectorMask};
 pub use units::{ByteSize, Energy, Picos, UnitError};

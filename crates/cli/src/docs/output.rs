@@ -167,7 +167,7 @@ pub fn text() -> String {
         text += &format!("| `{id}` | {head} | `{field}` | {unit} | {when} | {better} |\n");
     }
     text += RECORD;
-    text += &fields(&destage_sim::record::json_schema());
+    text += &fields(&destage_record::result::json_schema());
     text += SERIES;
     text += &fields(&destage_sim::series::row_schema());
     text += REQUESTS;

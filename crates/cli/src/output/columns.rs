@@ -170,7 +170,7 @@ fn write_column<'a, W: Write + Send>(
 /// Nested objects become columns with dotted names; lists, and what a scheme counts for itself,
 /// are JSON text.
 pub fn record_columns() -> Vec<TypedColumn> {
-    columns_of(&destage_sim::record::json_schema())
+    columns_of(&destage_record::result::json_schema())
 }
 
 /// The columns of whatever `schema`, a JSON Schema, describes.

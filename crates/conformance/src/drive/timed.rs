@@ -6,7 +6,8 @@ use crate::timed::first_reads;
 use crate::timed::runs::device_of;
 use destage_device::ftl::PageMap;
 use destage_sim::FlashReport;
-use destage_sim::engine::{Completion, Engine, ProgramTimes};
+use destage_sim::engine::{Engine, ProgramTimes};
+use destage_sim::record::Completion;
 use destage_types::{Lpn, Nanos};
 
 /// Chips of one die and one plane with FIFO queues, free commands and transfers; never full.

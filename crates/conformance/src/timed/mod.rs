@@ -20,9 +20,10 @@ use destage_device::nand::{Nand, OpKind, OpTimes};
 use destage_scheme::info::Role;
 use destage_scheme::registry::{Build, Visit, build_any};
 use destage_scheme::{Boxed, Env, Expr, Scheme};
-use destage_sim::engine::{CacheAccess, Completion, ProgramTimes};
+use destage_sim::engine::{CacheAccess, ProgramTimes};
 use destage_sim::observe::{Event, Observer};
 use destage_sim::precondition::{address_space, prepare};
+use destage_sim::record::Completion;
 use destage_sim::{Cache, CacheOptions, FlashReport, ReadFill};
 use destage_types::{ChipId, Lpn, Nanos};
 

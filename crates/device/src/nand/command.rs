@@ -3,73 +3,7 @@
 use std::num::NonZeroU64;
 
 use destage_types::{ChannelId, ChipId, Nanos};
-
-/// What an operation does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum OpKind {
-    /// Command, array read, data out.
-    Read,
-    /// Command and data in, array program.
-    Program,
-    /// Command, block erase.
-    Erase,
-    /// Array read and program inside a plane, no data on the bus.
-    Copyback,
-}
-
-impl OpKind {
-    /// All kinds.
-    pub const ALL: [OpKind; 4] = [
-        OpKind::Read,
-        OpKind::Program,
-        OpKind::Erase,
-        OpKind::Copyback,
-    ];
-
-    /// Does it write pages?
-    #[inline]
-    pub const fn programs(self) -> bool {
-        matches!(self, OpKind::Program | OpKind::Copyback)
-    }
-}
-
-/// Priority class in the queue of a chip; the smaller one goes first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-#[repr(u8)]
-pub enum Class {
-    /// Work a host request waits for or caused.
-    #[default]
-    Host,
-    /// Foreground garbage collection. Where a job of it stands, [`JobKind`] says.
-    Gc,
-    /// Work for idle channels, such as active write-back. Its end is always notified.
-    Background,
-    /// Background garbage collection, below everything else.
-    BackgroundGc,
-}
-
-impl Class {
-    /// All classes, highest priority first.
-    pub const ALL: [Class; 4] = [
-        Class::Host,
-        Class::Gc,
-        Class::Background,
-        Class::BackgroundGc,
-    ];
-
-    /// Is it garbage collection, in the foreground or in the background?
-    #[inline]
-    pub const fn collects(self) -> bool {
-        matches!(self, Class::Gc | Class::BackgroundGc)
-    }
-
-    /// May a waiting operation of this class be taken back?
-    #[inline]
-    pub const fn is_background(self) -> bool {
-        matches!(self, Class::Background | Class::BackgroundGc)
-    }
-}
+pub use destage_types::{Class, OpKind};
 
 /// Order of the host class in the queue of a chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Read and write requests: from extents to pages, and what is counted of a request (D12).
 
 use super::{Cache, Hits, page_span, pages_of, view};
-use crate::cache::counts::Counts;
 use crate::flash::Flash;
+use destage_record::Counts;
 use destage_scheme::{Admission, Place, Request, Scheme};
 use destage_types::{Extent, HostRequest, Nanos, Op, RequestRef, SECTOR_BYTES};
 

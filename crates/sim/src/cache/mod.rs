@@ -7,7 +7,6 @@
 mod admit;
 mod background;
 mod carry;
-pub mod counts;
 mod data;
 mod evict;
 mod flush;
@@ -25,10 +24,10 @@ mod trim;
 pub(crate) use carry::Carried;
 pub(crate) use plain::is_plain;
 
-use crate::cache::counts::Counts;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{PagesHistogram, QueueSampler};
 use crate::flash::{Cause, Flash, Program};
+use destage_record::Counts;
 use destage_scheme::{Frames, PREFETCH, Place, Scheme, Unit, Upcoming, View};
 use destage_types::{
     Extent, HostRequest, Lpn, Nanos, Op, PageSize, RequestOrigin, RequestRef, SectorMask, Slot,

@@ -3,8 +3,8 @@
 
 use super::data::OnePages;
 use super::{Cache, page_span};
-use crate::cache::counts::Counts;
 use crate::flash::Flash;
+use destage_record::Counts;
 use destage_scheme::Scheme;
 use destage_types::{Op, RequestOrigin, RequestRef};
 
@@ -65,19 +65,4 @@ fn in_place(request: RequestRef<'_>) -> u64 {
         .zip(request.prev)
         .filter(|(block, old)| block * 8 == **old);
     own.count() as u64
-}
-
-impl Counts {
-    /// Takes back what a request counted as one of the host; what it did to flash stays.
-    fn restore_requests(&mut self, before: &Counts) {
-        macro_rules! restore {
-            ($($field:ident)*) => { $(self.$field = before.$field;)* };
-        }
-        restore! {
-            read_requests write_requests page_accesses read_pages write_pages page_hits
-            read_page_hits write_page_hits read_request_hits write_request_hits
-            read_request_hits_any write_request_hits_any read_hit_fraction_sum
-            write_hit_fraction_sum read_sectors write_sectors read_sector_hits write_sector_hits
-        }
-    }
 }

@@ -1,27 +1,13 @@
 //! Measures that are sampled during a run rather than counted.
 
 use crate::run::run_cache::RunCache;
+use destage_record::{ListPages, Unbalance};
 use destage_scheme::View;
 use destage_scheme::cqct::Cqct;
 use destage_types::ChipId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Requests between two samples of metadata and list lengths (Req-block section 4.2.6).
 pub const SAMPLE_EVERY: u64 = 10_000;
-
-/// Pages in the lists of Req-block at one moment.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
-pub struct ListPages {
-    /// Requests served so far.
-    pub request: u64,
-    /// Pages in IRL.
-    pub irl: u64,
-    /// Pages in SRL.
-    pub srl: u64,
-    /// Pages in DRL.
-    pub drl: u64,
-}
 
 /// Metadata and list lengths, sampled every [`SAMPLE_EVERY`] requests.
 #[derive(Clone, Debug, Default)]
@@ -116,19 +102,6 @@ impl PagesHistogram {
         });
         rows.filter(|r| r.1 > 0).collect()
     }
-}
-
-/// max CQCT / mean CQCT over the chips, sampled before each dirty eviction (ECR Fig. 4).
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
-pub struct Unbalance {
-    /// Share of samples above 10.
-    pub share_above_10: Option<f64>,
-    /// Samples taken.
-    pub samples: u64,
-    /// Dirty evictions at which all CQCT were 0.
-    pub undefined: u64,
-    /// (rate rounded up to tenths, share of samples at or below it), ascending.
-    pub cdf: Vec<(f64, f64)>,
 }
 
 /// How unevenly the chip queues are filled: max CQCT / mean CQCT over the chips, sampled before

@@ -16,10 +16,10 @@ pub use estimate::Estimate;
 pub use sample::{GROUPS, SampleSize, SampledCurve, SampledPoint, Sampling};
 
 use crate::RunError;
-use crate::cache::counts::ratio;
-use crate::result::record::CountFields;
 use crate::run::runner::{Logs, Meter, Sweep, SweepProgress, look};
 use crate::run::spec::RunSpec;
+use destage_record::counts::ratio;
+use destage_record::result::CountFields;
 use destage_trace::{TraceError, Workload};
 use destage_types::{ByteSize, Op, PageSize, RequestRef};
 use pages::{PageNumbers, each_page};

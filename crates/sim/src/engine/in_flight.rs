@@ -9,6 +9,7 @@ use super::pending_writes::PendingWrites;
 use super::slab::Slab;
 use destage_device::config::{Dram, EvictWait};
 use destage_device::nand::{NO_TOKEN, OpId, OpTimes};
+use destage_record::Completion;
 use destage_types::{Lpn, Nanos, Op, PlaneId};
 
 /// What an operation is to the request it belongs to.
@@ -158,26 +159,6 @@ struct WaitingFlush {
     /// Programs that entered before this one count.
     serial: u64,
     programs: u32,
-}
-
-/// A completed request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Completion {
-    /// Number of the request in the trace, from 0.
-    pub index: u64,
-    /// Kind.
-    pub op: Op,
-    /// Arrival.
-    pub arrival: Nanos,
-    /// Completion; may lie after the clock: it is known when the last phase starts.
-    pub complete: Nanos,
-    /// Page accesses.
-    pub pages: u64,
-    /// Page hits.
-    pub hits: u64,
-    /// Did it come in the measured part? Cleaning of a modelled file system may, though its times do
-    /// not count.
-    pub measured: bool,
 }
 
 /// When a program ran, for logs and tests.

@@ -1,48 +1,10 @@
 //! Response times: mean, deviation and exact percentiles.
 
 use super::folded_times::FoldedTimes;
-use crate::cache::counts::ratio;
-use crate::result::profile::{ResponseTail, SLOWER_PPM};
+use destage_record::counts::ratio;
+use destage_record::profile::{ResponseTail, SLOWER_PPM};
+use destage_record::{Latency, MeanNs};
 use destage_types::Nanos;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Mean of a time.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
-pub struct MeanNs {
-    /// Mean in ns; null if nothing was measured.
-    pub mean: Option<f64>,
-}
-
-/// Response times of all requests, of reads and of writes.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
-pub struct Latencies {
-    /// All requests.
-    pub all: Latency,
-    /// Read requests.
-    pub read: Latency,
-    /// Write requests.
-    pub write: Latency,
-}
-
-/// Response times in ns; percentiles by nearest rank. Null if there was no request.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
-pub struct Latency {
-    /// Mean.
-    pub mean: Option<f64>,
-    /// Population standard deviation.
-    pub std: Option<f64>,
-    /// 50th percentile.
-    pub p50: Option<u64>,
-    /// 95th percentile.
-    pub p95: Option<u64>,
-    /// 99th percentile.
-    pub p99: Option<u64>,
-    /// 99.9th percentile.
-    pub p999: Option<u64>,
-    /// Longest.
-    pub max: Option<u64>,
-}
 
 /// Number of completed requests and the sum of their response times in ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,13 +1,12 @@
 //! What is measured of a device beside the requests, and runs of which only that is asked.
 
 use super::Engine;
-use super::in_flight::Completion;
-use super::latency::{Latencies, LatencyStats, LatencySums};
-use crate::flash::{DeviceMeasures, FlashReport, FlashState, Traffic};
-use crate::result::profile::ResponseTail;
-use crate::result::timeline::Timeline;
+use super::latency::{LatencyStats, LatencySums};
+use crate::flash::{DeviceMeasures, FlashReport, FlashState};
 use destage_device::ftl::DeviceFull;
 use destage_device::nand::{ChipStats, OpKind};
+use destage_record::profile::ResponseTail;
+use destage_record::{Completion, Latencies, Timeline, Traffic};
 use destage_scheme::FlashCosts;
 use destage_types::{ChannelId, ChipId, Nanos};
 

@@ -27,10 +27,10 @@ mod write_back;
 
 pub use cache_region::CacheAccess;
 pub use durability::{DurablePart, DurableVersion};
-pub use in_flight::{Completion, ProgramTimes};
+pub use in_flight::ProgramTimes;
 pub use measures::BusyTimes;
 
-use crate::flash::{FlashReport, Traffic};
+use crate::flash::FlashReport;
 use cache_region::RegionAccess;
 use destage_device::config::{
     Allocation, DeviceConfig, EvictWaitRead, GcPreempt, QueueOrder, Suspend,
@@ -39,6 +39,7 @@ use destage_device::ftl::{DeviceFull, GcWork, PageMap, PhysicalPage};
 use destage_device::nand::{
     ArrayConfig, ChipStats, Discipline, FlashCommand, Nand, Notice, OpId, Suspension, Timing,
 };
+use destage_record::Traffic;
 use destage_scheme::FlashCosts;
 use destage_types::{Nanos, Picos, Ppn, QueuePer};
 use gc::GcJobs;

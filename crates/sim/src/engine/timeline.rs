@@ -1,11 +1,12 @@
 //! Keeping a timeline: the array says what each operation did, this says what it was for.
 
 use super::Engine;
-use super::in_flight::{Completion, OpRole};
-use crate::result::timeline::{Timeline, TimelineCollection, TimelineOperation, TimelineWindow};
+use super::in_flight::OpRole;
 use destage_device::nand::{
     Class, FlashCommand, JobId, JobKind, OpActivity, OpId, OpKind, OpPhase,
 };
+use destage_record::Completion;
+use destage_record::timeline::{Timeline, TimelineCollection, TimelineOperation, TimelineWindow};
 use destage_types::{ChannelId, Lpn, Nanos};
 use std::collections::BTreeMap;
 use std::mem::size_of;
@@ -47,7 +48,7 @@ struct Submission {
 }
 
 impl OpRole {
-    /// As [`PURPOSES`](crate::result::timeline::PURPOSES) has it.
+    /// As [`PURPOSES`](destage_record::timeline::PURPOSES) has it.
     fn purpose(self) -> &'static str {
         match self {
             OpRole::Read => "read",

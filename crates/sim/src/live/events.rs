@@ -1,6 +1,7 @@
 //! What a live device tells, in order of time: ends are known before they come.
 
-use crate::engine::{Completion, DurablePart, DurableVersion};
+use crate::engine::{DurablePart, DurableVersion};
+use destage_record::Completion;
 use destage_types::{Lpn, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,7 +1,7 @@
 //! Logs of a run: `--log-evictions` and `--log-requests`.
 
 use crate::cache::observe::{Event, Observer};
-use crate::engine::Completion;
+use destage_record::Completion;
 use destage_types::{Lpn, Op};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};

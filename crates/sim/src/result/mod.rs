@@ -1,8 +1,6 @@
-//! What a run says: its record, logs, time series and timeline.
+//! How what a run says is collected: logs, time series, and who takes the rest. The data are in
+//! `destage_record`.
 
-pub(crate) mod device_report;
 pub mod log;
-pub mod profile;
-pub mod record;
 pub mod series;
-pub mod timeline;
+pub mod sinks;

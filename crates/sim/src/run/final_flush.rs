@@ -1,35 +1,10 @@
 //! What is still dirty at the end of a run, written back.
 
 use crate::RunError;
-use crate::cache::counts::Counts;
 use crate::run::run_cache::RunCache;
+use destage_record::{Counts, FinalFlush};
 use destage_scheme::Place;
 use destage_types::{HostRequest, Nanos, Op, RequestRef};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// All that reaches flash after the measured part of a run at whose end the cache is flushed: what
-/// is under way at the last arrival and the write-back of all dirty pages after it.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
-pub struct FinalFlush {
-    /// Pages programmed for the host.
-    pub flash_writes_host: u64,
-    /// Pages read to complete partial ones.
-    pub flash_reads_rmw: u64,
-    /// Pages programmed by garbage collection. Only with a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flash_writes_gc: Option<u64>,
-    /// Summary pages programmed. Only with a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flash_writes_meta: Option<u64>,
-    /// Blocks erased. Only with a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub erases: Option<u64>,
-    /// From the flush, which arrives once all other work is done, to the end of its last program.
-    /// Only with a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ns: Option<u64>,
-}
 
 /// Serves a FLUSH that arrives once all work of the run is done, or at the last arrival, `last`,
 /// without a device. `end` are the counters at the end of the measured part and `requests` came

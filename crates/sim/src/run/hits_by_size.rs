@@ -1,55 +1,13 @@
 //! Who is hit: pages by the size of the write request that brought them in (Req-block, Figs 2 and 3).
 
 use crate::RunError;
-use crate::cache::counts::ratio;
+use destage_record::counts::ratio;
+use destage_record::{HitsBySize, SizeClass};
 use destage_scheme::{Access, Boxed, Layer, Request, View};
 use destage_trace::Workload;
 use destage_types::{Op, Slot};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Pages of the measured part by the size of the write request that brought them into the cache. Pages
-/// that a read brought in are in none of it.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
-pub struct HitsBySize {
-    /// Mean size of all reads and writes of the trace. Larger requests are large.
-    pub mean_bytes: f64,
-    /// Share of the pages brought in that small requests brought; null without a page.
-    pub small_insert_share: Option<f64>,
-    /// Share of the page hits that are on pages of small requests; null without a hit.
-    pub small_hit_share: Option<f64>,
-    /// Share of the pages of large requests that were hit before they left; null without a page.
-    pub large_reaccessed_share: Option<f64>,
-    /// Classes of request sizes, ascending.
-    pub classes: Vec<SizeClass>,
-}
-
-/// Requests of up to `bytes` and more than half of that.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
-pub struct SizeClass {
-    /// A power of two, at least 512.
-    pub bytes: u64,
-    /// Pages that they brought in.
-    pub inserts: u64,
-    /// Reads and writes that hit such a page.
-    pub hits: u64,
-    /// Pages that were hit at least once before they left.
-    pub reaccessed: u64,
-}
-
-impl SizeClass {
-    fn of(bytes: u64) -> u64 {
-        bytes.next_power_of_two().max(512)
-    }
-
-    fn add(&mut self, other: &SizeClass) {
-        self.inserts += other.inserts;
-        self.hits += other.hits;
-        self.reaccessed += other.reaccessed;
-    }
-}
 
 /// Counts of requests of one exact size.
 type Sizes = BTreeMap<u64, SizeClass>;

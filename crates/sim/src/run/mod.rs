@@ -29,10 +29,9 @@ use crate::cache::observe::Observer;
 use crate::cache::{Cache, CacheOptions};
 use crate::engine::Engine;
 use crate::flash::CacheOnly;
-use crate::result::profile::{ProfileSink, RunProfile};
-use crate::result::record::{ResultRecord, TraceInfo};
 use crate::result::series::Series;
-use crate::result::timeline::TimelineHook;
+use crate::result::sinks::{ProfileSink, TimelineHook, run_profile};
+use destage_record::{ResultRecord, TraceInfo};
 use destage_scheme::policy::belady::Belady;
 use destage_scheme::policy::{Future, NextOf};
 use destage_scheme::registry::{Build, Visit, build_any};
@@ -293,7 +292,7 @@ impl Execution<'_> {
         let figures = session.run()?;
         if let Some(take) = self.hooks.profile.take() {
             let tails = cache.flash().response_tails();
-            take(RunProfile::new(tails, figures.flash.as_ref()));
+            take(run_profile(tails, figures.flash.as_ref()));
         }
         let timeline = cache.flash_mut().end_timeline();
         if let Some((hook, timeline)) = self.hooks.timeline.take().zip(timeline) {

@@ -1,16 +1,18 @@
 //! From the figures of a run to its result record.
 
 use crate::cache::ReadFill;
-use crate::cache::counts::{Counts, ratio};
 use crate::cache::sample::{QueueSampler, Samples};
 use crate::flash::FlashState;
-use crate::result::record::{
-    Conditions, CountFields, CountParts, EnergyNj, EraseCounts, Ratios, ResultRecord, RunInfo,
-    SCHEMA, Throughput, TraceInfo, Utilisation,
-};
 use crate::run::metadata_budget::Capacity;
 use crate::run::run_cache::RunCache;
 use crate::run::spec::RunSpec;
+use destage_device::config::{DeviceConfig, Suspend};
+use destage_device::nand::{ChipStats, OpKind};
+use destage_record::counts::{Counts, ratio};
+use destage_record::result::{CountFields, CountParts, Ratios, SCHEMA, Throughput};
+use destage_record::{
+    Conditions, EnergyNj, EraseCounts, ResultRecord, RunInfo, TraceInfo, Utilisation,
+};
 use destage_scheme::SchemeStats;
 
 /// What is counted in the measured part up to some moment.
@@ -97,7 +99,7 @@ impl Recording<'_> {
                 suspends: spec
                     .device
                     .as_ref()
-                    .is_some_and(|d| d.suspend != destage_device::config::Suspend::Off),
+                    .is_some_and(|d| d.suspend != Suspend::Off),
                 modelled: self.modelled,
             },
         );
@@ -132,13 +134,18 @@ impl Recording<'_> {
             victim_valid_pages_mean: flash
                 .as_ref()
                 .and_then(|_| ratio(c.gc_victim_pages as f64, c.gc_victims as f64)),
-            erase_counts: flash.as_ref().map(EraseCounts::new),
+            erase_counts: flash
+                .as_ref()
+                .map(|flash| EraseCounts::new(&flash.wear.blocks_by_erases)),
             energy_nj: spec
                 .device
                 .as_ref()
                 .zip(flash.as_ref())
-                .and_then(|(device, flash)| EnergyNj::new(device, flash)),
-            utilisation: cache.flash().busy_times().as_ref().map(Utilisation::new),
+                .and_then(|(device, flash)| energy(device, flash)),
+            utilisation: cache
+                .flash()
+                .busy_times()
+                .map(|busy| Utilisation::new(busy.elapsed, &busy.channels, &busy.dies)),
             evict_pages_mean: ratio(c.evicted_pages as f64, c.evictions as f64),
             evict_flush_mean: ratio(c.flushed_pages as f64, c.evictions as f64),
             evict_pages_histogram: cache.evict_pages().rows(),
@@ -156,4 +163,39 @@ impl Recording<'_> {
             run: RunInfo::default(),
         }
     }
+}
+
+/// What the chips of `state` spent; `None` if the device knows no energies.
+fn energy(config: &DeviceConfig, state: &FlashState) -> Option<EnergyNj> {
+    let each = [
+        config.e_read,
+        config.e_program,
+        config.e_erase,
+        config.e_byte,
+    ]
+    .map(|e| u128::from(e.0));
+    if each == [0; 4] {
+        return None;
+    }
+    let of_chip = |chip: &ChipStats| {
+        let copies = chip.of(OpKind::Copyback);
+        let counts = [
+            chip.of(OpKind::Read) + copies,
+            chip.of(OpKind::Program) + copies,
+            chip.of(OpKind::Erase),
+            chip.bytes_read + chip.bytes_programmed,
+        ];
+        std::array::from_fn::<u128, 4, _>(|i| u128::from(counts[i]) * each[i])
+    };
+    let chips: Vec<[u128; 4]> = state.chips.iter().map(of_chip).collect();
+    let nj = |pj: u128| pj as f64 / 1000.0;
+    let part = |i: usize| nj(chips.iter().map(|chip| chip[i]).sum());
+    Some(EnergyNj {
+        read: part(0),
+        program: part(1),
+        erase: part(2),
+        transfer: part(3),
+        total: nj(chips.iter().flatten().sum()),
+        chips: chips.iter().map(|chip| nj(chip.iter().sum())).collect(),
+    })
 }

@@ -3,13 +3,13 @@
 use crate::RunError;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{SAMPLE_EVERY, Samples};
-use crate::engine::Completion;
 use crate::result::log::RequestLog;
 use crate::result::series::Series;
 use crate::run::recording::Figures;
 use crate::run::run_cache::RunCache;
 use crate::run::runner::{Meter, look};
 use crate::run::spec::{Replay, RunSpec, TimeScale};
+use destage_record::Completion;
 use destage_scheme::{PREFETCH, SchemeStats, Upcoming};
 use destage_trace::{RequestSlice, Workload, WorkloadPass};
 use destage_types::{HostRequest, Nanos};

@@ -3,11 +3,11 @@
 //! What is compiled anew for each scheme is the way of a request. All else that a run does is code over
 //! this one type.
 
-use crate::cache::counts::Counts;
 use crate::cache::observe::Observer;
 use crate::cache::sample::{PagesHistogram, QueueSampler};
 use crate::cache::{Cache, is_plain};
 use crate::flash::{Flash, FlashReport};
+use destage_record::Counts;
 use destage_scheme::{Frames, PREFETCH, Place, Scheme, SchemeStats, Upcoming};
 use destage_trace::RequestSlice;
 use destage_types::{HostRequest, Nanos, RequestRef};

@@ -2,13 +2,12 @@
 
 use crate::RunError;
 use crate::cache::observe::Observer;
-use crate::result::profile::ProfileSink;
-use crate::result::record::{ResultRecord, RunInfo};
 use crate::result::series::Series;
-use crate::result::timeline::TimelineHook;
+use crate::result::sinks::{ProfileSink, TimelineHook};
 use crate::run::devices::{PreparedDevices, SweepDevices};
 use crate::run::spec::RunSpec;
 use crate::run::{DeviceOfRun, Hooks, execute};
+use destage_record::{ResultRecord, RunInfo};
 use destage_trace::Workload;
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -4,10 +4,9 @@ use crate::RunError;
 use crate::cache::ReadFill;
 use crate::run::metadata_budget::Demand;
 use destage_device::config::{Allocation, CacheRegion, DeviceConfig};
+use destage_record::ConfigEntry;
 use destage_scheme::{Expr, ReadAlloc, Role, RunContext, RunDevice, Warning, check_run};
 use destage_types::{ByteSize, Nanos, PageSize};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -159,17 +158,6 @@ impl Replay {
     }
 }
 
-/// A setting, its value and its origin.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
-pub struct ConfigEntry {
-    /// Name.
-    pub key: String,
-    /// Effective value.
-    pub value: String,
-    /// `built-in`, `preset NAME`, `file NAME`, `run file NAME` or `command line`.
-    pub origin: String,
-}
-
 /// Settings of one run.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
@@ -200,11 +188,11 @@ pub struct RunSpec {
     pub replay: Replay,
     /// Seed of schemes that draw.
     pub seed: u64,
-    /// Sample the chip queues before every dirty eviction ([`crate::result::record::Unbalance`]), which
+    /// Sample the chip queues before every dirty eviction ([`destage_record::Unbalance`]), which
     /// takes time. Nothing without a device.
     pub unbalance: bool,
     /// Count pages by the size of the request that brought them in
-    /// ([`crate::result::record::HitsBySize`]), which takes time.
+    /// ([`destage_record::HitsBySize`]), which takes time.
     pub hits_by_size: bool,
     /// Write all dirty pages back at the end, and count that apart.
     pub flush_at_end: bool,

@@ -1,52 +1,7 @@
 //! What each operation did and when, if that is asked for: for timelines.
 
 use super::*;
-
-/// What an operation does for a while.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PhaseKind {
-    /// Commands or data on the bus of its channel.
-    Bus,
-    /// Work in the array.
-    Array,
-    /// Its data wait for the bus.
-    Stalled,
-}
-
-/// A part of an operation. Parts that take no time are left out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OpPhase {
-    /// What it does.
-    pub kind: PhaseKind,
-    /// From when on.
-    pub from: Nanos,
-    /// Until when.
-    pub to: Nanos,
-}
-
-/// What an operation did.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OpActivity {
-    /// Operation number, as [`OpId::number`].
-    pub number: u64,
-    /// Chip.
-    pub chip: ChipId,
-    /// Die of the chip, 0 if its dies do not interleave.
-    pub die: u32,
-    /// Channel.
-    pub channel: ChannelId,
-    /// What it is.
-    pub kind: OpKind,
-    /// Its priority.
-    pub class: Class,
-    /// Start of its first phase.
-    pub start: Nanos,
-    /// End of its last phase.
-    pub end: Nanos,
-    /// What it did in between: one phase right after the other, but for the times in which it was
-    /// suspended.
-    pub phases: Vec<OpPhase>,
-}
+pub use destage_types::{OpActivity, OpPhase, PhaseKind};
 
 /// The activities of an array.
 #[derive(Clone, Debug)]
@@ -57,16 +12,6 @@ pub(super) struct Activities {
     suspended: Vec<Option<OpActivity>>,
     /// Operations whose end is known since they were taken last.
     ended: Vec<OpActivity>,
-}
-
-impl OpActivity {
-    fn add(&mut self, kind: PhaseKind, from: u64, to: u64) {
-        let (from, to) = (Nanos(from), Nanos(to));
-        if from < to {
-            self.phases.push(OpPhase { kind, from, to });
-        }
-        self.end = to;
-    }
 }
 
 impl Activities {

@@ -4,13 +4,10 @@
 //! types is committed and compared by a test. Only [`RunInfo`] may differ between two executions
 //! of the same run.
 
-use crate::cache::counts::{Counts, ratio};
-pub use crate::cache::sample::{ListPages, Unbalance};
-pub use crate::engine::latency::{Latencies, Latency, MeanNs};
-pub use crate::result::device_report::{EnergyNj, EraseCounts, Utilisation};
-pub use crate::run::final_flush::FinalFlush;
-pub use crate::run::hits_by_size::{HitsBySize, SizeClass};
-pub use crate::run::spec::ConfigEntry;
+use crate::counts::{Counts, ratio};
+use crate::device_report::{EnergyNj, EraseCounts, Utilisation};
+use crate::latency::{Latencies, MeanNs};
+use crate::measures::{FinalFlush, HitsBySize, ListPages, Unbalance};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -167,6 +164,17 @@ pub struct Conditions {
     /// Reads of pages that flash does not hold: `counted` or `precondition=trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmapped_reads: Option<String>,
+}
+
+/// A setting, its value and its origin.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct ConfigEntry {
+    /// Name.
+    pub key: String,
+    /// Effective value.
+    pub value: String,
+    /// `built-in`, `preset NAME`, `file NAME`, `run file NAME` or `command line`.
+    pub origin: String,
 }
 
 /// What an execution cost. The only part that is not deterministic.

@@ -1,8 +1,6 @@
 //! What requests, operations and collections did in a window of simulated time: `--timeline`.
 
-use crate::engine::Completion;
-use destage_device::nand::OpActivity;
-use destage_types::{ChipId, Lpn, Nanos};
+use destage_types::{ChipId, Lpn, Nanos, Op, OpActivity};
 
 /// Why an operation runs, as [`TimelineOperation::purpose`] has it, and what that means.
 pub const PURPOSES: [(&str, &str); 14] = [
@@ -46,19 +44,6 @@ pub struct TimelineWindow {
     pub to: Nanos,
 }
 
-/// Takes the timeline of a run when the run is done.
-pub type TimelineSink = Box<dyn FnOnce(Timeline) -> std::io::Result<()> + Send>;
-
-/// The timeline that is asked of a run.
-pub struct TimelineHook {
-    /// What it shows.
-    pub window: TimelineWindow,
-    /// Bytes of memory that it may take.
-    pub limit: u64,
-    /// Takes it.
-    pub take: TimelineSink,
-}
-
 /// All that was not over before a window and began before its end, as a whole. What is done to bring
 /// the cache to flash after the run is not in it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -80,6 +65,26 @@ pub struct Timeline {
     pub operations: Vec<TimelineOperation>,
     /// Collections, from the moment they are queued to their end, in the order of their ends.
     pub collections: Vec<TimelineCollection>,
+}
+
+/// A completed request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// Number of the request in the trace, from 0.
+    pub index: u64,
+    /// Kind.
+    pub op: Op,
+    /// Arrival.
+    pub arrival: Nanos,
+    /// Completion; may lie after the clock: it is known when the last phase starts.
+    pub complete: Nanos,
+    /// Page accesses.
+    pub pages: u64,
+    /// Page hits.
+    pub hits: u64,
+    /// Did it come in the measured part? Cleaning of a modelled file system may, though its times do
+    /// not count.
+    pub measured: bool,
 }
 
 /// An operation of the array.

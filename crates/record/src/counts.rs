@@ -1,6 +1,5 @@
 //! Counters of a run, under the names of the result record.
 
-use crate::flash::Traffic;
 use schemars::JsonSchema;
 
 /// Everything that is counted over the measured part of a run. The schema of the record takes the meaning of
@@ -154,6 +153,19 @@ impl Counts {
         self.program_suspensions = traffic.program_suspensions;
     }
 
+    /// Takes back what a request counted as one of the host; what it did to flash stays.
+    pub fn restore_requests(&mut self, before: &Counts) {
+        macro_rules! restore {
+            ($($field:ident)*) => { $(self.$field = before.$field;)* };
+        }
+        restore! {
+            read_requests write_requests page_accesses read_pages write_pages page_hits
+            read_page_hits write_page_hits read_request_hits write_request_hits
+            read_request_hits_any write_request_hits_any read_hit_fraction_sum
+            write_hit_fraction_sum read_sectors write_sectors read_sector_hits write_sector_hits
+        }
+    }
+
     /// Sectors read and written.
     pub fn sectors(&self) -> u64 {
         self.read_sectors + self.write_sectors
@@ -163,6 +175,33 @@ impl Counts {
     pub fn sector_hits(&self) -> u64 {
         self.read_sector_hits + self.write_sector_hits
     }
+}
+
+/// What flash does beside reading and programming host data, counted when it is submitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Pages read by garbage collection and wear levelling, copybacks included.
+    pub reads_gc: u64,
+    /// Pages programmed by them, copybacks included.
+    pub writes_gc: u64,
+    /// Copybacks among both.
+    pub copybacks: u64,
+    /// Summary pages programmed.
+    pub writes_meta: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Blocks that garbage collection chose.
+    pub victims: u64,
+    /// Valid pages in them.
+    pub victim_pages: u64,
+    /// Reads of the region of flash that holds the cache.
+    pub cache_reads: u64,
+    /// Programs of that region.
+    pub cache_programs: u64,
+    /// How often reads of the host suspended erases.
+    pub erase_suspensions: u64,
+    /// The same of programs and copybacks.
+    pub program_suspensions: u64,
 }
 
 /// `part / whole`, or `None` without a denominator.

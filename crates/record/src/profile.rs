@@ -1,8 +1,5 @@
 //! What charts show of a run beside its record. Collected if it is asked for.
 
-use crate::flash::FlashState;
-use destage_device::nand::OpKind;
-
 /// Shares of requests, in millionths, that are slower than the times of a [`ResponseTail`].
 pub const SLOWER_PPM: [u32; 28] = [
     950_000, 900_000, 800_000, 700_000, 600_000, 500_000, 400_000, 300_000, 200_000, 150_000,
@@ -14,9 +11,6 @@ pub const SLOWER_PPM: [u32; 28] = [
 /// that is less than one request.
 pub type ResponseTail = Vec<Option<u64>>;
 
-/// Takes the profile of a run when the run is done.
-pub type ProfileSink = Box<dyn FnOnce(RunProfile) + Send>;
-
 /// What charts show of the measured part of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunProfile {
@@ -26,20 +20,4 @@ pub struct RunProfile {
     pub chip_programs: Vec<u64>,
     /// Each chip: blocks erased.
     pub chip_erases: Vec<u64>,
-}
-
-impl RunProfile {
-    /// The profile of a device.
-    pub(crate) fn new(tails: Option<[ResponseTail; 2]>, state: Option<&FlashState>) -> RunProfile {
-        let chips = state.map_or(&[][..], |state| &state.chips);
-        let programs = |kind| chips.iter().map(move |chip| chip.of(kind));
-        RunProfile {
-            tails: tails.unwrap_or_default(),
-            chip_programs: programs(OpKind::Program)
-                .zip(programs(OpKind::Copyback))
-                .map(|(programs, copies)| programs + copies)
-                .collect(),
-            chip_erases: programs(OpKind::Erase).collect(),
-        }
-    }
 }

@@ -1,10 +1,6 @@
 //! What a device says at the end of a run, as the record has it: utilisation, wear and energy.
 
-use crate::cache::counts::ratio;
-use crate::engine::BusyTimes;
-use crate::flash::FlashState;
-use destage_device::config::DeviceConfig;
-use destage_device::nand::{ChipStats, OpKind};
+use crate::counts::ratio;
 use destage_types::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,15 +27,15 @@ pub struct Utilisation {
 }
 
 impl Utilisation {
-    /// The shares of `busy`.
-    pub fn new(busy: &BusyTimes) -> Utilisation {
-        let share = |time: &Nanos| ratio(time.0 as f64, busy.elapsed.0 as f64);
+    /// The shares of `elapsed` in which each channel and each die was busy.
+    pub fn new(elapsed: Nanos, channels: &[Nanos], dies: &[Nanos]) -> Utilisation {
+        let share = |time: &Nanos| ratio(time.0 as f64, elapsed.0 as f64);
         let all = |times: &[Nanos]| times.iter().filter_map(share).collect::<Vec<f64>>();
-        let (channels, dies) = (all(&busy.channels), all(&busy.dies));
+        let (channels, dies) = (all(channels), all(dies));
         let mean = |shares: &[f64]| ratio(shares.iter().sum(), shares.len() as f64);
         let most = |shares: &[f64]| shares.iter().copied().reduce(f64::max);
         Utilisation {
-            elapsed_ns: busy.elapsed.0,
+            elapsed_ns: elapsed.0,
             channel_mean: mean(&channels),
             channel_max: most(&channels),
             die_mean: mean(&dies),
@@ -67,9 +63,9 @@ pub struct EraseCounts {
 }
 
 impl EraseCounts {
-    /// The distribution of `state`.
-    pub fn new(state: &FlashState) -> EraseCounts {
-        let rows = state.wear.blocks_by_erases.iter();
+    /// The distribution of (erases, blocks erased so often), ascending.
+    pub fn new(blocks_by_erases: &[(u32, u64)]) -> EraseCounts {
+        let rows = blocks_by_erases.iter();
         let histogram: Vec<(u64, u64)> = rows.map(|&(n, blocks)| (u64::from(n), blocks)).collect();
         let blocks: u64 = histogram.iter().map(|row| row.1).sum();
         let mean = histogram.iter().map(|&(n, b)| (n * b) as f64).sum::<f64>() / blocks as f64;
@@ -103,62 +99,21 @@ pub struct EnergyNj {
     pub chips: Vec<f64>,
 }
 
-impl EnergyNj {
-    /// What the chips of `state` spent; `None` if the device knows no energies.
-    pub fn new(config: &DeviceConfig, state: &FlashState) -> Option<EnergyNj> {
-        let each = [
-            config.e_read,
-            config.e_program,
-            config.e_erase,
-            config.e_byte,
-        ]
-        .map(|e| u128::from(e.0));
-        if each == [0; 4] {
-            return None;
-        }
-        let of_chip = |chip: &ChipStats| {
-            let copies = chip.of(OpKind::Copyback);
-            let counts = [
-                chip.of(OpKind::Read) + copies,
-                chip.of(OpKind::Program) + copies,
-                chip.of(OpKind::Erase),
-                chip.bytes_read + chip.bytes_programmed,
-            ];
-            std::array::from_fn::<u128, 4, _>(|i| u128::from(counts[i]) * each[i])
-        };
-        let chips: Vec<[u128; 4]> = state.chips.iter().map(of_chip).collect();
-        let nj = |pj: u128| pj as f64 / 1000.0;
-        let part = |i: usize| nj(chips.iter().map(|chip| chip[i]).sum());
-        Some(EnergyNj {
-            read: part(0),
-            program: part(1),
-            erase: part(2),
-            transfer: part(3),
-            total: nj(chips.iter().flatten().sum()),
-            chips: chips.iter().map(|chip| nj(chip.iter().sum())).collect(),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn shares_of_the_time() {
-        let busy = BusyTimes {
-            elapsed: Nanos(200),
-            channels: vec![Nanos(50), Nanos(100)],
-            dies: vec![Nanos(0), Nanos(200), Nanos(40)],
-        };
-        let u = Utilisation::new(&busy);
+        let (channels, dies) = ([50, 100].map(Nanos), [0, 200, 40].map(Nanos));
+        let u = Utilisation::new(Nanos(200), &channels, &dies);
         assert_eq!(
             (&*u.channels, &*u.dies),
             (&[0.25, 0.5][..], &[0.0, 1.0, 0.2][..])
         );
         assert_eq!((u.channel_mean, u.channel_max), (Some(0.375), Some(0.5)));
         assert_eq!((u.die_max, u.elapsed_ns), (Some(1.0), 200));
-        let still = Utilisation::new(&BusyTimes::default());
+        let still = Utilisation::new(Nanos::ZERO, &[], &[]);
         assert_eq!((still.channel_mean, still.die_max), (None, None));
     }
 }

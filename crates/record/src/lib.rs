@@ -1,0 +1,20 @@
+//! What a run says, as plain data: the result record, rows of a time series, a timeline, and what charts show
+//! beside the record. Nothing here computes a simulation, so reports and tools need no simulator.
+
+pub mod counts;
+mod device_report;
+mod latency;
+mod measures;
+pub mod profile;
+pub mod result;
+pub mod series;
+pub mod timeline;
+
+pub use counts::{Counts, Traffic};
+pub use device_report::{EnergyNj, EraseCounts, Utilisation};
+pub use latency::{Latencies, Latency, MeanNs};
+pub use measures::{FinalFlush, HitsBySize, ListPages, SizeClass, Unbalance};
+pub use profile::RunProfile;
+pub use result::{Conditions, ConfigEntry, ResultRecord, RunInfo, TraceInfo};
+pub use series::{Every, SeriesRow};
+pub use timeline::{Completion, Timeline, TimelineWindow};
